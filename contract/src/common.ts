@@ -1,0 +1,93 @@
+/** Shapes every resource shares. */
+import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
+import { ERROR_CODES } from './errors.ts';
+
+/** Objects are closed: what the contract does not name does not exist. */
+export const Closed = <T extends TProperties>(
+  properties: T,
+  options: { description?: string; $id?: string; minProperties?: number } = {},
+) => Type.Object(properties, { additionalProperties: false, ...options });
+
+/** A string enum in its JSON Schema spelling, which generators read better than a union of constants. */
+export const StringEnum = <const T extends readonly string[]>(
+  values: T,
+  options: { description?: string; default?: T[number] } = {},
+) => Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options });
+
+export const Time = (description: string) =>
+  Type.String({ format: 'date-time', description, examples: ['2026-11-15T10:03:21.000Z'] });
+export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+/** Names reach paths, XML, YAML and argv, so their grammar is closed: see design section 11. */
+export const Name = (description = 'Lower-case name, unique where it is used.') =>
+  Type.String({
+    pattern: '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$',
+    minLength: 1,
+    maxLength: 63,
+    description,
+    examples: ['research'],
+  });
+
+/** Text for people: printable, no control characters, no invisible or direction-changing ones, no angle brackets. */
+export const DisplayText = (description: string, maxLength = 120) =>
+  Type.String({
+    minLength: 1,
+    maxLength,
+    pattern:
+      '^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ud800-\\udfff<>]+$',
+    description,
+    examples: ['Research group'],
+  });
+
+export const Money = Closed({
+  amount_minor: Type.Integer({ description: 'Amount in minor units, e.g. cents.' }),
+  currency: Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217 code.' }),
+});
+
+export const PAGE_LIMIT_MAX = 200;
+export const PageQuery = {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: PAGE_LIMIT_MAX, default: 50, description: 'Rows per page.' }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ maxLength: 1024, minLength: 1, description: 'The next_cursor of the page before.' }),
+  ),
+};
+export const Page = <T extends TObject>(item: T) =>
+  Closed({
+    items: Type.Array(item),
+    next_cursor: Nullable(Type.String({ description: 'Send as cursor for the next page; null on the last one.' })),
+  });
+
+/** What the caller may do with a resource now, and if not, why: clients never re-implement the rules. */
+export const Action = Closed({
+  name: Type.String(),
+  allowed: Type.Boolean(),
+  reason: Nullable(Type.String({ description: 'Why not, as a sentence.' })),
+});
+
+const FieldError = Closed({
+  pointer: Type.String({ description: 'JSON pointer into the request, e.g. /body/name.' }),
+  code: Type.String(),
+  message: Type.String(),
+});
+
+/** RFC 9457 with our members. Every refusal is this, whatever refused it. */
+export const Problem = Closed(
+  {
+    type: Type.String({ description: 'Address of the page that explains the code.' }),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String({ description: 'What went wrong, as a sentence for the caller.' }),
+    instance: Type.String({ description: 'Path of the request.' }),
+    code: StringEnum(ERROR_CODES),
+    correlation_id: Type.String(),
+    retryable: Type.Boolean({ description: 'Whether the same request may succeed later unchanged.' }),
+    retry_after_s: Nullable(Type.Integer()),
+    errors: Type.Array(FieldError),
+    reasons: Type.Array(Type.Object({ code: Type.String() }, { additionalProperties: true })),
+    alternatives: Type.Array(Type.Object({}, { additionalProperties: true })),
+    actions: Type.Array(Closed({ rel: Type.String(), href: Type.String(), text: Type.String() })),
+  },
+  { description: 'The one error envelope.' },
+);

@@ -1,0 +1,77 @@
+/**
+ * What happened, told after the transaction that made it so: one schema per event type, carried in a CloudEvents 1.0
+ * envelope. Events are hints and history, never the truth: a consumer that missed one reads the resource.
+ */
+import Type, { type Static, type TObject } from 'typebox';
+import { Closed, StringEnum } from '../common.ts';
+import { Id } from '../ids.ts';
+import { WORKFLOW_STATES } from '../public/workflow-run.ts';
+import { PROJECT_ROLES, TENANT_ROLES } from '../roles.ts';
+
+type EventDefinition = Readonly<{ summary: string; data: TObject }>;
+const defineEvents = <const T extends Readonly<Record<string, EventDefinition>>>(events: T): T => events;
+
+const named = { name: Type.String() };
+
+export const events = defineEvents({
+  'organization.created': {
+    summary: 'An organization exists.',
+    data: Closed({ organization_id: Id('organization'), ...named, kind: StringEnum(['personal', 'enterprise']) }),
+  },
+  'organization.updated': {
+    summary: 'An organization changed.',
+    data: Closed({ organization_id: Id('organization'), ...named }),
+  },
+  'organization.member.changed': {
+    summary: 'A member joined or changed role.',
+    data: Closed({ organization_id: Id('organization'), user_id: Id('user'), role: StringEnum(TENANT_ROLES) }),
+  },
+  'organization.member.removed': {
+    summary: 'A member left.',
+    data: Closed({ organization_id: Id('organization'), user_id: Id('user') }),
+  },
+  'invitation.created': {
+    summary: 'A person was invited.',
+    data: Closed({ organization_id: Id('organization'), invitation_id: Id('invitation') }),
+  },
+  'invitation.revoked': {
+    summary: 'An invitation was withdrawn.',
+    data: Closed({ organization_id: Id('organization'), invitation_id: Id('invitation') }),
+  },
+  'project.created': { summary: 'A project exists.', data: Closed({ project_id: Id('project'), ...named }) },
+  'project.updated': { summary: 'A project changed.', data: Closed({ project_id: Id('project'), ...named }) },
+  'project.deleted': { summary: 'A project is gone.', data: Closed({ project_id: Id('project'), ...named }) },
+  'project.member.changed': {
+    summary: 'A project member was added or changed role.',
+    data: Closed({ project_id: Id('project'), user_id: Id('user'), role: StringEnum(PROJECT_ROLES) }),
+  },
+  'project.member.removed': {
+    summary: 'A project member was removed.',
+    data: Closed({ project_id: Id('project'), user_id: Id('user') }),
+  },
+  'service_account.created': {
+    summary: 'A service account exists.',
+    data: Closed({ service_account_id: Id('service_account'), ...named }),
+  },
+  'service_account.updated': {
+    summary: 'A service account changed, or its secret was rotated.',
+    data: Closed({ service_account_id: Id('service_account'), ...named, state: StringEnum(['enabled', 'disabled']) }),
+  },
+  'service_account.deleted': {
+    summary: 'A service account is gone.',
+    data: Closed({ service_account_id: Id('service_account'), ...named }),
+  },
+  'workflow_run.changed': {
+    summary: 'A workflow run moved.',
+    data: Closed({
+      workflow_run_id: Id('workflow_run'),
+      workflow: Type.String(),
+      subject_id: Type.String(),
+      step: Type.String(),
+      state: StringEnum(WORKFLOW_STATES),
+    }),
+  },
+});
+
+export type EventType = keyof typeof events;
+export type EventData<T extends EventType> = Static<(typeof events)[T]['data']>;

@@ -1,0 +1,29 @@
+/**
+ * Every id says what it names: a three-letter prefix and 26 characters of Crockford base32 that sort by creation time.
+ * Ids are minted by the server; this file only knows their grammar, so that a path parameter of the wrong kind is
+ * refused before any query runs.
+ */
+import Type from 'typebox';
+
+export const ID_PREFIXES = {
+  api_token: 'tok',
+  audit_log: 'aud',
+  event: 'evt',
+  invitation: 'inv',
+  organization: 'org',
+  project: 'prj',
+  service_account: 'sva',
+  ssh_key: 'key',
+  user: 'usr',
+  workflow_run: 'wfr',
+} as const;
+
+export type IdKind = keyof typeof ID_PREFIXES;
+
+/** A string schema for one kind of id. */
+export const Id = (kind: IdKind, description?: string) =>
+  Type.String({
+    pattern: `^${ID_PREFIXES[kind]}_[0-9a-hjkmnp-tv-z]{26}$`,
+    description: description ?? `Id of the ${kind.replace('_', ' ')}.`,
+    examples: [`${ID_PREFIXES[kind]}_01k9zv3m8q4t6w2x5y7r0s1n3p`],
+  });

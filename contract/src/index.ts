@@ -1,0 +1,17 @@
+/** The contract: the source of every shape, permission, audit action and idempotency rule. Imports nothing of ours. */
+
+export type { Static } from 'typebox';
+export { PAGE_LIMIT_MAX, Problem } from './common.ts';
+export {
+  type Access,
+  type Api,
+  type Handlers,
+  isMutation,
+  type Operation,
+  type RequestOf,
+  type ResponseOf,
+} from './define.ts';
+export { ERROR_CODES, ERRORS, type ErrorCode } from './errors.ts';
+export { ID_PREFIXES, type IdKind } from './ids.ts';
+export { api, type OperationId, type PublicApi } from './public/index.ts';
+export * from './roles.ts';

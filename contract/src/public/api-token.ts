@@ -1,0 +1,83 @@
+import Type from 'typebox';
+import { Closed, DisplayText, Nullable, Page, PageQuery, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+
+export const ApiToken = Closed({
+  id: Id('api_token'),
+  name: Type.String(),
+  token_prefix: Type.String({ description: 'The first characters, to recognise it by.' }),
+  scopes: Type.Array(Type.String()),
+  project_id: Nullable(Id('project', 'The only project it reaches, or null for all of the owner.')),
+  expires_at: Time('When it ends.'),
+  last_used_at: Nullable(Time('Last use, to the minute.')),
+  revoked_at: Nullable(Time('When it was revoked.')),
+  created_at: Time('When it was created.'),
+});
+
+export const TokenCreate = Closed({
+  name: DisplayText('What it is for.', 80),
+  scopes: Type.Array(Type.String({ pattern: '^(?:all|read|[a-z_]+(?:\\.[a-z_]+)*(?:\\.\\*)?)$', maxLength: 64 }), {
+    minItems: 1,
+    maxItems: 32,
+    description:
+      '`all`, `read`, a permission, or a prefix such as `service_account.*`. Never more than the creator holds.',
+  }),
+  expires_in_s: Type.Integer({
+    minimum: 60,
+    maximum: 31_536_000,
+    description: 'Lifetime in seconds, at most one year.',
+  }),
+});
+
+export const TokenCreated = Closed({
+  api_token: ApiToken,
+  token: Type.String({ description: 'Shown once; stored as a hash.' }),
+});
+
+export const apiTokenApi = define({
+  apiTokenList: {
+    method: 'GET',
+    path: '/api/v1/tokens',
+    tag: 'API tokens',
+    summary: "The caller's tokens",
+    access: 'self',
+    permission: 'self.api_token.read',
+    audit: null,
+    idempotency: 'none',
+    query: Closed({ ...PageQuery }),
+    status: 200,
+    response: Page(ApiToken),
+  },
+  apiTokenCreate: {
+    method: 'POST',
+    path: '/api/v1/tokens',
+    tag: 'API tokens',
+    summary: 'Create a scoped, expiring token; shown once',
+    access: 'self',
+    permission: 'self.api_token.create',
+    audit: 'api_token.create',
+    idempotency: 'required',
+    secret: true,
+    body: Closed({
+      ...TokenCreate.properties,
+      project_id: Type.Optional(Id('project', 'Bind the token to one project.')),
+    }),
+    status: 201,
+    response: TokenCreated,
+  },
+  apiTokenRevoke: {
+    method: 'DELETE',
+    path: '/api/v1/tokens/{token_id}',
+    tag: 'API tokens',
+    summary: 'Revoke a token',
+    description: 'Takes effect within 60 seconds.',
+    access: 'self',
+    permission: 'self.api_token.revoke',
+    audit: 'api_token.revoke',
+    idempotency: 'none',
+    params: Closed({ token_id: Id('api_token') }),
+    status: 204,
+    response: null,
+  },
+});

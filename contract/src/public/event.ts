@@ -1,0 +1,51 @@
+import Type from 'typebox';
+import { Closed, Page, PageQuery, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+
+/** CloudEvents 1.0 in its JSON form. `data` is typed per event in asyncapi.yaml. */
+export const ProjectEvent = Closed({
+  specversion: Type.Literal('1.0'),
+  id: Id('event'),
+  type: Type.String({ examples: ['project.updated'] }),
+  source: Type.String({ examples: ['/gpuaas'] }),
+  subject: Type.String({ description: 'Id of what it is about.' }),
+  time: Time('When it happened.'),
+  datacontenttype: Type.Literal('application/json'),
+  correlationid: Type.String(),
+  organizationid: Type.String(),
+  projectid: Type.String(),
+  data: Type.Object({}, { additionalProperties: true }),
+});
+
+const params = Closed({ project_id: Id('project') });
+const read = {
+  method: 'GET',
+  tag: 'Events',
+  access: 'project',
+  permission: 'event.read',
+  audit: null,
+  idempotency: 'none',
+  status: 200,
+  params,
+} as const;
+
+export const eventApi = define({
+  eventList: {
+    ...read,
+    path: '/api/v1/projects/{project_id}/events',
+    summary: 'Events of the project in commit order, oldest first',
+    query: Closed({ ...PageQuery, type: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z_.]+$' })) }),
+    response: Page(ProjectEvent),
+  },
+  eventStream: {
+    ...read,
+    path: '/api/v1/projects/{project_id}/events/stream',
+    summary: 'Events of the project as they happen (server-sent events)',
+    description:
+      'Starts now, or after the event named by Last-Event-ID. A comment line every 15 seconds keeps the connection open.',
+    query: Closed({ type: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z_.]+$' })) }),
+    response: ProjectEvent,
+    stream: 'text/event-stream',
+  },
+});

@@ -1,0 +1,31 @@
+/** The public API: the table of contents of what users, the CLI, the console and apps can call. */
+import { adminApi } from './admin.ts';
+import { apiTokenApi } from './api-token.ts';
+import { auditLogApi } from './audit-log.ts';
+import { catalogApi } from './catalog.ts';
+import { eventApi } from './event.ts';
+import { invitationApi } from './invitation.ts';
+import { meApi } from './me.ts';
+import { organizationApi } from './organization.ts';
+import { projectApi } from './project.ts';
+import { serviceAccountApi } from './service-account.ts';
+import { sshKeyApi } from './ssh-key.ts';
+import { workflowRunApi } from './workflow-run.ts';
+
+export const api = {
+  ...meApi,
+  ...organizationApi,
+  ...invitationApi,
+  ...projectApi,
+  ...serviceAccountApi,
+  ...apiTokenApi,
+  ...sshKeyApi,
+  ...catalogApi,
+  ...auditLogApi,
+  ...eventApi,
+  ...workflowRunApi,
+  ...adminApi,
+};
+
+export type PublicApi = typeof api;
+export type OperationId = keyof PublicApi;

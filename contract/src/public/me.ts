@@ -1,0 +1,49 @@
+import Type from 'typebox';
+import { Closed, Nullable, StringEnum, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+import { PLATFORM_ROLES, PROJECT_ROLES, TENANT_ROLES } from '../roles.ts';
+
+export const Me = Closed({
+  kind: StringEnum(['user', 'service_account']),
+  id: Type.String({ description: 'usr_… or sva_….' }),
+  name: Type.String(),
+  email: Nullable(Type.String()),
+  platform_role: Nullable(StringEnum(PLATFORM_ROLES)),
+  organizations: Type.Array(
+    Closed({
+      id: Id('organization'),
+      name: Type.String(),
+      display_name: Type.String(),
+      role: StringEnum(TENANT_ROLES),
+    }),
+  ),
+  projects: Type.Array(
+    Closed({
+      id: Id('project'),
+      organization_id: Id('organization'),
+      name: Type.String(),
+      role: StringEnum([...PROJECT_ROLES, 'service_account'] as const),
+    }),
+  ),
+  credential: Closed({
+    kind: StringEnum(['oidc', 'api_token', 'service_account_token']),
+    scopes: Type.Array(Type.String()),
+    expires_at: Nullable(Time('When the presented credential ends.')),
+  }),
+});
+
+export const meApi = define({
+  meGet: {
+    method: 'GET',
+    path: '/api/v1/me',
+    tag: 'Identity',
+    summary: 'Who the presented credential is, and where it may work',
+    access: 'self',
+    permission: 'self.read',
+    audit: null,
+    idempotency: 'none',
+    status: 200,
+    response: Me,
+  },
+});

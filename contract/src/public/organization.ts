@@ -1,0 +1,131 @@
+import Type from 'typebox';
+import { Closed, DisplayText, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+import { TENANT_ROLES } from '../roles.ts';
+
+export const Organization = Closed({
+  id: Id('organization'),
+  name: Name('Unique on the platform.'),
+  display_name: Type.String(),
+  kind: StringEnum(['personal', 'enterprise']),
+  version: Type.Integer(),
+  created_at: Time('When it was created.'),
+});
+
+export const OrganizationMember = Closed({
+  user_id: Id('user'),
+  name: Type.String(),
+  email: Nullable(Type.String()),
+  role: StringEnum(TENANT_ROLES),
+  version: Type.Integer(),
+  created_at: Time('When the user joined.'),
+});
+
+const params = Closed({ organization_id: Id('organization') });
+const memberParams = Closed({ organization_id: Id('organization'), user_id: Id('user') });
+
+export const organizationApi = define({
+  organizationList: {
+    method: 'GET',
+    path: '/api/v1/organizations',
+    tag: 'Organizations',
+    summary: 'Organizations the caller belongs to',
+    access: 'self',
+    permission: 'self.read',
+    audit: null,
+    idempotency: 'none',
+    query: Closed({ ...PageQuery }),
+    status: 200,
+    response: Page(Organization),
+  },
+  organizationCreate: {
+    method: 'POST',
+    path: '/api/v1/organizations',
+    tag: 'Organizations',
+    summary: 'Create an enterprise organization with a default project; the caller becomes its owner',
+    access: 'self',
+    permission: 'self.organization.create',
+    audit: 'organization.create',
+    idempotency: 'required',
+    body: Closed({ name: Name(), display_name: Type.Optional(DisplayText('Name shown to people.')) }),
+    status: 201,
+    response: Organization,
+    errors: ['already_exists'],
+  },
+  organizationGet: {
+    method: 'GET',
+    path: '/api/v1/organizations/{organization_id}',
+    tag: 'Organizations',
+    summary: 'One organization',
+    access: 'tenant',
+    permission: 'organization.read',
+    audit: null,
+    idempotency: 'none',
+    params,
+    status: 200,
+    response: Organization,
+  },
+  organizationUpdate: {
+    method: 'PATCH',
+    path: '/api/v1/organizations/{organization_id}',
+    tag: 'Organizations',
+    summary: 'Change the name shown to people',
+    access: 'tenant',
+    permission: 'organization.update',
+    audit: 'organization.update',
+    idempotency: 'none',
+    ifMatch: true,
+    params,
+    body: Closed({ display_name: DisplayText('Name shown to people.') }),
+    status: 200,
+    response: Organization,
+  },
+  organizationMemberList: {
+    method: 'GET',
+    path: '/api/v1/organizations/{organization_id}/members',
+    tag: 'Organizations',
+    summary: 'Members and their roles',
+    access: 'tenant',
+    permission: 'organization.member.read',
+    audit: null,
+    idempotency: 'none',
+    params,
+    query: Closed({ ...PageQuery }),
+    status: 200,
+    response: Page(OrganizationMember),
+  },
+  organizationMemberUpdate: {
+    method: 'PATCH',
+    path: '/api/v1/organizations/{organization_id}/members/{user_id}',
+    tag: 'Organizations',
+    summary: "Change a member's role",
+    description: 'Takes effect within 60 seconds. The last owner cannot be demoted, and only an owner makes an owner.',
+    access: 'tenant',
+    permission: 'organization.member.update',
+    audit: 'organization.member.update',
+    idempotency: 'none',
+    ifMatch: true,
+    params: memberParams,
+    body: Closed({ role: StringEnum(TENANT_ROLES) }),
+    status: 200,
+    response: OrganizationMember,
+    errors: ['conflict'],
+  },
+  organizationMemberRemove: {
+    method: 'DELETE',
+    path: '/api/v1/organizations/{organization_id}/members/{user_id}',
+    tag: 'Organizations',
+    summary: 'Remove a member from the organization and all its projects',
+    description:
+      "Takes effect within 60 seconds. The last owner cannot be removed. The member's tokens stop reaching the organization.",
+    access: 'tenant',
+    permission: 'organization.member.remove',
+    audit: 'organization.member.remove',
+    idempotency: 'none',
+    params: memberParams,
+    status: 204,
+    response: null,
+    errors: ['conflict'],
+  },
+});

@@ -1,0 +1,82 @@
+import Type from 'typebox';
+import { Closed, Name, Nullable, Page, PageQuery, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+
+export const SshKey = Closed({
+  id: Id('ssh_key'),
+  name: Name('Unique among the caller’s keys.'),
+  algorithm: Type.String({ examples: ['ssh-ed25519'] }),
+  public_key: Type.String({ description: 'Without its comment.' }),
+  fingerprint: Type.String({ description: 'SHA256:… as ssh-keygen -l prints it.' }),
+  last_used_at: Nullable(Time('When it was last placed on a machine.')),
+  created_at: Time('When it was added.'),
+});
+
+const params = Closed({ ssh_key_id: Id('ssh_key') });
+const tag = 'SSH keys';
+
+export const sshKeyApi = define({
+  sshKeyList: {
+    method: 'GET',
+    path: '/api/v1/ssh-keys',
+    tag,
+    summary: "The caller's SSH keys",
+    access: 'self',
+    permission: 'self.ssh_key.read',
+    audit: null,
+    idempotency: 'none',
+    query: Closed({ ...PageQuery }),
+    status: 200,
+    response: Page(SshKey),
+  },
+  sshKeyCreate: {
+    method: 'POST',
+    path: '/api/v1/ssh-keys',
+    tag,
+    summary: 'Add a public key',
+    description: 'Ed25519, ECDSA, RSA of at least 3072 bits and their FIDO forms. Options and comments are not kept.',
+    access: 'self',
+    permission: 'self.ssh_key.create',
+    audit: 'ssh_key.create',
+    idempotency: 'required',
+    body: Closed({
+      name: Name(),
+      public_key: Type.String({
+        minLength: 40,
+        maxLength: 8192,
+        pattern: '^[\\x20-\\x7e]+$',
+        description: 'One line in OpenSSH form.',
+      }),
+    }),
+    status: 201,
+    response: SshKey,
+    errors: ['already_exists'],
+  },
+  sshKeyGet: {
+    method: 'GET',
+    path: '/api/v1/ssh-keys/{ssh_key_id}',
+    tag,
+    summary: 'One SSH key',
+    access: 'self',
+    permission: 'self.ssh_key.read',
+    audit: null,
+    idempotency: 'none',
+    params,
+    status: 200,
+    response: SshKey,
+  },
+  sshKeyDelete: {
+    method: 'DELETE',
+    path: '/api/v1/ssh-keys/{ssh_key_id}',
+    tag,
+    summary: 'Remove a key',
+    access: 'self',
+    permission: 'self.ssh_key.delete',
+    audit: 'ssh_key.delete',
+    idempotency: 'none',
+    params,
+    status: 204,
+    response: null,
+  },
+});

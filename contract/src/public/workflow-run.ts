@@ -1,0 +1,151 @@
+import Type from 'typebox';
+import { Action, Closed, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+
+export const WORKFLOW_STATES = ['pending', 'running', 'waiting', 'done', 'stuck', 'cancelled'] as const;
+
+export const WorkflowRun = Closed({
+  id: Id('workflow_run'),
+  workflow: Type.String(),
+  workflow_version: Type.Integer(),
+  subject_id: Type.String({ description: 'What the run is about.' }),
+  organization_id: Nullable(Type.String()),
+  project_id: Nullable(Type.String()),
+  step: Type.String({ description: 'The step it is at, or ended at.' }),
+  state: StringEnum(WORKFLOW_STATES),
+  state_reason: Nullable(Type.String()),
+  state_since: Time('When it came into this state.'),
+  state_deadline_at: Nullable(Time('When being in this run becomes too long.')),
+  attempt: Type.Integer(),
+  wake_at: Nullable(Time('When it goes on by itself.')),
+  owner: Nullable(Type.String({ description: 'The worker that holds it now.' })),
+  correlation_id: Type.String(),
+  created_at: Time('When it started.'),
+  finished_at: Nullable(Time('When it ended.')),
+  actions: Type.Array(Action),
+});
+
+export const WorkflowStep = Closed({
+  sequence: Type.Integer(),
+  step: Type.String(),
+  attempt: Type.Integer(),
+  outcome: StringEnum(['next', 'wait', 'done', 'stuck', 'error', 'timeout', 'cancelled', 'retried']),
+  detail: Nullable(Type.String()),
+  started_at: Time('When it began.'),
+  finished_at: Time('When it ended.'),
+  duration_ms: Type.Integer(),
+});
+
+const filters = {
+  subject_id: Type.Optional(Type.String({ maxLength: 64, pattern: '^[A-Za-z0-9_.-]+$' })),
+  workflow: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z0-9-]+$' })),
+  state: Type.Optional(StringEnum(WORKFLOW_STATES)),
+  correlation_id: Type.Optional(Type.String({ maxLength: 64, pattern: '^[A-Za-z0-9._-]+$' })),
+};
+
+const read = { method: 'GET', tag: 'Workflows', audit: null, idempotency: 'none', status: 200 } as const;
+const ofProject = Closed({ project_id: Id('project') });
+const runOfProject = Closed({ project_id: Id('project'), workflow_run_id: Id('workflow_run') });
+const run = Closed({ workflow_run_id: Id('workflow_run') });
+const page = Closed({ ...PageQuery });
+
+export const workflowRunApi = define({
+  workflowRunList: {
+    ...read,
+    path: '/api/v1/projects/{project_id}/workflow-runs',
+    summary: 'Runs of the project, newest first',
+    access: 'project',
+    permission: 'workflow_run.read',
+    params: ofProject,
+    query: Closed({ ...PageQuery, ...filters }),
+    response: Page(WorkflowRun),
+  },
+  workflowRunGet: {
+    ...read,
+    path: '/api/v1/projects/{project_id}/workflow-runs/{workflow_run_id}',
+    summary: 'One run',
+    access: 'project',
+    permission: 'workflow_run.read',
+    params: runOfProject,
+    response: WorkflowRun,
+  },
+  workflowRunStepList: {
+    ...read,
+    path: '/api/v1/projects/{project_id}/workflow-runs/{workflow_run_id}/steps',
+    summary: 'The timeline of a run, oldest first',
+    access: 'project',
+    permission: 'workflow_run.read',
+    params: runOfProject,
+    query: page,
+    response: Page(WorkflowStep),
+  },
+  adminWorkflowRunList: {
+    ...read,
+    path: '/api/v1/admin/workflow-runs',
+    summary: 'Runs of the whole platform, newest first',
+    access: 'platform',
+    permission: 'admin.workflow_run.read',
+    query: Closed({ ...PageQuery, ...filters, organization_id: Type.Optional(Id('organization')) }),
+    response: Page(WorkflowRun),
+  },
+  adminWorkflowRunGet: {
+    ...read,
+    path: '/api/v1/admin/workflow-runs/{workflow_run_id}',
+    summary: 'One run',
+    access: 'platform',
+    permission: 'admin.workflow_run.read',
+    params: run,
+    response: WorkflowRun,
+  },
+  adminWorkflowRunStepList: {
+    ...read,
+    path: '/api/v1/admin/workflow-runs/{workflow_run_id}/steps',
+    summary: 'The timeline of a run, oldest first',
+    access: 'platform',
+    permission: 'admin.workflow_run.read',
+    params: run,
+    query: page,
+    response: Page(WorkflowStep),
+  },
+  adminWorkflowRunRetry: {
+    method: 'POST',
+    path: '/api/v1/admin/workflow-runs/{workflow_run_id}/retry',
+    tag: 'Workflows',
+    summary: 'Retry a stuck run from a step',
+    access: 'platform',
+    permission: 'admin.workflow_run.retry',
+    audit: 'workflow_run.retry',
+    idempotency: 'required',
+    params: run,
+    body: Closed({
+      step: Type.Optional(
+        Type.String({
+          maxLength: 64,
+          pattern: '^[A-Za-z0-9]+$',
+          description: 'The step to go on from; where it stuck when absent.',
+        }),
+      ),
+    }),
+    status: 202,
+    response: WorkflowRun,
+    errors: ['conflict'],
+  },
+  adminWorkflowRunCancel: {
+    method: 'POST',
+    path: '/api/v1/admin/workflow-runs/{workflow_run_id}/cancel',
+    tag: 'Workflows',
+    summary: 'Ask a run to end at its next step boundary',
+    access: 'platform',
+    permission: 'admin.workflow_run.cancel',
+    audit: 'workflow_run.cancel',
+    idempotency: 'required',
+    params: run,
+    body: Closed({
+      reason: Type.Optional(Type.String({ maxLength: 240, minLength: 1, pattern: '^[^\\u0000-\\u001f\\u007f]+$' })),
+    }),
+    status: 202,
+    response: WorkflowRun,
+    errors: ['conflict'],
+  },
+});

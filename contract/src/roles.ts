@@ -1,0 +1,160 @@
+/**
+ * Who may do what: one table. An operation names one permission; a role is a bundle of permissions at one level.
+ * Tenant owners and admins act as project admins in every project of their organization, tenant viewers as project
+ * viewers; tenant members see the projects they were added to.
+ */
+export const PERMISSIONS = [
+  'organization.read',
+  'organization.update',
+  'organization.member.read',
+  'organization.member.update',
+  'organization.member.remove',
+  'invitation.read',
+  'invitation.create',
+  'invitation.revoke',
+  'audit.read',
+  'project.create',
+  'project.list',
+  'project.read',
+  'project.update',
+  'project.delete',
+  'project.member.read',
+  'project.member.update',
+  'project.member.remove',
+  'service_account.read',
+  'service_account.create',
+  'service_account.update',
+  'service_account.delete',
+  'service_account.token.read',
+  'service_account.token.create',
+  'service_account.token.revoke',
+  'event.read',
+  'workflow_run.read',
+  'admin.organization.read',
+  'admin.user.read',
+  'admin.user.update',
+  'admin.region.update',
+  'admin.sku.update',
+  'admin.audit.read',
+  'admin.audit.verify',
+  'admin.workflow_run.read',
+  'admin.workflow_run.retry',
+  'admin.workflow_run.cancel',
+  // What every signed-in principal may do for itself; held by role, narrowed by token scope.
+  'self.read',
+  'self.organization.create',
+  'self.invitation.accept',
+  'self.ssh_key.read',
+  'self.ssh_key.create',
+  'self.ssh_key.delete',
+  'self.api_token.read',
+  'self.api_token.create',
+  'self.api_token.revoke',
+  'catalog.read',
+] as const;
+export type Permission = (typeof PERMISSIONS)[number];
+
+export const TENANT_ROLES = ['owner', 'admin', 'member', 'viewer'] as const;
+export const PROJECT_ROLES = ['admin', 'member', 'viewer'] as const;
+export const PLATFORM_ROLES = ['superadmin', 'ops'] as const;
+export type TenantRole = (typeof TENANT_ROLES)[number];
+export type ProjectRole = (typeof PROJECT_ROLES)[number];
+export type PlatformRole = (typeof PLATFORM_ROLES)[number];
+export type RoleName =
+  | `tenant:${TenantRole}`
+  | `project:${ProjectRole}`
+  | `platform:${PlatformRole}`
+  | 'service_account'
+  | 'user';
+
+const projectViewer = [
+  'project.read',
+  'project.member.read',
+  'service_account.read',
+  'service_account.token.read',
+  'event.read',
+  'workflow_run.read',
+] as const;
+const projectMember = [...projectViewer] as const;
+const projectAdmin = [
+  ...projectMember,
+  'project.update',
+  'project.member.update',
+  'project.member.remove',
+  'service_account.create',
+  'service_account.update',
+  'service_account.delete',
+  'service_account.token.create',
+  'service_account.token.revoke',
+] as const;
+
+const tenantMember = ['organization.read', 'organization.member.read', 'project.list'] as const;
+const tenantAdmin = [
+  ...tenantMember,
+  'organization.member.update',
+  'organization.member.remove',
+  'invitation.read',
+  'invitation.create',
+  'invitation.revoke',
+  'audit.read',
+  'project.create',
+  ...projectAdmin,
+  'project.delete',
+] as const;
+
+const opsPermissions = [
+  'admin.organization.read',
+  'admin.user.read',
+  'admin.audit.read',
+  'admin.audit.verify',
+  'admin.workflow_run.read',
+  'admin.workflow_run.retry',
+  'admin.workflow_run.cancel',
+] as const;
+
+export const ROLES = {
+  'platform:superadmin': [...opsPermissions, 'admin.user.update', 'admin.region.update', 'admin.sku.update'],
+  'platform:ops': opsPermissions,
+  'tenant:owner': [...tenantAdmin, 'organization.update'],
+  'tenant:admin': tenantAdmin,
+  'tenant:member': tenantMember,
+  'tenant:viewer': [...tenantMember, ...projectViewer],
+  'project:admin': projectAdmin,
+  'project:member': projectMember,
+  'project:viewer': projectViewer,
+  /** Machines work inside one project; they never manage people, service accounts or tokens. */
+  service_account: ['self.read', 'catalog.read', 'project.read', 'event.read', 'workflow_run.read'],
+  user: [
+    'self.read',
+    'self.organization.create',
+    'self.invitation.accept',
+    'catalog.read',
+    'self.ssh_key.read',
+    'self.ssh_key.create',
+    'self.ssh_key.delete',
+    'self.api_token.read',
+    'self.api_token.create',
+    'self.api_token.revoke',
+  ],
+} as const satisfies Record<RoleName, readonly Permission[]>;
+
+const holds = new Map(Object.entries(ROLES).map(([role, list]) => [role, new Set<string>(list)]));
+
+export const roleHolds = (role: RoleName, permission: Permission): boolean => holds.get(role)?.has(permission) ?? false;
+
+/**
+ * Token scopes narrow a role and never widen it: `all`, `read` (every permission that ends in .read or .list),
+ * a permission, or a prefix such as `service_account.*`.
+ */
+export const scopeAllows = (scopes: readonly string[], permission: Permission): boolean =>
+  scopes.some(
+    (scope) =>
+      scope === 'all' ||
+      scope === permission ||
+      (scope === 'read' && /\.(read|list)$/.test(permission)) ||
+      (scope.endsWith('.*') && permission.startsWith(scope.slice(0, -1))),
+  );
+
+/** Every permission that a set of scopes can reach: what a token may hand on to a token it creates. */
+export const scopeReach = (scopes: readonly string[]): ReadonlySet<Permission> =>
+  new Set(PERMISSIONS.filter((permission) => scopeAllows(scopes, permission)));

@@ -1,0 +1,8 @@
+/** Small tools every process uses. No word of the domain stands here. */
+export { type Clock, systemClock } from './clock.ts';
+export { ConfigError, ConfigReader, type Env } from './config.ts';
+export { mintId } from './id.ts';
+export { InvariantError, invariant } from './invariant.ts';
+export { createLog, type HostRole, type Log, silentLog } from './log.ts';
+export { backoffMs, pause } from './retry.ts';
+export { createShutdown, type Shutdown, stopOnSignals } from './shutdown.ts';

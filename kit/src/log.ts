@@ -1,0 +1,44 @@
+/**
+ * One JSON line per event, with the field names that the runbooks query: see ARCHITECTURE.md, telemetry.
+ * Values under secret-looking keys never reach the stream.
+ */
+import { hostname } from 'node:os';
+import { type DestinationStream, type Logger, pino } from 'pino';
+
+export type Log = Logger;
+export type HostRole = 'platform_control' | 'app_control' | 'worker_compute';
+
+export type LogOptions = Readonly<{
+  service: string;
+  host_role: HostRole;
+  level?: string;
+  destination?: DestinationStream;
+}>;
+
+const SECRET_KEYS = [
+  'authorization',
+  'cookie',
+  'password',
+  'secret',
+  'token',
+  'client_secret',
+  'access_token',
+  'refresh_token',
+  'private_key',
+];
+
+export const createLog = (options: LogOptions): Log =>
+  pino(
+    {
+      level: options.level ?? 'info',
+      base: { service: options.service, host_role: options.host_role, host_name: hostname() },
+      messageKey: 'message',
+      timestamp: () => `,"timestamp":"${new Date().toISOString()}"`,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: { paths: SECRET_KEYS.flatMap((key) => [key, `*.${key}`]), censor: '[redacted]' },
+    },
+    options.destination ?? pino.destination({ fd: 1, sync: false }),
+  );
+
+/** For tests and tools that want none. */
+export const silentLog = (): Log => pino({ level: 'silent' });

@@ -1,0 +1,21 @@
+/** Exponential backoff with full jitter: attempt 1 waits up to `baseMs`, each next up to twice as long, never above `capMs`. */
+export const backoffMs = (
+  attempt: number,
+  options: Readonly<{ baseMs: number; capMs: number; random?: () => number }>,
+): number => {
+  const ceiling = Math.min(options.capMs, options.baseMs * 2 ** Math.min(attempt - 1, 30));
+  return Math.round(ceiling * (0.5 + (options.random ?? Math.random)() / 2));
+};
+
+/** Waits, and gives up at once when the signal is aborted: resolves either way. */
+export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener('abort', done, { once: true });
+  });

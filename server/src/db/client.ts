@@ -1,0 +1,171 @@
+/**
+ * The only door to PostgreSQL. Every query runs in a transaction that first says for whom it runs (row-level security
+ * reads those two settings), so no code path can inherit another request's tenant. Statements are pipelined: begin,
+ * scope and the first query leave in one packet.
+ *
+ * Reads take a Reader, writes a Tx, so a write outside a transaction does not compile.
+ */
+import { createHash } from 'node:crypto';
+import type { Log } from '@gpuaas/kit';
+import { backoffMs, pause } from '@gpuaas/kit';
+import { Pool, type PoolClient, types } from 'pg';
+import { AppError } from '../errors.ts';
+import { isRetryable, toAppError } from './errors.ts';
+
+/** On whose behalf: `tenant_id` is an organization, '' for nobody's, '*' for the platform's own work. */
+export type Scope = Readonly<{ tenant_id: string; principal_id: string }>;
+export const PLATFORM: Scope = { tenant_id: '*', principal_id: '' };
+
+export type Result<R> = Readonly<{ rows: R[]; rowCount: number }>;
+
+export interface Reader {
+  query<R extends object>(text: string, values?: readonly unknown[]): Promise<Result<R>>;
+}
+
+export interface Tx extends Reader {
+  /** Runs once the transaction is durable, never when it rolled back. Must not throw. */
+  afterCommit(fn: () => void): void;
+  /** Changes for whom the rest of the transaction runs; the caller says why at the call. */
+  enter(scope: Scope): void;
+}
+
+export interface Database {
+  read<T>(scope: Scope, fn: (reader: Reader) => Promise<T>): Promise<T>;
+  write<T>(scope: Scope, fn: (tx: Tx) => Promise<T>): Promise<T>;
+  /** A connection outside any transaction, for LISTEN and session locks. The caller releases it. */
+  connect(): Promise<PoolClient>;
+  end(): Promise<void>;
+}
+
+export type DatabaseOptions = Readonly<{
+  url: string;
+  log: Log;
+  /** Taken on by every connection after sign-in; undefined when the URL already signs in as the application. */
+  role?: string | undefined;
+  poolMax?: number;
+  statementTimeoutMs?: number;
+}>;
+
+// Times travel as RFC 3339 strings from row to JSON; counters and money fit a double or the query is wrong.
+types.setTypeParser(types.builtins.TIMESTAMPTZ, (text) => new Date(text).toISOString());
+types.setTypeParser(types.builtins.INT8, (text) => {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError('integer from the database exceeds 2^53');
+  return value;
+});
+
+const ATTEMPTS_MAX = 5;
+
+/** Texts repeat, so each is prepared once per connection under the hash of its text. */
+const names = new Map<string, string>();
+const statementName = (text: string): string | undefined => {
+  let name = names.get(text);
+  if (name === undefined && names.size < 1000) {
+    name = createHash('sha256').update(text).digest('base64url').slice(0, 20);
+    names.set(text, name);
+  }
+  return name;
+};
+
+const run = <R extends object>(
+  client: PoolClient,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<Result<R>> => {
+  const name = statementName(text);
+  return client.query<R>({ ...(name ? { name } : {}), text, values: [...values] }).then((result) => ({
+    rows: result.rows,
+    rowCount: result.rowCount ?? 0,
+  }));
+};
+
+const SET_SCOPE = "select set_config('gpuaas.tenant_id', $1, true), set_config('gpuaas.principal_id', $2, true)";
+
+export const createDatabase = (options: DatabaseOptions): Database => {
+  const pool = new Pool({
+    connectionString: options.url,
+    max: options.poolMax ?? 10,
+    connectionTimeoutMillis: 2_000,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    pipeline: true,
+    options: [
+      ...(options.role ? [`-c role=${options.role}`] : []),
+      `-c statement_timeout=${options.statementTimeoutMs ?? 15_000}`,
+      '-c idle_in_transaction_session_timeout=30000',
+      '-c timezone=UTC',
+    ].join(' '),
+  } as ConstructorParameters<typeof Pool>[0]);
+  // A connection that dies while idle is replaced by the pool; without a listener it would end the process.
+  pool.on('error', (err) => options.log.warn({ err }, 'idle database connection lost'));
+
+  const connect = async (): Promise<PoolClient> => {
+    try {
+      return await pool.connect();
+    } catch (err) {
+      throw toAppError(err);
+    }
+  };
+
+  const once = async <T>(mode: 'begin' | 'begin read only', scope: Scope, fn: (tx: Tx) => Promise<T>): Promise<T> => {
+    const client = await connect();
+    const hooks: (() => void)[] = [];
+    let broken: Error | undefined;
+    // A dropped connection surfaces on the client as well as on the query that was running.
+    const onError = (err: Error) => {
+      broken = err;
+    };
+    client.on('error', onError);
+    // Sent, not awaited: a failure here fails every later statement, which is awaited.
+    const pending: Promise<unknown>[] = [];
+    const send = (text: string, values?: readonly unknown[]) => {
+      const sent = run(client, text, values);
+      sent.catch(() => {});
+      pending.push(sent);
+    };
+    try {
+      send(mode);
+      send(SET_SCOPE, [scope.tenant_id, scope.principal_id]);
+      const result = await fn({
+        query: (text, values) => run(client, text, values),
+        afterCommit: (hook) => hooks.push(hook),
+        enter: (next) => send(SET_SCOPE, [next.tenant_id, next.principal_id]),
+      });
+      const commit = client.query('commit');
+      await Promise.all(pending);
+      // PostgreSQL answers ROLLBACK to the commit of a transaction that had already failed.
+      if ((await commit).command !== 'COMMIT')
+        throw new AppError('internal', 'The change was not saved.', { internal: 'commit answered ROLLBACK' });
+      for (const hook of hooks) hook();
+      return result;
+    } catch (err) {
+      if (broken === undefined) await client.query('rollback').catch((rollbackErr: Error) => (broken = rollbackErr));
+      throw err;
+    } finally {
+      client.off('error', onError);
+      client.release(broken);
+    }
+  };
+
+  const withRetry = async <T>(
+    mode: 'begin' | 'begin read only',
+    scope: Scope,
+    fn: (tx: Tx) => Promise<T>,
+  ): Promise<T> => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await once(mode, scope, fn);
+      } catch (err) {
+        if (!isRetryable(err) || attempt >= ATTEMPTS_MAX) throw toAppError(err);
+        await pause(backoffMs(attempt, { baseMs: 10, capMs: 200 }));
+      }
+    }
+  };
+
+  return {
+    read: (scope, fn) => withRetry('begin read only', scope, fn),
+    write: (scope, fn) => withRetry('begin', scope, fn),
+    connect,
+    end: () => pool.end(),
+  };
+};

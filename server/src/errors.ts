@@ -1,0 +1,36 @@
+/**
+ * The server's one exception. `message` is for the caller; `internal` and the cause chain go to the log, once, at the
+ * edge. Expected negative answers inside the domain are values, not exceptions.
+ */
+import { ERRORS, type ErrorCode } from '@gpuaas/contract';
+
+export type FieldError = Readonly<{ pointer: string; code: string; message: string }>;
+
+export type AppErrorDetails = Readonly<{
+  internal?: string;
+  cause?: unknown;
+  errors?: readonly FieldError[];
+  reasons?: readonly (Readonly<{ code: string }> & Readonly<Record<string, unknown>>)[];
+  alternatives?: readonly Readonly<Record<string, unknown>>[];
+  retry_after_s?: number;
+}>;
+
+export class AppError extends Error {
+  override name = 'AppError';
+  readonly code: ErrorCode;
+  readonly details: AppErrorDetails;
+
+  constructor(code: ErrorCode, message: string, details: AppErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.details = details;
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+}
+
+/** A resource the caller may not see and one that does not exist get the same answer, built fresh each time. */
+export const notFound = (noun: string): AppError => new AppError('not_found', `No such ${noun}.`);
+export const conflict = (sentence: string): AppError => new AppError('conflict', sentence);
