@@ -1,0 +1,116 @@
+/** Every setting of the server, with its default. `doc/operations/configuration.md` lists the same names. */
+
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigReader, type Env } from '@gpuaas/kit';
+
+export const ROLES = ['gpuaas-api', 'gpuaas-provisioning-worker', 'gpuaas-outbox-relay'] as const;
+export type Role = (typeof ROLES)[number];
+
+export type Config = Readonly<{
+  mode: 'development' | 'production';
+  roles: readonly Role[];
+  host: string;
+  port: number;
+  /** How callers reach the API; the embedded issuer and links are built from it. */
+  public_url: string;
+  /** Folder for keys, audit chain heads and sign-in details of the laptop default. */
+  state_dir: string;
+  database_url: string;
+  /** A sign-in of its own for the application; without it connections take on gpuaas_app after signing in as the owner. */
+  app_database_url: string | null;
+  database_pool_max: number;
+  oidc: Readonly<{ issuer: string | null; audience: string; console_client_id: string; cli_client_id: string }>;
+  superadmin_emails: readonly string[];
+  nats_url: string | null;
+  otlp_url: string | null;
+  log_level: string;
+  validate_responses: boolean;
+  rate_limit_per_minute: number;
+  anonymous_rate_limit_per_minute: number;
+  trust_proxy: string | null;
+  platform_key: Buffer;
+  audit_heads_file: string;
+}>;
+
+/** In development the platform key is made on first start; in production it must be given, or a restart would lose it. */
+const platformKey = (read: ConfigReader, mode: Config['mode'], stateDir: string): Buffer => {
+  const given = read.optional('GPUAAS_PLATFORM_KEY');
+  if (given !== undefined) {
+    const key = Buffer.from(given, 'base64');
+    if (key.length !== 32)
+      read.problem('GPUAAS_PLATFORM_KEY', 'must be 32 bytes in base64 (`openssl rand -base64 32`)');
+    return key;
+  }
+  if (mode === 'production') {
+    read.problem('GPUAAS_PLATFORM_KEY', 'must be set in production');
+    return Buffer.alloc(32);
+  }
+  const file = join(stateDir, 'platform.key');
+  if (!existsSync(file)) {
+    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    writeFileSync(file, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+  }
+  chmodSync(file, 0o600);
+  return Buffer.from(readFileSync(file, 'utf8'), 'base64');
+};
+
+const parseRoles = (read: ConfigReader, text: string): readonly Role[] => {
+  const names = text.split(',').map((name) => name.trim());
+  if (names.includes('all')) return ROLES;
+  for (const name of names)
+    if (!(ROLES as readonly string[]).includes(name))
+      read.problem('--roles', `knows ${ROLES.join(', ')} and all, not "${name}"`);
+  return names as Role[];
+};
+
+export const readConfig = (env: Env, roles?: string): Config => {
+  const read = new ConfigReader(env);
+  const mode = read.oneOf('GPUAAS_MODE', ['development', 'production'] as const, 'development');
+  const port = read.integer('GPUAAS_PORT', 8080, { min: 0, max: 65535 });
+  const stateDir = read.text('GPUAAS_STATE_DIR', '.gpuaas');
+  const issuer = read.url('GPUAAS_OIDC_ISSUER');
+  const databaseUrl = read.optional('DATABASE_URL');
+  if (databaseUrl === undefined)
+    read.problem('DATABASE_URL', 'must name a PostgreSQL database (`make up` starts an embedded one)');
+  if (mode === 'production' && issuer === undefined)
+    read.problem('GPUAAS_OIDC_ISSUER', 'must be set in production: the embedded issuer is for laptops');
+  if (mode === 'production' && issuer !== undefined && issuer.protocol !== 'https:')
+    read.problem('GPUAAS_OIDC_ISSUER', 'must be https in production');
+  const config: Config = {
+    mode,
+    roles: parseRoles(read, roles ?? read.text('GPUAAS_ROLES', 'all')),
+    host: read.text('GPUAAS_HOST', '127.0.0.1'),
+    port,
+    public_url: (read.url('GPUAAS_PUBLIC_URL')?.href ?? `http://localhost:${port}`).replace(/\/$/, ''),
+    state_dir: stateDir,
+    database_url: databaseUrl ?? '',
+    app_database_url: read.optional('GPUAAS_APP_DATABASE_URL') ?? null,
+    database_pool_max: read.integer('GPUAAS_DATABASE_POOL_MAX', 10, { min: 2, max: 200 }),
+    oidc: {
+      issuer: read.optional('GPUAAS_OIDC_ISSUER')?.replace(/\/$/, '') ?? null,
+      audience: read.text('GPUAAS_OIDC_AUDIENCE', 'gpuaas-api'),
+      console_client_id: read.text('GPUAAS_OIDC_CONSOLE_CLIENT', 'gpuaas-console'),
+      cli_client_id: read.text('GPUAAS_OIDC_CLI_CLIENT', 'gpuaas-cli'),
+    },
+    superadmin_emails: (read.optional('GPUAAS_SUPERADMIN_EMAILS') ?? '')
+      .split(',')
+      .map((email) => email.trim().toLowerCase())
+      .filter(Boolean),
+    nats_url: read.optional('NATS_URL') ?? null,
+    otlp_url: read.url('OTEL_EXPORTER_OTLP_ENDPOINT')?.href.replace(/\/$/, '') ?? null,
+    log_level: read.oneOf('GPUAAS_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const, 'info'),
+    validate_responses: read.flag('GPUAAS_VALIDATE_RESPONSES', false),
+    rate_limit_per_minute: read.integer('GPUAAS_RATE_LIMIT_PER_MINUTE', 1_200, { min: 1, max: 100_000_000 }),
+    anonymous_rate_limit_per_minute: read.integer('GPUAAS_ANONYMOUS_RATE_LIMIT_PER_MINUTE', 300, {
+      min: 1,
+      max: 100_000_000,
+    }),
+    trust_proxy: read.optional('GPUAAS_TRUST_PROXY') ?? null,
+    platform_key: platformKey(read, mode, stateDir),
+    audit_heads_file: read.text('GPUAAS_AUDIT_HEADS_FILE', join(stateDir, 'audit-heads.jsonl')),
+  };
+  read.finish();
+  return config;
+};

@@ -1,0 +1,61 @@
+/**
+ * Cursor pages. A cursor names the operation and scope it was made for and the key of the last row; using it elsewhere
+ * is like using another tenant's id (404), and a mangled one is a bad request.
+ */
+import { AppError, notFound } from '../errors.ts';
+
+type Caller = Readonly<{
+  operation: string;
+  organization_id: string | null;
+  project_id: string | null;
+  principal: Readonly<{ id: string }> | null;
+}>;
+export type Key = readonly (string | number)[];
+
+const scopeOf = (caller: Caller): string => caller.project_id ?? caller.organization_id ?? caller.principal?.id ?? '';
+
+export const encodeCursor = (caller: Caller, key: Key): string =>
+  Buffer.from(JSON.stringify([caller.operation, scopeOf(caller), ...key])).toString('base64url');
+
+const malformed = () =>
+  new AppError('invalid_request', 'The cursor is not one that this operation gave.', {
+    errors: [
+      { pointer: '/query/cursor', code: 'malformed', message: 'Send the next_cursor of the page before, unchanged.' },
+    ],
+  });
+
+/** The key of the last row of the page before, or undefined for the first page. `length` is how many parts a key has. */
+export const decodeCursor = (caller: Caller, cursor: string | undefined, length = 1): Key | undefined => {
+  if (cursor === undefined) return undefined;
+  let parts: unknown;
+  try {
+    parts = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
+  } catch {
+    throw malformed();
+  }
+  const isPart = (part: unknown) =>
+    (typeof part === 'string' && part.length <= 200 && !part.includes('\0')) || Number.isSafeInteger(part);
+  if (!Array.isArray(parts) || parts.length !== length + 2 || !parts.every(isPart)) throw malformed();
+  const [operation, scope, ...key] = parts as [string, string, ...(string | number)[]];
+  if (operation !== caller.operation) throw malformed();
+  if (scope !== scopeOf(caller)) throw notFound('page');
+  return key;
+};
+
+/** Asks for one row more than the page holds, to know whether there is a next one. */
+export const pageOf = <Row, Item>(
+  caller: Caller,
+  limit: number,
+  rows: readonly Row[],
+  key: (row: Row) => Key,
+  view: (row: Row) => Item,
+): { items: Item[]; next_cursor: string | null } => {
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  return {
+    items: items.map(view),
+    next_cursor: rows.length > limit && last !== undefined ? encodeCursor(caller, key(last)) : null,
+  };
+};
+
+export const PAGE_LIMIT_DEFAULT = 50;
