@@ -4,5 +4,6 @@ export { ConfigError, ConfigReader, type Env } from './config.ts';
 export { mintId } from './id.ts';
 export { InvariantError, invariant } from './invariant.ts';
 export { createLog, type HostRole, type Log, silentLog } from './log.ts';
+export { findProcessCommand, findProcessIdentity, isProcessAlive } from './process.ts';
 export { backoffMs, pause } from './retry.ts';
 export { createShutdown, type Shutdown, stopOnSignals } from './shutdown.ts';
