@@ -33,11 +33,23 @@ create table audit_seals (
   sealed_at timestamptz not null default clock_timestamp(),
   primary key (chain, sequence)
 );
--- Up to where (xid, id) everything is sealed, so that the sealer never reads the whole table.
+-- Where each chain ends, and up to where its end was written to the heads file outside the database.
+create table audit_chains (
+  chain text primary key,
+  sequence bigint not null check (sequence > 0),
+  hash bytea not null check (octet_length(hash) = 32),
+  sealed_at timestamptz not null default clock_timestamp(),
+  headed_sequence bigint not null default 0 check (headed_sequence <= sequence)
+);
+create index audit_chains_unheaded on audit_chains (chain) where headed_sequence < sequence;
+-- Up to where (xid, id) everything is sealed, so that the sealer never reads the whole table; and how the heads file
+-- ended when it was last written, so that a cut file is noticed.
 create table audit_sealer (
   singleton boolean primary key default true check (singleton),
   sealed_xid xid8 not null default '0',
-  sealed_id text not null default ''
+  sealed_id text not null default '',
+  heads_line bigint not null default 0,
+  heads_hash bytea not null default decode(repeat('00', 32), 'hex') check (octet_length(heads_hash) = 32)
 );
 insert into audit_sealer default values;
 
@@ -85,16 +97,19 @@ create index idempotency_keys_expiry on idempotency_keys (expires_at);
 
 alter table audit_logs enable row level security;
 alter table audit_seals enable row level security;
+alter table audit_chains enable row level security;
 alter table outbox_events enable row level security;
 alter table idempotency_keys enable row level security;
 create policy readable on audit_logs for select using (gpuaas_tenant() = '*' or organization_id = gpuaas_tenant());
 create policy appendable on audit_logs for insert with check (true);
 create policy readable on audit_seals for select using (gpuaas_tenant() in (chain, '*'));
 create policy appendable on audit_seals for insert with check (gpuaas_tenant() = '*');
+create policy scope on audit_chains using (gpuaas_tenant() = '*');
 create policy scope on outbox_events using (gpuaas_tenant() = '*' or organization_id = gpuaas_tenant())
   with check (true);
 create policy scope on idempotency_keys using (gpuaas_tenant() = '*' or principal_id = gpuaas_principal());
 
 grant select, insert on audit_logs, audit_seals to gpuaas_app;
+grant select, insert, update on audit_chains to gpuaas_app;
 grant select, update on audit_sealer to gpuaas_app;
 grant select, insert, update, delete on outbox_events, idempotency_keys to gpuaas_app;
