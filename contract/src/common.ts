@@ -41,7 +41,7 @@ export const DisplayText = (description: string, maxLength = 120) =>
 
 export const Money = Closed({
   amount_minor: Type.Integer({ description: 'Amount in minor units, e.g. cents.' }),
-  currency: Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217 code.' }),
+  currency: Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217 code.', examples: ['USD'] }),
 });
 
 export const PAGE_LIMIT_MAX = 200;

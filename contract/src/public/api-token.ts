@@ -20,12 +20,14 @@ export const TokenCreate = Closed({
   scopes: Type.Array(Type.String({ pattern: '^(?:all|read|[a-z_]+(?:\\.[a-z_]+)*(?:\\.\\*)?)$', maxLength: 64 }), {
     minItems: 1,
     maxItems: 32,
+    examples: [['read']],
     description:
       '`all`, `read`, a permission, or a prefix such as `service_account.*`. Never more than the creator holds.',
   }),
   expires_in_s: Type.Integer({
     minimum: 60,
     maximum: 31_536_000,
+    examples: [2_592_000],
     description: 'Lifetime in seconds, at most one year.',
   }),
 });

@@ -44,7 +44,10 @@ export const OsImage = Closed({
   display_name: Type.String(),
   os_family: Type.String(),
   os_version: Type.String(),
-  digest: Type.String({ pattern: '^sha256:[0-9a-f]{64}$' }),
+  digest: Type.String({
+    pattern: '^sha256:[0-9a-f]{64}$',
+    examples: ['sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
+  }),
   size_bytes: Type.Integer(),
   driver_strategy: StringEnum(['preinstalled', 'cloud_init', 'none']),
   sku_names: Type.Array(Type.String(), { description: 'SKUs it may run on.' }),

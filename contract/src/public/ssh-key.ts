@@ -47,6 +47,7 @@ export const sshKeyApi = define({
         maxLength: 8192,
         pattern: '^[\\x20-\\x7e]+$',
         description: 'One line in OpenSSH form.',
+        examples: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea'],
       }),
     }),
     status: 201,

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Parser } from '@asyncapi/parser';
+import { Check, Errors } from 'typebox/value';
+import { Closed } from './common.ts';
+import type { Operation } from './define.ts';
+import { asyncapi, errorsOf, exampleOf, type JsonObject, openapi } from './emit.ts';
+import { ERRORS } from './errors.ts';
+import { events } from './events/index.ts';
+import { api } from './public/index.ts';
+
+const document = openapi(api);
+const operations = Object.entries<Operation>(api);
+const text = JSON.stringify(document);
+
+const at = (path: string): JsonObject => {
+  const found = path
+    .slice(2)
+    .split('/')
+    .reduce<unknown>((node, key) => (node as JsonObject)[key.replaceAll('~1', '/')], document);
+  assert.ok(found, `${path} does not exist`);
+  return found as JsonObject;
+};
+
+describe('openapi', () => {
+  it('holds every operation under its id, with permission, audit action and idempotency rule', () => {
+    for (const [id, operation] of operations) {
+      const emitted = at(`#/paths/${operation.path.replaceAll('/', '~1')}/${operation.method.toLowerCase()}`);
+      assert.equal(emitted['operationId'], id);
+      assert.equal(emitted['x-permission'], operation.permission);
+      assert.equal(emitted['x-audit'], operation.audit);
+      assert.equal(emitted['x-idempotency'], operation.idempotency);
+      assert.equal(emitted['x-access'], operation.access);
+      assert.equal((emitted['security'] as unknown[]).length > 0, operation.access !== 'public');
+    }
+  });
+
+  it('declares every path parameter that the path names, and no other', () => {
+    for (const [id, operation] of operations) {
+      const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+      assert.deepEqual(Object.keys(operation.params?.properties ?? {}), inPath, id);
+    }
+  });
+
+  it('refers only to components that exist', () => {
+    const refs = new Set([...text.matchAll(/"\$ref":"(#[^"]+)"/g)].map((match) => match[1] ?? ''));
+    assert.ok(refs.size > 50);
+    for (const ref of refs) at(ref);
+  });
+
+  it('names resources, pages and request bodies', () => {
+    const schemas = at('#/components/schemas');
+    for (const name of ['Problem', 'Project', 'ProjectPage', 'ProjectCreateRequest', 'Money', 'WorkflowRun'])
+      assert.ok(name in schemas, name);
+  });
+
+  it('spells a nullable value as a type pair and keeps null in its enum', () => {
+    const user = at('#/components/schemas/User/properties');
+    assert.deepEqual(user['email'], { type: ['string', 'null'] });
+    assert.deepEqual(user['platform_role'], { type: ['string', 'null'], enum: ['superadmin', 'ops', null] });
+  });
+
+  it('is the same on every run', () => {
+    assert.equal(JSON.stringify(openapi(api)), text);
+  });
+
+  it('refuses two operations on one method and path', () => {
+    assert.throws(() => openapi({ a: api.meGet, b: api.meGet }), /declared twice/);
+  });
+
+  it('refuses two different schemas of one name', () => {
+    const body = Closed({});
+    const other = { ...api.organizationCreate, path: '/x', body: Closed({ ...body.properties, x: body }) } as const;
+    assert.doesNotThrow(() => openapi({ organizationCreate: other }));
+    assert.throws(
+      () => openapi({ organizationCreate: api.organizationCreate, OrganizationCreate: other }),
+      /both named OrganizationCreateRequest/,
+    );
+  });
+});
+
+describe('errorsOf', () => {
+  it('gives a write with a key all idempotency errors and a conditional write all precondition errors', () => {
+    const create = errorsOf(api.projectCreate);
+    for (const code of ['idempotency_key_missing', 'idempotency_in_flight', 'idempotency_key_reused'] as const)
+      assert.ok(create.includes(code));
+    assert.ok(create.includes('already_exists'));
+    const update = errorsOf(api.projectUpdate);
+    assert.ok(update.includes('precondition_failed') && update.includes('precondition_required'));
+    assert.ok(!update.includes('idempotency_key_missing'));
+  });
+
+  it('gives a public operation no permission error and orders codes by status', () => {
+    assert.ok(!errorsOf(api.serviceAccountTokenIssue).includes('permission_denied'));
+    const statuses = errorsOf(api.projectCreate).map((code) => ERRORS[code].status);
+    assert.deepEqual(
+      statuses,
+      statuses.toSorted((a, b) => a - b),
+    );
+  });
+});
+
+describe('exampleOf', () => {
+  it('gives a valid value for every part of every operation, with and without optional fields', () => {
+    const bad: string[] = [];
+    for (const [id, operation] of operations)
+      for (const part of ['params', 'query', 'body', 'response'] as const) {
+        const schema = operation[part];
+        if (!schema) continue;
+        for (const optional of [true, false]) {
+          const example = exampleOf(schema, { optional });
+          if (!Check(schema, example)) {
+            const [first] = Errors(schema, example);
+            bad.push(`${id} ${part}: ${first?.instancePath} ${first?.message}`);
+          }
+        }
+      }
+    assert.deepEqual(bad, []);
+  });
+
+  it('leaves optional fields out when asked, but never below minProperties', () => {
+    assert.deepEqual(exampleOf(api.organizationCreate.body, { optional: false }), { name: 'research' });
+    assert.deepEqual(exampleOf(api.adminUserUpdate.body, { optional: false }), { state: 'active' });
+  });
+});
+
+describe('asyncapi', () => {
+  it('is a valid AsyncAPI 3.0 document with one channel per event type', async () => {
+    const emitted = asyncapi(events);
+    const { document: parsed, diagnostics } = await new Parser().parse(JSON.stringify(emitted));
+    // Severity 0 is an error and 1 a warning; below that are hints such as a missing contact.
+    assert.deepEqual(
+      diagnostics.filter((found) => found.severity <= 1).map((found) => found.message),
+      [],
+    );
+    const addresses = parsed
+      ?.channels()
+      .all()
+      .map((channel) => channel.address());
+    assert.deepEqual(
+      addresses,
+      Object.keys(events).map((type) => `gpuaas.${type}`),
+    );
+  });
+
+  it('shows an example payload whose data satisfies the schema of its event', () => {
+    for (const [type, event] of Object.entries(events)) assert.ok(Check(event.data, exampleOf(event.data)), type);
+  });
+});

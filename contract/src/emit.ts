@@ -1,0 +1,9 @@
+/**
+ * The contract as documents: what the router runs is what OpenAPI and AsyncAPI say, because both come from the same
+ * values. Everything here is pure and deterministic, so a fresh run can be compared with the committed files.
+ */
+export { asyncapi } from './emit/asyncapi.ts';
+export { errorsOf } from './emit/errors-of.ts';
+export { exampleOf } from './emit/example.ts';
+export { openapi } from './emit/openapi.ts';
+export type { Json, JsonObject } from './emit/schemas.ts';

@@ -1,0 +1,104 @@
+/** What the API reference says once for all operations: the guide, the tags, the headers, how to sign in. */
+import type { JsonObject } from './schemas.ts';
+
+export const INFO: JsonObject = {
+  title: 'GPUaaS API',
+  license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+  description: `GPUaaS turns racks of GPU hosts into a multi-tenant GPU cloud. This is its whole public API: the console, the
+\`gpuaas\` command and every app use nothing else.
+
+**Sign in.** Send \`Authorization: Bearer …\` with an access token of the OpenID Connect issuer, an API token, or a token
+that a service account got at \`serviceAccountTokenIssue\`. \`x-permission\` names what each operation needs.
+
+**Errors** are one envelope, \`application/problem+json\`. Act on \`code\`; \`retryable\` says whether the same request may
+succeed later. A resource you may not see answers 404.
+
+**Retries.** A POST takes an \`Idempotency-Key\`: the same key and body give the first answer again for at least 24 hours,
+the same key with another body gives 422. Wait for \`Retry-After\` on 429 and 503.
+
+**Changes.** A resource with a \`version\` answers with an \`ETag\`; send it in \`If-Match\` to change only what you read.
+
+**Long work** answers 202 with the \`Location\` of the resource, whose \`state\` is the progress.
+
+**Lists** are cursor pages: send \`next_cursor\` as \`cursor\` until it is null.
+
+**Correlation.** Every answer has \`X-Correlation-Id\`. It is also in logs, events, audit rows and invoices: give it to
+support. Send your own to join several requests.
+
+Any request may also be refused before it reaches an operation: 405 for another method, 408 for a body that does not
+come, 431 for headers that are too large. Bodies are strict: unknown and duplicate fields are refused.`,
+};
+
+const TAGS: Readonly<Record<string, string>> = {
+  Identity: 'Who the caller is.',
+  Organizations: 'Tenants, their members and invitations.',
+  Projects: 'Where work happens inside an organization.',
+  'Service accounts': 'Machines that work in one project, and their credentials.',
+  'API tokens': 'Scoped, expiring tokens of people.',
+  'SSH keys': 'Public keys placed on the machines a person launches.',
+  Catalog: 'Regions, SKUs with prices, operating system images.',
+  Audit: 'Who did what, sealed into hash chains.',
+  Events: 'What happened in a project, as pages and as a stream.',
+  Workflows: 'Runs of long work and their timelines.',
+  Administration: 'For operators of the platform.',
+};
+
+/** Tags in the order of first use. A tag without a sentence is a mistake in the contract. */
+export const tagsOf = (used: readonly string[]): JsonObject[] =>
+  [...new Set(used)].map((name) => {
+    const description = TAGS[name];
+    if (description === undefined) throw new Error(`Tag "${name}" has no description.`);
+    return { name, description };
+  });
+
+export const SECURITY_SCHEMES: JsonObject = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'An API token, or an access token of a service account.' },
+  oidc: {
+    type: 'openIdConnect',
+    openIdConnectUrl: 'http://localhost:8080/.well-known/openid-configuration',
+    description: 'An access token of the configured issuer. `/docs` of a running server names the issuer it trusts.',
+  },
+};
+
+const string = (rest: JsonObject): JsonObject => ({ type: 'string', ...rest });
+
+export const PARAMETERS: JsonObject = {
+  CorrelationId: {
+    name: 'X-Correlation-Id',
+    in: 'header',
+    required: false,
+    description: 'Joins what this request causes to your own work. Replaced by a new one if it has another form.',
+    schema: string({ pattern: '^[A-Za-z0-9._-]{1,64}$' }),
+  },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: true,
+    description: 'A value of your choice, new for each request that you mean and the same when you retry it.',
+    schema: string({ minLength: 8, maxLength: 128, examples: ['launch-2026-11-15-a'] }),
+  },
+  IfMatch: {
+    name: 'If-Match',
+    in: 'header',
+    required: true,
+    description: 'The ETag of the version you read.',
+    schema: string({ examples: ['"3"'] }),
+  },
+  LastEventId: {
+    name: 'Last-Event-ID',
+    in: 'header',
+    required: false,
+    description: 'The id of the last event received: the stream goes on after it.',
+    schema: string({ examples: ['evt_01k9zv3m8q4t6w2x5y7r0s1n3p'] }),
+  },
+};
+
+export const HEADERS: JsonObject = {
+  'X-Correlation-Id': { description: 'Names this request everywhere.', required: true, schema: string({}) },
+  ETag: { description: 'The version of the resource.', required: true, schema: string({ examples: ['"3"'] }) },
+  Location: { description: 'Path of the resource, where it can be read on its own.', schema: string({}) },
+  'Retry-After': { description: 'Seconds to wait.', required: true, schema: { type: 'integer', minimum: 0 } },
+};
+
+/** Statuses that always say when to come back. */
+export const RETRY_AFTER_STATUSES: readonly number[] = [429, 503];

@@ -1,0 +1,103 @@
+/**
+ * From TypeBox values to the components of a document. A schema that the contract exports has that name everywhere;
+ * pages, request bodies and composed responses are named after what they hold, so that a reader meets names instead
+ * of the same object spelled out again.
+ */
+import type { TSchema } from 'typebox';
+import { Action, Money, Problem } from '../common.ts';
+import * as admin from '../public/admin.ts';
+import * as apiToken from '../public/api-token.ts';
+import * as auditLog from '../public/audit-log.ts';
+import * as catalog from '../public/catalog.ts';
+import * as event from '../public/event.ts';
+import * as invitation from '../public/invitation.ts';
+import * as me from '../public/me.ts';
+import * as organization from '../public/organization.ts';
+import * as project from '../public/project.ts';
+import * as serviceAccount from '../public/service-account.ts';
+import * as sshKey from '../public/ssh-key.ts';
+import * as workflowRun from '../public/workflow-run.ts';
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export type JsonObject = { [key: string]: Json };
+
+const modules = [
+  { Action, Money, Problem },
+  ...[me, organization, invitation, project, serviceAccount, apiToken, sshKey],
+  ...[catalog, auditLog, event, workflowRun, admin],
+];
+
+/** Exported schemas by identity: the same object is the same component wherever it is used. */
+const names: ReadonlyMap<unknown, string> = new Map(
+  modules.flatMap((module) =>
+    Object.entries(module)
+      .filter(([name, value]) => /^[A-Z][A-Za-z]+$/.test(name) && typeof value === 'object' && 'type' in value)
+      .map(([name, value]): [unknown, string] => [value, name]),
+  ),
+);
+
+export const pascal = (text: string): string =>
+  text.replace(/(?:^|[._-])([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+export type Registry = Readonly<{
+  /** The schema as it stands in a document: a reference if it has a name, or if one is given for it here. */
+  use(schema: TSchema, name?: string): JsonObject;
+  /** Everything referred to so far, sorted by name. */
+  components(): JsonObject;
+}>;
+
+type Node = Readonly<Record<string, unknown>>;
+
+const pageName = (schema: Node): string | undefined => {
+  const properties = schema['properties'] as Record<string, Node> | undefined;
+  const item = properties?.['next_cursor'] === undefined ? undefined : names.get(properties['items']?.['items']);
+  return item === undefined ? undefined : `${item}Page`;
+};
+
+/** `X or null` in the short spelling of JSON Schema, which readers and generators like better than a union. */
+const nullable = (branches: readonly JsonObject[]): JsonObject | undefined => {
+  const [value, none] = branches;
+  if (branches.length !== 2 || none?.['type'] !== 'null' || typeof value?.['type'] !== 'string') return undefined;
+  const values = value['enum'];
+  return { ...value, type: [value['type'], 'null'], ...(Array.isArray(values) ? { enum: [...values, null] } : {}) };
+};
+
+export const createRegistry = (): Registry => {
+  const components = new Map<string, JsonObject>();
+
+  const refer = (name: string, schema: Node): JsonObject => {
+    const body = spell(schema);
+    const known = components.get(name);
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(body))
+      throw new Error(`Two different schemas are both named ${name}.`);
+    components.set(name, body);
+    return { $ref: `#/components/schemas/${name}` };
+  };
+
+  const convert = (value: unknown): Json => {
+    if (Array.isArray(value)) return value.map(convert);
+    if (typeof value !== 'object' || value === null) return value as Json;
+    const name = names.get(value) ?? pageName(value as Node);
+    return name === undefined ? spell(value as Node) : refer(name, value as Node);
+  };
+
+  const spell = (schema: Node): JsonObject => {
+    const result: JsonObject = {};
+    for (const [key, value] of Object.entries(schema)) {
+      // Values of these are data or names, not schemas.
+      const literal = ['enum', 'examples', 'default', 'const', 'required'].includes(key);
+      result[key] = literal ? (structuredClone(value) as Json) : convert(value);
+    }
+    const branches = result['anyOf'];
+    return Array.isArray(branches) ? (nullable(branches as JsonObject[]) ?? result) : result;
+  };
+
+  return {
+    use: (schema, name) => {
+      const node = schema as Node;
+      const known = names.get(schema) ?? pageName(node) ?? name;
+      return known === undefined ? spell(node) : refer(known, node);
+    },
+    components: () => Object.fromEntries([...components].sort(([a], [b]) => (a < b ? -1 : 1))),
+  };
+};

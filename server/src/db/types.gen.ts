@@ -1,0 +1,351 @@
+// Written by `make gen` from a freshly migrated database; do not edit.
+// Times are RFC 3339 strings and int8 is a number, as the parsers in client.ts make them. JSON is written as text,
+// because pg would turn a JavaScript array into a PostgreSQL array.
+import type { ColumnType, Generated } from 'kysely';
+
+type Int8 = ColumnType<number, number | bigint | string, number | bigint | string>;
+type Json = ColumnType<unknown, string, string>;
+type Timestamp = ColumnType<string, string | Date, string | Date>;
+type NullableTimestamp = ColumnType<string | null, string | Date | null | undefined, string | Date | null>;
+type GeneratedTimestamp = ColumnType<string, string | Date | undefined, string | Date>;
+type GeneratedJson = ColumnType<unknown, string | undefined, string>;
+
+export interface ApiTokens {
+  id: string;
+  kind: 'personal' | 'service_account' | 'access';
+  user_id: string | null;
+  service_account_id: string | null;
+  organization_id: string | null;
+  project_id: string | null;
+  name: string;
+  token_prefix: string;
+  token_hash: Buffer;
+  scopes: string[];
+  expires_at: Timestamp;
+  last_used_at: NullableTimestamp;
+  revoked_at: NullableTimestamp;
+  created_at: GeneratedTimestamp;
+}
+
+export interface AuditChains {
+  chain: string;
+  sequence: Int8;
+  hash: Buffer;
+  sealed_at: GeneratedTimestamp;
+  headed_sequence: Generated<number>;
+}
+
+export interface AuditLogs {
+  id: string;
+  xid: Generated<string>;
+  created_at: GeneratedTimestamp;
+  organization_id: string | null;
+  project_id: string | null;
+  actor_kind: 'user' | 'service_account' | 'system' | 'anonymous';
+  actor_id: string | null;
+  actor_role: string | null;
+  source_ip: string | null;
+  user_agent: string | null;
+  action: string;
+  target_kind: string | null;
+  target_id: string | null;
+  result: 'success' | 'failure' | 'denied';
+  error_code: string | null;
+  policy: string;
+  correlation_id: string;
+  metadata: GeneratedJson;
+}
+
+export interface AuditSealer {
+  singleton: Generated<boolean>;
+  sealed_xid: Generated<string>;
+  sealed_id: Generated<string>;
+  heads_line: Generated<number>;
+  heads_hash: Generated<Buffer>;
+}
+
+export interface AuditSeals {
+  chain: string;
+  sequence: Int8;
+  audit_log_id: string;
+  hash: Buffer;
+  sealed_at: GeneratedTimestamp;
+}
+
+export interface IdempotencyKeys {
+  tenant: string;
+  principal_id: string;
+  operation: string;
+  key: string;
+  request_hash: Buffer;
+  status: number;
+  response: Buffer;
+  response_sealed: boolean;
+  created_at: GeneratedTimestamp;
+  expires_at: GeneratedTimestamp;
+}
+
+export interface Invitations {
+  id: string;
+  organization_id: string;
+  email: string;
+  role: 'owner' | 'admin' | 'member' | 'viewer';
+  token_hash: Buffer;
+  state: Generated<'pending' | 'accepted' | 'revoked'>;
+  invited_by: string;
+  expires_at: Timestamp;
+  accepted_at: NullableTimestamp;
+  accepted_by: string | null;
+  created_at: GeneratedTimestamp;
+}
+
+export interface OidcRecords {
+  model: string;
+  id_hash: Buffer;
+  grant_hash: Buffer | null;
+  uid_hash: Buffer | null;
+  user_code_hash: Buffer | null;
+  sealed_payload: Buffer;
+  consumed_at: NullableTimestamp;
+  expires_at: Timestamp;
+}
+
+export interface OidcSigningKeys {
+  kid: string;
+  algorithm: string;
+  sealed_jwk: Buffer;
+  created_at: GeneratedTimestamp;
+  retired_at: NullableTimestamp;
+}
+
+export interface Organizations {
+  id: string;
+  name: string;
+  display_name: string;
+  kind: 'personal' | 'enterprise';
+  version: Generated<number>;
+  created_at: GeneratedTimestamp;
+}
+
+export interface OsImageSkus {
+  image_name: string;
+  sku_name: string;
+}
+
+export interface OsImages {
+  name: string;
+  display_name: string;
+  os_family: string;
+  os_version: string;
+  digest: string;
+  size_bytes: Int8;
+  driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
+  enabled: Generated<boolean>;
+}
+
+export interface OutboxEvents {
+  id: string;
+  xid: Generated<string>;
+  event_type: string;
+  organization_id: string | null;
+  project_id: string | null;
+  subject: string;
+  data: Json;
+  correlation_id: string;
+  created_at: GeneratedTimestamp;
+  sent_at: NullableTimestamp;
+  attempt_count: Generated<number>;
+  last_error: string | null;
+}
+
+export interface ProjectMemberships {
+  project_id: string;
+  organization_id: string;
+  user_id: string;
+  role: 'admin' | 'member' | 'viewer';
+  created_at: GeneratedTimestamp;
+}
+
+export interface Projects {
+  id: string;
+  organization_id: string;
+  name: string;
+  display_name: string;
+  version: Generated<number>;
+  created_at: GeneratedTimestamp;
+  deleted_at: NullableTimestamp;
+}
+
+export interface Regions {
+  name: string;
+  display_name: string;
+  enabled: Generated<boolean>;
+  disabled_reason: string | null;
+  version: Generated<number>;
+}
+
+export interface SchemaMigrations {
+  name: string;
+  sha256: string;
+  applied_at: GeneratedTimestamp;
+}
+
+export interface ServiceAccounts {
+  id: string;
+  organization_id: string;
+  project_id: string;
+  name: string;
+  description: string | null;
+  state: Generated<'enabled' | 'disabled'>;
+  secret_hash: Buffer;
+  previous_secret_hash: Buffer | null;
+  previous_secret_until: NullableTimestamp;
+  secret_rotated_at: GeneratedTimestamp;
+  last_used_at: NullableTimestamp;
+  version: Generated<number>;
+  created_at: GeneratedTimestamp;
+  deleted_at: NullableTimestamp;
+}
+
+export interface SkuCatalog {
+  name: string;
+  display_name: string;
+  vendor: string;
+  gpu_model: string;
+  capacity_shape: 'baremetal' | 'gpu_slice';
+  gpus_per_node: number;
+  allowed_gpu_counts: number[];
+  gpu_hourly_price_minor: Int8;
+  currency: string;
+  enabled: Generated<boolean>;
+  disabled_reason: string | null;
+  version: Generated<number>;
+}
+
+export interface SkuVmProfiles {
+  name: string;
+  sku_name: string;
+  gpu_count: number;
+  vcpu_count: number;
+  memory_mib: number;
+  is_default: Generated<boolean>;
+}
+
+export interface SshKeys {
+  id: string;
+  user_id: string;
+  name: string;
+  algorithm: string;
+  public_key: string;
+  fingerprint: string;
+  last_used_at: NullableTimestamp;
+  created_at: GeneratedTimestamp;
+}
+
+export interface TenantMemberships {
+  organization_id: string;
+  user_id: string;
+  role: 'owner' | 'admin' | 'member' | 'viewer';
+  version: Generated<number>;
+  created_at: GeneratedTimestamp;
+}
+
+export interface Users {
+  id: string;
+  issuer: string;
+  subject: string;
+  name: string;
+  email: string | null;
+  email_verified: Generated<boolean>;
+  platform_role: 'superadmin' | 'ops' | null;
+  state: Generated<'active' | 'disabled'>;
+  version: Generated<number>;
+  last_seen_at: NullableTimestamp;
+  created_at: GeneratedTimestamp;
+}
+
+export interface WorkflowRuns {
+  id: string;
+  workflow: string;
+  workflow_version: number;
+  subject_id: string;
+  organization_id: string | null;
+  project_id: string | null;
+  correlation_id: string;
+  steps: string[];
+  step: string;
+  state: Generated<'pending' | 'running' | 'waiting' | 'done' | 'stuck' | 'cancelled'>;
+  state_reason: string | null;
+  state_detail: string | null;
+  state_since: GeneratedTimestamp;
+  attempt: Generated<number>;
+  attempt_started_at: NullableTimestamp;
+  due_at: GeneratedTimestamp;
+  wake_at: NullableTimestamp;
+  waiting_for: string | null;
+  signal_deadline_at: NullableTimestamp;
+  signals_pending: Generated<number>;
+  deadline_ms: Int8;
+  deadline_at: Timestamp;
+  winding: 'cancel' | 'deadline' | 'failure' | null;
+  cancel_requested_at: NullableTimestamp;
+  cancel_reason: string | null;
+  lease_number: Generated<number>;
+  lease_owner: string | null;
+  lease_until: NullableTimestamp;
+  step_count: Generated<number>;
+  created_at: GeneratedTimestamp;
+  finished_at: NullableTimestamp;
+}
+
+export interface WorkflowSignals {
+  id: ColumnType<Int8, never, never>;
+  run_id: string;
+  organization_id: string | null;
+  name: string;
+  payload: GeneratedJson;
+  created_at: GeneratedTimestamp;
+  consumed_at: NullableTimestamp;
+}
+
+export interface WorkflowSteps {
+  run_id: string;
+  sequence: number;
+  organization_id: string | null;
+  step: string;
+  attempt: number;
+  outcome: 'next' | 'wait' | 'done' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
+  detail: string | null;
+  internal_detail: string | null;
+  started_at: Timestamp;
+  finished_at: Timestamp;
+}
+
+export interface DB {
+  api_tokens: ApiTokens;
+  audit_chains: AuditChains;
+  audit_logs: AuditLogs;
+  audit_sealer: AuditSealer;
+  audit_seals: AuditSeals;
+  idempotency_keys: IdempotencyKeys;
+  invitations: Invitations;
+  oidc_records: OidcRecords;
+  oidc_signing_keys: OidcSigningKeys;
+  organizations: Organizations;
+  os_image_skus: OsImageSkus;
+  os_images: OsImages;
+  outbox_events: OutboxEvents;
+  project_memberships: ProjectMemberships;
+  projects: Projects;
+  regions: Regions;
+  schema_migrations: SchemaMigrations;
+  service_accounts: ServiceAccounts;
+  sku_catalog: SkuCatalog;
+  sku_vm_profiles: SkuVmProfiles;
+  ssh_keys: SshKeys;
+  tenant_memberships: TenantMemberships;
+  users: Users;
+  workflow_runs: WorkflowRuns;
+  workflow_signals: WorkflowSignals;
+  workflow_steps: WorkflowSteps;
+}

@@ -1,0 +1,14 @@
+/** The contract's documents. */
+import { api } from '@gpuaas/contract';
+import { asyncapi, openapi } from '@gpuaas/contract/emit';
+import { events } from '@gpuaas/contract/events';
+import { stringify } from 'yaml';
+import type { Generated } from './file.ts';
+
+const yaml = (document: object, source: string): string =>
+  `# Written by \`make gen\` from ${source}; do not edit.\n${stringify(document, { aliasDuplicateObjects: false, lineWidth: 120 })}`;
+
+export const contractDocuments = (): readonly Generated[] => [
+  { path: 'contract/openapi.yaml', text: yaml(openapi(api), 'contract/src/public') },
+  { path: 'contract/asyncapi.yaml', text: yaml(asyncapi(events), 'contract/src/events') },
+];
