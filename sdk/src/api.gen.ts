@@ -1,0 +1,1583 @@
+// Written by `make gen` from contract/. Do not edit.
+
+export type Action = {
+  name: string;
+  allowed: boolean;
+  /** Why not, as a sentence. */
+  reason: string | null;
+};
+
+export type ApiToken = {
+  /** Id of the api token. */
+  id: string;
+  name: string;
+  /** The first characters, to recognise it by. */
+  token_prefix: string;
+  scopes: string[];
+  /** The only project it reaches, or null for all of the owner. */
+  project_id: string | null;
+  /** When it ends. */
+  expires_at: string;
+  /** Last use, to the minute. */
+  last_used_at: string | null;
+  /** When it was revoked. */
+  revoked_at: string | null;
+  /** When it was created. */
+  created_at: string;
+};
+
+export type AuditChainReport = {
+  /** Organization id, or `platform`. */
+  chain: string;
+  rows_sealed: number;
+  rows_unsealed: number;
+  /** The tail that no seal covers yet, oldest first, at most 100. */
+  unsealed_ids: string[];
+  head_hash: string | null;
+  findings: {
+    kind: 'edited' | 'deleted' | 'reordered' | 'truncated' | 'head_forged' | 'heads_missing';
+    sequence: number | null;
+    audit_log_id: string | null;
+    detail: string;
+  }[];
+};
+
+export type AuditLog = {
+  /** Id of the audit log. */
+  id: string;
+  /** When it happened. */
+  created_at: string;
+  /** Id of the organization. */
+  organization_id: string | null;
+  project_id: string | null;
+  actor_kind: 'user' | 'service_account' | 'system' | 'anonymous';
+  actor_id: string | null;
+  /** The role that the decision used. */
+  actor_role: string | null;
+  source_ip: string | null;
+  user_agent: string | null;
+  action: string;
+  target_kind: string | null;
+  target_id: string | null;
+  result: 'success' | 'failure' | 'denied';
+  error_code: string | null;
+  /** What decided: role and permission, or why it was refused. */
+  policy: string;
+  correlation_id: string;
+  /** Allow-listed facts of the request; never secrets. */
+  metadata: Record<string, unknown>;
+  /** Whether the row is in the hash chain yet. */
+  sealed: boolean;
+};
+
+export type Invitation = {
+  /** Id of the invitation. */
+  id: string;
+  /** Id of the organization. */
+  organization_id: string;
+  email: string;
+  role: 'owner' | 'admin' | 'member' | 'viewer';
+  state: 'pending' | 'accepted' | 'revoked' | 'expired';
+  /** Id of the user. */
+  invited_by: string;
+  /** When it stops being acceptable. */
+  expires_at: string;
+  /** When it was accepted. */
+  accepted_at: string | null;
+  /** When it was made. */
+  created_at: string;
+};
+
+export type Me = {
+  kind: 'user' | 'service_account';
+  /** usr_… or sva_…. */
+  id: string;
+  name: string;
+  email: string | null;
+  platform_role: 'superadmin' | 'ops' | null;
+  organizations: {
+    /** Id of the organization. */
+    id: string;
+    name: string;
+    display_name: string;
+    role: 'owner' | 'admin' | 'member' | 'viewer';
+  }[];
+  projects: {
+    /** Id of the project. */
+    id: string;
+    /** Id of the organization. */
+    organization_id: string;
+    name: string;
+    role: 'admin' | 'member' | 'viewer' | 'service_account';
+  }[];
+  credential: {
+    kind: 'oidc' | 'api_token' | 'service_account_token';
+    scopes: string[];
+    /** When the presented credential ends. */
+    expires_at: string | null;
+  };
+};
+
+export type Money = {
+  /** Amount in minor units, e.g. cents. */
+  amount_minor: number;
+  /** ISO 4217 code. */
+  currency: string;
+};
+
+export type Organization = {
+  /** Id of the organization. */
+  id: string;
+  /** Unique on the platform. */
+  name: string;
+  display_name: string;
+  kind: 'personal' | 'enterprise';
+  version: number;
+  /** When it was created. */
+  created_at: string;
+};
+
+export type OrganizationMember = {
+  /** Id of the user. */
+  user_id: string;
+  name: string;
+  email: string | null;
+  role: 'owner' | 'admin' | 'member' | 'viewer';
+  version: number;
+  /** When the user joined. */
+  created_at: string;
+};
+
+export type OsImage = {
+  /** Image slug. */
+  name: string;
+  display_name: string;
+  os_family: string;
+  os_version: string;
+  digest: string;
+  size_bytes: number;
+  driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
+  /** SKUs it may run on. */
+  sku_names: string[];
+  enabled: boolean;
+};
+
+/** The one error envelope. */
+export type Problem = {
+  /** Address of the page that explains the code. */
+  type: string;
+  title: string;
+  status: number;
+  /** What went wrong, as a sentence for the caller. */
+  detail: string;
+  /** Path of the request. */
+  instance: string;
+  code: 'invalid_request' | 'idempotency_key_missing' | 'unauthenticated' | 'permission_denied' | 'not_found' | 'method_not_allowed' | 'request_timeout' | 'conflict' | 'already_exists' | 'idempotency_in_flight' | 'insufficient_capacity' | 'quota_exceeded' | 'sku_disabled' | 'region_disabled' | 'precondition_failed' | 'payload_too_large' | 'unsupported_media_type' | 'idempotency_key_reused' | 'precondition_required' | 'rate_limited' | 'header_too_large' | 'internal' | 'unavailable';
+  correlation_id: string;
+  /** Whether the same request may succeed later unchanged. */
+  retryable: boolean;
+  retry_after_s: number | null;
+  errors: {
+    /** JSON pointer into the request, e.g. /body/name. */
+    pointer: string;
+    code: string;
+    message: string;
+  }[];
+  reasons: {
+    code: string;
+    [name: string]: unknown;
+  }[];
+  alternatives: Record<string, unknown>[];
+  actions: {
+    rel: string;
+    href: string;
+    text: string;
+  }[];
+};
+
+export type Project = {
+  /** Id of the project. */
+  id: string;
+  /** Id of the organization. */
+  organization_id: string;
+  /** Unique in the organization. */
+  name: string;
+  display_name: string;
+  version: number;
+  /** When it was created. */
+  created_at: string;
+  actions: Action[];
+};
+
+export type ProjectEvent = {
+  specversion: '1.0';
+  /** Id of the event. */
+  id: string;
+  type: string;
+  source: string;
+  /** Id of what it is about. */
+  subject: string;
+  /** When it happened. */
+  time: string;
+  datacontenttype: 'application/json';
+  correlationid: string;
+  organizationid: string;
+  projectid: string;
+  data: Record<string, unknown>;
+};
+
+export type ProjectMember = {
+  /** Id of the user. */
+  user_id: string;
+  name: string;
+  email: string | null;
+  role: 'admin' | 'member' | 'viewer';
+  /** When the user was added. */
+  created_at: string;
+};
+
+export type Region = {
+  /** Region code. */
+  name: string;
+  display_name: string;
+  enabled: boolean;
+  /** Why nothing can be launched here, as a sentence. */
+  disabled_reason: string | null;
+  version: number;
+};
+
+export type ServiceAccount = {
+  /** Also the OAuth client_id. */
+  id: string;
+  /** Id of the project. */
+  project_id: string;
+  /** Unique in the project. */
+  name: string;
+  description: string | null;
+  state: 'enabled' | 'disabled';
+  /** When the client secret was last made. */
+  secret_rotated_at: string;
+  /** Last use of its secret or a token, to the minute. */
+  last_used_at: string | null;
+  version: number;
+  /** When it was created. */
+  created_at: string;
+};
+
+export type Sku = {
+  /** SKU code. */
+  name: string;
+  display_name: string;
+  vendor: string;
+  gpu_model: string;
+  capacity_shape: 'baremetal' | 'gpu_slice';
+  gpus_per_node: number;
+  allowed_gpu_counts: number[];
+  gpu_hourly_price: Money;
+  vm_profiles: {
+    name: string;
+    gpu_count: number;
+    vcpu_count: number;
+    memory_mib: number;
+    is_default: boolean;
+  }[];
+  enabled: boolean;
+  disabled_reason: string | null;
+  version: number;
+};
+
+export type SshKey = {
+  /** Id of the ssh key. */
+  id: string;
+  /** Unique among the caller’s keys. */
+  name: string;
+  algorithm: string;
+  /** Without its comment. */
+  public_key: string;
+  /** SHA256:… as ssh-keygen -l prints it. */
+  fingerprint: string;
+  /** When it was last placed on a machine. */
+  last_used_at: string | null;
+  /** When it was added. */
+  created_at: string;
+};
+
+export type TokenCreate = {
+  /** What it is for. */
+  name: string;
+  /** `all`, `read`, a permission, or a prefix such as `service_account.*`. Never more than the creator holds. */
+  scopes: string[];
+  /** Lifetime in seconds, at most one year. */
+  expires_in_s: number;
+};
+
+export type TokenCreated = {
+  api_token: ApiToken;
+  /** Shown once; stored as a hash. */
+  token: string;
+};
+
+export type User = {
+  /** Id of the user. */
+  id: string;
+  name: string;
+  email: string | null;
+  issuer: string;
+  subject: string;
+  platform_role: 'superadmin' | 'ops' | null;
+  state: 'active' | 'disabled';
+  version: number;
+  /** Last authenticated request, to the minute. */
+  last_seen_at: string | null;
+  /** First sign-in. */
+  created_at: string;
+};
+
+export type WorkflowRun = {
+  /** Id of the workflow run. */
+  id: string;
+  workflow: string;
+  workflow_version: number;
+  /** What the run is about. */
+  subject_id: string;
+  organization_id: string | null;
+  project_id: string | null;
+  /** The step it is at, or ended at. */
+  step: string;
+  state: 'pending' | 'running' | 'waiting' | 'done' | 'stuck' | 'cancelled';
+  state_reason: string | null;
+  /** When it came into this state. */
+  state_since: string;
+  /** When being in this run becomes too long. */
+  state_deadline_at: string | null;
+  attempt: number;
+  /** When it goes on by itself. */
+  wake_at: string | null;
+  /** The worker that holds it now. */
+  owner: string | null;
+  correlation_id: string;
+  /** When it started. */
+  created_at: string;
+  /** When it ended. */
+  finished_at: string | null;
+  actions: Action[];
+};
+
+export type WorkflowStep = {
+  sequence: number;
+  step: string;
+  attempt: number;
+  outcome: 'next' | 'wait' | 'done' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
+  detail: string | null;
+  /** When it began. */
+  started_at: string;
+  /** When it ended. */
+  finished_at: string;
+  duration_ms: number;
+};
+
+/** Every code a refusal can carry, with what to do about it. */
+export const ERRORS = {
+  "invalid_request": {
+    "status": 400,
+    "retryable": false,
+    "title": "Invalid request",
+    "help": "Correct the fields named in errors[] and send the request again."
+  },
+  "idempotency_key_missing": {
+    "status": 400,
+    "retryable": false,
+    "title": "Idempotency key missing",
+    "help": "Send an Idempotency-Key header of 8 to 128 characters and reuse the same value when you retry."
+  },
+  "unauthenticated": {
+    "status": 401,
+    "retryable": false,
+    "title": "Not signed in",
+    "help": "Sign in again (`gpuaas login`) or send a valid bearer token."
+  },
+  "permission_denied": {
+    "status": 403,
+    "retryable": false,
+    "title": "Permission denied",
+    "help": "Ask an owner or admin of the organization for a role that holds this permission."
+  },
+  "not_found": {
+    "status": 404,
+    "retryable": false,
+    "title": "Not found",
+    "help": "Check the id and the project or organization you are in."
+  },
+  "method_not_allowed": {
+    "status": 405,
+    "retryable": false,
+    "title": "Method not allowed",
+    "help": "See /docs for the methods of this path."
+  },
+  "request_timeout": {
+    "status": 408,
+    "retryable": true,
+    "title": "Request timed out",
+    "help": "Send the whole request sooner."
+  },
+  "conflict": {
+    "status": 409,
+    "retryable": false,
+    "title": "Conflict with current state",
+    "help": "Read the resource again and decide from its present state."
+  },
+  "already_exists": {
+    "status": 409,
+    "retryable": false,
+    "title": "Already exists",
+    "help": "Use the existing resource or another name."
+  },
+  "idempotency_in_flight": {
+    "status": 409,
+    "retryable": true,
+    "title": "Same request still running",
+    "help": "Wait a moment and retry with the same Idempotency-Key."
+  },
+  "insufficient_capacity": {
+    "status": 409,
+    "retryable": true,
+    "title": "No capacity fits",
+    "help": "See reasons[] for what holds the capacity and alternatives[] for what fits now."
+  },
+  "quota_exceeded": {
+    "status": 409,
+    "retryable": false,
+    "title": "Quota exceeded",
+    "help": "Release something or ask for a larger quota."
+  },
+  "sku_disabled": {
+    "status": 409,
+    "retryable": false,
+    "title": "SKU is disabled",
+    "help": "Choose another SKU: `gpuaas sku list`."
+  },
+  "region_disabled": {
+    "status": 409,
+    "retryable": false,
+    "title": "Region is disabled",
+    "help": "Choose an enabled region: `gpuaas region list`."
+  },
+  "precondition_failed": {
+    "status": 412,
+    "retryable": false,
+    "title": "Changed meanwhile",
+    "help": "Read the resource again and send its new ETag in If-Match."
+  },
+  "payload_too_large": {
+    "status": 413,
+    "retryable": false,
+    "title": "Body too large",
+    "help": "Send at most 1 MiB."
+  },
+  "unsupported_media_type": {
+    "status": 415,
+    "retryable": false,
+    "title": "Unsupported media type",
+    "help": "Send application/json in UTF-8."
+  },
+  "idempotency_key_reused": {
+    "status": 422,
+    "retryable": false,
+    "title": "Idempotency key reused",
+    "help": "Use a new Idempotency-Key for a different request."
+  },
+  "precondition_required": {
+    "status": 428,
+    "retryable": false,
+    "title": "If-Match required",
+    "help": "Read the resource and send its ETag in If-Match."
+  },
+  "rate_limited": {
+    "status": 429,
+    "retryable": true,
+    "title": "Too many requests",
+    "help": "Wait for the seconds given in Retry-After."
+  },
+  "header_too_large": {
+    "status": 431,
+    "retryable": false,
+    "title": "Headers too large",
+    "help": "Send at most 16 KiB of headers."
+  },
+  "internal": {
+    "status": 500,
+    "retryable": false,
+    "title": "Internal error",
+    "help": "This is a defect. Report it with the correlation id."
+  },
+  "unavailable": {
+    "status": 503,
+    "retryable": true,
+    "title": "Temporarily unavailable",
+    "help": "Retry after the seconds given in Retry-After; nothing was half-written."
+  }
+} as const;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export type OperationInfo = Readonly<{
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  path: string;
+  /** The Idempotency-Key header must be there. */
+  idempotency?: 'required';
+  /** The version that the change is based on must be named in If-Match. */
+  ifMatch?: true;
+  /** The response holds a secret that is shown once. */
+  secret?: true;
+  /** Needs no credential. */
+  public?: true;
+  body?: true;
+  bodyType?: 'application/x-www-form-urlencoded';
+  stream?: 'application/jsonl' | 'text/event-stream';
+  /** Answers in cursor pages. */
+  page?: true;
+}>;
+
+export const operations = {
+  meGet: { method: 'GET', path: '/api/v1/me' },
+  organizationList: { method: 'GET', path: '/api/v1/organizations', page: true },
+  organizationCreate: { method: 'POST', path: '/api/v1/organizations', idempotency: 'required', body: true },
+  organizationGet: { method: 'GET', path: '/api/v1/organizations/{organization_id}' },
+  organizationUpdate: { method: 'PATCH', path: '/api/v1/organizations/{organization_id}', ifMatch: true, body: true },
+  organizationMemberList: { method: 'GET', path: '/api/v1/organizations/{organization_id}/members', page: true },
+  organizationMemberUpdate: { method: 'PATCH', path: '/api/v1/organizations/{organization_id}/members/{user_id}', ifMatch: true, body: true },
+  organizationMemberRemove: { method: 'DELETE', path: '/api/v1/organizations/{organization_id}/members/{user_id}' },
+  invitationList: { method: 'GET', path: '/api/v1/organizations/{organization_id}/invitations', page: true },
+  invitationCreate: { method: 'POST', path: '/api/v1/organizations/{organization_id}/invitations', idempotency: 'required', secret: true, body: true },
+  invitationRevoke: { method: 'DELETE', path: '/api/v1/organizations/{organization_id}/invitations/{invitation_id}' },
+  invitationAccept: { method: 'POST', path: '/api/v1/invitations/accept', idempotency: 'required', body: true },
+  projectList: { method: 'GET', path: '/api/v1/organizations/{organization_id}/projects', page: true },
+  projectCreate: { method: 'POST', path: '/api/v1/organizations/{organization_id}/projects', idempotency: 'required', body: true },
+  projectGet: { method: 'GET', path: '/api/v1/projects/{project_id}' },
+  projectUpdate: { method: 'PATCH', path: '/api/v1/projects/{project_id}', ifMatch: true, body: true },
+  projectDelete: { method: 'DELETE', path: '/api/v1/projects/{project_id}' },
+  projectMemberList: { method: 'GET', path: '/api/v1/projects/{project_id}/members', page: true },
+  projectMemberPut: { method: 'PUT', path: '/api/v1/projects/{project_id}/members/{user_id}', body: true },
+  projectMemberRemove: { method: 'DELETE', path: '/api/v1/projects/{project_id}/members/{user_id}' },
+  serviceAccountList: { method: 'GET', path: '/api/v1/projects/{project_id}/service-accounts', page: true },
+  serviceAccountCreate: { method: 'POST', path: '/api/v1/projects/{project_id}/service-accounts', idempotency: 'required', secret: true, body: true },
+  serviceAccountGet: { method: 'GET', path: '/api/v1/projects/{project_id}/service-accounts/{service_account_id}' },
+  serviceAccountUpdate: { method: 'PATCH', path: '/api/v1/projects/{project_id}/service-accounts/{service_account_id}', ifMatch: true, body: true },
+  serviceAccountDelete: { method: 'DELETE', path: '/api/v1/projects/{project_id}/service-accounts/{service_account_id}' },
+  serviceAccountSecretRotate: { method: 'POST', path: '/api/v1/projects/{project_id}/service-accounts/{service_account_id}/secret/rotate', idempotency: 'required', secret: true, body: true },
+  serviceAccountTokenList: { method: 'GET', path: '/api/v1/projects/{project_id}/service-accounts/{service_account_id}/tokens', page: true },
+  serviceAccountTokenCreate: { method: 'POST', path: '/api/v1/projects/{project_id}/service-accounts/{service_account_id}/tokens', idempotency: 'required', secret: true, body: true },
+  serviceAccountTokenRevoke: { method: 'DELETE', path: '/api/v1/projects/{project_id}/service-accounts/{service_account_id}/tokens/{token_id}' },
+  serviceAccountTokenIssue: { method: 'POST', path: '/api/v1/auth/token', secret: true, public: true, body: true, bodyType: 'application/x-www-form-urlencoded' },
+  apiTokenList: { method: 'GET', path: '/api/v1/tokens', page: true },
+  apiTokenCreate: { method: 'POST', path: '/api/v1/tokens', idempotency: 'required', secret: true, body: true },
+  apiTokenRevoke: { method: 'DELETE', path: '/api/v1/tokens/{token_id}' },
+  sshKeyList: { method: 'GET', path: '/api/v1/ssh-keys', page: true },
+  sshKeyCreate: { method: 'POST', path: '/api/v1/ssh-keys', idempotency: 'required', body: true },
+  sshKeyGet: { method: 'GET', path: '/api/v1/ssh-keys/{ssh_key_id}' },
+  sshKeyDelete: { method: 'DELETE', path: '/api/v1/ssh-keys/{ssh_key_id}' },
+  regionList: { method: 'GET', path: '/api/v1/regions', page: true },
+  skuList: { method: 'GET', path: '/api/v1/skus', page: true },
+  skuGet: { method: 'GET', path: '/api/v1/skus/{sku_name}' },
+  osImageList: { method: 'GET', path: '/api/v1/os-images', page: true },
+  osImageGet: { method: 'GET', path: '/api/v1/os-images/{image_name}' },
+  auditLogList: { method: 'GET', path: '/api/v1/organizations/{organization_id}/audit-logs', page: true },
+  auditLogExport: { method: 'GET', path: '/api/v1/organizations/{organization_id}/audit-logs/export', stream: 'application/jsonl' },
+  adminAuditLogList: { method: 'GET', path: '/api/v1/admin/audit-logs', page: true },
+  adminAuditLogVerify: { method: 'GET', path: '/api/v1/admin/audit-logs/verify' },
+  eventList: { method: 'GET', path: '/api/v1/projects/{project_id}/events', page: true },
+  eventStream: { method: 'GET', path: '/api/v1/projects/{project_id}/events/stream', stream: 'text/event-stream' },
+  workflowRunList: { method: 'GET', path: '/api/v1/projects/{project_id}/workflow-runs', page: true },
+  workflowRunGet: { method: 'GET', path: '/api/v1/projects/{project_id}/workflow-runs/{workflow_run_id}' },
+  workflowRunStepList: { method: 'GET', path: '/api/v1/projects/{project_id}/workflow-runs/{workflow_run_id}/steps', page: true },
+  adminWorkflowRunList: { method: 'GET', path: '/api/v1/admin/workflow-runs', page: true },
+  adminWorkflowRunGet: { method: 'GET', path: '/api/v1/admin/workflow-runs/{workflow_run_id}' },
+  adminWorkflowRunStepList: { method: 'GET', path: '/api/v1/admin/workflow-runs/{workflow_run_id}/steps', page: true },
+  adminWorkflowRunRetry: { method: 'POST', path: '/api/v1/admin/workflow-runs/{workflow_run_id}/retry', idempotency: 'required', body: true },
+  adminWorkflowRunCancel: { method: 'POST', path: '/api/v1/admin/workflow-runs/{workflow_run_id}/cancel', idempotency: 'required', body: true },
+  adminOrganizationList: { method: 'GET', path: '/api/v1/admin/organizations', page: true },
+  adminUserList: { method: 'GET', path: '/api/v1/admin/users', page: true },
+  adminUserGet: { method: 'GET', path: '/api/v1/admin/users/{user_id}' },
+  adminUserUpdate: { method: 'PATCH', path: '/api/v1/admin/users/{user_id}', ifMatch: true, body: true },
+  adminRegionUpdate: { method: 'PATCH', path: '/api/v1/admin/regions/{region_name}', ifMatch: true, body: true },
+  adminSkuUpdate: { method: 'PATCH', path: '/api/v1/admin/skus/{sku_name}', ifMatch: true, body: true },
+} as const satisfies Readonly<Record<string, OperationInfo>>;
+
+export type OperationId = keyof typeof operations;
+
+export type Operations = {
+  /** Who the presented credential is, and where it may work */
+  meGet: {
+    request: Record<string, never>;
+    response: Me;
+  };
+  /** Organizations the caller belongs to */
+  organizationList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Organization[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Create an enterprise organization with a default project; the caller becomes its owner */
+  organizationCreate: {
+    request: {
+      body: {
+        /** Lower-case name, unique where it is used. */
+        name: string;
+        /** Name shown to people. */
+        display_name?: string | undefined;
+      };
+    };
+    response: Organization;
+  };
+  /** One organization */
+  organizationGet: {
+    request: {
+      params: {
+        /** Id of the organization. */
+        organization_id: string;
+      };
+    };
+    response: Organization;
+  };
+  /** Change the name shown to people */
+  organizationUpdate: {
+    request: {
+      params: {
+        /** Id of the organization. */
+        organization_id: string;
+      };
+      body: {
+        /** Name shown to people. */
+        display_name: string;
+      };
+    };
+    response: Organization;
+  };
+  /** Members and their roles */
+  organizationMemberList: {
+    request: {
+      params: {
+        /** Id of the organization. */
+        organization_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: OrganizationMember[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Change a member's role. Takes effect within 60 seconds. The last owner cannot be demoted, and only an owner makes an owner. */
+  organizationMemberUpdate: {
+    request: {
+      params: {
+        /** Id of the organization. */
+        organization_id: string;
+        /** Id of the user. */
+        user_id: string;
+      };
+      body: {
+        role: 'owner' | 'admin' | 'member' | 'viewer';
+      };
+    };
+    response: OrganizationMember;
+  };
+  /** Remove a member from the organization and all its projects. Takes effect within 60 seconds. The last owner cannot be removed. The member's tokens stop reaching the organization. */
+  organizationMemberRemove: {
+    request: {
+      params: {
+        /** Id of the organization. */
+        organization_id: string;
+        /** Id of the user. */
+        user_id: string;
+      };
+    };
+    response: undefined;
+  };
+  /** Invitations and their state */
+  invitationList: {
+    request: {
+      params: {
+        /** Id of the organization. */
+        organization_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Invitation[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Invite a person; the token is shown once and bound to the e-mail address */
+  invitationCreate: {
+    request: {
+      params: {
+        /** Id of the organization. */
+        organization_id: string;
+      };
+      body: {
+        email: string;
+        /** Only an owner invites an owner. */
+        role: 'owner' | 'admin' | 'member' | 'viewer';
+        /** Default: 604800. */
+        expires_in_s?: number | undefined;
+      };
+    };
+    response: {
+      invitation: Invitation;
+      /** Shown once. Hand it to the invited person. */
+      token: string;
+    };
+  };
+  /** Withdraw a pending invitation */
+  invitationRevoke: {
+    request: {
+      params: {
+        /** Id of the organization. */
+        organization_id: string;
+        /** Id of the invitation. */
+        invitation_id: string;
+      };
+    };
+    response: undefined;
+  };
+  /** Join the organization that an invitation token names. The verified e-mail address of the caller must be the invited one. */
+  invitationAccept: {
+    request: {
+      body: {
+        token: string;
+      };
+    };
+    response: Organization;
+  };
+  /** Projects of the organization that the caller may see */
+  projectList: {
+    request: {
+      params: {
+        /** Id of the organization. */
+        organization_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        /** Only the project of this name. */
+        name?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Project[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Create a project */
+  projectCreate: {
+    request: {
+      params: {
+        /** Id of the organization. */
+        organization_id: string;
+      };
+      body: {
+        /** Lower-case name, unique where it is used. */
+        name: string;
+        /** Name shown to people. */
+        display_name?: string | undefined;
+      };
+    };
+    response: Project;
+  };
+  /** One project */
+  projectGet: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+      };
+    };
+    response: Project;
+  };
+  /** Change the name shown to people */
+  projectUpdate: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+      };
+      body: {
+        /** Name shown to people. */
+        display_name: string;
+      };
+    };
+    response: Project;
+  };
+  /** Delete an empty project. Refused while the project holds service accounts; its audit rows are kept. */
+  projectDelete: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+      };
+    };
+    response: undefined;
+  };
+  /** Members of the project. Tenant owners and admins reach every project and are not listed here. */
+  projectMemberList: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: ProjectMember[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Add a member of the organization to the project, or change the role */
+  projectMemberPut: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the user. */
+        user_id: string;
+      };
+      body: {
+        role: 'admin' | 'member' | 'viewer';
+      };
+    };
+    response: ProjectMember;
+  };
+  /** Remove a member from the project. Takes effect within 60 seconds. */
+  projectMemberRemove: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the user. */
+        user_id: string;
+      };
+    };
+    response: undefined;
+  };
+  /** Service accounts of the project */
+  serviceAccountList: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: ServiceAccount[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Create a service account; its client secret is shown once */
+  serviceAccountCreate: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+      };
+      body: {
+        /** Lower-case name, unique where it is used. */
+        name: string;
+        /** What it is for. */
+        description?: string | undefined;
+      };
+    };
+    response: {
+      service_account: ServiceAccount;
+      /** Shown once. Exchange it at serviceAccountTokenIssue. */
+      client_secret: string;
+    };
+  };
+  /** One service account */
+  serviceAccountGet: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the service account. */
+        service_account_id: string;
+      };
+    };
+    response: ServiceAccount;
+  };
+  /** Enable, disable or describe a service account. A disabled account is refused within 60 seconds. */
+  serviceAccountUpdate: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the service account. */
+        service_account_id: string;
+      };
+      body?: {
+        state?: 'enabled' | 'disabled' | undefined;
+        /** What it is for. */
+        description?: string | undefined;
+      } | undefined;
+    };
+    response: ServiceAccount;
+  };
+  /** Delete a service account and revoke its tokens */
+  serviceAccountDelete: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the service account. */
+        service_account_id: string;
+      };
+    };
+    response: undefined;
+  };
+  /** Make a new client secret; the old one ends after the overlap */
+  serviceAccountSecretRotate: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the service account. */
+        service_account_id: string;
+      };
+      body?: {
+        /** How long the old secret still works. Default: 0. */
+        overlap_s?: number | undefined;
+      } | undefined;
+    };
+    response: {
+      service_account: ServiceAccount;
+      /** Shown once. Exchange it at serviceAccountTokenIssue. */
+      client_secret: string;
+    };
+  };
+  /** Long-lived tokens of a service account */
+  serviceAccountTokenList: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the service account. */
+        service_account_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: ApiToken[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Create a long-lived token for a service account; shown once */
+  serviceAccountTokenCreate: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the service account. */
+        service_account_id: string;
+      };
+      body: TokenCreate;
+    };
+    response: TokenCreated;
+  };
+  /** Revoke a token of a service account. Takes effect within 60 seconds. */
+  serviceAccountTokenRevoke: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the service account. */
+        service_account_id: string;
+        /** Id of the api token. */
+        token_id: string;
+      };
+    };
+    response: undefined;
+  };
+  /** OAuth 2.0 client credentials: exchange a client secret for a one-hour access token. Issues something short-lived, so it takes no Idempotency-Key. Wrong credentials are 401 and counted. */
+  serviceAccountTokenIssue: {
+    request: {
+      body: {
+        grant_type: 'client_credentials';
+        /** Id of the service account. */
+        client_id: string;
+        client_secret: string;
+        /** Space-separated scopes; all of the role when absent. */
+        scope?: string | undefined;
+      };
+    };
+    response: {
+      access_token: string;
+      token_type: 'Bearer';
+      expires_in: number;
+      scope: string;
+    };
+  };
+  /** The caller's tokens */
+  apiTokenList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: ApiToken[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Create a scoped, expiring token; shown once */
+  apiTokenCreate: {
+    request: {
+      body: {
+        /** What it is for. */
+        name: string;
+        /** `all`, `read`, a permission, or a prefix such as `service_account.*`. Never more than the creator holds. */
+        scopes: string[];
+        /** Lifetime in seconds, at most one year. */
+        expires_in_s: number;
+        /** Bind the token to one project. */
+        project_id?: string | undefined;
+      };
+    };
+    response: TokenCreated;
+  };
+  /** Revoke a token. Takes effect within 60 seconds. */
+  apiTokenRevoke: {
+    request: {
+      params: {
+        /** Id of the api token. */
+        token_id: string;
+      };
+    };
+    response: undefined;
+  };
+  /** The caller's SSH keys */
+  sshKeyList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: SshKey[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Add a public key. Ed25519, ECDSA, RSA of at least 3072 bits and their FIDO forms. Options and comments are not kept. */
+  sshKeyCreate: {
+    request: {
+      body: {
+        /** Lower-case name, unique where it is used. */
+        name: string;
+        /** One line in OpenSSH form. */
+        public_key: string;
+      };
+    };
+    response: SshKey;
+  };
+  /** One SSH key */
+  sshKeyGet: {
+    request: {
+      params: {
+        /** Id of the ssh key. */
+        ssh_key_id: string;
+      };
+    };
+    response: SshKey;
+  };
+  /** Remove a key */
+  sshKeyDelete: {
+    request: {
+      params: {
+        /** Id of the ssh key. */
+        ssh_key_id: string;
+      };
+    };
+    response: undefined;
+  };
+  /** Regions; disabled ones say why */
+  regionList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Region[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** What can be launched, with prices and VM profiles */
+  skuList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        capacity_shape?: 'baremetal' | 'gpu_slice' | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Sku[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** One SKU */
+  skuGet: {
+    request: {
+      params: {
+        /** Lower-case name, unique where it is used. */
+        sku_name: string;
+      };
+    };
+    response: Sku;
+  };
+  /** Operating system images, by digest */
+  osImageList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        /** Only images for this SKU. */
+        sku_name?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: OsImage[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** One image */
+  osImageGet: {
+    request: {
+      params: {
+        image_name: string;
+      };
+    };
+    response: OsImage;
+  };
+  /** What was done in the organization, newest first */
+  auditLogList: {
+    request: {
+      params: {
+        /** Id of the organization. */
+        organization_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        action?: string | undefined;
+        actor_id?: string | undefined;
+        target_id?: string | undefined;
+        /** Id of the project. */
+        project_id?: string | undefined;
+        result?: 'success' | 'failure' | 'denied' | undefined;
+        correlation_id?: string | undefined;
+        /** Not before. */
+        since?: string | undefined;
+        /** Before. */
+        until?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: AuditLog[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** The same rows as JSON lines, oldest first */
+  auditLogExport: {
+    request: {
+      params: {
+        /** Id of the organization. */
+        organization_id: string;
+      };
+      query?: {
+        action?: string | undefined;
+        actor_id?: string | undefined;
+        target_id?: string | undefined;
+        /** Id of the project. */
+        project_id?: string | undefined;
+        result?: 'success' | 'failure' | 'denied' | undefined;
+        correlation_id?: string | undefined;
+        /** Not before. */
+        since?: string | undefined;
+        /** Before. */
+        until?: string | undefined;
+      } | undefined;
+    };
+    response: AuditLog;
+  };
+  /** Audit rows of every organization and of the platform, newest first */
+  adminAuditLogList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        action?: string | undefined;
+        actor_id?: string | undefined;
+        target_id?: string | undefined;
+        /** Id of the project. */
+        project_id?: string | undefined;
+        result?: 'success' | 'failure' | 'denied' | undefined;
+        correlation_id?: string | undefined;
+        /** Not before. */
+        since?: string | undefined;
+        /** Before. */
+        until?: string | undefined;
+        /** Id of the organization. */
+        organization_id?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: AuditLog[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Recompute every chain and compare it with the signed heads kept outside the database */
+  adminAuditLogVerify: {
+    request: {
+      query?: {
+        /** Id of the organization. */
+        organization_id?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      intact: boolean;
+      /** When the check ran. */
+      checked_at: string;
+      heads_file_lines: number;
+      chains: AuditChainReport[];
+    };
+  };
+  /** Events of the project in commit order, oldest first */
+  eventList: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        type?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: ProjectEvent[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Events of the project as they happen (server-sent events). Starts now, or after the event named by Last-Event-ID. A comment line every 15 seconds keeps the connection open. */
+  eventStream: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+      };
+      query?: {
+        type?: string | undefined;
+      } | undefined;
+    };
+    response: ProjectEvent;
+  };
+  /** Runs of the project, newest first */
+  workflowRunList: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        subject_id?: string | undefined;
+        workflow?: string | undefined;
+        state?: 'pending' | 'running' | 'waiting' | 'done' | 'stuck' | 'cancelled' | undefined;
+        correlation_id?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: WorkflowRun[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** One run */
+  workflowRunGet: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the workflow run. */
+        workflow_run_id: string;
+      };
+    };
+    response: WorkflowRun;
+  };
+  /** The timeline of a run, oldest first */
+  workflowRunStepList: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the workflow run. */
+        workflow_run_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: WorkflowStep[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Runs of the whole platform, newest first */
+  adminWorkflowRunList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        subject_id?: string | undefined;
+        workflow?: string | undefined;
+        state?: 'pending' | 'running' | 'waiting' | 'done' | 'stuck' | 'cancelled' | undefined;
+        correlation_id?: string | undefined;
+        /** Id of the organization. */
+        organization_id?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: WorkflowRun[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** One run */
+  adminWorkflowRunGet: {
+    request: {
+      params: {
+        /** Id of the workflow run. */
+        workflow_run_id: string;
+      };
+    };
+    response: WorkflowRun;
+  };
+  /** The timeline of a run, oldest first */
+  adminWorkflowRunStepList: {
+    request: {
+      params: {
+        /** Id of the workflow run. */
+        workflow_run_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: WorkflowStep[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Retry a stuck run from a step */
+  adminWorkflowRunRetry: {
+    request: {
+      params: {
+        /** Id of the workflow run. */
+        workflow_run_id: string;
+      };
+      body?: {
+        /** The step to go on from; where it stuck when absent. */
+        step?: string | undefined;
+      } | undefined;
+    };
+    response: WorkflowRun;
+  };
+  /** Ask a run to end at its next step boundary */
+  adminWorkflowRunCancel: {
+    request: {
+      params: {
+        /** Id of the workflow run. */
+        workflow_run_id: string;
+      };
+      body?: {
+        reason?: string | undefined;
+      } | undefined;
+    };
+    response: WorkflowRun;
+  };
+  /** Every organization */
+  adminOrganizationList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        /** Lower-case name, unique where it is used. */
+        name?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Organization[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Every user */
+  adminUserList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        email?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: User[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** One user */
+  adminUserGet: {
+    request: {
+      params: {
+        /** Id of the user. */
+        user_id: string;
+      };
+    };
+    response: User;
+  };
+  /** Disable or enable a user, or change the platform role. Takes effect within 60 seconds. The last active superadmin cannot be demoted or disabled. */
+  adminUserUpdate: {
+    request: {
+      params: {
+        /** Id of the user. */
+        user_id: string;
+      };
+      body?: {
+        state?: 'active' | 'disabled' | undefined;
+        platform_role?: 'superadmin' | 'ops' | null | undefined;
+      } | undefined;
+    };
+    response: User;
+  };
+  /** Enable a region, or disable it with a reason tenants read */
+  adminRegionUpdate: {
+    request: {
+      params: {
+        /** Lower-case name, unique where it is used. */
+        region_name: string;
+      };
+      body: {
+        enabled: boolean;
+        /** Shown to tenants while disabled. */
+        disabled_reason?: string | undefined;
+      };
+    };
+    response: Region;
+  };
+  /** Change the price of a SKU, or enable or disable it. A new price holds for launches after it; running allocations keep the price they were launched at. */
+  adminSkuUpdate: {
+    request: {
+      params: {
+        /** Lower-case name, unique where it is used. */
+        sku_name: string;
+      };
+      body?: {
+        gpu_hourly_price_minor?: number | undefined;
+        enabled?: boolean | undefined;
+        /** Shown to tenants while disabled. */
+        disabled_reason?: string | undefined;
+      } | undefined;
+    };
+    response: Sku;
+  };
+};

@@ -1,0 +1,244 @@
+/**
+ * The client: one typed method per operation of the contract, built from the generated table.
+ *
+ *   const client = createClient({ baseUrl, token });
+ *   const project = await client.projectCreate({ params: { organization_id }, body: { name: 'research' } });
+ *   for await (const sku of client.pages.skuList()) console.log(sku.name);
+ */
+import { type OperationId, type OperationInfo, type Operations, operations } from './api.gen.ts';
+import { GpuaasError } from './error.ts';
+import { jsonLines, serverSentEvents } from './stream.ts';
+import {
+  backoffMs,
+  createTransport,
+  pause,
+  type RetryOptions,
+  type TokenProvider,
+  type WireAnswer,
+} from './transport.ts';
+import { type AnyRequest, decodeBody, encodeBody, newIdempotencyKey, pathOf } from './wire.ts';
+
+export type ClientOptions = Readonly<{
+  baseUrl: string;
+  token?: string | undefined;
+  /** Asked before every request, and again with the refused token after a 401. */
+  tokenProvider?: TokenProvider;
+  fetch?: typeof globalThis.fetch;
+  userAgent?: string;
+  /** Sent as X-Correlation-Id with every request; a function is asked for each. Without it the server makes one. */
+  correlationId?: string | (() => string);
+  timeoutMs?: number;
+  retry?: RetryOptions;
+}>;
+
+export type CallOptions = Readonly<{
+  /** Made for you where one is required. Give your own to survive a restart of your program. */
+  idempotencyKey?: string | undefined;
+  /** The ETag of the version you read, or its `version` number. */
+  ifMatch?: string | number | undefined;
+  signal?: AbortSignal | undefined;
+  correlationId?: string | undefined;
+}>;
+
+export type StreamOptions = CallOptions &
+  Readonly<{
+    /** Resume after this event. */
+    lastEventId?: string | undefined;
+    /** How many connections may fail in a row before the stream gives up. */
+    reconnectsMax?: number;
+    /** The longest time without a byte; the server sends a comment every 15 seconds. */
+    silenceMaxMs?: number;
+    onReconnect?: (err: GpuaasError) => void;
+  }>;
+
+export type Answer<T> = Readonly<{
+  data: T;
+  status: number;
+  etag: string | null;
+  location: string | null;
+  correlation_id: string | null;
+  /** The key the request carried, if it carried one. */
+  idempotency_key: string | null;
+}>;
+
+type RequestOf<K extends OperationId> = Operations[K]['request'];
+type ResponseOf<K extends OperationId> = Operations[K]['response'];
+type Args<K extends OperationId, O> =
+  Record<never, never> extends RequestOf<K>
+    ? [request?: RequestOf<K>, options?: O]
+    : [request: RequestOf<K>, options?: O];
+
+type StreamId = { [K in OperationId]: (typeof operations)[K] extends { stream: string } ? K : never }[OperationId];
+type PageId = { [K in OperationId]: (typeof operations)[K] extends { page: true } ? K : never }[OperationId];
+export type CallId = Exclude<OperationId, StreamId>;
+type ItemOf<K extends PageId> = ResponseOf<K> extends { items: (infer Item)[] } ? Item : never;
+
+type Methods = {
+  [K in keyof Operations]: K extends StreamId
+    ? (...args: Args<K, StreamOptions>) => AsyncIterable<ResponseOf<K>>
+    : (...args: Args<K, CallOptions>) => Promise<ResponseOf<K>>;
+};
+type Pages = { [K in PageId]: (...args: Args<K, CallOptions>) => AsyncIterable<ItemOf<K>> };
+
+export type RawRequest = Readonly<{
+  method: string;
+  path: string;
+  headers?: Readonly<Record<string, string>>;
+  body?: string;
+}>;
+
+export type Client = Methods &
+  Readonly<{
+    /** The same operations with status, ETag, Location and correlation id beside the body. */
+    call<K extends CallId>(operation: K, ...args: Args<K, CallOptions>): Promise<Answer<ResponseOf<K>>>;
+    /** Every item of a list, page after page. */
+    pages: Pages;
+    /** A request that the table does not know, with the same credential, errors and retries. The body is text. */
+    raw(request: RawRequest, options?: CallOptions): Promise<Answer<string> & { headers: Headers }>;
+  }>;
+
+export const createClient = (options: ClientOptions): Client => {
+  const transport = createTransport({
+    baseUrl: options.baseUrl,
+    tokenProvider: options.tokenProvider ?? (() => options.token),
+    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+    userAgent: options.userAgent,
+    timeoutMs: options.timeoutMs ?? 60_000,
+    retry: { retriesMax: 3, baseMs: 250, waitMaxMs: 30_000, ...options.retry },
+  });
+
+  const common = (call: CallOptions): Record<string, string> => {
+    const given = typeof options.correlationId === 'function' ? options.correlationId() : options.correlationId;
+    const correlationId = call.correlationId ?? given;
+    const ifMatch = typeof call.ifMatch === 'number' ? `"${call.ifMatch}"` : call.ifMatch;
+    return {
+      ...(correlationId === undefined ? {} : { 'x-correlation-id': correlationId }),
+      ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
+      ...(call.idempotencyKey === undefined ? {} : { 'idempotency-key': call.idempotencyKey }),
+    };
+  };
+
+  const answerOf = <T>(answer: WireAnswer, data: T, key: string | undefined): Answer<T> => ({
+    data,
+    status: answer.status,
+    etag: answer.headers.get('etag'),
+    location: answer.headers.get('location'),
+    correlation_id: answer.headers.get('x-correlation-id'),
+    idempotency_key: key ?? null,
+  });
+
+  const call = async (
+    id: OperationId,
+    request: AnyRequest = {},
+    callOptions: CallOptions = {},
+  ): Promise<Answer<unknown>> => {
+    const info: OperationInfo = operations[id];
+    const idempotencyKey =
+      callOptions.idempotencyKey ?? (info.idempotency === 'required' ? newIdempotencyKey() : undefined);
+    const answer = await transport.send({
+      method: info.method,
+      path: pathOf(info, request),
+      headers: {
+        accept: 'application/json',
+        ...(info.body ? { 'content-type': info.bodyType ?? 'application/json' } : {}),
+        ...common({ ...callOptions, idempotencyKey }),
+      },
+      ...(info.body ? { body: encodeBody(info, request.body) } : {}),
+      anonymous: info.public === true,
+      signal: callOptions.signal,
+    });
+    return answerOf(answer, decodeBody(answer), idempotencyKey);
+  };
+
+  const open = (
+    info: OperationInfo,
+    request: AnyRequest,
+    stream: StreamOptions,
+    lastEventId?: string,
+  ): Promise<WireAnswer> =>
+    transport.send({
+      method: info.method,
+      path: pathOf(info, request),
+      headers: {
+        accept: info.stream ?? 'application/json',
+        ...common(stream),
+        ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
+      },
+      signal: stream.signal,
+      stream: true,
+    });
+
+  /** Goes on after the last event it gave, until the caller leaves, the server refuses, or too many connections fail in a row. */
+  async function* events(info: OperationInfo, request: AnyRequest, stream: StreamOptions): AsyncGenerator<unknown> {
+    const { reconnectsMax = 10, silenceMaxMs = 45_000 } = stream;
+    let lastEventId = stream.lastEventId;
+    let retryMs = 1_000;
+    for (let failures = 0; ; ) {
+      const openedAt = Date.now();
+      try {
+        const { response } = await open(info, request, stream, lastEventId);
+        for await (const event of serverSentEvents(response, silenceMaxMs)) {
+          failures = 0;
+          lastEventId = event.id ?? lastEventId;
+          retryMs = event.retryMs ?? retryMs;
+          yield JSON.parse(event.data);
+        }
+        throw new GpuaasError('network', 'The server closed the stream.', { retryable: true });
+      } catch (err) {
+        if (stream.signal?.aborted) throw stream.signal.reason;
+        if (!(err instanceof GpuaasError) || !err.retryable || failures >= reconnectsMax) throw err;
+        // A quiet connection that held for a while was a good one, even if it brought no event.
+        if (Date.now() - openedAt > 10_000) failures = 0;
+        stream.onReconnect?.(err);
+        await pause(backoffMs(failures++, retryMs, 30_000), stream.signal);
+      }
+    }
+  }
+
+  async function* streamOf(
+    id: OperationId,
+    request: AnyRequest = {},
+    stream: StreamOptions = {},
+  ): AsyncGenerator<unknown> {
+    const info: OperationInfo = operations[id];
+    if (info.stream === 'text/event-stream') yield* events(info, request, stream);
+    else yield* jsonLines((await open(info, request, stream)).response);
+  }
+
+  async function* pagesOf(
+    id: OperationId,
+    request: AnyRequest = {},
+    callOptions: CallOptions = {},
+  ): AsyncGenerator<unknown> {
+    let cursor = request.query?.['cursor'];
+    do {
+      const { data } = await call(id, { ...request, query: { ...request.query, cursor } }, callOptions);
+      const page = data as { items: unknown[]; next_cursor: string | null };
+      yield* page.items;
+      cursor = page.next_cursor ?? undefined;
+    } while (cursor !== undefined);
+  }
+
+  const raw = async (request: RawRequest, callOptions: CallOptions = {}) => {
+    const answer = await transport.send({
+      ...request,
+      headers: { accept: 'application/json', ...request.headers, ...common(callOptions) },
+      signal: callOptions.signal,
+    });
+    return { ...answerOf(answer, answer.text, callOptions.idempotencyKey), headers: answer.headers };
+  };
+
+  const entries = Object.entries<OperationInfo>(operations) as [OperationId, OperationInfo][];
+  const methods = entries.map(([id, info]) => [
+    id,
+    info.stream === undefined
+      ? async (request?: AnyRequest, callOptions?: CallOptions) => (await call(id, request, callOptions)).data
+      : (request?: AnyRequest, stream?: StreamOptions) => streamOf(id, request, stream),
+  ]);
+  const pages = entries
+    .filter(([, info]) => info.page)
+    .map(([id]) => [id, (request?: AnyRequest, callOptions?: CallOptions) => pagesOf(id, request, callOptions)]);
+
+  // The table gives the methods their names and the generated types give them their shapes; this is where the two meet.
+  return { ...Object.fromEntries(methods), call, pages: Object.fromEntries(pages), raw } as unknown as Client;
+};

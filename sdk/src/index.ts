@@ -1,0 +1,16 @@
+/** The public face of @gpuaas/sdk. */
+export * from './api.gen.ts';
+export {
+  type Answer,
+  type CallId,
+  type CallOptions,
+  type Client,
+  type ClientOptions,
+  createClient,
+  type RawRequest,
+  type StreamOptions,
+} from './client.ts';
+export { GpuaasError, type GpuaasErrorCode } from './error.ts';
+export type { RetryOptions, TokenProvider } from './transport.ts';
+export { type WaitOptions, wait } from './wait.ts';
+export { newIdempotencyKey } from './wire.ts';

@@ -1,0 +1,76 @@
+/** Readers of the two kinds of streams: JSON lines, which end, and server-sent events, which reconnect. */
+import { GpuaasError } from './error.ts';
+
+async function* chunks(response: Response, silenceMaxMs: number | undefined): AsyncGenerator<string> {
+  if (response.body === null) return;
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  try {
+    for (;;) {
+      const { done, value } = await withinSilence(reader.read(), silenceMaxMs);
+      if (done) break;
+      yield decoder.decode(value, { stream: true });
+    }
+    yield decoder.decode();
+  } catch (err) {
+    if (err instanceof GpuaasError) throw err;
+    throw new GpuaasError('network', 'The stream broke off before its end.', { retryable: true, cause: err });
+  } finally {
+    // Leaving the loop early must close the connection, or the server goes on writing to nobody.
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+const withinSilence = async <T>(read: Promise<T>, silenceMaxMs: number | undefined): Promise<T> => {
+  if (silenceMaxMs === undefined) return read;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () =>
+        reject(new GpuaasError('network', `The stream was silent for ${silenceMaxMs / 1000} s.`, { retryable: true })),
+      silenceMaxMs,
+    );
+  });
+  try {
+    return await Promise.race([read, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+async function* lines(response: Response, separator: RegExp, silenceMaxMs?: number): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of chunks(response, silenceMaxMs)) {
+    const parts = (rest + chunk).split(separator);
+    rest = parts.pop() ?? '';
+    yield* parts;
+  }
+  if (rest !== '') yield rest;
+}
+
+export async function* jsonLines<T>(response: Response): AsyncGenerator<T> {
+  for await (const line of lines(response, /\n/)) if (line.trim() !== '') yield JSON.parse(line) as T;
+}
+
+export type ServerSentEvent = Readonly<{ id: string | undefined; data: string; retryMs: number | undefined }>;
+
+/**
+ * Parses one connection. The server comments every 15 seconds, so a longer silence means that the connection is dead
+ * even where no packet says so.
+ */
+export async function* serverSentEvents(response: Response, silenceMaxMs: number): AsyncGenerator<ServerSentEvent> {
+  let id: string | undefined;
+  let retryMs: number | undefined;
+  let data: string[] = [];
+  for await (const line of lines(response, /\r\n|\n/, silenceMaxMs)) {
+    if (line === '') {
+      if (data.length > 0) yield { id, data: data.join('\n'), retryMs };
+      data = [];
+      continue;
+    }
+    const [, field = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+    if (field === 'data') data.push(value);
+    else if (field === 'id' && !value.includes('\0')) id = value;
+    else if (field === 'retry' && /^\d+$/.test(value)) retryMs = Number(value);
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * One request, as often as it is safe. Only reads and POSTs that carry an Idempotency-Key are sent again, with the same
+ * key, after 429, 503, a gateway's 502 or 504, or a connection that broke; a change without a key is never repeated,
+ * because nobody knows whether the first one happened. A 401 is refused before anything runs, so a fresh token may try
+ * once more whatever the method.
+ */
+import { errorFromAnswer, GpuaasError } from './error.ts';
+
+/** `rejected` is the token that the server just refused: give another one, or the same to give up. */
+export type TokenProvider = (
+  options: Readonly<{ rejected?: string }>,
+) => Promise<string | undefined> | string | undefined;
+
+export type RetryOptions = Readonly<{
+  /** How often a safe request is sent again; 0 for never. */
+  retriesMax?: number;
+  /** First pause; each next is twice as long, with jitter. Retry-After wins where it is longer. */
+  baseMs?: number;
+  /** The longest pause. A server that asks for more gets no retry: the error says how long it asked for. */
+  waitMaxMs?: number;
+}>;
+
+export type TransportOptions = Readonly<{
+  baseUrl: string;
+  tokenProvider: TokenProvider;
+  fetch: typeof globalThis.fetch;
+  userAgent: string | undefined;
+  timeoutMs: number;
+  retry: Required<RetryOptions>;
+}>;
+
+export type WireRequest = Readonly<{
+  method: string;
+  /** Path and query; always below the base URL. */
+  path: string;
+  headers?: Readonly<Record<string, string>>;
+  body?: string;
+  /** Sent without a credential. */
+  anonymous?: boolean;
+  signal?: AbortSignal | undefined;
+  /** The body is read by the caller as it comes. */
+  stream?: boolean;
+}>;
+
+export type WireAnswer = Readonly<{ status: number; headers: Headers; text: string; response: Response }>;
+
+export type Transport = Readonly<{ send(request: WireRequest): Promise<WireAnswer> }>;
+
+/** Waits, and rejects with the signal's reason as soon as it is aborted. */
+export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+
+export const backoffMs = (attempt: number, baseMs: number, capMs: number): number =>
+  Math.round(Math.min(capMs, baseMs * 2 ** Math.min(attempt, 20)) * (0.5 + Math.random() / 2));
+
+/** A path that left the base's origin would carry the credential with it. */
+const resolveUrl = (baseUrl: string, path: string): URL => {
+  const base = new URL(baseUrl);
+  const url = new URL(`${base.pathname.replace(/\/$/, '')}${path}`, base);
+  if (!path.startsWith('/') || url.origin !== base.origin)
+    throw new GpuaasError('invalid_request', `The path "${path}" does not lie on ${base.origin}.`);
+  return url;
+};
+
+const reasonOf = (err: unknown): string => {
+  const cause = err instanceof Error && err.cause instanceof Error ? err.cause : err;
+  if (!(cause instanceof Error)) return String(cause);
+  const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+  return cause.message || code || cause.name;
+};
+
+export const networkError = (url: URL, err: unknown): GpuaasError =>
+  err instanceof GpuaasError
+    ? err
+    : new GpuaasError('network', `No answer from ${url.origin}: ${reasonOf(err)}.`, { retryable: true, cause: err });
+
+const isTransient = (err: GpuaasError): boolean =>
+  err.code === 'network' ||
+  err.code === 'idempotency_in_flight' ||
+  err.status === 429 ||
+  err.status === 502 ||
+  err.status === 503 ||
+  err.status === 504;
+
+export const createTransport = (options: TransportOptions): Transport => {
+  const { retry } = options;
+
+  const attempt = async (request: WireRequest, url: URL, token: string | undefined): Promise<WireAnswer> => {
+    const timeout = new AbortController();
+    const timer = setTimeout(
+      () =>
+        timeout.abort(
+          new GpuaasError('network', `No answer from ${url.origin} within ${options.timeoutMs / 1000} s.`, {
+            retryable: true,
+          }),
+        ),
+      options.timeoutMs,
+    );
+    try {
+      const response = await options.fetch(url, {
+        method: request.method,
+        headers: {
+          ...(options.userAgent === undefined ? {} : { 'user-agent': options.userAgent }),
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...request.headers,
+        },
+        ...(request.body === undefined ? {} : { body: request.body }),
+        redirect: 'error',
+        signal: request.signal === undefined ? timeout.signal : AbortSignal.any([request.signal, timeout.signal]),
+      });
+      const text = request.stream && response.ok ? '' : await response.text();
+      if (!response.ok) throw errorFromAnswer(response.status, response.headers, text);
+      return { status: response.status, headers: response.headers, text, response };
+    } catch (err) {
+      if (request.signal?.aborted) throw request.signal.reason;
+      throw networkError(url, err);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
+  const authorised = async (request: WireRequest, url: URL): Promise<WireAnswer> => {
+    if (request.anonymous) return attempt(request, url, undefined);
+    const token = await options.tokenProvider({});
+    try {
+      return await attempt(request, url, token);
+    } catch (err) {
+      if (!(err instanceof GpuaasError) || err.code !== 'unauthenticated' || token === undefined) throw err;
+      const fresh = await options.tokenProvider({ rejected: token });
+      if (fresh === undefined || fresh === token) throw err;
+      return attempt(request, url, fresh);
+    }
+  };
+
+  const send = async (request: WireRequest): Promise<WireAnswer> => {
+    const url = resolveUrl(options.baseUrl, request.path);
+    const repeatable = request.method === 'GET' || request.headers?.['idempotency-key'] !== undefined;
+    for (let tries = 0; ; tries++) {
+      try {
+        return await authorised(request, url);
+      } catch (err) {
+        if (!(err instanceof GpuaasError) || !repeatable || !isTransient(err) || tries >= retry.retriesMax) throw err;
+        const asked = (err.retry_after_s ?? 0) * 1000;
+        if (asked > retry.waitMaxMs) throw err;
+        await pause(Math.max(asked, backoffMs(tries, retry.baseMs, retry.waitMaxMs)), request.signal);
+      }
+    }
+  };
+
+  return { send };
+};

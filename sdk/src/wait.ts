@@ -1,0 +1,32 @@
+/** Waiting on a condition: the resource is the operation, so waiting is reading it until it says so. */
+import { GpuaasError } from './error.ts';
+import { backoffMs, pause } from './transport.ts';
+
+export type WaitOptions<T> = Readonly<{
+  until: (value: T) => boolean;
+  /** How long to wait at most. The work itself goes on when this ends. */
+  timeoutMs?: number;
+  /** First pause between two reads; grows to `intervalMaxMs`. */
+  intervalMs?: number;
+  intervalMaxMs?: number;
+  signal?: AbortSignal | undefined;
+  /** Called with every value read, for progress. */
+  onValue?: (value: T) => void;
+}>;
+
+/** Reads until the condition holds and gives the value that fulfilled it; throws `timeout` when time runs out first. */
+export const wait = async <T>(read: () => Promise<T>, options: WaitOptions<T>): Promise<T> => {
+  const { timeoutMs = 600_000, intervalMs = 500, intervalMaxMs = 5_000 } = options;
+  const deadline = Date.now() + timeoutMs;
+  for (let reads = 0; ; reads++) {
+    const value = await read();
+    options.onValue?.(value);
+    if (options.until(value)) return value;
+    const left = deadline - Date.now();
+    if (left <= 0)
+      throw new GpuaasError('timeout', `Still not so after ${timeoutMs / 1000} s; the work goes on.`, {
+        retryable: true,
+      });
+    await pause(Math.min(left, backoffMs(reads, intervalMs, intervalMaxMs)), options.signal);
+  }
+};

@@ -1,0 +1,74 @@
+/**
+ * Builds the package that is published: one bundled module, its declarations, and a package.json of its own, all in
+ * sdk/dist. Inside the repository `@gpuaas/sdk` is its source, so sdk/package.json is private and cannot be published
+ * by mistake.
+ */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { copyFile, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, '..');
+const SDK = join(ROOT, 'sdk');
+
+/** Writes the package into `target` (sdk/dist unless told) and gives its path. */
+export const buildSdk = async (target = join(SDK, 'dist')): Promise<string> => {
+  await rm(target, { recursive: true, force: true });
+  await build({
+    entryPoints: [join(SDK, 'src/index.ts')],
+    outfile: join(target, 'index.js'),
+    bundle: true,
+    format: 'esm',
+    platform: 'neutral',
+    target: 'es2022',
+    logLevel: 'warning',
+  });
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const options = {
+    declaration: true,
+    emitDeclarationOnly: true,
+    noEmit: false,
+    outDir: target,
+    rootDir: join(SDK, 'src'),
+    // Only what Node and browsers share: no Node types.
+    lib: ['es2024', 'dom', 'dom.asynciterable'],
+    types: [],
+  };
+  const project = join(target, 'tsconfig.json');
+  await writeFile(
+    project,
+    JSON.stringify({
+      extends: join(ROOT, 'tsconfig.json'),
+      compilerOptions: options,
+      include: [],
+      files: [join(SDK, 'src/index.ts')],
+    }),
+  );
+  await run(process.execPath, [tsc, '-p', project]).catch((err: { stdout?: string }) => {
+    throw new Error(`The declarations do not compile:\n${err.stdout}`, { cause: err });
+  });
+  await rm(project);
+  // Declarations keep the source's .ts specifiers, which only this repository can resolve.
+  for (const file of (await readdir(target)).filter((name) => name.endsWith('.d.ts'))) {
+    const text = await readFile(join(target, file), 'utf8');
+    await writeFile(join(target, file), text.replace(/(from '\.\/[\w.-]+)\.ts'/g, "$1.js'"));
+  }
+
+  const own: Record<string, unknown> = JSON.parse(await readFile(join(SDK, 'package.json'), 'utf8'));
+  const { private: _, exports: __, ...shared } = own;
+  const published = {
+    ...shared,
+    engines: { node: '>=20' },
+    sideEffects: false,
+    exports: { '.': { types: './index.d.ts', default: './index.js' } },
+  };
+  await writeFile(join(target, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
+  await copyFile(join(SDK, 'README.md'), join(target, 'README.md'));
+  if (existsSync(join(ROOT, 'LICENSE'))) await copyFile(join(ROOT, 'LICENSE'), join(target, 'LICENSE'));
+  return target;
+};
+
+if (import.meta.main) console.log(`built ${await buildSdk()}`);

@@ -1,0 +1,119 @@
+/**
+ * Writes sdk/src/api.gen.ts from the contract: the operation table the client runs on and the types of every request
+ * and response. The published sdk therefore depends on nothing, and no shape is written twice by hand.
+ */
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { api, ERRORS, type Operation } from '@gpuaas/contract';
+import { jsDoc, type Names, printObject, printType, type Schema, schemaKey } from './typescript.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const CONTRACT = join(ROOT, 'contract/src');
+const TARGET = 'sdk/src/api.gen.ts';
+
+const isObjectSchema = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && 'type' in value && value.type === 'object' && 'properties' in value;
+
+/** Every exported object schema of the contract is a named type; its export is its name. */
+const namedSchemas = async (): Promise<Map<string, Schema>> => {
+  const files = (await readdir(join(CONTRACT, 'public'))).filter(
+    (file) => file.endsWith('.ts') && !file.includes('.test.'),
+  );
+  const named = new Map<string, Schema>();
+  for (const path of ['common.ts', ...files.sort().map((file) => `public/${file}`)]) {
+    const module: Record<string, unknown> = await import(join(CONTRACT, path));
+    for (const [name, value] of Object.entries(module)) if (isObjectSchema(value)) named.set(name, value);
+  }
+  return new Map([...named].sort(([a], [b]) => (a < b ? -1 : 1)));
+};
+
+const isPage = (operation: Operation): boolean =>
+  operation.query !== undefined && 'cursor' in operation.query.properties;
+
+const tableRow = (id: string, operation: Operation): string => {
+  const flags = [
+    `method: '${operation.method}'`,
+    `path: '${operation.path}'`,
+    operation.idempotency === 'required' && "idempotency: 'required'",
+    operation.ifMatch && 'ifMatch: true',
+    operation.secret && 'secret: true',
+    operation.access === 'public' && 'public: true',
+    operation.body && 'body: true',
+    operation.bodyType && `bodyType: '${operation.bodyType}'`,
+    operation.stream && `stream: '${operation.stream}'`,
+    isPage(operation) && 'page: true',
+  ].filter(Boolean);
+  return `  ${id}: { ${flags.join(', ')} },`;
+};
+
+const operationType = (id: string, operation: Operation, names: Names): string => {
+  const part = (name: 'params' | 'query' | 'body'): string => {
+    const schema = operation[name] as Schema | undefined;
+    if (schema === undefined) return '';
+    const optional = (schema.required ?? []).length === 0;
+    const type = printType(schema, names, '      ');
+    return `      ${name}${optional ? '?' : ''}: ${type}${optional ? ' | undefined' : ''};\n`;
+  };
+  const parts = part('params') + part('query') + part('body');
+  const request = parts === '' ? 'Record<string, never>' : `{\n${parts}    }`;
+  const response = operation.response === null ? 'undefined' : printType(operation.response as Schema, names, '    ');
+  const summary =
+    operation.description === undefined ? operation.summary : `${operation.summary}. ${operation.description}`;
+  return `${jsDoc(summary, '  ')}  ${id}: {\n    request: ${request};\n    response: ${response};\n  };`;
+};
+
+export const sdkTypes = async (): Promise<{ path: string; text: string }[]> => {
+  const schemas = await namedSchemas();
+  const names: Names = new Map([...schemas].map(([name, schema]) => [schemaKey(schema), name]));
+  const operations = Object.entries<Operation>(api);
+  const withoutSelf = (name: string): Names => new Map([...names].filter(([, other]) => other !== name));
+  const types = [...schemas].map(
+    ([name, schema]) =>
+      `${jsDoc(schema.description, '')}export type ${name} = ${printObject(schema, withoutSelf(name))};`,
+  );
+  const text = `// Written by \`make gen\` from contract/. Do not edit.
+
+${types.join('\n\n')}
+
+/** Every code a refusal can carry, with what to do about it. */
+export const ERRORS = ${JSON.stringify(ERRORS, null, 2)} as const;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export type OperationInfo = Readonly<{
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  path: string;
+  /** The Idempotency-Key header must be there. */
+  idempotency?: 'required';
+  /** The version that the change is based on must be named in If-Match. */
+  ifMatch?: true;
+  /** The response holds a secret that is shown once. */
+  secret?: true;
+  /** Needs no credential. */
+  public?: true;
+  body?: true;
+  bodyType?: 'application/x-www-form-urlencoded';
+  stream?: 'application/jsonl' | 'text/event-stream';
+  /** Answers in cursor pages. */
+  page?: true;
+}>;
+
+export const operations = {
+${operations.map(([id, operation]) => tableRow(id, operation)).join('\n')}
+} as const satisfies Readonly<Record<string, OperationInfo>>;
+
+export type OperationId = keyof typeof operations;
+
+export type Operations = {
+${operations.map(([id, operation]) => operationType(id, operation, names)).join('\n')}
+};
+`;
+  return [{ path: TARGET, text }];
+};
+
+if (import.meta.main) {
+  for (const { path, text } of await sdkTypes()) {
+    await writeFile(join(ROOT, path), text);
+    console.log(`wrote ${path}`);
+  }
+}
