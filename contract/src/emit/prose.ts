@@ -55,8 +55,8 @@ export const SECURITY_SCHEMES: JsonObject = {
   bearer: { type: 'http', scheme: 'bearer', description: 'An API token, or an access token of a service account.' },
   oidc: {
     type: 'openIdConnect',
-    openIdConnectUrl: 'http://localhost:8080/.well-known/openid-configuration',
-    description: 'An access token of the configured issuer. `/docs` of a running server names the issuer it trusts.',
+    openIdConnectUrl: 'http://localhost:8080/oidc/.well-known/openid-configuration',
+    description: 'An access token of the issuer that `/.well-known/gpuaas` names; this is the one of the laptop default.',
   },
 };
 
