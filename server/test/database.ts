@@ -7,14 +7,11 @@
  * starts its own and stops it at the end.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { silentLog } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { createDatabase, type Database } from '../src/db/client.ts';
 import { APP_ROLE, migrate, readMigrations } from '../src/db/migrate.ts';
-import { startEmbeddedPostgres } from '../src/ports/postgres/embedded.ts';
+import { startTestCluster } from './cluster.ts';
 
 export type TestDatabase = Readonly<{
   /** Signs in as the owner of the tables, past row-level security. */
@@ -56,8 +53,7 @@ const withClient = async <T>(url: string, fn: (client: Client) => Promise<T>): P
 let ownCluster: Promise<string> | undefined;
 
 const startOwnCluster = async (): Promise<string> => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gpuaas-test-'));
-  const postgres = await startEmbeddedPostgres({ dataDir, database: 'postgres', durability: 'throwaway' });
+  const postgres = await startTestCluster();
   // Not an `after` hook: the file's own hooks still need the database.
   process.once('exit', () => postgres.abandon());
   return postgres.url;

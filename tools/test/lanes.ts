@@ -1,0 +1,35 @@
+/** Lanes part the tests by where in the system they belong; CI and people run one by name. */
+
+export type LaneName = 'platform-control' | 'sim' | 'app-control' | 'worker-compute';
+export type Lane = Readonly<{ name: LaneName; holds: string; owns: (file: string) => boolean }>;
+
+const under =
+  (...folders: readonly string[]) =>
+  (file: string): boolean =>
+    folders.some((folder) => file.startsWith(`${folder}/`));
+
+/** The first lane that owns a file has it; what nobody claims is the control plane's. */
+export const LANES: readonly Lane[] = [
+  {
+    name: 'sim',
+    holds: 'whole-system stories on a simulated fleet: onboarding, launch, release, faults',
+    owns: under('e2e/sim'),
+  },
+  {
+    name: 'app-control',
+    holds: 'the app adapters and their stories, on the public API alone',
+    owns: under('apps', 'e2e/app-control'),
+  },
+  {
+    name: 'worker-compute',
+    holds: 'the node agent: discovery, tasks, leases, wipes, on simulated and real Linux hosts',
+    owns: under('node-agent', 'e2e/worker-compute'),
+  },
+  {
+    name: 'platform-control',
+    holds: 'contract, kit, scheduler, server, SDK, CLI, tools and the stories of the control plane',
+    owns: () => true,
+  },
+];
+
+export const laneOf = (file: string): LaneName => LANES.find((lane) => lane.owns(file))?.name ?? 'platform-control';

@@ -1,0 +1,29 @@
+/** How a run reads on a terminal: a line per file, failures in full, skips with their reasons. */
+import type { Failure, FileVerdict, Skip } from './verdict.ts';
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+const indent = (text: string, by = '    '): string => text.replaceAll(/^(?=.)/gm, by);
+
+export const fileLine = (verdict: FileVerdict): string => {
+  const counts = [
+    `${verdict.passed} passed`,
+    ...(verdict.failures.length > 0 ? [`${verdict.failures.length} failed`] : []),
+    ...(verdict.skips.length > 0 ? [`${verdict.skips.length} skipped`] : []),
+  ].join(', ');
+  return `${verdict.failures.length > 0 ? 'FAIL' : 'ok  '} ${verdict.file}  ${counts}  ${seconds(verdict.durationMs)}`;
+};
+
+const failureText = (failure: Failure): string =>
+  [
+    `${failure.file}: ${failure.name}`,
+    ...(failure.location ? [`  at ${failure.location}`] : []),
+    ...(failure.detail ? [indent(failure.detail)] : []),
+  ].join('\n');
+
+export const failureList = (failures: readonly Failure[]): string =>
+  failures.length === 0 ? '' : `\nFailed:\n\n${failures.map(failureText).join('\n\n')}`;
+
+export const skipList = (skips: readonly Skip[]): string =>
+  skips.length === 0
+    ? ''
+    : `\nSkipped:\n${skips.map((skip) => `  ${skip.file}: ${skip.name}\n    ${skip.reason}`).join('\n')}`;

@@ -1,0 +1,45 @@
+/**
+ * What a test needs of the machine, in one vocabulary, so that every skip names its reason the same way:
+ *
+ *   test('…', { skip: requires('nats-server') }, …)
+ *
+ * `make test` installs the Debian packages of packages.txt when it may, so on CI these are there.
+ */
+import { accessSync, constants, existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+const SYSTEM_FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+
+/** Daemons live in sbin folders that an ordinary user's PATH leaves out. */
+export const findProgram = (...names: readonly string[]): string | undefined => {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter).filter(Boolean), ...SYSTEM_FOLDERS];
+  for (const name of names)
+    for (const folder of folders) {
+      const file = join(folder, name);
+      try {
+        accessSync(file, constants.X_OK);
+        return file;
+      } catch {
+        // Not in this folder.
+      }
+    }
+  return undefined;
+};
+
+const NEEDS = {
+  root: () => (process.getuid?.() === 0 ? false : 'root: this test changes users, run it as root'),
+  'nats-server': () => (findProgram('nats-server') ? false : 'nats-server: not installed (Debian: nats-server)'),
+  chromium: () => (findProgram('chromium', 'chromium-browser') ? false : 'chromium: not installed (Debian: chromium)'),
+  gpu: () => (existsSync('/dev/nvidiactl') ? false : 'gpu: this machine has no NVIDIA GPU'),
+} as const satisfies Record<string, () => string | false>;
+
+export type Need = keyof typeof NEEDS;
+
+/** False when everything is there, else why not: what node:test wants for `skip`. */
+export const requires = (...needs: readonly Need[]): string | false => {
+  for (const need of needs) {
+    const reason = NEEDS[need]();
+    if (reason !== false) return reason;
+  }
+  return false;
+};

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const RUNNER = fileURLToPath(new URL('../test.ts', import.meta.url));
+const PASSING = `import { test } from 'node:test'; test('fine', () => {});`;
+
+type Ran = Readonly<{ code: number | null; lines: readonly string[]; text: string }>;
+
+/** Runs the runner on a small repository of its own. */
+const runOn = async (
+  t: TestContext,
+  files: Readonly<Record<string, string>>,
+  options: Readonly<{ args?: readonly string[]; env?: NodeJS.ProcessEnv }> = {},
+): Promise<Ran> => {
+  const root = mkdtempSync(join(tmpdir(), 'gpuaas-runner-'));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  const { GPUAAS_REQUIRE: _, ...inherited } = process.env;
+  const child = spawn(process.execPath, [RUNNER, '--root', root, '--no-postgres', ...(options.args ?? [])], {
+    env: { ...inherited, ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { code, text, lines: text.trimEnd().split('\n') };
+};
+
+test('a run that passes exits 0 and closes with the counts alone on the last line', async (t) => {
+  const ran = await runOn(t, { 'server/a.test.ts': PASSING, 'e2e/platform-control/b.e2e.ts': PASSING });
+  assert.equal(ran.code, 0, ran.text);
+  assert.equal(ran.lines.at(-1), '2 passed, 0 failed, 0 skipped');
+});
+
+test('a failing test fails the run and is told with name, place and error', async (t) => {
+  const failing = `import { test } from 'node:test';
+test('outer', async (t) => { await t.test('inner', () => { throw new Error('the reason'); }); });`;
+  const ran = await runOn(t, { 'kit/a.test.ts': failing, 'kit/b.test.ts': PASSING });
+  assert.equal(ran.code, 1);
+  assert.equal(ran.lines.at(-1), '1 passed, 1 failed, 0 skipped');
+  assert.match(ran.text, /kit\/a\.test\.ts: outer > inner/);
+  assert.match(ran.text, /at .*kit\/a\.test\.ts:2:\d+/);
+  assert.match(ran.text, /Error: the reason/);
+});
+
+test('a skip is listed with its reason and passes, unless everything is required', async (t) => {
+  const files = {
+    'kit/a.test.ts': `import { describe, test } from 'node:test'; test('fine', () => {});
+test('needs nats', { skip: 'nats-server: not installed' }, () => {});
+describe('needs a gpu', { skip: 'gpu: none' }, () => { test('inside', () => {}); });`,
+  };
+  const lenient = await runOn(t, files);
+  assert.equal(lenient.code, 0, lenient.text);
+  assert.equal(lenient.lines.at(-1), '1 passed, 0 failed, 2 skipped');
+  assert.match(lenient.text, /kit\/a\.test\.ts: needs nats\n\s+nats-server: not installed/);
+  const strict = await runOn(t, files, { env: { GPUAAS_REQUIRE: 'all' } });
+  assert.equal(strict.code, 1);
+  assert.equal(strict.lines.at(-1), '1 passed, 1 failed, 1 skipped');
+});
+
+test('a file without tests, one that cannot load, one that crashes late and one that exits early all fail', async (t) => {
+  const ran = await runOn(t, {
+    'kit/a.test.ts': 'export {};',
+    'kit/b.test.ts': `import './missing.ts';`,
+    'kit/c.test.ts': `${PASSING} process.on('exit', () => process.kill(process.pid, 'SIGKILL'));`,
+    'kit/d.test.ts': `import { statSync } from 'node:fs'; import { test } from 'node:test'; test('first', () => {});
+const report = process.execArgv.find((arg) => arg.includes('destination=')).split('=')[1];
+test('cut', async () => { while (statSync(report).size === 0) await new Promise(setImmediate); process.exit(0); });
+test('never', () => {});`,
+  });
+  assert.equal(ran.code, 1);
+  assert.match(ran.text, /a\.test\.ts: this file ran no tests/);
+  assert.match(ran.text, /b\.test\.ts: this file crashed with exit code 1\n[\s\S]*missing\.ts/);
+  assert.match(ran.text, /c\.test\.ts: this file was ended by SIGKILL/);
+  assert.match(ran.text, /d\.test\.ts: this file ended before its tests were through/);
+  assert.match(ran.lines.at(-1) ?? '', /^2 passed, 4 failed, 0 skipped$/);
+});
+
+test('a file that hangs is ended together with what it started', async (t) => {
+  const ran = await runOn(
+    t,
+    {
+      'kit/a.test.ts': `import { spawn } from 'node:child_process'; import { test } from 'node:test';
+test('fine', () => {}); process.on('SIGTERM', () => {});
+const child = spawn('sleep', ['600'], { stdio: 'inherit' }); console.log('sleeper=' + child.pid);`,
+    },
+    { args: ['--hang-after-s', '2'] },
+  );
+  assert.equal(ran.code, 1);
+  assert.match(ran.text, /this file hung: no end after 2 s/);
+  const sleeper = Number(/sleeper=(\d+)/.exec(ran.text)?.[1]);
+  assert.ok(sleeper > 0);
+  assert.throws(() => process.kill(sleeper, 0), { code: 'ESRCH' });
+});
+
+test('a lane without tests says what it holds and passes', async (t) => {
+  const ran = await runOn(t, { 'kit/a.test.ts': PASSING }, { args: ['--lane', 'sim'] });
+  assert.equal(ran.code, 0);
+  assert.match(ran.lines[0] ?? '', /lane sim holds .*simulated fleet/);
+  assert.equal(ran.lines.at(-1), '0 passed, 0 failed, 0 skipped');
+});
+
+test('lanes and tiers part the files, and named files override both', async (t) => {
+  const files = {
+    'apps/x/a.test.ts': PASSING,
+    'node-agent/src/b.test.ts': PASSING,
+    'node-agent/src/b.node.test.ts': PASSING,
+    'server/c.test.ts': PASSING,
+    'node_modules/x/d.test.ts': PASSING,
+  };
+  const closing = async (...args: string[]) => (await runOn(t, files, { args })).lines.at(-1);
+  assert.equal(await closing(), '3 passed, 0 failed, 0 skipped');
+  assert.equal(await closing('--lane', 'worker-compute', '--tier', 'all'), '2 passed, 0 failed, 0 skipped');
+  assert.equal(await closing('--tier', 'node'), '1 passed, 0 failed, 0 skipped');
+  assert.equal(await closing('node-agent', 'server/c.test.ts'), '3 passed, 0 failed, 0 skipped');
+  assert.equal((await runOn(t, files, { args: ['--lane', 'nowhere'] })).code, 2);
+  assert.equal((await runOn(t, files, { args: ['server/missing.test.ts'] })).code, 1);
+});
