@@ -3,7 +3,7 @@
  * sealer chains them afterwards in commit order. Nothing here updates or deletes: the table refuses both.
  */
 import { mintId } from '@gpuaas/kit';
-import type { Tx } from './client.ts';
+import type { Reader, Tx } from './client.ts';
 
 export type AuditRow = Readonly<{
   organization_id: string | null;
@@ -47,4 +47,79 @@ export const insertAuditLog = async (tx: Tx, row: AuditRow): Promise<void> => {
       JSON.stringify(row.metadata),
     ],
   );
+};
+
+export type AuditLogRow = AuditRow & Readonly<{ id: string; created_at: string; sealed: boolean }>;
+
+export type AuditFilter = Readonly<{
+  organization_id?: string | undefined;
+  project_id?: string | undefined;
+  actor_id?: string | undefined;
+  action?: string | undefined;
+  target_id?: string | undefined;
+  result?: string | undefined;
+  correlation_id?: string | undefined;
+  since?: string | undefined;
+  until?: string | undefined;
+}>;
+
+const CONDITIONS: Readonly<Record<keyof AuditFilter, string>> = {
+  organization_id: 'l.organization_id =',
+  project_id: 'l.project_id =',
+  actor_id: 'l.actor_id =',
+  action: 'l.action =',
+  target_id: 'l.target_id =',
+  result: 'l.result =',
+  correlation_id: 'l.correlation_id =',
+  since: 'l.created_at >=',
+  until: 'l.created_at <',
+};
+
+/** Only the conditions that were asked for stand in the text, so that each combination gets a plan of its own. */
+const whereOf = (filter: AuditFilter, more: readonly (readonly [string, unknown])[]) => {
+  const pairs: (readonly [string, unknown])[] = Object.entries(CONDITIONS).map(([name, sql]) => [
+    `${sql} ?`,
+    filter[name as keyof AuditFilter],
+  ]);
+  const given = [...pairs, ...more].filter(([, value]) => value !== undefined);
+  return {
+    text: given.map(([sql], index) => sql.replace('?', `$${index + 2}`)).join(' and ') || 'true',
+    values: given.map(([, value]) => value),
+  };
+};
+
+const COLUMNS = `l.id, l.created_at, l.organization_id, l.project_id, l.actor_kind, l.actor_id, l.actor_role,
+  l.source_ip, l.user_agent, l.action, l.target_kind, l.target_id, l.result, l.error_code, l.policy,
+  l.correlation_id, l.metadata, exists (select from audit_seals s where s.audit_log_id = l.id) as sealed`;
+
+/** Newest first. */
+export const listAuditLogs = async (
+  reader: Reader,
+  filter: AuditFilter,
+  page: Readonly<{ before_id: string | undefined; limit: number }>,
+): Promise<AuditLogRow[]> => {
+  const where = whereOf(filter, [['l.id < ?', page.before_id]]);
+  const { rows } = await reader.query<AuditLogRow>(
+    `select ${COLUMNS} from audit_logs l where ${where.text} order by l.id desc limit $1`,
+    [page.limit, ...where.values],
+  );
+  return rows;
+};
+
+/** Oldest first, and of what the snapshot saw only: pages read later still make one consistent whole. */
+export const listAuditLogsAsOf = async (
+  reader: Reader,
+  snapshot: string,
+  filter: AuditFilter,
+  page: Readonly<{ after_id: string; limit: number }>,
+): Promise<AuditLogRow[]> => {
+  const where = whereOf(filter, [
+    ['l.id > ?', page.after_id],
+    ['pg_visible_in_snapshot(l.xid, ?::pg_snapshot)', snapshot],
+  ]);
+  const { rows } = await reader.query<AuditLogRow>(
+    `select ${COLUMNS} from audit_logs l where ${where.text} order by l.id limit $1`,
+    [page.limit, ...where.values],
+  );
+  return rows;
 };

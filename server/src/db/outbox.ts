@@ -4,7 +4,7 @@
  * jumped over. Transaction ids travel as text, because they outgrow a double.
  */
 import { mintId } from '@gpuaas/kit';
-import type { Tx } from './client.ts';
+import type { Reader, Tx } from './client.ts';
 
 export type NewOutboxEvent = Readonly<{
   event_type: string;
@@ -15,12 +15,36 @@ export type NewOutboxEvent = Readonly<{
   correlation_id: string;
 }>;
 
+/**
+ * Ids of one process rise strictly, so events of one transaction keep the order in which they were told: within a
+ * millisecond plain ids come in any order. The step is random, so the next id still cannot be guessed.
+ */
+const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
+let lastId = '';
+
+const mintEventId = (): string => {
+  const id = mintId('evt');
+  lastId = id > lastId ? id : successor(lastId);
+  return lastId;
+};
+
+const successor = (id: string): string => {
+  const digits = [...id];
+  let carry = 1 + Math.floor(Math.random() * 2 ** 30);
+  for (let at = digits.length - 1; carry > 0 && digits[at] !== '_'; at--) {
+    const sum = DIGITS.indexOf(digits[at] ?? '0') + (carry % 32);
+    digits[at] = DIGITS[sum % 32] ?? '0';
+    carry = Math.floor(carry / 32) + Math.floor(sum / 32);
+  }
+  return digits.join('');
+};
+
 export const insertOutboxEvent = async (tx: Tx, event: NewOutboxEvent): Promise<void> => {
   await tx.query(
     `insert into outbox_events (id, event_type, organization_id, project_id, subject, data, correlation_id)
      values ($1, $2, $3, $4, $5, $6, $7)`,
     [
-      mintId('evt'),
+      mintEventId(),
       event.event_type,
       event.organization_id,
       event.project_id,
@@ -30,3 +54,91 @@ export const insertOutboxEvent = async (tx: Tx, event: NewOutboxEvent): Promise<
     ],
   );
 };
+
+export type OutboxRow = NewOutboxEvent & Readonly<{ id: string; xid: string; created_at: string }>;
+/** A place in commit order. */
+export type OutboxPosition = Readonly<{ xid: string; id: string }>;
+
+const COLUMNS = `id, xid::text as xid, event_type, organization_id, project_id, subject, data, correlation_id, created_at`;
+const SETTLED = 'xid < pg_snapshot_xmin(pg_current_snapshot())';
+
+/** What is committed for good and not yet sent, in commit order. */
+export const listUnsentEvents = async (reader: Reader, limit: number): Promise<OutboxRow[]> =>
+  (
+    await reader.query<OutboxRow>(
+      `select ${COLUMNS} from outbox_events where sent_at is null and ${SETTLED} order by outbox_events.xid, id limit $1`,
+      [limit],
+    )
+  ).rows;
+
+export const moveEventsToSent = async (tx: Tx, ids: readonly string[]): Promise<void> => {
+  await tx.query(
+    `update outbox_events set sent_at = clock_timestamp(), attempt_count = attempt_count + 1, last_error = null
+     where id = any($1::text[]) and sent_at is null`,
+    [ids],
+  );
+};
+
+export const recordSendFailure = async (tx: Tx, ids: readonly string[], error: string): Promise<void> => {
+  await tx.query(
+    `update outbox_events set attempt_count = attempt_count + 1, last_error = left($2, 500)
+     where id = any($1::text[]) and sent_at is null`,
+    [ids, error],
+  );
+};
+
+/** How far the relay is behind. */
+export const outboxLag = async (reader: Reader): Promise<{ unsent: number; oldest_age_s: number }> => {
+  const { rows } = await reader.query<{ unsent: number; oldest_age_s: number }>(
+    `select count(*) as unsent, coalesce(extract(epoch from clock_timestamp() - min(created_at)), 0)::float8 as oldest_age_s
+     from outbox_events where sent_at is null`,
+  );
+  return rows[0] ?? { unsent: 0, oldest_age_s: 0 };
+};
+
+/** Which transactions have ended, as text: `not pg_visible_in_snapshot` of it is what comes after now. */
+export const getSnapshot = async (reader: Reader): Promise<string> => {
+  const { rows } = await reader.query<{ snapshot: string }>('select pg_current_snapshot()::text as snapshot');
+  return rows[0]?.snapshot ?? '';
+};
+
+export const findEventPosition = async (
+  reader: Reader,
+  projectId: string,
+  eventId: string,
+): Promise<OutboxPosition | undefined> =>
+  (
+    await reader.query<OutboxPosition>(
+      'select id, xid::text as xid from outbox_events where id = $1 and project_id = $2',
+      [eventId, projectId],
+    )
+  ).rows[0];
+
+/** Settled events of a project in commit order, after a position, leaving out what `not_in` had already seen. */
+export const listProjectEvents = async (
+  reader: Reader,
+  options: Readonly<{
+    project_id: string;
+    after: OutboxPosition;
+    not_in?: string | undefined;
+    type?: string | undefined;
+    limit: number;
+  }>,
+): Promise<OutboxRow[]> =>
+  (
+    await reader.query<OutboxRow>(
+      `select ${COLUMNS} from outbox_events
+       where project_id = $1 and (outbox_events.xid, id) > ($2::xid8, $3) and outbox_events.${SETTLED}
+         and ($4::text is null or event_type = $4)
+         and ($5::pg_snapshot is null or not pg_visible_in_snapshot(outbox_events.xid, $5::pg_snapshot))
+       order by outbox_events.xid, id limit $6`,
+      [
+        options.project_id,
+        options.after.xid,
+        options.after.id,
+        options.type ?? null,
+        options.not_in ?? null,
+        options.limit,
+      ],
+    )
+  ).rows;

@@ -17,7 +17,7 @@ const scopeOf = (caller: Caller): string => caller.project_id ?? caller.organiza
 export const encodeCursor = (caller: Caller, key: Key): string =>
   Buffer.from(JSON.stringify([caller.operation, scopeOf(caller), ...key])).toString('base64url');
 
-const malformed = () =>
+export const malformedCursor = () =>
   new AppError('invalid_request', 'The cursor is not one that this operation gave.', {
     errors: [
       { pointer: '/query/cursor', code: 'malformed', message: 'Send the next_cursor of the page before, unchanged.' },
@@ -31,13 +31,13 @@ export const decodeCursor = (caller: Caller, cursor: string | undefined, length 
   try {
     parts = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
   } catch {
-    throw malformed();
+    throw malformedCursor();
   }
   const isPart = (part: unknown) =>
     (typeof part === 'string' && part.length <= 200 && !part.includes('\0')) || Number.isSafeInteger(part);
-  if (!Array.isArray(parts) || parts.length !== length + 2 || !parts.every(isPart)) throw malformed();
+  if (!Array.isArray(parts) || parts.length !== length + 2 || !parts.every(isPart)) throw malformedCursor();
   const [operation, scope, ...key] = parts as [string, string, ...(string | number)[]];
-  if (operation !== caller.operation) throw malformed();
+  if (operation !== caller.operation) throw malformedCursor();
   if (scope !== scopeOf(caller)) throw notFound('page');
   return key;
 };

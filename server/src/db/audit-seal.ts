@@ -1,0 +1,194 @@
+/**
+ * What the sealer and the verifier read and write. The sealer takes the one row of audit_sealer for itself, so there
+ * is one at a time; it reads rows only below the oldest transaction still running, so nothing can commit in front of
+ * what it sealed. The verifier needs no snapshot: up to the ends it noted first, nothing may ever change.
+ */
+import type { ChainedRow, Seal, SealedRow } from '../domain/audit-chain.ts';
+import type { Reader, Tx } from './client.ts';
+
+/** Times to the microsecond and JSON as PostgreSQL prints it: an edit must not hide below what a driver parses. */
+const CHAINED_COLUMNS = `l.id, l.xid::text as xid,
+  to_char(l.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at_us,
+  l.organization_id, l.project_id, l.actor_kind, l.actor_id, l.actor_role, l.source_ip, l.user_agent, l.action,
+  l.target_kind, l.target_id, l.result, l.error_code, l.policy, l.correlation_id, l.metadata::text as metadata_text`;
+
+export type SealerState = Readonly<{
+  sealed_xid: string;
+  sealed_id: string;
+  heads_line: number;
+  heads_hash: Buffer;
+  /** The transaction counter lies before the sealed position: the database came from another cluster's dump. */
+  is_rewound: boolean;
+}>;
+const SEALER_COLUMNS = `sealed_xid::text as sealed_xid, sealed_id, heads_line, heads_hash,
+  pg_snapshot_xmax(pg_current_snapshot()) < sealed_xid as is_rewound`;
+
+/** Whether rows wait to be sealed or heads to be written: a look without a lock, so that idling costs one read. */
+export const findSealingWork = async (reader: Reader): Promise<{ rows: boolean; heads: boolean }> => {
+  const { rows } = await reader.query<{ rows: boolean; heads: boolean }>(
+    `select exists (select from audit_logs l, audit_sealer p where (l.xid, l.id) > (p.sealed_xid, p.sealed_id)
+         and l.xid < pg_snapshot_xmin(pg_current_snapshot()))
+         or exists (select from audit_sealer where pg_snapshot_xmax(pg_current_snapshot()) < sealed_xid) as rows,
+       exists (select from audit_chains where headed_sequence < sequence) as heads`,
+  );
+  return rows[0] ?? { rows: false, heads: false };
+};
+
+/** Undefined while another sealer works. */
+export const lockSealer = async (tx: Tx): Promise<SealerState | undefined> =>
+  (await tx.query<SealerState>(`select ${SEALER_COLUMNS} from audit_sealer for update skip locked`)).rows[0];
+
+export const getSealer = async (reader: Reader): Promise<SealerState> => {
+  const state = (await reader.query<SealerState>(`select ${SEALER_COLUMNS} from audit_sealer`)).rows[0];
+  if (state === undefined) throw new Error('audit_sealer has no row');
+  return state;
+};
+
+export const listSealable = async (tx: Tx, limit: number): Promise<ChainedRow[]> =>
+  (
+    await tx.query<ChainedRow>(
+      `select ${CHAINED_COLUMNS} from audit_logs l, audit_sealer p
+       where (l.xid, l.id) > (p.sealed_xid, p.sealed_id) and l.xid < pg_snapshot_xmin(pg_current_snapshot())
+       order by l.xid, l.id limit $1`,
+      [limit],
+    )
+  ).rows;
+
+export type ChainRow = Readonly<{ chain: string; sequence: number; hash: Buffer; sealed_at: string }>;
+
+export const listChainEnds = async (reader: Reader, chains: readonly string[]): Promise<ChainRow[]> =>
+  (
+    await reader.query<ChainRow>(
+      'select chain, sequence, hash, sealed_at from audit_chains where chain = any($1::text[])',
+      [chains],
+    )
+  ).rows;
+
+export const insertSeals = async (tx: Tx, seals: readonly Seal[]): Promise<void> => {
+  await tx.query(
+    `insert into audit_seals (chain, sequence, audit_log_id, hash)
+     select * from unnest($1::text[], $2::bigint[], $3::text[], $4::bytea[])`,
+    [
+      seals.map((seal) => seal.chain),
+      seals.map((seal) => seal.sequence),
+      seals.map((seal) => seal.audit_log_id),
+      seals.map((seal) => seal.hash),
+    ],
+  );
+};
+
+export const moveChains = async (
+  tx: Tx,
+  ends: ReadonlyMap<string, Readonly<{ sequence: number; hash: Buffer }>>,
+): Promise<void> => {
+  await tx.query(
+    `insert into audit_chains (chain, sequence, hash)
+     select * from unnest($1::text[], $2::bigint[], $3::bytea[])
+     on conflict (chain) do update
+       set sequence = excluded.sequence, hash = excluded.hash, sealed_at = excluded.sealed_at`,
+    [[...ends.keys()], [...ends.values()].map((end) => end.sequence), [...ends.values()].map((end) => end.hash)],
+  );
+};
+
+export const moveSealer = async (tx: Tx, to: Readonly<{ xid: string; id: string }>): Promise<void> => {
+  await tx.query('update audit_sealer set sealed_xid = $1::xid8, sealed_id = $2', [to.xid, to.id]);
+};
+
+export const listUnheadedChains = async (tx: Tx, limit: number): Promise<ChainRow[]> =>
+  (
+    await tx.query<ChainRow>(
+      `select chain, sequence, hash, sealed_at from audit_chains where headed_sequence < sequence
+       order by chain limit $1`,
+      [limit],
+    )
+  ).rows;
+
+export const moveHeads = async (
+  tx: Tx,
+  written: readonly ChainRow[],
+  end: Readonly<{ line: number; hash: string }>,
+): Promise<void> => {
+  await Promise.all([
+    tx.query(
+      `update audit_chains c set headed_sequence = w.sequence
+       from unnest($1::text[], $2::bigint[]) as w (chain, sequence) where c.chain = w.chain`,
+      [written.map((chain) => chain.chain), written.map((chain) => chain.sequence)],
+    ),
+    tx.query("update audit_sealer set heads_line = $1, heads_hash = decode($2, 'hex')", [end.line, end.hash]),
+  ]);
+};
+
+export type ChainBound = Readonly<{
+  chain: string;
+  sequence: number;
+  recorded_sequence: number;
+  recorded_hash: string;
+}>;
+
+/** Every chain: where its seals end and where its own record says it ends. Hops from chain to chain by the index. */
+export const listChainBounds = async (reader: Reader): Promise<ChainBound[]> =>
+  (
+    await reader.query<ChainBound>(
+      `with recursive hop as (
+         (select chain from audit_seals order by chain limit 1)
+         union all
+         select (select s.chain from audit_seals s where s.chain > hop.chain order by s.chain limit 1)
+         from hop where hop.chain is not null
+       ), sealed as (
+         select chain, (select max(s.sequence) from audit_seals s where s.chain = hop.chain) as sequence
+         from hop where chain is not null
+       )
+       select chain, coalesce(s.sequence, 0) as sequence, coalesce(c.sequence, 0) as recorded_sequence,
+         coalesce(encode(c.hash, 'hex'), '') as recorded_hash
+       from sealed s full join audit_chains c using (chain)`,
+    )
+  ).rows;
+
+type SealWithRow = { [K in keyof ChainedRow]: ChainedRow[K] | null } & Readonly<{
+  seal_chain: string;
+  sequence: number;
+  audit_log_id: string;
+  seal_hash: Buffer;
+}>;
+
+/** Seals in the order of chain and sequence, each with its row, after the given one. */
+export const listSealedRows = async (
+  reader: Reader,
+  after: Readonly<{ chain: string; sequence: number }>,
+  only: string | null,
+  limit: number,
+): Promise<SealedRow[]> => {
+  const { rows } = await reader.query<SealWithRow>(
+    `select s.chain as seal_chain, s.sequence, s.audit_log_id, s.hash as seal_hash, ${CHAINED_COLUMNS}
+     from (select * from audit_seals where (chain, sequence) > ($1, $2) ${only === null ? '' : 'and chain = $4'}
+           order by chain, sequence limit $3) s
+     left join audit_logs l on l.id = s.audit_log_id order by s.chain, s.sequence`,
+    [after.chain, after.sequence, limit, ...(only === null ? [] : [only])],
+  );
+  return rows.map(({ seal_chain: chain, sequence, audit_log_id, seal_hash: hash, ...row }) => ({
+    chain,
+    sequence,
+    audit_log_id,
+    hash,
+    row: row.id === null ? null : (row as ChainedRow),
+  }));
+};
+
+export type UnsealedRow = Readonly<{ id: string; xid: string; organization_id: string | null }>;
+
+/** Looks through the next `limit` audit rows by id; `last` is null behind the last one. */
+export const listUnsealed = async (
+  reader: Reader,
+  afterId: string,
+  limit: number,
+): Promise<{ last: string | null; rows: readonly UnsealedRow[] }> => {
+  const { rows } = await reader.query<{ last: string | null; rows: readonly UnsealedRow[] }>(
+    `with page as (select id, xid, organization_id from audit_logs where id > $1 order by id limit $2)
+     select max(p.id) as last,
+       coalesce(json_agg(json_build_object('id', p.id, 'xid', p.xid::text, 'organization_id', p.organization_id)
+         order by p.id) filter (where s.audit_log_id is null), '[]') as rows
+     from page p left join audit_seals s on s.audit_log_id = p.id`,
+    [afterId, limit],
+  );
+  return rows[0] ?? { last: null, rows: [] };
+};

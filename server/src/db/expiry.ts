@@ -1,0 +1,41 @@
+/** Rows that have outlived their use, removed in batches small enough never to hold anyone up. Each says how many went. */
+import type { Tx } from './client.ts';
+
+export const OUTBOX_KEEP_DAYS = 7;
+
+/** Unsent events are kept whatever their age. */
+export const deleteOldEvents = async (tx: Tx, limit: number): Promise<number> =>
+  (
+    await tx.query(
+      `with old as materialized (
+         select id from outbox_events
+         where created_at < now() - make_interval(days => $1) and sent_at is not null
+         order by created_at limit $2 for update skip locked)
+       delete from outbox_events e using old where e.id = old.id`,
+      [OUTBOX_KEEP_DAYS, limit],
+    )
+  ).rowCount;
+
+export const deleteExpiredIdempotencyKeys = async (tx: Tx, limit: number): Promise<number> =>
+  (
+    await tx.query(
+      `with old as materialized (
+         select tenant, principal_id, operation, key from idempotency_keys
+         where expires_at < now() order by expires_at limit $1 for update skip locked)
+       delete from idempotency_keys k using old
+       where (k.tenant, k.principal_id, k.operation, k.key) = (old.tenant, old.principal_id, old.operation, old.key)`,
+      [limit],
+    )
+  ).rowCount;
+
+/** A day's grace keeps a token that just ended readable in lists and audit look-ups. */
+export const deleteExpiredAccessTokens = async (tx: Tx, limit: number): Promise<number> =>
+  (
+    await tx.query(
+      `with old as materialized (
+         select id from api_tokens where kind = 'access' and expires_at < now() - interval '1 day'
+         order by expires_at limit $1 for update skip locked)
+       delete from api_tokens t using old where t.id = old.id`,
+      [limit],
+    )
+  ).rowCount;

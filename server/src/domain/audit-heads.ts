@@ -1,0 +1,127 @@
+/**
+ * What the lines of the heads file say together. Lines are numbered and each holds the hash of the line before, so a
+ * good signature on the last line vouches for all lines that link up to it; only when a link is broken is every line's
+ * own signature worth its price.
+ */
+import { FINDINGS_MAX, type Finding, type Head } from './audit-chain.ts';
+
+export type HeadLine = Readonly<{
+  /** sha256 of the line's text, in hex: what the next line must name. */
+  text_hash: string;
+  /** Null when the line cannot be read as a head. */
+  head: (Head & Readonly<{ line: number; previous: string }>) | null;
+  isSigned(): boolean;
+}>;
+
+/** How the file ended when the database last recorded it. */
+export type RecordedEnd = Readonly<{ line: number; hash: string }>;
+
+export type HeadsReading = Readonly<{
+  lines: number;
+  /** Per chain a spread of its heads, ascending, the highest always among them. */
+  heads: ReadonlyMap<string, readonly Head[]>;
+  /** Faults of the file, by the chain they concern; null for those of no chain in particular. */
+  findings: readonly Readonly<{ chain: string | null; finding: Finding }>[];
+}>;
+
+const NO_LINE = '0'.repeat(64);
+const HEADS_PER_CHAIN_MAX = 16;
+
+/** Keeps memory bounded by the number of chains: every second head goes when there are too many. */
+const remember = (known: Head[], head: Head): void => {
+  known.push(head);
+  if (known.length <= HEADS_PER_CHAIN_MAX) return;
+  const kept = known.filter((_, index) => index % 2 === 0 || index === known.length - 1);
+  known.splice(0, known.length, ...kept);
+};
+
+type Reader = Readonly<{ take(line: HeadLine): void; finish(): HeadsReading; isSound(): boolean }>;
+
+/** `thorough` checks each signature; otherwise the links are trusted and `isSound` says whether that was enough. */
+const createReader = (recorded: RecordedEnd, thorough: boolean): Reader => {
+  const heads = new Map<string, Head[]>();
+  const findings: { chain: string | null; finding: Finding }[] = [];
+  let lines = 0;
+  let last = { line: 0, hash: NO_LINE, broken: false };
+  let lastLine: HeadLine | undefined;
+  let sound = true;
+
+  const report = (chain: string | null, kind: Finding['kind'], sequence: number | null, detail: string) => {
+    sound = false;
+    if (findings.length < FINDINGS_MAX)
+      findings.push({ chain, finding: { kind, sequence, audit_log_id: null, detail } });
+  };
+
+  const takeHead = (head: Head) => {
+    const known = heads.get(head.chain) ?? [];
+    heads.set(head.chain, known);
+    const top = known.at(-1);
+    if (top === undefined || head.sequence > top.sequence) remember(known, head);
+    else if (head.sequence < top.sequence)
+      report(
+        head.chain,
+        'truncated',
+        head.sequence + 1,
+        `Signed heads go back from ${top.sequence} to ${head.sequence}.`,
+      );
+    else if (head.hash !== top.hash)
+      report(head.chain, 'edited', head.sequence, 'Two signed heads of the same length have different hashes.');
+  };
+
+  return {
+    take: (line) => {
+      lines += 1;
+      lastLine = line;
+      const { head } = line;
+      if (head === null || (thorough && !line.isSigned())) {
+        report(
+          head?.chain ?? null,
+          'head_forged',
+          head?.sequence ?? null,
+          `Line ${lines} of the heads file is not one that was signed.`,
+        );
+        last = { line: last.line + 1, hash: line.text_hash, broken: true };
+        return;
+      }
+      if (head.line > last.line + 1)
+        report(null, 'heads_missing', null, `Lines ${last.line + 1} to ${head.line - 1} of the heads file are gone.`);
+      else if (head.line !== last.line + 1 || (head.previous !== last.hash && !last.broken))
+        report(
+          head.chain,
+          'head_forged',
+          head.sequence,
+          `Line ${lines} of the heads file does not follow the one before.`,
+        );
+      if (head.line === recorded.line && line.text_hash !== recorded.hash)
+        report(
+          head.chain,
+          'head_forged',
+          head.sequence,
+          `Line ${lines} of the heads file is not the one that was written.`,
+        );
+      last = { line: head.line, hash: line.text_hash, broken: false };
+      takeHead(head);
+    },
+    isSound: () => sound && (lastLine === undefined || lastLine.isSigned()),
+    finish: () => {
+      if (last.line < recorded.line)
+        report(
+          null,
+          'heads_missing',
+          null,
+          `The heads file ends at line ${last.line}, but ${recorded.line} were written.`,
+        );
+      return { lines, heads, findings };
+    },
+  };
+};
+
+/** Reads the file once when it is sound and a second time, line by line, when it is not. */
+export const readHeads = async (open: () => AsyncIterable<HeadLine>, recorded: RecordedEnd): Promise<HeadsReading> => {
+  const quick = createReader(recorded, false);
+  for await (const line of open()) quick.take(line);
+  if (quick.isSound()) return quick.finish();
+  const thorough = createReader(recorded, true);
+  for await (const line of open()) thorough.take(line);
+  return thorough.finish();
+};

@@ -1,0 +1,118 @@
+/**
+ * Events to NATS JetStream. The event id is the message id, so a repeated publish is stored once; each message of a
+ * batch names the one before as the last it expects, so a failure in the middle fails everything behind it and order
+ * survives pipelining. The stream is made when it is missing and otherwise left as the operator set it.
+ *
+ * The connection does not heal itself: after any failure it is dropped, and the next attempt starts from a fresh one.
+ * A client that reconnects on its own would keep unacknowledged messages and send them at a time nobody chose.
+ */
+import {
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JetStreamClient,
+  jetstream,
+  jetstreamManager,
+} from '@nats-io/jetstream';
+import { connect, headers, type NatsConnection, nanos } from '@nats-io/transport-node';
+
+export type OutgoingEvent = Readonly<{ id: string; type: string }> & Readonly<Record<string, unknown>>;
+export type Publisher = Readonly<{
+  /** Publishes in order; `acknowledged` is how many, from the first on, are stored. */
+  publish(events: readonly OutgoingEvent[]): Promise<{ acknowledged: number; error: Error | null }>;
+  close(): Promise<void>;
+}>;
+
+export const STREAM = 'GPUAAS';
+export const SUBJECT_PREFIX = 'gpuaas';
+const MAX_AGE_MS = 7 * 24 * 3_600_000;
+const DUPLICATE_WINDOW_MS = 3_600_000;
+const ACK_TIMEOUT_MS = 5_000;
+
+type Link = Readonly<{ connection: NatsConnection; stream: JetStreamClient }>;
+
+const ensureStream = async (connection: NatsConnection): Promise<void> => {
+  const manager = await jetstreamManager(connection, { checkAPI: false, timeout: ACK_TIMEOUT_MS });
+  try {
+    await manager.streams.info(STREAM);
+  } catch (err) {
+    if (!(err instanceof JetStreamApiError) || err.code !== JetStreamApiCodes.StreamNotFound) throw err;
+    await manager.streams.add({
+      name: STREAM,
+      subjects: [`${SUBJECT_PREFIX}.>`],
+      max_age: nanos(MAX_AGE_MS),
+      duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+    });
+  }
+};
+
+const connectOptions = (text: string) => {
+  const url = new URL(text.includes('://') ? text : `nats://${text}`);
+  return {
+    servers: url.host,
+    ...(url.username && url.password
+      ? { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) }
+      : {}),
+    ...(url.username && !url.password ? { token: decodeURIComponent(url.username) } : {}),
+    ...(url.protocol === 'tls:' ? { tls: {} } : {}),
+  };
+};
+
+const open = async (url: string): Promise<Link> => {
+  const connection = await connect({
+    ...connectOptions(url),
+    name: 'gpuaas-outbox-relay',
+    reconnect: false,
+    timeout: ACK_TIMEOUT_MS,
+    pingInterval: 10_000,
+    maxPingOut: 2,
+  });
+  try {
+    await ensureStream(connection);
+    return { connection, stream: jetstream(connection, { timeout: ACK_TIMEOUT_MS }) };
+  } catch (err) {
+    await connection.close();
+    throw err;
+  }
+};
+
+const send = (stream: JetStreamClient, event: OutgoingEvent, before: OutgoingEvent | undefined) => {
+  const head = headers();
+  head.set('Content-Type', 'application/cloudevents+json');
+  return stream.publish(`${SUBJECT_PREFIX}.${event.type}`, JSON.stringify(event), {
+    msgID: event.id,
+    headers: head,
+    timeout: ACK_TIMEOUT_MS,
+    ...(before === undefined ? {} : { expect: { lastMsgID: before.id } }),
+  });
+};
+
+const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
+
+export const createNatsPublisher = (options: Readonly<{ url: string }>): Publisher => {
+  let link: Link | undefined;
+  const drop = async (): Promise<void> => {
+    const dropped = link;
+    link = undefined;
+    await dropped?.connection.close().catch(() => {});
+  };
+
+  return {
+    publish: async (events) => {
+      try {
+        if (link?.connection.isClosed()) link = undefined;
+        link ??= await open(options.url);
+        const { stream } = link;
+        const acks = await Promise.allSettled(events.map((event, index) => send(stream, event, events[index - 1])));
+        const failed = acks.findIndex((ack) => ack.status === 'rejected');
+        if (failed === -1) return { acknowledged: events.length, error: null };
+        await drop();
+        const ack = acks[failed];
+        return { acknowledged: failed, error: asError(ack?.status === 'rejected' ? ack.reason : undefined) };
+      } catch (err) {
+        await drop();
+        return { acknowledged: 0, error: asError(err) };
+      }
+    },
+    close: drop,
+  };
+};

@@ -1,0 +1,19 @@
+/** Deletes what has expired: sent events, idempotency records, access tokens of machines. */
+import { type Database, PLATFORM, type Tx } from '../db/client.ts';
+import { deleteExpiredAccessTokens, deleteExpiredIdempotencyKeys, deleteOldEvents } from '../db/expiry.ts';
+
+const BATCH_ROWS = 1_000;
+const PURGES: readonly ((tx: Tx, limit: number) => Promise<number>)[] = [
+  deleteOldEvents,
+  deleteExpiredIdempotencyKeys,
+  deleteExpiredAccessTokens,
+];
+
+export const purgeExpired = async (
+  deps: Readonly<{ database: Database }>,
+  signal?: AbortSignal,
+  batchRows: number = BATCH_ROWS,
+): Promise<void> => {
+  for (const purge of PURGES)
+    while (!signal?.aborted && (await deps.database.write(PLATFORM, (tx) => purge(tx, batchRows))) === batchRows);
+};

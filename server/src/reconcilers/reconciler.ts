@@ -1,0 +1,59 @@
+/**
+ * A loop that runs one thing over and over: never two at once, at its interval or when woken, slower while it fails.
+ * A failure is logged when it appears or changes and when it is over, not at every turn.
+ */
+import { backoffMs, type Log, pause } from '@gpuaas/kit';
+
+export type Reconciler = Readonly<{
+  /** Ends the loop; resolves when the turn under way is over. */
+  stop(): Promise<void>;
+}>;
+
+export type ReconcilerOptions = Readonly<{
+  name: string;
+  /** Does what there is to do and returns; looks at the signal between batches. */
+  run(signal: AbortSignal): Promise<void>;
+  intervalMs: number;
+  /** Something that may start the next turn early. */
+  hub?: Readonly<{ wait(ms: number, signal?: AbortSignal): Promise<void> }>;
+  log: Log;
+  signal: AbortSignal;
+}>;
+
+const BACKOFF = { baseMs: 200, capMs: 5_000 };
+
+export const startReconciler = (options: ReconcilerOptions): Reconciler => {
+  const { name, intervalMs, log } = options;
+  const own = new AbortController();
+  const signal = AbortSignal.any([options.signal, own.signal]);
+  const wait = options.hub?.wait ?? pause;
+
+  const loop = async (): Promise<void> => {
+    let failures = 0;
+    let lastMessage = '';
+    while (!signal.aborted) {
+      // Asked for before the turn, so that a wake during the turn is not lost.
+      const woken = wait(intervalMs, signal);
+      try {
+        await options.run(signal);
+        if (failures > 0) log.info({ reconciler: name, failures }, 'reconciler works again');
+        failures = 0;
+        lastMessage = '';
+        await woken;
+      } catch (err) {
+        failures += 1;
+        const message = err instanceof Error ? err.message : String(err);
+        if (message !== lastMessage) log.error({ err, reconciler: name }, 'reconciler failed; it will try again');
+        lastMessage = message;
+        await pause(backoffMs(failures, BACKOFF), signal);
+      }
+    }
+  };
+  const running = loop();
+  return {
+    stop: () => {
+      own.abort();
+      return running;
+    },
+  };
+};
