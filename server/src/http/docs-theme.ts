@@ -85,6 +85,7 @@ const OPTIONS = {
   pathInMiddlePanel: true,
   nativeScrollbars: true,
   hideLoading: true,
+  showExtensions: ['x-permission', 'x-audit', 'x-idempotency'],
 };
 
 /** Redoc leaves a few backgrounds to the page; these follow its colours. */
@@ -94,7 +95,8 @@ export const DOCS_STYLE = `<style>
 @media (prefers-color-scheme:dark){
 #reference{background:${DARK.page};color:${DARK.text}}
 #reference [role=search] input,#reference .react-tabs__tab{color:${DARK.text}}
-#reference .menu-content svg polygon,#reference table svg polygon{fill:${DARK.soft}}
+#reference h5,#reference h5 *,#reference h5+div,#reference h5~div button{color:${DARK.soft}}
+#reference svg polygon{fill:${DARK.soft}}
 #reference .react-tabs__tab--selected{color:#16181d}
 #reference table tr{border-color:${DARK.line}}
 }

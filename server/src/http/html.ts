@@ -5,12 +5,12 @@ const STYLE = `
 *{box-sizing:border-box}
 body{margin:0;background:var(--bg);color:var(--text);font:16px/1.6 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
 main.text{max-width:44rem;margin:0 auto;padding:48px 20px}
-h1{font-size:1.75rem;line-height:1.25;letter-spacing:-.015em;margin:0 0 12px}
-h2{font-size:1.125rem;margin:32px 0 8px}
+main.text h1{font-size:1.75rem;line-height:1.25;letter-spacing:-.015em;margin:0 0 12px}
+main.text h2{font-size:1.125rem;margin:32px 0 8px}
 a{color:var(--accent)}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px}
-code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.9375em;background:var(--code);border-radius:5px}
-code{padding:1px 6px}pre{padding:12px 16px;overflow-x:auto}
+main.text :is(code,pre){font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:.9375em;background:var(--code);border-radius:5px}
+main.text code{padding:1px 6px}main.text pre{padding:12px 16px;overflow-x:auto}
 dl{display:grid;grid-template-columns:auto 1fr;gap:6px 20px}dt{color:var(--soft)}dd{margin:0}
 ul{padding-left:20px}.soft{color:var(--soft)}
 `;
