@@ -30,6 +30,8 @@ export type Config = Readonly<{
   rate_limit_per_minute: number;
   anonymous_rate_limit_per_minute: number;
   trust_proxy: string | null;
+  /** Bearer token for /metrics; without it only this machine may read them. */
+  metrics_token: string | null;
   platform_key: Buffer;
   audit_heads_file: string;
 }>;
@@ -108,6 +110,7 @@ export const readConfig = (env: Env, roles?: string): Config => {
       max: 100_000_000,
     }),
     trust_proxy: read.optional('GPUAAS_TRUST_PROXY') ?? null,
+    metrics_token: read.optional('GPUAAS_METRICS_TOKEN') ?? null,
     platform_key: platformKey(read, mode, stateDir),
     audit_heads_file: read.text('GPUAAS_AUDIT_HEADS_FILE', join(stateDir, 'audit-heads.jsonl')),
   };

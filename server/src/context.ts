@@ -22,6 +22,8 @@ export type Principal = Readonly<{
   tenants: ReadonlyMap<string, TenantRole>;
   /** project id -> role, direct memberships only; tenant roles reach further */
   projects: ReadonlyMap<string, ProjectRole>;
+  /** Whose audit chain records what the principal does for itself: its personal or home organization. */
+  audit_organization_id: string | null;
   /** A service account lives in one project. */
   home: Readonly<{ organization_id: string; project_id: string }> | null;
   credential: Readonly<{

@@ -23,6 +23,8 @@ export interface Reader {
 }
 
 export interface Tx extends Reader {
+  /** Something already sent that need not be awaited before the commit is sent too; its failure fails the transaction. */
+  defer(sent: Promise<unknown>): void;
   /** Runs once the transaction is durable, never when it rolled back. Must not throw. */
   afterCommit(fn: () => void): void;
   /** Changes for whom the rest of the transaction runs; the caller says why at the call. */
@@ -128,10 +130,15 @@ export const createDatabase = (options: DatabaseOptions): Database => {
       send(SET_SCOPE, [scope.tenant_id, scope.principal_id]);
       const result = await fn({
         query: (text, values) => run(client, text, values),
+        defer: (sent) => {
+          sent.catch(() => {});
+          pending.push(sent);
+        },
         afterCommit: (hook) => hooks.push(hook),
         enter: (next) => send(SET_SCOPE, [next.tenant_id, next.principal_id]),
       });
       const commit = client.query('commit');
+      commit.catch(() => {});
       await Promise.all(pending);
       // PostgreSQL answers ROLLBACK to the commit of a transaction that had already failed.
       if ((await commit).command !== 'COMMIT')

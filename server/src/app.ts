@@ -1,0 +1,154 @@
+/**
+ * Wires the roles this process was asked for. Nothing else in the server constructs a dependency: what a module needs
+ * it gets as an argument, and what is started here is stopped here, in reverse.
+ */
+import { timingSafeEqual } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { type Clock, type Log, type Shutdown, systemClock } from '@gpuaas/kit';
+import type { FastifyInstance } from 'fastify';
+import type { Config } from './config.ts';
+import type { Deps } from './context.ts';
+import { createDatabase, type Database } from './db/client.ts';
+import { APP_ROLE, readMigrations } from './db/migrate.ts';
+import { createRateLimit } from './http/rate-limit.ts';
+import { createHttpServer } from './http/server.ts';
+import { createEventHub } from './ports/events/hub.ts';
+import { createWaker } from './ports/events/waker.ts';
+import { createEmbeddedIssuer, type EmbeddedIssuer } from './ports/identity/embedded.ts';
+import { createTokenVerifier } from './ports/identity/verifier.ts';
+import { createSecrets } from './ports/secrets/secrets.ts';
+import { createAuthenticator } from './services/authenticate.ts';
+import { createProjectDirectory } from './services/authorise.ts';
+import { createReadiness } from './services/health.ts';
+import { addGauges } from './telemetry/gauges.ts';
+import { createTelemetry, type Telemetry } from './telemetry/telemetry.ts';
+import { startWorkers } from './workers.ts';
+
+export type AppOptions = Readonly<{
+  config: Config;
+  log: Log;
+  shutdown: Shutdown;
+  clock?: Clock /** Password of the laptop users. */;
+  dev_password: string;
+}>;
+export type App = Readonly<{
+  deps: Deps;
+  http: FastifyInstance | null /** Where the API listens, once `listen` resolved. */;
+  url: string | null;
+}>;
+
+const LOOPBACK = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
+const DEV_ADMIN_EMAIL = 'dev-admin@gpuaas.local';
+
+export const connectDatabase = (config: Config, log: Log): Database =>
+  createDatabase({
+    url: config.app_database_url ?? config.database_url,
+    log,
+    role: config.app_database_url === null ? APP_ROLE : undefined,
+    poolMax: config.database_pool_max,
+  });
+
+const embeddedIssuer = (deps: Deps, devPassword: string): Promise<EmbeddedIssuer> => {
+  const { config } = deps;
+  return createEmbeddedIssuer({
+    issuerUrl: `${config.public_url}/oidc`,
+    database: deps.database,
+    secrets: deps.secrets,
+    audience: config.oidc.audience,
+    consoleClientId: config.oidc.console_client_id,
+    cliClientId: config.oidc.cli_client_id,
+    consoleRedirectUris: [`${config.public_url}/`, `${config.public_url}/callback`],
+    password: devPassword,
+    log: deps.log,
+    mode: config.mode,
+    externalIssuer: config.oidc.issuer,
+  });
+};
+
+/** Metrics name tenants' activity in aggregate: for this machine, or for whoever holds the configured token. */
+const metricsGate =
+  (config: Config) =>
+  (request: Readonly<{ ip: string; authorization: string | undefined }>): boolean => {
+    if (config.metrics_token === null) return LOOPBACK.has(request.ip);
+    const given = Buffer.from(request.authorization ?? '');
+    const wanted = Buffer.from(`Bearer ${config.metrics_token}`);
+    return given.length === wanted.length && timingSafeEqual(given, wanted);
+  };
+
+const createApi = async (deps: Deps, telemetry: Telemetry, devPassword: string): Promise<FastifyInstance> => {
+  const { config, clock, database, log } = deps;
+  const issuer = config.oidc.issuer === null ? await embeddedIssuer(deps, devPassword) : null;
+  const issuerUrl = config.oidc.issuer ?? `${config.public_url}/oidc`;
+  const verifier = createTokenVerifier({
+    issuer: issuerUrl,
+    audience: config.oidc.audience,
+    log,
+    ...(issuer ? { fetch: issuer.fetch } : {}),
+  });
+  const now = () => clock.now().getTime();
+  const lastMigration = (await readMigrations()).at(-1)?.name ?? '';
+  return createHttpServer({
+    gate: {
+      deps,
+      authenticate: createAuthenticator({
+        database,
+        verifier,
+        clock,
+        log,
+        superadmin_emails: issuer === null ? config.superadmin_emails : [...config.superadmin_emails, DEV_ADMIN_EMAIL],
+      }),
+      organizationOf: createProjectDirectory(database, now),
+      callers: createRateLimit(config.rate_limit_per_minute),
+      strangers: createRateLimit(config.anonymous_rate_limit_per_minute),
+    },
+    telemetry,
+    system: {
+      readiness: createReadiness(database, lastMigration),
+      metrics: () => telemetry.registry.metrics(),
+      metricsAllowed: metricsGate(config),
+      public_url: config.public_url,
+      issuer: issuer?.callback() ?? null,
+      wellKnown: {
+        api_version: 'v1',
+        issuer: issuerUrl,
+        audience: config.oidc.audience,
+        cli_client_id: config.oidc.cli_client_id,
+        console_client_id: config.oidc.console_client_id,
+        embedded_issuer: issuer !== null,
+      },
+    },
+  });
+};
+
+export const startApp = async (options: AppOptions): Promise<App> => {
+  const { config, log, shutdown } = options;
+  const database = connectDatabase(config, log);
+  shutdown.add('database', () => database.end());
+  const telemetry = createTelemetry({
+    otlp_url: config.otlp_url,
+    service: config.roles.length === 1 ? (config.roles[0] ?? 'gpuaas') : 'gpuaas',
+  });
+  shutdown.add('telemetry', () => telemetry.stop());
+  addGauges(telemetry, database);
+  const hub = createEventHub();
+  const waker = createWaker({ database, hub, log });
+  shutdown.add('waker', () => waker.stop());
+  const deps: Deps = {
+    config,
+    database,
+    log,
+    clock: options.clock ?? systemClock,
+    secrets: createSecrets(config.platform_key),
+    events: waker.events,
+  };
+
+  startWorkers(deps, hub, shutdown);
+
+  if (!config.roles.includes('gpuaas-api')) return { deps, http: null, url: null };
+  const http = await createApi(deps, telemetry, options.dev_password);
+  shutdown.add('http', () => http.close());
+  await http.listen({ host: config.host, port: config.port });
+  const { port } = http.server.address() as AddressInfo;
+  log.info({ host: config.host, port }, 'listening');
+  return { deps, http, url: `http://${config.host}:${port}` };
+};

@@ -1,0 +1,82 @@
+import type { Reader, Tx } from './client.ts';
+
+export type ApiTokenRow = Readonly<{
+  id: string;
+  name: string;
+  token_prefix: string;
+  scopes: string[];
+  project_id: string | null;
+  expires_at: string;
+  last_used_at: string | null;
+  revoked_at: string | null;
+  created_at: string;
+}>;
+
+const TOKEN = 'id, name, token_prefix, scopes, project_id, expires_at, last_used_at, revoked_at, created_at';
+
+export type NewApiToken = Readonly<{
+  id: string;
+  kind: 'personal' | 'service_account' | 'access';
+  user_id: string | null;
+  service_account_id: string | null;
+  organization_id: string | null;
+  project_id: string | null;
+  name: string;
+  token_prefix: string;
+  token_hash: Buffer;
+  scopes: readonly string[];
+  expires_in_s: number;
+}>;
+
+export const insertApiToken = async (tx: Tx, row: NewApiToken): Promise<ApiTokenRow | undefined> =>
+  (
+    await tx.query<ApiTokenRow>(
+      `insert into api_tokens (id, kind, user_id, service_account_id, organization_id, project_id, name, token_prefix, token_hash, scopes, expires_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now() + make_interval(secs => $11)) returning ${TOKEN}`,
+      [
+        row.id,
+        row.kind,
+        row.user_id,
+        row.service_account_id,
+        row.organization_id,
+        row.project_id,
+        row.name,
+        row.token_prefix,
+        row.token_hash,
+        row.scopes,
+        row.expires_in_s,
+      ],
+    )
+  ).rows[0];
+
+type Owner = Readonly<{ user_id: string }> | Readonly<{ service_account_id: string }>;
+const ownerOf = (owner: Owner): readonly [string, string] =>
+  'user_id' in owner ? ['user_id', owner.user_id] : ['service_account_id', owner.service_account_id];
+
+/** One-hour access tokens are not listed: there may be one per job, and they end by themselves. */
+export const listApiTokens = async (
+  reader: Reader,
+  owner: Owner,
+  page: Readonly<{ after: string | null; limit: number }>,
+): Promise<ApiTokenRow[]> => {
+  const [column, id] = ownerOf(owner);
+  return (
+    await reader.query<ApiTokenRow>(
+      `select ${TOKEN} from api_tokens where ${column} = $1 and kind <> 'access' and ($2::text is null or id > $2) order by id limit $3`,
+      [id, page.after, page.limit],
+    )
+  ).rows;
+};
+
+/** Revoking twice is the same as revoking once: false only when there is no such token. */
+export const revokeApiToken = async (tx: Tx, owner: Owner, tokenId: string): Promise<boolean> => {
+  const [column, id] = ownerOf(owner);
+  return (
+    (
+      await tx.query(
+        `update api_tokens set revoked_at = coalesce(revoked_at, now()) where ${column} = $1 and id = $2 and kind <> 'access'`,
+        [id, tokenId],
+      )
+    ).rowCount === 1
+  );
+};

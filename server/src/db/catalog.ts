@@ -1,0 +1,100 @@
+import type { Reader, Tx } from './client.ts';
+
+export type RegionRow = Readonly<{
+  name: string;
+  display_name: string;
+  enabled: boolean;
+  disabled_reason: string | null;
+  version: number;
+}>;
+
+export type SkuRow = Readonly<{
+  name: string;
+  display_name: string;
+  vendor: string;
+  gpu_model: string;
+  capacity_shape: 'baremetal' | 'gpu_slice';
+  gpus_per_node: number;
+  allowed_gpu_counts: number[];
+  gpu_hourly_price_minor: number;
+  currency: string;
+  enabled: boolean;
+  disabled_reason: string | null;
+  version: number;
+  vm_profiles: { name: string; gpu_count: number; vcpu_count: number; memory_mib: number; is_default: boolean }[];
+}>;
+
+export type OsImageRow = Readonly<{
+  name: string;
+  display_name: string;
+  os_family: string;
+  os_version: string;
+  digest: string;
+  size_bytes: number;
+  driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
+  enabled: boolean;
+  sku_names: string[];
+}>;
+
+type Page = Readonly<{ after: string | null; limit: number }>;
+
+const SKU = `s.*, coalesce((select jsonb_agg(jsonb_build_object('name', p.name, 'gpu_count', p.gpu_count, 'vcpu_count', p.vcpu_count,
+  'memory_mib', p.memory_mib, 'is_default', p.is_default) order by p.gpu_count, p.name) from sku_vm_profiles p where p.sku_name = s.name), '[]') as vm_profiles`;
+const IMAGE = `i.*, array(select k.sku_name from os_image_skus k where k.image_name = i.name order by 1) as sku_names`;
+
+export const listRegions = async (reader: Reader, page: Page): Promise<RegionRow[]> =>
+  (
+    await reader.query<RegionRow>(
+      'select * from regions where ($1::text is null or name > $1) order by name limit $2',
+      [page.after, page.limit],
+    )
+  ).rows;
+
+export const findRegion = async (reader: Reader, name: string): Promise<RegionRow | undefined> =>
+  (await reader.query<RegionRow>('select * from regions where name = $1', [name])).rows[0];
+
+export const updateRegion = async (
+  tx: Tx,
+  name: string,
+  version: number,
+  change: Readonly<{ enabled: boolean; disabled_reason: string | null }>,
+) =>
+  (
+    await tx.query<RegionRow>(
+      'update regions set enabled = $3, disabled_reason = $4, version = version + 1 where name = $1 and version = $2 returning *',
+      [name, version, change.enabled, change.disabled_reason],
+    )
+  ).rows[0];
+
+export const listSkus = async (reader: Reader, page: Page, shape: string | null): Promise<SkuRow[]> =>
+  (
+    await reader.query<SkuRow>(
+      `select ${SKU} from sku_catalog s where ($1::text is null or s.name > $1) and ($2::text is null or s.capacity_shape = $2) order by s.name limit $3`,
+      [page.after, shape, page.limit],
+    )
+  ).rows;
+
+export const findSku = async (reader: Reader, name: string): Promise<SkuRow | undefined> =>
+  (await reader.query<SkuRow>(`select ${SKU} from sku_catalog s where s.name = $1`, [name])).rows[0];
+
+type SkuChange = Readonly<{ gpu_hourly_price_minor: number; enabled: boolean; disabled_reason: string | null }>;
+
+export const updateSku = async (tx: Tx, name: string, version: number, change: SkuChange): Promise<boolean> =>
+  (
+    await tx.query(
+      'update sku_catalog set gpu_hourly_price_minor = $3, enabled = $4, disabled_reason = $5, version = version + 1 where name = $1 and version = $2',
+      [name, version, change.gpu_hourly_price_minor, change.enabled, change.disabled_reason],
+    )
+  ).rowCount === 1;
+
+export const listOsImages = async (reader: Reader, page: Page, skuName: string | null): Promise<OsImageRow[]> =>
+  (
+    await reader.query<OsImageRow>(
+      `select ${IMAGE} from os_images i where ($1::text is null or i.name > $1)
+         and ($2::text is null or exists (select from os_image_skus k where k.image_name = i.name and k.sku_name = $2)) order by i.name limit $3`,
+      [page.after, skuName, page.limit],
+    )
+  ).rows;
+
+export const findOsImage = async (reader: Reader, name: string): Promise<OsImageRow | undefined> =>
+  (await reader.query<OsImageRow>(`select ${IMAGE} from os_images i where i.name = $1`, [name])).rows[0];

@@ -1,0 +1,80 @@
+import type { TenantRole } from '@gpuaas/contract';
+import type { Reader, Tx } from './client.ts';
+
+export type InvitationRow = Readonly<{
+  id: string;
+  organization_id: string;
+  email: string;
+  role: TenantRole;
+  state: 'pending' | 'accepted' | 'revoked' | 'expired';
+  invited_by: string;
+  expires_at: string;
+  accepted_at: string | null;
+  created_at: string;
+}>;
+
+/** Expiry is a fact of time, not a stored state: nobody has to write it. */
+const INVITATION = `id, organization_id, email, role, case when state = 'pending' and expires_at <= now() then 'expired' else state end as state,
+  invited_by, expires_at, accepted_at, created_at`;
+
+type NewInvitation = Readonly<{
+  id: string;
+  organization_id: string;
+  email: string;
+  role: TenantRole;
+  token_hash: Buffer;
+  invited_by: string;
+  expires_in_s: number;
+}>;
+
+export const insertInvitation = async (tx: Tx, row: NewInvitation): Promise<InvitationRow | undefined> =>
+  (
+    await tx.query<InvitationRow>(
+      `insert into invitations (id, organization_id, email, role, token_hash, invited_by, expires_at)
+       values ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7)) returning ${INVITATION}`,
+      [row.id, row.organization_id, row.email, row.role, row.token_hash, row.invited_by, row.expires_in_s],
+    )
+  ).rows[0];
+
+export const listInvitations = async (
+  reader: Reader,
+  organizationId: string,
+  page: Readonly<{ after: string | null; limit: number }>,
+): Promise<InvitationRow[]> =>
+  (
+    await reader.query<InvitationRow>(
+      `select ${INVITATION} from invitations where organization_id = $1 and ($2::text is null or id > $2) order by id limit $3`,
+      [organizationId, page.after, page.limit],
+    )
+  ).rows;
+
+export const findInvitation = async (
+  reader: Reader,
+  organizationId: string,
+  id: string,
+): Promise<InvitationRow | undefined> =>
+  (
+    await reader.query<InvitationRow>(`select ${INVITATION} from invitations where organization_id = $1 and id = $2`, [
+      organizationId,
+      id,
+    ])
+  ).rows[0];
+
+/** Locks the invitation: a token is used once. */
+export const lockInvitationByToken = async (tx: Tx, tokenHash: Buffer): Promise<InvitationRow | undefined> =>
+  (await tx.query<InvitationRow>(`select ${INVITATION} from invitations where token_hash = $1 for update`, [tokenHash]))
+    .rows[0];
+
+export const revokeInvitation = async (tx: Tx, organizationId: string, id: string): Promise<boolean> =>
+  (
+    await tx.query(
+      "update invitations set state = 'revoked' where organization_id = $1 and id = $2 and state = 'pending'",
+      [organizationId, id],
+    )
+  ).rowCount === 1;
+
+export const markInvitationAccepted = (tx: Tx, id: string, userId: string) =>
+  tx.query(
+    "update invitations set state = 'accepted', accepted_at = now(), accepted_by = $2 where id = $1 and state = 'pending'",
+    [id, userId],
+  );

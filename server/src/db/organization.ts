@@ -1,0 +1,138 @@
+import type { TenantRole } from '@gpuaas/contract';
+import type { Reader, Tx } from './client.ts';
+
+export type OrganizationRow = Readonly<{
+  id: string;
+  name: string;
+  display_name: string;
+  kind: 'personal' | 'enterprise';
+  version: number;
+  created_at: string;
+}>;
+
+export type MemberRow = Readonly<{
+  user_id: string;
+  name: string;
+  email: string | null;
+  role: TenantRole;
+  version: number;
+  created_at: string;
+}>;
+
+const MEMBER = 'm.user_id, u.name, u.email, m.role, m.version, m.created_at';
+
+export const insertOrganization = (tx: Tx, row: Pick<OrganizationRow, 'id' | 'name' | 'display_name' | 'kind'>) =>
+  tx.query<OrganizationRow>(
+    'insert into organizations (id, name, display_name, kind) values ($1, $2, $3, $4) returning *',
+    [row.id, row.name, row.display_name, row.kind],
+  );
+
+/** Only for the platform's scope: names are unique across tenants that cannot see each other. */
+export const organizationNameTaken = async (reader: Reader, name: string): Promise<boolean> =>
+  (await reader.query('select 1 as one from organizations where name = $1', [name])).rowCount > 0;
+
+export const findOrganization = async (reader: Reader, id: string): Promise<OrganizationRow | undefined> =>
+  (await reader.query<OrganizationRow>('select * from organizations where id = $1', [id])).rows[0];
+
+export const listOrganizationsOf = async (
+  reader: Reader,
+  userId: string,
+  page: Readonly<{ after: string | null; limit: number }>,
+): Promise<OrganizationRow[]> =>
+  (
+    await reader.query<OrganizationRow>(
+      `select o.* from organizations o join tenant_memberships m on m.organization_id = o.id
+       where m.user_id = $1 and ($2::text is null or o.id > $2) order by o.id limit $3`,
+      [userId, page.after, page.limit],
+    )
+  ).rows;
+
+export const listOrganizations = async (
+  reader: Reader,
+  page: Readonly<{ after: string | null; limit: number; name: string | null }>,
+): Promise<OrganizationRow[]> =>
+  (
+    await reader.query<OrganizationRow>(
+      'select * from organizations where ($1::text is null or id > $1) and ($2::text is null or name = $2) order by id limit $3',
+      [page.after, page.name, page.limit],
+    )
+  ).rows;
+
+export const updateOrganization = async (
+  tx: Tx,
+  id: string,
+  version: number,
+  displayName: string,
+): Promise<OrganizationRow | undefined> =>
+  (
+    await tx.query<OrganizationRow>(
+      'update organizations set display_name = $3, version = version + 1 where id = $1 and version = $2 returning *',
+      [id, version, displayName],
+    )
+  ).rows[0];
+
+export const insertMembership = (
+  tx: Tx,
+  row: Readonly<{ organization_id: string; user_id: string; role: TenantRole }>,
+) =>
+  tx.query('insert into tenant_memberships (organization_id, user_id, role) values ($1, $2, $3)', [
+    row.organization_id,
+    row.user_id,
+    row.role,
+  ]);
+
+export const listMembers = async (
+  reader: Reader,
+  organizationId: string,
+  page: Readonly<{ after: string | null; limit: number }>,
+): Promise<MemberRow[]> =>
+  (
+    await reader.query<MemberRow>(
+      `select ${MEMBER} from tenant_memberships m join users u on u.id = m.user_id
+       where m.organization_id = $1 and ($2::text is null or m.user_id > $2) order by m.user_id limit $3`,
+      [organizationId, page.after, page.limit],
+    )
+  ).rows;
+
+export const findMember = async (
+  reader: Reader,
+  organizationId: string,
+  userId: string,
+): Promise<MemberRow | undefined> =>
+  (
+    await reader.query<MemberRow>(
+      `select ${MEMBER} from tenant_memberships m join users u on u.id = m.user_id where m.organization_id = $1 and m.user_id = $2`,
+      [organizationId, userId],
+    )
+  ).rows[0];
+
+/** Locks every owner of the organization, so that two removals at once cannot leave none. */
+export const lockOwners = async (tx: Tx, organizationId: string): Promise<string[]> =>
+  (
+    await tx.query<{ user_id: string }>(
+      "select user_id from tenant_memberships where organization_id = $1 and role = 'owner' order by user_id for update",
+      [organizationId],
+    )
+  ).rows.map((row) => row.user_id);
+
+export const updateMemberRole = async (
+  tx: Tx,
+  organizationId: string,
+  userId: string,
+  version: number,
+  role: TenantRole,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      'update tenant_memberships set role = $4, version = version + 1 where organization_id = $1 and user_id = $2 and version = $3',
+      [organizationId, userId, version, role],
+    )
+  ).rowCount === 1;
+
+export const deleteMember = async (tx: Tx, organizationId: string, userId: string): Promise<boolean> =>
+  (
+    await tx.query('delete from tenant_memberships where organization_id = $1 and user_id = $2', [
+      organizationId,
+      userId,
+    ])
+  ).rowCount === 1;

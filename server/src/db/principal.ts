@@ -1,0 +1,98 @@
+/** Who a credential belongs to, with all roles, in one query each. Runs in the platform's scope: nobody is signed in yet. */
+import type { PlatformRole, ProjectRole, TenantRole } from '@gpuaas/contract';
+import type { Reader, Tx } from './client.ts';
+
+type Roles = Readonly<{
+  tenants: Readonly<Record<string, TenantRole>>;
+  projects: Readonly<Record<string, ProjectRole>>;
+  personal_organization_id: string | null;
+}>;
+
+export type UserPrincipalRow = Roles &
+  Readonly<{
+    id: string;
+    name: string;
+    email: string | null;
+    email_verified: boolean;
+    platform_role: PlatformRole | null;
+    state: 'active' | 'disabled';
+    last_seen_at: string | null;
+  }>;
+
+const USER_WITH_ROLES = `
+  u.id, u.name, u.email, u.email_verified, u.platform_role, u.state, u.last_seen_at,
+  coalesce((select jsonb_object_agg(m.organization_id, m.role) from tenant_memberships m where m.user_id = u.id), '{}') as tenants,
+  coalesce((select jsonb_object_agg(p.project_id, p.role) from project_memberships p where p.user_id = u.id), '{}') as projects,
+  (select m.organization_id from tenant_memberships m join organizations o on o.id = m.organization_id
+    where m.user_id = u.id and o.kind = 'personal' and m.role = 'owner' order by o.id limit 1) as personal_organization_id`;
+
+export const findUserBySubject = async (
+  reader: Reader,
+  issuer: string,
+  subject: string,
+): Promise<UserPrincipalRow | undefined> =>
+  (
+    await reader.query<UserPrincipalRow>(
+      `select ${USER_WITH_ROLES} from users u where u.issuer = $1 and u.subject = $2`,
+      [issuer, subject],
+    )
+  ).rows[0];
+
+export type TokenPrincipalRow = Readonly<{
+  token_id: string;
+  kind: 'personal' | 'service_account' | 'access';
+  scopes: string[];
+  token_project_id: string | null;
+  expires_at: string;
+  token_last_used_at: string | null;
+  service_account: Readonly<{
+    id: string;
+    name: string;
+    organization_id: string;
+    project_id: string;
+    state: string;
+  }> | null;
+}> & { [K in keyof UserPrincipalRow]: UserPrincipalRow[K] | null };
+
+/** Only tokens that are neither revoked nor expired; the database's clock decides. */
+export const findTokenPrincipal = async (reader: Reader, tokenHash: Buffer): Promise<TokenPrincipalRow | undefined> =>
+  (
+    await reader.query<TokenPrincipalRow>(
+      `select t.id as token_id, t.kind, t.scopes, t.project_id as token_project_id, t.expires_at, t.last_used_at as token_last_used_at,
+         (select jsonb_build_object('id', s.id, 'name', s.name, 'organization_id', s.organization_id, 'project_id', s.project_id, 'state', s.state)
+            from service_accounts s where s.id = t.service_account_id and s.deleted_at is null) as service_account,
+         ${USER_WITH_ROLES}
+       from api_tokens t left join users u on u.id = t.user_id
+       where t.token_hash = $1 and t.revoked_at is null and t.expires_at > now()`,
+      [tokenHash],
+    )
+  ).rows[0];
+
+/** To the minute: one write per caller and minute at the most. */
+export const touchUser = (tx: Tx, userId: string) =>
+  tx.query(
+    "update users set last_seen_at = now() where id = $1 and (last_seen_at is null or last_seen_at < now() - interval '1 minute')",
+    [userId],
+  );
+
+export const touchToken = (tx: Tx, tokenId: string, serviceAccountId: string | null) =>
+  tx.query(
+    `with used as (update api_tokens set last_used_at = now() where id = $1 returning 1)
+     update service_accounts set last_used_at = now() where id = $2 and exists (select from used)`,
+    [tokenId, serviceAccountId],
+  );
+
+export const findProjectOrganization = async (reader: Reader, projectId: string): Promise<string | undefined> =>
+  (
+    await reader.query<{ organization_id: string }>(
+      'select organization_id from projects where id = $1 and deleted_at is null',
+      [projectId],
+    )
+  ).rows[0]?.organization_id;
+
+export const hasSuperadmin = async (reader: Reader): Promise<boolean> =>
+  (await reader.query("select 1 as one from users where platform_role = 'superadmin' and state = 'active' limit 1"))
+    .rowCount > 0;
+
+export const makeSuperadmin = (tx: Tx, userId: string) =>
+  tx.query("update users set platform_role = 'superadmin', version = version + 1 where id = $1", [userId]);

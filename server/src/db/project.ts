@@ -1,0 +1,130 @@
+import type { ProjectRole } from '@gpuaas/contract';
+import type { Reader, Tx } from './client.ts';
+
+export type ProjectRow = Readonly<{
+  id: string;
+  organization_id: string;
+  name: string;
+  display_name: string;
+  version: number;
+  created_at: string;
+}>;
+export type ProjectMemberRow = Readonly<{
+  user_id: string;
+  name: string;
+  email: string | null;
+  role: ProjectRole;
+  created_at: string;
+}>;
+
+const PROJECT = 'id, organization_id, name, display_name, version, created_at';
+const MEMBER = 'm.user_id, u.name, u.email, m.role, m.created_at';
+
+export const insertProject = (tx: Tx, row: Pick<ProjectRow, 'id' | 'organization_id' | 'name' | 'display_name'>) =>
+  tx.query<ProjectRow>(
+    `insert into projects (id, organization_id, name, display_name) values ($1, $2, $3, $4) returning ${PROJECT}`,
+    [row.id, row.organization_id, row.name, row.display_name],
+  );
+
+export const findProject = async (reader: Reader, id: string): Promise<ProjectRow | undefined> =>
+  (await reader.query<ProjectRow>(`select ${PROJECT} from projects where id = $1 and deleted_at is null`, [id]))
+    .rows[0];
+
+export type ProjectFilter = Readonly<{
+  after: string | null;
+  limit: number;
+  name: string | null;
+  /** Only projects this user was added to; null for those who see all of the organization. */
+  member_id: string | null;
+}>;
+
+export const listProjects = async (
+  reader: Reader,
+  organizationId: string,
+  filter: ProjectFilter,
+): Promise<ProjectRow[]> =>
+  (
+    await reader.query<ProjectRow>(
+      `select ${PROJECT} from projects p
+       where organization_id = $1 and deleted_at is null and ($2::text is null or id > $2) and ($3::text is null or name = $3)
+         and ($4::text is null or exists (select from project_memberships m where m.project_id = p.id and m.user_id = $4))
+       order by id limit $5`,
+      [organizationId, filter.after, filter.name, filter.member_id, filter.limit],
+    )
+  ).rows;
+
+/** The names behind the ids of a principal, for `whoami`. */
+export const listProjectsById = async (reader: Reader, ids: readonly string[]): Promise<ProjectRow[]> =>
+  (
+    await reader.query<ProjectRow>(
+      `select ${PROJECT} from projects where id = any($1) and deleted_at is null order by id`,
+      [ids],
+    )
+  ).rows;
+
+export const updateProject = async (
+  tx: Tx,
+  id: string,
+  version: number,
+  displayName: string,
+): Promise<ProjectRow | undefined> =>
+  (
+    await tx.query<ProjectRow>(
+      `update projects set display_name = $3, version = version + 1 where id = $1 and version = $2 and deleted_at is null returning ${PROJECT}`,
+      [id, version, displayName],
+    )
+  ).rows[0];
+
+/** Locks the project against anything being added to it while it is deleted; additions take a key-share lock through their foreign key. */
+export const lockProject = async (tx: Tx, id: string): Promise<ProjectRow | undefined> =>
+  (await tx.query<ProjectRow>(`select ${PROJECT} from projects where id = $1 and deleted_at is null for update`, [id]))
+    .rows[0];
+
+/** Holds the project open while something is added to it: a deletion waits, or this finds it gone. */
+export const holdProject = async (tx: Tx, id: string): Promise<boolean> =>
+  (await tx.query('select 1 as one from projects where id = $1 and deleted_at is null for key share', [id]))
+    .rowCount === 1;
+
+export const countServiceAccounts = async (reader: Reader, projectId: string): Promise<number> =>
+  (
+    await reader.query<{ n: number }>(
+      'select count(*) as n from service_accounts where project_id = $1 and deleted_at is null',
+      [projectId],
+    )
+  ).rows[0]?.n ?? 0;
+
+export const markProjectDeleted = (tx: Tx, id: string) =>
+  tx.query('update projects set deleted_at = now(), version = version + 1 where id = $1', [id]);
+
+export const listProjectMembers = async (
+  reader: Reader,
+  projectId: string,
+  page: Readonly<{ after: string | null; limit: number }>,
+): Promise<ProjectMemberRow[]> =>
+  (
+    await reader.query<ProjectMemberRow>(
+      `select ${MEMBER} from project_memberships m join users u on u.id = m.user_id
+       where m.project_id = $1 and ($2::text is null or m.user_id > $2) order by m.user_id limit $3`,
+      [projectId, page.after, page.limit],
+    )
+  ).rows;
+
+/** Undefined when the user is not a member of the organization. */
+export const putProjectMember = async (
+  tx: Tx,
+  row: Readonly<{ project_id: string; organization_id: string; user_id: string; role: ProjectRole }>,
+): Promise<ProjectMemberRow | undefined> =>
+  (
+    await tx.query<ProjectMemberRow>(
+      `with put as (
+         insert into project_memberships (project_id, organization_id, user_id, role)
+         select $1, $2, t.user_id, $4 from tenant_memberships t where t.organization_id = $2 and t.user_id = $3
+         on conflict (project_id, user_id) do update set role = excluded.role returning user_id, role, created_at)
+       select ${MEMBER} from put m join users u on u.id = m.user_id`,
+      [row.project_id, row.organization_id, row.user_id, row.role],
+    )
+  ).rows[0];
+
+export const deleteProjectMember = async (tx: Tx, projectId: string, userId: string): Promise<boolean> =>
+  (await tx.query('delete from project_memberships where project_id = $1 and user_id = $2', [projectId, userId]))
+    .rowCount === 1;

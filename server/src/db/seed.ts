@@ -1,0 +1,84 @@
+/** Inserts that leave existing rows alone. */
+import type { Tx } from './client.ts';
+
+export const insertRegion = (
+  tx: Tx,
+  row: Readonly<{ name: string; display_name: string; disabled_reason: string | null }>,
+) =>
+  tx.query(
+    'insert into regions (name, display_name, enabled, disabled_reason) values ($1, $2, $3::text is null, $3) on conflict do nothing',
+    [row.name, row.display_name, row.disabled_reason],
+  );
+
+type NewSku = Readonly<{
+  name: string;
+  display_name: string;
+  vendor: string;
+  gpu_model: string;
+  capacity_shape: string;
+  gpus_per_node: number;
+  allowed_gpu_counts: readonly number[];
+  gpu_hourly_price_minor: number;
+  currency: string;
+  profiles: readonly Readonly<{
+    name: string;
+    gpu_count: number;
+    vcpu_count: number;
+    memory_mib: number;
+    is_default: boolean;
+  }>[];
+}>;
+
+export const insertSku = async (tx: Tx, sku: NewSku): Promise<void> => {
+  await tx.query(
+    `insert into sku_catalog (name, display_name, vendor, gpu_model, capacity_shape, gpus_per_node, allowed_gpu_counts, gpu_hourly_price_minor, currency)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing`,
+    [
+      sku.name,
+      sku.display_name,
+      sku.vendor,
+      sku.gpu_model,
+      sku.capacity_shape,
+      sku.gpus_per_node,
+      sku.allowed_gpu_counts,
+      sku.gpu_hourly_price_minor,
+      sku.currency,
+    ],
+  );
+  for (const profile of sku.profiles)
+    await tx.query(
+      'insert into sku_vm_profiles (name, sku_name, gpu_count, vcpu_count, memory_mib, is_default) values ($1, $2, $3, $4, $5, $6) on conflict do nothing',
+      [profile.name, sku.name, profile.gpu_count, profile.vcpu_count, profile.memory_mib, profile.is_default],
+    );
+};
+
+type NewOsImage = Readonly<{
+  name: string;
+  display_name: string;
+  os_family: string;
+  os_version: string;
+  digest: string;
+  size_bytes: number;
+  driver_strategy: string;
+  sku_names: readonly string[];
+}>;
+
+export const insertOsImage = async (tx: Tx, image: NewOsImage): Promise<void> => {
+  await tx.query(
+    `insert into os_images (name, display_name, os_family, os_version, digest, size_bytes, driver_strategy) values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing`,
+    [
+      image.name,
+      image.display_name,
+      image.os_family,
+      image.os_version,
+      image.digest,
+      image.size_bytes,
+      image.driver_strategy,
+    ],
+  );
+  for (const sku of image.sku_names)
+    await tx.query('insert into os_image_skus (image_name, sku_name) values ($1, $2) on conflict do nothing', [
+      image.name,
+      sku,
+    ]);
+};

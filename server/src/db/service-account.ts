@@ -1,0 +1,125 @@
+import type { Reader, Tx } from './client.ts';
+
+export type ServiceAccountRow = Readonly<{
+  id: string;
+  project_id: string;
+  name: string;
+  description: string | null;
+  state: 'enabled' | 'disabled';
+  secret_rotated_at: string;
+  last_used_at: string | null;
+  version: number;
+  created_at: string;
+}>;
+
+const ACCOUNT = 'id, project_id, name, description, state, secret_rotated_at, last_used_at, version, created_at';
+
+type NewServiceAccount = Readonly<{
+  id: string;
+  organization_id: string;
+  project_id: string;
+  name: string;
+  description: string | null;
+  secret_hash: Buffer;
+}>;
+
+export const insertServiceAccount = async (tx: Tx, row: NewServiceAccount): Promise<ServiceAccountRow | undefined> =>
+  (
+    await tx.query<ServiceAccountRow>(
+      `insert into service_accounts (id, organization_id, project_id, name, description, secret_hash) values ($1, $2, $3, $4, $5, $6) returning ${ACCOUNT}`,
+      [row.id, row.organization_id, row.project_id, row.name, row.description, row.secret_hash],
+    )
+  ).rows[0];
+
+export const findServiceAccount = async (
+  reader: Reader,
+  projectId: string,
+  id: string,
+): Promise<ServiceAccountRow | undefined> =>
+  (
+    await reader.query<ServiceAccountRow>(
+      `select ${ACCOUNT} from service_accounts where project_id = $1 and id = $2 and deleted_at is null`,
+      [projectId, id],
+    )
+  ).rows[0];
+
+export const listServiceAccounts = async (
+  reader: Reader,
+  projectId: string,
+  page: Readonly<{ after: string | null; limit: number }>,
+): Promise<ServiceAccountRow[]> =>
+  (
+    await reader.query<ServiceAccountRow>(
+      `select ${ACCOUNT} from service_accounts where project_id = $1 and deleted_at is null and ($2::text is null or id > $2) order by id limit $3`,
+      [projectId, page.after, page.limit],
+    )
+  ).rows;
+
+type Change = Readonly<{ state: 'enabled' | 'disabled' | null; description: string | null }>;
+
+export const updateServiceAccount = async (
+  tx: Tx,
+  projectId: string,
+  id: string,
+  version: number,
+  change: Change,
+): Promise<ServiceAccountRow | undefined> =>
+  (
+    await tx.query<ServiceAccountRow>(
+      `update service_accounts set state = coalesce($4, state), description = coalesce($5, description), version = version + 1
+       where project_id = $1 and id = $2 and version = $3 and deleted_at is null returning ${ACCOUNT}`,
+      [projectId, id, version, change.state, change.description],
+    )
+  ).rows[0];
+
+/** The account goes and its tokens end in one statement. */
+export const deleteServiceAccount = async (
+  tx: Tx,
+  projectId: string,
+  id: string,
+): Promise<ServiceAccountRow | undefined> =>
+  (
+    await tx.query<ServiceAccountRow>(
+      `with ended as (update api_tokens set revoked_at = now() where service_account_id = $2 and revoked_at is null)
+       update service_accounts set deleted_at = now(), state = 'disabled', version = version + 1
+       where project_id = $1 and id = $2 and deleted_at is null returning ${ACCOUNT}`,
+      [projectId, id],
+    )
+  ).rows[0];
+
+export const rotateSecret = async (
+  tx: Tx,
+  projectId: string,
+  id: string,
+  secretHash: Buffer,
+  overlapS: number,
+): Promise<ServiceAccountRow | undefined> =>
+  (
+    await tx.query<ServiceAccountRow>(
+      `update service_accounts set
+         previous_secret_hash = case when $4 > 0 then secret_hash end,
+         previous_secret_until = case when $4 > 0 then now() + make_interval(secs => $4) end,
+         secret_hash = $3, secret_rotated_at = now(), version = version + 1
+       where project_id = $1 and id = $2 and deleted_at is null returning ${ACCOUNT}`,
+      [projectId, id, secretHash, overlapS],
+    )
+  ).rows[0];
+
+export type SecretRow = Readonly<{
+  id: string;
+  organization_id: string;
+  project_id: string;
+  state: string;
+  secret_hash: Buffer;
+  previous_secret_hash: Buffer | null;
+}>;
+
+/** Platform scope: the caller is not known yet. The previous secret is given only while it still holds. */
+export const findSecret = async (reader: Reader, id: string): Promise<SecretRow | undefined> =>
+  (
+    await reader.query<SecretRow>(
+      `select id, organization_id, project_id, state, secret_hash, case when previous_secret_until > now() then previous_secret_hash end as previous_secret_hash
+       from service_accounts where id = $1 and deleted_at is null`,
+      [id],
+    )
+  ).rows[0];

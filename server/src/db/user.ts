@@ -1,0 +1,60 @@
+import type { PlatformRole } from '@gpuaas/contract';
+import type { Reader, Tx } from './client.ts';
+
+export type UserRow = Readonly<{
+  id: string;
+  issuer: string;
+  subject: string;
+  name: string;
+  email: string | null;
+  email_verified: boolean;
+  platform_role: PlatformRole | null;
+  state: 'active' | 'disabled';
+  version: number;
+  last_seen_at: string | null;
+  created_at: string;
+}>;
+
+type NewUser = Pick<UserRow, 'id' | 'issuer' | 'subject' | 'name' | 'email' | 'email_verified' | 'platform_role'>;
+
+export const insertUser = (tx: Tx, user: NewUser) =>
+  tx.query(
+    'insert into users (id, issuer, subject, name, email, email_verified, platform_role) values ($1, $2, $3, $4, $5, $6, $7)',
+    [user.id, user.issuer, user.subject, user.name, user.email, user.email_verified, user.platform_role],
+  );
+
+export const findUser = async (reader: Reader, id: string): Promise<UserRow | undefined> =>
+  (await reader.query<UserRow>('select * from users where id = $1', [id])).rows[0];
+
+export const listUsers = async (
+  reader: Reader,
+  page: Readonly<{ after: string | null; limit: number; email: string | null }>,
+): Promise<UserRow[]> =>
+  (
+    await reader.query<UserRow>(
+      `select * from users where ($1::text is null or id > $1) and ($2::text is null or lower(email) = lower($2)) order by id limit $3`,
+      [page.after, page.email, page.limit],
+    )
+  ).rows;
+
+/** Undefined when the version moved on. */
+export const updateUser = async (
+  tx: Tx,
+  id: string,
+  version: number,
+  change: Readonly<{ state: string; platform_role: string | null }>,
+): Promise<UserRow | undefined> =>
+  (
+    await tx.query<UserRow>(
+      'update users set state = $3, platform_role = $4, version = version + 1 where id = $1 and version = $2 returning *',
+      [id, version, change.state, change.platform_role],
+    )
+  ).rows[0];
+
+/** Locks every active superadmin, so that two demotions at once cannot leave none. */
+export const lockSuperadmins = async (tx: Tx): Promise<string[]> =>
+  (
+    await tx.query<{ id: string }>(
+      "select id from users where platform_role = 'superadmin' and state = 'active' order by id for update",
+    )
+  ).rows.map((row) => row.id);

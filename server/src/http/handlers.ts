@@ -1,0 +1,91 @@
+/** The table of contents of the API: one line per operation. A missing, extra or mistyped one does not compile. */
+import type { Handlers, PublicApi } from '@gpuaas/contract';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import * as admin from '../services/admin.ts';
+import * as apiToken from '../services/api-token.ts';
+import * as auditLog from '../services/audit-log.ts';
+import * as catalog from '../services/catalog.ts';
+import * as event from '../services/event.ts';
+import * as invitation from '../services/invitation.ts';
+import * as me from '../services/me.ts';
+import * as organization from '../services/organization.ts';
+import * as project from '../services/project.ts';
+import * as serviceAccount from '../services/service-account.ts';
+import * as sshKey from '../services/ssh-key.ts';
+import * as workflowRun from '../services/workflow-run.ts';
+
+export const handlers = {
+  meGet: me.get,
+
+  organizationList: organization.list,
+  organizationCreate: organization.create,
+  organizationGet: organization.get,
+  organizationUpdate: organization.update,
+  organizationMemberList: organization.memberList,
+  organizationMemberUpdate: organization.memberUpdate,
+  organizationMemberRemove: organization.memberRemove,
+
+  invitationList: invitation.list,
+  invitationCreate: invitation.create,
+  invitationRevoke: invitation.revoke,
+  invitationAccept: invitation.accept,
+
+  projectList: project.list,
+  projectCreate: project.create,
+  projectGet: project.get,
+  projectUpdate: project.update,
+  projectDelete: project.remove,
+  projectMemberList: project.memberList,
+  projectMemberPut: project.memberPut,
+  projectMemberRemove: project.memberRemove,
+
+  serviceAccountList: serviceAccount.list,
+  serviceAccountCreate: serviceAccount.create,
+  serviceAccountGet: serviceAccount.get,
+  serviceAccountUpdate: serviceAccount.update,
+  serviceAccountDelete: serviceAccount.remove,
+  serviceAccountSecretRotate: serviceAccount.secretRotate,
+  serviceAccountTokenList: serviceAccount.tokenList,
+  serviceAccountTokenCreate: serviceAccount.tokenCreate,
+  serviceAccountTokenRevoke: serviceAccount.tokenRevoke,
+  serviceAccountTokenIssue: serviceAccount.tokenIssue,
+
+  apiTokenList: apiToken.list,
+  apiTokenCreate: apiToken.create,
+  apiTokenRevoke: apiToken.revoke,
+
+  sshKeyList: sshKey.list,
+  sshKeyCreate: sshKey.create,
+  sshKeyGet: sshKey.get,
+  sshKeyDelete: sshKey.remove,
+
+  regionList: catalog.regionList,
+  skuList: catalog.skuList,
+  skuGet: catalog.skuGet,
+  osImageList: catalog.osImageList,
+  osImageGet: catalog.osImageGet,
+
+  auditLogList: auditLog.auditLogList,
+  auditLogExport: auditLog.auditLogExport,
+  adminAuditLogList: auditLog.adminAuditLogList,
+  adminAuditLogVerify: auditLog.adminAuditLogVerify,
+
+  eventList: event.eventList,
+  eventStream: event.eventStream,
+
+  workflowRunList: workflowRun.list,
+  workflowRunGet: workflowRun.get,
+  workflowRunStepList: workflowRun.stepList,
+  adminWorkflowRunList: workflowRun.adminList,
+  adminWorkflowRunGet: workflowRun.adminGet,
+  adminWorkflowRunStepList: workflowRun.adminStepList,
+  adminWorkflowRunRetry: workflowRun.adminRetry,
+  adminWorkflowRunCancel: workflowRun.adminCancel,
+
+  adminOrganizationList: admin.organizationList,
+  adminUserList: admin.userList,
+  adminUserGet: admin.userGet,
+  adminUserUpdate: admin.userUpdate,
+  adminRegionUpdate: catalog.regionUpdate,
+  adminSkuUpdate: catalog.skuUpdate,
+} satisfies Handlers<PublicApi, ReadCtx, WriteCtx>;

@@ -1,0 +1,219 @@
+/**
+ * One operation of the contract as a route. The order is the rule of the house and stands only here: authenticate,
+ * limit, authorise (before the body is read), validate, then the pipeline with idempotency, handler and audit.
+ */
+import type { Operation } from '@gpuaas/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Ctx, Deps, Principal, ReadCtx, WriteCtx } from '../context.ts';
+import { AppError, notFound } from '../errors.ts';
+import type { Authenticator } from '../services/authenticate.ts';
+import { authorise, type Decision, type ProjectDirectory } from '../services/authorise.ts';
+import { type Admitted, auditRefusal, mutate, readContext } from '../services/pipeline.ts';
+import { toAppError } from './problem.ts';
+import type { RateLimit } from './rate-limit.ts';
+import { etagOf, idempotencyKeyOf, ifMatchOf, lastEventIdOf, userAgentOf } from './request.ts';
+import { sendStream } from './stream.ts';
+import { compileOperation } from './validate.ts';
+
+export type Gate = Readonly<{
+  deps: Deps;
+  authenticate: Authenticator;
+  organizationOf: ProjectDirectory;
+  callers: RateLimit;
+  strangers: RateLimit;
+}>;
+
+/** Any handler of the table, with its types set aside: the table itself is what the compiler checks. */
+export type AnyHandler = (ctx: never, req: never) => Promise<unknown>;
+
+type Allowed = Extract<Decision, { allowed: true }>;
+/** What the early hook leaves for the handler. */
+export type Passage = { correlation_id: string; principal: Principal | null; decision: Allowed | null };
+
+const limit = (limiter: RateLimit, caller: string, nowMs: number): void => {
+  const waitS = limiter.take(caller, nowMs);
+  if (waitS > 0)
+    throw new AppError('rate_limited', `Too many requests; wait ${waitS} seconds.`, { retry_after_s: waitS });
+};
+
+const locationOf = (operation: Operation, path: string, body: unknown): string | undefined => {
+  if (operation.status !== 201 && operation.status !== 202) return undefined;
+  const id = typeof body === 'object' && body !== null && 'id' in body ? String(body.id) : undefined;
+  return operation.status === 201 && id !== undefined ? `${path}/${id}` : undefined;
+};
+
+export const operationRoute = (operationId: string, operation: Operation, handler: AnyHandler, gate: Gate) => {
+  const { deps } = gate;
+  const validators = compileOperation(operation);
+  const handle = handler as (ctx: ReadCtx | WriteCtx, req: unknown) => Promise<unknown>;
+
+  const contextOf = (request: FastifyRequest, passage: Passage): Ctx => ({
+    deps,
+    log: deps.log,
+    principal: passage.principal,
+    correlation_id: passage.correlation_id,
+    operation: operationId,
+    source_ip: request.ip,
+    user_agent: userAgentOf(request.headers),
+    organization_id: passage.decision?.organization_id ?? null,
+    project_id: passage.decision?.project_id ?? null,
+  });
+
+  const refuseDecision = async (
+    request: FastifyRequest,
+    passage: Passage,
+    decision: Extract<Decision, { allowed: false }>,
+  ): Promise<AppError> => {
+    const error = decision.visible
+      ? new AppError('permission_denied', `You may not do this: ${decision.policy}.`)
+      : notFound(operation.access === 'tenant' ? 'organization' : 'project');
+    await auditRefusal({
+      ctx: contextOf(request, passage),
+      operation,
+      params: request.params as Record<string, string>,
+      result: 'denied',
+      error_code: error.code,
+      policy: decision.policy,
+      organization_id: decision.visible
+        ? (decision.organization_id ?? passage.principal?.audit_organization_id ?? null)
+        : null,
+      project_id: decision.visible ? decision.project_id : null,
+    });
+    return error;
+  };
+
+  /** Runs before the body is read: a stranger cannot make us parse a megabyte. */
+  const onRequest = async (request: FastifyRequest): Promise<void> => {
+    const passage = request.passage;
+    const nowMs = deps.clock.now().getTime();
+    if (operation.access === 'public') {
+      limit(gate.strangers, request.ip, nowMs);
+      passage.decision = {
+        allowed: true,
+        organization_id: null,
+        project_id: null,
+        role: null,
+        policy: 'public',
+        scope: { tenant_id: '', principal_id: '' },
+      };
+      return;
+    }
+    try {
+      passage.principal = await gate.authenticate(request.headers.authorization, {
+        correlation_id: passage.correlation_id,
+        source_ip: request.ip,
+        user_agent: userAgentOf(request.headers),
+      });
+    } catch (err) {
+      // Guessing credentials is what the limit by address is for; good callers never draw from it.
+      if (err instanceof AppError && err.code === 'unauthenticated') limit(gate.strangers, request.ip, nowMs);
+      throw err;
+    }
+    limit(gate.callers, passage.principal.id, nowMs);
+    const params = validators.params(request.params) as Record<string, string>;
+    const decision = await authorise(passage.principal, operation, params, gate.organizationOf);
+    if (!decision.allowed) throw await refuseDecision(request, passage, decision);
+    passage.decision = decision;
+  };
+
+  const admit = (
+    request: FastifyRequest,
+    passage: Passage,
+    decision: Allowed,
+  ): { admitted: Admitted; req: unknown } => {
+    const params = request.params as Record<string, string>;
+    const query = validators.query(request.query);
+    const body = validators.body(request.body);
+    const idempotency_key = operation.idempotency === 'required' ? idempotencyKeyOf(request.headers) : null;
+    return {
+      admitted: {
+        ctx: contextOf(request, passage),
+        operation,
+        scope: decision.scope,
+        role: decision.role,
+        policy: decision.policy,
+        params,
+        idempotency_key,
+        fingerprint: idempotency_key === null ? '' : JSON.stringify([params, body]),
+      },
+      req: {
+        params,
+        query,
+        body,
+        if_match: operation.ifMatch ? ifMatchOf(request.headers) : undefined,
+        last_event_id: lastEventIdOf(request.headers),
+      },
+    };
+  };
+
+  const checkResponse = (body: unknown): void => {
+    if (!deps.config.validate_responses || validators.response === null || validators.response(body)) return;
+    throw new AppError('internal', 'The answer did not match the contract.', {
+      internal: JSON.stringify(validators.response.errors).slice(0, 2000),
+    });
+  };
+
+  const send = (request: FastifyRequest, reply: FastifyReply, status: number, body: unknown): FastifyReply => {
+    const location = locationOf(operation, request.url.split('?')[0] ?? '', body);
+    if (location !== undefined) reply.header('location', location);
+    if (operation.secret) reply.header('cache-control', 'no-store');
+    if (typeof body === 'object' && body !== null && 'version' in body && typeof body.version === 'number') {
+      const etag = etagOf(body.version);
+      reply.header('etag', etag);
+      if (operation.method === 'GET' && request.headers['if-none-match'] === etag) return reply.status(304).send();
+    }
+    if (body === undefined) return reply.status(204).send();
+    return reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
+  };
+
+  /** Whether the caller of an open stream may still read it: asked again while it runs. */
+  const stillAllowed = (request: FastifyRequest, passage: Passage) => async (): Promise<boolean> => {
+    try {
+      const principal = await gate.authenticate(request.headers.authorization, {
+        correlation_id: passage.correlation_id,
+        source_ip: request.ip,
+        user_agent: '',
+      });
+      return (await authorise(principal, operation, request.params as Record<string, string>, gate.organizationOf))
+        .allowed;
+    } catch (err) {
+      return toAppError(err).code === 'unavailable';
+    }
+  };
+
+  const handlerOf = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const passage = request.passage;
+    const { decision } = passage;
+    if (decision === null) throw new AppError('internal', 'The request was not authorised.');
+    try {
+      const { admitted, req } = admit(request, passage, decision);
+      if (operation.audit !== null) {
+        const answer = await mutate(admitted, (ctx) => handle(ctx, req));
+        checkResponse(answer.body ?? null);
+        if (answer.replayed) reply.header('idempotency-replayed', 'true');
+        return send(request, reply, answer.status, answer.body);
+      }
+      const body = await handle(readContext(admitted), req);
+      if (operation.stream)
+        return await sendStream(reply, operation.stream, body as AsyncIterable<object>, stillAllowed(request, passage));
+      checkResponse(body);
+      return send(request, reply, operation.status, body);
+    } catch (err) {
+      const error = toAppError(err);
+      if (operation.audit !== null && error.code !== 'unavailable')
+        await auditRefusal({
+          ctx: contextOf(request, passage),
+          operation,
+          params: request.params as Record<string, string>,
+          result: error.code === 'unauthenticated' || error.code === 'permission_denied' ? 'denied' : 'failure',
+          error_code: error.code,
+          policy: decision.policy,
+          organization_id: decision.organization_id ?? passage.principal?.audit_organization_id ?? null,
+          project_id: decision.project_id,
+        });
+      throw error;
+    }
+  };
+
+  return { onRequest, handler: handlerOf };
+};

@@ -1,0 +1,34 @@
+/**
+ * Token buckets, one per caller, in this process: a caller may burst to its minute's allowance and then goes on at the
+ * steady rate. Replicas count apart, so the limit of a deployment is the limit times its replicas.
+ */
+export type RateLimit = Readonly<{
+  /** Seconds until the caller may come again, or 0 when the request is allowed. */
+  take(caller: string, nowMs: number): number;
+}>;
+
+type Bucket = { tokens: number; at: number };
+const CALLERS_MAX = 50_000;
+
+export const createRateLimit = (perMinute: number): RateLimit => {
+  const buckets = new Map<string, Bucket>();
+  const perMs = perMinute / 60_000;
+  return {
+    take: (caller, nowMs) => {
+      let bucket = buckets.get(caller);
+      if (bucket === undefined) {
+        // Forgetting everyone is the bounded answer to a flood of callers: it errs to the callers' side.
+        if (buckets.size >= CALLERS_MAX) buckets.clear();
+        bucket = { tokens: perMinute, at: nowMs };
+        buckets.set(caller, bucket);
+      }
+      bucket.tokens = Math.min(perMinute, bucket.tokens + Math.max(0, nowMs - bucket.at) * perMs);
+      bucket.at = nowMs;
+      if (bucket.tokens >= 1) {
+        bucket.tokens -= 1;
+        return 0;
+      }
+      return Math.ceil((1 - bucket.tokens) / perMs / 1000);
+    },
+  };
+};

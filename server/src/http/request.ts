@@ -1,0 +1,61 @@
+/** What is read off a request's headers. Clients control all of it, so each value has a grammar or is replaced. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { AppError } from '../errors.ts';
+
+const CORRELATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{8,128}$/;
+const ETAG = /^(?:W\/)?"v(\d{1,9})"$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
+const UNPRINTABLE = /[^\x20-\x7e]/g;
+
+const single = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);
+
+/** Taken from the caller when well formed, so that one id runs from its logs to ours; minted otherwise. */
+export const correlationIdOf = (headers: IncomingHttpHeaders): string => {
+  const given = single(headers['x-correlation-id']);
+  return given !== undefined && CORRELATION_ID.test(given) ? given : randomUUID();
+};
+
+export const userAgentOf = (headers: IncomingHttpHeaders): string =>
+  (headers['user-agent'] ?? '').replace(UNPRINTABLE, '').slice(0, 256);
+
+export const idempotencyKeyOf = (headers: IncomingHttpHeaders): string => {
+  const key = single(headers['idempotency-key']);
+  if (key === undefined)
+    throw new AppError('idempotency_key_missing', 'This operation needs an Idempotency-Key header.');
+  if (!IDEMPOTENCY_KEY.test(key))
+    throw new AppError('invalid_request', 'The Idempotency-Key must be 8 to 128 printable characters without spaces.', {
+      errors: [
+        {
+          pointer: '/headers/idempotency-key',
+          code: 'pattern',
+          message: 'must be 8 to 128 printable characters without spaces',
+        },
+      ],
+    });
+  return key;
+};
+
+export const etagOf = (version: number): string => `"v${version}"`;
+
+export const ifMatchOf = (headers: IncomingHttpHeaders): number => {
+  const given = single(headers['if-match']);
+  if (given === undefined) throw new AppError('precondition_required', 'Send the ETag of the resource in If-Match.');
+  const version = ETAG.exec(given)?.[1];
+  if (version === undefined)
+    throw new AppError('invalid_request', 'If-Match is not an ETag of this API.', {
+      errors: [{ pointer: '/headers/if-match', code: 'pattern', message: 'must be an ETag such as "v3"' }],
+    });
+  return Number(version);
+};
+
+const EVENT_ID = /^evt_[0-9a-hjkmnp-tv-z]{26}$/;
+export const lastEventIdOf = (headers: IncomingHttpHeaders): string | undefined => {
+  const given = single(headers['last-event-id']);
+  return given !== undefined && EVENT_ID.test(given) ? given : undefined;
+};
+
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/;
+export const traceIdOf = (headers: IncomingHttpHeaders): string | undefined =>
+  TRACEPARENT.exec(single(headers['traceparent']) ?? '')?.[1];

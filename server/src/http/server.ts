@@ -1,0 +1,217 @@
+/**
+ * The HTTP listener: Fastify with our parsers, our error envelope and one route per operation of the contract. Routes
+ * that are not operations (health, metrics, documentation, sign-in) are in system-routes.ts.
+ */
+import type { Socket } from 'node:net';
+import helmet from '@fastify/helmet';
+import { api, ERRORS } from '@gpuaas/contract';
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { AppError } from '../errors.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import { handlers } from './handlers.ts';
+import { parseForm, parseJson } from './json.ts';
+import { type AnyHandler, type Gate, operationRoute, type Passage } from './operation.ts';
+import { toAppError, toProblem } from './problem.ts';
+import { correlationIdOf, traceIdOf } from './request.ts';
+import { addSystemRoutes, type SystemRoutes } from './system-routes.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    passage: Passage;
+    operation_id: string;
+    finish: ((status: number) => void) | null;
+  }
+}
+
+const BODY_BYTES_MAX = 1024 * 1024;
+const HEADERS_BYTES_MAX = 16 * 1024;
+
+/** `{id}` of OpenAPI becomes `:id` of the router. */
+const routePath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+const pathPatterns = Object.values(api).map((operation) => ({
+  method: operation.method,
+  pattern: new RegExp(`^${operation.path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+}));
+
+const methodsOf = (path: string): string[] => [
+  ...new Set(pathPatterns.filter((entry) => entry.pattern.test(path)).map((entry) => entry.method)),
+];
+
+/** Node refuses malformed requests before there is a request: answer in the same envelope, then hang up. */
+const onClientError = (publicUrl: string) => (err: NodeJS.ErrnoException, socket: Socket) => {
+  if (!socket.writable || err.code === 'ECONNRESET') return socket.destroy();
+  const code =
+    err.code === 'HPE_HEADER_OVERFLOW'
+      ? 'header_too_large'
+      : err.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? 'request_timeout'
+        : 'invalid_request';
+  const correlation_id = correlationIdOf({});
+  const problem = toProblem(new AppError(code, 'The request is not well-formed HTTP.'), {
+    correlation_id,
+    path: '',
+    public_url: publicUrl,
+  });
+  const body = JSON.stringify(problem);
+  socket.end(
+    `HTTP/1.1 ${problem.status} ${ERRORS[code].title}\r\nContent-Type: application/problem+json\r\nX-Correlation-Id: ${correlation_id}\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+};
+
+const sendProblem = (gate: Gate, request: FastifyRequest, reply: FastifyReply, err: unknown): FastifyReply => {
+  const error = toAppError(err);
+  const { correlation_id } = request.passage;
+  const problem = toProblem(error, {
+    correlation_id,
+    path: request.url.split('?')[0] ?? '',
+    public_url: gate.deps.config.public_url,
+  });
+  const fields = {
+    correlation_id,
+    error_code: error.code,
+    operation: request.operation_id,
+    internal: error.details.internal,
+  };
+  if (problem.status >= 500) gate.deps.log.error({ ...fields, err: error.cause ?? error }, error.message);
+  if (problem.retry_after_s !== null) reply.header('retry-after', String(problem.retry_after_s));
+  if (problem.status === 401) reply.header('www-authenticate', 'Bearer realm="gpuaas"');
+  return reply.status(problem.status).type('application/problem+json; charset=utf-8').send(JSON.stringify(problem));
+};
+
+const addParsers = (app: FastifyInstance): void => {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(/^application\/json\s*(?:;|$)/i, { parseAs: 'buffer' }, (request, body, done) => {
+    const charset = /charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1]?.toLowerCase();
+    try {
+      if (charset !== undefined && charset !== 'utf-8')
+        throw new AppError('unsupported_media_type', 'JSON must be sent as UTF-8.');
+      done(null, parseJson(body as Buffer));
+    } catch (err) {
+      done(err as Error);
+    }
+  });
+  app.addContentTypeParser(
+    /^application\/x-www-form-urlencoded\s*(?:;|$)/i,
+    { parseAs: 'buffer' },
+    (request, body, done) => {
+      try {
+        if (!formRoutes.has(request.operation_id))
+          throw new AppError('unsupported_media_type', 'This operation takes application/json.');
+        done(null, parseForm(body as Buffer));
+      } catch (err) {
+        done(err as Error);
+      }
+    },
+  );
+};
+
+const formRoutes = new Set(Object.entries(api).flatMap(([id, operation]) => ('bodyType' in operation ? [id] : [])));
+
+export type HttpServerOptions = Readonly<{ gate: Gate; telemetry: Telemetry; system: SystemRoutes }>;
+
+export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOptions): Promise<FastifyInstance> => {
+  const { config } = gate.deps;
+  const app = Fastify({
+    logger: false,
+    bodyLimit: BODY_BYTES_MAX,
+    exposeHeadRoutes: false,
+    trustProxy: config.trust_proxy ?? false,
+    requestTimeout: 20_000,
+    connectionTimeout: 0,
+    keepAliveTimeout: 65_000,
+    forceCloseConnections: 'idle',
+    return503OnClosing: true,
+    clientErrorHandler: onClientError(config.public_url),
+    // A bad percent sign in the path is refused before any hook has run.
+    frameworkErrors: (err: FastifyError, request, reply) => {
+      request.passage ??= { correlation_id: correlationIdOf(request.headers), principal: null, decision: null };
+      reply.header('x-correlation-id', request.passage.correlation_id);
+      void sendProblem(gate, request, reply, err);
+    },
+    http: { maxHeaderSize: HEADERS_BYTES_MAX, headersTimeout: 10_000, insecureHTTPParser: false },
+    routerOptions: { ignoreTrailingSlash: false, maxParamLength: 200 },
+  });
+  app.decorateRequest('passage');
+  app.decorateRequest('operation_id', '');
+  app.decorateRequest('finish', null);
+
+  await app.register(helmet, {
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    strictTransportSecurity: config.public_url.startsWith('https:') ? { maxAge: 31_536_000 } : false,
+    referrerPolicy: { policy: 'no-referrer' },
+    crossOriginOpenerPolicy: { policy: 'same-origin' },
+  });
+  addParsers(app);
+
+  app.addHook('onRequest', async (request, reply) => {
+    request.passage = { correlation_id: correlationIdOf(request.headers), principal: null, decision: null };
+    request.operation_id = request.routeOptions.config.operation_id ?? '';
+    reply.header('x-correlation-id', request.passage.correlation_id);
+    request.finish = telemetry.startRequest({
+      operation: request.operation_id || (request.routeOptions.url ?? 'unknown'),
+      method: request.method,
+      correlation_id: request.passage.correlation_id,
+      trace_id: traceIdOf(request.headers),
+      traceparent: request.headers['traceparent'],
+    });
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    request.finish?.(reply.statusCode);
+    const { passage } = request;
+    const quiet = request.operation_id === '' && reply.statusCode < 400;
+    gate.deps.log[quiet ? 'debug' : 'info'](
+      {
+        correlation_id: passage.correlation_id,
+        trace_id: traceIdOf(request.headers),
+        org_id: passage.decision?.organization_id ?? undefined,
+        project_id: passage.decision?.project_id ?? undefined,
+        principal_id: passage.principal?.id,
+        operation: request.operation_id,
+        method: request.method,
+        path: request.url.split('?')[0]?.slice(0, 256),
+        status: reply.statusCode,
+        duration_ms: Math.round(reply.elapsedTime * 10) / 10,
+      },
+      'request',
+    );
+  });
+  app.setErrorHandler((err, request, reply) => sendProblem(gate, request, reply, err));
+  app.setNotFoundHandler((request, reply) => {
+    const methods = methodsOf(request.url.split('?')[0] ?? '');
+    if (methods.length === 0)
+      return sendProblem(gate, request, reply, new AppError('not_found', 'Nothing is at this path.'));
+    reply.header('allow', methods.join(', '));
+    return sendProblem(
+      gate,
+      request,
+      reply,
+      new AppError('method_not_allowed', `This path takes ${methods.join(', ')}.`),
+    );
+  });
+
+  for (const [operationId, operation] of Object.entries(api)) {
+    const route = operationRoute(
+      operationId,
+      operation,
+      handlers[operationId as keyof typeof handlers] as AnyHandler,
+      gate,
+    );
+    app.route({
+      method: operation.method,
+      url: routePath(operation.path),
+      config: { operation_id: operationId },
+      onRequest: route.onRequest,
+      handler: route.handler,
+    });
+  }
+  addSystemRoutes(app, system);
+  return app;
+};
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    operation_id?: string;
+  }
+}

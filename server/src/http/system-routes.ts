@@ -1,0 +1,81 @@
+/**
+ * Routes that are not operations: health, metrics, documentation, discovery and the embedded sign-in. They are listed
+ * in one place so that the router's table and the contract can be compared.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { AppError } from '../errors.ts';
+import type { Readiness } from '../services/health.ts';
+import { DOCS_CSP, docsPage, errorPage, landingPage, llmsTxt, openapiJson, redocBundle } from './docs.ts';
+
+export type SystemRoutes = Readonly<{
+  readiness: () => Promise<Readiness>;
+  metrics: () => Promise<string>;
+  /** May this address read /metrics? */
+  metricsAllowed: (request: Readonly<{ ip: string; authorization: string | undefined }>) => boolean;
+  wellKnown: Readonly<Record<string, unknown>>;
+  public_url: string;
+  /** The embedded issuer, mounted at /oidc; null when an external one is configured. */
+  issuer: ((req: IncomingMessage, res: ServerResponse) => void) | null;
+}>;
+
+const page = (reply: FastifyReply, html: string, csp: string): FastifyReply =>
+  reply
+    .header('content-security-policy', csp)
+    .header('cache-control', 'public, max-age=300')
+    .type('text/html; charset=utf-8')
+    .send(html);
+
+export const addSystemRoutes = (app: FastifyInstance, system: SystemRoutes): void => {
+  // Alive says only that the process answers; ready says that it can do its work.
+  app.get('/healthz', async () => ({ status: 'alive' }));
+  app.get('/readyz', async (_request, reply) => {
+    const readiness = await system.readiness();
+    return reply
+      .status(readiness.ready ? 200 : 503)
+      .header('cache-control', 'no-store')
+      .send(readiness);
+  });
+  app.get('/metrics', async (request, reply) => {
+    if (!system.metricsAllowed({ ip: request.ip, authorization: request.headers.authorization }))
+      throw new AppError('not_found', 'Nothing is at this path.');
+    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await system.metrics());
+  });
+  app.get('/.well-known/gpuaas', async () => system.wellKnown);
+  app.get('/openapi.json', async (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send(openapiJson()),
+  );
+  app.get('/llms.txt', async (_request, reply) =>
+    reply.type('text/plain; charset=utf-8').send(llmsTxt(system.public_url)),
+  );
+  app.get('/', async (_request, reply) => page(reply, landingPage(system.public_url), DOCS_CSP));
+  app.get('/docs', async (_request, reply) => page(reply, docsPage(), DOCS_CSP));
+  app.get('/docs/redoc.js', async (_request, reply) =>
+    reply
+      .header('cache-control', 'public, max-age=86400')
+      .type('application/javascript; charset=utf-8')
+      .send(await redocBundle()),
+  );
+  app.get<{ Params: { code: string } }>('/docs/errors/:code', async (request, reply) => {
+    const html = errorPage(request.params.code);
+    if (html === undefined) throw new AppError('not_found', 'There is no error of this name.');
+    return page(reply, html, DOCS_CSP);
+  });
+  const { issuer } = system;
+  if (issuer === null) return;
+  // The issuer reads the request itself, so ours must leave the body untouched and step aside before parsing it.
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
+    scope.route({
+      method: ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS'],
+      url: '/oidc/*',
+      handler: (request, reply) => {
+        reply.hijack();
+        for (const [name, value] of Object.entries(reply.getHeaders()))
+          if (name === 'x-correlation-id' && value !== undefined) reply.raw.setHeader(name, value);
+        issuer(request.raw, reply.raw);
+      },
+    });
+  });
+};

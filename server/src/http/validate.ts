@@ -1,0 +1,98 @@
+/**
+ * Runs the contract's schemas. Bodies are strict: nothing is coerced and unknown fields are refused. Queries and paths
+ * are text, so their numbers and booleans are coerced. Responses are checked in tests and when asked for.
+ */
+import type { Operation } from '@gpuaas/contract';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { AppError, type FieldError } from '../errors.ts';
+
+const ERRORS_SHOWN_MAX = 20;
+
+const options = {
+  allErrors: true,
+  strict: true,
+  strictTypes: false,
+  useDefaults: true,
+  allowUnionTypes: true,
+} as const;
+const withFormats = (ajv: Ajv2020): Ajv2020 => {
+  // Both module systems end up here with different wrappings of the same function.
+  const add = (addFormats as unknown as { default?: typeof addFormats }).default ?? addFormats;
+  (add as unknown as (ajv: Ajv2020, formats: string[]) => void)(ajv, ['date-time', 'email']);
+  return ajv;
+};
+
+const strict = withFormats(new Ajv2020(options));
+const coercing = withFormats(new Ajv2020({ ...options, coerceTypes: true }));
+
+export type Part = 'params' | 'query' | 'body';
+
+const pointerOf = (part: string, error: ErrorObject): string => {
+  const extra =
+    error.keyword === 'required'
+      ? `/${String(error.params['missingProperty'])}`
+      : error.keyword === 'additionalProperties'
+        ? `/${String(error.params['additionalProperty'])}`
+        : '';
+  return `/${part}${error.instancePath}${extra}`.slice(0, 200);
+};
+
+const sentenceOf = (error: ErrorObject): string => {
+  switch (error.keyword) {
+    case 'required':
+      return 'is required';
+    case 'additionalProperties':
+      return 'is not a field of this request';
+    case 'enum':
+      return `must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`;
+    case 'pattern':
+      return `does not have the required form (${String(error.params['pattern'])})`.slice(0, 200);
+    default:
+      return error.message ?? 'is not valid';
+  }
+};
+
+const toFieldErrors = (part: string, errors: readonly ErrorObject[]): FieldError[] =>
+  errors.slice(0, ERRORS_SHOWN_MAX).map((error) => ({
+    pointer: pointerOf(part, error),
+    code: error.keyword === 'additionalProperties' ? 'unknown_field' : error.keyword,
+    message: sentenceOf(error),
+  }));
+
+const NOTHING: Record<string, never> = Object.freeze({});
+
+/** A function that returns the valid value (defaults filled in) or throws `invalid_request` naming each field. */
+const compile = (part: Part, schema: object | undefined): ((value: unknown) => unknown) => {
+  if (schema === undefined) {
+    return (value) => {
+      if (value !== undefined && value !== null && typeof value === 'object' && Object.keys(value).length > 0)
+        throw invalid(part, [
+          { pointer: `/${part}`, code: 'unknown_field', message: `this operation takes no ${part}` },
+        ]);
+      return NOTHING;
+    };
+  }
+  const validate: ValidateFunction = (part === 'body' ? strict : coercing).compile(schema);
+  return (value) => {
+    const subject = value ?? {};
+    if (!validate(subject)) throw invalid(part, toFieldErrors(part, validate.errors ?? []));
+    return subject;
+  };
+};
+
+const invalid = (part: Part, errors: readonly FieldError[]): AppError => {
+  const first = errors[0];
+  const where = first ? `${first.pointer.slice(1).replaceAll('/', '.')} ${first.message}` : `the ${part} is not valid`;
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
+  return new AppError('invalid_request', `Invalid request: ${where}${more}.`, { errors });
+};
+
+export type Validators = Readonly<Record<Part, (value: unknown) => unknown> & { response: ValidateFunction | null }>;
+
+export const compileOperation = (operation: Operation): Validators => ({
+  params: compile('params', operation.params),
+  query: compile('query', operation.query),
+  body: compile('body', operation.body),
+  response: operation.response === null ? null : strict.compile(operation.response),
+});

@@ -1,0 +1,53 @@
+/**
+ * One image, roles by flag: `gpuaas-server --roles gpuaas-api,gpuaas-outbox-relay`, or `all`.
+ *   --migrate     bring the schema up to date first (needs the owner's DATABASE_URL)
+ *   --seed-demo   put the demo catalog in place; existing rows stay
+ */
+import { randomBytes } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { ConfigError, createLog, createShutdown, stopOnSignals } from '@gpuaas/kit';
+import { connectDatabase, startApp } from './app.ts';
+import { readConfig } from './config.ts';
+import { migrate } from './db/migrate.ts';
+import { seedCatalog } from './services/seed.ts';
+
+const main = async (): Promise<void> => {
+  const { values } = parseArgs({
+    options: {
+      roles: { type: 'string' },
+      migrate: { type: 'boolean', default: false },
+      'seed-demo': { type: 'boolean', default: false },
+    },
+  });
+  const config = readConfig(process.env, values.roles);
+  const service = config.roles.length === 1 ? (config.roles[0] ?? 'gpuaas') : 'gpuaas-server';
+  const log = createLog({ service, host_role: 'platform_control', level: config.log_level });
+  process.on('unhandledRejection', (err) => log.error({ err }, 'a promise was rejected and nobody listened'));
+
+  const shutdown = createShutdown(log);
+  stopOnSignals(shutdown);
+  try {
+    if (values.migrate) await migrate({ url: config.database_url, log });
+    if (values['seed-demo']) {
+      const database = connectDatabase(config, log);
+      await seedCatalog(database).finally(() => database.end());
+    }
+    await startApp({
+      config,
+      log,
+      shutdown,
+      dev_password: process.env['GPUAAS_DEV_PASSWORD'] ?? randomBytes(18).toString('base64url'),
+    });
+  } catch (err) {
+    log.fatal({ err }, 'could not start');
+    await shutdown.run('start failed');
+    process.exitCode = 1;
+  }
+};
+
+main().catch((err: unknown) => {
+  process.stderr.write(
+    `${err instanceof ConfigError || err instanceof TypeError ? err.message : String(err instanceof Error ? err.stack : err)}\n`,
+  );
+  process.exitCode = 2;
+});

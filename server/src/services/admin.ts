@@ -1,0 +1,62 @@
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import { listOrganizations } from '../db/organization.ts';
+import * as db from '../db/user.ts';
+import { conflict, notFound } from '../errors.ts';
+import { changedMeanwhile, onlyText } from './caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+const userView = ({ email_verified: _, ...user }: db.UserRow) => user;
+
+export const organizationList = async (ctx: ReadCtx, { query }: Req<'adminOrganizationList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+  const rows = await ctx.read((reader) =>
+    listOrganizations(reader, { after, limit: limit + 1, name: query.name ?? null }),
+  );
+  return pageOf(
+    ctx,
+    limit,
+    rows,
+    (row) => [row.id],
+    (row) => row,
+  );
+};
+
+export const userList = async (ctx: ReadCtx, { query }: Req<'adminUserList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+  const rows = await ctx.read((reader) =>
+    db.listUsers(reader, { after, limit: limit + 1, email: query.email ?? null }),
+  );
+  return pageOf(ctx, limit, rows, (row) => [row.id], userView);
+};
+
+export const userGet = (ctx: ReadCtx, { params }: Req<'adminUserGet'>) =>
+  ctx.read(async (reader) => {
+    const row = await db.findUser(reader, params.user_id);
+    if (row === undefined) throw notFound('user');
+    return userView(row);
+  });
+
+export const userUpdate = async (ctx: WriteCtx, req: Req<'adminUserUpdate'>) => {
+  const superadmins = await db.lockSuperadmins(ctx.tx);
+  const before = await db.findUser(ctx.tx, req.params.user_id);
+  if (before === undefined) throw notFound('user');
+  const state = req.body.state ?? before.state;
+  const platform_role = req.body.platform_role === undefined ? before.platform_role : req.body.platform_role;
+  const staysSuperadmin = state === 'active' && platform_role === 'superadmin';
+  if (superadmins.length === 1 && superadmins[0] === before.id && !staysSuperadmin)
+    throw conflict('The last active superadmin cannot be demoted or disabled.');
+  const row = await db.updateUser(ctx.tx, before.id, req.if_match, { state, platform_role });
+  if (row === undefined) throw changedMeanwhile(before.version);
+  ctx.note({
+    state_before: before.state,
+    state_after: state,
+    role_before: before.platform_role,
+    role_after: platform_role,
+  });
+  return userView(row);
+};

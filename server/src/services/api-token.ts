@@ -1,0 +1,67 @@
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import { mintId } from '@gpuaas/kit';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import * as db from '../db/api-token.ts';
+import { findProject } from '../db/project.ts';
+import { AppError, notFound } from '../errors.ts';
+import { callerHolds, onlyText, principalOf } from './caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { assertScopesWithin } from './scopes.ts';
+import { mintToken } from './token.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+export const list = async (ctx: ReadCtx, { query }: Req<'apiTokenList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+  const rows = await ctx.read((reader) =>
+    db.listApiTokens(reader, { user_id: principalOf(ctx).id }, { after, limit: limit + 1 }),
+  );
+  return pageOf(
+    ctx,
+    limit,
+    rows,
+    (row) => [row.id],
+    (row) => row,
+  );
+};
+
+/** A token bound to a project hands on the same binding; another project is out of its reach. */
+const projectBinding = async (ctx: WriteCtx, wanted: string | undefined): Promise<string | null> => {
+  const bound = principalOf(ctx).credential.project_id;
+  if (wanted === undefined) return bound;
+  if (bound !== null && bound !== wanted) throw notFound('project');
+  const project = await findProject(ctx.tx, wanted);
+  if (project === undefined || !callerHolds(ctx, 'project.read', project.organization_id, project.id))
+    throw notFound('project');
+  return project.id;
+};
+
+export const create = async (ctx: WriteCtx, { body }: Req<'apiTokenCreate'>) => {
+  const caller = principalOf(ctx);
+  assertScopesWithin(caller, body.scopes);
+  const project_id = await projectBinding(ctx, body.project_id);
+  const { token, hash, prefix } = mintToken('personal');
+  const id = mintId('tok');
+  const api_token = await db.insertApiToken(ctx.tx, {
+    id,
+    kind: 'personal',
+    user_id: caller.id,
+    service_account_id: null,
+    organization_id: null,
+    project_id,
+    name: body.name,
+    token_prefix: prefix,
+    token_hash: hash,
+    scopes: body.scopes,
+    expires_in_s: body.expires_in_s,
+  });
+  if (api_token === undefined) throw new AppError('internal', 'The token was not created.');
+  ctx.target('api_token', id);
+  ctx.note({ scopes: body.scopes, expires_at: api_token.expires_at, project_id });
+  return { api_token, token };
+};
+
+export const revoke = async (ctx: WriteCtx, { params }: Req<'apiTokenRevoke'>): Promise<undefined> => {
+  if (!(await db.revokeApiToken(ctx.tx, { user_id: principalOf(ctx).id }, params.token_id))) throw notFound('token');
+};

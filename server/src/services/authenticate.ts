@@ -1,0 +1,155 @@
+/**
+ * Finds out who presents a bearer credential: a token of ours by its hash, anything else as a JWT of the configured
+ * issuer. The answer, roles included, is kept for a few seconds, which bounds how long a removed membership, a revoked
+ * token or a disabled account still works (promised: 60 s).
+ */
+import type { Clock, Log } from '@gpuaas/kit';
+import type { Principal } from '../context.ts';
+import { type Database, PLATFORM } from '../db/client.ts';
+import {
+  findTokenPrincipal,
+  findUserBySubject,
+  hasSuperadmin,
+  makeSuperadmin,
+  type TokenPrincipalRow,
+  touchToken,
+  touchUser,
+  type UserPrincipalRow,
+} from '../db/principal.ts';
+import { AppError } from '../errors.ts';
+import type { TokenVerifier, VerifiedToken } from '../ports/identity/verifier.ts';
+import { ExpiringCache } from './cache.ts';
+import { signUp } from './sign-up.ts';
+import { hashToken, isPlatformToken } from './token.ts';
+
+const PRINCIPAL_TTL_MS = 5_000;
+const PRINCIPALS_MAX = 20_000;
+const TOUCH_AFTER_MS = 60_000;
+const TOKEN_LENGTH_MAX = 8_192;
+
+export type Authenticator = (
+  authorization: string | undefined,
+  request: Readonly<{ correlation_id: string; source_ip: string; user_agent: string }>,
+) => Promise<Principal>;
+
+type Options = Readonly<{
+  database: Database;
+  verifier: TokenVerifier;
+  clock: Clock;
+  log: Log;
+  /** Verified addresses whose owners become superadmin at first sign-in, and later while there is no superadmin. */
+  superadmin_emails: readonly string[];
+}>;
+
+const refuse = (sentence: string) => new AppError('unauthenticated', sentence);
+
+const bearerOf = (authorization: string | undefined): string => {
+  if (authorization === undefined) throw refuse('No credential was sent.');
+  const match = /^Bearer ([A-Za-z0-9._~+/=-]+)$/i.exec(authorization);
+  if (match?.[1] === undefined || match[1].length > TOKEN_LENGTH_MAX)
+    throw refuse('The Authorization header is not a bearer token.');
+  return match[1];
+};
+
+const userPrincipal = (row: UserPrincipalRow, credential: Principal['credential']): Principal => {
+  if (row.state !== 'active') throw refuse('This account is disabled.');
+  return {
+    kind: 'user',
+    id: row.id,
+    name: row.name,
+    email: row.email,
+    email_verified: row.email_verified,
+    platform_role: row.platform_role,
+    tenants: new Map(Object.entries(row.tenants)),
+    projects: new Map(Object.entries(row.projects)),
+    audit_organization_id: row.personal_organization_id,
+    home: null,
+    credential,
+  };
+};
+
+const tokenPrincipal = (row: TokenPrincipalRow): Principal => {
+  const credential = { id: row.token_id, scopes: row.scopes, expires_at: row.expires_at } as const;
+  if (row.kind === 'personal') {
+    return userPrincipal(row as UserPrincipalRow, {
+      ...credential,
+      kind: 'api_token',
+      project_id: row.token_project_id,
+    });
+  }
+  const account = row.service_account;
+  if (account === null || account.state !== 'enabled') throw refuse('This service account is disabled or gone.');
+  return {
+    kind: 'service_account',
+    id: account.id,
+    name: account.name,
+    email: null,
+    email_verified: false,
+    platform_role: null,
+    tenants: new Map(),
+    projects: new Map(),
+    audit_organization_id: account.organization_id,
+    home: { organization_id: account.organization_id, project_id: account.project_id },
+    credential: { ...credential, kind: 'service_account_token', project_id: account.project_id },
+  };
+};
+
+const isStale = (at: string | null, nowMs: number): boolean => at === null || nowMs - Date.parse(at) > TOUCH_AFTER_MS;
+
+export const createAuthenticator = ({ database, verifier, clock, log, superadmin_emails }: Options): Authenticator => {
+  const cache = new ExpiringCache<Principal>(PRINCIPALS_MAX);
+
+  /** Last-used times are worth a write, never a failed or slower request. */
+  const touch = (write: Promise<unknown>) =>
+    write.catch((err: unknown) => log.warn({ err }, 'could not record last use'));
+
+  const byToken = async (token: string, nowMs: number): Promise<Principal> => {
+    const row = await database.read(PLATFORM, (reader) => findTokenPrincipal(reader, hashToken(token)));
+    if (row === undefined) throw refuse('The token is unknown, expired or revoked.');
+    const principal = tokenPrincipal(row);
+    if (isStale(row.token_last_used_at, nowMs))
+      void touch(database.write(PLATFORM, (tx) => touchToken(tx, row.token_id, row.service_account?.id ?? null)));
+    return principal;
+  };
+
+  const mayBootstrap = (token: VerifiedToken) =>
+    token.email_verified && token.email !== null && superadmin_emails.includes(token.email.toLowerCase());
+
+  const byJwt = async (jwt: string, nowMs: number, request: Parameters<Authenticator>[1]): Promise<Principal> => {
+    const verified = await verifier.verify(jwt);
+    const find = () =>
+      database.read(PLATFORM, (reader) => findUserBySubject(reader, verified.issuer, verified.subject));
+    let row = await find();
+    if (row === undefined) {
+      await signUp(database, verified, { ...request, superadmin: mayBootstrap(verified) });
+      row = await find();
+    } else if (row.platform_role === null && mayBootstrap(verified)) {
+      const { id } = row;
+      await database.write(PLATFORM, async (tx) => ((await hasSuperadmin(tx)) ? undefined : makeSuperadmin(tx, id)));
+      row = await find();
+    }
+    if (row === undefined) throw refuse('The account could not be created.');
+    const { id } = row;
+    if (isStale(row.last_seen_at, nowMs)) void touch(database.write(PLATFORM, (tx) => touchUser(tx, id)));
+    return userPrincipal(row, {
+      kind: 'oidc',
+      id: null,
+      scopes: ['all'],
+      project_id: null,
+      expires_at: verified.expires_at,
+    });
+  };
+
+  return async (authorization, request) => {
+    const token = bearerOf(authorization);
+    const nowMs = clock.now().getTime();
+    const key = hashToken(token).toString('base64');
+    const known = cache.get(key, nowMs);
+    if (known !== undefined) return known;
+    const principal = isPlatformToken(token) ? await byToken(token, nowMs) : await byJwt(token, nowMs, request);
+    const expiry =
+      principal.credential.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(principal.credential.expires_at);
+    cache.set(key, principal, Math.min(nowMs + PRINCIPAL_TTL_MS, expiry));
+    return principal;
+  };
+};

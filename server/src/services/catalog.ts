@@ -1,0 +1,111 @@
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import * as db from '../db/catalog.ts';
+import { AppError, notFound } from '../errors.ts';
+import { changedMeanwhile, onlyText } from './caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+const skuView = ({ gpu_hourly_price_minor, currency, ...sku }: db.SkuRow) => ({
+  ...sku,
+  gpu_hourly_price: { amount_minor: gpu_hourly_price_minor, currency },
+});
+
+export const regionList = async (ctx: ReadCtx, { query }: Req<'regionList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+  const rows = await ctx.read((reader) => db.listRegions(reader, { after, limit: limit + 1 }));
+  return pageOf(
+    ctx,
+    limit,
+    rows,
+    (row) => [row.name],
+    (row) => row,
+  );
+};
+
+export const skuList = async (ctx: ReadCtx, { query }: Req<'skuList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+  const rows = await ctx.read((reader) =>
+    db.listSkus(reader, { after, limit: limit + 1 }, query.capacity_shape ?? null),
+  );
+  return pageOf(ctx, limit, rows, (row) => [row.name], skuView);
+};
+
+export const skuGet = (ctx: ReadCtx, { params }: Req<'skuGet'>) =>
+  ctx.read(async (reader) => {
+    const row = await db.findSku(reader, params.sku_name);
+    if (row === undefined) throw notFound('SKU');
+    return skuView(row);
+  });
+
+export const osImageList = async (ctx: ReadCtx, { query }: Req<'osImageList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+  const rows = await ctx.read((reader) => db.listOsImages(reader, { after, limit: limit + 1 }, query.sku_name ?? null));
+  return pageOf(
+    ctx,
+    limit,
+    rows,
+    (row) => [row.name],
+    (row) => row,
+  );
+};
+
+export const osImageGet = (ctx: ReadCtx, { params }: Req<'osImageGet'>) =>
+  ctx.read(async (reader) => {
+    const row = await db.findOsImage(reader, params.image_name);
+    if (row === undefined) throw notFound('image');
+    return row;
+  });
+
+/** Disabled needs a reason that tenants read; enabled has none. */
+const reasonFor = (enabled: boolean, given: string | undefined, before: string | null): string | null => {
+  if (enabled) return null;
+  const reason = given ?? before;
+  if (reason === null)
+    throw new AppError('invalid_request', 'Say why: disabled_reason is shown to tenants.', {
+      errors: [{ pointer: '/body/disabled_reason', code: 'required', message: 'is required while disabled' }],
+    });
+  return reason;
+};
+
+export const regionUpdate = async (ctx: WriteCtx, req: Req<'adminRegionUpdate'>) => {
+  const before = await db.findRegion(ctx.tx, req.params.region_name);
+  if (before === undefined) throw notFound('region');
+  const { enabled } = req.body;
+  const row = await db.updateRegion(ctx.tx, before.name, req.if_match, {
+    enabled,
+    disabled_reason: reasonFor(enabled, req.body.disabled_reason, before.disabled_reason),
+  });
+  if (row === undefined) throw changedMeanwhile(before.version);
+  ctx.note({ enabled_before: before.enabled, enabled_after: row.enabled });
+  return row;
+};
+
+export const skuUpdate = async (ctx: WriteCtx, req: Req<'adminSkuUpdate'>) => {
+  const before = await db.findSku(ctx.tx, req.params.sku_name);
+  if (before === undefined) throw notFound('SKU');
+  const enabled = req.body.enabled ?? before.enabled;
+  const price = req.body.gpu_hourly_price_minor ?? before.gpu_hourly_price_minor;
+  const disabled_reason = reasonFor(enabled, req.body.disabled_reason, before.disabled_reason);
+  if (
+    !(await db.updateSku(ctx.tx, before.name, req.if_match, {
+      gpu_hourly_price_minor: price,
+      enabled,
+      disabled_reason,
+    }))
+  )
+    throw changedMeanwhile(before.version);
+  ctx.note({
+    price_minor_before: before.gpu_hourly_price_minor,
+    price_minor_after: price,
+    enabled_before: before.enabled,
+    enabled_after: enabled,
+  });
+  const after = await db.findSku(ctx.tx, before.name);
+  if (after === undefined) throw notFound('SKU');
+  return skuView(after);
+};

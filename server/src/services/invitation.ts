@@ -1,0 +1,88 @@
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import { mintId } from '@gpuaas/kit';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import * as db from '../db/invitation.ts';
+import { findMember, findOrganization, insertMembership } from '../db/organization.ts';
+import { AppError, conflict, notFound } from '../errors.ts';
+import { onlyText, organizationOf, principalOf } from './caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { hashToken, mintToken } from './token.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+const LIFETIME_DEFAULT_S = 7 * 24 * 3600;
+
+export const list = async (ctx: ReadCtx, { query }: Req<'invitationList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+  const rows = await ctx.read((reader) => db.listInvitations(reader, organizationOf(ctx), { after, limit: limit + 1 }));
+  return pageOf(
+    ctx,
+    limit,
+    rows,
+    (row) => [row.id],
+    (row) => row,
+  );
+};
+
+export const create = async (ctx: WriteCtx, { body }: Req<'invitationCreate'>) => {
+  const organization_id = organizationOf(ctx);
+  const caller = principalOf(ctx);
+  if (body.role === 'owner' && caller.tenants.get(organization_id) !== 'owner')
+    throw new AppError('permission_denied', 'Only an owner invites an owner.');
+  const { token, hash } = mintToken('invitation');
+  const id = mintId('inv');
+  const invitation = await db.insertInvitation(ctx.tx, {
+    id,
+    organization_id,
+    email: body.email.toLowerCase(),
+    role: body.role,
+    token_hash: hash,
+    invited_by: caller.id,
+    expires_in_s: body.expires_in_s ?? LIFETIME_DEFAULT_S,
+  });
+  if (invitation === undefined) throw new AppError('internal', 'The invitation was not created.');
+  ctx.target('invitation', id);
+  ctx.note({ role: body.role });
+  ctx.emit('invitation.created', { subject: id, data: { organization_id, invitation_id: id } });
+  return { invitation, token };
+};
+
+export const revoke = async (ctx: WriteCtx, { params }: Req<'invitationRevoke'>): Promise<undefined> => {
+  const organization_id = organizationOf(ctx);
+  if (!(await db.revokeInvitation(ctx.tx, organization_id, params.invitation_id))) {
+    const found = await db.findInvitation(ctx.tx, organization_id, params.invitation_id);
+    throw found === undefined ? notFound('invitation') : conflict(`The invitation is already ${found.state}.`);
+  }
+  ctx.emit('invitation.revoked', {
+    subject: params.invitation_id,
+    data: { organization_id, invitation_id: params.invitation_id },
+  });
+};
+
+export const accept = async (ctx: WriteCtx, { body }: Req<'invitationAccept'>) => {
+  const caller = principalOf(ctx);
+  // The invited person is not a member yet, so the look-up by token crosses tenants; the token is the proof.
+  ctx.tx.enter({ tenant_id: '*', principal_id: caller.id });
+  const invitation = await db.lockInvitationByToken(ctx.tx, hashToken(body.token));
+  const addressed =
+    invitation !== undefined && caller.email_verified && caller.email?.toLowerCase() === invitation.email;
+  if (invitation === undefined || !addressed) throw notFound('invitation for your verified e-mail address');
+  if (invitation.state !== 'pending') throw conflict(`The invitation is ${invitation.state}.`);
+  const { organization_id, role } = invitation;
+  if ((await findMember(ctx.tx, organization_id, caller.id)) !== undefined)
+    throw conflict('You are already a member of this organization.');
+  await insertMembership(ctx.tx, { organization_id, user_id: caller.id, role });
+  await db.markInvitationAccepted(ctx.tx, invitation.id, caller.id);
+  ctx.concerns(organization_id);
+  ctx.target('invitation', invitation.id);
+  ctx.note({ role, organization_id });
+  ctx.emit('organization.member.changed', {
+    subject: caller.id,
+    organization_id,
+    data: { organization_id, user_id: caller.id, role },
+  });
+  const organization = await findOrganization(ctx.tx, organization_id);
+  if (organization === undefined) throw notFound('organization');
+  return organization;
+};

@@ -1,0 +1,212 @@
+/**
+ * The transaction of a mutation. In order: try-lock of the idempotency key (taken means 409), look-up of an earlier
+ * answer, the handler, then audit row, events and stored answer sent together with the commit. Everything commits
+ * together or nothing does; what is refused is audited apart, after the rollback.
+ */
+import { createHash } from 'node:crypto';
+import type { Operation } from '@gpuaas/contract';
+import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
+import { type AuditRow, insertAuditLog } from '../db/audit.ts';
+import { PLATFORM, type Scope, type Tx } from '../db/client.ts';
+import {
+  claimIdempotencyKey,
+  type IdempotencyKey,
+  insertIdempotencyRecord,
+  type StoredResponse,
+} from '../db/idempotency.ts';
+import { insertOutboxEvent } from '../db/outbox.ts';
+import { AppError } from '../errors.ts';
+
+/** What the router knows about a request once it is allowed. */
+export type Admitted = Readonly<{
+  ctx: Ctx;
+  operation: Operation;
+  scope: Scope;
+  role: string | null;
+  policy: string;
+  params: Readonly<Record<string, string | undefined>>;
+  idempotency_key: string | null;
+  /** What makes two requests the same: path parameters and body. */
+  fingerprint: string;
+}>;
+
+export type Answer = Readonly<{ status: number; body: unknown; replayed: boolean }>;
+
+export const readContext = (admitted: Admitted): ReadCtx => ({
+  ...admitted.ctx,
+  read: (fn) => admitted.ctx.deps.database.read(admitted.scope, fn),
+});
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** The last id of the path names the target; the kind is the noun of the audit action. */
+const defaultTarget = (admitted: Admitted): { kind: string | null; id: string | null } => {
+  const ids = Object.values(admitted.params);
+  return { kind: admitted.operation.audit?.split('.').slice(0, -1).join('.') ?? null, id: ids.at(-1) ?? null };
+};
+
+const actorOf = (
+  ctx: Ctx,
+): Pick<AuditRow, 'actor_kind' | 'actor_id' | 'source_ip' | 'user_agent' | 'correlation_id'> => ({
+  actor_kind: ctx.principal?.kind ?? 'anonymous',
+  actor_id: ctx.principal?.id ?? null,
+  source_ip: ctx.source_ip,
+  user_agent: ctx.user_agent,
+  correlation_id: ctx.correlation_id,
+});
+
+const replay = (admitted: Admitted, stored: StoredResponse, requestHash: Buffer, boundTo: string): Answer => {
+  if (!stored.request_hash.equals(requestHash))
+    throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used for a different request.');
+  const text = stored.response_sealed
+    ? admitted.ctx.deps.secrets.open(stored.response, boundTo)
+    : stored.response.toString('utf8');
+  return { status: stored.status, body: text === '' ? undefined : JSON.parse(text), replayed: true };
+};
+
+type Draft = {
+  target: { kind: string | null; id: string | null };
+  metadata: Record<string, unknown>;
+  organization_id: string | null;
+  project_id: string | null;
+};
+
+const writeContext = (admitted: Admitted, tx: Tx, draft: Draft): WriteCtx => {
+  const { ctx } = admitted;
+  return {
+    ...ctx,
+    tx,
+    emit: (event_type, event) => {
+      tx.defer(
+        insertOutboxEvent(tx, {
+          event_type,
+          subject: event.subject,
+          data: event.data,
+          organization_id: event.organization_id ?? ctx.organization_id,
+          project_id: event.project_id ?? ctx.project_id,
+          correlation_id: ctx.correlation_id,
+        }),
+      );
+      tx.afterCommit(() => ctx.deps.events.wake());
+    },
+    target: (kind, id) => {
+      draft.target = { kind, id };
+    },
+    note: (metadata) => Object.assign(draft.metadata, metadata),
+    concerns: (organizationId, projectId) => {
+      draft.organization_id = organizationId;
+      draft.project_id = projectId ?? null;
+    },
+  };
+};
+
+const auditRow = (admitted: Admitted, draft: Draft, body: unknown, replayed: boolean): AuditRow => {
+  const bodyId =
+    typeof body === 'object' && body !== null && 'id' in body && typeof body.id === 'string' ? body.id : null;
+  return {
+    ...actorOf(admitted.ctx),
+    organization_id: draft.organization_id,
+    project_id: draft.project_id,
+    actor_role: admitted.role,
+    action: admitted.operation.audit ?? admitted.ctx.operation,
+    target_kind: draft.target.kind,
+    target_id: admitted.operation.method === 'POST' && bodyId !== null ? bodyId : draft.target.id,
+    result: 'success',
+    error_code: null,
+    policy: admitted.policy,
+    metadata: replayed ? { ...draft.metadata, replayed } : draft.metadata,
+  };
+};
+
+/** Runs a mutation once, or gives the answer that the same request got before. */
+export const mutate = (admitted: Admitted, handle: (ctx: WriteCtx) => Promise<unknown>): Promise<Answer> => {
+  const { ctx, operation, scope } = admitted;
+  const requestHash = sha256(admitted.fingerprint);
+  const id: IdempotencyKey | null =
+    admitted.idempotency_key === null
+      ? null
+      : {
+          tenant: ctx.project_id ?? ctx.organization_id ?? '',
+          principal_id: ctx.principal?.id ?? '',
+          operation: ctx.operation,
+          key: admitted.idempotency_key,
+        };
+  const boundTo = id === null ? '' : [id.tenant, id.principal_id, id.operation, id.key].join('\0');
+
+  return ctx.deps.database.write(scope, async (tx) => {
+    const draft: Draft = {
+      target: defaultTarget(admitted),
+      metadata: {},
+      organization_id: ctx.organization_id ?? ctx.principal?.audit_organization_id ?? null,
+      project_id: ctx.project_id,
+    };
+    if (id !== null) {
+      const { locked, stored } = await claimIdempotencyKey(tx, id);
+      if (!locked)
+        throw new AppError('idempotency_in_flight', 'A request with this Idempotency-Key is still running.', {
+          retry_after_s: 1,
+        });
+      if (stored !== undefined) {
+        const answer = replay(admitted, stored, requestHash, boundTo);
+        tx.defer(insertAuditLog(tx, auditRow(admitted, draft, answer.body, true)));
+        return answer;
+      }
+    }
+    const body = await handle(writeContext(admitted, tx, draft));
+    tx.defer(insertAuditLog(tx, auditRow(admitted, draft, body, false)));
+    if (id !== null) {
+      const text = body === undefined ? '' : JSON.stringify(body);
+      const sealed = operation.secret === true;
+      const response = sealed ? ctx.deps.secrets.seal(text, boundTo) : Buffer.from(text);
+      tx.defer(
+        insertIdempotencyRecord(tx, id, {
+          request_hash: requestHash,
+          status: operation.status,
+          response,
+          response_sealed: sealed,
+        }),
+      );
+    }
+    return { status: operation.status, body, replayed: false };
+  });
+};
+
+export type Refusal = Readonly<{
+  ctx: Ctx;
+  operation: Operation;
+  params: Readonly<Record<string, string | undefined>>;
+  result: 'denied' | 'failure';
+  error_code: string;
+  policy: string;
+  /** Null puts the row into the platform's chain: a stranger's attempt is not the tenant's business to read. */
+  organization_id: string | null;
+  project_id: string | null;
+}>;
+
+/** One row for a request that changed nothing. The caller is told its refusal whether or not this can be written. */
+export const auditRefusal = async (refusal: Refusal): Promise<void> => {
+  const { ctx, operation } = refusal;
+  const target = Object.values(refusal.params).at(-1) ?? null;
+  try {
+    await ctx.deps.database.write(PLATFORM, (tx) =>
+      insertAuditLog(tx, {
+        ...actorOf(ctx),
+        organization_id: refusal.organization_id,
+        project_id: refusal.project_id,
+        actor_role: null,
+        action: operation.audit ?? ctx.operation,
+        target_kind: operation.audit?.split('.').slice(0, -1).join('.') ?? null,
+        target_id: target,
+        result: refusal.result,
+        error_code: refusal.error_code,
+        policy: refusal.policy,
+        metadata: {},
+      }),
+    );
+  } catch (err) {
+    ctx.log.error(
+      { err, correlation_id: ctx.correlation_id, action: operation.audit },
+      'could not audit a refused request',
+    );
+  }
+};

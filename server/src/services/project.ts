@@ -1,0 +1,109 @@
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import { mintId } from '@gpuaas/kit';
+import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
+import { isUniqueViolation } from '../db/errors.ts';
+import * as db from '../db/project.ts';
+import { AppError, conflict, notFound } from '../errors.ts';
+import { action, callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+const view = (ctx: Ctx) => (row: db.ProjectRow) => {
+  const may = (permission: 'project.update' | 'project.delete') =>
+    callerHolds(ctx, permission, row.organization_id, row.id) ? null : `Your role does not hold ${permission}.`;
+  return { ...row, actions: [action('update', may('project.update')), action('delete', may('project.delete'))] };
+};
+
+export const list = async (ctx: ReadCtx, { query }: Req<'projectList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+  const organizationId = organizationOf(ctx);
+  const seesAll = callerHolds(ctx, 'project.read', organizationId, null);
+  const filter = { after, limit: limit + 1, name: query.name ?? null, member_id: seesAll ? null : principalOf(ctx).id };
+  const rows = await ctx.read((reader) => db.listProjects(reader, organizationId, filter));
+  return pageOf(ctx, limit, rows, (row) => [row.id], view(ctx));
+};
+
+export const create = async (ctx: WriteCtx, { body }: Req<'projectCreate'>) => {
+  const id = mintId('prj');
+  try {
+    const inserted = await db.insertProject(ctx.tx, {
+      id,
+      organization_id: organizationOf(ctx),
+      name: body.name,
+      display_name: body.display_name ?? body.name,
+    });
+    const row = inserted.rows[0];
+    if (row === undefined) throw new AppError('internal', 'The project was not created.');
+    ctx.emit('project.created', { subject: id, project_id: id, data: { project_id: id, name: body.name } });
+    return view(ctx)(row);
+  } catch (err) {
+    if (isUniqueViolation(err, 'projects_name'))
+      throw new AppError('already_exists', `A project named "${body.name}" exists in this organization.`);
+    throw err;
+  }
+};
+
+export const get = (ctx: ReadCtx) =>
+  ctx.read(async (reader) => {
+    const row = await db.findProject(reader, projectOf(ctx));
+    if (row === undefined) throw notFound('project');
+    return view(ctx)(row);
+  });
+
+export const update = async (ctx: WriteCtx, req: Req<'projectUpdate'>) => {
+  const id = projectOf(ctx);
+  const row = await db.updateProject(ctx.tx, id, req.if_match, req.body.display_name);
+  if (row === undefined) {
+    const current = await db.findProject(ctx.tx, id);
+    throw current === undefined ? notFound('project') : changedMeanwhile(current.version);
+  }
+  ctx.emit('project.updated', { subject: id, data: { project_id: id, name: row.name } });
+  return view(ctx)(row);
+};
+
+export const remove = async (ctx: WriteCtx): Promise<undefined> => {
+  const id = projectOf(ctx);
+  const row = await db.lockProject(ctx.tx, id);
+  if (row === undefined) throw notFound('project');
+  const accounts = await db.countServiceAccounts(ctx.tx, id);
+  if (accounts > 0)
+    throw conflict(
+      `The project still holds ${accounts} service account${accounts === 1 ? '' : 's'}; delete them first.`,
+    );
+  await db.markProjectDeleted(ctx.tx, id);
+  ctx.emit('project.deleted', { subject: id, data: { project_id: id, name: row.name } });
+};
+
+export const memberList = async (ctx: ReadCtx, { query }: Req<'projectMemberList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+  const rows = await ctx.read((reader) => db.listProjectMembers(reader, projectOf(ctx), { after, limit: limit + 1 }));
+  return pageOf(
+    ctx,
+    limit,
+    rows,
+    (row) => [row.user_id],
+    (row) => row,
+  );
+};
+
+export const memberPut = async (ctx: WriteCtx, req: Req<'projectMemberPut'>) => {
+  const project_id = projectOf(ctx);
+  const { user_id } = req.params;
+  const { role } = req.body;
+  if (!(await db.holdProject(ctx.tx, project_id))) throw notFound('project');
+  const row = await db.putProjectMember(ctx.tx, { project_id, organization_id: organizationOf(ctx), user_id, role });
+  if (row === undefined) throw notFound('member of the organization');
+  ctx.note({ role });
+  ctx.emit('project.member.changed', { subject: user_id, data: { project_id, user_id, role } });
+  return row;
+};
+
+export const memberRemove = async (ctx: WriteCtx, req: Req<'projectMemberRemove'>): Promise<undefined> => {
+  const project_id = projectOf(ctx);
+  const { user_id } = req.params;
+  if (!(await db.deleteProjectMember(ctx.tx, project_id, user_id))) throw notFound('member');
+  ctx.emit('project.member.removed', { subject: user_id, data: { project_id, user_id } });
+};

@@ -1,0 +1,95 @@
+/**
+ * The catalog a new platform begins with. Running it again changes nothing: prices and switches that an operator has
+ * set since then stay. Digests of the demo images are of the demo's own making: no such file is shipped.
+ */
+import { createHash } from 'node:crypto';
+import { type Database, PLATFORM } from '../db/client.ts';
+import { insertOsImage, insertRegion, insertSku } from '../db/seed.ts';
+
+const SLICE_SKU = 'h200-sxm-slice';
+const BAREMETAL_SKU = 'h200-sxm-baremetal-8g';
+
+const REGIONS = [
+  { name: 'us-buffalo-1', display_name: 'Buffalo, United States', disabled_reason: null },
+  {
+    name: 'eu-frankfurt-1',
+    display_name: 'Frankfurt, Germany',
+    disabled_reason: 'No hosts are installed in this region yet.',
+  },
+  {
+    name: 'ae-abudhabi-1',
+    display_name: 'Abu Dhabi, United Arab Emirates',
+    disabled_reason: 'Planned; hosts are on order.',
+  },
+];
+
+const profile = (gpu_count: number, vcpu_count: number, memory_mib: number, is_default: boolean) => ({
+  name: `h200_${gpu_count}g_${vcpu_count}c_${memory_mib / 1024}g`,
+  gpu_count,
+  vcpu_count,
+  memory_mib,
+  is_default,
+});
+
+const SKUS = [
+  {
+    name: SLICE_SKU,
+    display_name: 'NVIDIA H200 GPU VM',
+    capacity_shape: 'gpu_slice',
+    allowed_gpu_counts: [1, 2, 4, 8],
+    profiles: [
+      profile(1, 12, 65_536, false),
+      profile(1, 24, 65_536, true),
+      profile(2, 48, 131_072, true),
+      profile(4, 96, 262_144, true),
+      profile(8, 192, 524_288, true),
+    ],
+  },
+  {
+    name: BAREMETAL_SKU,
+    display_name: 'NVIDIA H200 bare-metal node',
+    capacity_shape: 'baremetal',
+    allowed_gpu_counts: [8],
+    profiles: [],
+  },
+];
+
+const demoDigest = (name: string): string =>
+  `sha256:${createHash('sha256').update(`gpuaas demo image ${name}`).digest('hex')}`;
+
+const IMAGES = [
+  {
+    name: 'ubuntu-24.04-h200-cuda',
+    display_name: 'Ubuntu 24.04 with CUDA',
+    driver_strategy: 'preinstalled',
+    size_bytes: 21_474_836_480,
+  },
+  {
+    name: 'ubuntu-24.04-h200-base',
+    display_name: 'Ubuntu 24.04',
+    driver_strategy: 'cloud_init',
+    size_bytes: 3_758_096_384,
+  },
+];
+
+export const seedCatalog = (database: Database): Promise<void> =>
+  database.write(PLATFORM, async (tx) => {
+    for (const region of REGIONS) await insertRegion(tx, region);
+    for (const sku of SKUS)
+      await insertSku(tx, {
+        ...sku,
+        vendor: 'NVIDIA',
+        gpu_model: 'H200 SXM',
+        gpus_per_node: 8,
+        gpu_hourly_price_minor: 450,
+        currency: 'USD',
+      });
+    for (const image of IMAGES)
+      await insertOsImage(tx, {
+        ...image,
+        os_family: 'ubuntu',
+        os_version: '24.04',
+        digest: demoDigest(image.name),
+        sku_names: [SLICE_SKU, BAREMETAL_SKU],
+      });
+  });

@@ -1,0 +1,60 @@
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import { mintId } from '@gpuaas/kit';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import { isUniqueViolation } from '../db/errors.ts';
+import * as db from '../db/ssh-key.ts';
+import { parseSshPublicKey } from '../domain/ssh-public-key.ts';
+import { AppError, notFound } from '../errors.ts';
+import { onlyText, principalOf } from './caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+export const list = async (ctx: ReadCtx, { query }: Req<'sshKeyList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+  const rows = await ctx.read((reader) => db.listSshKeys(reader, principalOf(ctx).id, { after, limit: limit + 1 }));
+  return pageOf(
+    ctx,
+    limit,
+    rows,
+    (row) => [row.id],
+    (row) => row,
+  );
+};
+
+export const create = async (ctx: WriteCtx, { body }: Req<'sshKeyCreate'>) => {
+  const key = parseSshPublicKey(body.public_key);
+  if (typeof key === 'string')
+    throw new AppError('invalid_request', `The public key ${key}.`, {
+      errors: [{ pointer: '/body/public_key', code: 'ssh_key', message: key }],
+    });
+  try {
+    const row = await db.insertSshKey(ctx.tx, {
+      id: mintId('key'),
+      user_id: principalOf(ctx).id,
+      name: body.name,
+      ...key,
+    });
+    if (row === undefined) throw new AppError('internal', 'The key was not added.');
+    ctx.note({ fingerprint: key.fingerprint });
+    return row;
+  } catch (err) {
+    if (isUniqueViolation(err, 'ssh_keys_user_id_name_key'))
+      throw new AppError('already_exists', `You already have a key named "${body.name}".`);
+    if (isUniqueViolation(err, 'ssh_keys_user_id_fingerprint_key'))
+      throw new AppError('already_exists', 'You already added this key under another name.');
+    throw err;
+  }
+};
+
+export const get = (ctx: ReadCtx, { params }: Req<'sshKeyGet'>) =>
+  ctx.read(async (reader) => {
+    const row = await db.findSshKey(reader, principalOf(ctx).id, params.ssh_key_id);
+    if (row === undefined) throw notFound('SSH key');
+    return row;
+  });
+
+export const remove = async (ctx: WriteCtx, { params }: Req<'sshKeyDelete'>): Promise<undefined> => {
+  if (!(await db.deleteSshKey(ctx.tx, principalOf(ctx).id, params.ssh_key_id))) throw notFound('SSH key');
+};

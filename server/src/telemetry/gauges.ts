@@ -1,0 +1,28 @@
+/** Gauges that are questions to the database, asked when metrics are scraped. A database that is away leaves them out. */
+import { type Database, PLATFORM, type Reader } from '../db/client.ts';
+import { outboxLag } from '../db/outbox.ts';
+import { countRunsByState } from '../db/workflow.ts';
+import type { Telemetry } from './telemetry.ts';
+
+export const addGauges = (telemetry: Telemetry, database: Database): void => {
+  const ask = <T>(question: (reader: Reader) => Promise<T>, otherwise: T): Promise<T> =>
+    database.read(PLATFORM, question).catch(() => otherwise);
+
+  telemetry.gauge('gpuaas_database_up', 'Whether the database answers.', [], () =>
+    ask((reader) => reader.query('select 1 as one').then(() => [{ labels: {}, value: 1 }]), [{ labels: {}, value: 0 }]),
+  );
+  telemetry.gauge('gpuaas_outbox_unsent', 'Events committed and not yet handed on.', [], async () => {
+    const lag = await ask(outboxLag, null);
+    return lag === null ? [] : [{ labels: {}, value: lag.unsent }];
+  });
+  telemetry.gauge('gpuaas_outbox_lag_seconds', 'Age of the oldest event not yet handed on.', [], async () => {
+    const lag = await ask(outboxLag, null);
+    return lag === null ? [] : [{ labels: {}, value: lag.oldest_age_s }];
+  });
+  telemetry.gauge('gpuaas_workflow_runs', 'Workflow runs by state.', ['state'], async () =>
+    (await ask(countRunsByState, [])).map((row) => ({ labels: { state: row.state }, value: row.count })),
+  );
+  telemetry.gauge('gpuaas_workflow_run_oldest_seconds', 'Age in state of the oldest run.', ['state'], async () =>
+    (await ask(countRunsByState, [])).map((row) => ({ labels: { state: row.state }, value: row.oldest_age_s })),
+  );
+};
