@@ -1,0 +1,232 @@
+/**
+ * What a run may become, decided from values. `settle` takes the facts of a run and how its step ended and gives the
+ * one move that follows; the engine only carries it out. Cancellation and the deadline take effect here, at the
+ * boundary between two steps: a step that ended the run wins over both, because its work is done.
+ *
+ * There is no automatic undo. A workflow that must clean up names a step for it (`onCancel`, `onDeadline`,
+ * `onFailure`); the run then winds up through ordinary steps, once, and with as much time again.
+ */
+import type { EventData } from '@gpuaas/contract/events';
+import { invariant } from '@gpuaas/kit';
+
+export type WorkflowState = EventData<'workflow_run.changed'>['state'];
+export type StepOutcome = 'next' | 'wait' | 'done' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
+export type Winding = 'cancel' | 'deadline' | 'failure';
+
+export const workflowMoves = {
+  pending: ['running', 'stuck'],
+  running: ['running', 'pending', 'waiting', 'done', 'stuck', 'cancelled'],
+  waiting: ['running', 'stuck'],
+  stuck: ['pending'],
+  done: [],
+  cancelled: [],
+} as const satisfies Record<WorkflowState, readonly WorkflowState[]>;
+
+/** States in which a worker will still look at the run. `stuck` is an end that an operator may undo. */
+export const LIVE_STATES = ['pending', 'running', 'waiting'] as const;
+export const isLive = (state: WorkflowState): boolean => (LIVE_STATES as readonly string[]).includes(state);
+
+export type RunFacts = Readonly<{
+  step: string;
+  attempt: number;
+  winding: Winding | null;
+  cancel_requested: boolean;
+  cancel_reason: string | null;
+  overdue: boolean;
+  state_detail: string | null;
+}>;
+
+export type Plan = Readonly<{
+  onCancel: string | null;
+  onDeadline: string | null;
+  onFailure: string | null;
+  attemptsMax: number;
+  retryDelayMs(attempt: number): number;
+}>;
+
+export type StepResult =
+  | Readonly<{ kind: 'next'; step: string }>
+  | Readonly<{ kind: 'wait'; ms: number; reason: string }>
+  | Readonly<{ kind: 'wait_for_signal'; name: string; timeout_ms: number; reason: string }>
+  | Readonly<{ kind: 'done' }>
+  | Readonly<{ kind: 'stuck'; reason: string }>
+  | Readonly<{ kind: 'error' | 'timeout'; reason: string; detail: string | null }>
+  /** No step ran: the run was found at a boundary that it must not pass. */
+  | Readonly<{ kind: 'boundary' }>;
+
+export type TimelineEntry = Readonly<{
+  step: string;
+  attempt: number;
+  outcome: StepOutcome;
+  detail: string | null;
+  internal_detail: string | null;
+}>;
+
+export type Wake =
+  | Readonly<{ kind: 'timer'; ms: number }>
+  | Readonly<{ kind: 'signal'; name: string; ms: number }>
+  /** Like a timer, and what the run was waiting for before is still on. */
+  | Readonly<{ kind: 'retry'; ms: number }>;
+
+export type Move = Readonly<{
+  state: WorkflowState;
+  step: string;
+  attempt: number;
+  reason: string | null;
+  detail: string | null;
+  wake: Wake | null;
+  winding: Winding | null;
+  /** The clean-up gets as much time as the run had. */
+  extend_deadline: boolean;
+  entries: readonly TimelineEntry[];
+}>;
+
+type Turn = Omit<Move, 'entries'>;
+
+const rest = { wake: null, extend_deadline: false, detail: null } as const;
+
+const windUp = (step: string, winding: Winding, reason: string, detail: string | null): Turn => ({
+  ...rest,
+  state: 'running',
+  step,
+  attempt: 1,
+  reason,
+  detail,
+  winding,
+  extend_deadline: true,
+});
+
+const end = (
+  facts: RunFacts,
+  state: 'done' | 'stuck' | 'cancelled',
+  reason: string | null,
+  detail?: string | null,
+): Turn => ({
+  ...rest,
+  state,
+  step: facts.step,
+  attempt: facts.attempt,
+  reason,
+  detail: detail ?? null,
+  winding: facts.winding,
+});
+
+/** What stops a run at the boundary before `at`, if anything does. */
+const interruption = (facts: RunFacts, plan: Plan, at: string): Move | undefined => {
+  const entry = (outcome: StepOutcome, detail: string): TimelineEntry[] => [
+    { step: at, attempt: 0, outcome, detail, internal_detail: null },
+  ];
+  const here = { ...facts, step: at };
+  if (facts.winding === null && facts.cancel_requested) {
+    const reason = facts.cancel_reason ?? 'Cancellation was requested.';
+    const turn =
+      plan.onCancel === null ? end(here, 'cancelled', reason) : windUp(plan.onCancel, 'cancel', reason, null);
+    return { ...turn, entries: entry('cancelled', reason) };
+  }
+  if (!facts.overdue) return undefined;
+  if (facts.winding !== null) {
+    const reason = `The clean-up did not end before its deadline; it is at step ${at}.`;
+    return { ...end(here, 'stuck', reason), entries: entry('timeout', reason) };
+  }
+  const reason = `The deadline passed at step ${at}.`;
+  const turn =
+    plan.onDeadline === null ? end(here, 'stuck', reason) : windUp(plan.onDeadline, 'deadline', reason, null);
+  return { ...turn, entries: entry('timeout', reason) };
+};
+
+const outOfAttempts = (facts: RunFacts, plan: Plan, attempts: number, detail: string | null): Turn => {
+  const reason = `Step ${facts.step} did not succeed in ${attempts} attempts.`;
+  return plan.onFailure === null || facts.winding !== null
+    ? end(facts, 'stuck', reason, detail)
+    : windUp(plan.onFailure, 'failure', reason, detail);
+};
+
+const afterFailure = (
+  facts: RunFacts,
+  plan: Plan,
+  result: Readonly<{ reason: string; detail: string | null }>,
+): Turn =>
+  facts.attempt >= plan.attemptsMax
+    ? outOfAttempts(facts, plan, facts.attempt, result.detail ?? result.reason)
+    : {
+        ...rest,
+        state: 'waiting',
+        step: facts.step,
+        attempt: facts.attempt,
+        reason: `${result.reason} It is tried again (attempt ${facts.attempt} of ${plan.attemptsMax}).`,
+        detail: result.detail,
+        wake: { kind: 'retry', ms: plan.retryDelayMs(facts.attempt) },
+        winding: facts.winding,
+      };
+
+const afterDone = (facts: RunFacts): Turn => {
+  if (facts.winding === null) return end(facts, 'done', null);
+  if (facts.winding === 'cancel') return end(facts, 'cancelled', facts.cancel_reason ?? 'Cancellation was requested.');
+  return end(
+    facts,
+    'done',
+    facts.winding === 'deadline' ? 'Cleaned up after its deadline.' : 'Cleaned up after a failure.',
+  );
+};
+
+const proceed = (facts: RunFacts, plan: Plan, result: StepResult): Turn => {
+  const here = { ...rest, step: facts.step, winding: facts.winding };
+  switch (result.kind) {
+    case 'next':
+      return { ...here, state: 'running', step: result.step, attempt: 1, reason: null };
+    case 'wait':
+      return { ...here, state: 'waiting', attempt: 0, reason: result.reason, wake: { kind: 'timer', ms: result.ms } };
+    case 'wait_for_signal': {
+      const wake = { kind: 'signal', name: result.name, ms: result.timeout_ms } as const;
+      return { ...here, state: 'waiting', attempt: 0, reason: result.reason, wake };
+    }
+    case 'done':
+      return afterDone(facts);
+    case 'stuck':
+      return end(facts, 'stuck', result.reason);
+    case 'error':
+    case 'timeout':
+      return afterFailure(facts, plan, result);
+    case 'boundary':
+      return outOfAttempts(facts, plan, plan.attemptsMax, facts.state_detail);
+  }
+};
+
+const entryOf = (facts: RunFacts, result: StepResult): TimelineEntry[] => {
+  if (result.kind === 'boundary') return [];
+  const outcome = result.kind === 'wait_for_signal' ? 'wait' : result.kind;
+  const detail = result.kind === 'next' || result.kind === 'done' ? null : result.reason;
+  const internal = result.kind === 'error' || result.kind === 'timeout' ? result.detail : null;
+  return [{ step: facts.step, attempt: facts.attempt, outcome, detail, internal_detail: internal }];
+};
+
+/** True when a run that was just claimed must be settled before its step may run. */
+export const isHeldAtBoundary = (facts: RunFacts, plan: Plan): boolean =>
+  facts.attempt > plan.attemptsMax || facts.overdue || (facts.cancel_requested && facts.winding === null);
+
+export const settle = (facts: RunFacts, plan: Plan, result: StepResult): Move => {
+  const entries = entryOf(facts, result);
+  const isEnding = result.kind === 'done' || result.kind === 'stuck';
+  const cut = isEnding ? undefined : interruption(facts, plan, result.kind === 'next' ? result.step : facts.step);
+  if (cut !== undefined) return { ...cut, entries: [...entries, ...cut.entries] };
+  invariant(
+    result.kind !== 'boundary' || facts.attempt > plan.attemptsMax,
+    'a run is settled unrun only at a boundary',
+  );
+  const turn = proceed(facts, plan, result);
+  const gaveUp = result.kind === 'boundary' && turn.reason !== null;
+  return {
+    ...turn,
+    entries: gaveUp
+      ? [
+          {
+            step: facts.step,
+            attempt: facts.attempt,
+            outcome: 'stuck',
+            detail: turn.reason,
+            internal_detail: turn.detail,
+          },
+        ]
+      : entries,
+  };
+};

@@ -1,0 +1,92 @@
+/**
+ * The runs this worker holds. One heartbeat prolongs all of them at a third of the lease. A run that the database no
+ * longer counts as ours is aborted; so is every run when the database could not be asked for the length of a lease,
+ * because another worker may have it by then. Fencing in the database is what is relied upon; this only stops early.
+ */
+import type { Log } from '@gpuaas/kit';
+import { type Database, PLATFORM } from '../../db/client.ts';
+import { type Lease, releaseLeases, renewLeases } from '../../db/workflow.ts';
+import { LeaseLost } from './record.ts';
+
+export type HeldRun = {
+  lease: Lease;
+  /** While its move is being written the number in the database may already be the next one. */
+  recording: boolean;
+  confirmed_at: number;
+  readonly controller: AbortController;
+};
+
+export type Leases = Readonly<{
+  hold(lease: Lease): HeldRun;
+  drop(held: HeldRun): void;
+  size(): number;
+  beat(): Promise<void>;
+  /** Hands every run back, so that nobody has to wait for the leases to end. */
+  release(): Promise<void>;
+  /** Forgets everything without a word, as a killed process would. */
+  abandon(): void;
+}>;
+
+export const createLeases = (options: Readonly<{ database: Database; lease_ms: number; log: Log }>): Leases => {
+  const held = new Set<HeldRun>();
+  let timer: NodeJS.Timeout | undefined;
+  let beating = false;
+
+  const lose = (run: HeldRun, why: string) => run.controller.abort(new LeaseLost(`run ${run.lease.id}: ${why}`));
+
+  const beat = async (): Promise<void> => {
+    const asked = [...held].filter((run) => !run.recording).map((run) => ({ run, lease: run.lease }));
+    if (asked.length === 0 || beating) return;
+    beating = true;
+    const askedAt = performance.now();
+    try {
+      const leases = asked.map(({ lease }) => lease);
+      const ours = await options.database.write(PLATFORM, (tx) => renewLeases(tx, leases, options.lease_ms));
+      for (const { run, lease } of asked) {
+        if (ours.has(lease.id)) run.confirmed_at = askedAt;
+        else if (held.has(run) && !run.recording && run.lease === lease) lose(run, 'taken over by another worker');
+      }
+    } catch (err) {
+      options.log.warn({ err }, 'could not prolong workflow leases');
+      for (const run of held)
+        if (performance.now() - run.confirmed_at > options.lease_ms) lose(run, 'the lease could not be prolonged');
+    } finally {
+      beating = false;
+    }
+  };
+
+  const stopBeating = () => {
+    clearInterval(timer);
+    timer = undefined;
+  };
+
+  return {
+    hold: (lease) => {
+      const run: HeldRun = {
+        lease,
+        recording: false,
+        confirmed_at: performance.now(),
+        controller: new AbortController(),
+      };
+      held.add(run);
+      timer ??= setInterval(() => void beat(), options.lease_ms / 3);
+      return run;
+    },
+    drop: (run) => {
+      held.delete(run);
+      if (held.size === 0) stopBeating();
+    },
+    size: () => held.size,
+    beat,
+    release: async () => {
+      const runs = [...held];
+      for (const run of runs) lose(run, 'the worker stops');
+      const leases = runs.map((run) => run.lease);
+      if (leases.length > 0) await options.database.write(PLATFORM, (tx) => releaseLeases(tx, leases));
+    },
+    abandon: () => {
+      stopBeating();
+      held.clear();
+    },
+  };
+};

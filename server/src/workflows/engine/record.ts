@@ -1,0 +1,95 @@
+/**
+ * Writes how a step ended, in one transaction: the fence, the step's own commit, the move of the run, its line in the
+ * timeline and its event. The run is locked first and decided on afterwards, so a cancellation or a signal that came
+ * while the step ran is seen, and a worker that lost its lease writes nothing at all.
+ */
+import { type Database, PLATFORM, type Tx } from '../../db/client.ts';
+import {
+  consumeSignals,
+  insertStep,
+  type LastEntry,
+  type LeasedRun,
+  listPendingSignals,
+  lockLeasedRun,
+  moveRun,
+  prolongStep,
+} from '../../db/workflow.ts';
+import { type Move, settle } from '../../domain/workflow.ts';
+import type { Acted } from './act.ts';
+import { tellRunChanged } from './run.ts';
+import type { BoundWorkflow } from './workflow.ts';
+
+/** The run belongs to somebody else by now. Never an error of the step. */
+export class LeaseLost extends Error {
+  override name = 'LeaseLost';
+}
+
+export type Recording = Readonly<{
+  database: Database;
+  bound: BoundWorkflow;
+  run: LeasedRun;
+  acted: Acted;
+  lease_ms: number;
+  /** False while the worker stops: the next step is left for another. */
+  go_on: boolean;
+  /** Called inside the transaction, after the step's commit; tests make it fail. */
+  committing?: (() => Promise<void>) | undefined;
+}>;
+
+const repeatsWait = (run: LastEntry, move: Move): boolean => {
+  const [entry, ...more] = move.entries;
+  return (
+    more.length === 0 &&
+    entry?.outcome === 'wait' &&
+    run.last_outcome === 'wait' &&
+    run.last_step === entry.step &&
+    run.last_detail === entry.detail
+  );
+};
+
+const writeTimeline = (tx: Tx, run: LeasedRun, move: Move): void => {
+  move.entries.forEach((entry, index) => {
+    // Only the step that ran took time; what follows it in the same move is a remark.
+    const started = entry.attempt > 0 && index === 0 ? run.attempt_started_at : null;
+    const place = { id: run.id, organization_id: run.organization_id, sequence: run.step_count + index + 1 };
+    tx.defer(insertStep(tx, { ...place, started_at: started }, entry));
+  });
+};
+
+const write = async (tx: Tx, recording: Recording): Promise<LeasedRun> => {
+  const { acted, bound } = recording;
+  const run = await lockLeasedRun(tx, recording.run);
+  if (run === undefined) throw new LeaseLost(`run ${recording.run.id} is no longer held by this worker`);
+
+  const settled = settle(run, bound.plan, acted.result);
+  const move: Move =
+    settled.state === 'running' && !recording.go_on ? { ...settled, state: 'pending', attempt: 0 } : settled;
+
+  if (acted.commit) await acted.commit(tx);
+  await recording.committing?.();
+
+  const awaited = move.wake?.kind === 'signal' ? move.wake.name : undefined;
+  const consumed = acted.taken.length === 0 ? 0 : await consumeSignals(tx, run.id, acted.taken);
+  const isThere =
+    awaited !== undefined &&
+    run.signals_pending > consumed &&
+    (await listPendingSignals(tx, run.id)).some((signal) => signal.name === awaited);
+  const repeats = repeatsWait(run, move);
+
+  if (repeats) tx.defer(prolongStep(tx, run.id, run.step_count));
+  else writeTimeline(tx, run, move);
+  const moved = await moveRun(tx, run, move, {
+    lease_ms: recording.lease_ms,
+    consumed,
+    entries_added: repeats ? 0 : move.entries.length,
+    due_now: isThere,
+    keep_signal_deadline: awaited !== undefined && awaited === run.waiting_for && !run.signal_overdue,
+  });
+  if (moved === undefined) throw new LeaseLost(`run ${run.id} moved while it was locked`);
+  if (!repeats) tellRunChanged(tx, moved);
+  return moved;
+};
+
+/** The run after the move. Throws LeaseLost when it was not ours to move; then nothing was written. */
+export const record = (recording: Recording): Promise<LeasedRun> =>
+  recording.database.write(PLATFORM, (tx) => write(tx, recording));

@@ -1,0 +1,139 @@
+/**
+ * Starting and steering runs, inside the caller's transaction: the run exists exactly when the change that needs it
+ * does. Nothing here tells a worker; pass `wake` to have one look at once after the commit, or polling finds it.
+ */
+import { invariant, mintId } from '@gpuaas/kit';
+import type { Tx } from '../../db/client.ts';
+import { insertOutboxEvent } from '../../db/outbox.ts';
+import { insertStep } from '../../db/workflow.ts';
+import {
+  findLiveRun,
+  findRun,
+  insertRun,
+  insertSignal,
+  requestCancel,
+  restartRun,
+  type WorkflowRunRow,
+} from '../../db/workflow-run.ts';
+import type { WorkflowState } from '../../domain/workflow.ts';
+import { conflict, notFound } from '../../errors.ts';
+import type { Startable } from './workflow.ts';
+
+type Wake = () => void;
+
+type Told = Readonly<{
+  id: string;
+  workflow: string;
+  subject_id: string;
+  organization_id: string | null;
+  project_id: string | null;
+  correlation_id: string;
+  step: string;
+  state: WorkflowState;
+}>;
+
+/** Puts the run's new state into the outbox of the transaction that gave it. Not awaited: it leaves with the commit. */
+export const tellRunChanged = (tx: Tx, run: Told): void =>
+  tx.defer(
+    insertOutboxEvent(tx, {
+      event_type: 'workflow_run.changed',
+      organization_id: run.organization_id,
+      project_id: run.project_id,
+      subject: run.id,
+      correlation_id: run.correlation_id,
+      data: {
+        workflow_run_id: run.id,
+        workflow: run.workflow,
+        subject_id: run.subject_id,
+        step: run.step,
+        state: run.state,
+      },
+    }),
+  );
+
+export type StartRun = Readonly<{
+  workflow: Startable;
+  subject_id: string;
+  organization_id: string | null;
+  project_id: string | null;
+  correlation_id: string;
+  /** Milliseconds until the run is too late; the workflow's own figure when absent. */
+  deadline_ms?: number | undefined;
+}>;
+
+/** A live run of this workflow for this subject is given back as it is: starting twice is starting once. */
+export const startRun = async (tx: Tx, start: StartRun, wake?: Wake): Promise<WorkflowRunRow> => {
+  // The live run that stood in the way may end before it is read; then there is room for a new one.
+  for (let attempt = 0; attempt < 5; attempt++) {
+    const inserted = await insertRun(tx, {
+      id: mintId('wfr'),
+      workflow: start.workflow.name,
+      workflow_version: start.workflow.version,
+      subject_id: start.subject_id,
+      organization_id: start.organization_id,
+      project_id: start.project_id,
+      correlation_id: start.correlation_id,
+      steps: start.workflow.stepNames,
+      step: start.workflow.first,
+      deadline_ms: start.deadline_ms ?? start.workflow.deadlineMs,
+    });
+    if (inserted !== undefined) {
+      tellRunChanged(tx, inserted);
+      if (wake) tx.afterCommit(wake);
+      return inserted;
+    }
+    const live = await findLiveRun(tx, start.workflow.name, start.subject_id);
+    if (live !== undefined) return live;
+  }
+  invariant(false, `a live run of ${start.workflow.name} for ${start.subject_id} can be neither read nor replaced`);
+};
+
+/** False when the run has ended: there is nobody left to hear it. */
+export const signalRun = async (
+  tx: Tx,
+  signal: Readonly<{ run_id: string; name: string; payload?: object }>,
+  wake?: Wake,
+): Promise<boolean> => {
+  const heard = await insertSignal(tx, { run_id: signal.run_id, name: signal.name, payload: signal.payload ?? {} });
+  if (heard && wake) tx.afterCommit(wake);
+  return heard;
+};
+
+/** Takes effect at the next boundary between steps. Asking twice is asking once. */
+export const cancelRun = async (
+  tx: Tx,
+  cancel: Readonly<{ run_id: string; reason?: string | undefined }>,
+  wake?: Wake,
+): Promise<WorkflowRunRow> => {
+  const run = await requestCancel(tx, cancel.run_id, cancel.reason ?? null);
+  if (run === undefined) {
+    if ((await findRun(tx, cancel.run_id)) === undefined) throw notFound('workflow run');
+    throw conflict('The run has already ended.');
+  }
+  if (wake) tx.afterCommit(wake);
+  return run;
+};
+
+export const retryRun = async (
+  tx: Tx,
+  retry: Readonly<{ run_id: string; step?: string | undefined }>,
+  wake?: Wake,
+): Promise<WorkflowRunRow> => {
+  const before = await findRun(tx, retry.run_id);
+  if (before === undefined) throw notFound('workflow run');
+  if (before.state !== 'stuck') throw conflict(`Only a stuck run can be retried; this one is ${before.state}.`);
+  if (retry.step !== undefined && !before.steps.includes(retry.step))
+    throw conflict(`${before.workflow} has no step ${retry.step}; its steps are ${before.steps.join(', ')}.`);
+  const run = await restartRun(tx, retry.run_id, retry.step ?? null);
+  if (run === undefined) throw conflict('A later run for the same subject has taken its place.');
+  tx.defer(
+    insertStep(
+      tx,
+      { id: run.id, organization_id: run.organization_id, sequence: run.step_count, started_at: null },
+      { step: run.step, attempt: 0, outcome: 'retried', detail: 'Retried by an operator.', internal_detail: null },
+    ),
+  );
+  tellRunChanged(tx, run);
+  if (wake) tx.afterCommit(wake);
+  return run;
+};

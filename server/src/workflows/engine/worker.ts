@@ -1,0 +1,207 @@
+/**
+ * Runs workflows. Any number of workers in any number of processes share the work through leases in the database.
+ * A worker claims due runs, takes their steps, and writes each outcome under the fence of its lease; it goes on with
+ * the next step of the same run without letting go. A crash needs no handling: the lease ends, the attempt was counted
+ * when it was taken, and another worker takes the step again.
+ */
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { backoffMs, type Log, pause } from '@gpuaas/kit';
+import type { Database } from '../../db/client.ts';
+import type { LeasedRun } from '../../db/workflow.ts';
+import { isHeldAtBoundary } from '../../domain/workflow.ts';
+import { AppError } from '../../errors.ts';
+import { createEventHub, type EventHub } from '../../ports/events/hub.ts';
+import { type Acted, act, failureOf } from './act.ts';
+import { claim, sweepUnknownRuns } from './claim.ts';
+import { createLeases, type HeldRun } from './lease.ts';
+import { LeaseLost, record } from './record.ts';
+import type { Registry } from './registry.ts';
+import type { BoundWorkflow } from './workflow.ts';
+
+/** The moments at which a process can die: before the step, after it, inside the transaction, after the commit. */
+export const FAIL_POINTS = ['claimed', 'acted', 'committing', 'committed'] as const;
+export type FailPoint = (typeof FAIL_POINTS)[number];
+
+/** Thrown from `at` to let the worker die where it stands: no release, no heartbeat, no further write. */
+export class WorkerDied extends Error {
+  override name = 'WorkerDied';
+}
+
+export type WorkerOptions = Readonly<{
+  database: Database;
+  registry: Registry;
+  log: Log;
+  service?: string;
+  concurrency?: number;
+  lease_ms?: number;
+  /** The longest a due run waits when every wake-up is lost. */
+  poll_ms?: number;
+  /** How long after its deadline a run of an unknown version is left to workers that may know it. */
+  unknown_grace_ms?: number;
+  sweep_ms?: number;
+  hub?: EventHub;
+  at?: (point: FailPoint, run: LeasedRun) => Promise<void> | void;
+}>;
+
+export type Worker = Readonly<{
+  owner: string;
+  start(): void;
+  /** Lets current steps end within the grace, then aborts them and hands their runs back. */
+  stop(graceMs?: number): Promise<void>;
+  /** Claims what is due, works until it rests, and says how many runs that were. */
+  tick(): Promise<number>;
+  sweep(): Promise<number>;
+}>;
+
+const RECORD_ATTEMPTS_MAX = 5;
+const BOUNDARY: Acted = { result: { kind: 'boundary' }, commit: undefined, taken: [] };
+
+export const createWorker = (options: WorkerOptions): Worker => {
+  const { database, registry, log } = options;
+  const owner = `${options.service ?? 'worker'}@${hostname()}/${process.pid}-${randomBytes(4).toString('hex')}`;
+  const leaseMs = options.lease_ms ?? 30_000;
+  const concurrency = options.concurrency ?? 10;
+  const pollMs = options.poll_ms ?? 500;
+  const hub = options.hub ?? createEventHub();
+  const leases = createLeases({ database, lease_ms: leaseMs, log });
+  const stopping = new AbortController();
+  const active = new Set<Promise<void>>();
+  let loop: Promise<void> | undefined;
+  let sweptAt = 0;
+
+  /** A database that is away for a moment must not cost the step its work: the lease covers a few more tries. */
+  const recordPatiently = async (
+    held: HeldRun,
+    bound: BoundWorkflow,
+    run: LeasedRun,
+    acted: Acted,
+  ): Promise<LeasedRun> => {
+    const committing = async () => options.at?.('committing', run);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await record({
+          database,
+          bound,
+          run,
+          acted,
+          lease_ms: leaseMs,
+          go_on: !stopping.signal.aborted,
+          committing,
+        });
+      } catch (err) {
+        const isAway = err instanceof AppError && err.code === 'unavailable';
+        if (!isAway || attempt >= RECORD_ATTEMPTS_MAX || held.controller.signal.aborted) throw err;
+        await pause(backoffMs(attempt, { baseMs: 100, capMs: 2_000 }), held.controller.signal);
+      }
+    }
+  };
+
+  /** One step and the record of how it ended; an error of the step's own commit is an error of the step. */
+  const takeStep = async (held: HeldRun, bound: BoundWorkflow, run: LeasedRun): Promise<LeasedRun> => {
+    await options.at?.('claimed', run);
+    const signal = held.controller.signal;
+    const acted = isHeldAtBoundary(run, bound.plan) ? BOUNDARY : await act({ database, bound, run, stopping: signal });
+    if (signal.aborted) throw signal.reason;
+    await options.at?.('acted', run);
+    held.recording = true;
+    let moved: LeasedRun;
+    try {
+      moved = await recordPatiently(held, bound, run, acted);
+    } catch (err) {
+      if (err instanceof LeaseLost || err instanceof WorkerDied) throw err;
+      log.warn(
+        { err, workflow_run_id: run.id, step: run.step, correlation_id: run.correlation_id },
+        'workflow step not recorded',
+      );
+      const failed: Acted = { result: failureOf(run.step, err), commit: undefined, taken: [] };
+      moved = await recordPatiently(held, bound, run, failed);
+    }
+    held.lease = moved;
+    held.recording = false;
+    await options.at?.('committed', run);
+    return moved;
+  };
+
+  const work = async (claimed: LeasedRun): Promise<void> => {
+    const bound = registry.find(claimed.workflow, claimed.workflow_version);
+    if (bound === undefined) return;
+    const held = leases.hold(claimed);
+    try {
+      for (let run = claimed; run.state === 'running'; ) run = await takeStep(held, bound, run);
+    } catch (err) {
+      const where = { workflow_run_id: claimed.id, workflow: claimed.workflow, correlation_id: claimed.correlation_id };
+      if (err instanceof WorkerDied) {
+        leases.abandon();
+        stopping.abort(err);
+      } else if (err instanceof LeaseLost) log.info({ err, ...where }, 'workflow lease lost');
+      else log.error({ err, ...where }, 'workflow step could not be recorded; another worker takes it after the lease');
+    } finally {
+      leases.drop(held);
+    }
+  };
+
+  const launch = (run: LeasedRun): Promise<void> => {
+    const job = work(run).finally(() => {
+      active.delete(job);
+      if (active.size === concurrency - 1) hub.wake();
+    });
+    active.add(job);
+    return job;
+  };
+
+  const claimFree = async (): Promise<LeasedRun[]> => {
+    const limit = concurrency - active.size;
+    return limit <= 0 ? [] : claim(database, registry, { limit, owner, lease_ms: leaseMs });
+  };
+
+  const sweep = () => sweepUnknownRuns(database, registry, options.unknown_grace_ms ?? 60_000);
+
+  const runLoop = async (): Promise<void> => {
+    let bell: Promise<void> | undefined;
+    for (let failures = 0; !stopping.signal.aborted; ) {
+      // Heard from before the look at the database, so that a ring during the look is not lost.
+      bell ??= hub.wait(pollMs, stopping.signal).finally(() => {
+        bell = undefined;
+      });
+      const rung = bell;
+      try {
+        const free = concurrency - active.size;
+        const runs = await claimFree();
+        for (const run of runs) void launch(run);
+        if (performance.now() - sweptAt > (options.sweep_ms ?? 30_000)) {
+          sweptAt = performance.now();
+          await sweep();
+        }
+        failures = 0;
+        if (free === 0 || runs.length < free) await rung;
+      } catch (err) {
+        failures++;
+        log.warn({ err }, 'workflow worker cannot reach the database');
+        await pause(backoffMs(failures, { baseMs: pollMs, capMs: 5_000 }), stopping.signal);
+      }
+    }
+  };
+
+  return {
+    owner,
+    start: () => {
+      loop ??= runLoop();
+    },
+    stop: async (graceMs = 5_000) => {
+      stopping.abort(new Error('the worker stops'));
+      await loop;
+      const late = new AbortController();
+      await Promise.race([Promise.all(active), pause(graceMs, late.signal)]);
+      late.abort();
+      if (active.size > 0)
+        await leases.release().catch((err: unknown) => log.warn({ err }, 'could not release leases'));
+    },
+    tick: async () => {
+      const runs = stopping.signal.aborted ? [] : await claimFree();
+      await Promise.all(runs.map(launch));
+      return runs.length;
+    },
+    sweep,
+  };
+};

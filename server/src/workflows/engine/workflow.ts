@@ -1,0 +1,125 @@
+/**
+ * How a workflow is written: a table of named steps. Steps are ensure-style, because any of them may run twice: the
+ * process can die after the work and before the record of it. The `Step` union is the diagram; a missing step or a
+ * jump to an unknown one does not compile.
+ */
+import { backoffMs, invariant } from '@gpuaas/kit';
+import type { Plan } from '../../domain/workflow.ts';
+import type { Outcome } from './outcome.ts';
+
+export type RunInfo = Readonly<{
+  id: string;
+  workflow: string;
+  workflow_version: number;
+  subject_id: string;
+  organization_id: string | null;
+  project_id: string | null;
+  correlation_id: string;
+  attempt: number;
+}>;
+
+export type SignalPayload = Readonly<Record<string, unknown>>;
+
+export type Signals = Readonly<{
+  /** The oldest signal of this name that no step took yet. It is used up when the step's outcome is recorded. */
+  take(name: string): SignalPayload | undefined;
+  /** True when the run waited for this name, the time is up and none came. */
+  timedOut(name: string): boolean;
+}>;
+
+export type StepContext = Readonly<{
+  run: RunInfo;
+  /** Aborted when the step ran out of time, its lease was lost, or the worker has to stop. */
+  signal: AbortSignal;
+  signals: Signals;
+}>;
+
+export type StepFunction<Deps, Subject, Step extends string> = (
+  deps: Deps,
+  subject: Subject,
+  ctx: StepContext,
+) => Promise<Outcome<Step>>;
+
+export type Retry = Readonly<{ attempts_max: number; base_ms: number; cap_ms: number }>;
+const RETRY_DEFAULT: Retry = { attempts_max: 5, base_ms: 1_000, cap_ms: 60_000 };
+const STEP_TIMEOUT_DEFAULT_MS = 60_000;
+
+export type Definition<Deps, Subject, Step extends string> = Readonly<{
+  name: string;
+  /** Raised when live runs of the old steps could not go on with the new ones; both versions are registered meanwhile. */
+  version: number;
+  first: NoInfer<Step>;
+  deadlineMs: number;
+  load(deps: Deps, subjectId: string): Promise<Subject>;
+  steps: { readonly [K in Step]: StepFunction<Deps, Subject, Step> };
+  stepTimeoutMs?: number | (Readonly<Partial<Record<Step, number>>> & Readonly<{ default?: number }>);
+  retry?: Partial<Retry>;
+  /** Where a cancelled run goes to clean up; without it the run is cancelled on the spot. */
+  onCancel?: NoInfer<Step>;
+  /** Where a run past its deadline goes; without it the run is stuck. */
+  onDeadline?: NoInfer<Step>;
+  /** Where a run goes whose step used up its attempts; without it the run is stuck. */
+  onFailure?: NoInfer<Step>;
+}>;
+
+/** What a caller needs to start a run, whatever the workflow's types. */
+export type Startable = Readonly<{
+  name: string;
+  version: number;
+  first: string;
+  deadlineMs: number;
+  stepNames: readonly string[];
+}>;
+
+export type Workflow<Deps, Subject, Step extends string> = Definition<Deps, Subject, Step> & Startable;
+
+export const workflow = <Deps, Subject, Step extends string>(
+  definition: Definition<Deps, Subject, Step>,
+): Workflow<Deps, Subject, Step> => {
+  invariant(/^[a-z0-9-]{1,64}$/.test(definition.name), 'a workflow is named in lower case with dashes');
+  const stepNames = Object.keys(definition.steps);
+  for (const name of stepNames) invariant(/^[A-Za-z0-9]{1,64}$/.test(name), `step ${name} is not a plain word`);
+  return { ...definition, stepNames };
+};
+
+/** A workflow joined with what it works on. The worker knows only this. */
+export type BoundWorkflow = Startable &
+  Readonly<{
+    plan: Plan;
+    retry: Retry;
+    timeoutMs(step: string): number;
+    take(step: string, ctx: StepContext): Promise<Outcome<string>>;
+  }>;
+
+export const bind = <Deps, Subject, Step extends string>(
+  definition: Workflow<Deps, Subject, Step>,
+  deps: Deps,
+): BoundWorkflow => {
+  const retry = { ...RETRY_DEFAULT, ...definition.retry };
+  const timeouts: Readonly<Record<string, number | undefined>> =
+    typeof definition.stepTimeoutMs === 'number'
+      ? { default: definition.stepTimeoutMs }
+      : { ...definition.stepTimeoutMs };
+  const steps: Readonly<Record<string, StepFunction<Deps, Subject, Step> | undefined>> = definition.steps;
+  return {
+    name: definition.name,
+    version: definition.version,
+    first: definition.first,
+    deadlineMs: definition.deadlineMs,
+    stepNames: definition.stepNames,
+    retry,
+    plan: {
+      onCancel: definition.onCancel ?? null,
+      onDeadline: definition.onDeadline ?? null,
+      onFailure: definition.onFailure ?? null,
+      attemptsMax: retry.attempts_max,
+      retryDelayMs: (attempt) => backoffMs(attempt, { baseMs: retry.base_ms, capMs: retry.cap_ms }),
+    },
+    timeoutMs: (step) => timeouts[step] ?? timeouts['default'] ?? STEP_TIMEOUT_DEFAULT_MS,
+    take: async (step, ctx) => {
+      const run = steps[step];
+      invariant(run !== undefined, `workflow ${definition.name} version ${definition.version} has no step ${step}`);
+      return run(deps, await definition.load(deps, ctx.run.subject_id), ctx);
+    },
+  };
+};
