@@ -1,0 +1,134 @@
+/**
+ * The whole API on a database of its own, with a real issuer on loopback and a cast of callers. Requests go through
+ * the router as they would over the wire; responses are checked against the contract.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLog, createShutdown, type Log, silentLog } from '@gpuaas/kit';
+import type { InjectOptions } from 'fastify';
+import { type App, startApp } from '../src/app.ts';
+import { type Config, readConfig } from '../src/config.ts';
+import { seedCatalog } from '../src/services/seed.ts';
+import { type TestDatabase, testDatabase } from './database.ts';
+import { startTestIssuer, type TestIssuer } from './issuer.ts';
+
+type TestLike = Readonly<{ after(fn: () => Promise<void>): void }>;
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into bodies whose shape the contract already checked
+type Json = any;
+export type Answer = Readonly<{ status: number; body: Json; headers: Readonly<Record<string, string | undefined>> }>;
+
+export type Caller = Readonly<{
+  token: string;
+  call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  get(path: string): Promise<Answer>;
+  /** Sends an Idempotency-Key of its own. */
+  post(path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+}>;
+
+export type TestApp = Readonly<{
+  app: App;
+  issuer: TestIssuer;
+  db: TestDatabase;
+  /** A caller with this bearer token, or with none. */
+  bearer(token: string | null): Caller;
+  /** A person, signed up at the first request; `dev-admin` style names make no one special. */
+  user(name: string): Promise<Caller & Readonly<{ me: Json; organization_id: string; project_id: string }>>;
+  /** The platform's superadmin. */
+  admin(): Promise<Caller & Readonly<{ me: Json; organization_id: string; project_id: string }>>;
+  logs: Record<string, unknown>[];
+}>;
+
+export const ADMIN_EMAIL = 'root@example.com';
+
+const collect = (lines: Record<string, unknown>[]): Log =>
+  createLog({
+    service: 'gpuaas-api',
+    host_role: 'platform_control',
+    destination: { write: (line: string) => void lines.push(JSON.parse(line)) },
+  });
+
+export const startTestApp = async (t: TestLike, overrides: Partial<Config> = {}): Promise<TestApp> => {
+  const db = await testDatabase(t);
+  const issuer = await startTestIssuer(t);
+  const stateDir = await mkdtemp(join(tmpdir(), 'gpuaas-test-'));
+  const logs: Record<string, unknown>[] = [];
+  const log = collect(logs);
+  const shutdown = createShutdown(silentLog());
+  t.after(async () => {
+    await shutdown.run('test is over');
+    await rm(stateDir, { recursive: true, force: true });
+  });
+  await seedCatalog(db.database);
+  const config: Config = {
+    ...readConfig({
+      DATABASE_URL: db.ownerUrl,
+      GPUAAS_OIDC_ISSUER: issuer.url,
+      GPUAAS_PORT: '0',
+      GPUAAS_STATE_DIR: stateDir,
+      GPUAAS_VALIDATE_RESPONSES: '1',
+      GPUAAS_RATE_LIMIT_PER_MINUTE: '1000000',
+      GPUAAS_ANONYMOUS_RATE_LIMIT_PER_MINUTE: '1000000',
+      GPUAAS_SUPERADMIN_EMAILS: ADMIN_EMAIL,
+    }),
+    ...overrides,
+  };
+  const app = await startApp({ config, log, shutdown, dev_password: randomUUID() });
+  const { http } = app;
+  if (http === null) throw new Error('the test app serves the API');
+
+  const bearer = (token: string | null): Caller => {
+    const call: Caller['call'] = async (method, path, body, headers = {}) => {
+      const response = await http.inject({
+        method: method as NonNullable<InjectOptions['method']>,
+        url: path,
+        headers: {
+          ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined
+          ? {}
+          : { payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
+      });
+      const isJson =
+        String(response.headers['content-type'] ?? '').includes('json') &&
+        !String(response.headers['content-type']).includes('jsonl');
+      return {
+        status: response.statusCode,
+        body: isJson && response.body !== '' ? JSON.parse(response.body) : response.body,
+        headers: response.headers as Record<string, string>,
+      };
+    };
+    return {
+      token: token ?? '',
+      call,
+      get: (path) => call('GET', path),
+      post: (path, body, headers = {}) => call('POST', path, body, { 'idempotency-key': randomUUID(), ...headers }),
+    };
+  };
+
+  const signIn = async (name: string, email: string) => {
+    const caller = bearer(await issuer.sign({ sub: name, name, email, email_verified: true }));
+    const me = await caller.get('/api/v1/me');
+    if (me.status !== 200) throw new Error(`sign-in of ${name} failed: ${JSON.stringify(me.body)}`);
+    return {
+      ...caller,
+      me: me.body,
+      organization_id: String(me.body.organizations[0].id),
+      project_id: String(me.body.projects[0].id),
+    };
+  };
+
+  return {
+    app,
+    issuer,
+    db,
+    bearer,
+    logs,
+    user: (name) => signIn(name, `${name}@example.com`),
+    admin: () => signIn('root', ADMIN_EMAIL),
+  };
+};
