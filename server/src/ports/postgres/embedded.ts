@@ -210,9 +210,14 @@ export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): P
   };
 };
 
-/** Stops a cluster that a killed process left behind and removes everything that belonged to it. */
+/** Stops a cluster that a killed process left behind; throws when the process that started it lives. */
+export const stopEmbeddedPostgres = async (dataDir: string, log?: Log): Promise<void> => {
+  if (existsSync(dataDir)) await stopOrphan(join(findHome(dataDir), 'data'), log);
+};
+
+/** Stops what was left behind and removes everything that belonged to it. */
 export const removeEmbeddedPostgres = async (dataDir: string, log?: Log): Promise<void> => {
   if (!existsSync(dataDir)) return;
-  await stopOrphan(join(findHome(dataDir), 'data'), log);
+  await stopEmbeddedPostgres(dataDir, log);
   removePlacement(dataDir);
 };

@@ -1,0 +1,20 @@
+/** `make reset`: stops the lab and clears its state, also what lies outside the state folder. An external database stays. */
+import { existsSync } from 'node:fs';
+import { removeEmbeddedPostgres } from '../../server/src/ports/postgres/embedded.ts';
+import { endLab } from './end.ts';
+import { readSettings } from './settings.ts';
+import { removeState, statePaths } from './state.ts';
+
+try {
+  const settings = readSettings(process.env);
+  if (await endLab(settings)) console.log('Stopped.');
+  const { dir, postgresDir } = statePaths(settings);
+  const existed = existsSync(dir);
+  await removeEmbeddedPostgres(postgresDir);
+  if (!existed) console.log('Nothing to clear.');
+  else if (removeState(settings)) console.log(`Cleared ${dir}.`);
+  else console.log(`Cleared the database in ${dir}; the folder itself was not made by \`make up\` and stays.`);
+} catch (err) {
+  console.error((err as Error).message);
+  process.exitCode = 1;
+}

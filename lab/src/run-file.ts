@@ -1,0 +1,93 @@
+/**
+ * One lab per state folder. The run file says which process supervises it; holding the file is holding the lab. It
+ * comes into being complete (made aside, then linked), so of two starts in the same instant one wins, and a file whose
+ * process is gone is taken over. Processes are named with the moment they started: a pid alone may be a stranger's.
+ */
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { findProcessIdentity, invariant, isProcessAlive } from '@gpuaas/kit';
+
+export type Run = Readonly<{
+  supervisor: string;
+  url: string;
+  /** The server process, once started: it outlives a supervisor that was killed. */
+  server: string | null;
+  ready: boolean;
+}>;
+
+export type Claim = Readonly<{
+  update(change: Partial<Omit<Run, 'supervisor'>>): void;
+  release(): void;
+}>;
+
+export const pidOf = (identity: string): number => Number(identity.split(':')[0]);
+
+export const findRun = (file: string): Run | undefined => {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Run;
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw err;
+  }
+};
+
+/** A run whose supervisor lives. */
+export const findLiveRun = (file: string): Run | undefined => {
+  const run = findRun(file);
+  return run && isProcessAlive(run.supervisor) ? run : undefined;
+};
+
+const linkNew = (aside: string, file: string): boolean => {
+  try {
+    linkSync(aside, file);
+    return true;
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw err;
+  }
+};
+
+/** Moves a dead run's file out of the way; leaves it, or puts it back, if a new owner was quicker. */
+const setAside = (file: string): void => {
+  if (findLiveRun(file) !== undefined) return;
+  const aside = `${file}.${process.pid}.stale`;
+  try {
+    renameSync(file, aside);
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw err;
+  }
+  if (findLiveRun(aside) !== undefined) linkNew(aside, file);
+  rmSync(aside, { force: true });
+};
+
+/** The claim, or the run that holds it. `clearUp` is called with a dead run before its place is taken. */
+export const claimRun = async (
+  file: string,
+  url: string,
+  clearUp: (dead: Run) => Promise<void>,
+): Promise<Readonly<{ claim: Claim } | { held: Run }>> => {
+  const supervisor = findProcessIdentity(process.pid);
+  invariant(supervisor !== undefined, 'this process has an identity');
+  let run: Run = { supervisor, url, server: null, ready: false };
+  const aside = `${file}.${process.pid}.new`;
+  const write = () => writeFileSync(aside, `${JSON.stringify(run)}\n`, { mode: 0o600 });
+  const claim: Claim = {
+    update: (change) => {
+      run = { ...run, ...change };
+      write();
+      renameSync(aside, file);
+    },
+    release: () => rmSync(file, { force: true }),
+  };
+  for (;;) {
+    write();
+    const won = linkNew(aside, file);
+    rmSync(aside);
+    if (won) return { claim };
+    const other = findRun(file);
+    if (other === undefined) continue;
+    if (isProcessAlive(other.supervisor)) return { held: other };
+    await clearUp(other);
+    setAside(file);
+  }
+};

@@ -1,0 +1,82 @@
+/** The folder that holds everything `make up` keeps: database, keys, password, logs. Nobody else may list or change it. */
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { Settings } from './settings.ts';
+
+const MARKER = '.made-by-gpuaas';
+
+export type StatePaths = Readonly<{
+  dir: string;
+  /** Who runs the lab, and whether it is ready: see run-file.ts. */
+  runFile: string;
+  postgresDir: string;
+  devPassword: string;
+  serverLog: string;
+  /** What the supervisor of a detached start says. */
+  upLog: string;
+}>;
+
+export const statePaths = (settings: Settings): StatePaths => ({
+  dir: settings.stateDir,
+  runFile: join(settings.stateDir, 'up.json'),
+  postgresDir: join(settings.stateDir, 'postgres'),
+  devPassword: join(settings.stateDir, 'dev-password'),
+  serverLog: join(settings.stateDir, 'log', 'server.log'),
+  upLog: join(settings.stateDir, 'log', 'up.log'),
+});
+
+/**
+ * As root the database runs as another user, who must pass through this folder to its own: 0711 lets it pass and list
+ * nothing. Every file of ours in it is 0600 or below a 0700 folder.
+ */
+const stateMode = (): number => (process.getuid?.() === 0 ? 0o711 : 0o700);
+
+export const ensureState = (settings: Settings): StatePaths => {
+  const paths = statePaths(settings);
+  try {
+    const isNew = !existsSync(paths.dir) || readdirSync(paths.dir).length === 0;
+    mkdirSync(join(paths.dir, 'log'), { recursive: true, mode: 0o700 });
+    chmodSync(paths.dir, stateMode());
+    if (isNew) writeFileSync(join(paths.dir, MARKER), 'Cleared by `make reset`.\n', { mode: 0o600 });
+  } catch (err) {
+    const { code } = err as NodeJS.ErrnoException;
+    if (code !== 'EACCES' && code !== 'EPERM' && code !== 'EROFS') throw err;
+    throw new Error(
+      `The state folder ${paths.dir} cannot be used (${code}). It may belong to another user: ` +
+        'run `make reset` as that user, or set GPUAAS_STATE_DIR to another folder.',
+    );
+  }
+  return paths;
+};
+
+/** Made once, so that a restart keeps everyone's sign-in. */
+export const ensureDevPassword = (paths: StatePaths): string => {
+  if (!existsSync(paths.devPassword))
+    writeFileSync(paths.devPassword, `${randomBytes(12).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
+  return readFileSync(paths.devPassword, 'utf8').trim();
+};
+
+/** One earlier log is kept. */
+export const rotate = (file: string): void => {
+  if (existsSync(file)) renameSync(file, `${file}.1`);
+};
+
+export const lastLines = (file: string, count = 20): string =>
+  existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n').slice(-count).join('\n') : '';
+
+/** False when the folder is not one we made: then it stays. */
+export const removeState = (settings: Settings): boolean => {
+  if (!settings.isDefaultStateDir && !existsSync(join(settings.stateDir, MARKER))) return false;
+  rmSync(settings.stateDir, { recursive: true, force: true });
+  return true;
+};

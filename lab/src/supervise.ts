@@ -1,0 +1,96 @@
+/**
+ * Runs the lab from start to end: database, then server, then wait; on a signal, server first, then database. Whatever
+ * goes wrong, what was started is stopped before this returns.
+ */
+import { type LabDatabase, openDatabase } from './database.ts';
+import { type Claim, claimRun, type Run } from './run-file.ts';
+import { ensurePortFree, type LabServer, startServer, waitUntilReady } from './server.ts';
+import type { Settings } from './settings.ts';
+import { ensureDevPassword, ensureState, lastLines, type StatePaths } from './state.ts';
+import { stopProcess } from './stop.ts';
+
+export type Ready = Readonly<{ paths: StatePaths; devPassword: string }>;
+
+export type Ending =
+  | Readonly<{ kind: 'held'; by: Run }>
+  | Readonly<{ kind: 'stopped' }>
+  | Readonly<{ kind: 'failed'; reason: string }>;
+
+export type SuperviseOptions = Readonly<{
+  settings: Settings;
+  /** Aborted when the lab shall stop. */
+  signal: AbortSignal;
+  onReady: (ready: Ready) => void;
+  onStopping: () => void;
+}>;
+
+const LEFTOVER_SERVER_STOP_MS = 10_000;
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+/** Waits for the first of: told to stop, or something that should run has ended (then says what). */
+const waitForEnd = (server: LabServer, database: LabDatabase, signal: AbortSignal): Promise<string | undefined> =>
+  Promise.race([
+    aborted(signal).then(() => undefined),
+    server.ended.then((how) => `The server ended (${how})`),
+    database.ended.then(() => 'The embedded PostgreSQL ended'),
+  ]);
+
+const withLogTail = (reason: string, paths: StatePaths): string => {
+  const tail = lastLines(paths.serverLog);
+  return tail ? `${reason}. The end of ${paths.serverLog}:\n\n${tail}` : `${reason}.`;
+};
+
+const runServer = async (
+  options: SuperviseOptions,
+  given: Readonly<{ paths: StatePaths; claim: Claim; database: LabDatabase }>,
+): Promise<Ending> => {
+  const { settings, signal } = options;
+  const { paths, claim, database } = given;
+  const devPassword = ensureDevPassword(paths);
+  const server = startServer(settings, paths, { databaseUrl: database.url, devPassword });
+  claim.update({ server: server.identity });
+  try {
+    const ended = waitForEnd(server, database, signal);
+    const startUp = new AbortController();
+    const ready = waitUntilReady(settings, AbortSignal.any([signal, startUp.signal])).then(
+      () => 'ready' as const,
+      (err: Error) => `The server did not start: ${err.message}`,
+    );
+    const first = await Promise.race([ready, ended]);
+    startUp.abort();
+    if (signal.aborted) return { kind: 'stopped' };
+    if (first !== 'ready') return { kind: 'failed', reason: withLogTail(first ?? 'The server did not start', paths) };
+    claim.update({ ready: true });
+    options.onReady({ paths, devPassword });
+    const reason = await ended;
+    return reason === undefined ? { kind: 'stopped' } : { kind: 'failed', reason: withLogTail(reason, paths) };
+  } finally {
+    if (signal.aborted) options.onStopping();
+    await server.stop();
+  }
+};
+
+export const supervise = async (options: SuperviseOptions): Promise<Ending> => {
+  const { settings, signal } = options;
+  const paths = ensureState(settings);
+  const claimed = await claimRun(paths.runFile, settings.publicUrl, async (dead) => {
+    if (dead.server !== null) await stopProcess(dead.server, LEFTOVER_SERVER_STOP_MS);
+  });
+  if ('held' in claimed) return { kind: 'held', by: claimed.held };
+  try {
+    await ensurePortFree(settings);
+    const database = await openDatabase(settings, paths);
+    try {
+      return signal.aborted ? { kind: 'stopped' } : await runServer(options, { paths, claim: claimed.claim, database });
+    } finally {
+      await database.stop();
+    }
+  } finally {
+    claimed.claim.release();
+  }
+};

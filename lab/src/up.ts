@@ -1,0 +1,94 @@
+/**
+ * `make up`. In the foreground it supervises the lab itself until Ctrl-C; with --detach it starts a supervisor of its
+ * own session and returns when that one is ready or has failed.
+ */
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { pause } from '@gpuaas/kit';
+import { banner } from './banner.ts';
+import { findLiveRun, pidOf, type Run } from './run-file.ts';
+import { readSettings, type Settings } from './settings.ts';
+import { ensureDevPassword, ensureState, lastLines, rotate, statePaths } from './state.ts';
+import { supervise } from './supervise.ts';
+
+const heldMessage = (run: Run): string =>
+  `${run.ready ? 'already running' : 'already starting'}: ${run.url} (pid ${pidOf(run.supervisor)})`;
+
+const stopOnSignals = (): AbortSignal => {
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => stop.abort());
+  return stop.signal;
+};
+
+const superviseHere = async (settings: Settings, announce: boolean): Promise<number> => {
+  const ending = await supervise({
+    settings,
+    signal: stopOnSignals(),
+    onReady: ({ paths, devPassword }) => {
+      if (announce) console.log(banner(settings, paths, { devPassword, detached: false }));
+    },
+    onStopping: () => console.log('\nStopping ...'),
+  });
+  switch (ending.kind) {
+    case 'held':
+      console.log(heldMessage(ending.by));
+      return 0;
+    case 'stopped':
+      console.log('Stopped.');
+      return 0;
+    case 'failed':
+      console.error(ending.reason);
+      return 1;
+  }
+};
+
+const detach = async (settings: Settings): Promise<number> => {
+  const running = findLiveRun(statePaths(settings).runFile);
+  if (running) {
+    console.log(heldMessage(running));
+    return 0;
+  }
+  const paths = ensureState(settings);
+  rotate(paths.upLog);
+  const log = openSync(paths.upLog, 'a', 0o600);
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), '--supervisor'], {
+    cwd: '/',
+    stdio: ['ignore', log, log],
+    detached: true,
+  });
+  closeSync(log);
+  let exitCode: number | undefined;
+  child.once('exit', (code) => {
+    exitCode = code ?? 1;
+  });
+  for (;;) {
+    const run = findLiveRun(paths.runFile);
+    if (run?.ready && pidOf(run.supervisor) === child.pid) {
+      child.unref();
+      console.log(banner(settings, paths, { devPassword: ensureDevPassword(paths), detached: true }));
+      return 0;
+    }
+    if (exitCode !== undefined) {
+      (exitCode === 0 ? console.log : console.error)(lastLines(paths.upLog, 40));
+      return exitCode;
+    }
+    await pause(50);
+  }
+};
+
+const main = (): Promise<number> => {
+  const { values } = parseArgs({
+    options: { detach: { type: 'boolean', default: false }, supervisor: { type: 'boolean', default: false } },
+  });
+  const settings = readSettings(process.env);
+  return values.detach ? detach(settings) : superviseHere(settings, !values.supervisor);
+};
+
+try {
+  process.exitCode = await main();
+} catch (err) {
+  console.error((err as Error).message);
+  process.exitCode = 1;
+}
