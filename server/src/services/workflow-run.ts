@@ -1,0 +1,152 @@
+/**
+ * Runs and their timelines. Tenants read those of their project, in plain words; operators read all of them with the
+ * detail behind the words, and may retry or cancel.
+ */
+import { type Permission, type PublicApi, type RequestOf, roleHolds, scopeAllows } from '@gpuaas/contract';
+import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
+import * as db from '../db/workflow-run.ts';
+import { isLive } from '../domain/workflow.ts';
+import { AppError, notFound } from '../errors.ts';
+import { cancelRun, retryRun } from '../workflows/engine/run.ts';
+import { action, principalOf, projectOf } from './caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+type Audience = 'tenant' | 'operator';
+
+const refusal = (ctx: Ctx, audience: Audience, permission: Permission): string | null => {
+  if (audience === 'tenant') return 'Only operators of the platform do this.';
+  const principal = principalOf(ctx);
+  const role = principal.platform_role;
+  const holds = role !== null && roleHolds(`platform:${role}`, permission);
+  return holds && scopeAllows(principal.credential.scopes, permission) ? null : `You do not hold ${permission}.`;
+};
+
+const retryRefusal = (run: db.WorkflowRunRow): string | null =>
+  run.state === 'stuck' ? null : `Only a stuck run can be retried; this one is ${run.state}.`;
+
+const cancelRefusal = (run: db.WorkflowRunRow): string | null => {
+  if (!isLive(run.state)) return 'The run has already ended.';
+  return run.cancel_requested_at === null ? null : 'Cancellation was requested already.';
+};
+
+/** Errors of hosts and libraries name addresses and paths: operators see them, tenants see the sentence alone. */
+const explain = (audience: Audience, sentence: string | null, detail: string | null): string | null =>
+  audience === 'tenant' || detail === null || detail === sentence ? sentence : `${sentence ?? 'Detail:'} (${detail})`;
+
+const runView = (ctx: Ctx, audience: Audience) => (run: db.WorkflowRunRow) => ({
+  id: run.id,
+  workflow: run.workflow,
+  workflow_version: run.workflow_version,
+  subject_id: run.subject_id,
+  organization_id: run.organization_id,
+  project_id: run.project_id,
+  step: run.step,
+  state: run.state,
+  state_reason: explain(audience, run.state_reason, run.state_detail),
+  state_since: run.state_since,
+  state_deadline_at: isLive(run.state) ? run.deadline_at : null,
+  attempt: run.attempt,
+  wake_at: run.wake_at,
+  owner: audience === 'operator' ? run.lease_owner : null,
+  correlation_id: run.correlation_id,
+  created_at: run.created_at,
+  finished_at: run.finished_at,
+  actions: [
+    action('retry', refusal(ctx, audience, 'admin.workflow_run.retry') ?? retryRefusal(run)),
+    action('cancel', refusal(ctx, audience, 'admin.workflow_run.cancel') ?? cancelRefusal(run)),
+  ],
+});
+
+const stepView = (audience: Audience) => (step: db.WorkflowStepRow) => ({
+  sequence: step.sequence,
+  step: step.step,
+  attempt: step.attempt,
+  outcome: step.outcome,
+  detail: explain(audience, step.detail, step.internal_detail),
+  started_at: step.started_at,
+  finished_at: step.finished_at,
+  duration_ms: Math.max(0, Date.parse(step.finished_at) - Date.parse(step.started_at)),
+});
+
+const findVisible = async (reader: Parameters<typeof db.findRun>[0], id: string, projectId?: string) => {
+  const run = await db.findRun(reader, id, projectId);
+  if (run === undefined) throw notFound('workflow run');
+  return run;
+};
+
+type ListQuery = Req<'adminWorkflowRunList'>['query'];
+
+const listFor = async (
+  ctx: ReadCtx,
+  audience: Audience,
+  query: ListQuery,
+  bounds: Readonly<{ project_id?: string }>,
+) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const key = decodeCursor(ctx, query.cursor)?.[0];
+  const filter = {
+    ...bounds,
+    organization_id: query.organization_id,
+    subject_id: query.subject_id,
+    workflow: query.workflow,
+    state: query.state,
+    correlation_id: query.correlation_id,
+    before_id: key === undefined ? undefined : String(key),
+    limit: limit + 1,
+  };
+  const rows = await ctx.read((reader) => db.listRuns(reader, filter));
+  return pageOf(ctx, limit, rows, (row) => [row.id], runView(ctx, audience));
+};
+
+const SEQUENCE_MAX = 2 ** 31 - 1;
+
+const sequenceOf = (key: string | number | undefined): number => {
+  if (key === undefined) return 0;
+  if (typeof key === 'number' && key >= 0 && key <= SEQUENCE_MAX) return key;
+  throw new AppError('invalid_request', 'The cursor is not one that this operation gave.');
+};
+
+const stepsFor = async (ctx: ReadCtx, audience: Audience, req: Req<'adminWorkflowRunStepList'>, projectId?: string) => {
+  const limit = req.query.limit ?? PAGE_LIMIT_DEFAULT;
+  const after = sequenceOf(decodeCursor(ctx, req.query.cursor)?.[0]);
+  const rows = await ctx.read(async (reader) => {
+    const run = await findVisible(reader, req.params.workflow_run_id, projectId);
+    return db.listSteps(reader, run.id, { after, limit: limit + 1 });
+  });
+  return pageOf(ctx, limit, rows, (row) => [row.sequence], stepView(audience));
+};
+
+export const list = (ctx: ReadCtx, { query }: Req<'workflowRunList'>) =>
+  listFor(ctx, 'tenant', query, { project_id: projectOf(ctx) });
+
+export const get = async (ctx: ReadCtx, { params }: Req<'workflowRunGet'>) => {
+  const run = await ctx.read((reader) => findVisible(reader, params.workflow_run_id, projectOf(ctx)));
+  return runView(ctx, 'tenant')(run);
+};
+
+export const stepList = (ctx: ReadCtx, req: Req<'workflowRunStepList'>) => stepsFor(ctx, 'tenant', req, projectOf(ctx));
+
+export const adminList = (ctx: ReadCtx, { query }: Req<'adminWorkflowRunList'>) => listFor(ctx, 'operator', query, {});
+
+export const adminGet = async (ctx: ReadCtx, { params }: Req<'adminWorkflowRunGet'>) => {
+  const run = await ctx.read((reader) => findVisible(reader, params.workflow_run_id));
+  return runView(ctx, 'operator')(run);
+};
+
+export const adminStepList = (ctx: ReadCtx, req: Req<'adminWorkflowRunStepList'>) => stepsFor(ctx, 'operator', req);
+
+/** What operators do to a tenant's run stands in the tenant's own audit chain. */
+const steered = (ctx: WriteCtx, run: db.WorkflowRunRow) => {
+  if (run.organization_id !== null) ctx.concerns(run.organization_id, run.project_id ?? undefined);
+  ctx.note({ workflow: run.workflow, subject_id: run.subject_id, step: run.step });
+  return runView(ctx, 'operator')(run);
+};
+
+const wakeOf = (ctx: WriteCtx) => () => ctx.deps.events.wake();
+
+export const adminRetry = async (ctx: WriteCtx, { params, body }: Req<'adminWorkflowRunRetry'>) =>
+  steered(ctx, await retryRun(ctx.tx, { run_id: params.workflow_run_id, step: body.step }, wakeOf(ctx)));
+
+export const adminCancel = async (ctx: WriteCtx, { params, body }: Req<'adminWorkflowRunCancel'>) =>
+  steered(ctx, await cancelRun(ctx.tx, { run_id: params.workflow_run_id, reason: body.reason }, wakeOf(ctx)));
