@@ -245,7 +245,10 @@ describe('audit verify', () => {
     assert.deepEqual(await b.findings(), {});
     // Lines signed with another key are no heads.
     const other = createHeadsFile({ file: b.file, seed: randomBytes(32) });
-    await other.append([{ chain: ORG, sequence: 11, hash: 'ab'.repeat(32), sealed_at: '' }], { line: 3, hash: '' });
+    await other.append([{ chain: ORG, sequence: 11, hash: 'ab'.repeat(32), sealed_at: '' }], {
+      line: 3,
+      hash: '00'.repeat(32),
+    });
     assert.deepEqual(await b.findings(), { [ORG]: ['head_forged 11'] });
   });
 

@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { pause, silentLog } from '@gpuaas/kit';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { requires } from '../../../tools/test/requires.ts';
+import { testDatabase } from '../../test/database.ts';
+import { startNats, type TestNats } from '../../test/nats.ts';
+import { anEvent } from '../../test/rows.ts';
+import { createDatabase, type Database, PLATFORM } from '../db/client.ts';
+import { insertOutboxEvent, outboxLag } from '../db/outbox.ts';
+import { createEventHub } from '../ports/events/hub.ts';
+import { createNatsPublisher, type Publisher, STREAM } from '../ports/events/nats.ts';
+import { startReconciler } from './reconciler.ts';
+import { relayOutbox } from './relay-outbox.ts';
+
+const emit = (database: Database, subject: string) =>
+  database.write(PLATFORM, (tx) => insertOutboxEvent(tx, anEvent({ subject })));
+
+const lag = (database: Database) => database.read(PLATFORM, outboxLag);
+
+const outbox = (database: Database) =>
+  database.read(PLATFORM, async (reader) => {
+    const { rows } = await reader.query<{
+      id: string;
+      subject: string;
+      attempt_count: number;
+      last_error: string | null;
+      sent: boolean;
+    }>(
+      'select id, subject, attempt_count, last_error, sent_at is not null as sent from outbox_events order by outbox_events.xid, id',
+    );
+    return rows;
+  });
+
+/** Everything the stream holds, in its order. */
+const stored = async (nats: TestNats): Promise<{ subject: string; id: string; body: Record<string, unknown> }[]> => {
+  const connection = await connect({ servers: nats.url.replace('nats://', ''), reconnect: false });
+  try {
+    const manager = await jetstreamManager(connection);
+    const { state } = await manager.streams.info(STREAM);
+    const messages = [];
+    for (let seq = state.first_seq; seq <= state.last_seq && state.messages > 0; seq++) {
+      const message = await manager.streams.getMessage(STREAM, { seq });
+      if (message)
+        messages.push({
+          subject: message.subject,
+          id: message.header.get('Nats-Msg-Id'),
+          body: message.json<Record<string, unknown>>(),
+        });
+    }
+    return messages;
+  } finally {
+    await connection.close();
+  }
+};
+
+const publisherTo = (t: TestContext, nats: TestNats): Publisher => {
+  const publisher = createNatsPublisher({ url: nats.url });
+  t.after(() => publisher.close());
+  return publisher;
+};
+
+const startRelay = (t: TestContext, database: Database, publisher: Publisher) => {
+  const stop = new AbortController();
+  const relay = startReconciler({
+    name: 'relay',
+    run: (signal) => relayOutbox({ database, publisher }, signal),
+    intervalMs: 20,
+    log: silentLog(),
+    signal: stop.signal,
+  });
+  t.after(() => relay.stop());
+  return relay;
+};
+
+const drained = async (database: Database) => {
+  while ((await lag(database)).unsent > 0) await pause(10);
+};
+
+describe('the relay to JetStream', { skip: requires('nats-server') }, () => {
+  test('tells events in commit order as CloudEvents and marks them sent', async (t) => {
+    const nats = await startNats(t);
+    const { database } = await testDatabase(t);
+    for (let i = 0; i < 30; i++) await emit(database, `s${i}`);
+    assert.equal((await lag(database)).unsent, 30);
+    assert.ok((await lag(database)).oldest_age_s > 0);
+    await relayOutbox({ database, publisher: publisherTo(t, nats) });
+    const messages = await stored(nats);
+    assert.deepEqual(
+      messages.map((message) => message.body['subject']),
+      Array.from({ length: 30 }, (_, i) => `s${i}`),
+    );
+    const [first] = messages;
+    assert.equal(first?.subject, 'gpuaas.project.updated');
+    assert.equal(first?.id, first?.body['id']);
+    assert.deepEqual(Object.keys(first?.body ?? {}).sort(), [
+      'correlationid',
+      'data',
+      'datacontenttype',
+      'id',
+      'organizationid',
+      'projectid',
+      'source',
+      'specversion',
+      'subject',
+      'time',
+      'type',
+    ]);
+    assert.deepEqual(await lag(database), { unsent: 0, oldest_age_s: 0 });
+  });
+
+  test('killed after publishing and before marking, it tells again and the stream holds each event once (F13)', async (t) => {
+    const nats = await startNats(t);
+    const { database } = await testDatabase(t);
+    const publisher = publisherTo(t, nats);
+    for (let i = 0; i < 5; i++) await emit(database, `s${i}`);
+    const killed: Publisher = {
+      ...publisher,
+      publish: async (events) => {
+        await publisher.publish(events);
+        throw new Error('killed');
+      },
+    };
+    await assert.rejects(relayOutbox({ database, publisher: killed }), /killed/);
+    assert.equal((await lag(database)).unsent, 5);
+    assert.equal((await stored(nats)).length, 5);
+    for (let i = 5; i < 8; i++) await emit(database, `s${i}`);
+    await relayOutbox({ database, publisher });
+    assert.equal((await lag(database)).unsent, 0);
+    assert.deepEqual(
+      (await stored(nats)).map((message) => message.body['subject']),
+      ['s0', 's1', 's2', 's3', 's4', 's5', 's6', 's7'],
+    );
+  });
+
+  test('NATS down and back loses nothing and keeps the order; a wiped store goes on (F12)', async (t) => {
+    const nats = await startNats(t);
+    const { database } = await testDatabase(t);
+    startRelay(t, database, publisherTo(t, nats));
+    await emit(database, 's0');
+    await drained(database);
+    await nats.kill();
+    for (let i = 1; i < 6; i++) await emit(database, `s${i}`);
+    while ((await outbox(database)).every((row) => row.last_error === null)) await pause(10);
+    const waiting = await outbox(database);
+    assert.equal((await lag(database)).unsent, 5);
+    assert.ok(waiting.some((row) => row.attempt_count > 0 && !row.sent));
+    await nats.start();
+    await drained(database);
+    assert.deepEqual(
+      (await stored(nats)).map((message) => message.body['subject']),
+      ['s0', 's1', 's2', 's3', 's4', 's5'],
+    );
+    assert.ok((await outbox(database)).every((row) => row.sent && row.last_error === null));
+
+    await nats.kill();
+    nats.wipe();
+    await nats.start();
+    await emit(database, 's6');
+    await drained(database);
+    assert.deepEqual(
+      (await stored(nats)).map((message) => message.body['subject']),
+      ['s6'],
+    );
+  });
+
+  test('a stream removed under a running server is made again', async (t) => {
+    const nats = await startNats(t);
+    const { database } = await testDatabase(t);
+    startRelay(t, database, publisherTo(t, nats));
+    await emit(database, 's0');
+    await drained(database);
+    const connection = await connect({ servers: nats.url.replace('nats://', ''), reconnect: false });
+    await (await jetstreamManager(connection)).streams.delete(STREAM);
+    await connection.close();
+    await emit(database, 's1');
+    await emit(database, 's2');
+    await drained(database);
+    assert.deepEqual(
+      (await stored(nats)).map((message) => message.body['subject']),
+      ['s1', 's2'],
+    );
+  });
+
+  test('two relays under load neither double nor reorder', async (t) => {
+    const nats = await startNats(t);
+    const { database, ownerUrl } = await testDatabase(t, { poolMax: 12 });
+    const other = createDatabase({ url: ownerUrl, role: 'gpuaas_app', log: silentLog(), poolMax: 4 });
+    const relays = [startRelay(t, database, publisherTo(t, nats)), startRelay(t, other, publisherTo(t, nats))];
+    const writer = async (number: number) => {
+      for (let i = 0; i < 50; i++)
+        await database.write(PLATFORM, async (tx) => {
+          await insertOutboxEvent(tx, anEvent({ subject: `w${number}.${i}` }));
+          if ((i + number) % 9 === 0) await tx.query('select pg_sleep(0.01)');
+        });
+    };
+    await Promise.all(Array.from({ length: 6 }, (_, number) => writer(number)));
+    await drained(database);
+    await Promise.all(relays.map((relay) => relay.stop()));
+    const order = (await outbox(database)).map((row) => row.id);
+    assert.equal(order.length, 300);
+    assert.deepEqual(
+      (await stored(nats)).map((message) => message.id),
+      order,
+    );
+    await other.end();
+  });
+});
+
+test('an event that commits late is not jumped over', async (t) => {
+  const { database } = await testDatabase(t);
+  const told: string[] = [];
+  const publisher: Publisher = {
+    publish: async (events) => {
+      told.push(...events.map((event) => String(event['subject'])));
+      return { acknowledged: events.length, error: null };
+    },
+    close: async () => {},
+  };
+  const begun = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  const slow = database.write(PLATFORM, async (tx) => {
+    await insertOutboxEvent(tx, anEvent({ subject: 'late' }));
+    begun.resolve();
+    await gate.promise;
+  });
+  await begun.promise;
+  await emit(database, 'early');
+  await relayOutbox({ database, publisher });
+  assert.deepEqual(told, [], 'nothing may be told past a running transaction');
+  gate.resolve();
+  await slow;
+  await relayOutbox({ database, publisher });
+  assert.deepEqual(told, ['late', 'early']);
+});
+
+test('a failure in the middle of a batch marks what was stored and holds back the rest', async (t) => {
+  const { database } = await testDatabase(t);
+  for (let i = 0; i < 4; i++) await emit(database, `s${i}`);
+  const failing: Publisher = {
+    publish: async () => ({ acknowledged: 2, error: new Error('disk full') }),
+    close: async () => {},
+  };
+  await assert.rejects(relayOutbox({ database, publisher: failing }), /disk full/);
+  assert.deepEqual(
+    (await outbox(database)).map(({ subject, sent, attempt_count, last_error }) => [
+      subject,
+      sent,
+      attempt_count,
+      last_error,
+    ]),
+    [
+      ['s0', true, 1, null],
+      ['s1', true, 1, null],
+      ['s2', false, 1, 'disk full'],
+      ['s3', false, 1, 'disk full'],
+    ],
+  );
+});
+
+test('without NATS events are delivered in process: marked, and whoever waits is woken', async (t) => {
+  const { database } = await testDatabase(t);
+  const hub = createEventHub();
+  for (let i = 0; i < 1_100; i += 100)
+    await database.write(PLATFORM, async (tx) => {
+      for (let k = 0; k < 100; k++) tx.defer(insertOutboxEvent(tx, anEvent({ subject: `s${i + k}` })));
+    });
+  const woken = hub.wait(60_000);
+  await relayOutbox({ database, publisher: null, hub });
+  await woken;
+  assert.equal((await lag(database)).unsent, 0);
+});
+
+test('events of one transaction keep the order in which they were told', async (t) => {
+  const { database } = await testDatabase(t);
+  await database.write(PLATFORM, async (tx) => {
+    for (let i = 0; i < 500; i++) tx.defer(insertOutboxEvent(tx, anEvent({ subject: `s${i}` })));
+  });
+  assert.deepEqual(
+    (await outbox(database)).map((row) => row.subject),
+    Array.from({ length: 500 }, (_, i) => `s${i}`),
+  );
+});

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { pause, silentLog } from '@gpuaas/kit';
+import { testDatabase } from '../../test/database.ts';
+import { anAuditRow } from '../../test/rows.ts';
+import { insertAuditLog } from '../db/audit.ts';
+import { createDatabase, type Database, PLATFORM, type Tx } from '../db/client.ts';
+import { createHeadsFile } from '../ports/objects/heads-file.ts';
+import { verifyAudit } from '../services/audit-verify.ts';
+import { startReconciler } from './reconciler.ts';
+import { sealAudit } from './seal-audit.ts';
+
+const headsFile = (t: TestContext) => {
+  const dir = mkdtempSync(join(tmpdir(), 'gpuaas-heads-'));
+  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  return createHeadsFile({ file: join(dir, 'heads.jsonl'), seed: randomBytes(32) });
+};
+
+const countSeals = (database: Database): Promise<{ rows: number; seals: number; sealed_rows: number }> =>
+  database.read(PLATFORM, async (reader) => {
+    const { rows } = await reader.query<{ rows: number; seals: number; sealed_rows: number }>(
+      `select (select count(*) from audit_logs) as rows, (select count(*) from audit_seals) as seals,
+         (select count(*) from audit_logs l join audit_seals s on s.audit_log_id = l.id) as sealed_rows`,
+    );
+    return rows[0] ?? { rows: -1, seals: -1, sealed_rows: -1 };
+  });
+
+test('a row that commits late is sealed after rows that it did not know of, and none is left out', async (t) => {
+  const { database } = await testDatabase(t);
+  const heads = headsFile(t);
+  const gate = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const slow = database.write(PLATFORM, async (tx) => {
+    await insertAuditLog(tx, anAuditRow({ action: 'late' }));
+    begun.resolve();
+    await gate.promise;
+  });
+  await begun.promise;
+  await database.write(PLATFORM, (tx) => insertAuditLog(tx, anAuditRow({ action: 'early' })));
+  await sealAudit({ database, heads });
+  assert.equal((await countSeals(database)).seals, 0, 'nothing may be sealed past a running transaction');
+  gate.resolve();
+  await slow;
+  await sealAudit({ database, heads });
+  assert.deepEqual(await countSeals(database), { rows: 2, seals: 2, sealed_rows: 2 });
+  assert.equal((await verifyAudit({ database, heads, only: null })).intact, true);
+});
+
+test('many writers, slow and rolled back ones among them, and two sealers give no false alarm and one seal per row', async (t) => {
+  const { database, ownerUrl } = await testDatabase(t, { poolMax: 12 });
+  const other = createDatabase({ url: ownerUrl, role: 'gpuaas_app', log: silentLog(), poolMax: 4 });
+  const heads = headsFile(t);
+  const stop = new AbortController();
+  const sealers = [database, other].map((db, index) =>
+    startReconciler({
+      name: `sealer-${index}`,
+      run: (signal) => sealAudit({ database: db, heads }, signal),
+      intervalMs: 5,
+      log: silentLog(),
+      signal: stop.signal,
+    }),
+  );
+  const alarms: unknown[] = [];
+  const watch = async () => {
+    while (!stop.signal.aborted) {
+      const report = await verifyAudit({ database: other, heads, only: null });
+      if (!report.intact) alarms.push(report.chains.flatMap((chain) => chain.findings));
+    }
+  };
+  const watching = watch();
+  let committed = 0;
+  const writer = async (number: number) => {
+    for (let i = 0; i < 40; i++) {
+      const fails = i % 10 === 9;
+      const work = async (tx: Tx) => {
+        for (let k = 0; k < 3; k++)
+          await insertAuditLog(tx, anAuditRow({ organization_id: k === 2 ? null : `org_${number % 3}` }));
+        // Some transactions stay open while others come and go.
+        if ((i + number) % 7 === 0) await tx.query('select pg_sleep(0.02)');
+        if (fails) throw new Error('rolled back');
+      };
+      await database.write(PLATFORM, work).then(
+        () => (committed += 3),
+        () => assert.ok(fails),
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: 6 }, (_, number) => writer(number)));
+  while ((await countSeals(database)).seals < committed) await pause(5);
+  stop.abort();
+  await Promise.all([...sealers.map((sealer) => sealer.stop()), watching]);
+  assert.deepEqual(await countSeals(database), { rows: committed, seals: committed, sealed_rows: committed });
+  await sealAudit({ database, heads });
+  const report = await verifyAudit({ database, heads, only: null });
+  assert.deepEqual(alarms, []);
+  assert.equal(report.intact, true);
+  assert.deepEqual(
+    report.chains.map((chain) => chain.chain),
+    ['org_0', 'org_1', 'org_2', 'platform'],
+  );
+  await other.end();
+});
+
+test('a log of several batches is sealed in one turn and read back in pages', async (t) => {
+  const { database } = await testDatabase(t);
+  const heads = headsFile(t);
+  await database.write(PLATFORM, async (tx) => {
+    for (let i = 0; i < 1_203; i++)
+      tx.defer(insertAuditLog(tx, anAuditRow({ organization_id: i % 4 === 0 ? null : 'org_a' })));
+  });
+  await sealAudit({ database, heads });
+  const report = await verifyAudit({ database, heads, only: null });
+  assert.equal(report.intact, true);
+  assert.deepEqual(
+    report.chains.map((chain) => chain.rows_sealed),
+    [902, 301],
+  );
+});
+
+test('a database whose transaction counter went back stops the sealer with a sentence', async (t) => {
+  const { database, ownerUrl } = await testDatabase(t);
+  const owner = createDatabase({ url: ownerUrl, log: silentLog(), poolMax: 1 });
+  await owner.write(PLATFORM, (tx) => tx.query("update audit_sealer set sealed_xid = '4611686018427387904'"));
+  await owner.end();
+  await assert.rejects(sealAudit({ database, heads: headsFile(t) }), /transaction counter/);
+});
+
+test('the application may neither change nor remove audit rows and seals', async (t) => {
+  const { database } = await testDatabase(t);
+  await database.write(PLATFORM, (tx) => insertAuditLog(tx, anAuditRow()));
+  for (const sql of [
+    "update audit_logs set action = 'x'",
+    'delete from audit_logs',
+    'delete from audit_seals',
+    'truncate audit_logs',
+  ])
+    await assert.rejects(
+      database.write(PLATFORM, (tx) => tx.query(sql)),
+      /permission denied/,
+    );
+});

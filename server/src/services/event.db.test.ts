@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { silentLog } from '@gpuaas/kit';
+import { testDatabase } from '../../test/database.ts';
+import { anEvent } from '../../test/rows.ts';
+import type { ReadCtx } from '../context.ts';
+import { createDatabase, type Database, PLATFORM, type Reader, type Scope } from '../db/client.ts';
+import { insertOutboxEvent, type NewOutboxEvent } from '../db/outbox.ts';
+import { createEventHub } from '../ports/events/hub.ts';
+import { startListening } from '../ports/events/listen.ts';
+import { createWaker } from '../ports/events/waker.ts';
+import { eventList, eventStream, followEvents } from './event.ts';
+
+const SCOPE: Scope = { tenant_id: 'org_a', principal_id: 'usr_a' };
+
+const contextOf = (database: Database, operation: string, hub = createEventHub()): ReadCtx =>
+  ({
+    deps: { database, events: hub },
+    operation,
+    principal: null,
+    organization_id: 'org_a',
+    project_id: 'prj_a',
+    read: <T>(fn: (reader: Reader) => Promise<T>) => database.read(SCOPE, fn),
+  }) as unknown as ReadCtx;
+
+const emit = (database: Database, event: Partial<NewOutboxEvent> = {}) =>
+  database.write(PLATFORM, (tx) => insertOutboxEvent(tx, anEvent(event)));
+
+const request = <Q>(query: Q, last_event_id?: string) =>
+  ({ params: { project_id: 'prj_a' }, query, body: {}, if_match: undefined, last_event_id }) as const;
+
+/** The next `count` subjects of a stream. */
+const take = async (events: AsyncIterator<{ subject: string }>, count: number): Promise<string[]> => {
+  const subjects: string[] = [];
+  while (subjects.length < count) {
+    const step = await events.next();
+    if (step.done) break;
+    subjects.push(step.value.subject);
+  }
+  return subjects;
+};
+
+const iterate = async (ctx: ReadCtx, query: { type?: string } = {}, last?: string) =>
+  (await eventStream(ctx, request(query, last)))[Symbol.asyncIterator]();
+
+/** A transaction that has written an event and waits to be let go. */
+const heldEvent = async (database: Database, subject: string): Promise<() => Promise<void>> => {
+  const begun = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  const done = database.write(PLATFORM, async (tx) => {
+    await insertOutboxEvent(tx, anEvent({ subject }));
+    begun.resolve();
+    await gate.promise;
+  });
+  await begun.promise;
+  return () => {
+    gate.resolve();
+    return done;
+  };
+};
+
+test('a project lists its own events in commit order, page by page, by type', async (t) => {
+  const { database } = await testDatabase(t);
+  const ctx = contextOf(database, 'eventList');
+  for (let i = 0; i < 5; i++) await emit(database, { subject: `s${i}` });
+  await emit(database, { subject: 'made', event_type: 'project.created' });
+  await emit(database, { subject: 'elsewhere', project_id: 'prj_b' });
+  await emit(database, { subject: 'foreign', organization_id: 'org_b' });
+  const subjects: string[] = [];
+  let cursor: string | null | undefined;
+  do {
+    const page = await eventList(ctx, request({ limit: 2, ...(cursor ? { cursor } : {}) }));
+    subjects.push(...page.items.map((item) => item.subject));
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  assert.deepEqual(subjects, ['s0', 's1', 's2', 's3', 's4', 'made']);
+  const typed = await eventList(ctx, request({ type: 'project.created' }));
+  assert.deepEqual(
+    typed.items.map((item) => item.subject),
+    ['made'],
+  );
+});
+
+test('a mangled cursor is a bad request, not a failed query', async (t) => {
+  const { database } = await testDatabase(t);
+  const ctx = contextOf(database, 'eventList');
+  for (const key of [['x', 'evt_a'], ['99999999999999999999', 'evt_a'], [7, 'evt_a'], ['-1', 'evt_a'], ['1']]) {
+    const cursor = Buffer.from(JSON.stringify(['eventList', 'prj_a', ...key])).toString('base64url');
+    await assert.rejects(eventList(ctx, request({ cursor })), { code: 'invalid_request' });
+  }
+});
+
+test('a stream starts now, or after the event it names, and from now when it names none that is known', async (t) => {
+  const { database } = await testDatabase(t);
+  const ctx = contextOf(database, 'eventStream');
+  await emit(database, { subject: 's0' });
+  await emit(database, { subject: 's1' });
+  const [s0] = (await eventList(contextOf(database, 'eventList'), request({}))).items;
+  const fresh = await iterate(ctx);
+  const resumed = await iterate(ctx, {}, s0?.id);
+  const unknown = await iterate(ctx, {}, 'evt_00000000000000000000000000');
+  const typed = await iterate(ctx, { type: 'project.created' });
+  await emit(database, { subject: 's2' });
+  await emit(database, { subject: 's3', event_type: 'project.created' });
+  assert.deepEqual(await take(fresh, 2), ['s2', 's3']);
+  assert.deepEqual(await take(resumed, 3), ['s1', 's2', 's3']);
+  assert.deepEqual(await take(unknown, 2), ['s2', 's3']);
+  assert.deepEqual(await take(typed, 1), ['s3']);
+  for (const stream of [fresh, resumed, unknown, typed]) await stream.return?.();
+});
+
+test('a stream tells an event that commits late, and not one that was committed before it began', async (t) => {
+  const { database } = await testDatabase(t);
+  const commitOld = await heldEvent(database, 'held before');
+  await emit(database, { subject: 'committed before' });
+  const stream = await iterate(contextOf(database, 'eventStream'));
+  const commitNew = await heldEvent(database, 'held after');
+  await emit(database, { subject: 'after' });
+  await commitOld();
+  assert.deepEqual(await take(stream, 1), ['held before']);
+  await commitNew();
+  assert.deepEqual(await take(stream, 2), ['held after', 'after']);
+  await stream.return?.();
+});
+
+test('a stream that resumes behind a late event still tells it once', async (t) => {
+  const { database } = await testDatabase(t);
+  const ctx = contextOf(database, 'eventStream');
+  await emit(database, { subject: 's0' });
+  const first = (await eventList(contextOf(database, 'eventList'), request({}))).items[0];
+  const commit = await heldEvent(database, 'late');
+  await emit(database, { subject: 's1' });
+  const stream = await iterate(ctx, {}, first?.id);
+  const two = take(stream, 2);
+  await commit();
+  assert.deepEqual(await two, ['late', 's1']);
+  await stream.return?.();
+});
+
+const abortable = (t: TestContext) => {
+  const controller = new AbortController();
+  t.after(() => controller.abort());
+  return controller;
+};
+
+test('a stream ends at once when it is aborted or returned while it waits', async (t) => {
+  const { database } = await testDatabase(t);
+  const hub = createEventHub();
+  const controller = abortable(t);
+  const ctx = contextOf(database, 'eventStream', hub);
+  const stream = await followEvents({ read: ctx.read, hub, project_id: 'prj_a', signal: controller.signal });
+  const pending = stream.next();
+  controller.abort();
+  assert.equal((await pending).done, true);
+  const returned = await iterate(ctx);
+  const waiting = returned.next();
+  await returned.return?.();
+  assert.equal((await waiting).done, true);
+});
+
+test('an event committed by one process reaches a stream of another by notification, and still after the connection broke', async (t) => {
+  const { database, ownerUrl } = await testDatabase(t);
+  const other = createDatabase({ url: ownerUrl, role: 'gpuaas_app', log: silentLog(), poolMax: 4 });
+  const signal = abortable(t).signal;
+  const hub = createEventHub();
+  const listener = startListening({ database: other, hub, log: silentLog(), signal });
+  await listener.ready;
+  const waker = createWaker({ database, hub: createEventHub(), log: silentLog() });
+  const tell = async (subject: string) =>
+    database.write(PLATFORM, async (tx) => {
+      await insertOutboxEvent(tx, anEvent({ subject }));
+      tx.afterCommit(waker.afterCommit);
+    });
+  const woken = hub.wait(60_000);
+  await tell('s0');
+  await woken;
+
+  const stream = await followEvents({
+    read: (fn) => other.read(SCOPE, fn),
+    // Without polling, so that only notifications can move it.
+    hub: { wake: hub.wake, wait: (_, abort) => hub.wait(60_000, abort) },
+    project_id: 'prj_a',
+    signal,
+  });
+  const first = take(stream, 1);
+  await tell('s1');
+  assert.deepEqual(await first, ['s1']);
+
+  // Losing the connection wakes nobody, getting it back wakes everybody.
+  const back = hub.wait(60_000);
+  const owner = createDatabase({ url: ownerUrl, log: silentLog(), poolMax: 1 });
+  const ended = await owner.write(PLATFORM, (tx) =>
+    tx.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %' and datname = current_database()",
+    ),
+  );
+  await owner.end();
+  assert.equal(ended.rowCount, 1);
+  await back;
+  const second = take(stream, 1);
+  await tell('s2');
+  assert.deepEqual(await second, ['s2']);
+  await stream.return?.();
+  await waker.stop();
+  await listener.stop();
+  await other.end();
+});
+
+test('a thousand commits at once send a handful of notifications', async (t) => {
+  const { database } = await testDatabase(t);
+  let connects = 0;
+  const counting = {
+    connect: () => {
+      connects += 1;
+      return database.connect();
+    },
+  };
+  const hub = createEventHub();
+  const waker = createWaker({ database: counting, hub, log: silentLog() });
+  const woken = hub.wait(60_000);
+  for (let i = 0; i < 1_000; i++) waker.afterCommit();
+  await woken;
+  await waker.stop();
+  assert.equal(connects, 2, 'the first at once, and one for all that came after');
+});
