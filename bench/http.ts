@@ -1,0 +1,207 @@
+/**
+ * What our layers cost: requests per second of the API divided by those of a bare server that runs the same SQL.
+ * Slices alternate, so a slow second of the machine hits both; the median pair counts.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { mintId, silentLog } from '@gpuaas/kit';
+import autocannon from 'autocannon';
+import { insertApiToken } from '../server/src/db/api-token.ts';
+import { createDatabase, PLATFORM } from '../server/src/db/client.ts';
+import { APP_ROLE, migrate } from '../server/src/db/migrate.ts';
+import { insertMembership, insertOrganization } from '../server/src/db/organization.ts';
+import { insertProject } from '../server/src/db/project.ts';
+import { insertUser } from '../server/src/db/user.ts';
+import { startEmbeddedPostgres } from '../server/src/ports/postgres/embedded.ts';
+import { mintToken } from '../server/src/services/token.ts';
+import type { Bench, Measurement } from './types.ts';
+
+const PAIRS = 9;
+const SLICE_S = 2;
+const CONNECTIONS = 16;
+const GOAL = '>=0.45';
+
+type Target = Readonly<{ name: 'ours' | 'bare'; url: string }>;
+type Fixture = Readonly<{ organization_id: string; project_id: string; user_id: string; token: string }>;
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+const round = (value: number): number => Math.round(value * 1000) / 1000;
+
+const seed = async (url: string): Promise<Fixture> => {
+  const log = silentLog();
+  await migrate({ url, log });
+  const database = createDatabase({ url, log, role: APP_ROLE });
+  const fixture = { organization_id: mintId('org'), project_id: mintId('prj'), user_id: mintId('usr') };
+  const { token, hash, prefix } = mintToken('personal');
+  await database.write(PLATFORM, async (tx) => {
+    await insertUser(tx, {
+      id: fixture.user_id,
+      issuer: 'bench',
+      subject: 'bench',
+      name: 'bench',
+      email: null,
+      email_verified: false,
+      platform_role: null,
+    });
+    await insertOrganization(tx, {
+      id: fixture.organization_id,
+      name: 'bench',
+      display_name: 'Bench',
+      kind: 'personal',
+    });
+    await insertMembership(tx, { organization_id: fixture.organization_id, user_id: fixture.user_id, role: 'owner' });
+    await insertProject(tx, {
+      id: fixture.project_id,
+      organization_id: fixture.organization_id,
+      name: 'default',
+      display_name: 'Default',
+    });
+    await insertApiToken(tx, {
+      id: mintId('tok'),
+      kind: 'personal',
+      user_id: fixture.user_id,
+      service_account_id: null,
+      organization_id: null,
+      project_id: null,
+      name: 'bench',
+      token_prefix: prefix,
+      token_hash: hash,
+      scopes: ['all'],
+      expires_in_s: 86_400,
+    });
+  });
+  await database.end();
+  return { ...fixture, token };
+};
+
+const start = async (
+  file: string,
+  args: readonly string[],
+  env: Record<string, string>,
+  portOf: (line: string) => string | undefined,
+) => {
+  const child = spawn(process.execPath, [file, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  for await (const line of createInterface({ input: child.stdout })) {
+    const port = portOf(line);
+    if (port === undefined) continue;
+    child.stdout.resume();
+    return { child, url: `http://127.0.0.1:${port}` };
+  }
+  throw new Error(`${file} ended before it listened`);
+};
+
+const stop = async (child: ChildProcess): Promise<void> => {
+  if (child.exitCode !== null) return;
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+};
+
+type Load = (target: Target) => Promise<number>;
+
+const slice = async (options: autocannon.Options): Promise<number> => {
+  const result = await autocannon({ connections: CONNECTIONS, duration: SLICE_S, ...options });
+  if (result.non2xx > 0 || result.errors > 0)
+    throw new Error(`${result.non2xx} refused, ${result.errors} failed of ${result.requests.total}`);
+  return result.requests.average;
+};
+
+const readLoad =
+  (fixture: Fixture): Load =>
+  ({ url }) =>
+    slice({
+      url: `${url}/api/v1/projects/${fixture.project_id}`,
+      headers: { authorization: `Bearer ${fixture.token}` },
+    });
+
+const writeLoad =
+  (fixture: Fixture): Load =>
+  ({ url }) =>
+    slice({
+      url,
+      requests: [
+        {
+          method: 'POST',
+          path: `/api/v1/organizations/${fixture.organization_id}/projects`,
+          setupRequest: (request) => {
+            const key = randomUUID();
+            return {
+              ...request,
+              headers: {
+                authorization: `Bearer ${fixture.token}`,
+                'content-type': 'application/json',
+                'idempotency-key': key,
+              },
+              body: JSON.stringify({ name: `p-${key}` }),
+            };
+          },
+        },
+      ],
+    });
+
+const compare = async (name: string, load: Load, ours: Target, bare: Target): Promise<Measurement> => {
+  await load(ours);
+  await load(bare);
+  const pairs: { ours: number; reference: number }[] = [];
+  for (let n = 0; n < PAIRS; n++) {
+    const first = n % 2 === 0 ? ours : bare;
+    const second = n % 2 === 0 ? bare : ours;
+    const rates = { [first.name]: await load(first), [second.name]: await load(second) };
+    pairs.push({ ours: rates['ours'] ?? 0, reference: rates['bare'] ?? 1 });
+  }
+  return {
+    name,
+    ratio: round(median(pairs.map((pair) => pair.ours / pair.reference))),
+    goal: GOAL,
+    reference: `${Math.round(median(pairs.map((pair) => pair.reference)))} requests/s of bare node:http and pg with the same SQL`,
+    ours: `${Math.round(median(pairs.map((pair) => pair.ours)))} requests/s`,
+    pairs: PAIRS,
+  };
+};
+
+const withServers = async <T>(fn: (ours: Target, bare: Target, fixture: Fixture) => Promise<T>): Promise<T> => {
+  const dir = await mkdtemp(join(tmpdir(), 'gpuaas-bench-'));
+  const postgres = await startEmbeddedPostgres({ dataDir: join(dir, 'pg') });
+  const children: ChildProcess[] = [];
+  try {
+    const fixture = await seed(postgres.url);
+    const env = { DATABASE_URL: postgres.url };
+    const bare = await start(
+      'bench/http/bare-server.ts',
+      [],
+      { ...env, BENCH_ORGANIZATION: fixture.organization_id, BENCH_PRINCIPAL: fixture.user_id },
+      (line) => line,
+    );
+    children.push(bare.child);
+    const limits = { GPUAAS_RATE_LIMIT_PER_MINUTE: '100000000', GPUAAS_STATE_DIR: dir, GPUAAS_PORT: '0' };
+    const ours = await start(
+      'server/src/main.ts',
+      ['--roles', 'gpuaas-api'],
+      { ...env, ...limits },
+      (line) => /"port":(\d+)/.exec(line)?.[1],
+    );
+    children.push(ours.child);
+    return await fn({ name: 'ours', url: ours.url }, { name: 'bare', url: bare.url }, fixture);
+  } finally {
+    for (const child of children) await stop(child);
+    await postgres.stop();
+    await rm(dir, { recursive: true, force: true });
+  }
+};
+
+export const httpReadBench: Bench = {
+  name: 'http-read',
+  run: () => withServers((ours, bare, fixture) => compare('http-read', readLoad(fixture), ours, bare)),
+};
+export const httpWriteBench: Bench = {
+  name: 'http-write',
+  run: () => withServers((ours, bare, fixture) => compare('http-write', writeLoad(fixture), ours, bare)),
+};

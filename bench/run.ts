@@ -1,0 +1,29 @@
+/** `make bench [NAME=x]`: one JSON object per line, exit 1 when a goal is missed. */
+import { httpReadBench, httpWriteBench } from './http.ts';
+import type { Bench, Measurement } from './types.ts';
+import { upBench } from './up.ts';
+import { workflowBench } from './workflow.ts';
+
+const BENCHES: readonly Bench[] = [httpReadBench, httpWriteBench, workflowBench, upBench];
+
+const isMet = ({ ratio, goal }: Measurement): boolean => {
+  if (goal === null) return true;
+  const [, sign, limit] = /^(>=|<=)(\d+(?:\.\d+)?)$/.exec(goal) ?? [];
+  if (limit === undefined || ratio === null) throw new Error(`cannot judge ${ratio} by ${goal}`);
+  return sign === '>=' ? ratio >= Number(limit) : ratio <= Number(limit);
+};
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.find((name) => !BENCHES.some((bench) => bench.name === name));
+if (unknown !== undefined) {
+  process.stderr.write(
+    `No benchmark is named ${unknown}; there are ${BENCHES.map((bench) => bench.name).join(', ')}.\n`,
+  );
+  process.exit(2);
+}
+for (const bench of BENCHES) {
+  if (wanted.length > 0 && !wanted.includes(bench.name)) continue;
+  const measurement = await bench.run();
+  process.stdout.write(`${JSON.stringify(measurement)}\n`);
+  if (!isMet(measurement)) process.exitCode = 1;
+}

@@ -1,0 +1,13 @@
+/** One measurement against a limit of the same run. */
+export type Measurement = Readonly<{
+  name: string;
+  /** Ours divided by the reference; null when there is nothing to divide by. */
+  ratio: number | null;
+  /** Such as ">=0.45" or "<=1.3"; null means printed only. */
+  goal: string | null;
+  reference: string;
+  ours: string;
+  pairs: number;
+}>;
+
+export type Bench = Readonly<{ name: string; run(): Promise<Measurement> }>;
