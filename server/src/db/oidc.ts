@@ -1,0 +1,130 @@
+/** Rows of the embedded issuer. Identifiers arrive hashed and contents sealed: nothing here can read them. */
+import type { Reader, Tx } from './client.ts';
+
+export type OidcRecordRow = Readonly<{
+  model: string;
+  id_hash: Buffer;
+  sealed_payload: Buffer;
+  consumed_at: string | null;
+}>;
+
+export type OidcRecordWrite = Readonly<{
+  model: string;
+  id_hash: Buffer;
+  grant_hash: Buffer | null;
+  uid_hash: Buffer | null;
+  user_code_hash: Buffer | null;
+  sealed_payload: Buffer;
+  ttl_s: number;
+}>;
+
+const COLUMNS = 'model, id_hash, sealed_payload, consumed_at';
+
+export const findOidcRecord = async (
+  reader: Reader,
+  model: string,
+  idHash: Buffer,
+): Promise<OidcRecordRow | undefined> => {
+  const { rows } = await reader.query<OidcRecordRow>(
+    `select ${COLUMNS} from oidc_records where model = $1 and id_hash = $2`,
+    [model, idHash],
+  );
+  return rows[0];
+};
+
+export const findOidcRecordByUid = async (reader: Reader, uidHash: Buffer): Promise<OidcRecordRow | undefined> => {
+  const { rows } = await reader.query<OidcRecordRow>(
+    `select ${COLUMNS} from oidc_records where uid_hash = $1 order by expires_at desc limit 1`,
+    [uidHash],
+  );
+  return rows[0];
+};
+
+export const findOidcRecordByUserCode = async (
+  reader: Reader,
+  userCodeHash: Buffer,
+): Promise<OidcRecordRow | undefined> => {
+  const { rows } = await reader.query<OidcRecordRow>(`select ${COLUMNS} from oidc_records where user_code_hash = $1`, [
+    userCodeHash,
+  ]);
+  return rows[0];
+};
+
+/** A later write of the same record keeps the moment it was consumed: a used code never becomes fresh again. */
+export const upsertOidcRecord = async (tx: Tx, record: OidcRecordWrite): Promise<void> => {
+  await tx.query(
+    `insert into oidc_records (model, id_hash, grant_hash, uid_hash, user_code_hash, sealed_payload, expires_at)
+     values ($1, $2, $3, $4, $5, $6, now() + $7 * interval '1 second')
+     on conflict (model, id_hash) do update set
+       grant_hash = excluded.grant_hash, uid_hash = excluded.uid_hash, user_code_hash = excluded.user_code_hash,
+       sealed_payload = excluded.sealed_payload, expires_at = excluded.expires_at`,
+    [
+      record.model,
+      record.id_hash,
+      record.grant_hash,
+      record.uid_hash,
+      record.user_code_hash,
+      record.sealed_payload,
+      record.ttl_s,
+    ],
+  );
+};
+
+/** Answers false when the record was consumed before: of two racing callers, one wins. */
+export const consumeOidcRecord = async (tx: Tx, model: string, idHash: Buffer): Promise<boolean> => {
+  const { rowCount } = await tx.query(
+    'update oidc_records set consumed_at = now() where model = $1 and id_hash = $2 and consumed_at is null',
+    [model, idHash],
+  );
+  return rowCount === 1;
+};
+
+export const deleteOidcRecord = async (tx: Tx, model: string, idHash: Buffer): Promise<void> => {
+  await tx.query('delete from oidc_records where model = $1 and id_hash = $2', [model, idHash]);
+};
+
+/** Everything that was issued under one grant goes with it, the other models' records too. */
+export const deleteOidcRecordsOfGrant = async (tx: Tx, grantHash: Buffer): Promise<void> => {
+  await tx.query('delete from oidc_records where grant_hash = $1', [grantHash]);
+};
+
+export const deleteExpiredOidcRecords = async (tx: Tx): Promise<number> => {
+  const { rowCount } = await tx.query("delete from oidc_records where expires_at < now() - interval '1 minute'");
+  return rowCount;
+};
+
+export type OidcSigningKeyRow = Readonly<{
+  kid: string;
+  algorithm: string;
+  sealed_jwk: Buffer;
+  retired_at: string | null;
+}>;
+
+/** The signing key first, then retired ones from new to old. */
+export const listOidcSigningKeys = async (reader: Reader): Promise<readonly OidcSigningKeyRow[]> => {
+  const { rows } = await reader.query<OidcSigningKeyRow>(
+    `select kid, algorithm, sealed_jwk, retired_at from oidc_signing_keys
+     order by retired_at desc nulls first, kid`,
+  );
+  return rows;
+};
+
+/** Does nothing when there is a signing key already: of several replicas that start at once, one makes it. */
+export const insertOidcSigningKey = async (
+  tx: Tx,
+  key: Readonly<{ kid: string; algorithm: string; sealed_jwk: Buffer }>,
+): Promise<void> => {
+  await tx.query(
+    'insert into oidc_signing_keys (kid, algorithm, sealed_jwk) values ($1, $2, $3) on conflict do nothing',
+    [key.kid, key.algorithm, key.sealed_jwk],
+  );
+};
+
+export const retireOidcSigningKey = async (tx: Tx): Promise<void> => {
+  await tx.query('update oidc_signing_keys set retired_at = now() where retired_at is null');
+};
+
+/** Retired keys are dropped once no token they signed can still be alive. */
+export const deleteRetiredOidcSigningKeys = async (tx: Tx, olderThanS: number): Promise<void> => {
+  await tx.query("delete from oidc_signing_keys where retired_at < now() - $1 * interval '1 second'", [olderThanS]);
+};

@@ -1,0 +1,83 @@
+/**
+ * What a token says about a person. Names and addresses are written by people and by other systems: they are text to
+ * show, never to trust, and reach our rows without control characters, direction marks or endless length.
+ */
+import type { JWTPayload } from 'jose';
+
+export type Person = Readonly<{ name: string; email: string | null; email_verified: boolean }>;
+
+const NAME_MAX = 120;
+const EMAIL_MAX = 254;
+const SUBJECT_MAX = 255;
+const SCOPES_MAX = 100;
+
+/** Control, format (bidirectional marks among them), private and unassigned characters, line separators. */
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
+const UNPRINTABLE_RUNS = new RegExp(UNPRINTABLE.source, 'gu');
+
+const clean = (value: unknown, max: number): string => {
+  if (typeof value !== 'string') return '';
+  const text = value
+    .slice(0, 4 * max)
+    .normalize('NFC')
+    .replace(UNPRINTABLE_RUNS, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+  return Array.from(text).slice(0, max).join('').trim();
+};
+
+const emailOf = (claims: JWTPayload): string | null => {
+  const { email } = claims;
+  if (typeof email !== 'string' || email.length > EMAIL_MAX || !/^[^\s@<>"'(),;:\\]+@[^\s@<>"'(),;:\\]+$/.test(email))
+    return null;
+  return UNPRINTABLE.test(email) ? null : email;
+};
+
+/** A subject is a key: it is taken as it is or not at all. */
+export const subjectOf = (claims: JWTPayload): string | null => {
+  const { sub } = claims;
+  return typeof sub === 'string' && sub.length > 0 && sub.length <= SUBJECT_MAX && /^[\x20-\x7e]+$/.test(sub)
+    ? sub
+    : null;
+};
+
+export const personOf = (claims: JWTPayload, subject: string): Person => {
+  const email = emailOf(claims);
+  const name =
+    clean(claims['name'], NAME_MAX) ||
+    clean(claims['preferred_username'], NAME_MAX) ||
+    clean(email, NAME_MAX) ||
+    clean(subject, NAME_MAX);
+  const verified = claims['email_verified'];
+  // Some issuers send the flag as a word.
+  return {
+    name: name || 'unnamed',
+    email,
+    email_verified: email !== null && (verified === true || verified === 'true'),
+  };
+};
+
+/** `scope` is one string (RFC 9068), `scp` a list or a string with some issuers. */
+export const scopesOf = (claims: JWTPayload): string[] => {
+  const given = claims['scope'] ?? claims['scp'];
+  const words = typeof given === 'string' ? given.split(' ') : Array.isArray(given) ? given : [];
+  return words
+    .filter((word): word is string => typeof word === 'string' && /^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/.test(word))
+    .slice(0, SCOPES_MAX);
+};
+
+/**
+ * An id token tells an application who signed in; it is not a key to an API. RFC 9068 tokens say so in the header,
+ * Keycloak and Cognito in a claim; for the rest the hashes that only id tokens carry decide, and a nonce does unless
+ * the issuer named the token a bearer token.
+ */
+export const isAccessToken = (headerType: unknown, claims: JWTPayload): boolean => {
+  const type = typeof headerType === 'string' ? headerType.toLowerCase().replace(/^application\//, '') : undefined;
+  if (type === 'at+jwt') return true;
+  if (type !== undefined && type !== 'jwt') return false;
+  const named = claims['typ'];
+  if (named !== undefined && named !== 'Bearer') return false;
+  if (claims['token_use'] !== undefined && claims['token_use'] !== 'access') return false;
+  if ('at_hash' in claims || 'c_hash' in claims || 'events' in claims) return false;
+  return !('nonce' in claims) || named === 'Bearer';
+};

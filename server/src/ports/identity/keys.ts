@@ -1,0 +1,61 @@
+/**
+ * Signing keys of the embedded issuer. They are made once and kept sealed in the database, so that restarts and
+ * replicas share them. After a rotation the old key stays published for as long as a token it signed may live.
+ */
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
+import { type Database, PLATFORM, type Tx } from '../../db/client.ts';
+import {
+  deleteRetiredOidcSigningKeys,
+  insertOidcSigningKey,
+  listOidcSigningKeys,
+  retireOidcSigningKey,
+} from '../../db/oidc.ts';
+import type { Secrets } from '../secrets/secrets.ts';
+
+const ALGORITHM = 'RS256';
+const RETIRED_KEPT_S = 30 * 24 * 3600;
+
+const boundTo = (kid: string): string => `oidc_signing_keys/${kid}`;
+
+const generate = async (secrets: Secrets) => {
+  const { privateKey } = await generateKeyPair(ALGORITHM, { modulusLength: 2048, extractable: true });
+  const jwk = await exportJWK(privateKey);
+  const kid = await calculateJwkThumbprint(jwk);
+  const full: JWK = { ...jwk, kid, alg: ALGORITHM, use: 'sig' };
+  return { kid, algorithm: ALGORITHM, sealed_jwk: secrets.seal(JSON.stringify(full), boundTo(kid)) };
+};
+
+const list = async (tx: Tx, secrets: Secrets): Promise<JWK[]> =>
+  (await listOidcSigningKeys(tx)).map((row) => JSON.parse(secrets.open(row.sealed_jwk, boundTo(row.kid))) as JWK);
+
+/** Private keys, the one that signs first; made on the first start. */
+export const loadSigningKeys = async (database: Database, secrets: Secrets): Promise<JWK[]> => {
+  const known = await database.write(PLATFORM, async (tx) => {
+    await deleteRetiredOidcSigningKeys(tx, RETIRED_KEPT_S);
+    return list(tx, secrets);
+  });
+  if (known.length > 0) return known;
+  const fresh = await generate(secrets);
+  await database.write(PLATFORM, (tx) => insertOidcSigningKey(tx, fresh));
+  // Read back in a new transaction: another replica may have been first.
+  return database.write(PLATFORM, (tx) => list(tx, secrets));
+};
+
+/** Takes effect when an issuer is created next. */
+export const rotateSigningKey = async (database: Database, secrets: Secrets): Promise<void> => {
+  const fresh = await generate(secrets);
+  await database.write(PLATFORM, async (tx) => {
+    await retireOidcSigningKey(tx);
+    await insertOidcSigningKey(tx, fresh);
+  });
+};
+
+/** What may be published of a private key. */
+export const publicPart = ({ kty, n, e, kid, alg, use }: JWK): JWK => ({
+  ...(kty === undefined ? {} : { kty }),
+  ...(n === undefined ? {} : { n }),
+  ...(e === undefined ? {} : { e }),
+  ...(kid === undefined ? {} : { kid }),
+  ...(alg === undefined ? {} : { alg }),
+  ...(use === undefined ? {} : { use }),
+});
