@@ -56,7 +56,8 @@ export const SECURITY_SCHEMES: JsonObject = {
   oidc: {
     type: 'openIdConnect',
     openIdConnectUrl: 'http://localhost:8080/oidc/.well-known/openid-configuration',
-    description: 'An access token of the issuer that `/.well-known/gpuaas` names; this is the one of the laptop default.',
+    description:
+      'An access token of the issuer that `/.well-known/gpuaas` names; this is the one of the laptop default.',
   },
 };
 
@@ -68,21 +69,21 @@ export const PARAMETERS: JsonObject = {
     in: 'header',
     required: false,
     description: 'Joins what this request causes to your own work. Replaced by a new one if it has another form.',
-    schema: string({ pattern: '^[A-Za-z0-9._-]{1,64}$' }),
+    schema: string({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$' }),
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
     in: 'header',
     required: true,
     description: 'A value of your choice, new for each request that you mean and the same when you retry it.',
-    schema: string({ minLength: 8, maxLength: 128, examples: ['launch-2026-11-15-a'] }),
+    schema: string({ pattern: '^[\\x21-\\x7e]{8,128}$', examples: ['launch-2026-11-15-a'] }),
   },
   IfMatch: {
     name: 'If-Match',
     in: 'header',
     required: true,
     description: 'The ETag of the version you read.',
-    schema: string({ examples: ['"3"'] }),
+    schema: string({ examples: ['"v3"'] }),
   },
   LastEventId: {
     name: 'Last-Event-ID',
@@ -95,7 +96,7 @@ export const PARAMETERS: JsonObject = {
 
 export const HEADERS: JsonObject = {
   'X-Correlation-Id': { description: 'Names this request everywhere.', required: true, schema: string({}) },
-  ETag: { description: 'The version of the resource.', required: true, schema: string({ examples: ['"3"'] }) },
+  ETag: { description: 'The version of the resource.', required: true, schema: string({ examples: ['"v3"'] }) },
   Location: { description: 'Path of the resource, where it can be read on its own.', schema: string({}) },
   'Retry-After': { description: 'Seconds to wait.', required: true, schema: { type: 'integer', minimum: 0 } },
 };

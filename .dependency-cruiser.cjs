@@ -1,0 +1,164 @@
+/**
+ * Who may import whom: the boundaries of ARCHITECTURE.md as rules. A rule's comment is what its offender reads.
+ * Tests may look wider than the code they test, so most rules leave them out.
+ */
+const TEST = '\\.test\\.ts$|^[^/]+/test/|/golden/';
+const OURS = '^(contract|kit|scheduler|server|node-agent|sdk|cli|console|apps|lab|e2e|bench|tools)/';
+const PRODUCT = '^(contract|kit|scheduler|server|node-agent|sdk|cli|console|apps)/';
+
+/** `folder` may import of ours only what `allowed` says; packages and node:* stay free. */
+const seesOnly = (name, comment, folder, allowed) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path: folder, pathNot: TEST },
+  to: { path: OURS, pathNot: allowed },
+});
+
+/** A layer of the server that must not know the named others. */
+const layer = (name, comment, folder, forbidden) => ({
+  name,
+  comment,
+  severity: 'error',
+  from: { path: `^server/src/${folder}/`, pathNot: TEST },
+  to: { path: `^server/src/(${forbidden})/` },
+});
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      comment: 'Two modules that need each other are one module, or hide a third.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'resolvable',
+      comment: 'An import that resolves to nothing was never checked by the other rules.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    seesOnly(
+      'contract-imports-nothing-of-ours',
+      'The contract is the source; it has none.',
+      '^contract/',
+      '^contract/',
+    ),
+    seesOnly('kit-knows-no-domain', 'The kit serves every process, so it knows none of them.', '^kit/', '^kit/'),
+    {
+      name: 'scheduler-is-pure',
+      comment: 'Placement is a function of its arguments: no clock, no random, no node:*, nothing of ours.',
+      severity: 'error',
+      from: { path: '^scheduler/src/', pathNot: TEST },
+      to: { pathNot: '^scheduler/src/' },
+    },
+    {
+      name: 'domain-is-pure',
+      comment:
+        'States and rules are functions of their arguments: contract, kit, and hashing as the one part of node:*.',
+      severity: 'error',
+      from: { path: '^server/src/domain/', pathNot: TEST },
+      to: { pathNot: '^(server/src/domain|contract|kit)/|^crypto$' },
+    },
+    layer(
+      'db-knows-nothing-above-it',
+      'Queries serve every layer above and know none.',
+      'db',
+      'http|services|workflows|reconcilers|placement|ports',
+    ),
+    layer(
+      'http-never-touches-db-or-ports',
+      'A handler calls a service; the service owns transaction and effects.',
+      'http',
+      'db|ports|workflows|reconcilers|placement',
+    ),
+    layer(
+      'services-do-not-know-http',
+      'A service is called by any edge, not only by HTTP.',
+      'services',
+      'http|reconcilers',
+    ),
+    layer(
+      'workflows-never-import-services-or-http',
+      'A workflow outlives the request that started it.',
+      'workflows',
+      'services|http|reconcilers',
+    ),
+    layer(
+      'reconcilers-stand-alone',
+      'A reconciler repairs what is in the database; nobody asks it to.',
+      'reconcilers',
+      'services|http|workflows',
+    ),
+    layer(
+      'ports-know-no-layer',
+      'A port is replaced by its stand-in without anyone noticing.',
+      'ports',
+      'http|services|workflows|reconcilers|placement|domain',
+    ),
+    {
+      name: 'only-main-wires',
+      comment: 'main.ts knows everything, so nothing may know main.ts.',
+      severity: 'error',
+      from: { pathNot: TEST },
+      to: { path: '^server/src/main\\.ts$' },
+    },
+    seesOnly(
+      'server-sees-contract-kit-scheduler',
+      'The server is one image: contract, kit, scheduler.',
+      '^server/',
+      '^(server|contract|kit|scheduler)/',
+    ),
+    seesOnly('agent-sees-contract-and-kit', 'The agent runs on hosts.', '^node-agent/', '^(node-agent|contract|kit)/'),
+    seesOnly('sdk-stands-alone', 'The sdk is published by itself.', '^sdk/', '^sdk/'),
+    seesOnly('cli-sees-sdk-and-scheduler', 'The command uses what every user has.', '^cli/', '^(cli|sdk|scheduler)/'),
+    seesOnly(
+      'console-sees-the-sdk',
+      'The console is an API user like any other.',
+      '^console/(?!mock-api/)',
+      '^(console|sdk)/',
+    ),
+    seesOnly(
+      'mock-api-sees-the-contract',
+      'The mock satisfies the contract.',
+      '^console/mock-api/',
+      '^(console|contract|sdk)/',
+    ),
+    seesOnly('apps-see-only-the-sdk', 'Apps are deployed by others, apart from us.', '^apps/', '^(apps/[^/]+|sdk)/'),
+    {
+      name: 'apps-do-not-see-each-other',
+      comment: 'Each app has its own version and image.',
+      severity: 'error',
+      from: { path: '^apps/([^/]+)/' },
+      to: { path: '^apps/', pathNot: '^apps/$1/' },
+    },
+    {
+      name: 'product-does-not-need-the-workshop',
+      comment: 'What ships must run without tests, lab, benches and tools.',
+      severity: 'error',
+      from: { path: PRODUCT, pathNot: TEST },
+      to: { path: '^(lab|e2e|bench|tools|server/test)/' },
+    },
+    {
+      name: 'product-declares-its-packages',
+      comment: 'A package that only the workshop installs is missing where the product runs.',
+      severity: 'error',
+      from: { path: PRODUCT, pathNot: `${TEST}|^[^/]+/[^/]+\\.config\\.ts$` },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '/dist/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+      extensions: ['.ts', '.tsx', '.js', '.json', '.d.ts'],
+    },
+  },
+};

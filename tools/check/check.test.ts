@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { ROOT } from '../gen/file.ts';
+import { runTool, verdict } from './check.ts';
+import { firstDifference } from './drift.ts';
+import { cruise } from './imports.ts';
+import { findIn, TEXT_RULES } from './text-rules.ts';
+
+/** A small repository with our rules and these files, in a folder of its own. */
+const inRepository = async <T>(
+  files: Readonly<Record<string, string>>,
+  fn: (root: string) => Promise<T>,
+): Promise<T> => {
+  const root = await mkdtemp(join(tmpdir(), 'gpuaas-check-'));
+  try {
+    for (const config of ['.dependency-cruiser.cjs', '.oxlintrc.json', 'tsconfig.json'])
+      await copyFile(join(ROOT, config), join(root, config));
+    await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'));
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(dirname(join(root, path)), { recursive: true });
+      await writeFile(join(root, path), text);
+    }
+    return await fn(root);
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+};
+
+const STANDING = {
+  'package.json': '{ "type": "module", "devDependencies": { "fast-check": "*" } }',
+  'contract/src/index.ts': 'export const api = {};\n',
+  'kit/src/index.ts': 'export const one = 1;\n',
+  'server/src/db/client.ts': 'export const one = 1;\n',
+  'server/src/services/page.ts': 'export const one = 1;\n',
+  'tools/gen/file.ts': 'export const one = 1;\n',
+};
+
+const OFFENDERS = {
+  'server/src/http/offender.ts': ["import '../db/client.ts';", 'http-never-touches-db-or-ports'],
+  'server/src/db/offender.ts': ["import '../services/page.ts';", 'db-knows-nothing-above-it'],
+  'server/src/workflows/offender.ts': ["import '../services/page.ts';", 'workflows-never-import-services-or-http'],
+  'server/src/domain/offender.ts': ["import 'node:fs';", 'domain-is-pure'],
+  'kit/src/offender.ts': ["import '../../contract/src/index.ts';", 'kit-knows-no-domain'],
+  'contract/src/offender.ts': ["import '../../kit/src/index.ts';", 'contract-imports-nothing-of-ours'],
+  'cli/src/offender.ts': ["import '../../contract/src/index.ts';", 'cli-sees-sdk-and-scheduler'],
+  'sdk/src/offender.ts': [
+    "import type { api } from '../../contract/src/index.ts';\nexport type A = typeof api;",
+    'sdk-stands-alone',
+  ],
+  'apps/offender/src/a.ts': ["import '../../../contract/src/index.ts';", 'apps-see-only-the-sdk'],
+  'scheduler/src/offender.ts': ["import 'node:crypto';", 'scheduler-is-pure'],
+  'kit/src/circle-a.ts': ["import './circle-b.ts';", 'no-cycles'],
+  'kit/src/nowhere.ts': ["import './missing.ts';", 'resolvable'],
+  'server/src/workshop.ts': ["import '../../tools/gen/file.ts';", 'product-does-not-need-the-workshop'],
+  'kit/src/undeclared.ts': ["import 'fast-check';", 'product-declares-its-packages'],
+} as const;
+
+describe('make check', () => {
+  it('catches an import across every boundary', async () => {
+    const files = Object.fromEntries(Object.entries(OFFENDERS).map(([path, [text]]) => [path, `${text}\n`]));
+    const all = { ...STANDING, ...files, 'kit/src/circle-b.ts': "import './circle-a.ts';\n" };
+    const found = await inRepository(all, (root) => cruise(Object.keys(files), root));
+    const caught = found.summary.violations.map(({ from, rule }) => `${from} ${rule.name}`);
+    const missed = Object.entries(OFFENDERS).filter(([path, [, rule]]) => !caught.includes(`${path} ${rule}`));
+    assert.deepEqual(missed, []);
+  });
+
+  it('catches a floating promise, a misused one, an incomplete switch and every ban', async () => {
+    const text = `
+      import { exec } from 'node:child_process';
+      const work = async (): Promise<void> => {};
+      export const offend = (state: 'on' | 'off'): void => {
+        work();
+        [1].forEach(async () => work());
+        switch (state) {
+          case 'on':
+            exec(process.env['HOME'] ?? '');
+        }
+      };
+    `;
+    const file = 'kit/src/lint-offender.ts';
+    const { status, output } = await inRepository({ [file]: text }, (root) =>
+      runTool('oxlint/bin/oxlint', ['--type-aware', '--format=unix', file], root),
+    );
+    assert.notEqual(status, 0);
+    const rules = [
+      'no-floating-promises',
+      'no-misused-promises',
+      'switch-exhaustiveness-check',
+      'no-restricted-imports',
+      'no-process-env',
+    ];
+    for (const rule of rules) assert.ok(output.includes(rule), `${rule} is silent:\n${output}`);
+  });
+
+  it('catches each forbidden text only where it is forbidden', () => {
+    const word = ['sl', 'urm'].join('');
+    const cases: readonly (readonly [rule: string, file: string, text: string, found: boolean])[] = [
+      ['platform knows no app', 'server/src/x.ts', `// ${word.toUpperCase()} node`, true],
+      ['platform knows no app', `apps/${word}/src/x.ts`, word, false],
+      ['platform knows no app', 'README.md', word, false],
+      ['no download addresses', 'package-lock.json', '  "resolved": "https://x/y.tgz"', true],
+      ['no download addresses', 'package-lock.json', '  "resolved": "kit"', false],
+      ['no test alone', 'kit/src/x.test.ts', `it.${'only'}('x')`, true],
+      ['no test alone', 'kit/src/x.test.ts', 'readOnly(x)', false],
+      ['no shell', 'lab/src/x.ts', `spawn(a, { ${'shell'}: true })`, true],
+    ];
+    for (const [name, file, text, found] of cases) {
+      const rule = TEXT_RULES.find((candidate) => candidate.name === name);
+      assert.ok(rule, name);
+      assert.equal(rule.applies(file) && findIn(rule, file, text).length > 0, found, `${name} ${file}`);
+    }
+  });
+
+  it('says where a generated file parts from a fresh run', () => {
+    assert.equal(firstDifference('a\nb', 'a\nc'), 'line 2\n  committed: b\n  fresh:     c');
+    assert.match(firstDifference('a\nb', 'a'), /line 2\n {2}committed: b\n {2}fresh: {5}\(end of file\)/);
+  });
+
+  it('counts findings', () => {
+    assert.deepEqual(verdict([], 'good'), { ok: true, line: 'good' });
+    assert.deepEqual(verdict(['x', 'y'], ''), { ok: false, line: '2 found', details: 'x\ny' });
+  });
+});

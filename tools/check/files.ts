@@ -1,0 +1,18 @@
+/** The files of the repository as git sees them: tracked, and new ones that are not ignored. */
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ROOT } from '../gen/file.ts';
+
+export const repositoryFiles = async (): Promise<readonly string[]> => {
+  const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate'];
+  const { stdout } = await promisify(execFile)('git', args, { cwd: ROOT, maxBuffer: 64 * 1024 * 1024 });
+  return stdout.split('\0').filter(Boolean);
+};
+
+export const sourceFiles = async (): Promise<readonly string[]> =>
+  (await repositoryFiles()).filter((file) => /\.tsx?$/.test(file));
+
+/** A file that was deleted but not yet committed reads as nothing. */
+export const readText = (file: string): Promise<string> => readFile(join(ROOT, file), 'utf8').catch(() => '');
