@@ -48,11 +48,13 @@ const list = async (ctx: ReadCtx, filter: AuditFilter, page: Readonly<{ limit?: 
   return pageOf(ctx, limit, rows, (row) => [row.id], view);
 };
 
-export const auditLogList = (ctx: ReadCtx, req: Request<'auditLogList'>): Response<'auditLogList'> =>
+export const auditLogList = async (ctx: ReadCtx, req: Request<'auditLogList'>): Response<'auditLogList'> =>
   list(ctx, filterOf(req.query, req.params.organization_id), req.query);
 
-export const adminAuditLogList = (ctx: ReadCtx, req: Request<'adminAuditLogList'>): Response<'adminAuditLogList'> =>
-  list(ctx, filterOf(req.query, req.query.organization_id), req.query);
+export const adminAuditLogList = async (
+  ctx: ReadCtx,
+  req: Request<'adminAuditLogList'>,
+): Response<'adminAuditLogList'> => list(ctx, filterOf(req.query, req.query.organization_id), req.query);
 
 /** Exactly the rows that were committed when the export was asked for. */
 export const auditLogExport = async (ctx: ReadCtx, req: Request<'auditLogExport'>): Response<'auditLogExport'> => {

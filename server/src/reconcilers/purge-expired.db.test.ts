@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { silentLog } from '@gpuaas/kit';
+import { testDatabase } from '../../test/database.ts';
+import { createDatabase, type Database, PLATFORM } from '../db/client.ts';
+import { purgeExpired } from './purge-expired.ts';
+
+const remaining = (database: Database) =>
+  database.read(PLATFORM, async (reader) => {
+    const { rows } = await reader.query<{ event: string[]; key: string[]; token: string[] }>(
+      `select (select array_agg(subject order by subject) from outbox_events) as event,
+         (select array_agg(distinct operation order by operation) from idempotency_keys) as key,
+         (select array_agg(name order by name) from api_tokens) as token`,
+    );
+    return rows[0];
+  });
+
+test('only what has expired goes, in batches, and unsent events stay whatever their age', async (t) => {
+  const { database, ownerUrl } = await testDatabase(t);
+  const owner = createDatabase({ url: ownerUrl, log: silentLog(), poolMax: 1 });
+  t.after(() => owner.end());
+  await owner.write(PLATFORM, async (tx) => {
+    await tx.query(`insert into outbox_events (id, event_type, subject, data, correlation_id, created_at, sent_at)
+      select 'evt_' || n, 'x', case when n < 12 then 'old' when n = 12 then 'old unsent' else 'young' end, '{}', 'c',
+        now() - case when n <= 12 then interval '8 days' else interval '6 days' end, case when n <> 12 then now() end
+      from generate_series(1, 13) n`);
+    await tx.query(`insert into idempotency_keys (tenant, principal_id, operation, key, request_hash, status, response, response_sealed, expires_at)
+      select 't', 'p', case when n < 8 then 'expired' else 'kept' end, 'k' || n, sha256(''), 200, '', false,
+        now() + case when n < 8 then interval '-1 minute' else interval '1 minute' end from generate_series(1, 9) n`);
+    await tx.query("insert into users (id, issuer, subject, name) values ('usr_a', 'i', 's', 'a')");
+    await tx.query("insert into organizations (id, name, display_name, kind) values ('org_a', 'a', 'a', 'personal')");
+    await tx.query(
+      "insert into projects (id, organization_id, name, display_name) values ('prj_a', 'org_a', 'a', 'a')",
+    );
+    await tx.query(
+      "insert into service_accounts (id, organization_id, project_id, name, secret_hash) values ('sva_a', 'org_a', 'prj_a', 'a', sha256(''))",
+    );
+    await tx.query(`insert into api_tokens (id, kind, user_id, service_account_id, organization_id, project_id, name, token_prefix, token_hash, scopes, expires_at)
+      values ('tok_1', 'access', null, 'sva_a', 'org_a', 'prj_a', 'expired', 'p', sha256('1'), '{x}', now() - interval '25 hours'),
+        ('tok_2', 'access', null, 'sva_a', 'org_a', 'prj_a', 'in grace', 'p', sha256('2'), '{x}', now() - interval '23 hours'),
+        ('tok_3', 'personal', 'usr_a', null, null, null, 'personal', 'p', sha256('3'), '{x}', now() - interval '30 days')`);
+  });
+  await purgeExpired({ database }, undefined, 5);
+  assert.deepEqual(await remaining(database), {
+    event: ['old unsent', 'young'],
+    key: ['kept'],
+    token: ['in grace', 'personal'],
+  });
+});
