@@ -3,14 +3,14 @@
  * own session and returns when that one is ready or has failed.
  */
 import { spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { pause } from '@gpuaas/kit';
 import { banner } from './banner.ts';
 import { findLiveRun, pidOf, type Run } from './run-file.ts';
 import { readSettings, type Settings } from './settings.ts';
-import { ensureDevPassword, ensureState, lastLines, rotate, statePaths } from './state.ts';
+import { ensureDevPassword, ensureState, statePaths } from './state.ts';
 import { supervise } from './supervise.ts';
 
 const heldMessage = (run: Run): string =>
@@ -44,15 +44,26 @@ const superviseHere = async (settings: Settings, announce: boolean): Promise<num
   }
 };
 
-const detach = async (settings: Settings): Promise<number> => {
-  const running = findLiveRun(statePaths(settings).runFile);
-  if (running) {
-    console.log(heldMessage(running));
-    return 0;
+/** Returns when the other start is ready, or says that it failed. */
+const reportHeld = async (runFile: string): Promise<number> => {
+  for (let run = findLiveRun(runFile); run !== undefined; run = findLiveRun(runFile)) {
+    if (run.ready) {
+      console.log(heldMessage(run));
+      return 0;
+    }
+    await pause(50);
   }
+  console.error('Another `make up` was starting and has ended; try again.');
+  return 1;
+};
+
+const detach = async (settings: Settings): Promise<number> => {
+  const { runFile } = statePaths(settings);
+  if (findLiveRun(runFile)) return reportHeld(runFile);
   const paths = ensureState(settings);
-  rotate(paths.upLog);
   const log = openSync(paths.upLog, 'a', 0o600);
+  // Two starts at once may share this file: each tells what was said after its own beginning.
+  const saidBefore = fstatSync(log).size;
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url), '--supervisor'], {
     cwd: '/',
     stdio: ['ignore', log, log],
@@ -70,8 +81,10 @@ const detach = async (settings: Settings): Promise<number> => {
       console.log(banner(settings, paths, { devPassword: ensureDevPassword(paths), detached: true }));
       return 0;
     }
+    // It ends well without being ready when another start was quicker.
+    if (exitCode === 0) return reportHeld(runFile);
     if (exitCode !== undefined) {
-      (exitCode === 0 ? console.log : console.error)(lastLines(paths.upLog, 40));
+      console.error(readFileSync(paths.upLog).subarray(saidBefore).toString('utf8').trimEnd());
       return exitCode;
     }
     await pause(50);

@@ -1,0 +1,82 @@
+/** Drives `make up`, `make down` and `make reset` from outside, each story on its own port and state folder. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { pause } from '@gpuaas/kit';
+
+const REPO = fileURLToPath(new URL('../..', import.meta.url));
+const PATIENCE_MS = 60_000;
+
+export type Finished = Readonly<{ code: number | null; text: string }>;
+export type Started = Readonly<{ child: ChildProcess; said: () => string; finished: Promise<Finished> }>;
+
+export type LabUnderTest = Readonly<{
+  stateDir: string;
+  port: number;
+  url: string;
+  start(args: readonly string[], env?: NodeJS.ProcessEnv): Started;
+  make(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Finished>;
+  /** Processes named in the run file. */
+  run(): Readonly<{ supervisor: string; server: string; ready: boolean }>;
+  readyz(): Promise<number | undefined>;
+}>;
+
+export const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+
+export const eventually = async (what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> => {
+  const deadline = Date.now() + PATIENCE_MS;
+  while (!(await isTrue())) {
+    if (Date.now() > deadline) throw new Error(`Waited ${PATIENCE_MS / 1000} s in vain until ${what}.`);
+    await pause(20);
+  }
+};
+
+/** A state folder that is cleared, with whatever runs in it, when the test ends. */
+export const labUnderTest = async (t: TestContext, stateDir?: string): Promise<LabUnderTest> => {
+  const scratch = mkdtempSync(join(tmpdir(), 'gpuaas-up-'));
+  chmodSync(scratch, 0o711);
+  const dir = stateDir ?? join(scratch, 'state of a lab');
+  const port = await freePort();
+  const { DATABASE_URL: _, GPUAAS_OIDC_ISSUER: __, ...inherited } = process.env;
+  const start: LabUnderTest['start'] = (args, env = {}) => {
+    // A group of its own, as a terminal gives it: Ctrl-C goes to make and everything below it.
+    const child = spawn('make', ['--no-print-directory', ...args], {
+      cwd: REPO,
+      env: { ...inherited, GPUAAS_STATE_DIR: dir, GPUAAS_PORT: String(port), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    let text = '';
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (text += chunk));
+    const finished = new Promise<Finished>((resolve) => child.once('close', (code) => resolve({ code, text })));
+    return { child, said: () => text, finished };
+  };
+  const make: LabUnderTest['make'] = (args, env) => start(args, env).finished;
+  t.after(async () => {
+    await make(['reset']);
+    rmSync(scratch, { recursive: true, force: true });
+  });
+  return {
+    stateDir: dir,
+    port,
+    url: `http://localhost:${port}`,
+    start,
+    make,
+    run: () => JSON.parse(readFileSync(join(dir, 'up.json'), 'utf8')),
+    readyz: () =>
+      fetch(`http://127.0.0.1:${port}/readyz`).then(
+        (answer) => answer.status,
+        () => undefined,
+      ),
+  };
+};

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { isProcessAlive } from '@gpuaas/kit';
+import { emptyDatabase } from '../../server/test/database.ts';
+import { requires } from '../../tools/test/requires.ts';
+import { eventually, labUnderTest } from './lab.ts';
+
+const pidOf = (identity: string): number => Number(identity.split(':')[0]);
+const postmasterPid = (stateDir: string): number =>
+  Number(readFileSync(join(stateDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0]);
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+test('in the foreground it says where it is and how to sign in, and Ctrl-C leaves nothing running', async (t) => {
+  const lab = await labUnderTest(t);
+  const up = lab.start(['up']);
+  await eventually('the lab is up', () => up.said().includes('Ctrl-C stops it.') || up.child.exitCode !== null);
+  const said = up.said();
+  assert.match(said, new RegExp(`URL +${lab.url} `), said);
+  const password = readFileSync(join(lab.stateDir, 'dev-password'), 'utf8').trim();
+  assert.equal(statSync(join(lab.stateDir, 'dev-password')).mode & 0o777, 0o600);
+  assert.ok(said.includes('dev-admin or dev-user') && said.includes(password));
+  for (const next of ['bin/gpuaas login --dev', 'bin/gpuaas whoami', 'bin/gpuaas sku list'])
+    assert.ok(said.includes(`\n  ${next}\n`), next);
+  const short = said.split('\n').filter((line) => !line.includes(lab.stateDir));
+  assert.ok(
+    short.every((line) => line.length <= 80),
+    'the banner fits 80 columns',
+  );
+  assert.equal(await lab.readyz(), 200);
+
+  const { supervisor, server } = lab.run();
+  const postmaster = postmasterPid(lab.stateDir);
+  process.kill(-(up.child.pid ?? Number.NaN), 'SIGINT');
+  const { text } = await up.finished;
+  assert.match(text, /Stopped\.\n/);
+  assert.deepEqual([isProcessAlive(supervisor), isProcessAlive(server), isRunning(postmaster)], [false, false, false]);
+  assert.equal(existsSync(join(lab.stateDir, 'up.json')), false);
+});
+
+test('detached it returns when ready, a second start says so, and down stops everything', async (t) => {
+  const lab = await labUnderTest(t);
+  const first = await lab.make(['up', 'DETACH=1']);
+  assert.equal(first.code, 0, first.text);
+  assert.match(first.text, /`make down` stops it\./);
+  assert.equal(await lab.readyz(), 200);
+  const { supervisor, server } = lab.run();
+  const postmaster = postmasterPid(lab.stateDir);
+  for (const args of [['up'], ['up', 'DETACH=1']]) {
+    const second = await lab.make(args);
+    assert.deepEqual([second.code, second.text.trim()], [0, `already running: ${lab.url} (pid ${pidOf(supervisor)})`]);
+  }
+  assert.deepEqual(await lab.make(['down']), { code: 0, text: 'Stopped.\n' });
+  assert.deepEqual([isProcessAlive(supervisor), isProcessAlive(server), isRunning(postmaster)], [false, false, false]);
+  assert.deepEqual(await lab.make(['down']), { code: 0, text: 'Not running.\n' });
+  const cleared = await lab.make(['reset']);
+  assert.deepEqual([cleared.code, existsSync(lab.stateDir)], [0, false]);
+});
+
+test('of two starts in the same instant one runs and the other says so', async (t) => {
+  const lab = await labUnderTest(t);
+  const both = await Promise.all([lab.make(['up', 'DETACH=1']), lab.make(['up', 'DETACH=1'])]);
+  assert.deepEqual(
+    both.map(({ code }) => code),
+    [0, 0],
+    both.map(({ text }) => text).join('\n'),
+  );
+  const winners = both.filter(({ text }) => text.includes('GPUaaS is up.'));
+  const others = both.filter(({ text }) => text.startsWith('already running: '));
+  assert.deepEqual([winners.length, others.length], [1, 1]);
+});
+
+test('what a killed supervisor left behind is cleared by the next start', async (t) => {
+  const lab = await labUnderTest(t);
+  assert.equal((await lab.make(['up', 'DETACH=1'])).code, 0);
+  const before = lab.run();
+  process.kill(pidOf(before.supervisor), 'SIGKILL');
+  await eventually('the supervisor is gone', () => !isProcessAlive(before.supervisor));
+  assert.ok(isProcessAlive(before.server));
+  const again = await lab.make(['up', 'DETACH=1']);
+  assert.equal(again.code, 0, again.text);
+  assert.equal(isProcessAlive(before.server), false);
+  assert.equal(await lab.readyz(), 200);
+});
+
+test('a server that dies is told with the end of its log, and the database stops too', async (t) => {
+  const lab = await labUnderTest(t);
+  const up = lab.start(['up']);
+  await eventually('the lab is up', () => up.said().includes('Ctrl-C stops it.'));
+  const postmaster = postmasterPid(lab.stateDir);
+  process.kill(pidOf(lab.run().server), 'SIGKILL');
+  const { code, text } = await up.finished;
+  assert.notEqual(code, 0);
+  assert.match(text, /The server ended \(SIGKILL\)\. The end of .*server\.log:\n\n\{/);
+  assert.equal(isRunning(postmaster), false);
+});
+
+test('a server that refuses its settings fails the start with its reason', async (t) => {
+  const lab = await labUnderTest(t);
+  for (const args of [['up'], ['up', 'DETACH=1']]) {
+    const { code, text } = await lab.make(args, { GPUAAS_LOG_LEVEL: 'shouting' });
+    assert.notEqual(code, 0);
+    assert.match(text, /GPUAAS_LOG_LEVEL must be one of/);
+  }
+  assert.equal(existsSync(join(lab.stateDir, 'up.json')), false);
+});
+
+test('a taken port is told together with the variable that changes it', async (t) => {
+  const lab = await labUnderTest(t);
+  const squatter = createServer();
+  await new Promise<void>((resolve) => squatter.listen(lab.port, '127.0.0.1', resolve));
+  t.after(() => squatter.close());
+  const { code, text } = await lab.make(['up']);
+  assert.notEqual(code, 0);
+  assert.match(text, new RegExp(`Port ${lab.port} is taken\\. Choose another: make up GPUAAS_PORT=`));
+});
+
+test('DATABASE_URL is used instead of an embedded database, and one out of reach is told', async (t) => {
+  const lab = await labUnderTest(t);
+  const lost = await lab.make(['up'], { DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none' });
+  assert.notEqual(lost.code, 0);
+  assert.match(lost.text, /The database of DATABASE_URL cannot be used: .*ECONNREFUSED/);
+  const { code, text } = await lab.make(['up', 'DETACH=1'], { DATABASE_URL: await emptyDatabase(t) });
+  assert.equal(code, 0, text);
+  assert.equal(await lab.readyz(), 200);
+  assert.equal(existsSync(join(lab.stateDir, 'postgres')), false);
+  assert.equal((await lab.make(['down'])).code, 0);
+});
+
+test('as root it also runs from a folder that nobody else can enter', { skip: requires('root') }, async (t) => {
+  const closed = mkdtempSync(join(tmpdir(), 'gpuaas-closed-'));
+  t.after(() => rmSync(closed, { recursive: true, force: true }));
+  const lab = await labUnderTest(t, join(closed, 'state'));
+  const { code, text } = await lab.make(['up', 'DETACH=1']);
+  assert.equal(code, 0, text);
+  const { home } = JSON.parse(readFileSync(join(lab.stateDir, 'postgres/placement.json'), 'utf8')) as { home: string };
+  assert.ok(existsSync(join(home, 'data/PG_VERSION')));
+  assert.equal((await lab.make(['reset'])).code, 0);
+  assert.deepEqual([existsSync(home), existsSync(lab.stateDir)], [false, false]);
+});
+
+test('reset leaves a folder that it did not make', async (t) => {
+  const mine = mkdtempSync(join(tmpdir(), 'gpuaas-mine-'));
+  t.after(() => rmSync(mine, { recursive: true, force: true }));
+  mkdirSync(join(mine, 'photos'));
+  writeFileSync(join(mine, 'photos', 'cat.txt'), 'meow');
+  const lab = await labUnderTest(t, mine);
+  assert.equal((await lab.make(['reset'])).code, 0);
+  assert.deepEqual(readdirSync(mine), ['photos']);
+});
