@@ -30,7 +30,11 @@ const main = async (): Promise<void> => {
     if (values.migrate) await migrate({ url: config.database_url, log });
     if (values['seed-demo']) {
       const database = connectDatabase(config, log);
-      await seedCatalog(database).finally(() => database.end());
+      try {
+        await seedCatalog(database);
+      } finally {
+        await database.end();
+      }
     }
     await startApp({
       config,

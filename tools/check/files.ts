@@ -1,5 +1,6 @@
-/** The files of the repository as git sees them: tracked, and new ones that are not ignored. */
+/** The files of the repository as git sees them: tracked and still there, and new ones that are not ignored. */
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,11 +9,10 @@ import { ROOT } from '../gen/file.ts';
 export const repositoryFiles = async (): Promise<readonly string[]> => {
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate'];
   const { stdout } = await promisify(execFile)('git', args, { cwd: ROOT, maxBuffer: 64 * 1024 * 1024 });
-  return stdout.split('\0').filter(Boolean);
+  return stdout.split('\0').filter((file) => file !== '' && existsSync(join(ROOT, file)));
 };
 
 export const sourceFiles = async (): Promise<readonly string[]> =>
   (await repositoryFiles()).filter((file) => /\.tsx?$/.test(file));
 
-/** A file that was deleted but not yet committed reads as nothing. */
-export const readText = (file: string): Promise<string> => readFile(join(ROOT, file), 'utf8').catch(() => '');
+export const readText = (file: string): Promise<string> => readFile(join(ROOT, file), 'utf8');

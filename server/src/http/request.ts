@@ -6,7 +6,6 @@ import { AppError } from '../errors.ts';
 const CORRELATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{8,128}$/;
 const ETAG = /^(?:W\/)?"v(\d{1,9})"$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
 const UNPRINTABLE = /[^\x20-\x7e]/g;
 
 const single = (value: string | string[] | undefined): string | undefined => (Array.isArray(value) ? value[0] : value);

@@ -98,7 +98,11 @@ const openForAppend = async (file: string): Promise<FileHandle> => {
   const handle = await open(file, 'wx+', 0o600);
   // Without this the new name itself may be lost in a power cut.
   const folder = await open(dirname(file), 'r');
-  await folder.sync().finally(() => folder.close());
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
   return handle;
 };
 
