@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { isMutation } from './define.ts';
+import { api } from './public/index.ts';
+import { PERMISSIONS, ROLES, type RoleName, roleHolds, scopeAllows, scopeReach } from './roles.ts';
+
+const scope = fc.oneof(
+  fc.constantFrom('all', 'read', 'self.*', 'service_account.*', 'admin.*'),
+  fc.constantFrom(...PERMISSIONS),
+);
+
+describe('roles', () => {
+  it('every operation names a permission that some role holds, and every permission is used by an operation', () => {
+    const used = new Set<string>();
+    for (const [id, operation] of Object.entries(api)) {
+      if (operation.permission === null) {
+        assert.equal(operation.access, 'public', id);
+        continue;
+      }
+      used.add(operation.permission);
+      assert.ok(
+        Object.keys(ROLES).some((role) => roleHolds(role as RoleName, operation.permission)),
+        id,
+      );
+    }
+    assert.deepEqual(
+      PERMISSIONS.filter((permission) => !used.has(permission)),
+      [],
+    );
+  });
+
+  it('access, path, audit and idempotency of every operation agree', () => {
+    for (const [id, operation] of Object.entries(api)) {
+      assert.equal(operation.access === 'project', operation.path.includes('{project_id}'), id);
+      assert.equal(operation.access === 'tenant', operation.path.includes('{organization_id}'), id);
+      assert.equal(operation.access === 'platform', operation.path.startsWith('/api/v1/admin/'), id);
+      assert.equal(isMutation(operation), operation.method !== 'GET', id);
+      if (operation.method === 'POST' && operation.access !== 'public')
+        assert.equal(operation.idempotency, 'required', id);
+      const named = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+      assert.deepEqual(named, Object.keys('params' in operation ? operation.params.properties : {}), id);
+    }
+  });
+
+  it('a machine never holds what manages people, tokens or the platform', () => {
+    for (const permission of ROLES.service_account)
+      assert.doesNotMatch(permission, /member|token|admin|invitation|ssh_key/);
+  });
+
+  it('an owner holds everything an admin does, an admin everything a member does', () => {
+    const within = (small: RoleName, large: RoleName) =>
+      ROLES[small].every((permission) => roleHolds(large, permission));
+    assert.ok(within('tenant:admin', 'tenant:owner'));
+    assert.ok(within('tenant:member', 'tenant:admin'));
+    assert.ok(within('project:viewer', 'project:member'));
+    assert.ok(within('project:member', 'project:admin'));
+    assert.ok(within('project:admin', 'tenant:admin'));
+    assert.ok(within('platform:ops', 'platform:superadmin'));
+  });
+});
+
+describe('scopes', () => {
+  it('more scopes never reach less, and a reach is what the scopes allow', () => {
+    fc.assert(
+      fc.property(fc.array(scope), fc.array(scope), (some, more) => {
+        const reach = scopeReach(some);
+        for (const permission of reach)
+          assert.ok(scopeAllows(some, permission) && scopeAllows([...some, ...more], permission));
+      }),
+    );
+  });
+
+  it('`read` reaches no permission that changes anything', () => {
+    for (const operation of Object.values(api))
+      if (operation.permission !== null && isMutation(operation))
+        assert.equal(scopeAllows(['read'], operation.permission), false, operation.permission);
+  });
+});
