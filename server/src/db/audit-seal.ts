@@ -5,6 +5,7 @@
  */
 import type { ChainedRow, Seal, SealedRow } from '../domain/audit-chain.ts';
 import type { Reader, Tx } from './client.ts';
+import { queryByIndex } from './plan.ts';
 
 /** Times to the microsecond and JSON as PostgreSQL prints it: an edit must not hide below what a driver parses. */
 const CHAINED_COLUMNS = `l.id, l.xid::text as xid,
@@ -23,10 +24,14 @@ export type SealerState = Readonly<{
 const SEALER_COLUMNS = `sealed_xid::text as sealed_xid, sealed_id, heads_line, heads_hash,
   pg_snapshot_xmax(pg_current_snapshot()) < sealed_xid as is_rewound`;
 
+/** As two sub-selects and not a join, so that the index is entered at this position. */
+const SEALED_UP_TO = '((select sealed_xid from audit_sealer), (select sealed_id from audit_sealer))';
+
 /** Whether rows wait to be sealed or heads to be written: a look without a lock, so that idling costs one read. */
 export const findSealingWork = async (reader: Reader): Promise<{ rows: boolean; heads: boolean }> => {
-  const { rows } = await reader.query<{ rows: boolean; heads: boolean }>(
-    `select exists (select from audit_logs l, audit_sealer p where (l.xid, l.id) > (p.sealed_xid, p.sealed_id)
+  const { rows } = await queryByIndex<{ rows: boolean; heads: boolean }>(
+    reader,
+    `select exists (select from audit_logs l where (l.xid, l.id) > ${SEALED_UP_TO}
          and l.xid < pg_snapshot_xmin(pg_current_snapshot()))
          or exists (select from audit_sealer where pg_snapshot_xmax(pg_current_snapshot()) < sealed_xid) as rows,
        exists (select from audit_chains where headed_sequence < sequence) as heads`,
@@ -46,9 +51,10 @@ export const getSealer = async (reader: Reader): Promise<SealerState> => {
 
 export const listSealable = async (tx: Tx, limit: number): Promise<ChainedRow[]> =>
   (
-    await tx.query<ChainedRow>(
-      `select ${CHAINED_COLUMNS} from audit_logs l, audit_sealer p
-       where (l.xid, l.id) > (p.sealed_xid, p.sealed_id) and l.xid < pg_snapshot_xmin(pg_current_snapshot())
+    await queryByIndex<ChainedRow>(
+      tx,
+      `select ${CHAINED_COLUMNS} from audit_logs l
+       where (l.xid, l.id) > ${SEALED_UP_TO} and l.xid < pg_snapshot_xmin(pg_current_snapshot())
        order by l.xid, l.id limit $1`,
       [limit],
     )
@@ -128,7 +134,8 @@ export type ChainBound = Readonly<{
 /** Every chain: where its seals end and where its own record says it ends. Hops from chain to chain by the index. */
 export const listChainBounds = async (reader: Reader): Promise<ChainBound[]> =>
   (
-    await reader.query<ChainBound>(
+    await queryByIndex<ChainBound>(
+      reader,
       `with recursive hop as (
          (select chain from audit_seals order by chain limit 1)
          union all
@@ -158,7 +165,8 @@ export const listSealedRows = async (
   only: string | null,
   limit: number,
 ): Promise<SealedRow[]> => {
-  const { rows } = await reader.query<SealWithRow>(
+  const { rows } = await queryByIndex<SealWithRow>(
+    reader,
     `select s.chain as seal_chain, s.sequence, s.audit_log_id, s.hash as seal_hash, ${CHAINED_COLUMNS}
      from (select * from audit_seals where (chain, sequence) > ($1, $2) ${only === null ? '' : 'and chain = $4'}
            order by chain, sequence limit $3) s
@@ -182,7 +190,8 @@ export const listUnsealed = async (
   afterId: string,
   limit: number,
 ): Promise<{ last: string | null; rows: readonly UnsealedRow[] }> => {
-  const { rows } = await reader.query<{ last: string | null; rows: readonly UnsealedRow[] }>(
+  const { rows } = await queryByIndex<{ last: string | null; rows: readonly UnsealedRow[] }>(
+    reader,
     `with page as (select id, xid, organization_id from audit_logs where id > $1 order by id limit $2)
      select max(p.id) as last,
        coalesce(json_agg(json_build_object('id', p.id, 'xid', p.xid::text, 'organization_id', p.organization_id)

@@ -5,6 +5,7 @@
  */
 import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
+import { queryByIndex } from './plan.ts';
 
 export type NewOutboxEvent = Readonly<{
   event_type: string;
@@ -65,7 +66,8 @@ const SETTLED = 'xid < pg_snapshot_xmin(pg_current_snapshot())';
 /** What is committed for good and not yet sent, in commit order. */
 export const listUnsentEvents = async (reader: Reader, limit: number): Promise<OutboxRow[]> =>
   (
-    await reader.query<OutboxRow>(
+    await queryByIndex<OutboxRow>(
+      reader,
       `select ${COLUMNS} from outbox_events where sent_at is null and ${SETTLED} order by outbox_events.xid, id limit $1`,
       [limit],
     )
@@ -126,7 +128,8 @@ export const listProjectEvents = async (
   }>,
 ): Promise<OutboxRow[]> =>
   (
-    await reader.query<OutboxRow>(
+    await queryByIndex<OutboxRow>(
+      reader,
       `select ${COLUMNS} from outbox_events
        where project_id = $1 and (outbox_events.xid, id) > ($2::xid8, $3) and outbox_events.${SETTLED}
          and ($4::text is null or event_type = $4)
