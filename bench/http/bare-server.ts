@@ -45,12 +45,16 @@ const pool = new Pool({
   options: '-c role=gpuaas_app -c timezone=UTC',
 } as ConstructorParameters<typeof Pool>[0]);
 
-const transaction = async <T>(begin: string, fn: (client: PoolClient) => Promise<T>): Promise<T> => {
+/** Statements that `fn` hands to `later` leave before the commit and are awaited with it. */
+const transaction = async <T>(
+  begin: string,
+  fn: (client: PoolClient, later: (sent: Promise<unknown>) => void) => Promise<T>,
+): Promise<T> => {
   const client = await pool.connect();
   try {
-    const opening = [run(client, begin, []), run(client, SET_SCOPE, [tenant, principal])];
-    const result = await fn(client);
-    await Promise.all([...opening, client.query('commit')]);
+    const pending: Promise<unknown>[] = [run(client, begin, []), run(client, SET_SCOPE, [tenant, principal])];
+    const result = await fn(client, (sent) => void pending.push(sent));
+    await Promise.all([...pending, client.query('commit')]);
     return result;
   } finally {
     client.release();
@@ -61,7 +65,7 @@ const read = (projectId: string) =>
   transaction('begin read only', async (client) => (await run(client, READ, [projectId])).rows[0]);
 
 const write = (key: string, body: { name: string }) =>
-  transaction('begin', async (client) => {
+  transaction('begin', async (client, later) => {
     const hash = createHash('sha256').update(key).digest();
     const [, known] = await Promise.all([
       run(client, LOCK, [hash.readBigInt64BE().toString()]),
@@ -71,7 +75,7 @@ const write = (key: string, body: { name: string }) =>
     const projectId = id('prj');
     const row = (await run(client, INSERT, [projectId, tenant, body.name, body.name])).rows[0];
     const text = JSON.stringify(row);
-    run(client, EVENT, [
+    const event = [
       id('evt'),
       'project.created',
       tenant,
@@ -79,8 +83,8 @@ const write = (key: string, body: { name: string }) =>
       projectId,
       JSON.stringify({ project_id: projectId, name: body.name }),
       key,
-    ]);
-    run(client, AUDIT, [
+    ];
+    const audit = [
       id('aud'),
       tenant,
       null,
@@ -97,8 +101,10 @@ const write = (key: string, body: { name: string }) =>
       'tenant:owner holds project.create',
       key,
       '{}',
-    ]);
-    run(client, REMEMBER, [tenant, principal, 'projectCreate', key, hash, 201, Buffer.from(text), false]);
+    ];
+    later(run(client, EVENT, event));
+    later(run(client, AUDIT, audit));
+    later(run(client, REMEMBER, [tenant, principal, 'projectCreate', key, hash, 201, Buffer.from(text), false]));
     return row;
   });
 

@@ -24,7 +24,8 @@ describe('the pipeline', () => {
   });
 
   const projects = () => `/api/v1/organizations/${ada.organization_id}/projects`;
-  const auditRows = async (correlationId: string) => (await owner.query('select * from audit_logs where correlation_id = $1', [correlationId])).rows;
+  const auditRows = async (correlationId: string) =>
+    (await owner.query('select * from audit_logs where correlation_id = $1', [correlationId])).rows;
 
   it('first sign-in creates a personal organization with a default project', () => {
     assert.equal(ada.me.organizations.length, 1);
@@ -34,7 +35,12 @@ describe('the pipeline', () => {
   });
 
   it('two first requests at the same moment make one user', async () => {
-    const token = await test.issuer.sign({ sub: 'twin', name: 'Twin', email: 'twin@example.com', email_verified: true });
+    const token = await test.issuer.sign({
+      sub: 'twin',
+      name: 'Twin',
+      email: 'twin@example.com',
+      email_verified: true,
+    });
     const answers = await Promise.all(Array.from({ length: 8 }, () => test.bearer(token).get('/api/v1/me')));
     assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([200]));
     assert.equal(new Set(answers.map((answer) => answer.body.id)).size, 1);
@@ -84,25 +90,37 @@ describe('the pipeline', () => {
     it('a missing key is 400 and a malformed one too', async () => {
       const missing = await ada.call('POST', projects(), { name: 'keyless' });
       assert.deepEqual([missing.status, missing.body.code], [400, 'idempotency_key_missing']);
-      const malformed = await ada.call('POST', projects(), { name: 'keyless' }, { 'idempotency-key': 'a b c d e f g h' });
+      const malformed = await ada.call(
+        'POST',
+        projects(),
+        { name: 'keyless' },
+        { 'idempotency-key': 'a b c d e f g h' },
+      );
       assert.deepEqual([malformed.status, malformed.body.code], [400, 'invalid_request']);
     });
 
     it('a key that is still in flight is 409 and may be retried', async () => {
       const key = randomUUID();
-      const answers = await Promise.all(Array.from({ length: 6 }, () => ada.post(projects(), { name: 'race' }, { 'idempotency-key': key })));
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, () => ada.post(projects(), { name: 'race' }, { 'idempotency-key': key })),
+      );
       const created = answers.filter((answer) => answer.status === 201);
       const busy = answers.filter((answer) => answer.status === 409);
       assert.equal(created.length + busy.length, answers.length);
       assert.equal(new Set(created.map((answer) => answer.body.id)).size, 1);
-      for (const answer of busy) assert.deepEqual([answer.body.code, answer.body.retryable], ['idempotency_in_flight', true]);
+      for (const answer of busy)
+        assert.deepEqual([answer.body.code, answer.body.retryable], ['idempotency_in_flight', true]);
     });
 
     it('another tenant may use the same key', async () => {
       const key = randomUUID();
       const bob = await test.user('bob');
       const mine = await ada.post(projects(), { name: 'shared-key' }, { 'idempotency-key': key });
-      const theirs = await bob.post(`/api/v1/organizations/${bob.organization_id}/projects`, { name: 'shared-key' }, { 'idempotency-key': key });
+      const theirs = await bob.post(
+        `/api/v1/organizations/${bob.organization_id}/projects`,
+        { name: 'shared-key' },
+        { 'idempotency-key': key },
+      );
       assert.deepEqual([mine.status, theirs.status], [201, 201]);
       assert.notEqual(mine.body.id, theirs.body.id);
     });
@@ -115,10 +133,10 @@ describe('the pipeline', () => {
       assert.equal(second.body.token, first.body.token);
       const secret = String(first.body.token).slice('gpuaas_pat_'.length);
       for (const table of ['idempotency_keys', 'api_tokens', 'audit_logs', 'outbox_events']) {
-        const found = await owner.query(`select count(*)::int as n from ${table} t where position($1 in t::text) > 0 or position($2 in t::text) > 0`, [
-          secret,
-          Buffer.from(secret).toString('hex'),
-        ]);
+        const found = await owner.query(
+          `select count(*)::int as n from ${table} t where position($1 in t::text) > 0 or position($2 in t::text) > 0`,
+          [secret, Buffer.from(secret).toString('hex')],
+        );
         assert.equal(found.rows[0].n, 0, table);
       }
       assert.equal(JSON.stringify(test.logs).includes(secret), false);
