@@ -5,7 +5,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '@gpuaas/kit';
 
-export type DevAccount = Readonly<{ username: string; name: string; email: string; about: string }>;
+type DevAccount = Readonly<{ username: string; name: string; email: string; about: string }>;
 
 export const DEV_ACCOUNTS: readonly DevAccount[] = [
   { username: 'dev-admin', name: 'Dev Admin', email: 'dev-admin@gpuaas.local', about: 'platform operator' },
@@ -23,7 +23,7 @@ export const claimsOf = (account: DevAccount) => ({
   email_verified: true,
 });
 
-export type SignInResult =
+type SignInResult =
   | Readonly<{ kind: 'signed_in'; account: DevAccount }>
   | Readonly<{ kind: 'refused' }>
   | Readonly<{ kind: 'throttled'; retry_after_s: number }>;

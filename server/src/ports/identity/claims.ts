@@ -4,7 +4,7 @@
  */
 import type { JWTPayload } from 'jose';
 
-export type Person = Readonly<{ name: string; email: string | null; email_verified: boolean }>;
+type Person = Readonly<{ name: string; email: string | null; email_verified: boolean }>;
 
 const NAME_MAX = 120;
 const EMAIL_MAX = 254;

@@ -8,7 +8,7 @@ import type { Accounts } from './accounts.ts';
 
 export const DEV_GRANT = 'urn:gpuaas:grant:dev';
 
-export type DevGrantOptions = Readonly<{
+type DevGrantOptions = Readonly<{
   provider: Provider;
   accounts: Accounts;
   resource: string;

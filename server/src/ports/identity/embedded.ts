@@ -112,9 +112,13 @@ export const createEmbeddedIssuer = async (options: EmbeddedIssuerOptions): Prom
   });
   Object.defineProperty(provider.context, 'mountPath', { value: mountPath });
 
-  const { redirectUriAllowed } = provider.Client.prototype;
-  provider.Client.prototype.redirectUriAllowed = function (uri) {
+  const clients = provider.Client.prototype;
+  const { redirectUriAllowed, postLogoutRedirectUriAllowed } = clients;
+  clients.redirectUriAllowed = function (uri) {
     return redirectUriAllowed.call(this, uri) || isLoopbackRedirect(uri, this.redirectUris);
+  };
+  clients.postLogoutRedirectUriAllowed = function (uri) {
+    return postLogoutRedirectUriAllowed.call(this, uri) || isLoopbackRedirect(uri, this.redirectUris);
   };
 
   const accounts = createAccounts({ password: options.password, clock });

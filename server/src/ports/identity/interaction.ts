@@ -10,7 +10,7 @@ import { problemPage, signInPage } from './pages.ts';
 
 const BODY_MAX_BYTES = 8 * 1024;
 
-export type InteractionOptions = Readonly<{
+type InteractionOptions = Readonly<{
   provider: Provider;
   accounts: Accounts;
   csrfKey: Buffer;

@@ -7,9 +7,9 @@ import { createRemoteJWKSet, customFetch } from 'jose';
 import { AppError } from '../../errors.ts';
 
 export type IssuerKeys = ReturnType<typeof createRemoteJWKSet>;
-export type IssuerMetadata = Readonly<{ issuer: string; keys: IssuerKeys; userinfo_endpoint: string | null }>;
+type IssuerMetadata = Readonly<{ issuer: string; keys: IssuerKeys; userinfo_endpoint: string | null }>;
 
-export type IssuerMetadataOptions = Readonly<{
+type IssuerMetadataOptions = Readonly<{
   issuer: string;
   fetch: typeof globalThis.fetch;
   nowMs: () => number;
@@ -17,7 +17,7 @@ export type IssuerMetadataOptions = Readonly<{
   keysCooldownMs: number;
 }>;
 
-export const FETCH_TIMEOUT_MS = 5_000;
+const FETCH_TIMEOUT_MS = 5_000;
 const METADATA_MAX_AGE_MS = 60 * 60_000;
 const KEYS_MAX_AGE_MS = 10 * 60_000;
 const FAILURE_PAUSE_MS = 1_000;

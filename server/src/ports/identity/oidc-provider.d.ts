@@ -107,6 +107,7 @@ declare module 'oidc-provider' {
     readonly client: Client;
     readonly session: Session;
     readonly params: Readonly<Record<string, string | undefined>>;
+    readonly entities: { readonly Interaction?: Interaction };
     readonly result?: { consent?: { grantId?: string } };
     entity(name: string, value: unknown): void;
   }

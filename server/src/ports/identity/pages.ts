@@ -132,7 +132,7 @@ export const deviceConfirmPage = (
 <p class="soft">It will be able to:</p>
 <ul>
 <li>do everything your account may do</li>
-<li>stay signed in until you sign it out</li>
+<li>stay signed in for up to 30 days, or until you sign it out</li>
 </ul>
 ${hidden({ xsrf: view.xsrf, user_code: view.userCode, confirm: 'yes' })}
 <button type="submit" autofocus>Allow</button>

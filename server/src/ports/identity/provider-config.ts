@@ -25,7 +25,7 @@ export const SCOPE = 'openid profile email offline_access';
 const ACCESS_TOKEN_TTL_S = 600;
 const DAY_S = 24 * 3600;
 
-export type ProviderOptions = Readonly<{
+type ProviderOptions = Readonly<{
   adapter: (model: string) => Adapter;
   jwks: readonly JWK[];
   cookieKey: string;

@@ -76,7 +76,7 @@ export const createPageGuard =
     }
     if (!ctx.type.endsWith('/html')) return;
     if (typeof ctx.body === 'string' && ctx.body.includes('<script>')) ctx.body = withoutScript(ctx.body);
-    const returnsTo = ctx.state['returns_to'];
+    const returnsTo = ctx.state['returns_to'] ?? ctx.oidc?.entities.Interaction?.params.redirect_uri;
     ctx.set('Content-Security-Policy', pagePolicy(typeof returnsTo === 'string' ? returnsTo : undefined));
     ctx.set('X-Frame-Options', 'DENY');
     ctx.set('Cache-Control', 'no-store');
