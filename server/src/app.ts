@@ -28,12 +28,14 @@ export type AppOptions = Readonly<{
   config: Config;
   log: Log;
   shutdown: Shutdown;
-  clock?: Clock /** Password of the laptop users. */;
+  clock?: Clock;
+  /** Password of the laptop users. */
   dev_password: string;
 }>;
 export type App = Readonly<{
   deps: Deps;
-  http: FastifyInstance | null /** Where the API listens, once `listen` resolved. */;
+  http: FastifyInstance | null;
+  /** Where the API listens, once `listen` resolved. */
   url: string | null;
 }>;
 
@@ -83,6 +85,7 @@ const createApi = async (deps: Deps, telemetry: Telemetry, devPassword: string):
     issuer: issuerUrl,
     audience: config.oidc.audience,
     log,
+    clock,
     ...(issuer ? { fetch: issuer.fetch } : {}),
   });
   const now = () => clock.now().getTime();

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createLog, createShutdown, type Log, silentLog } from '@gpuaas/kit';
+import { type Clock, createLog, createShutdown, type Log, silentLog } from '@gpuaas/kit';
 import type { InjectOptions } from 'fastify';
 import { type App, startApp } from '../src/app.ts';
 import { type Config, readConfig } from '../src/config.ts';
@@ -41,6 +41,25 @@ export type TestApp = Readonly<{
   logs: Record<string, unknown>[];
 }>;
 
+export type TestClock = Clock & Readonly<{ advance(ms: number): void }>;
+
+/** Real time, which a test moves forward to let caches run out. */
+export const testClock = (): TestClock => {
+  let ahead = 0;
+  return {
+    now: () => new Date(Date.now() + ahead),
+    advance: (ms) => {
+      ahead += ms;
+    },
+  };
+};
+
+export type TestAppOptions = Readonly<{
+  clock?: Clock;
+  /** Instead of a database of its own: for tests that break what is under it. */
+  db?: TestDatabase;
+}>;
+
 export const ADMIN_EMAIL = 'root@example.com';
 
 const collect = (lines: Record<string, unknown>[]): Log =>
@@ -50,8 +69,12 @@ const collect = (lines: Record<string, unknown>[]): Log =>
     destination: { write: (line: string) => void lines.push(JSON.parse(line)) },
   });
 
-export const startTestApp = async (t: TestLike, overrides: Partial<Config> = {}): Promise<TestApp> => {
-  const db = await testDatabase(t);
+export const startTestApp = async (
+  t: TestLike,
+  overrides: Partial<Config> = {},
+  options: TestAppOptions = {},
+): Promise<TestApp> => {
+  const db = options.db ?? (await testDatabase(t));
   const issuer = await startTestIssuer(t);
   const stateDir = await mkdtemp(join(tmpdir(), 'gpuaas-test-'));
   const logs: Record<string, unknown>[] = [];
@@ -75,7 +98,13 @@ export const startTestApp = async (t: TestLike, overrides: Partial<Config> = {})
     }),
     ...overrides,
   };
-  const app = await startApp({ config, log, shutdown, dev_password: randomUUID() });
+  const app = await startApp({
+    config,
+    log,
+    shutdown,
+    dev_password: randomUUID(),
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
+  });
   const { http } = app;
   if (http === null) throw new Error('the test app serves the API');
 

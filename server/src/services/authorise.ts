@@ -49,6 +49,15 @@ export const rolesAt = (principal: Principal, organizationId: string, projectId:
   return [`tenant:${tenant}`, ...(project === undefined ? [] : [`project:${project}` as const])];
 };
 
+/** What a credential bound to one project may do outside projects: look, and make tokens bound like itself. */
+const BOUND_CREDENTIAL_MAY: ReadonlySet<Permission> = new Set<Permission>([
+  'self.read',
+  'catalog.read',
+  'self.ssh_key.read',
+  'self.api_token.read',
+  'self.api_token.create',
+]);
+
 type Bound = Readonly<{ organization_id: string | null; project_id: string | null }>;
 const NOWHERE: Bound = { organization_id: null, project_id: null };
 
@@ -118,6 +127,8 @@ export const authorise = async (
       return decide(principal, permission, roles, { organization_id: organizationId, project_id: projectId }, visible);
     }
     default:
+      if (boundTo !== null && !BOUND_CREDENTIAL_MAY.has(permission))
+        return { allowed: false, visible: true, ...NOWHERE, policy: 'the credential is bound to one project' };
       return decide(principal, permission, [principal.kind === 'user' ? 'user' : 'service_account'], NOWHERE, true);
   }
 };

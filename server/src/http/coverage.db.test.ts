@@ -1,0 +1,310 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { api, isMutation, type Operation, type OperationId, type RoleName, roleHolds } from '@gpuaas/contract';
+import { type Answer, type Caller, startTestApp, testClock } from '../../test/app.ts';
+import { ask, assertProblem, idsOf, operations, type Parts, seen, tagged, urlOf } from '../../test/ask.ts';
+import { type Actor, auditRowsOf, CACHE_OVER_MS, type Cast, makeCast, must, strangeId } from '../../test/cast.ts';
+import { scenarios } from '../../test/scenarios.ts';
+import { compileOperation } from './validate.ts';
+
+const guarded = operations.filter(([, operation]) => operation.access !== 'public');
+const mutations = operations.filter(([, operation]) => isMutation(operation));
+
+describe('every operation of the contract', () => {
+  const closers: (() => Promise<void>)[] = [];
+  const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
+  /** What was checked, to find out at the end what was not. */
+  const covered = { success: new Set<OperationId>(), denied: new Set<OperationId>(), unsigned: new Set<OperationId>() };
+  let cast: Cast;
+
+  before(async () => {
+    const clock = testClock();
+    cast = await makeCast(t, await startTestApp(t, {}, { clock }), clock);
+  });
+  after(async () => {
+    for (const close of closers) await close();
+  });
+
+  const auditRows = (correlationId: string) => auditRowsOf(cast, correlationId);
+
+  /** A stream of events never ends, so it is asked for over a socket and left when its head has come. */
+  const openStream = async (caller: Caller, url: string, headers: Record<string, string>): Promise<Answer> => {
+    const leave = new AbortController();
+    const response = await fetch(`${cast.test.app.url}${url}`, {
+      headers: { authorization: `Bearer ${caller.token}`, ...headers },
+      signal: leave.signal,
+    });
+    leave.abort();
+    return { status: response.status, body: '', headers: Object.fromEntries(response.headers) };
+  };
+
+  const checkBody = (operation: Operation, answer: Answer): void => {
+    const { response } = compileOperation(operation);
+    if (response === null) {
+      assert.equal(answer.body, '');
+      return;
+    }
+    const bodies =
+      operation.stream === 'application/jsonl'
+        ? String(answer.body)
+            .trim()
+            .split('\n')
+            .map((line) => JSON.parse(line))
+        : [answer.body];
+    for (const body of bodies) assert.ok(response(body), JSON.stringify(response.errors));
+  };
+
+  describe('has a request that succeeds', () => {
+    for (const [id, operation] of operations)
+      it(`${id} answers ${operation.status} as the contract says${isMutation(operation) ? ', with one audit row' : ''}`, async () => {
+        const { as, ...parts } = await scenarios[id](cast);
+        cast.clock.advance(CACHE_OVER_MS);
+        const caller = as ?? cast.test.bearer(null);
+        const headers = tagged();
+        const answer =
+          operation.stream === 'text/event-stream'
+            ? await openStream(caller, urlOf(operation, parts as Parts), headers)
+            : await ask(caller, operation, parts as Parts, headers);
+        assert.equal(answer.status, operation.status, JSON.stringify(answer.body));
+        if (operation.stream !== 'text/event-stream') checkBody(operation, answer);
+        const rows = await auditRows(headers['x-correlation-id']);
+        assert.deepEqual(
+          rows.map((row) => [row.action, row.result, row.error_code]),
+          isMutation(operation) ? [[operation.audit, 'success', null]] : [],
+        );
+        covered.success.add(id);
+      });
+  });
+
+  describe('refuses whoever is not signed in', () => {
+    const credentials: Record<string, () => Promise<string | null>> = {
+      'no token': async () => null,
+      'an expired token': () => cast.test.issuer.sign({ sub: 'acme-owner', exp: Math.floor(Date.now() / 1000) - 3600 }),
+      'a token for another audience': () => cast.test.issuer.sign({ sub: 'acme-owner', aud: 'another-api' }),
+      'a token of another issuer': () => cast.test.issuer.sign({ sub: 'acme-owner', iss: 'https://elsewhere.example' }),
+      'a token signed with an unpublished key': async () =>
+        cast.test.issuer.sign({ sub: 'acme-owner' }, { signer: await cast.test.issuer.strangeSigner('key-1') }),
+      'a token with alg none': async () => {
+        const [, claims] = (await cast.test.issuer.sign({ sub: 'acme-owner' })).split('.');
+        return `${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${claims}.`;
+      },
+      'an expired API token': async () => {
+        const made = await cast.acme.owner.post('/api/v1/tokens', { name: 'old', scopes: ['all'], expires_in_s: 60 });
+        const { api_token, token } = must(made, 201).body;
+        await cast.sql.query("update api_tokens set expires_at = now() - interval '1 second' where id = $1", [
+          api_token.id,
+        ]);
+        return token;
+      },
+      'a revoked API token': async () => {
+        const made = await cast.acme.owner.post('/api/v1/tokens', { name: 'gone', scopes: ['all'], expires_in_s: 60 });
+        const { api_token, token } = must(made, 201).body;
+        must(await cast.acme.owner.call('DELETE', `/api/v1/tokens/${api_token.id}`), 204);
+        return token;
+      },
+    };
+    for (const [name, make] of Object.entries(credentials))
+      it(`${name} is 401 everywhere`, async () => {
+        const caller = cast.test.bearer(await make());
+        for (const [id, operation] of guarded) {
+          const answer = await ask(caller, operation, { params: idsOf(cast.acme) });
+          assertProblem(id, answer, [401]);
+          assert.ok(answer.headers['www-authenticate'], id);
+          covered.unsigned.add(id);
+        }
+      });
+
+    it('a wrong client secret is 401, the same for an account that does not exist, and audited as denied', async () => {
+      const operation = api.serviceAccountTokenIssue;
+      const answers: Answer[] = [];
+      for (const client_id of [cast.acme.ids.service_account_id, strangeId('service_account')]) {
+        const headers = tagged();
+        const body = { grant_type: 'client_credentials', client_id, client_secret: 'gpuaas_cs_not-the-secret' };
+        const answer = await ask(cast.test.bearer(null), operation, { body }, headers);
+        assertProblem(client_id, answer, [401]);
+        const rows = await auditRows(headers['x-correlation-id']);
+        assert.deepEqual(
+          rows.map((row) => [row.actor_kind, row.action, row.result]),
+          [['anonymous', operation.audit, 'denied']],
+        );
+        answers.push(answer);
+      }
+      assert.deepEqual(answers.map(seen)[0], answers.map(seen)[1]);
+      covered.unsigned.add('serviceAccountTokenIssue');
+      covered.denied.add('serviceAccountTokenIssue');
+    });
+  });
+
+  describe('is decided by role', () => {
+    const holdsAt = (actor: Actor, operation: Operation, level: RegExp): boolean =>
+      actor.roles.some(
+        (role) => level.test(role) && operation.permission !== null && roleHolds(role, operation.permission),
+      );
+
+    /** The rule in words: 404 for what one may not see, 403 for what one may see but not do. */
+    const verdict = (actor: Actor, operation: Operation): 'allowed' | 403 | 404 => {
+      switch (operation.access) {
+        case 'platform':
+          return holdsAt(actor, operation, /^platform:/) ? 'allowed' : 403;
+        case 'tenant': {
+          const belongs = actor.roles.some((role) => role.startsWith('tenant:'));
+          return belongs ? (holdsAt(actor, operation, /^tenant:/) ? 'allowed' : 403) : 404;
+        }
+        case 'project': {
+          const sees = actor.roles.some((role) => !role.startsWith('platform:') && roleHolds(role, 'project.read'));
+          return sees ? (holdsAt(actor, operation, /^(tenant:|project:|service_account)/) ? 'allowed' : 403) : 404;
+        }
+        default: {
+          const role: RoleName = actor.machine ? 'service_account' : 'user';
+          return operation.permission !== null && roleHolds(role, operation.permission) ? 'allowed' : 403;
+        }
+      }
+    };
+
+    /** An allowed mutation is not carried out: its body is refused, which happens only after it was allowed. */
+    const assertVerdict = async (
+      id: OperationId,
+      operation: Operation,
+      caller: Caller,
+      expected: 'allowed' | 403 | 404,
+    ) => {
+      const headers = tagged();
+      const parts = { params: idsOf(cast.acme), ...(isMutation(operation) ? { body: { no_such_field: 1 } } : {}) };
+      if (expected === 'allowed') {
+        const answer =
+          operation.stream === 'text/event-stream'
+            ? await openStream(caller, urlOf(operation, parts), headers)
+            : await ask(caller, operation, { ...parts, if_match: 1 }, headers);
+        assert.equal(answer.status, isMutation(operation) ? 400 : 200, `${id}: ${JSON.stringify(answer.body)}`);
+        return;
+      }
+      assertProblem(id, await ask(caller, operation, parts, headers), [expected]);
+      const rows = await auditRows(headers['x-correlation-id']);
+      assert.deepEqual(
+        rows.map((row) => row.result),
+        ['denied'],
+        `${id}: one row for a denied call`,
+      );
+      covered.denied.add(id);
+    };
+
+    for (const name of [
+      'owner',
+      'admin',
+      'member',
+      'viewer',
+      'project_admin',
+      'project_member',
+      'project_viewer',
+      'service_account',
+      'stranger',
+      'ops',
+      'superadmin',
+    ])
+      it(`${name} gets what its roles hold and nothing else`, async () => {
+        const actor = cast.actors[name];
+        assert.ok(actor);
+        for (const [id, operation] of guarded) {
+          // The key in the path is the owner's own: nobody else has it, allowed or not.
+          if (id === 'sshKeyGet' && name !== 'owner' && !actor.machine) continue;
+          await assertVerdict(id, operation, actor.caller, verdict(actor, operation));
+        }
+      });
+
+    const tokenOf = async (caller: Caller, body: Readonly<Record<string, unknown>>): Promise<Caller> => {
+      const made = await caller.post('/api/v1/tokens', { name: 'narrow', expires_in_s: 3600, ...body });
+      return cast.test.bearer(must(made, 201).body.token);
+    };
+
+    it('a token scoped to read is 403 on every mutation', async () => {
+      const narrow = {
+        tenant: await tokenOf(cast.acme.owner, { scopes: ['read'] }),
+        platform: await tokenOf(cast.superadmin, { scopes: ['read'] }),
+      };
+      for (const [id, operation] of mutations)
+        if (operation.access !== 'public')
+          await assertVerdict(id, operation, operation.access === 'platform' ? narrow.platform : narrow.tenant, 403);
+    });
+
+    it('a token is 403 for everything that its scopes do not name', async () => {
+      const narrow = {
+        tenant: await tokenOf(cast.acme.owner, { scopes: ['invitation.read'] }),
+        platform: await tokenOf(cast.superadmin, { scopes: ['invitation.*'] }),
+      };
+      for (const [id, operation] of guarded) {
+        const caller = operation.access === 'platform' ? narrow.platform : narrow.tenant;
+        await assertVerdict(id, operation, caller, operation.permission === 'invitation.read' ? 'allowed' : 403);
+      }
+    });
+
+    it('a token bound to one project is 404 outside it, and 403 for the platform and what is beyond a project', async () => {
+      const bound = {
+        tenant: await tokenOf(cast.acme.owner, { scopes: ['all'], project_id: cast.acme.project_b_id }),
+        platform: await tokenOf(cast.superadmin, { scopes: ['all'], project_id: cast.superadmin.project_id }),
+      };
+      const within = new Set([
+        'self.read',
+        'catalog.read',
+        'self.ssh_key.read',
+        'self.api_token.read',
+        'self.api_token.create',
+      ]);
+      for (const [id, operation] of guarded) {
+        const caller = operation.access === 'platform' ? bound.platform : bound.tenant;
+        const isOwn = operation.access === 'self' && within.has(operation.permission ?? '');
+        const expected =
+          operation.access === 'tenant' || operation.access === 'project' ? 404 : isOwn ? 'allowed' : 403;
+        await assertVerdict(id, operation, caller, expected);
+      }
+      const inside = await bound.tenant.get(`/api/v1/projects/${cast.acme.project_b_id}`);
+      assert.equal(inside.status, 200);
+    });
+  });
+
+  it('is a route, and every route is an operation or a known page', async () => {
+    const routes = cast.test.app.http?.printRoutes({ commonPrefix: false, includeHooks: false }) ?? '';
+    const found: string[] = [];
+    const stack: string[] = [];
+    for (const line of routes.split('\n')) {
+      const match = /^([│├└─\s]*)(\S*)(?: \(([A-Z, ]+)\))?$/.exec(line.replaceAll('\u00a0', ' '));
+      if (!match?.[2]) continue;
+      const depth = Math.floor((match[1] ?? '').length / 4);
+      stack.splice(depth - 1);
+      stack[depth - 1] = match[2];
+      for (const method of match[3]?.split(', ') ?? []) found.push(`${method} ${stack.join('')}`);
+    }
+    const pages = [
+      '/',
+      '/healthz',
+      '/readyz',
+      '/metrics',
+      '/.well-known/gpuaas',
+      '/openapi.json',
+      '/llms.txt',
+      '/docs',
+      '/docs/redoc.js',
+      '/docs/errors/:code',
+    ];
+    const expected = [
+      ...operations.map(([, { method, path }]) => `${method} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
+      ...pages.map((path) => `GET ${path}`),
+    ];
+    assert.deepEqual(found.toSorted(), expected.toSorted());
+  });
+
+  it('the uncovered list is empty', () => {
+    const missing = (set: ReadonlySet<OperationId>) => operations.map(([id]) => id).filter((id) => !set.has(id));
+    assert.deepEqual(missing(covered.success), [], 'operations without a successful request');
+    assert.deepEqual(missing(covered.unsigned), [], 'operations without a check of bad credentials');
+    assert.deepEqual(missing(covered.denied), [], 'operations without a denied request');
+    assert.deepEqual(
+      mutations.filter(([, operation]) => operation.audit === null),
+      [],
+    );
+    assert.deepEqual(
+      operations.filter(([, { method, audit }]) => (method === 'GET') !== (audit === null)).map(([id]) => id),
+      [],
+      'operations that change something without an audit action',
+    );
+  });
+});

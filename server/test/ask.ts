@@ -1,0 +1,59 @@
+/** Turns a request in the contract's terms into one on the wire, for tests that go through the operation table. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { api, type Operation, type OperationId, Problem } from '@gpuaas/contract';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { Answer, Caller } from './app.ts';
+import type { Tenant } from './cast.ts';
+
+export const operations = Object.entries(api) as [OperationId, Operation][];
+
+export type Parts = Readonly<{
+  params?: Readonly<Record<string, string>>;
+  query?: Readonly<Record<string, unknown>>;
+  body?: unknown;
+  if_match?: number;
+}>;
+
+export const urlOf = (operation: Operation, parts: Parts): string => {
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => parts.params?.[name] ?? name);
+  const query = new URLSearchParams(
+    Object.entries(parts.query ?? {}).map(([name, value]): [string, string] => [name, String(value)]),
+  );
+  return query.size === 0 ? path : `${path}?${query}`;
+};
+
+export const headersOf = (operation: Operation, parts: Parts): Record<string, string> => ({
+  ...(operation.idempotency === 'required' ? { 'idempotency-key': randomUUID() } : {}),
+  ...(parts.if_match === undefined ? {} : { 'if-match': `"v${parts.if_match}"` }),
+});
+
+export const ask = (
+  caller: Caller,
+  operation: Operation,
+  parts: Parts,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> =>
+  caller.call(operation.method, urlOf(operation, parts), parts.body, { ...headersOf(operation, parts), ...headers });
+
+/** Names of the ids in the path, outermost first. */
+export const paramsOf = (operation: Operation): string[] =>
+  [...operation.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
+
+const NAMES = { sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', image_name: 'ubuntu-24.04-h200-cuda' };
+/** A value for every name that stands in a path. */
+export const idsOf = (tenant: Tenant): Record<string, string> => ({ ...tenant.ids, ...NAMES });
+
+/** A correlation id of its own, to find what the request left behind. */
+export const tagged = () => ({ 'x-correlation-id': `test-${randomUUID()}` });
+
+const isProblem = new Ajv2020({ strict: false, validateFormats: false }).compile(Problem);
+
+export const assertProblem = (what: string, answer: Answer, statuses: readonly number[]): void => {
+  assert.ok(statuses.includes(answer.status), `${what}: ${answer.status} ${JSON.stringify(answer.body)}`);
+  assert.ok(isProblem(answer.body), `${what}: ${JSON.stringify(isProblem.errors)}`);
+  assert.equal(answer.body.correlation_id, answer.headers['x-correlation-id'], what);
+};
+
+/** Answers that a caller must not be able to tell apart. */
+export const seen = ({ status, body }: Answer) => ({ status, code: body.code, detail: body.detail, title: body.title });
