@@ -73,18 +73,22 @@ export const listUnsentEvents = async (reader: Reader, limit: number): Promise<O
     )
   ).rows;
 
+/** By id alone: with `sent_at is null` in the condition the planner walks the whole backlog for each batch. */
 export const moveEventsToSent = async (tx: Tx, ids: readonly string[]): Promise<void> => {
-  await tx.query(
+  await queryByIndex(
+    tx,
     `update outbox_events set sent_at = clock_timestamp(), attempt_count = attempt_count + 1, last_error = null
-     where id = any($1::text[]) and sent_at is null`,
+     where id = any($1::text[])`,
     [ids],
   );
 };
 
 export const recordSendFailure = async (tx: Tx, ids: readonly string[], error: string): Promise<void> => {
-  await tx.query(
-    `update outbox_events set attempt_count = attempt_count + 1, last_error = left($2, 500)
-     where id = any($1::text[]) and sent_at is null`,
+  await queryByIndex(
+    tx,
+    `update outbox_events set attempt_count = attempt_count + 1,
+       last_error = case when sent_at is null then left($2, 500) end
+     where id = any($1::text[])`,
     [ids, error],
   );
 };
