@@ -14,7 +14,7 @@ import { createRateLimit } from './http/rate-limit.ts';
 import { createHttpServer } from './http/server.ts';
 import { createEventHub } from './ports/events/hub.ts';
 import { createWaker } from './ports/events/waker.ts';
-import { createEmbeddedIssuer, type EmbeddedIssuer } from './ports/identity/embedded.ts';
+import type { EmbeddedIssuer } from './ports/identity/embedded.ts';
 import { createTokenVerifier } from './ports/identity/verifier.ts';
 import { createSecrets } from './ports/secrets/secrets.ts';
 import { createAuthenticator } from './services/authenticate.ts';
@@ -50,8 +50,10 @@ export const connectDatabase = (config: Config, log: Log): Database =>
     poolMax: config.database_pool_max,
   });
 
-const embeddedIssuer = (deps: Deps, devPassword: string): Promise<EmbeddedIssuer> => {
+const embeddedIssuer = async (deps: Deps, devPassword: string): Promise<EmbeddedIssuer> => {
   const { config } = deps;
+  // Loaded only where it is used: behind an external issuer its framework would be dead weight.
+  const { createEmbeddedIssuer } = await import('./ports/identity/embedded.ts');
   return createEmbeddedIssuer({
     issuerUrl: `${config.public_url}/oidc`,
     database: deps.database,
