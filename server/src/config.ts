@@ -89,7 +89,7 @@ export const readConfig = (env: Env, roles?: string): Config => {
     state_dir: stateDir,
     database_url: databaseUrl ?? '',
     app_database_url: read.optional('GPUAAS_APP_DATABASE_URL') ?? null,
-    database_pool_max: read.integer('GPUAAS_DATABASE_POOL_MAX', 10, { min: 2, max: 200 }),
+    database_pool_max: read.integer('GPUAAS_DATABASE_POOL_MAX', 10, { min: 5, max: 200 }),
     oidc: {
       issuer: read.optional('GPUAAS_OIDC_ISSUER')?.replace(/\/$/, '') ?? null,
       audience: read.text('GPUAAS_OIDC_AUDIENCE', 'gpuaas-api'),

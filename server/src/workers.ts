@@ -13,7 +13,7 @@ import { createRegistry } from './workflows/engine/registry.ts';
 import { createWorker } from './workflows/engine/worker.ts';
 
 const RELAY_INTERVAL_MS = 200;
-const SEAL_INTERVAL_MS = 500;
+const SEAL_INTERVAL_MS = 250;
 const PURGE_INTERVAL_MS = 60_000;
 
 const startRelay = (deps: Deps, hub: EventHub, shutdown: Shutdown): void => {
