@@ -1,5 +1,5 @@
 /** Drives `make up`, `make down` and `make reset` from outside, each story on its own port and state folder. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -41,6 +41,16 @@ export const eventually = async (what: string, isTrue: () => boolean | Promise<b
   }
 };
 
+/** An interrupted run ends its test processes; what they started in sessions of their own must go too. */
+const clearWhenInterrupted = (t: TestContext, clear: () => void): void => {
+  const onSignal = () => {
+    clear();
+    process.exit(143);
+  };
+  process.once('SIGTERM', onSignal);
+  t.after(() => process.off('SIGTERM', onSignal));
+};
+
 /** A state folder that is cleared, with whatever runs in it, when the test ends. */
 export const labUnderTest = async (t: TestContext, stateDir?: string): Promise<LabUnderTest> => {
   const scratch = mkdtempSync(join(tmpdir(), 'gpuaas-up-'));
@@ -48,11 +58,12 @@ export const labUnderTest = async (t: TestContext, stateDir?: string): Promise<L
   const dir = stateDir ?? join(scratch, 'state of a lab');
   const port = await freePort();
   const { DATABASE_URL: _, GPUAAS_OIDC_ISSUER: __, ...inherited } = process.env;
+  const own = { GPUAAS_STATE_DIR: dir, GPUAAS_PORT: String(port) };
   const start: LabUnderTest['start'] = (args, env = {}) => {
     // A group of its own, as a terminal gives it: Ctrl-C goes to make and everything below it.
     const child = spawn('make', ['--no-print-directory', ...args], {
       cwd: REPO,
-      env: { ...inherited, GPUAAS_STATE_DIR: dir, GPUAAS_PORT: String(port), ...env },
+      env: { ...inherited, ...own, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
@@ -62,6 +73,10 @@ export const labUnderTest = async (t: TestContext, stateDir?: string): Promise<L
     return { child, said: () => text, finished };
   };
   const make: LabUnderTest['make'] = (args, env) => start(args, env).finished;
+  clearWhenInterrupted(t, () => {
+    spawnSync('make', ['reset'], { cwd: REPO, env: { ...inherited, ...own }, stdio: 'ignore' });
+    rmSync(scratch, { recursive: true, force: true });
+  });
   t.after(async () => {
     await make(['reset']);
     rmSync(scratch, { recursive: true, force: true });

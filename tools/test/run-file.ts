@@ -29,7 +29,7 @@ export type RunFileOptions = Readonly<{
 
 const REPORTER = fileURLToPath(new URL('./reporter.ts', import.meta.url));
 const OUTPUT_CHARS_MAX = 20_000;
-const GRACE_MS = 2_000;
+const GRACE_MS = 5_000;
 
 const killGroup = (pid: number, signal: NodeJS.Signals): void => {
   try {
