@@ -17,7 +17,7 @@ import { APP_ROLE, migrate } from '../server/src/db/migrate.ts';
 import { insertMembership, insertOrganization } from '../server/src/db/organization.ts';
 import { insertProject } from '../server/src/db/project.ts';
 import { insertUser } from '../server/src/db/user.ts';
-import { startEmbeddedPostgres } from '../server/src/ports/postgres/embedded.ts';
+import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../server/src/ports/postgres/embedded.ts';
 import { mintToken } from '../server/src/services/token.ts';
 import type { Bench, Measurement } from './types.ts';
 
@@ -193,6 +193,7 @@ const withServers = async <T>(fn: (ours: Target, bare: Target, fixture: Fixture)
   } finally {
     for (const child of children) await stop(child);
     await postgres.stop();
+    await removeEmbeddedPostgres(join(dir, 'pg'));
     await rm(dir, { recursive: true, force: true });
   }
 };
