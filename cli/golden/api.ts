@@ -1,0 +1,167 @@
+/** A small API that answers from fixtures and remembers what it was asked, with an issuer beside it. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type CallId, type OperationId, type OperationInfo, operations, type Problem } from '@gpuaas/sdk';
+import { type Answers, answers, event, exported } from './fixtures.ts';
+
+/** A refusal, or a function of how often the operation was asked before. */
+export class Refusal {
+  readonly problem: Problem;
+  readonly headers: Record<string, string>;
+
+  constructor(status: number, code: Problem['code'], detail: string, more: Partial<Problem> = {}) {
+    this.headers = more.retry_after_s ? { 'retry-after': String(more.retry_after_s) } : {};
+    this.problem = {
+      type: `/docs/errors#${code}`,
+      title: code,
+      status,
+      detail,
+      instance: '/',
+      code,
+      correlation_id: '',
+      retryable: false,
+      retry_after_s: null,
+      errors: [],
+      reasons: [],
+      alternatives: [],
+      actions: [],
+      ...more,
+    };
+  }
+}
+
+export type Overrides = { [K in CallId]?: Answers[K] | Refusal | ((count: number) => Answers[K] | Refusal) };
+
+export type FixtureApi = Readonly<{
+  url: string;
+  /** One line per request, in order. */
+  requests: string[];
+  called: Set<OperationId>;
+  close(): void;
+}>;
+
+const routes = (Object.entries<OperationInfo>(operations) as [OperationId, OperationInfo][]).map(([id, info]) => ({
+  id,
+  info,
+  pattern: new RegExp(`^${info.path.replace(/\{\w+\}/g, '([^/]+)')}$`),
+}));
+
+const bodyOf = async (req: IncomingMessage): Promise<string> => {
+  let body = '';
+  for await (const chunk of req) body += chunk;
+  return body;
+};
+
+const json = (res: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}) => {
+  res.writeHead(status, { 'content-type': 'application/json', ...headers });
+  res.end(body === undefined ? undefined : JSON.stringify(body));
+};
+
+export const DEV_PASSWORD = 'correct horse';
+
+/** The embedded issuer's answers: discovery, device code, and tokens. */
+const issuer = (url: string, path: string, body: string, polls: { count: number }): [number, unknown] => {
+  const form = new URLSearchParams(body);
+  if (path === '/.well-known/gpuaas')
+    return [
+      200,
+      {
+        api_version: 'v1',
+        issuer: `${url}/oidc`,
+        audience: 'gpuaas-api',
+        cli_client_id: 'gpuaas-cli',
+        console_client_id: 'gpuaas-console',
+        embedded_issuer: true,
+      },
+    ];
+  if (path === '/oidc/.well-known/openid-configuration')
+    return [
+      200,
+      {
+        issuer: `${url}/oidc`,
+        token_endpoint: `${url}/oidc/token`,
+        device_authorization_endpoint: `${url}/oidc/device`,
+      },
+    ];
+  if (path === '/oidc/device')
+    return [
+      200,
+      {
+        device_code: 'dev-1',
+        user_code: 'WXYZ-1234',
+        verification_uri: `${url}/oidc/device-page`,
+        verification_uri_complete: `${url}/oidc/device-page?user_code=WXYZ-1234`,
+        interval: 0.01,
+        expires_in: 60,
+      },
+    ];
+  const tokens = { access_token: 'access-1', refresh_token: 'refresh-1', expires_in: 3600, token_type: 'Bearer' };
+  switch (form.get('grant_type')) {
+    case 'urn:gpuaas:grant:dev':
+      return form.get('password') === DEV_PASSWORD
+        ? [200, tokens]
+        : [400, { error: 'invalid_grant', error_description: 'The username or password is wrong.' }];
+    case 'refresh_token':
+      return form.get('refresh_token') === 'refresh-0' ? [200, tokens] : [400, { error: 'invalid_grant' }];
+    default:
+      return ++polls.count < 3 ? [400, { error: 'authorization_pending' }] : [200, tokens];
+  }
+};
+
+export const startApi = async (overrides: Overrides = {}): Promise<FixtureApi> => {
+  const requests: string[] = [];
+  const called = new Set<OperationId>();
+  const counts = new Map<string, number>();
+  const polls = { count: 0 };
+
+  const server = createServer(async (req, res) => {
+    const body = await bodyOf(req);
+    const target = new URL(req.url ?? '/', url);
+    const facts = ['if-match', 'last-event-id'].flatMap((name) =>
+      req.headers[name] ? [` ${name}=${req.headers[name]}`] : [],
+    );
+    requests.push(`${req.method} ${req.url}${facts.join('')}${body === '' ? '' : ` ${body}`}`);
+    if (target.pathname.startsWith('/oidc') || target.pathname.startsWith('/.well-known'))
+      return json(res, ...issuer(url, target.pathname, body, polls));
+    const correlation = { 'x-correlation-id': String(req.headers['x-correlation-id']) };
+    const refuse = (refusal: Refusal) =>
+      json(
+        res,
+        refusal.problem.status,
+        { ...refusal.problem, correlation_id: correlation['x-correlation-id'] },
+        { ...correlation, ...refusal.headers },
+      );
+    const route = routes.find(({ info, pattern }) => info.method === req.method && pattern.test(target.pathname));
+    if (route === undefined) return refuse(new Refusal(404, 'not_found', 'No such path.'));
+    called.add(route.id);
+    if (!['Bearer gp_test', 'Bearer access-1'].includes(String(req.headers.authorization)))
+      return refuse(new Refusal(401, 'unauthenticated', 'The token is not valid.'));
+    if (route.info.idempotency === 'required' && !req.headers['idempotency-key'])
+      return refuse(new Refusal(400, 'idempotency_key_missing', 'The Idempotency-Key header is missing.'));
+    if (route.id === 'auditLogExport') {
+      res.writeHead(200, { 'content-type': 'application/jsonl', ...correlation });
+      return res.end(exported.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    }
+    if (route.id === 'eventStream') {
+      res.writeHead(200, { 'content-type': 'text/event-stream', ...correlation });
+      return res.write(`: hello\n\nid: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`);
+    }
+    const count = counts.get(route.id) ?? 0;
+    counts.set(route.id, count + 1);
+    const override = route.id in overrides ? overrides[route.id] : answers[route.id];
+    const answer = typeof override === 'function' ? override(count) : override;
+    if (answer instanceof Refusal) return refuse(answer);
+    json(res, answer === undefined ? 204 : route.info.method === 'POST' ? 201 : 200, answer, correlation);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    requests,
+    called,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+};

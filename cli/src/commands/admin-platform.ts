@@ -1,0 +1,153 @@
+import { GpuaasError, type User } from '@gpuaas/sdk';
+import { choice, command, type Group, integer, text, toggle } from '../command.ts';
+import { UsageError } from '../exit.ts';
+import { collect, ifMatchFlags, pageFlags } from '../flags.ts';
+import { shortTime } from '../table.ts';
+import { price } from './catalog.ts';
+import { organizationColumns } from './organization.ts';
+
+const PLATFORM_ROLES = ['superadmin', 'ops', 'none'] as const satisfies readonly (User['platform_role'] | 'none')[];
+const USER_STATES = ['active', 'disabled'] as const satisfies readonly User['state'][];
+
+const switchFlags = {
+  enable: toggle('open it to tenants'),
+  disable: toggle('close it to tenants'),
+  reason: text('with --disable: what tenants read'),
+} as const;
+
+/** `true`, `false`, or undefined for no change. */
+const switched = (flags: { enable: boolean | undefined; disable: boolean | undefined; reason: string | undefined }) => {
+  if (flags.enable && flags.disable) throw new UsageError('--enable and --disable exclude each other.');
+  if (flags.reason !== undefined && !flags.disable) throw new UsageError('--reason goes with --disable.');
+  return flags.enable ? true : flags.disable ? false : undefined;
+};
+
+export const adminOrganization: Group = {
+  name: 'organization',
+  summary: 'organizations of the platform',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'every organization',
+      flags: { ...pageFlags, name: text('only the one of this name', 'name') },
+      run: async (cli, { flags }) => {
+        const client = await cli.client();
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.adminOrganizationList({ query: { ...query, name: flags.name } }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), organizationColumns);
+      },
+    }),
+  ],
+};
+
+export const adminUser: Group = {
+  name: 'user',
+  summary: 'users of the platform',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'every user',
+      flags: { ...pageFlags, email: text('only the one with this address', 'address') },
+      run: async (cli, { flags }) => {
+        const client = await cli.client();
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.adminUserList({ query: { ...query, email: flags.email } }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), [
+          { header: 'ID', value: ({ id }) => id },
+          { header: 'E-MAIL', value: ({ email }) => email, shrink: true },
+          { header: 'ROLE', value: ({ platform_role }) => platform_role },
+          { header: 'STATE', value: ({ state }) => state },
+          { header: 'LAST SEEN', value: ({ last_seen_at }) => shortTime(last_seen_at), optional: true },
+          { header: 'NAME', value: ({ name }) => name, shrink: true, optional: true },
+        ]);
+      },
+    }),
+    command({
+      name: 'get',
+      summary: 'one user',
+      args: { user: 'id' },
+      run: async (cli, { args }) => {
+        cli.out.item(
+          await (await cli.client()).adminUserGet({ params: { user_id: args.user } }, { signal: cli.signal }),
+        );
+      },
+    }),
+    command({
+      name: 'update',
+      summary: 'disable or enable a user, or change the platform role',
+      args: { user: 'id' },
+      flags: {
+        state: choice('whether the user may work', USER_STATES),
+        'platform-role': choice('role on the platform', PLATFORM_ROLES),
+        ...ifMatchFlags,
+      },
+      run: async (cli, { args, flags }) => {
+        if (flags.state === undefined && flags.platformRole === undefined)
+          throw new UsageError('Nothing to change.', 'Add --state or --platform-role.');
+        const [client, params] = [await cli.client(), { user_id: args.user }];
+        const ifMatch = flags.ifMatch ?? (await client.adminUserGet({ params }, { signal: cli.signal })).version;
+        const platform_role = flags.platformRole === 'none' ? null : flags.platformRole;
+        const body = { state: flags.state, platform_role };
+        const answer = await client.call('adminUserUpdate', { params, body }, { ifMatch, signal: cli.signal });
+        const { name, id, state, platform_role: role } = answer.data;
+        cli.out.done(`User ${name} (${id}) is ${state}, platform role ${role ?? 'none'}.`, answer);
+      },
+    }),
+  ],
+};
+
+export const adminRegion: Group = {
+  name: 'region',
+  summary: 'open and close regions',
+  commands: [
+    command({
+      name: 'update',
+      summary: 'open a region, or close it with a reason tenants read',
+      args: { region: 'name' },
+      flags: { ...switchFlags, ...ifMatchFlags },
+      run: async (cli, { args, flags }) => {
+        const enabled = switched(flags);
+        if (enabled === undefined) throw new UsageError('Nothing to change.', 'Add --enable or --disable.');
+        const client = await cli.client();
+        let ifMatch = flags.ifMatch;
+        if (ifMatch === undefined) {
+          for await (const found of client.pages.regionList({}, { signal: cli.signal }))
+            if (found.name === args.region) ifMatch = found.version;
+          if (ifMatch === undefined) throw new GpuaasError('not_found', `There is no region "${args.region}".`);
+        }
+        const params = { region_name: args.region };
+        const body = { enabled, disabled_reason: flags.reason };
+        const answer = await client.call('adminRegionUpdate', { params, body }, { ifMatch, signal: cli.signal });
+        cli.out.done(`Region ${answer.data.name} is ${answer.data.enabled ? 'open' : 'closed'}.`, answer);
+      },
+    }),
+  ],
+};
+
+export const adminSku: Group = {
+  name: 'sku',
+  summary: 'prices and offers',
+  commands: [
+    command({
+      name: 'update',
+      summary: 'change the price of a SKU, or open or close it',
+      args: { sku: 'name' },
+      flags: {
+        'gpu-hourly-price-minor': integer('price of a GPU for an hour in minor units, e.g. cents'),
+        ...switchFlags,
+        ...ifMatchFlags,
+      },
+      run: async (cli, { args, flags }) => {
+        const enabled = switched(flags);
+        if (enabled === undefined && flags.gpuHourlyPriceMinor === undefined)
+          throw new UsageError('Nothing to change.', 'Add --gpu-hourly-price-minor, --enable or --disable.');
+        const [client, params] = [await cli.client(), { sku_name: args.sku }];
+        const ifMatch = flags.ifMatch ?? (await client.skuGet({ params }, { signal: cli.signal })).version;
+        const body = { gpu_hourly_price_minor: flags.gpuHourlyPriceMinor, enabled, disabled_reason: flags.reason };
+        const answer = await client.call('adminSkuUpdate', { params, body }, { ifMatch, signal: cli.signal });
+        const { name, gpu_hourly_price, enabled: open } = answer.data;
+        cli.out.done(`SKU ${name} is ${open ? 'open' : 'closed'} at ${price(gpu_hourly_price)} per GPU hour.`, answer);
+      },
+    }),
+  ],
+};

@@ -1,0 +1,112 @@
+import type { Answer, WorkflowRun } from '@gpuaas/sdk';
+import { command, type Group, text } from '../command.ts';
+import type { Cli } from '../context.ts';
+import { CliError } from '../exit.ts';
+import { collect, keyFlags, pageFlags, waitFlags, yesFlags } from '../flags.ts';
+import { waitWithProgress } from '../progress.ts';
+import { runColumns, runFilters, runQuery, stepColumns } from './workflow-run.ts';
+
+const ENDED: ReadonlySet<WorkflowRun['state']> = new Set(['done', 'stuck', 'cancelled']);
+const WAIT_MS = 600_000;
+
+const describe = (run: WorkflowRun): string =>
+  `${run.id} is ${run.state} at ${run.step}${run.state_reason === null ? '' : `: ${run.state_reason}`}`;
+
+/** Waits for the end if asked to; an end other than the wanted ones is a failure with the run's own reason. */
+const finish = async (
+  cli: Cli,
+  answer: Answer<WorkflowRun>,
+  flags: { wait: boolean | undefined; timeout: number | undefined },
+  options: { sentence: string; wanted: readonly WorkflowRun['state'][] },
+): Promise<void> => {
+  if (!flags.wait) return cli.out.done(options.sentence, answer);
+  const { id } = answer.data;
+  const client = await cli.client();
+  cli.out.say(`${options.sentence} correlation id ${answer.correlation_id ?? 'unknown'}`);
+  const run = await waitWithProgress(
+    () => client.adminWorkflowRunGet({ params: { workflow_run_id: id } }, { signal: cli.signal }),
+    {
+      until: ({ state }) => ENDED.has(state),
+      timeoutMs: flags.timeout ?? WAIT_MS,
+      signal: cli.signal,
+      describe,
+      resume: `gpuaas admin workflow-run get ${id}`,
+    },
+  );
+  if (cli.out.json) cli.out.done('', { ...answer, data: run });
+  else cli.out.print(describe(run));
+  if (!options.wanted.includes(run.state))
+    throw new CliError('failure', `${describe(run)}.`, `See its timeline: gpuaas admin workflow-run steps ${id}`);
+};
+
+const runId = { run: 'id' } as const;
+
+export const adminWorkflowRun: Group = {
+  name: 'workflow-run',
+  summary: 'long work of the whole platform',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'runs of the platform, newest first',
+      flags: { 'in-organization': text('only this organization', 'id'), ...runFilters, ...pageFlags },
+      run: async (cli, { flags }) => {
+        const client = await cli.client();
+        const read = (page: { limit: number; cursor: string | undefined }) =>
+          client.adminWorkflowRunList(
+            { query: { ...page, ...runQuery(flags), organization_id: flags.inOrganization } },
+            { signal: cli.signal },
+          );
+        cli.out.list(await collect(flags, read), runColumns);
+      },
+    }),
+    command({
+      name: 'get',
+      summary: 'one run',
+      args: runId,
+      run: async (cli, { args }) => {
+        const params = { workflow_run_id: args.run };
+        cli.out.item(await (await cli.client()).adminWorkflowRunGet({ params }, { signal: cli.signal }));
+      },
+    }),
+    command({
+      name: 'steps',
+      summary: 'the timeline of a run, oldest first',
+      args: runId,
+      flags: pageFlags,
+      run: async (cli, { args, flags }) => {
+        const [client, params] = [await cli.client(), { workflow_run_id: args.run }];
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.adminWorkflowRunStepList({ params, query }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), stepColumns);
+      },
+    }),
+    command({
+      name: 'retry',
+      summary: 'retry a stuck run from a step',
+      args: runId,
+      flags: { step: text('step to go on from; where it stuck unless told', 'step'), ...waitFlags, ...keyFlags },
+      run: async (cli, { args, flags }) => {
+        const [client, params] = [await cli.client(), { workflow_run_id: args.run }];
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const answer = await client.call('adminWorkflowRunRetry', { params, body: { step: flags.step } }, options);
+        await finish(cli, answer, flags, {
+          sentence: `Retrying ${answer.data.id} from ${answer.data.step}.`,
+          wanted: ['done'],
+        });
+      },
+    }),
+    command({
+      name: 'cancel',
+      summary: 'ask a run to end at its next step boundary',
+      args: runId,
+      flags: { reason: text('why, for the timeline'), ...waitFlags, ...yesFlags, ...keyFlags },
+      run: async (cli, { args, flags }) => {
+        await cli.confirm(`Cancel run ${args.run}?`, flags.yes);
+        const [client, params] = [await cli.client(), { workflow_run_id: args.run }];
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const answer = await client.call('adminWorkflowRunCancel', { params, body: { reason: flags.reason } }, options);
+        await finish(cli, answer, flags, { sentence: `Cancelling ${answer.data.id}.`, wanted: ['cancelled', 'done'] });
+      },
+    }),
+  ],
+};

@@ -1,0 +1,116 @@
+import type { Money, Sku } from '@gpuaas/sdk';
+import { choice, command, type Group, text } from '../command.ts';
+import { collect, pageFlags } from '../flags.ts';
+
+/** Minor units have as many digits as the currency says; it is never assumed to be two. */
+export const price = ({ amount_minor, currency }: Money): string => {
+  const digits =
+    new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
+  return `${(amount_minor / 10 ** digits).toFixed(digits)} ${currency}`;
+};
+
+const SHAPES = ['baremetal', 'gpu_slice'] as const satisfies readonly Sku['capacity_shape'][];
+
+const offered = ({ enabled, disabled_reason }: { enabled: boolean; disabled_reason: string | null }): string =>
+  enabled ? 'yes' : `no: ${disabled_reason ?? 'disabled'}`;
+
+export const sku: Group = {
+  name: 'sku',
+  summary: 'what can be launched, with prices',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'SKUs with the price of a GPU for an hour',
+      flags: { ...pageFlags, shape: choice('only this shape', SHAPES) },
+      run: async (cli, { flags }) => {
+        const client = await cli.client();
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.skuList({ query: { ...query, capacity_shape: flags.shape } }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), [
+          { header: 'SKU', value: ({ name }) => name },
+          { header: 'SHAPE', value: ({ capacity_shape }) => capacity_shape },
+          { header: 'GPUS', value: ({ allowed_gpu_counts }) => allowed_gpu_counts.join(',') },
+          { header: 'PER GPU HOUR', value: ({ gpu_hourly_price }) => price(gpu_hourly_price), align: 'right' },
+          { header: 'OFFERED', value: offered, shrink: true },
+          { header: 'GPU', value: ({ gpu_model }) => gpu_model, optional: true },
+        ]);
+      },
+    }),
+    command({
+      name: 'get',
+      summary: 'one SKU with its VM profiles',
+      args: { sku: 'name' },
+      run: async (cli, { args }) => {
+        const found = await (await cli.client()).skuGet({ params: { sku_name: args.sku } }, { signal: cli.signal });
+        const { vm_profiles, gpu_hourly_price, ...rest } = found;
+        cli.out.item(found, { ...rest, 'price per gpu hour': price(gpu_hourly_price) });
+        if (cli.out.json || vm_profiles.length === 0) return;
+        cli.out.print('');
+        cli.out.table(vm_profiles, [
+          { header: 'VM PROFILE', value: ({ name }) => name },
+          { header: 'GPUS', value: ({ gpu_count }) => gpu_count, align: 'right' },
+          { header: 'VCPUS', value: ({ vcpu_count }) => vcpu_count, align: 'right' },
+          { header: 'MEMORY', value: ({ memory_mib }) => `${memory_mib} MiB`, align: 'right' },
+          { header: 'DEFAULT', value: ({ is_default }) => is_default },
+        ]);
+      },
+    }),
+  ],
+};
+
+export const region: Group = {
+  name: 'region',
+  summary: 'where it can be launched',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'regions; those that are closed say why',
+      flags: pageFlags,
+      run: async (cli, { flags }) => {
+        const client = await cli.client();
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.regionList({ query }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), [
+          { header: 'REGION', value: ({ name }) => name },
+          { header: 'NAME', value: ({ display_name }) => display_name, shrink: true },
+          { header: 'OPEN', value: offered, shrink: true },
+        ]);
+      },
+    }),
+  ],
+};
+
+export const image: Group = {
+  name: 'image',
+  summary: 'operating system images',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'images',
+      flags: { ...pageFlags, sku: text('only images for this SKU', 'name') },
+      run: async (cli, { flags }) => {
+        const client = await cli.client();
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.osImageList({ query: { ...query, sku_name: flags.sku } }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), [
+          { header: 'IMAGE', value: ({ name }) => name },
+          { header: 'SYSTEM', value: ({ os_family, os_version }) => `${os_family} ${os_version}`, shrink: true },
+          { header: 'DRIVER', value: ({ driver_strategy }) => driver_strategy },
+          { header: 'GIB', value: ({ size_bytes }) => (size_bytes / 2 ** 30).toFixed(1), align: 'right' },
+          { header: 'OFFERED', value: ({ enabled }) => enabled },
+          { header: 'DIGEST', value: ({ digest }) => digest.slice(0, 19), optional: true },
+        ]);
+      },
+    }),
+    command({
+      name: 'get',
+      summary: 'one image',
+      args: { image: 'name' },
+      run: async (cli, { args }) => {
+        cli.out.item(
+          await (await cli.client()).osImageGet({ params: { image_name: args.image } }, { signal: cli.signal }),
+        );
+      },
+    }),
+  ],
+};

@@ -1,0 +1,75 @@
+import { choice, command, duration, type Group, required } from '../command.ts';
+import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
+import { shortTime } from '../table.ts';
+import { TENANT_ROLES } from './organization.ts';
+
+export const invitation: Group = {
+  name: 'invitation',
+  summary: 'invite people to an organization',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'invitations and their state',
+      scope: 'organization',
+      flags: pageFlags,
+      run: async (cli, { flags }) => {
+        const [client, organization_id] = [await cli.client(), await cli.organization()];
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.invitationList({ params: { organization_id }, query }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), [
+          { header: 'ID', value: ({ id }) => id },
+          { header: 'E-MAIL', value: ({ email }) => email, shrink: true },
+          { header: 'ROLE', value: ({ role }) => role },
+          { header: 'STATE', value: ({ state }) => state },
+          { header: 'EXPIRES', value: ({ expires_at }) => shortTime(expires_at) },
+        ]);
+      },
+    }),
+    command({
+      name: 'create',
+      summary: 'invite a person; the token is shown once',
+      scope: 'organization',
+      args: { email: 'address of the person' },
+      flags: {
+        role: required(choice('role in the organization', TENANT_ROLES)),
+        'expires-in': duration('how long it can be accepted, like 12h or 7d; 7d unless told'),
+        ...keyFlags,
+      },
+      run: async (cli, { args, flags }) => {
+        const params = { organization_id: await cli.organization() };
+        const expires_in_s = flags.expiresIn === undefined ? undefined : flags.expiresIn / 1000;
+        const body = { email: args.email, role: flags.role, expires_in_s };
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const answer = await (await cli.client()).call('invitationCreate', { params, body }, options);
+        cli.out.done(`Invited ${args.email} as ${flags.role} (${answer.data.invitation.id}).`, answer);
+        if (cli.out.json) return;
+        cli.out.print(answer.data.token);
+        cli.out.say(`Shown once. The person runs: gpuaas invitation accept ${answer.data.token}`);
+      },
+    }),
+    command({
+      name: 'revoke',
+      summary: 'withdraw a pending invitation',
+      scope: 'organization',
+      args: { invitation: 'id' },
+      flags: yesFlags,
+      run: async (cli, { args, flags }) => {
+        const params = { organization_id: await cli.organization(), invitation_id: args.invitation };
+        await cli.confirm(`Withdraw invitation ${args.invitation}?`, flags.yes);
+        const answer = await (await cli.client()).call('invitationRevoke', { params }, { signal: cli.signal });
+        cli.out.done(`Withdrew invitation ${args.invitation}.`, answer, { id: args.invitation, revoked: true });
+      },
+    }),
+    command({
+      name: 'accept',
+      summary: 'join the organization that invited you',
+      args: { token: 'the token of the invitation' },
+      flags: { ...keyFlags },
+      run: async (cli, { args, flags }) => {
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const answer = await (await cli.client()).call('invitationAccept', { body: { token: args.token } }, options);
+        cli.out.done(`Joined organization ${answer.data.name} (${answer.data.id}).`, answer);
+      },
+    }),
+  ],
+};

@@ -1,0 +1,142 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
+import { createClient, type Me } from '@gpuaas/sdk';
+import { command, text, toggle } from '../command.ts';
+import { type Profile, readConfig, updateConfig, withProfile } from '../config.ts';
+import type { Cli, Settings } from '../context.ts';
+import { CliError, UsageError } from '../exit.ts';
+import { deviceLogin, devLogin, discover, readPlatform, type Tokens } from '../login.ts';
+
+/** The password of the embedded issuer: from the environment, from the clone that runs it, or asked for. */
+const devPassword = async ({ env, interactive }: Cli, username: string): Promise<string> => {
+  if (env['GPUAAS_DEV_PASSWORD']) return env['GPUAAS_DEV_PASSWORD'];
+  const home = env['GPUAAS_HOME'] || join(import.meta.dirname, '../../..');
+  const file = join(env['GPUAAS_STATE_DIR'] || join(home, '.gpuaas'), 'dev-password');
+  const stored = await readFile(file, 'utf8').catch(() => '');
+  if (stored.trim() !== '') return stored.trim();
+  if (!interactive)
+    throw new UsageError(
+      `There is no password for ${username}: ${file} is not there.`,
+      'Set GPUAAS_DEV_PASSWORD, or run this where `make up` runs.',
+    );
+  const { askSecret } = await import('../prompt.ts');
+  return askSecret(`Password of ${username}`);
+};
+
+const tokenFromInput = async (): Promise<string> => {
+  const given = (await readText(process.stdin)).trim();
+  if (!/^[\x21-\x7e]{1,4096}$/.test(given))
+    throw new UsageError('Standard input holds no token.', 'gpuaas login --token-stdin < token-file');
+  return given;
+};
+
+const signIn = async (cli: Cli, settings: Settings, dev: string | undefined): Promise<Profile> => {
+  const platform = await readPlatform(settings.url, cli.signal);
+  if (dev !== undefined && !platform.embedded_issuer)
+    throw new UsageError(
+      `${settings.url} has no embedded issuer, so --dev does not work there.`,
+      'Sign in with: gpuaas login',
+    );
+  const issuer = await discover(platform.issuer, cli.signal);
+  const client_id = platform.cli_client_id;
+  let tokens: Tokens;
+  if (dev !== undefined) {
+    tokens = await devLogin(issuer, { client_id, username: dev, password: await devPassword(cli, dev) }, cli.signal);
+  } else {
+    const show = (code: { user_code: string; verification_uri: string; verification_uri_complete: string | null }) =>
+      cli.out.say(
+        `Open ${code.verification_uri_complete ?? code.verification_uri}\nand check that it shows the code ${code.user_code}\nWaiting for you to agree there ...`,
+      );
+    tokens = await deviceLogin(issuer, client_id, show, cli.signal);
+  }
+  return {
+    issuer: platform.issuer,
+    client_id,
+    access_token: tokens.access_token,
+    expires_at: tokens.expires_at,
+    ...(tokens.refresh_token === null ? {} : { refresh_token: tokens.refresh_token }),
+  };
+};
+
+/** Kept when the same person signs in again; otherwise the personal organization's project, so that commands just work. */
+const defaults = async (
+  settings: Settings,
+  token: string,
+  me: Me,
+): Promise<Pick<Profile, 'organization' | 'project'>> => {
+  const { organization, project } = settings.profile;
+  if (organization !== undefined && me.organizations.some(({ id }) => id === organization))
+    return { organization, ...(project === undefined ? {} : { project }) };
+  if (me.kind === 'service_account') {
+    const [home] = me.projects;
+    return home === undefined ? {} : { organization: home.organization_id, project: home.id };
+  }
+  const client = createClient({ baseUrl: settings.url, token });
+  const { items } = await client.organizationList({ query: { limit: 200 } });
+  const personal = items.filter(({ kind }) => kind === 'personal');
+  const [chosen] = personal.length === 1 ? personal : items.length === 1 ? items : [];
+  if (chosen === undefined) return {};
+  const projects = (await client.projectList({ params: { organization_id: chosen.id }, query: { limit: 200 } })).items;
+  const [only] = projects.length === 1 ? projects : projects.filter(({ name }) => name === 'default');
+  return { organization: chosen.id, ...(only === undefined ? {} : { project: only.id }) };
+};
+
+export const login = command({
+  name: 'login',
+  summary: 'sign in and remember it in a profile',
+  flags: {
+    dev: toggle('sign in to the embedded issuer of a laptop, without a browser'),
+    user: text('with --dev: dev-admin or dev-user; dev-admin unless told', 'name'),
+    'token-stdin': toggle('use an API token read from standard input'),
+  },
+  examples: [
+    'gpuaas login --url https://gpuaas.example',
+    'gpuaas login --dev',
+    'gpuaas login --token-stdin < token-file',
+  ],
+  run: async (cli, { flags }) => {
+    if (flags.dev && flags.tokenStdin) throw new UsageError('--dev and --token-stdin exclude each other.');
+    if (flags.user !== undefined && !flags.dev) throw new UsageError('--user goes with --dev.');
+    const settings = await cli.settings();
+    const dev = flags.dev ? (flags.user ?? 'dev-admin') : undefined;
+    const credential: Profile = flags.tokenStdin ? { token: await tokenFromInput() } : await signIn(cli, settings, dev);
+    const token = credential.token ?? credential.access_token ?? '';
+    // Nothing is remembered that the API does not accept.
+    const me = await createClient({ baseUrl: settings.url, token, correlationId: cli.correlation_id }).meGet(
+      {},
+      { signal: cli.signal },
+    );
+    const profile: Profile = { url: settings.url, ...(await defaults(settings, token, me)), ...credential };
+    await updateConfig(settings.config_file, (config) => withProfile(config, settings.profile_name, profile));
+    const signedIn = { id: me.id, name: me.name, email: me.email, url: settings.url, profile: settings.profile_name };
+    if (cli.out.json) cli.out.item(signedIn);
+    else
+      cli.out.say(
+        `Signed in to ${settings.url} as ${me.name}${me.email === null ? '' : ` <${me.email}>`} (profile ${settings.profile_name}).`,
+      );
+    if (cli.env['GPUAAS_TOKEN']) cli.out.say('GPUAAS_TOKEN is set and wins over this sign-in.');
+  },
+});
+
+export const logout = command({
+  name: 'logout',
+  summary: 'forget the sign-in of a profile',
+  run: async (cli) => {
+    const { config_file, profile_name } = await cli.settings();
+    const config = await readConfig(config_file);
+    if (config.profiles[profile_name] === undefined)
+      throw new CliError('not_found', `There is no profile ${profile_name} in ${config_file}.`);
+    await updateConfig(config_file, (current) => {
+      const { url, organization, project } = current.profiles[profile_name] ?? {};
+      const kept: Profile = {
+        ...(url === undefined ? {} : { url }),
+        ...(organization === undefined ? {} : { organization }),
+        ...(project === undefined ? {} : { project }),
+      };
+      return withProfile(current, profile_name, kept);
+    });
+    if (cli.out.json) cli.out.item({ profile: profile_name, signed_in: false });
+    else cli.out.say(`Forgot the sign-in of profile ${profile_name}.`);
+  },
+});

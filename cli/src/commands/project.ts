@@ -1,0 +1,178 @@
+import type { Project, ProjectMember } from '@gpuaas/sdk';
+import { choice, command, type Group, required, text } from '../command.ts';
+import { updateConfig, withProfile } from '../config.ts';
+import { UsageError } from '../exit.ts';
+import { projectUserId } from '../find.ts';
+import { collect, ifMatchFlags, keyFlags, pageFlags, yesFlags } from '../flags.ts';
+import { type Column, shortTime } from '../table.ts';
+
+export const PROJECT_ROLES = ['admin', 'member', 'viewer'] as const satisfies readonly ProjectMember['role'][];
+
+const columns: readonly Column<Project>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'NAME', value: ({ name }) => name, shrink: true },
+  { header: 'SHOWN AS', value: ({ display_name }) => display_name, shrink: true },
+  { header: 'CREATED', value: ({ created_at }) => shortTime(created_at) },
+];
+
+const named = { 'project?': 'name or id; the default project unless told' } as const;
+
+const member: Group = {
+  name: 'member',
+  summary: 'who works in a project',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'members and their roles',
+      scope: 'project',
+      flags: pageFlags,
+      run: async (cli, { flags }) => {
+        const [client, project_id] = [await cli.client(), await cli.project()];
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.projectMemberList({ params: { project_id }, query }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), [
+          { header: 'USER', value: ({ user_id }) => user_id },
+          { header: 'NAME', value: ({ name }) => name, shrink: true },
+          { header: 'E-MAIL', value: ({ email }) => email, shrink: true },
+          { header: 'ROLE', value: ({ role }) => role },
+        ]);
+      },
+    }),
+    command({
+      name: 'put',
+      summary: 'add a member of the organization, or change the role',
+      scope: 'project',
+      args: { user: 'e-mail address or id' },
+      flags: { role: required(choice('role in the project', PROJECT_ROLES)) },
+      run: async (cli, { args, flags }) => {
+        const [client, project_id] = [await cli.client(), await cli.project()];
+        const user_id = await projectUserId(cli, project_id, args.user);
+        const body = { role: flags.role };
+        const answer = await client.call(
+          'projectMemberPut',
+          { params: { project_id, user_id }, body },
+          { signal: cli.signal },
+        );
+        cli.out.done(`${answer.data.name} (${user_id}) is now ${answer.data.role}.`, answer);
+      },
+    }),
+    command({
+      name: 'remove',
+      summary: 'remove a member from the project',
+      scope: 'project',
+      args: { user: 'e-mail address or id' },
+      flags: yesFlags,
+      run: async (cli, { args, flags }) => {
+        const [client, project_id] = [await cli.client(), await cli.project()];
+        const user_id = await projectUserId(cli, project_id, args.user);
+        await cli.confirm(`Remove ${args.user} from the project?`, flags.yes);
+        const answer = await client.call(
+          'projectMemberRemove',
+          { params: { project_id, user_id } },
+          { signal: cli.signal },
+        );
+        cli.out.done(`Removed ${user_id}. It takes effect within 60 seconds.`, answer, { user_id, removed: true });
+      },
+    }),
+  ],
+};
+
+export const project: Group = {
+  name: 'project',
+  summary: 'projects and their members',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'projects of the organization',
+      scope: 'organization',
+      flags: pageFlags,
+      run: async (cli, { flags }) => {
+        const [client, organization_id] = [await cli.client(), await cli.organization()];
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.projectList({ params: { organization_id }, query }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), columns);
+      },
+    }),
+    command({
+      name: 'get',
+      summary: 'one project',
+      scope: 'organization',
+      args: named,
+      run: async (cli, { args }) => {
+        const project_id = await cli.project(args.project);
+        cli.out.item(await (await cli.client()).projectGet({ params: { project_id } }, { signal: cli.signal }));
+      },
+    }),
+    command({
+      name: 'create',
+      summary: 'create a project',
+      scope: 'organization',
+      args: { name: 'lower-case name, unique in the organization' },
+      flags: { 'display-name': text('name shown to people'), ...keyFlags },
+      examples: ['gpuaas project create research --display-name "Research group"'],
+      run: async (cli, { args, flags }) => {
+        const params = { organization_id: await cli.organization() };
+        const body = { name: args.name, display_name: flags.displayName };
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const answer = await (await cli.client()).call('projectCreate', { params, body }, options);
+        cli.out.done(`Created project ${answer.data.name} (${answer.data.id}).`, answer);
+      },
+    }),
+    command({
+      name: 'update',
+      summary: 'change the name shown to people',
+      scope: 'organization',
+      args: named,
+      flags: { 'display-name': required(text('name shown to people')), ...ifMatchFlags },
+      run: async (cli, { args, flags }) => {
+        const [client, params] = [await cli.client(), { project_id: await cli.project(args.project) }];
+        const ifMatch = flags.ifMatch ?? (await client.projectGet({ params }, { signal: cli.signal })).version;
+        const body = { display_name: flags.displayName };
+        const answer = await client.call('projectUpdate', { params, body }, { ifMatch, signal: cli.signal });
+        cli.out.done(`Updated project ${answer.data.name} (${answer.data.id}).`, answer);
+      },
+    }),
+    command({
+      name: 'delete',
+      summary: 'delete an empty project',
+      scope: 'organization',
+      args: { project: 'name or id' },
+      flags: yesFlags,
+      run: async (cli, { args, flags }) => {
+        const [client, project_id] = [await cli.client(), await cli.project(args.project)];
+        await cli.confirm(`Delete project ${args.project}?`, flags.yes);
+        const answer = await client.call('projectDelete', { params: { project_id } }, { signal: cli.signal });
+        cli.out.done(`Deleted project ${project_id}.`, answer, { id: project_id, deleted: true });
+      },
+    }),
+    command({
+      name: 'use',
+      summary: 'make a project the default of the profile',
+      scope: 'organization',
+      args: { project: 'name or id' },
+      run: async (cli, { args }) => {
+        const project_id = await cli.project(args.project);
+        const found = await (await cli.client()).projectGet({ params: { project_id } }, { signal: cli.signal });
+        const { config_file, profile_name, url, profile } = await cli.settings();
+        if (profile.url !== undefined && profile.url !== url)
+          throw new UsageError(
+            `Profile ${profile_name} is for ${profile.url}, not ${url}.`,
+            'Name another one with --profile.',
+          );
+        await updateConfig(config_file, (config) => {
+          const next = {
+            url,
+            ...config.profiles[profile_name],
+            organization: found.organization_id,
+            project: found.id,
+          };
+          return withProfile(config, profile_name, next);
+        });
+        if (cli.out.json)
+          cli.out.item({ profile: profile_name, organization_id: found.organization_id, project_id: found.id });
+        else cli.out.say(`Profile ${profile_name} now works in project ${found.name} (${found.id}).`);
+      },
+    }),
+    member,
+  ],
+};

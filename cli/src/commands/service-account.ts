@@ -1,0 +1,194 @@
+import type { ServiceAccount } from '@gpuaas/sdk';
+import { choice, command, duration, type Group, text } from '../command.ts';
+import type { Cli } from '../context.ts';
+import { UsageError } from '../exit.ts';
+import { serviceAccountId } from '../find.ts';
+import { collect, ifMatchFlags, keyFlags, pageFlags, yesFlags } from '../flags.ts';
+import { type Column, shortTime } from '../table.ts';
+import { tokenBody, tokenColumns, tokenFlags } from './token.ts';
+
+const columns: readonly Column<ServiceAccount>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'NAME', value: ({ name }) => name, shrink: true },
+  { header: 'STATE', value: ({ state }) => state },
+  { header: 'LAST USED', value: ({ last_used_at }) => shortTime(last_used_at) },
+  { header: 'DESCRIPTION', value: ({ description }) => description, shrink: true, optional: true },
+];
+
+const account = { account: 'name or id' } as const;
+
+const paramsOf = async (cli: Cli, named: string) => {
+  const project_id = await cli.project();
+  return { project_id, service_account_id: await serviceAccountId(cli, project_id, named) };
+};
+
+const token: Group = {
+  name: 'token',
+  summary: 'long-lived tokens of a service account',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'tokens of a service account',
+      scope: 'project',
+      args: account,
+      flags: pageFlags,
+      run: async (cli, { args, flags }) => {
+        const [client, params] = [await cli.client(), await paramsOf(cli, args.account)];
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.serviceAccountTokenList({ params, query }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), tokenColumns);
+      },
+    }),
+    command({
+      name: 'create',
+      summary: 'create a token for a service account; it is shown once',
+      scope: 'project',
+      args: { ...account, name: 'what the token is for' },
+      flags: { ...tokenFlags, ...keyFlags },
+      run: async (cli, { args, flags }) => {
+        const [client, params] = [await cli.client(), await paramsOf(cli, args.account)];
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const answer = await client.call(
+          'serviceAccountTokenCreate',
+          { params, body: tokenBody(args.name, flags) },
+          options,
+        );
+        cli.out.done(`Created token ${answer.data.api_token.name} (${answer.data.api_token.id}).`, answer);
+        if (cli.out.json) return;
+        cli.out.print(answer.data.token);
+        cli.out.say(`Shown once: store it now. It ends ${shortTime(answer.data.api_token.expires_at)}.`);
+      },
+    }),
+    command({
+      name: 'revoke',
+      summary: 'end a token of a service account',
+      scope: 'project',
+      args: { ...account, token: 'id' },
+      flags: yesFlags,
+      run: async (cli, { args, flags }) => {
+        const params = { ...(await paramsOf(cli, args.account)), token_id: args.token };
+        await cli.confirm(`Revoke token ${args.token}?`, flags.yes);
+        const answer = await (await cli.client()).call('serviceAccountTokenRevoke', { params }, { signal: cli.signal });
+        cli.out.done(`Revoked token ${args.token}. It takes effect within 60 seconds.`, answer, {
+          id: args.token,
+          revoked: true,
+        });
+      },
+    }),
+  ],
+};
+
+export const serviceAccount: Group = {
+  name: 'service-account',
+  summary: 'accounts for programs',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'service accounts of the project',
+      scope: 'project',
+      flags: pageFlags,
+      run: async (cli, { flags }) => {
+        const [client, project_id] = [await cli.client(), await cli.project()];
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.serviceAccountList({ params: { project_id }, query }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), columns);
+      },
+    }),
+    command({
+      name: 'get',
+      summary: 'one service account',
+      scope: 'project',
+      args: account,
+      run: async (cli, { args }) => {
+        const params = await paramsOf(cli, args.account);
+        cli.out.item(await (await cli.client()).serviceAccountGet({ params }, { signal: cli.signal }));
+      },
+    }),
+    command({
+      name: 'create',
+      summary: 'create a service account; its client secret is shown once',
+      scope: 'project',
+      args: { name: 'lower-case name, unique in the project' },
+      flags: { description: text('what it is for'), ...keyFlags },
+      run: async (cli, { args, flags }) => {
+        const params = { project_id: await cli.project() };
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const body = { name: args.name, description: flags.description };
+        const answer = await (await cli.client()).call('serviceAccountCreate', { params, body }, options);
+        const { service_account, client_secret } = answer.data;
+        cli.out.done(`Created service account ${service_account.name} (${service_account.id}).`, answer);
+        if (cli.out.json) return;
+        cli.out.print(client_secret);
+        cli.out.say(`The client secret is shown once: store it now. The client id is ${service_account.id}.`);
+      },
+    }),
+    command({
+      name: 'update',
+      summary: 'enable, disable or describe a service account',
+      scope: 'project',
+      args: account,
+      flags: {
+        state: choice('whether it may sign in', [
+          'enabled',
+          'disabled',
+        ] as const satisfies readonly ServiceAccount['state'][]),
+        description: text('what it is for'),
+        ...ifMatchFlags,
+      },
+      run: async (cli, { args, flags }) => {
+        if (flags.state === undefined && flags.description === undefined)
+          throw new UsageError('Nothing to change.', 'Add --state or --description.');
+        const [client, params] = [await cli.client(), await paramsOf(cli, args.account)];
+        const ifMatch = flags.ifMatch ?? (await client.serviceAccountGet({ params }, { signal: cli.signal })).version;
+        const body = { state: flags.state, description: flags.description };
+        const answer = await client.call('serviceAccountUpdate', { params, body }, { ifMatch, signal: cli.signal });
+        cli.out.done(`Service account ${answer.data.name} (${answer.data.id}) is ${answer.data.state}.`, answer);
+      },
+    }),
+    command({
+      name: 'delete',
+      summary: 'delete a service account and revoke its tokens',
+      scope: 'project',
+      args: account,
+      flags: yesFlags,
+      run: async (cli, { args, flags }) => {
+        const params = await paramsOf(cli, args.account);
+        await cli.confirm(`Delete service account ${args.account} and revoke its tokens?`, flags.yes);
+        const answer = await (await cli.client()).call('serviceAccountDelete', { params }, { signal: cli.signal });
+        const id = params.service_account_id;
+        cli.out.done(`Deleted service account ${id}.`, answer, { id, deleted: true });
+      },
+    }),
+    command({
+      name: 'rotate',
+      summary: 'make a new client secret; it is shown once',
+      scope: 'project',
+      args: account,
+      flags: {
+        overlap: duration('how long the old secret still works, like 1h; not at all unless told'),
+        ...yesFlags,
+        ...keyFlags,
+      },
+      run: async (cli, { args, flags }) => {
+        const params = await paramsOf(cli, args.account);
+        const overlap_s = flags.overlap === undefined ? undefined : flags.overlap / 1000;
+        if (overlap_s === undefined)
+          await cli.confirm(`Replace the secret of ${args.account}? The old one ends at once.`, flags.yes);
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const answer = await (await cli.client()).call(
+          'serviceAccountSecretRotate',
+          { params, body: { overlap_s } },
+          options,
+        );
+        cli.out.done(
+          `Rotated the secret of ${answer.data.service_account.name} (${answer.data.service_account.id}).`,
+          answer,
+        );
+        if (cli.out.json) return;
+        cli.out.print(answer.data.client_secret);
+        cli.out.say('The client secret is shown once: store it now.');
+      },
+    }),
+    token,
+  ],
+};

@@ -1,0 +1,94 @@
+import type { ApiToken } from '@gpuaas/sdk';
+import { command, duration, type Group, list, text } from '../command.ts';
+import { tokenId } from '../find.ts';
+import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
+import { type Column, shortTime } from '../table.ts';
+
+export const tokenColumns: readonly Column<ApiToken>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'NAME', value: ({ name }) => name, shrink: true },
+  { header: 'SCOPES', value: ({ scopes }) => scopes.join(','), shrink: true },
+  {
+    header: 'EXPIRES',
+    value: ({ expires_at, revoked_at }) => (revoked_at === null ? shortTime(expires_at) : 'revoked'),
+  },
+  { header: 'LAST USED', value: ({ last_used_at }) => shortTime(last_used_at), optional: true },
+  { header: 'PREFIX', value: ({ token_prefix }) => token_prefix, optional: true },
+];
+
+/** Short lives by default: a forgotten token should end by itself. */
+export const tokenFlags = {
+  scope: list(
+    '`all`, `read`, a permission or a prefix such as service_account.*; repeatable; read unless told',
+    'scope',
+  ),
+  'expires-in': duration('lifetime, like 12h or 90d; 30d unless told'),
+} as const;
+
+export const tokenBody = (name: string, flags: { scope: string[] | undefined; expiresIn: number | undefined }) => ({
+  name,
+  scopes: flags.scope ?? ['read'],
+  expires_in_s: (flags.expiresIn ?? 30 * 86_400_000) / 1000,
+});
+
+export const token: Group = {
+  name: 'token',
+  summary: 'your API tokens',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'your tokens',
+      flags: pageFlags,
+      run: async (cli, { flags }) => {
+        const client = await cli.client();
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.apiTokenList({ query }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), tokenColumns);
+      },
+    }),
+    command({
+      name: 'create',
+      summary: 'create a scoped, expiring token; it is shown once',
+      args: { name: 'what it is for' },
+      flags: {
+        ...tokenFlags,
+        project: text('bind it to one project, by name or id', 'name'),
+        org: text('organization of that project', 'name'),
+        ...keyFlags,
+      },
+      examples: ['gpuaas token create ci --scope read --expires-in 90d'],
+      run: async (cli, { args, flags }) => {
+        const project_id = flags.project === undefined ? undefined : await cli.project(flags.project);
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const answer = await (await cli.client()).call(
+          'apiTokenCreate',
+          { body: { ...tokenBody(args.name, flags), project_id } },
+          options,
+        );
+        cli.out.done(`Created token ${answer.data.api_token.name} (${answer.data.api_token.id}).`, answer);
+        if (cli.out.json) return;
+        cli.out.print(answer.data.token);
+        cli.out.say(`Shown once: store it now. It ends ${shortTime(answer.data.api_token.expires_at)}.`);
+      },
+    }),
+    command({
+      name: 'revoke',
+      summary: 'end a token',
+      args: { token: 'name or id' },
+      flags: yesFlags,
+      run: async (cli, { args, flags }) => {
+        const token_id = await tokenId(cli, args.token);
+        await cli.confirm(`Revoke token ${args.token}?`, flags.yes);
+        const answer = await (await cli.client()).call(
+          'apiTokenRevoke',
+          { params: { token_id } },
+          { signal: cli.signal },
+        );
+        cli.out.done(`Revoked token ${token_id}. It takes effect within 60 seconds.`, answer, {
+          id: token_id,
+          revoked: true,
+        });
+      },
+    }),
+  ],
+};

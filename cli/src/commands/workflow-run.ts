@@ -1,0 +1,97 @@
+import type { WorkflowRun, WorkflowStep } from '@gpuaas/sdk';
+import { choice, command, type Group, text } from '../command.ts';
+import { collect, pageFlags } from '../flags.ts';
+import { type Column, shortTime } from '../table.ts';
+
+export const WORKFLOW_STATES = [
+  'pending',
+  'running',
+  'waiting',
+  'done',
+  'stuck',
+  'cancelled',
+] as const satisfies readonly WorkflowRun['state'][];
+
+export const runColumns: readonly Column<WorkflowRun>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'WORKFLOW', value: ({ workflow }) => workflow, shrink: true },
+  { header: 'STATE', value: ({ state }) => state },
+  { header: 'STEP', value: ({ step }) => step, shrink: true },
+  { header: 'SINCE', value: ({ state_since }) => shortTime(state_since), optional: true },
+  { header: 'REASON', value: ({ state_reason }) => state_reason, shrink: true, optional: true },
+];
+
+export const stepColumns: readonly Column<WorkflowStep>[] = [
+  { header: '#', value: ({ sequence }) => sequence, align: 'right' },
+  { header: 'STEP', value: ({ step }) => step, shrink: true },
+  { header: 'TRY', value: ({ attempt }) => attempt, align: 'right' },
+  { header: 'OUTCOME', value: ({ outcome }) => outcome },
+  { header: 'MS', value: ({ duration_ms }) => duration_ms, align: 'right' },
+  { header: 'DETAIL', value: ({ detail }) => detail, shrink: true },
+];
+
+export const runFilters = {
+  subject: text('only runs about this id', 'id'),
+  workflow: text('only this workflow', 'name'),
+  state: choice('only this state', WORKFLOW_STATES),
+  'by-correlation-id': text('only runs of this correlation id', 'id'),
+} as const;
+
+type Filters = {
+  subject: string | undefined;
+  workflow: string | undefined;
+  state: WorkflowRun['state'] | undefined;
+  byCorrelationId: string | undefined;
+};
+export const runQuery = (flags: Filters) => ({
+  subject_id: flags.subject,
+  workflow: flags.workflow,
+  state: flags.state,
+  correlation_id: flags.byCorrelationId,
+});
+
+export const workflowRun: Group = {
+  name: 'workflow-run',
+  summary: 'progress of long work',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'runs of the project, newest first',
+      scope: 'project',
+      flags: { ...runFilters, ...pageFlags },
+      run: async (cli, { flags }) => {
+        const [client, project_id] = [await cli.client(), await cli.project()];
+        const read = (page: { limit: number; cursor: string | undefined }) =>
+          client.workflowRunList(
+            { params: { project_id }, query: { ...page, ...runQuery(flags) } },
+            { signal: cli.signal },
+          );
+        cli.out.list(await collect(flags, read), runColumns);
+      },
+    }),
+    command({
+      name: 'get',
+      summary: 'one run',
+      scope: 'project',
+      args: { run: 'id' },
+      run: async (cli, { args }) => {
+        const params = { project_id: await cli.project(), workflow_run_id: args.run };
+        cli.out.item(await (await cli.client()).workflowRunGet({ params }, { signal: cli.signal }));
+      },
+    }),
+    command({
+      name: 'steps',
+      summary: 'the timeline of a run, oldest first',
+      scope: 'project',
+      args: { run: 'id' },
+      flags: pageFlags,
+      run: async (cli, { args, flags }) => {
+        const client = await cli.client();
+        const params = { project_id: await cli.project(), workflow_run_id: args.run };
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.workflowRunStepList({ params, query }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), stepColumns);
+      },
+    }),
+  ],
+};

@@ -1,0 +1,167 @@
+/**
+ * What a command works with: the client of the chosen profile, the output, and the organization and project that the
+ * command is about. Everything is made when first asked for, so that a command that needs no network makes no request.
+ */
+import { randomBytes } from 'node:crypto';
+import { type Client, createClient, GpuaasError, type Me } from '@gpuaas/sdk';
+import { type ConfigFile, configPath, type Profile, readConfig } from './config.ts';
+import { createTokenProvider } from './credential.ts';
+import { CliError, UsageError } from './exit.ts';
+import { createOutput, isAutomated, type Output } from './output.ts';
+import { VERSION } from './version.ts';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+export type GlobalFlags = Readonly<{
+  json?: boolean;
+  profile?: string;
+  url?: string;
+  org?: string;
+  project?: string;
+  correlationId?: string;
+}>;
+
+export type Settings = Readonly<{
+  config_file: string;
+  profile_name: string;
+  profile: Profile;
+  url: string;
+  /** Where the credential comes from; a profile's credential is only for the profile's own address. */
+  credential: 'environment' | 'profile' | 'none';
+}>;
+
+export type Cli = Readonly<{
+  env: Env;
+  out: Output;
+  signal: AbortSignal;
+  correlation_id: string;
+  interactive: boolean;
+  settings(): Promise<Settings>;
+  client(): Promise<Client>;
+  me(): Promise<Me>;
+  /** The id of the organization the command is about. */
+  organization(): Promise<string>;
+  /** The id of the project the command is about. `named` is what the command line said, by name or id. */
+  project(named?: string): Promise<string>;
+  /** Asks before what cannot be undone. Without a terminal it refuses rather than guess. */
+  confirm(question: string, yes: boolean | undefined): Promise<void>;
+}>;
+
+export const DEFAULT_URL = 'http://localhost:8080';
+
+const normalizeUrl = (raw: string, from: string): string => {
+  const url = URL.canParse(raw) ? new URL(raw) : null;
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+    throw new UsageError(
+      `${from} must be an http or https address, not "${raw}".`,
+      'For example https://gpuaas.example',
+    );
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+};
+
+const chooseProfile = (config: ConfigFile, flags: GlobalFlags, env: Env): string =>
+  flags.profile ?? (env['GPUAAS_PROFILE'] || config.default_profile);
+
+export const readSettings = async (flags: GlobalFlags, env: Env): Promise<Settings> => {
+  const config_file = configPath(env);
+  const config = await readConfig(config_file);
+  const profile_name = chooseProfile(config, flags, env);
+  if (!/^[A-Za-z0-9_-]{1,63}$/.test(profile_name))
+    throw new UsageError(`"${profile_name}" is not a profile name.`, 'Use letters, digits, - and _.');
+  const profile = config.profiles[profile_name] ?? {};
+  const given = flags.url ?? (env['GPUAAS_URL'] || undefined);
+  const own = normalizeUrl(profile.url ?? DEFAULT_URL, `url of profile ${profile_name}`);
+  const url = given === undefined ? own : normalizeUrl(given, flags.url === undefined ? 'GPUAAS_URL' : '--url');
+  const stored = profile.token !== undefined || profile.access_token !== undefined;
+  const credential = env['GPUAAS_TOKEN'] ? 'environment' : stored && url === own ? 'profile' : 'none';
+  return { config_file, profile_name, profile, url, credential };
+};
+
+const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+};
+
+const oneOrAsk = <T extends { name: string }>(found: readonly T[], noun: string, flag: string): T => {
+  const [only] = found;
+  if (only !== undefined && found.length === 1) return only;
+  if (found.length === 0) throw new CliError('not_found', `You belong to no ${noun}.`);
+  const names = found.slice(0, 10).map(({ name }) => name);
+  throw new UsageError(
+    `Which ${noun}? You have ${names.join(', ')}.`,
+    `Add ${flag} <name>, or choose a default with \`gpuaas project use\`.`,
+  );
+};
+
+export const createCli = (flags: GlobalFlags, env: Env, signal: AbortSignal): Cli => {
+  const out = createOutput({ json: flags.json, env });
+  const interactive = process.stdin.isTTY === true && process.stderr.isTTY === true && !isAutomated(env);
+  const correlation_id = flags.correlationId ?? `cli-${randomBytes(12).toString('hex')}`;
+  if (!/^[A-Za-z0-9._-]{1,64}$/.test(correlation_id))
+    throw new UsageError('--correlation-id takes up to 64 letters, digits, dots, dashes and underscores.');
+  const settings = once(() => readSettings(flags, env));
+
+  const client = once(async () =>
+    createClient({
+      baseUrl: (await settings()).url,
+      tokenProvider: createTokenProvider(await settings(), env),
+      userAgent: `gpuaas-cli/${VERSION} node/${process.versions.node}`,
+      correlationId: correlation_id,
+    }),
+  );
+  const me = once(async () => (await client()).meGet({}, { signal }));
+
+  const organization = once(async () => {
+    const { profile } = await settings();
+    const named = flags.org ?? (env['GPUAAS_ORGANIZATION'] || undefined) ?? profile.organization;
+    if (named?.startsWith('org_')) return named;
+    const { organizations } = await me();
+    if (named !== undefined) {
+      const found = organizations.find(({ name }) => name === named);
+      if (found === undefined) throw new GpuaasError('not_found', `You belong to no organization named "${named}".`);
+      return found.id;
+    }
+    if (organizations.length <= 1) return oneOrAsk(organizations, 'organization', '--org').id;
+    const { items } = await (await client()).organizationList({ query: { limit: 200 } }, { signal });
+    const personal = items.filter(({ kind }) => kind === 'personal');
+    return oneOrAsk(personal.length === 1 ? personal : items, 'organization', '--org').id;
+  });
+
+  const projectByName = async (name: string): Promise<string> => {
+    const organization_id = await organization();
+    const { items } = await (await client()).projectList({ params: { organization_id }, query: { name } }, { signal });
+    const [found] = items;
+    if (found === undefined) throw new GpuaasError('not_found', `The organization has no project named "${name}".`);
+    return found.id;
+  };
+
+  const defaultProject = once(async () => {
+    const { projects, kind } = await me();
+    if (kind === 'service_account') return oneOrAsk(projects, 'project', '--project').id;
+    const params = { organization_id: await organization() };
+    const { items } = await (await client()).projectList({ params, query: { limit: 200 } }, { signal });
+    const named = items.filter(({ name }) => name === 'default');
+    return oneOrAsk(named.length === 1 ? named : items, 'project', '--project').id;
+  });
+
+  const project = async (argument?: string): Promise<string> => {
+    const { profile } = await settings();
+    // A project chosen for one organization says nothing about another that this command names.
+    const chosen = flags.org === undefined ? profile.project : undefined;
+    const named = argument ?? flags.project ?? (env['GPUAAS_PROJECT'] || undefined) ?? chosen;
+    if (named === undefined) return defaultProject();
+    return named.startsWith('prj_') ? named : projectByName(named);
+  };
+
+  const confirm = async (question: string, yes: boolean | undefined): Promise<void> => {
+    if (yes) return;
+    if (!interactive) throw new UsageError(`${question} Nobody is here to answer.`, 'Add --yes to go ahead.');
+    const { ask } = await import('./prompt.ts');
+    if (!(await ask(question))) throw new CliError('failure', 'Nothing was changed.');
+  };
+
+  return { env, out, signal, correlation_id, interactive, settings, client, me, organization, project, confirm };
+};

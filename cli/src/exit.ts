@@ -1,0 +1,151 @@
+/**
+ * Exit codes are part of the contract with scripts: one per way of going on. The table is exhaustive over the codes of
+ * the API, so a new code does not compile until somebody decides what a script should do about it.
+ */
+import { GpuaasError, type GpuaasErrorCode } from '@gpuaas/sdk';
+import { clean, safeJson } from './clean.ts';
+
+export const EXIT = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  not_found: 3,
+  auth: 4,
+  conflict: 5,
+  capacity: 6,
+  transient: 7,
+  timeout: 8,
+  interrupted: 130,
+} as const;
+
+const EXIT_OF_CODE: Readonly<Record<GpuaasErrorCode, keyof typeof EXIT>> = {
+  invalid_request: 'usage',
+  idempotency_key_missing: 'usage',
+  unauthenticated: 'auth',
+  permission_denied: 'auth',
+  not_found: 'not_found',
+  method_not_allowed: 'failure',
+  request_timeout: 'transient',
+  conflict: 'conflict',
+  already_exists: 'conflict',
+  idempotency_in_flight: 'transient',
+  insufficient_capacity: 'capacity',
+  quota_exceeded: 'capacity',
+  sku_disabled: 'conflict',
+  region_disabled: 'conflict',
+  precondition_failed: 'conflict',
+  payload_too_large: 'failure',
+  unsupported_media_type: 'failure',
+  idempotency_key_reused: 'conflict',
+  precondition_required: 'conflict',
+  rate_limited: 'transient',
+  header_too_large: 'failure',
+  internal: 'failure',
+  unavailable: 'transient',
+  network: 'transient',
+  timeout: 'timeout',
+  unexpected_answer: 'failure',
+};
+
+/** The command line itself is wrong. `help` says what to type instead. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+  readonly help: string | null;
+
+  constructor(sentence: string, help: string | null = null) {
+    super(sentence);
+    this.help = help;
+  }
+}
+
+/** A failure on this machine, or a result that counts as one, with the code a script should see. */
+export class CliError extends Error {
+  override name = 'CliError';
+  readonly exit: keyof typeof EXIT;
+  readonly help: string | null;
+
+  constructor(exit: keyof typeof EXIT, sentence: string, help: string | null = null) {
+    super(sentence);
+    this.exit = exit;
+    this.help = help;
+  }
+}
+
+export class Interrupted extends Error {
+  override name = 'Interrupted';
+}
+
+export const exitOf = (err: unknown): number => {
+  if (err instanceof GpuaasError) {
+    // A gateway in front of the API failed: trying again later is right.
+    if (err.code === 'unexpected_answer' && err.retryable) return EXIT.transient;
+    return EXIT[EXIT_OF_CODE[err.code]];
+  }
+  if (err instanceof UsageError) return EXIT.usage;
+  if (err instanceof CliError) return EXIT[err.exit];
+  if (err instanceof Interrupted) return EXIT.interrupted;
+  return EXIT.failure;
+};
+
+const asJson = (err: unknown): Record<string, unknown> => {
+  if (err instanceof GpuaasError) return { ...err.toJSON(), help: helpOf(err) };
+  const detail = err instanceof Error ? err.message : String(err);
+  if (err instanceof UsageError) return { code: 'usage', detail, help: err.help };
+  if (err instanceof CliError) return { code: err.exit, detail, help: err.help };
+  if (err instanceof Interrupted) return { code: 'interrupted', detail };
+  return { code: 'failure', detail };
+};
+
+/** The API's help speaks of requests and headers; at a command line the same thing is said in commands. */
+const HELP: Readonly<Partial<Record<GpuaasErrorCode, string>>> = {
+  invalid_request: 'Correct it and run the command again.',
+  unauthenticated: 'Sign in with: gpuaas login',
+  precondition_failed: 'Somebody changed it meanwhile: look at it again, then repeat.',
+  insufficient_capacity: 'Ask for less, for another region, or try again later.',
+  idempotency_key_reused: 'Give a new --idempotency-key for a different change.',
+  network: 'Check the address and the connection: gpuaas doctor',
+  unexpected_answer: 'Check the address: gpuaas doctor',
+};
+
+const helpOf = (err: GpuaasError): string | null => {
+  if (err.retry_after_s !== null) return `Try again in ${err.retry_after_s} s.`;
+  return HELP[err.code] ?? err.help;
+};
+
+/** The lines a person reads: what happened, what to do, which fields, and the id that support asks for. */
+const asLines = (err: unknown): string[] => {
+  if (!(err instanceof GpuaasError)) {
+    const sentence = err instanceof Error ? err.message : String(err);
+    const help = err instanceof UsageError || err instanceof CliError ? err.help : null;
+    return [sentence, ...(help === null ? [] : [help])];
+  }
+  const lines = [err.detail];
+  for (const field of err.errors) lines.push(`  ${field.pointer}: ${field.message}`);
+  for (const { code, ...facts } of err.reasons) {
+    const detail = Object.entries(facts).map(
+      ([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`,
+    );
+    lines.push(`  reason: ${[code, ...detail].join(' ')}`);
+  }
+  for (const alternative of err.alternatives) lines.push(`  fits now: ${JSON.stringify(alternative)}`);
+  const actions = err.actions.map(({ text, href }) => `${text} ${href}`.trim());
+  const help = helpOf(err);
+  if (actions.length > 0) lines.push(...actions);
+  else if (help !== null) lines.push(help);
+  if (err.correlation_id) lines.push(`correlation id ${err.correlation_id}`);
+  return lines;
+};
+
+/** Writes the error to standard error and gives the exit code. */
+export const report = (err: unknown, json: boolean): number => {
+  const code = exitOf(err);
+  if (json) process.stderr.write(`${safeJson({ error: { ...asJson(err), exit_code: code } })}\n`);
+  else {
+    const [first = '', ...rest] = asLines(err);
+    for (const line of [`gpuaas: ${first}`, ...rest]) {
+      const indent = /^ */.exec(line)?.[0] ?? '';
+      process.stderr.write(`${indent}${clean(line).trim()}\n`);
+    }
+  }
+  return code;
+};

@@ -1,0 +1,53 @@
+/** People type names; the API takes ids. What already is an id is not looked up. */
+import { GpuaasError } from '@gpuaas/sdk';
+import type { Cli } from './context.ts';
+import { UsageError } from './exit.ts';
+
+const find = async <T>(items: AsyncIterable<T>, matches: (item: T) => boolean, what: string): Promise<T> => {
+  const found: T[] = [];
+  for await (const item of items) if (matches(item)) found.push(item);
+  const [only] = found;
+  if (only === undefined) throw new GpuaasError('not_found', `There is no ${what}.`);
+  if (found.length > 1) throw new UsageError(`There is more than one ${what}.`, 'Name it by its id.');
+  return only;
+};
+
+export const serviceAccountId = async (cli: Cli, project_id: string, named: string): Promise<string> => {
+  if (named.startsWith('sva_')) return named;
+  const accounts = (await cli.client()).pages.serviceAccountList({ params: { project_id } }, { signal: cli.signal });
+  return (await find(accounts, ({ name }) => name === named, `service account named "${named}" in the project`)).id;
+};
+
+export const sshKeyId = async (cli: Cli, named: string): Promise<string> => {
+  if (named.startsWith('key_')) return named;
+  const keys = (await cli.client()).pages.sshKeyList({}, { signal: cli.signal });
+  return (await find(keys, ({ name }) => name === named, `SSH key named "${named}"`)).id;
+};
+
+export const tokenId = async (cli: Cli, named: string): Promise<string> => {
+  if (named.startsWith('tok_')) return named;
+  const tokens = (await cli.client()).pages.apiTokenList({}, { signal: cli.signal });
+  const matches = (token: { name: string; revoked_at: string | null }) =>
+    token.name === named && token.revoked_at === null;
+  return (await find(tokens, matches, `token named "${named}"`)).id;
+};
+
+/** A member of an organization by e-mail address or id, with the version that a change must name. */
+export const organizationMember = async (cli: Cli, organization_id: string, named: string) => {
+  const members = (await cli.client()).pages.organizationMemberList(
+    { params: { organization_id } },
+    { signal: cli.signal },
+  );
+  return find(
+    members,
+    ({ user_id, email }) => user_id === named || email === named,
+    `member "${named}" in the organization`,
+  );
+};
+
+/** For a project member: an e-mail address is looked up among the members of the project's organization. */
+export const projectUserId = async (cli: Cli, project_id: string, named: string): Promise<string> => {
+  if (named.startsWith('usr_')) return named;
+  const { organization_id } = await (await cli.client()).projectGet({ params: { project_id } }, { signal: cli.signal });
+  return (await organizationMember(cli, organization_id, named)).user_id;
+};

@@ -1,0 +1,140 @@
+/**
+ * Whole commands as a user runs them: a process, an API, and what came out. Each case is a file in cli/golden with the
+ * command line, standard output, standard error, exit code and the requests it made. UPDATE_GOLDEN=1 writes them.
+ */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type OperationId, operations } from '@gpuaas/sdk';
+import { DEV_PASSWORD, type FixtureApi, type Overrides, startApi } from '../golden/api.ts';
+import { cases } from '../golden/cases.ts';
+
+const MAIN = join(import.meta.dirname, 'main.ts');
+const GOLDEN = join(import.meta.dirname, '../golden');
+const called = new Set<OperationId>();
+let home = '';
+
+before(async () => {
+  home = await mkdtemp(join(tmpdir(), 'gpuaas-cli-'));
+});
+after(() => rm(home, { recursive: true, force: true }));
+
+export type Case = Readonly<{
+  name: string;
+  args: readonly string[];
+  answers?: Overrides;
+  env?: Readonly<Record<string, string>>;
+  /** Content of config.toml; URL stands for the address of the API. */
+  config?: string;
+  /** Files in the folder that the command runs in. */
+  files?: Readonly<Record<string, string>>;
+  stdin?: string;
+  /** Send SIGINT when standard output has this text. */
+  interruptAfter?: string;
+}>;
+
+type Result = { stdout: string; stderr: string; code: number | null };
+
+const collect = (child: ChildProcess, input: string | undefined, interruptAfter: string | undefined): Promise<Result> =>
+  new Promise((resolve, reject) => {
+    let [stdout, stderr] = ['', ''];
+    child.stdout?.on('data', (chunk) => {
+      stdout += chunk;
+      if (interruptAfter !== undefined && stdout.includes(interruptAfter)) child.kill('SIGINT');
+    });
+    child.stderr?.on('data', (chunk) => {
+      stderr += chunk;
+    });
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ stdout, stderr, code }));
+    child.stdin?.end(input ?? '');
+  });
+
+const runCase = async (api: FixtureApi, item: Case): Promise<Result & { config: string | null }> => {
+  const folder = join(home, item.name);
+  const config = join(folder, 'gpuaas');
+  await mkdir(config, { recursive: true, mode: 0o700 });
+  if (item.config !== undefined)
+    await writeFile(join(config, 'config.toml'), item.config.replaceAll('URL', api.url), { mode: 0o600 });
+  for (const [name, content] of Object.entries(item.files ?? {})) await writeFile(join(folder, name), content);
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: folder,
+    XDG_CONFIG_HOME: folder,
+    GPUAAS_URL: api.url,
+    GPUAAS_TOKEN: item.config === undefined && !item.args.includes('login') ? 'gp_test' : '',
+    GPUAAS_DEV_PASSWORD: DEV_PASSWORD,
+    ...item.env,
+  };
+  const child = spawn(process.execPath, [MAIN, ...item.args], { cwd: folder, env, stdio: 'pipe' });
+  const result = await collect(child, item.stdin, item.interruptAfter);
+  const written = join(config, 'config.toml');
+  return { ...result, config: existsSync(written) ? await readFile(written, 'utf8') : null };
+};
+
+/** What differs from run to run has a name instead. */
+const normalise = (text: string, api: FixtureApi): string =>
+  text
+    .replaceAll(api.url, 'http://api.test')
+    .replaceAll(home, '/home')
+    .replace(/cli-[0-9a-f]{24}/g, '<correlation id>')
+    .replace(/"idempotency_key": "[0-9a-f]{32}"/g, '"idempotency_key": "<key>"')
+    .replace(/expires_at = "[^"]+"/g, 'expires_at = "<time>"')
+    .replace(/Node [\d.]+, [\w-]+/g, 'Node <version>');
+
+const transcript = (item: Case, api: FixtureApi, result: Result & { config: string | null }): string => {
+  const quoted = item.args.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word}'`)).join(' ');
+  const showsConfig =
+    item.args.includes('login') || item.args.includes('use') || item.config?.includes('refresh_token');
+  const sections: [string, string][] = [
+    ['stdout', result.stdout],
+    ['stderr', result.stderr],
+    // How often a wait asked depends on time; that it asked does not.
+    [
+      'requests',
+      api.requests
+        .filter((line, index) => line !== api.requests[index - 1])
+        .map((line) => `${line}\n`)
+        .join(''),
+    ],
+    ['config', showsConfig ? (result.config ?? '') : ''],
+  ];
+  const body = sections.filter(([, text]) => text !== '').map(([name, text]) => `--- ${name}\n${text}`);
+  return normalise(`$ gpuaas ${quoted}\n--- exit ${result.code}\n${body.join('')}`, api);
+};
+
+describe('commands', { concurrency: 2 }, () => {
+  for (const item of cases)
+    test(`golden: ${item.name}`, async (t) => {
+      const api = await startApi(item.answers);
+      t.after(() => api.close());
+      const text = transcript(item, api, await runCase(api, item));
+      for (const id of api.called) called.add(id);
+      const file = join(GOLDEN, `${item.name}.txt`);
+      if (process.env['UPDATE_GOLDEN'] === '1') await writeFile(file, text);
+      assert.equal(text, await readFile(file, 'utf8').catch(() => 'no such golden file'));
+      const [, table = ''] = /--- stdout\n([\s\S]*?)(?:\n--- |$)/.exec(text) ?? [];
+      if (/(?:^help|list$|steps$|whoami$|verify$|events$)/.test(item.name))
+        for (const line of table.split('\n')) assert.ok([...line].length <= 80, `fits 80 columns: ${line}`);
+    });
+});
+
+test('every operation of the API has a command', () => {
+  // Programs exchange a client secret themselves; no person does it by hand.
+  const missing = (Object.keys(operations) as OperationId[]).filter(
+    (id) => !called.has(id) && id !== 'serviceAccountTokenIssue',
+  );
+  assert.deepEqual(missing, []);
+});
+
+test('every golden file belongs to a case', async () => {
+  const files = (await readdir(GOLDEN)).filter((file) => file.endsWith('.txt'));
+  assert.deepEqual(
+    files.filter((file) => !cases.some(({ name }) => `${name}.txt` === file)),
+    [],
+  );
+});

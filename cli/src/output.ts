@@ -1,0 +1,93 @@
+/**
+ * Data on standard output, everything else on standard error. A person at a terminal reads tables; a pipe, a CI job and
+ * an agent read JSON, whose lists carry a schema_version so that a script can tell when the shape changes.
+ */
+
+import { styleText } from 'node:util';
+import type { Answer } from '@gpuaas/sdk';
+import { clean, safeJson } from './clean.ts';
+import { type Column, cell, layRecord, layTable } from './table.ts';
+
+export const SCHEMA_VERSION = 1;
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Set by CI systems and by agents that run commands. */
+const AUTOMATION = ['CI', 'AGENT', 'AI_AGENT'] as const;
+export const isAutomated = (env: Env): boolean =>
+  AUTOMATION.some((name) => env[name] !== undefined && env[name] !== '' && env[name] !== '0' && env[name] !== 'false');
+
+export type OutputOptions = Readonly<{ json: boolean | undefined; env: Env }>;
+
+export type Output = Readonly<{
+  json: boolean;
+  /** Whether errors are JSON too: when asked for, or when nobody watches standard error. */
+  jsonErrors: boolean;
+  /** A line of data. Text from the server is cleaned. */
+  print(text: string): void;
+  /** A line for the person, cleaned likewise. */
+  say(text: string): void;
+  list<T>(page: { items: readonly T[]; next_cursor: string | null }, columns: readonly Column<T>[]): void;
+  /** Rows that are not a page of the API. */
+  table<T>(rows: readonly T[], columns: readonly Column<T>[]): void;
+  item(resource: object, fields?: Readonly<Record<string, unknown>>): void;
+  /** The end of a change: the sentence with the id, and the correlation id. */
+  done(sentence: string, answer: Answer<object | undefined>, data?: object): void;
+}>;
+
+const textOf = (value: unknown): string => {
+  if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(textOf).join(', ');
+  if (typeof value === 'object' && value !== null) return JSON.stringify(value);
+  return cell(value as string | number | boolean | null | undefined);
+};
+
+export const createOutput = ({ json: asked, env }: OutputOptions): Output => {
+  const automated = isAutomated(env);
+  const json = asked ?? (automated || process.stdout.isTTY !== true);
+  const color = process.stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
+  const width = Math.max(40, process.stdout.isTTY === true ? process.stdout.columns || 80 : 80);
+  // Cleaned here, where text leaves, so that no command can forget it.
+  const lines = (text: string): string => `${text.split('\n').map(clean).join('\n')}\n`;
+  const print = (text: string): void => void process.stdout.write(lines(text));
+  const printJson = (value: object): void => void process.stdout.write(`${safeJson(value, 2)}\n`);
+  const say = (text: string): void => void process.stderr.write(lines(text));
+
+  const table = <T>(rows: readonly T[], columns: readonly Column<T>[]): void => {
+    const [header = '', ...lines] = layTable(rows, columns, width);
+    if (color) process.stdout.write(`${styleText('bold', header, { validateStream: false })}\n`);
+    else print(header);
+    for (const line of lines) print(line);
+  };
+
+  return {
+    json,
+    jsonErrors: asked === true || (json && (automated || process.stderr.isTTY !== true)),
+    print,
+    say,
+    table,
+    list: (page, columns) => {
+      if (json) return printJson({ schema_version: SCHEMA_VERSION, items: page.items, next_cursor: page.next_cursor });
+      if (page.items.length === 0) say('Nothing here.');
+      else table(page.items, columns);
+      if (page.next_cursor !== null) say('There are more: add --all, or a larger --limit.');
+    },
+    item: (resource, fields) => {
+      if (json) return printJson({ schema_version: SCHEMA_VERSION, ...resource });
+      const shown = Object.entries(fields ?? resource).filter(([name]) => name !== 'actions');
+      for (const line of layRecord(
+        shown.map(([name, value]) => [name, textOf(value)]),
+        width,
+      ))
+        print(line);
+    },
+    done: (sentence, answer, data) => {
+      const meta = {
+        correlation_id: answer.correlation_id,
+        ...(answer.idempotency_key === null ? {} : { idempotency_key: answer.idempotency_key }),
+      };
+      if (json) return printJson({ schema_version: SCHEMA_VERSION, ...(data ?? answer.data), meta });
+      print(sentence);
+      say(`correlation id ${meta.correlation_id ?? 'unknown'}`);
+    },
+  };
+};

@@ -1,0 +1,55 @@
+/**
+ * One line on standard error that says what is being waited for and how long already. A terminal gets a line that
+ * changes in place; a log gets a new line only when the state changes.
+ */
+import { GpuaasError, type WaitOptions, wait } from '@gpuaas/sdk';
+import { clean, truncate } from './clean.ts';
+import { CliError, Interrupted } from './exit.ts';
+
+export type Progress = Readonly<{ update(text: string): void; end(): void }>;
+
+const FRAMES = ['-', '\\', '|', '/'];
+
+export const createProgress = (stream: NodeJS.WriteStream = process.stderr): Progress => {
+  const startedAt = Date.now();
+  let shown = '';
+  let frame = 0;
+  const draw = () => {
+    const seconds = Math.floor((Date.now() - startedAt) / 1000);
+    const line = `${FRAMES[frame++ % FRAMES.length]} ${shown} (${seconds} s)`;
+    stream.write(`\r\u001b[2K${truncate(line, (stream.columns || 80) - 1)}`);
+  };
+  const timer = stream.isTTY ? setInterval(draw, 200) : undefined;
+  return {
+    update: (text) => {
+      const next = clean(text);
+      if (next === shown) return;
+      shown = next;
+      if (stream.isTTY) draw();
+      else stream.write(`${next}\n`);
+    },
+    end: () => {
+      clearInterval(timer);
+      if (stream.isTTY) stream.write('\r\u001b[2K');
+    },
+  };
+};
+
+/** Waits with progress. When time runs out the work goes on, so the error says how to take the wait up again. */
+export const waitWithProgress = async <T>(
+  read: () => Promise<T>,
+  options: WaitOptions<T> & Readonly<{ describe: (value: T) => string; resume: string }>,
+): Promise<T> => {
+  const progress = createProgress();
+  try {
+    return await wait(read, { ...options, onValue: (value) => progress.update(options.describe(value)) });
+  } catch (err) {
+    progress.end();
+    const resume = `See how it goes: ${options.resume}`;
+    if (err instanceof GpuaasError && err.code === 'timeout') throw new CliError('timeout', err.detail, resume);
+    if (err instanceof Interrupted) throw new CliError('interrupted', 'Interrupted; the work goes on.', resume);
+    throw err;
+  } finally {
+    progress.end();
+  }
+};

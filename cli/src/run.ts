@@ -1,0 +1,64 @@
+/** One run of the command line, from words to exit code. */
+import { CommanderError } from 'commander';
+import type { Execute } from './command.ts';
+import { createCli, type Env, type GlobalFlags } from './context.ts';
+import { EXIT, Interrupted, report, UsageError } from './exit.ts';
+import { createOutput } from './output.ts';
+import { createProgram, wordsOf } from './program.ts';
+
+/** Flags could not be parsed, so whether errors are JSON is read from the words themselves. */
+const jsonFromWords = (argv: readonly string[]): boolean | undefined =>
+  argv.includes('--json') ? true : argv.includes('--no-json') ? false : undefined;
+
+/** Commander's message as a sentence, with the help of the deepest command that was still understood. */
+const usageOf = (err: CommanderError, argv: readonly string[]): UsageError => {
+  const [sentence = '', ...more] = err.message.replace(/^error: /, '').split('\n');
+  const unknown = err.code === 'commander.unknownCommand' ? /'(.*)'/.exec(sentence)?.[1] : undefined;
+  const words = wordsOf(argv);
+  const known = words.slice(0, unknown === undefined ? 2 : words.indexOf(unknown));
+  const hint = more.filter((line) => line.trim() !== '').join(' ');
+  return new UsageError(
+    `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}${/[.?]$/.test(sentence) ? '' : '.'}`,
+    [hint, `See: ${['gpuaas', ...known, '--help'].join(' ')}`].filter(Boolean).join(' '),
+  );
+};
+
+const printCandidates = async (words: readonly string[]): Promise<number> => {
+  const { complete } = await import('./complete.ts');
+  for (const [word, summary] of await complete(words)) process.stdout.write(`${word}\t${summary}\n`);
+  return EXIT.ok;
+};
+
+export const run = async (argv: readonly string[], env: Env): Promise<number> => {
+  const controller = new AbortController();
+  const interrupt = () => controller.abort(new Interrupted('Interrupted.'));
+  process.once('SIGINT', interrupt);
+  process.once('SIGTERM', interrupt);
+  // A reader that has seen enough (`| head`) is not an error.
+  process.stdout.on('error', (err: NodeJS.ErrnoException) =>
+    process.exit(err.code === 'EPIPE' ? EXIT.ok : EXIT.failure),
+  );
+
+  const execute: Execute = async (spec, input) => {
+    const cli = createCli(input.flags as GlobalFlags, env, controller.signal);
+    await spec.run(cli, input);
+  };
+  try {
+    if (argv[0] === '__complete') return await printCandidates(argv.slice(argv[1] === '--' ? 2 : 1));
+    const program = await createProgram(argv, execute);
+    if (argv.length === 0) program.outputHelp();
+    else await program.parseAsync([...argv], { from: 'user' });
+    return EXIT.ok;
+  } catch (err) {
+    if (err instanceof CommanderError && ['commander.helpDisplayed', 'commander.version'].includes(err.code))
+      return EXIT.ok;
+    // A noun without a verb: commander has shown the verbs on standard error.
+    if (err instanceof CommanderError && err.code === 'commander.help')
+      return err.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    const { jsonErrors } = createOutput({ json: jsonFromWords(argv), env });
+    return report(err instanceof CommanderError ? usageOf(err, argv) : err, jsonErrors);
+  } finally {
+    process.off('SIGINT', interrupt);
+    process.off('SIGTERM', interrupt);
+  }
+};

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { clean, safeJson, widthOf } from './clean.ts';
+import { type Column, layRecord, layTable } from './table.ts';
+
+type Row = { id: string; name: string; note: string };
+const columns: readonly Column<Row>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'NAME', value: ({ name }) => name, shrink: true },
+  { header: 'NOTE', value: ({ note }) => note, optional: true },
+];
+const id = 'prj_01k9zv3m8q4t6w2x5y7r0s1n1a';
+
+test('a table drops optional columns first, then cuts text, and never cuts an id', () => {
+  const row = { id, name: 'n'.repeat(60), note: 'extra' };
+  assert.deepEqual(layTable([row], columns, 120)[0]?.split(/ +/), ['ID', 'NAME', 'NOTE']);
+  const [header = '', line = ''] = layTable([row], columns, 50);
+  assert.equal(header, `ID${' '.repeat(30)}NAME`);
+  assert.equal(line, `${id}  ${'n'.repeat(17)}…`);
+});
+
+test('wide characters count as the two cells they take', () => {
+  const rows = ['東京', 'ab'].map((name) => ({ id: 'x', name, note: 'y' }));
+  const lines = layTable(rows, columns, 80);
+  assert.equal(widthOf('東京'), 4);
+  assert.deepEqual(new Set(lines.map((line) => widthOf(line.replace(/(NOTE|y)$/, '')))), new Set([10]));
+});
+
+test('a record breaks long values between words', () => {
+  assert.deepEqual(layRecord([['detail', 'one two three four five six']], 30), [
+    'detail  one two three four',
+    '        five six',
+  ]);
+});
+
+test('text from the server cannot drive the terminal', () => {
+  assert.equal(clean('a\u001b[2J\u001b]0;title\u0007b\u009b31mc\u202ed\u200be\r\nf'), 'abcde f');
+  assert.equal(safeJson({ name: '\u001b[31m\u009b\u202e' }), '{"name":"\\u001b[31m\\u009b\\u202e"}');
+  assert.deepEqual(JSON.parse(safeJson({ name: '\u{e0041}\u202e' })), { name: '\u{e0041}\u202e' });
+});
