@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { silentLog } from '@gpuaas/kit';
+import { testDatabase } from '../../../test/database.ts';
+import { createEffects, effectsOf, noteEffect } from '../../../test/example-workflow.ts';
+import { readRun, scripted, start, timeline, until, workerOf } from '../../../test/scripted-workflow.ts';
+import { passTime } from '../../../test/workflow-faults.ts';
+import { PLATFORM } from '../../db/client.ts';
+import { done, next, wait } from './outcome.ts';
+import { startRun } from './run.ts';
+import { createRunWake } from './wake.ts';
+import { WorkerDied } from './worker.ts';
+
+test('a step that fails is tried again with growing delays, then the run is stuck with its reason', async (t) => {
+  const { database } = await testDatabase(t);
+  const failing = scripted({ one: async () => Promise.reject(new Error('connect ECONNREFUSED 10.0.0.7')) });
+  const run = await start(database, failing);
+  const delays: number[] = [];
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    await workerOf(database, [failing]).tick();
+    const now = await readRun(database, run.id);
+    if (now.wake_at !== null) delays.push(Date.parse(now.wake_at) - Date.now());
+    await passTime(database, run.id);
+  }
+  const ended = await readRun(database, run.id);
+  assert.deepEqual([ended.state, ended.state_reason], ['stuck', 'Step one did not succeed in 3 attempts.']);
+  assert.equal(ended.state_detail, 'connect ECONNREFUSED 10.0.0.7');
+  assert.deepEqual(await timeline(database, run.id), ['one error', 'one error', 'one error']);
+  assert.equal(delays.length, 2);
+  assert.ok((delays[0] ?? 0) <= 1_000 && (delays[1] ?? 0) > 900, `${delays}`);
+});
+
+test('a worker that dies every time uses up the attempts: a crash counts like an error', async (t) => {
+  const { database } = await testDatabase(t);
+  let taken = 0;
+  const deadly = scripted({
+    one: async () => {
+      taken++;
+      return done();
+    },
+  });
+  const run = await start(database, deadly);
+  const at = () => {
+    throw new WorkerDied('killed');
+  };
+  for (let round = 0; round < 3; round++) {
+    await workerOf(database, [deadly], { at }).tick();
+    assert.equal((await readRun(database, run.id)).state, 'running', 'the dead worker released nothing');
+    assert.equal(await workerOf(database, [deadly]).tick(), 0, 'the lease still stands');
+    await passTime(database, run.id);
+  }
+  await workerOf(database, [deadly]).tick();
+  const ended = await readRun(database, run.id);
+  assert.deepEqual([ended.state, ended.state_reason], ['stuck', 'Step one did not succeed in 3 attempts.']);
+  assert.equal(taken, 0);
+  assert.deepEqual(await timeline(database, run.id), ['one error', 'one error', 'one error', 'one stuck']);
+});
+
+test('a worker that wakes up after its lease was taken over writes nothing, not even its commit', async (t) => {
+  const { database, ownerUrl } = await testDatabase(t);
+  await createEffects(ownerUrl);
+  const noting = scripted({ one: async (_, id) => done(noteEffect(id, 'one')) });
+  const run = await start(database, noting);
+  const stale = workerOf(database, [noting], {
+    // Between its work and its record the stale worker sleeps for longer than its lease; another one does it all.
+    at: async (point) => {
+      if (point !== 'acted') return;
+      await passTime(database, run.id);
+      assert.equal(await workerOf(database, [noting]).tick(), 1);
+    },
+  });
+  await stale.tick();
+  assert.deepEqual(await effectsOf(database, run.subject_id), ['one']);
+  assert.deepEqual(await timeline(database, run.id), ['one error', 'one done']);
+});
+
+test('heartbeats keep a lease for as long as the step runs', async (t) => {
+  const { database } = await testDatabase(t);
+  const gate = Promise.withResolvers<void>();
+  const slow = scripted({ one: async () => gate.promise.then(() => done()) });
+  const run = await start(database, slow);
+  const holder = workerOf(database, [slow], { lease_ms: 300 });
+  const working = holder.tick();
+  const dueAt = async () => {
+    const { rows } = await database.read(PLATFORM, (reader) =>
+      reader.query<{ at: string }>('select lease_until as at from workflow_runs where id = $1', [run.id]),
+    );
+    return Date.parse(rows[0]?.at ?? '');
+  };
+  await until('the run is held', async () => (await readRun(database, run.id)).state === 'running');
+  const first = await dueAt();
+  await until('the lease was prolonged several times over', async () => (await dueAt()) > first + 900);
+  assert.equal(await workerOf(database, [slow]).tick(), 0, 'nobody else got it');
+  gate.resolve();
+  await working;
+  assert.deepEqual(await timeline(database, run.id), ['one done']);
+});
+
+test('a step that takes too long is aborted, counted as an attempt, and what it returns later is dropped', async (t) => {
+  const { database, ownerUrl } = await testDatabase(t);
+  await createEffects(ownerUrl);
+  const gate = Promise.withResolvers<void>();
+  let aborted = 0;
+  const slow = scripted(
+    {
+      one: async ({ signal, run }, id) => {
+        if (run.attempt > 1) return done();
+        signal.addEventListener('abort', () => aborted++);
+        await gate.promise;
+        return done(noteEffect(id, 'late'));
+      },
+    },
+    { stepTimeoutMs: 30 },
+  );
+  const run = await start(database, slow);
+  await workerOf(database, [slow]).tick();
+  assert.equal(aborted, 1);
+  assert.match((await readRun(database, run.id)).state_reason ?? '', /took longer than 1 s/);
+  gate.resolve();
+  await passTime(database, run.id);
+  await workerOf(database, [slow]).tick();
+  assert.deepEqual(await timeline(database, run.id), ['one timeout', 'one done']);
+  assert.deepEqual(await effectsOf(database, run.subject_id), []);
+});
+
+test('the deadline ends a run while it waits, or sends it to its deadline step with time to clean up', async (t) => {
+  const { database } = await testDatabase(t);
+  const plain = scripted({ one: async () => wait(7_200_000, 'Waiting.') });
+  const run = await start(database, plain);
+  await workerOf(database, [plain]).tick();
+  await passTime(database, run.id);
+  assert.equal(await workerOf(database, [plain]).tick(), 1, 'the deadline wakes it before its timer');
+  const ended = await readRun(database, run.id);
+  assert.deepEqual([ended.state, ended.state_reason], ['stuck', 'The deadline passed at step one.']);
+
+  const tidy = scripted(
+    { one: async () => wait(7_200_000, 'Waiting.'), cleanUp: async () => done() },
+    { name: 'tidy', onDeadline: 'cleanUp' },
+  );
+  const cleaned = await start(database, tidy);
+  await workerOf(database, [tidy]).tick();
+  await passTime(database, cleaned.id);
+  await workerOf(database, [tidy]).tick();
+  assert.deepEqual(await timeline(database, cleaned.id), ['one wait', 'one timeout', 'cleanUp done']);
+  const after = await readRun(database, cleaned.id);
+  assert.deepEqual([after.state, after.state_reason], ['done', 'Cleaned up after its deadline.']);
+});
+
+test('runs of two versions go on side by side, each with its own steps', async (t) => {
+  const { database } = await testDatabase(t);
+  const v1 = scripted({ one: async () => done() });
+  const v2 = scripted({ one: async () => next('two'), two: async () => done() }, { version: 2 });
+  const [old, young] = [await start(database, v1), await start(database, v2)];
+  await workerOf(database, [v1, v2]).tick();
+  assert.deepEqual(await timeline(database, old.id), ['one done']);
+  assert.deepEqual(await timeline(database, young.id), ['one next', 'two done']);
+});
+
+test('a version that a process does not know is left to others, and after its deadline it shows as stuck', async (t) => {
+  const { database } = await testDatabase(t);
+  const v1 = scripted({ one: async () => done() });
+  const v2 = scripted({ one: async () => done() }, { version: 2, deadlineMs: 1 });
+  const run = await start(database, v1);
+  const orphan = await start(database, v2);
+  const elsewhere = workerOf(database, [scripted({}, { version: 3 })], { unknown_grace_ms: 0 });
+  assert.equal(await elsewhere.tick(), 0);
+  await until('the deadline of version 2 is over', async () => (await elsewhere.sweep()) === 1);
+  const stuckRun = await readRun(database, orphan.id);
+  const reason = 'The deadline passed and no worker runs version 2 of scripted.';
+  assert.deepEqual([stuckRun.state, stuckRun.state_reason], ['stuck', reason]);
+  assert.deepEqual(await timeline(database, orphan.id), ['one stuck']);
+  assert.equal((await readRun(database, run.id)).state, 'pending');
+  await workerOf(database, [v1]).tick();
+  assert.equal((await readRun(database, run.id)).state, 'done');
+});
+
+test('a commit that fails is an error of its step and leaves nothing behind', async (t) => {
+  const { database, ownerUrl } = await testDatabase(t);
+  await createEffects(ownerUrl);
+  let failing = true;
+  const writing = scripted({
+    one: async (_, id) =>
+      done(async (tx) => {
+        await noteEffect(id, 'one')(tx);
+        if (failing) await tx.query('select 1 / 0');
+      }),
+  });
+  const run = await start(database, writing);
+  await workerOf(database, [writing]).tick();
+  assert.deepEqual(
+    [(await readRun(database, run.id)).state, await effectsOf(database, run.subject_id)],
+    ['waiting', []],
+  );
+  failing = false;
+  await passTime(database, run.id);
+  await workerOf(database, [writing]).tick();
+  assert.deepEqual(await effectsOf(database, run.subject_id), ['one']);
+});
+
+test('several workers share many runs and every effect happens once', async (t) => {
+  const { database, ownerUrl } = await testDatabase(t, { poolMax: 12 });
+  await createEffects(ownerUrl);
+  const noting = scripted({
+    one: async (_, id) => next('two', noteEffect(id, 'one')),
+    two: async (_, id) => done(noteEffect(id, 'two')),
+  });
+  const runs = await Promise.all(Array.from({ length: 60 }, () => start(database, noting)));
+  const workers = Array.from({ length: 4 }, () => workerOf(database, [noting], { concurrency: 3, poll_ms: 20 }));
+  for (const worker of workers) worker.start();
+  const open = () =>
+    database.read(PLATFORM, (reader) => reader.query("select from workflow_runs where state <> 'done'"));
+  await until('all runs are done', async () => (await open()).rowCount === 0);
+  await Promise.all(workers.map((worker) => worker.stop()));
+  for (const run of runs) assert.deepEqual(await effectsOf(database, run.subject_id), ['one', 'two']);
+});
+
+test('a worker that stops lets the step end and leaves the next one to others', async (t) => {
+  const { database } = await testDatabase(t);
+  const gate = Promise.withResolvers<void>();
+  const slow = scripted({ one: async () => gate.promise.then(() => next('two')), two: async () => done() });
+  const run = await start(database, slow);
+  const worker = workerOf(database, [slow]);
+  worker.start();
+  await until('the run is held', async () => (await readRun(database, run.id)).state === 'running');
+  const stopped = worker.stop();
+  gate.resolve();
+  await stopped;
+  const left = await readRun(database, run.id);
+  assert.deepEqual([left.state, left.step, left.lease_owner], ['pending', 'two', null]);
+  await workerOf(database, [slow]).tick();
+  assert.equal((await readRun(database, run.id)).state, 'done');
+});
+
+test('a worker that may not wait for its step aborts it and hands the run back without counting the attempt', async (t) => {
+  const { database } = await testDatabase(t);
+  let aborted = 0;
+  const endless = scripted({
+    one: ({ signal }) => {
+      signal.addEventListener('abort', () => aborted++);
+      return new Promise(() => {});
+    },
+  });
+  const run = await start(database, endless);
+  const worker = workerOf(database, [endless]);
+  worker.start();
+  await until('the run is held', async () => (await readRun(database, run.id)).state === 'running');
+  await worker.stop(1);
+  const left = await readRun(database, run.id);
+  assert.deepEqual([left.state, left.attempt, aborted], ['pending', 0, 1]);
+});
+
+test('a start in one process wakes the worker of another through the database', async (t) => {
+  const { database } = await testDatabase(t, { poolMax: 8 });
+  const straight = scripted({ one: async () => done() });
+  const [here, there] = [createRunWake({ database, log: silentLog() }), createRunWake({ database, log: silentLog() })];
+  const listening = there.hub.wait(3_600_000);
+  there.listen();
+  await listening;
+  // With an hour between looks, only a notification can be the reason for the run to be taken.
+  const worker = workerOf(database, [straight], { hub: there.hub, poll_ms: 3_600_000 });
+  worker.start();
+  try {
+    const start = { workflow: straight, organization_id: null, project_id: null, correlation_id: 'cor-1' };
+    for (const subject_id of ['sub_1', 'sub_2']) {
+      const run = await database.write(PLATFORM, (tx) => startRun(tx, { ...start, subject_id }, here.wake));
+      await until('the run is done', async () => (await readRun(database, run.id)).state === 'done');
+    }
+  } finally {
+    await worker.stop();
+    await Promise.all([here.stop(), there.stop()]);
+  }
+});
+
+test('claiming reads the head of its index, however many runs have ended or wait for later', async (t) => {
+  const { database } = await testDatabase(t);
+  const straight = scripted({ one: async () => done() });
+  const fill = (state: string, n: number, more: string) =>
+    database.write(PLATFORM, (tx) =>
+      tx.query(
+        `insert into workflow_runs (id, workflow, workflow_version, subject_id, correlation_id, steps, step, state,
+           deadline_ms, deadline_at, due_at, finished_at)
+         select 'wfr_${state}' || n, 'scripted', 1, '${state}' || n, 'c', '{one}', 'one', '${state}', 1000,
+           now() + interval '9 hours', ${more} from generate_series(1, ${n}) n`,
+      ),
+    );
+  await fill('done', 20_000, 'now(), now()');
+  await fill('waiting', 5_000, "now() + interval '1 hour', null");
+  const run = await start(database, straight);
+  const buffers = async (): Promise<number> => {
+    const { rows } = await database.read(PLATFORM, (reader) =>
+      reader.query<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
+        `explain (analyze, buffers, format json) select id from workflow_runs r where r.workflow = 'scripted'
+           and r.workflow_version = 1 and r.due_at <= now() and r.state in ('pending', 'running', 'waiting')
+         order by r.due_at limit 10`,
+      ),
+    );
+    const plan = rows[0]?.['QUERY PLAN'][0].Plan ?? {};
+    return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
+  };
+  assert.ok((await buffers()) <= 10, 'a claim reads a handful of pages');
+  await workerOf(database, [straight]).tick();
+  assert.equal((await readRun(database, run.id)).state, 'done');
+});
