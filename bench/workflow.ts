@@ -14,6 +14,7 @@ import { mintId, pause, silentLog } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { createDatabase, type Database, PLATFORM } from '../server/src/db/client.ts';
 import { APP_ROLE, migrate } from '../server/src/db/migrate.ts';
+import { CHANNEL } from '../server/src/ports/events/waker.ts';
 import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../server/src/ports/postgres/embedded.ts';
 import { startRun } from '../server/src/workflows/engine/run.ts';
 import type { Bench, Measurement } from './types.ts';
@@ -65,7 +66,7 @@ const measureRuns = async (database: Database): Promise<number> => {
     await Promise.all(Array.from({ length: RUNS }, () => startRun(tx, { ...run, subject_id: mintId('sub') })));
   });
   const began = performance.now();
-  await database.write(PLATFORM, (tx) => tx.query('notify gpuaas_workflow'));
+  await database.write(PLATFORM, (tx) => tx.query(`notify ${CHANNEL}`));
   const live = "select from workflow_runs where state in ('pending', 'running', 'waiting') limit 1";
   while ((await database.read(PLATFORM, (reader) => reader.query(live))).rowCount > 0) {
     if (performance.now() - began > LIMIT_MS) throw new Error('the runs did not end in time');

@@ -9,9 +9,10 @@ import { mintId, silentLog } from '@gpuaas/kit';
 import { Pool } from 'pg';
 import { createDatabase } from '../../server/src/db/client.ts';
 import { APP_ROLE } from '../../server/src/db/migrate.ts';
+import { createEventHub } from '../../server/src/ports/events/hub.ts';
+import { startListening } from '../../server/src/ports/events/listen.ts';
 import { type Commit, done, next } from '../../server/src/workflows/engine/outcome.ts';
 import { createRegistry } from '../../server/src/workflows/engine/registry.ts';
-import { createRunWake } from '../../server/src/workflows/engine/wake.ts';
 import { createWorker } from '../../server/src/workflows/engine/worker.ts';
 import { bind, workflow } from '../../server/src/workflows/engine/workflow.ts';
 
@@ -57,12 +58,11 @@ if (import.meta.main) {
   const log = silentLog();
   const database = createDatabase({ url, log, role: APP_ROLE, poolMax: CONNECTIONS + 2 });
   const pool = new Pool({ connectionString: url, max: CONNECTIONS });
-  const wake = createRunWake({ database, log });
-  const listening = wake.hub.wait(10_000);
-  wake.listen();
-  await listening;
+  const hub = createEventHub();
+  const listener = startListening({ database, hub, log, signal: new AbortController().signal });
+  await listener.ready;
   const registry = createRegistry([bind(benchWorkflow, null)]);
-  const worker = createWorker({ database, registry, log, hub: wake.hub, concurrency: CONNECTIONS });
+  const worker = createWorker({ database, registry, log, hub, concurrency: CONNECTIONS });
   worker.start();
   process.stdout.write('ready\n');
   for await (const line of createInterface({ input: process.stdin })) {
@@ -70,6 +70,6 @@ if (import.meta.main) {
     process.stdout.write(`${await writeBare(pool, Number(ms))}\n`);
   }
   await worker.stop();
-  await wake.stop();
+  await listener.stop();
   await Promise.all([database.end(), pool.end()]);
 }

@@ -53,12 +53,13 @@ const startReconcilers = (deps: Deps, shutdown: Shutdown): void => {
 };
 
 /** Workflows register here as their issues land; an empty registry still ends runs whose deadline has passed. */
-const startWorkflows = (deps: Deps, shutdown: Shutdown): void => {
+const startWorkflows = (deps: Deps, hub: EventHub, shutdown: Shutdown): void => {
   const worker = createWorker({
     database: deps.database,
     registry: createRegistry([]),
     log: deps.log,
     service: 'gpuaas-provisioning-worker',
+    hub,
   });
   worker.start();
   shutdown.add('workflows', () => worker.stop());
@@ -69,7 +70,7 @@ export const startWorkers = (deps: Deps, hub: EventHub, shutdown: Shutdown): voi
   const { roles } = deps.config;
   const listener = startListening({
     database: deps.database,
-    hub: deps.events,
+    hub,
     log: deps.log,
     signal: shutdown.signal,
   });
@@ -77,5 +78,5 @@ export const startWorkers = (deps: Deps, hub: EventHub, shutdown: Shutdown): voi
   if (roles.includes('gpuaas-outbox-relay')) startRelay(deps, hub, shutdown);
   if (!roles.includes('gpuaas-provisioning-worker')) return;
   startReconcilers(deps, shutdown);
-  startWorkflows(deps, shutdown);
+  startWorkflows(deps, hub, shutdown);
 };

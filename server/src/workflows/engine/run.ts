@@ -1,6 +1,7 @@
 /**
  * Starting and steering runs, inside the caller's transaction: the run exists exactly when the change that needs it
- * does. Nothing here tells a worker; pass `wake` to have one look at once after the commit, or polling finds it.
+ * does. Nothing here tells a worker; pass `wake` (the event hub's) to have one look right after the commit, or polling
+ * finds it.
  */
 import { invariant, mintId } from '@gpuaas/kit';
 import type { Tx } from '../../db/client.ts';

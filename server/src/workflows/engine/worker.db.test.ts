@@ -6,9 +6,11 @@ import { createEffects, effectsOf, noteEffect } from '../../../test/example-work
 import { readRun, scripted, start, timeline, until, workerOf } from '../../../test/scripted-workflow.ts';
 import { passTime } from '../../../test/workflow-faults.ts';
 import { PLATFORM } from '../../db/client.ts';
+import { createEventHub } from '../../ports/events/hub.ts';
+import { startListening } from '../../ports/events/listen.ts';
+import { createWaker } from '../../ports/events/waker.ts';
 import { done, next, wait } from './outcome.ts';
 import { startRun } from './run.ts';
-import { createRunWake } from './wake.ts';
 import { WorkerDied } from './worker.ts';
 
 test('a step that fails is tried again with growing delays, then the run is stuck with its reason', async (t) => {
@@ -252,17 +254,18 @@ test('a worker that may not wait for its step aborts it and hands the run back w
 test('a start in one process wakes the worker of another through the database', async (t) => {
   const { database } = await testDatabase(t, { poolMax: 8 });
   const straight = scripted({ one: async () => done() });
-  const [here, there] = [createRunWake({ database, log: silentLog() }), createRunWake({ database, log: silentLog() })];
-  const listening = there.hub.wait(3_600_000);
-  there.listen();
-  await listening;
+  const log = silentLog();
+  const here = createWaker({ database, hub: createEventHub(), log });
+  const hub = createEventHub();
+  const there = startListening({ database, hub, log, signal: new AbortController().signal });
+  await there.ready;
   // With an hour between looks, only a notification can be the reason for the run to be taken.
-  const worker = workerOf(database, [straight], { hub: there.hub, poll_ms: 3_600_000 });
+  const worker = workerOf(database, [straight], { hub, poll_ms: 3_600_000 });
   worker.start();
   try {
     const start = { workflow: straight, organization_id: null, project_id: null, correlation_id: 'cor-1' };
     for (const subject_id of ['sub_1', 'sub_2']) {
-      const run = await database.write(PLATFORM, (tx) => startRun(tx, { ...start, subject_id }, here.wake));
+      const run = await database.write(PLATFORM, (tx) => startRun(tx, { ...start, subject_id }, here.afterCommit));
       await until('the run is done', async () => (await readRun(database, run.id)).state === 'done');
     }
   } finally {

@@ -40,6 +40,7 @@ export type WorkerOptions = Readonly<{
   /** How long after its deadline a run of an unknown version is left to workers that may know it. */
   unknown_grace_ms?: number;
   sweep_ms?: number;
+  /** Rings when there may be work; a lost ring costs one polling interval. */
   hub?: EventHub;
   at?: (point: FailPoint, run: LeasedRun) => Promise<void> | void;
 }>;
@@ -152,7 +153,9 @@ export const createWorker = (options: WorkerOptions): Worker => {
 
   const claimFree = async (): Promise<LeasedRun[]> => {
     const limit = concurrency - active.size;
-    return limit <= 0 ? [] : claim(database, registry, { limit, owner, lease_ms: leaseMs });
+    return limit <= 0 || registry.keys.length === 0
+      ? []
+      : claim(database, registry, { limit, owner, lease_ms: leaseMs });
   };
 
   const sweep = () => sweepUnknownRuns(database, registry, options.unknown_grace_ms ?? 60_000);
