@@ -29,6 +29,9 @@ export type Config = Readonly<{
   validate_responses: boolean;
   rate_limit_per_minute: number;
   anonymous_rate_limit_per_minute: number;
+  /** How long a client may take to send its headers, and its whole request. */
+  headers_timeout_ms: number;
+  request_timeout_ms: number;
   trust_proxy: string | null;
   /** Bearer token for /metrics; without it only this machine may read them. */
   metrics_token: string | null;
@@ -109,6 +112,8 @@ export const readConfig = (env: Env, roles?: string): Config => {
       min: 1,
       max: 100_000_000,
     }),
+    headers_timeout_ms: read.integer('GPUAAS_HEADERS_TIMEOUT_MS', 10_000, { min: 100, max: 600_000 }),
+    request_timeout_ms: read.integer('GPUAAS_REQUEST_TIMEOUT_MS', 20_000, { min: 100, max: 600_000 }),
     trust_proxy: read.optional('GPUAAS_TRUST_PROXY') ?? null,
     metrics_token: read.optional('GPUAAS_METRICS_TOKEN') ?? null,
     platform_key: platformKey(read, mode, stateDir),

@@ -184,7 +184,10 @@ export const listSealedRows = async (
 
 export type UnsealedRow = Readonly<{ id: string; xid: string; organization_id: string | null }>;
 
-/** Looks through the next `limit` audit rows by id; `last` is null behind the last one. */
+/**
+ * Looks through the next `limit` audit rows by id; `last` is null when these were all. Rows that are being added while
+ * somebody looks must not keep him looking, so a page that is not full is the last one.
+ */
 export const listUnsealed = async (
   reader: Reader,
   afterId: string,
@@ -193,7 +196,7 @@ export const listUnsealed = async (
   const { rows } = await queryByIndex<{ last: string | null; rows: readonly UnsealedRow[] }>(
     reader,
     `with page as (select id, xid, organization_id from audit_logs where id > $1 order by id limit $2)
-     select max(p.id) as last,
+     select case when count(*) = $2 then max(p.id) end as last,
        coalesce(json_agg(json_build_object('id', p.id, 'xid', p.xid::text, 'organization_id', p.organization_id)
          order by p.id) filter (where s.audit_log_id is null), '[]') as rows
      from page p left join audit_seals s on s.audit_log_id = p.id`,

@@ -10,7 +10,7 @@ import type { Log } from '@gpuaas/kit';
 import { backoffMs, pause } from '@gpuaas/kit';
 import { Pool, type PoolClient, types } from 'pg';
 import { AppError } from '../errors.ts';
-import { isRetryable, toAppError } from './errors.ts';
+import { isAborted, isRetryable, toAppError } from './errors.ts';
 
 /** On whose behalf: `tenant_id` is an organization, '' for nobody's, '*' for the platform's own work. */
 export type Scope = Readonly<{ tenant_id: string; principal_id: string }>;
@@ -120,16 +120,21 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     client.on('error', onError);
     // Sent, not awaited: a failure here fails every later statement, which is awaited.
     const pending: Promise<unknown>[] = [];
-    const send = (text: string, values?: readonly unknown[]) => {
-      const sent = run(client, text, values);
-      sent.catch(() => {});
-      pending.push(sent);
+    // The first failure is the cause; every statement behind it only says that the transaction is aborted.
+    let cause: unknown;
+    const query = <R extends object>(text: string, values?: readonly unknown[]): Promise<Result<R>> => {
+      const sent = run<R>(client, text, values);
+      sent.catch((err: unknown) => {
+        cause ??= err;
+      });
+      return sent;
     };
+    const send = (text: string, values?: readonly unknown[]) => void pending.push(query(text, values));
     try {
       send(mode);
       send(SET_SCOPE, [scope.tenant_id, scope.principal_id]);
       const result = await fn({
-        query: (text, values) => run(client, text, values),
+        query,
         defer: (sent) => {
           sent.catch(() => {});
           pending.push(sent);
@@ -147,7 +152,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
       return result;
     } catch (err) {
       if (broken === undefined) await client.query('rollback').catch((rollbackErr: Error) => (broken = rollbackErr));
-      throw err;
+      throw isAborted(err) && cause !== undefined ? cause : err;
     } finally {
       client.off('error', onError);
       client.release(broken);

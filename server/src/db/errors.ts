@@ -7,6 +7,9 @@ const sqlState = (err: unknown): string | undefined =>
 /** Serialisation failure and deadlock: the same transaction may succeed when run again. */
 export const isRetryable = (err: unknown): boolean => ['40001', '40P01'].includes(sqlState(err) ?? '');
 
+/** The transaction had failed before this statement, which says nothing about why. */
+export const isAborted = (err: unknown): boolean => sqlState(err) === '25P02';
+
 export const isUniqueViolation = (err: unknown, constraint?: string): boolean =>
   sqlState(err) === '23505' && (constraint === undefined || (err as { constraint?: string }).constraint === constraint);
 

@@ -36,10 +36,12 @@ const limit = (limiter: RateLimit, caller: string, nowMs: number): void => {
     throw new AppError('rate_limited', `Too many requests; wait ${waitS} seconds.`, { retry_after_s: waitS });
 };
 
+/** Where what was created or set going is found: below a collection, or the resource that the last word acts on. */
 const locationOf = (operation: Operation, path: string, body: unknown): string | undefined => {
-  if (operation.status !== 201 && operation.status !== 202) return undefined;
   const id = typeof body === 'object' && body !== null && 'id' in body ? String(body.id) : undefined;
-  return operation.status === 201 && id !== undefined ? `${path}/${id}` : undefined;
+  if (id === undefined) return undefined;
+  if (operation.status === 202) return path.slice(0, path.lastIndexOf('/'));
+  return operation.status === 201 ? `${path}/${id}` : undefined;
 };
 
 export const operationRoute = (operationId: string, operation: Operation, handler: AnyHandler, gate: Gate) => {
@@ -185,35 +187,37 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     const passage = request.passage;
     const { decision } = passage;
     if (decision === null) throw new AppError('internal', 'The request was not authorised.');
-    try {
-      const { admitted, req } = admit(request, passage, decision);
-      if (operation.audit !== null) {
-        const answer = await mutate(admitted, (ctx) => handle(ctx, req));
-        checkResponse(answer.body ?? null);
-        if (answer.replayed) reply.header('idempotency-replayed', 'true');
-        return send(request, reply, answer.status, answer.body);
-      }
-      const body = await handle(readContext(admitted), req);
-      if (operation.stream)
-        return await sendStream(reply, operation.stream, body as AsyncIterable<object>, stillAllowed(request, passage));
-      checkResponse(body);
-      return send(request, reply, operation.status, body);
-    } catch (err) {
-      const error = toAppError(err);
-      if (operation.audit !== null && error.code !== 'unavailable')
-        await auditRefusal({
-          ctx: contextOf(request, passage),
-          operation,
-          params: request.params as Record<string, string>,
-          result: error.code === 'unauthenticated' || error.code === 'permission_denied' ? 'denied' : 'failure',
-          error_code: error.code,
-          policy: decision.policy,
-          organization_id: decision.organization_id ?? passage.principal?.audit_organization_id ?? null,
-          project_id: decision.project_id,
-        });
-      throw error;
+    const { admitted, req } = admit(request, passage, decision);
+    if (operation.audit !== null) {
+      const answer = await mutate(admitted, (ctx) => handle(ctx, req));
+      checkResponse(answer.body ?? null);
+      if (answer.replayed) reply.header('idempotency-replayed', 'true');
+      return send(request, reply, answer.status, answer.body);
     }
+    const body = await handle(readContext(admitted), req);
+    if (operation.stream)
+      return await sendStream(reply, operation.stream, body as AsyncIterable<object>, stillAllowed(request, passage));
+    checkResponse(body);
+    return send(request, reply, operation.status, body);
   };
 
-  return { onRequest, handler: handlerOf };
+  /** A mutation that fails after it was allowed leaves a row too, also when its body could not even be read. */
+  const onFailure = async (request: FastifyRequest, err: unknown): Promise<void> => {
+    const { passage } = request;
+    const { decision } = passage;
+    const error = toAppError(err);
+    if (operation.audit === null || decision === null || error.code === 'unavailable') return;
+    await auditRefusal({
+      ctx: contextOf(request, passage),
+      operation,
+      params: request.params as Record<string, string>,
+      result: error.code === 'unauthenticated' || error.code === 'permission_denied' ? 'denied' : 'failure',
+      error_code: error.code,
+      policy: decision.policy,
+      organization_id: decision.organization_id ?? passage.principal?.audit_organization_id ?? null,
+      project_id: decision.project_id,
+    });
+  };
+
+  return { onRequest, handler: handlerOf, onFailure };
 };

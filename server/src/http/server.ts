@@ -5,6 +5,7 @@
 import type { Socket } from 'node:net';
 import helmet from '@fastify/helmet';
 import { api, ERRORS } from '@gpuaas/contract';
+import type { Log } from '@gpuaas/kit';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -39,7 +40,7 @@ const methodsOf = (path: string): string[] => [
 ];
 
 /** Node refuses malformed requests before there is a request: answer in the same envelope, then hang up. */
-const onClientError = (publicUrl: string) => (err: NodeJS.ErrnoException, socket: Socket) => {
+const onClientError = (publicUrl: string, log: Log) => (err: NodeJS.ErrnoException, socket: Socket) => {
   if (!socket.writable || err.code === 'ECONNRESET') return socket.destroy();
   const code =
     err.code === 'HPE_HEADER_OVERFLOW'
@@ -54,6 +55,10 @@ const onClientError = (publicUrl: string) => (err: NodeJS.ErrnoException, socket
     public_url: publicUrl,
   });
   const body = JSON.stringify(problem);
+  log.info(
+    { correlation_id, error_code: code, status: problem.status, source_ip: socket.remoteAddress },
+    'malformed request',
+  );
   socket.end(
     `HTTP/1.1 ${problem.status} ${ERRORS[code].title}\r\nContent-Type: application/problem+json\r\nX-Correlation-Id: ${correlation_id}\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
@@ -78,6 +83,28 @@ const sendProblem = (gate: Gate, request: FastifyRequest, reply: FastifyReply, e
   if (problem.retry_after_s !== null) reply.header('retry-after', String(problem.retry_after_s));
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer realm="gpuaas"');
   return reply.status(problem.status).type('application/problem+json; charset=utf-8').send(JSON.stringify(problem));
+};
+
+/** One line per request. */
+const logRequest = (log: Log, request: FastifyRequest, reply: FastifyReply): void => {
+  request.finish?.(reply.statusCode);
+  const { passage } = request;
+  const quiet = request.operation_id === '' && reply.statusCode < 400;
+  log[quiet ? 'debug' : 'info'](
+    {
+      correlation_id: passage.correlation_id,
+      trace_id: traceIdOf(request.headers),
+      org_id: passage.decision?.organization_id ?? undefined,
+      project_id: passage.decision?.project_id ?? undefined,
+      principal_id: passage.principal?.id,
+      operation: request.operation_id,
+      method: request.method,
+      path: request.url.split('?')[0]?.slice(0, 256),
+      status: reply.statusCode,
+      duration_ms: Math.round(reply.elapsedTime * 10) / 10,
+    },
+    'request',
+  );
 };
 
 const addParsers = (app: FastifyInstance): void => {
@@ -118,19 +145,26 @@ export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOp
     bodyLimit: BODY_BYTES_MAX,
     exposeHeadRoutes: false,
     trustProxy: config.trust_proxy ?? false,
-    requestTimeout: 20_000,
+    requestTimeout: config.request_timeout_ms,
     connectionTimeout: 0,
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
     return503OnClosing: true,
-    clientErrorHandler: onClientError(config.public_url),
+    clientErrorHandler: onClientError(config.public_url, gate.deps.log),
     // A bad percent sign in the path is refused before any hook has run.
     frameworkErrors: (err: FastifyError, request, reply) => {
       request.passage ??= { correlation_id: correlationIdOf(request.headers), principal: null, decision: null };
       reply.header('x-correlation-id', request.passage.correlation_id);
       void sendProblem(gate, request, reply, err);
+      logRequest(gate.deps.log, request, reply);
     },
-    http: { maxHeaderSize: HEADERS_BYTES_MAX, headersTimeout: 10_000, insecureHTTPParser: false },
+    http: {
+      maxHeaderSize: HEADERS_BYTES_MAX,
+      headersTimeout: config.headers_timeout_ms,
+      // Node looks for slow clients only this often, and every 30 s by itself.
+      connectionsCheckingInterval: Math.min(1_000, config.headers_timeout_ms),
+      insecureHTTPParser: false,
+    },
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 200 },
   });
   app.decorateRequest('passage');
@@ -157,26 +191,7 @@ export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOp
       traceparent: request.headers['traceparent'],
     });
   });
-  app.addHook('onResponse', async (request, reply) => {
-    request.finish?.(reply.statusCode);
-    const { passage } = request;
-    const quiet = request.operation_id === '' && reply.statusCode < 400;
-    gate.deps.log[quiet ? 'debug' : 'info'](
-      {
-        correlation_id: passage.correlation_id,
-        trace_id: traceIdOf(request.headers),
-        org_id: passage.decision?.organization_id ?? undefined,
-        project_id: passage.decision?.project_id ?? undefined,
-        principal_id: passage.principal?.id,
-        operation: request.operation_id,
-        method: request.method,
-        path: request.url.split('?')[0]?.slice(0, 256),
-        status: reply.statusCode,
-        duration_ms: Math.round(reply.elapsedTime * 10) / 10,
-      },
-      'request',
-    );
-  });
+  app.addHook('onResponse', async (request, reply) => logRequest(gate.deps.log, request, reply));
   app.setErrorHandler((err, request, reply) => sendProblem(gate, request, reply, err));
   app.setNotFoundHandler((request, reply) => {
     const methods = methodsOf(request.url.split('?')[0] ?? '');
@@ -204,6 +219,10 @@ export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOp
       config: { operation_id: operationId },
       onRequest: route.onRequest,
       handler: route.handler,
+      errorHandler: async (err, request, reply) => {
+        await route.onFailure(request, err);
+        return sendProblem(gate, request, reply, err);
+      },
     });
   }
   addSystemRoutes(app, system);

@@ -31,22 +31,29 @@ export const sendStream = async (
     ...(isEvents ? { 'x-accel-buffering': 'no' } : {}),
   });
   if (isEvents) raw.write(': connected\n\n');
-  const end = () => void iterator.return?.();
+  const closed = new AbortController();
+  const end = () => {
+    closed.abort();
+    void iterator.return?.();
+  };
   raw.on('close', end);
   const keepAlive = isEvents
     ? setInterval(() => {
-        void stillAllowed().then((allowed) => (allowed ? raw.write(': keep-alive\n\n') : end()));
+        void stillAllowed().then((allowed) => {
+          if (!allowed) end();
+          else if (!raw.writableEnded && !raw.destroyed) raw.write(': keep-alive\n\n');
+        });
       }, KEEP_ALIVE_MS)
     : undefined;
   try {
     for (let step = first ?? (await iterator.next()); !step.done && !raw.destroyed; step = await iterator.next()) {
-      if (!raw.write(lineOf(format, step.value)) && !raw.destroyed)
-        await Promise.race([once(raw, 'drain'), once(raw, 'close')]);
+      if (!raw.write(lineOf(format, step.value)) && !raw.destroyed) await once(raw, 'drain', { signal: closed.signal });
     }
     raw.end();
   } catch (err) {
     // The status is already out; a broken connection is the only honest way left to say that this is not all.
-    raw.destroy(err instanceof Error ? err : new Error(String(err)));
+    if (closed.signal.aborted) raw.destroy();
+    else raw.destroy(err instanceof Error ? err : new Error(String(err)));
   } finally {
     clearInterval(keepAlive);
     raw.off('close', end);

@@ -24,7 +24,8 @@ const withFormats = (ajv: Ajv2020): Ajv2020 => {
 };
 
 const strict = withFormats(new Ajv2020(options));
-const coercing = withFormats(new Ajv2020({ ...options, coerceTypes: true }));
+// Text such as 1e400 coerces to infinity, which strict numbers would let past `maximum` instead of refusing it.
+const coercing = withFormats(new Ajv2020({ ...options, coerceTypes: true, strictNumbers: false }));
 
 export type Part = 'params' | 'query' | 'body';
 
@@ -60,13 +61,17 @@ const toFieldErrors = (part: string, errors: readonly ErrorObject[]): FieldError
     message: sentenceOf(error),
   }));
 
+const isRecord = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 const NOTHING: Record<string, never> = Object.freeze({});
 
 /** A function that returns the valid value (defaults filled in) or throws `invalid_request` naming each field. */
 const compile = (part: Part, schema: object | undefined): ((value: unknown) => unknown) => {
   if (schema === undefined) {
     return (value) => {
-      if (value !== undefined && value !== null && typeof value === 'object' && Object.keys(value).length > 0)
+      const isNothing = value === undefined || (isRecord(value) && Object.keys(value).length === 0);
+      if (!isNothing)
         throw invalid(part, [
           { pointer: `/${part}`, code: 'unknown_field', message: `this operation takes no ${part}` },
         ]);
@@ -75,7 +80,7 @@ const compile = (part: Part, schema: object | undefined): ((value: unknown) => u
   }
   const validate: ValidateFunction = (part === 'body' ? strict : coercing).compile(schema);
   return (value) => {
-    const subject = value ?? {};
+    const subject = value === undefined ? {} : value;
     if (!validate(subject)) throw invalid(part, toFieldErrors(part, validate.errors ?? []));
     return subject;
   };

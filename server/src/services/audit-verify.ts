@@ -106,7 +106,8 @@ const checkChains = async (
       current.check.take(seals.filter((seal) => seal.sequence <= bound.sequence));
     }
     const last = page.at(-1);
-    if (last === undefined) break;
+    // Seals that are added meanwhile are behind the ends that were noted first: a page that is not full is the last.
+    if (last === undefined || page.length < PAGE_ROWS) break;
     after = { chain: last.chain, sequence: last.sequence };
   }
   if (current !== undefined) end(current);

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Client } from 'pg';
+import { startTestApp, testClock } from '../../test/app.ts';
+import { type Cast, makeCast } from '../../test/cast.ts';
+import { APP_ROLE } from './migrate.ts';
+
+type Table = Readonly<{ name: string; rls: boolean; owner: string; columns: string[] }>;
+
+/** How a row names whom it belongs to, where that is not `organization_id`. */
+const OWNER_COLUMN: Readonly<Record<string, string>> = {
+  organizations: 'id',
+  users: 'id',
+  ssh_keys: 'user_id',
+  idempotency_keys: 'principal_id',
+  audit_seals: 'chain',
+  audit_chains: 'chain',
+};
+/** Anybody's request may have to write a line about anybody: these take every row and show only one's own. */
+const TAKES_ANY_ROW = new Set(['audit_logs', 'outbox_events']);
+/** Of no tenant at all: nobody but the platform sees a row. */
+const PLATFORM_ONLY = new Set(['oidc_signing_keys', 'oidc_records']);
+
+describe('row-level security', () => {
+  const closers: (() => Promise<void>)[] = [];
+  const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
+  let cast: Cast;
+  let app: Client;
+  let tables: Table[];
+
+  before(async () => {
+    const clock = testClock();
+    cast = await makeCast(t, await startTestApp(t, {}, { clock }), clock);
+    await cast.sql.query(
+      `insert into oidc_signing_keys (kid, algorithm, sealed_jwk) values ('k', 'RS256', 'x');
+       insert into oidc_records (model, id_hash, sealed_payload, expires_at) values ('Session', decode(repeat('00', 32), 'hex'), 'x', now())`,
+    );
+    app = new Client({ connectionString: cast.test.db.url });
+    await app.connect();
+    tables = (
+      await cast.sql.query<Table>(
+        `select c.relname as name, c.relrowsecurity as rls, pg_get_userbyid(c.relowner) as owner,
+           array(select attname::text from pg_attribute a where attrelid = c.oid and attnum > 0 and not attisdropped) as columns
+         from pg_class c where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by 1`,
+      )
+    ).rows;
+    await sealed();
+  });
+  after(async () => {
+    await app.end();
+    for (const close of closers) await close();
+  });
+
+  /** The sealer runs beside the API; its chains are among the rows to hide. */
+  const sealed = async () => {
+    while (
+      (await cast.sql.query('select from audit_chains where chain = $1', [cast.acme.organization_id])).rowCount === 0
+    )
+      await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  const asRival = async <T>(fn: () => Promise<T>): Promise<T> => {
+    await app.query('begin');
+    try {
+      await app.query("select set_config('gpuaas.tenant_id', $1, true), set_config('gpuaas.principal_id', $2, true)", [
+        cast.rival.organization_id,
+        cast.rival.owner.me.id,
+      ]);
+      return await fn();
+    } finally {
+      await app.query('rollback');
+    }
+  };
+  const walled = () => tables.filter((table) => table.rls && !PLATFORM_ONLY.has(table.name));
+  const columnOf = (name: string) => OWNER_COLUMN[name] ?? 'organization_id';
+  const ours = (name: string): string => {
+    const column = columnOf(name);
+    const isPerson = column === 'user_id' || column === 'principal_id' || name === 'users';
+    return isPerson ? cast.acme.owner.me.id : cast.acme.organization_id;
+  };
+  const sqlState = (err: unknown): string => (err instanceof Error && 'code' in err ? String(err.code) : String(err));
+  const attempt = (text: string, values: readonly unknown[]): Promise<number | string> =>
+    asRival(() =>
+      app.query(text, [...values]).then(
+        (result) => result.rowCount ?? 0,
+        (err: unknown) => sqlState(err),
+      ),
+    );
+
+  it('the application signs in as a role that owns nothing and cannot pass by', async () => {
+    assert.ok(tables.length > 15);
+    for (const table of tables) assert.notEqual(table.owner, APP_ROLE, table.name);
+    const { rows } = await cast.sql.query(
+      'select rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolcanlogin from pg_roles where rolname = $1',
+      [APP_ROLE],
+    );
+    assert.deepEqual(
+      [rows[0].rolsuper, rows[0].rolbypassrls, rows[0].rolcreaterole, rows[0].rolcreatedb],
+      [false, false, false, false],
+    );
+    assert.equal((await app.query('select current_user as who')).rows[0].who, APP_ROLE);
+  });
+
+  it('every table that names a tenant or a person has it', () => {
+    const named = ['organization_id', 'project_id', 'user_id', 'principal_id', 'service_account_id'];
+    const open = tables.filter((table) => !table.rls && table.columns.some((column) => named.includes(column)));
+    assert.deepEqual(
+      open.map((table) => table.name),
+      [],
+    );
+  });
+
+  it('every walled table holds a row of ours, so that what follows proves something', async () => {
+    for (const { name } of walled()) {
+      const { rowCount } = await cast.sql.query(`select from ${name} where ${columnOf(name)} = $1`, [ours(name)]);
+      assert.ok((rowCount ?? 0) > 0, name);
+    }
+  });
+
+  it('another tenant sees none of our rows', async () => {
+    for (const { name } of walled())
+      assert.equal(await attempt(`select from ${name} where ${columnOf(name)} = $1`, [ours(name)]), 0, name);
+    for (const name of PLATFORM_ONLY) assert.equal(await attempt(`select from ${name}`, []), 0, name);
+  });
+
+  it('nobody in particular sees no row at all', async () => {
+    for (const table of tables.filter(({ rls }) => rls)) {
+      const { rowCount } = await app.query(`select from ${table.name}`);
+      assert.equal(rowCount, 0, table.name);
+    }
+  });
+
+  it('another tenant can neither change nor remove our rows', async () => {
+    for (const { name } of walled()) {
+      const column = columnOf(name);
+      for (const text of [
+        `update ${name} set ${column} = ${column} where ${column} = $1`,
+        `delete from ${name} where ${column} = $1`,
+      ]) {
+        const outcome = await attempt(text, [ours(name)]);
+        assert.ok(outcome === 0 || outcome === '42501', `${text}: ${outcome}`);
+      }
+    }
+  });
+
+  it('another tenant cannot write a row in our name', async () => {
+    for (const { name, columns } of walled()) {
+      if (TAKES_ANY_ROW.has(name)) continue;
+      const { rows } = await cast.sql.query(
+        `select to_jsonb(x) as row from ${name} x where ${columnOf(name)} = $1 limit 1`,
+        [ours(name)],
+      );
+      const generated = name === 'workflow_signals' ? columns.filter((column) => column !== 'id') : columns;
+      const list = generated.join(', ');
+      const outcome = await attempt(
+        `insert into ${name} (${list}) select ${list} from jsonb_populate_record(null::${name}, $1)`,
+        [JSON.stringify(rows[0].row)],
+      );
+      assert.equal(outcome, '42501', name);
+    }
+  });
+
+  it('another tenant cannot give its own row to us', async () => {
+    for (const { name } of walled()) {
+      if (TAKES_ANY_ROW.has(name) || columnOf(name) === 'id') continue;
+      const isPerson = ['user_id', 'principal_id'].includes(columnOf(name));
+      const theirs = isPerson ? cast.rival.owner.me.id : cast.rival.organization_id;
+      const outcome = await attempt(`update ${name} set ${columnOf(name)} = $2 where ${columnOf(name)} = $1`, [
+        theirs,
+        ours(name),
+      ]);
+      assert.ok(outcome === '42501' || (name === 'audit_chains' && outcome === 0), `${name}: ${outcome}`);
+    }
+  });
+
+  it('audit rows and seals are never changed, whoever asks', async () => {
+    for (const name of ['audit_logs', 'audit_seals'])
+      for (const verb of ['update', 'delete', 'truncate']) {
+        const { rows } = await cast.sql.query('select has_table_privilege($1, $2, $3) as held', [APP_ROLE, name, verb]);
+        assert.equal(rows[0].held, false, `${verb} ${name}`);
+      }
+    const texts = (name: string) => [`update ${name} set hash = hash`, `delete from ${name}`, `truncate ${name}`];
+    for (const text of [...texts('audit_seals'), 'update audit_logs set policy = policy', 'delete from audit_logs'])
+      await assert.rejects(cast.sql.query(text), { code: '42501' }, text);
+  });
+});

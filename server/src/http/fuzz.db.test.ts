@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { randomInt, randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { isMutation, type Operation, type OperationId } from '@gpuaas/contract';
+import fc from 'fast-check';
+import { type Answer, startTestApp, testClock } from '../../test/app.ts';
+import { type FuzzRequest, type Pool, requestFor } from '../../test/arbitrary.ts';
+import { assertProblem, operations } from '../../test/ask.ts';
+import { type Cast, insertRun, join, makeCast, must, newSshKey, strangeId, type User } from '../../test/cast.ts';
+
+const REQUESTS = 10_500;
+const AT_ONCE = 16;
+const HANGS_AFTER_MS = 15_000;
+const SEED = Number(process.env['GPUAAS_FUZZ_SEED'] ?? randomInt(2 ** 31));
+
+/** These read the whole audit log each time. */
+const SELDOM: Partial<Record<OperationId, number>> = { adminAuditLogVerify: 10, auditLogExport: 40 };
+const EACH = Math.ceil(REQUESTS / (operations.length - Object.keys(SELDOM).length));
+
+type Shot = Readonly<{ id: OperationId; operation: Operation; caller: string; request: FuzzRequest }>;
+
+describe('a storm of requests out of the contract', () => {
+  const closers: (() => Promise<void>)[] = [];
+  const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
+  let cast: Cast;
+  let invitee: User;
+
+  before(async () => {
+    const clock = testClock();
+    cast = await makeCast(t, await startTestApp(t, {}, { clock }), clock);
+    invitee = await cast.test.user('invitee');
+  });
+  after(async () => {
+    for (const close of closers) await close();
+  });
+
+  /** Several of each thing, so that destroying one leaves others to be asked for. */
+  const makePool = async (): Promise<Pool> => {
+    const { acme, rival, sql, test } = cast;
+    const accounts = `/api/v1/projects/${acme.ids.project_id}/service-accounts`;
+    const pool: Record<string, unknown[]> = {
+      organization_id: [...Array(8).fill(acme.organization_id), rival.organization_id, strangeId('organization')],
+      project_id: [...Array(8).fill(acme.ids.project_id), acme.project_b_id, rival.ids.project_id],
+      user_id: [acme.ids.user_id, rival.ids.user_id],
+      invitation_id: [acme.ids.invitation_id, rival.ids.invitation_id],
+      service_account_id: [rival.ids.service_account_id],
+      token_id: [acme.ids.token_id, rival.ids.token_id],
+      ssh_key_id: [acme.ids.ssh_key_id, rival.ids.ssh_key_id],
+      workflow_run_id: [acme.ids.workflow_run_id, rival.ids.workflow_run_id],
+      sku_name: ['h200-sxm-slice', 'h200-sxm-baremetal-8g'],
+      region_name: ['us-buffalo-1', 'eu-frankfurt-1'],
+      image_name: ['ubuntu-24.04-h200-cuda'],
+      client_id: [acme.ids.service_account_id],
+      client_secret: [],
+      token: [],
+      scopes: [['read'], ['all'], ['service_account.*'], ['project.read', 'event.read']],
+      public_key: Array.from({ length: 20 }, newSshKey),
+    };
+    for (let n = 0; n < 6; n++) {
+      const person = await test.user(`bystander-${n}`);
+      await join(sql, acme, person.me.id, { tenant: 'member', project: 'member' });
+      const made = must(await acme.owner.post(accounts, { name: `fuzzed-${n}` }), 201).body;
+      pool['user_id']?.push(person.me.id);
+      pool['service_account_id']?.push(made.service_account.id);
+      pool['client_id']?.push(made.service_account.id);
+      pool['client_secret']?.push(made.client_secret);
+      const run = { organization_id: acme.organization_id, project_id: acme.ids.project_id } as const;
+      pool['workflow_run_id']?.push(await insertRun(sql, { ...run, state: n % 2 === 0 ? 'stuck' : 'pending' }));
+      const invited = { email: 'invitee@example.com', role: 'member' };
+      const path = `/api/v1/organizations/${acme.organization_id}/invitations`;
+      pool['token']?.push(must(await acme.owner.post(path, invited), 201).body.token);
+    }
+    for (let n = 0; n < 10; n++) {
+      const made = await acme.owner.post('/api/v1/tokens', { name: 'fuzzed', scopes: ['read'], expires_in_s: 3600 });
+      pool['token_id']?.push(must(made, 201).body.api_token.id);
+    }
+    // Its id is known to no request, so the project that holds it is never empty and never goes.
+    must(await acme.owner.post(accounts, { name: 'keeper' }), 201);
+    return pool;
+  };
+
+  /** Cursors that are well formed for the operation, with keys that a page never gave. */
+  const cursorsFor = (id: OperationId, operation: Operation): string[] => {
+    const scope =
+      { project: cast.acme.ids.project_id, tenant: cast.acme.organization_id }[operation.access as 'project'] ??
+      cast.acme.owner.me.id;
+    const keys = [
+      ['a'],
+      [1],
+      [-1],
+      [2 ** 53 - 1],
+      ['\ud800'],
+      ["'"],
+      ['x'.repeat(200)],
+      ['1', 'evt_'],
+      ['18446744073709551616', ''],
+      ['-1', ''],
+      [1, 1],
+      [],
+    ];
+    return keys.map((key) => Buffer.from(JSON.stringify([id, scope, ...key])).toString('base64url'));
+  };
+
+  const shots = (pool: Pool): Shot[] => {
+    const callers = [
+      'owner',
+      'owner',
+      'owner',
+      'superadmin',
+      'admin',
+      'project_admin',
+      'member',
+      'viewer',
+      'service_account',
+      'stranger',
+      'ops',
+      'anonymous',
+      'invitee',
+      'garbage',
+    ];
+    const drawn = operations.flatMap(([id, operation], index) => {
+      const arbitrary = fc.tuple(
+        requestFor(operation, { ...pool, cursor: cursorsFor(id, operation) }),
+        fc.constantFrom(...callers),
+      );
+      return fc
+        .sample(arbitrary, { seed: SEED + index, numRuns: SELDOM[id] ?? EACH })
+        .map(([request, drawnCaller], n): Shot => {
+          // Platform operations belong to operators: let most of them come from one.
+          const caller = operation.access === 'platform' && n % 2 === 0 ? 'superadmin' : drawnCaller;
+          return { id, operation, caller, request };
+        });
+    });
+    // Operations mix, so that one meets what another has just changed.
+    return drawn
+      .map((shot, index) => ({ shot, at: (index * 7_919) % drawn.length }))
+      .toSorted((a, b) => a.at - b.at)
+      .map(({ shot }) => shot);
+  };
+
+  const tokenOf = (caller: string): string | undefined =>
+    ({ anonymous: undefined, garbage: 'gpuaas_pat_garbage', invitee: invitee.token })[caller] ??
+    cast.actors[caller]?.caller.token;
+
+  const fire = async ({ operation, caller, request }: Shot): Promise<Answer> => {
+    const token = tokenOf(caller);
+    const response = await cast.test.app.http?.inject({
+      method: operation.method,
+      url: request.url,
+      headers: {
+        ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...request.headers,
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+      ...(request.body === undefined ? {} : { payload: request.body }),
+      payloadAsStream: true,
+    });
+    assert.ok(response);
+    const stream = response.stream();
+    const headers = response.headers as Record<string, string>;
+    if (headers['content-type']?.startsWith('text/event-stream')) {
+      stream.destroy();
+      return { status: response.statusCode, body: '', headers };
+    }
+    const text = (await stream.toArray()).join('');
+    const isJson = /^application\/(problem\+)?json(;|$)/.test(headers['content-type'] ?? '');
+    return { status: response.statusCode, body: isJson ? JSON.parse(text) : text, headers };
+  };
+
+  const guarded = async (shot: Shot): Promise<Answer> => {
+    let timer: NodeJS.Timeout | undefined;
+    const hung = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error('no answer')), HANGS_AFTER_MS);
+    });
+    try {
+      return await Promise.race([fire(shot), hung]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
+  it(`gives no 5xx, no hang, and one envelope for every refusal (seed ${SEED})`, async () => {
+    const all = shots(await makePool());
+    assert.ok(all.length >= 10_000);
+    const statuses = new Map<number, number>();
+    const succeeded = new Map<OperationId, number>();
+    const changed: string[] = [];
+    const check = async (shot: Shot): Promise<void> => {
+      const story = () =>
+        `seed ${SEED}: ${shot.id} as ${shot.caller} ${shot.operation.method} ${JSON.stringify(shot.request)}`;
+      const answer = await guarded(shot).catch((err: Error) => assert.fail(`${story()}: ${err.stack}`));
+      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+      assert.ok(answer.status < 500, `${story()}: ${JSON.stringify(answer.body)}`);
+      assert.match(answer.headers['x-correlation-id'] ?? '', /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/, story());
+      if (answer.status >= 300) return assertProblem(story(), answer, [answer.status]);
+      assert.equal(answer.status, shot.operation.status, story());
+      succeeded.set(shot.id, (succeeded.get(shot.id) ?? 0) + 1);
+      if (isMutation(shot.operation)) changed.push(answer.headers['x-correlation-id'] ?? '');
+    };
+    const queue = all[Symbol.iterator]();
+    const worker = async () => {
+      for (const shot of queue) await check(shot);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+
+    const total = [...succeeded.values()].reduce((sum, n) => sum + n, 0);
+    const silent = operations.map(([id]) => id).filter((id) => !succeeded.has(id));
+    console.log(JSON.stringify({ seed: SEED, requests: all.length, statuses: Object.fromEntries(statuses), silent }));
+    assert.ok(total > all.length / 8, `only ${total} of ${all.length} requests got through`);
+    assert.ok(silent.length < 12, `never succeeded: ${silent}`);
+
+    const { rows } = await cast.sql.query<{ correlation_id: string; n: number }>(
+      "select correlation_id, count(*)::int as n from audit_logs where result = 'success' and action <> 'user.create' group by 1",
+    );
+    const audited = new Map(rows.map((row) => [row.correlation_id, row.n]));
+    for (const [id, ids] of Map.groupBy(changed, (id) => id))
+      assert.equal(audited.get(id), ids.length, `audit rows of ${id}`);
+  });
+
+  it('leaves a server that works', async () => {
+    const answer = await cast.test.bearer(null).get('/readyz');
+    assert.deepEqual([answer.status, answer.body.ready], [200, true]);
+    const made = await cast.superadmin.post(`/api/v1/organizations/${cast.superadmin.organization_id}/projects`, {
+      name: `after-${randomUUID().slice(0, 8)}`,
+    });
+    assert.equal(made.status, 201);
+  });
+});
