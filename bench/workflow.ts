@@ -122,7 +122,9 @@ export const workflowBench: Bench = {
       const database = createDatabase({ url: postgres.url, log: silentLog(), role: APP_ROLE, poolMax: 2 });
       for (let n = 0; n < PROCESSES; n++) workers.push(startWorker(postgres.url));
       for (const worker of workers) await worker.hear();
-      return await compare(database, workers).finally(() => database.end());
+      const measurement = await compare(database, workers);
+      await database.end();
+      return measurement;
     } finally {
       for (const { child } of workers) {
         if (child.exitCode !== null) continue;
