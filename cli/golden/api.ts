@@ -24,7 +24,7 @@ export class Refusal {
       errors: [],
       reasons: [],
       alternatives: [],
-      actions: [],
+      actions: [{ rel: 'help', href: `http://docs.test/errors/${code}`, text: 'As the API says it.' }],
       ...more,
     };
   }
@@ -114,7 +114,7 @@ export const startApi = async (overrides: Overrides = {}): Promise<FixtureApi> =
   const counts = new Map<string, number>();
   const polls = { count: 0 };
 
-  const server = createServer(async (req, res) => {
+  const handle = async (req: IncomingMessage, res: ServerResponse): Promise<unknown> => {
     const body = await bodyOf(req);
     const target = new URL(req.url ?? '/', url);
     const facts = ['if-match', 'last-event-id'].flatMap((name) =>
@@ -151,8 +151,9 @@ export const startApi = async (overrides: Overrides = {}): Promise<FixtureApi> =
     const override = route.id in overrides ? overrides[route.id] : answers[route.id];
     const answer = typeof override === 'function' ? override(count) : override;
     if (answer instanceof Refusal) return refuse(answer);
-    json(res, answer === undefined ? 204 : route.info.method === 'POST' ? 201 : 200, answer, correlation);
-  });
+    return json(res, answer === undefined ? 204 : route.info.method === 'POST' ? 201 : 200, answer, correlation);
+  };
+  const server = createServer((req, res) => void handle(req, res));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {

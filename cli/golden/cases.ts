@@ -1,6 +1,6 @@
 /** The command lines of the golden tests. `--no-json` shows what a person sees; the rest is what a program sees. */
-import type { Case } from '../src/golden.test.ts';
 import { Refusal } from './api.ts';
+import type { Case } from './case.ts';
 import { answers, ids, run } from './fixtures.ts';
 
 const T = '--no-json';

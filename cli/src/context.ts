@@ -4,31 +4,11 @@
  */
 import { randomBytes } from 'node:crypto';
 import { type Client, createClient, GpuaasError, type Me } from '@gpuaas/sdk';
-import { type ConfigFile, configPath, type Profile, readConfig } from './config.ts';
 import { createTokenProvider } from './credential.ts';
 import { CliError, UsageError } from './exit.ts';
 import { createOutput, isAutomated, type Output } from './output.ts';
-import { VERSION } from './version.ts';
-
-export type Env = Readonly<Record<string, string | undefined>>;
-
-export type GlobalFlags = Readonly<{
-  json?: boolean;
-  profile?: string;
-  url?: string;
-  org?: string;
-  project?: string;
-  correlationId?: string;
-}>;
-
-export type Settings = Readonly<{
-  config_file: string;
-  profile_name: string;
-  profile: Profile;
-  url: string;
-  /** Where the credential comes from; a profile's credential is only for the profile's own address. */
-  credential: 'environment' | 'profile' | 'none';
-}>;
+import { type Env, type GlobalFlags, readSettings, type Settings } from './settings.ts';
+import { USER_AGENT } from './version.ts';
 
 export type Cli = Readonly<{
   env: Env;
@@ -46,36 +26,6 @@ export type Cli = Readonly<{
   /** Asks before what cannot be undone. Without a terminal it refuses rather than guess. */
   confirm(question: string, yes: boolean | undefined): Promise<void>;
 }>;
-
-export const DEFAULT_URL = 'http://localhost:8080';
-
-const normalizeUrl = (raw: string, from: string): string => {
-  const url = URL.canParse(raw) ? new URL(raw) : null;
-  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
-    throw new UsageError(
-      `${from} must be an http or https address, not "${raw}".`,
-      'For example https://gpuaas.example',
-    );
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
-};
-
-const chooseProfile = (config: ConfigFile, flags: GlobalFlags, env: Env): string =>
-  flags.profile ?? (env['GPUAAS_PROFILE'] || config.default_profile);
-
-export const readSettings = async (flags: GlobalFlags, env: Env): Promise<Settings> => {
-  const config_file = configPath(env);
-  const config = await readConfig(config_file);
-  const profile_name = chooseProfile(config, flags, env);
-  if (!/^[A-Za-z0-9_-]{1,63}$/.test(profile_name))
-    throw new UsageError(`"${profile_name}" is not a profile name.`, 'Use letters, digits, - and _.');
-  const profile = config.profiles[profile_name] ?? {};
-  const given = flags.url ?? (env['GPUAAS_URL'] || undefined);
-  const own = normalizeUrl(profile.url ?? DEFAULT_URL, `url of profile ${profile_name}`);
-  const url = given === undefined ? own : normalizeUrl(given, flags.url === undefined ? 'GPUAAS_URL' : '--url');
-  const stored = profile.token !== undefined || profile.access_token !== undefined;
-  const credential = env['GPUAAS_TOKEN'] ? 'environment' : stored && url === own ? 'profile' : 'none';
-  return { config_file, profile_name, profile, url, credential };
-};
 
 const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
   let made: Promise<T> | undefined;
@@ -108,7 +58,7 @@ export const createCli = (flags: GlobalFlags, env: Env, signal: AbortSignal): Cl
     createClient({
       baseUrl: (await settings()).url,
       tokenProvider: createTokenProvider(await settings(), env),
-      userAgent: `gpuaas-cli/${VERSION} node/${process.versions.node}`,
+      userAgent: USER_AGENT,
       correlationId: correlation_id,
     }),
   );

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startApi } from '../golden/api.ts';
 import { configPath, readConfig, updateConfig, withProfile } from './config.ts';
-import { readSettings } from './context.ts';
 import { createTokenProvider } from './credential.ts';
+import { readSettings } from './settings.ts';
 
 test('commands that run at the same time spend a refresh token once', async (t) => {
   const api = await startApi();

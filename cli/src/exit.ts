@@ -108,8 +108,9 @@ const HELP: Readonly<Partial<Record<GpuaasErrorCode, string>>> = {
 };
 
 const helpOf = (err: GpuaasError): string | null => {
-  if (err.retry_after_s !== null) return `Try again in ${err.retry_after_s} s.`;
-  return HELP[err.code] ?? err.help;
+  const own = HELP[err.code];
+  if (own !== undefined) return own;
+  return err.retry_after_s === null ? err.help : `Try again in ${err.retry_after_s} s.`;
 };
 
 /** The lines a person reads: what happened, what to do, which fields, and the id that support asks for. */
@@ -128,10 +129,10 @@ const asLines = (err: unknown): string[] => {
     lines.push(`  reason: ${[code, ...detail].join(' ')}`);
   }
   for (const alternative of err.alternatives) lines.push(`  fits now: ${JSON.stringify(alternative)}`);
-  const actions = err.actions.map(({ text, href }) => `${text} ${href}`.trim());
   const help = helpOf(err);
-  if (actions.length > 0) lines.push(...actions);
-  else if (help !== null) lines.push(help);
+  for (const { rel, text, href } of err.actions) if (rel !== 'help') lines.push(`${text} ${href}`);
+  if (help !== null) lines.push(help);
+  for (const { rel, href } of err.actions) if (rel === 'help') lines.push(`more: ${href}`);
   if (err.correlation_id) lines.push(`correlation id ${err.correlation_id}`);
   return lines;
 };

@@ -10,7 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type OperationId, operations } from '@gpuaas/sdk';
-import { DEV_PASSWORD, type FixtureApi, type Overrides, startApi } from '../golden/api.ts';
+import { DEV_PASSWORD, type FixtureApi, startApi } from '../golden/api.ts';
+import type { Case } from '../golden/case.ts';
 import { cases } from '../golden/cases.ts';
 
 const MAIN = join(import.meta.dirname, 'main.ts');
@@ -22,20 +23,6 @@ before(async () => {
   home = await mkdtemp(join(tmpdir(), 'gpuaas-cli-'));
 });
 after(() => rm(home, { recursive: true, force: true }));
-
-export type Case = Readonly<{
-  name: string;
-  args: readonly string[];
-  answers?: Overrides;
-  env?: Readonly<Record<string, string>>;
-  /** Content of config.toml; URL stands for the address of the API. */
-  config?: string;
-  /** Files in the folder that the command runs in. */
-  files?: Readonly<Record<string, string>>;
-  stdin?: string;
-  /** Send SIGINT when standard output has this text. */
-  interruptAfter?: string;
-}>;
 
 type Result = { stdout: string; stderr: string; code: number | null };
 

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GpuaasError } from '@gpuaas/sdk';
 import { CliError } from './exit.ts';
+import { USER_AGENT } from './version.ts';
 
 export const DEV_GRANT = 'urn:gpuaas:grant:dev';
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
@@ -39,6 +40,7 @@ const request = async (address: string, init: RequestInit, signal: AbortSignal):
   try {
     const response = await fetch(url, {
       ...init,
+      headers: { 'user-agent': USER_AGENT },
       redirect: 'error',
       signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
     });

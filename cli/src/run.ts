@@ -1,10 +1,11 @@
 /** One run of the command line, from words to exit code. */
 import { CommanderError } from 'commander';
 import type { Execute } from './command.ts';
-import { createCli, type Env, type GlobalFlags } from './context.ts';
+import { createCli } from './context.ts';
 import { EXIT, Interrupted, report, UsageError } from './exit.ts';
 import { createOutput } from './output.ts';
 import { createProgram, wordsOf } from './program.ts';
+import type { Env, GlobalFlags } from './settings.ts';
 
 /** Flags could not be parsed, so whether errors are JSON is read from the words themselves. */
 const jsonFromWords = (argv: readonly string[]): boolean | undefined =>

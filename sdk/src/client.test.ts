@@ -108,7 +108,7 @@ test('a change without an Idempotency-Key is never sent twice', async () => {
     seen.map(({ method }) => method),
     ['PATCH', 'DELETE'],
   );
-  assert.equal(seen[0]?.headers['if-match'], '"3"');
+  assert.equal(seen[0]?.headers['if-match'], '"v3"');
 });
 
 test('retries are bounded, and a longer Retry-After than the bound is handed to the caller', async () => {

@@ -110,7 +110,7 @@ export const createClient = (options: ClientOptions): Client => {
   const common = (call: CallOptions): Record<string, string> => {
     const given = typeof options.correlationId === 'function' ? options.correlationId() : options.correlationId;
     const correlationId = call.correlationId ?? given;
-    const ifMatch = typeof call.ifMatch === 'number' ? `"${call.ifMatch}"` : call.ifMatch;
+    const ifMatch = typeof call.ifMatch === 'number' ? `"v${call.ifMatch}"` : call.ifMatch;
     return {
       ...(correlationId === undefined ? {} : { 'x-correlation-id': correlationId }),
       ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),

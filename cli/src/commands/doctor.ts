@@ -4,9 +4,10 @@ import { dirname } from 'node:path';
 import { GpuaasError } from '@gpuaas/sdk';
 import { command } from '../command.ts';
 import { configPath, permissionProblem } from '../config.ts';
-import type { Cli, Settings } from '../context.ts';
+import type { Cli } from '../context.ts';
 import { CliError } from '../exit.ts';
 import { discover, readPlatform } from '../login.ts';
+import type { Settings } from '../settings.ts';
 import { VERSION } from '../version.ts';
 
 type Check = Readonly<{ check: string; result: 'ok' | 'warn' | 'fail'; detail: string; action: string | null }>;

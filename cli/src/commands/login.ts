@@ -4,9 +4,11 @@ import { text as readText } from 'node:stream/consumers';
 import { createClient, type Me } from '@gpuaas/sdk';
 import { command, text, toggle } from '../command.ts';
 import { type Profile, readConfig, updateConfig, withProfile } from '../config.ts';
-import type { Cli, Settings } from '../context.ts';
+import type { Cli } from '../context.ts';
 import { CliError, UsageError } from '../exit.ts';
 import { deviceLogin, devLogin, discover, readPlatform, type Tokens } from '../login.ts';
+import type { Settings } from '../settings.ts';
+import { USER_AGENT } from '../version.ts';
 
 /** The password of the embedded issuer: from the environment, from the clone that runs it, or asked for. */
 const devPassword = async ({ env, interactive }: Cli, username: string): Promise<string> => {
@@ -64,6 +66,7 @@ const defaults = async (
   settings: Settings,
   token: string,
   me: Me,
+  correlation_id: string,
 ): Promise<Pick<Profile, 'organization' | 'project'>> => {
   const { organization, project } = settings.profile;
   if (organization !== undefined && me.organizations.some(({ id }) => id === organization))
@@ -72,7 +75,7 @@ const defaults = async (
     const [home] = me.projects;
     return home === undefined ? {} : { organization: home.organization_id, project: home.id };
   }
-  const client = createClient({ baseUrl: settings.url, token });
+  const client = createClient({ baseUrl: settings.url, token, userAgent: USER_AGENT, correlationId: correlation_id });
   const { items } = await client.organizationList({ query: { limit: 200 } });
   const personal = items.filter(({ kind }) => kind === 'personal');
   const [chosen] = personal.length === 1 ? personal : items.length === 1 ? items : [];
@@ -103,11 +106,17 @@ export const login = command({
     const credential: Profile = flags.tokenStdin ? { token: await tokenFromInput() } : await signIn(cli, settings, dev);
     const token = credential.token ?? credential.access_token ?? '';
     // Nothing is remembered that the API does not accept.
-    const me = await createClient({ baseUrl: settings.url, token, correlationId: cli.correlation_id }).meGet(
-      {},
-      { signal: cli.signal },
-    );
-    const profile: Profile = { url: settings.url, ...(await defaults(settings, token, me)), ...credential };
+    const me = await createClient({
+      baseUrl: settings.url,
+      token,
+      userAgent: USER_AGENT,
+      correlationId: cli.correlation_id,
+    }).meGet({}, { signal: cli.signal });
+    const profile: Profile = {
+      url: settings.url,
+      ...(await defaults(settings, token, me, cli.correlation_id)),
+      ...credential,
+    };
     await updateConfig(settings.config_file, (config) => withProfile(config, settings.profile_name, profile));
     const signedIn = { id: me.id, name: me.name, email: me.email, url: settings.url, profile: settings.profile_name };
     if (cli.out.json) cli.out.item(signedIn);

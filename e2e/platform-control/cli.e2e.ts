@@ -1,0 +1,137 @@
+/** The first hour of a new user, told with the command alone against a real platform. */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Browser } from '../../server/test/browser.ts';
+import { labUnderTest } from './lab.ts';
+
+const GPUAAS = fileURLToPath(new URL('../../bin/gpuaas', import.meta.url));
+const PUBLIC_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrdGRbsSxk3+uIc8C0krx3ud23UwpFcNjjs36R6CLvp ada@laptop\n';
+
+type Ran = Readonly<{ code: number | null; stdout: string; stderr: string }>;
+type Body = Readonly<Record<string, unknown>> & Readonly<{ meta?: { correlation_id: string } }>;
+type Listed = Readonly<{ schema_version: number; items: readonly Record<string, unknown>[] }>;
+
+test('a new user signs in, makes a project, credentials and keys, and finds it all in events and audit', async (t) => {
+  const lab = await labUnderTest(t);
+  const up = await lab.make(['up', 'DETACH=1']);
+  assert.equal(up.code, 0, up.text);
+  const home = mkdtempSync(join(tmpdir(), 'gpuaas-cli-'));
+  t.after(() => rmSync(home, { recursive: true, force: true }));
+  const { GPUAAS_TOKEN: _, GPUAAS_PROFILE: __, GPUAAS_DEV_PASSWORD: ___, ...inherited } = process.env;
+  const env = { ...inherited, XDG_CONFIG_HOME: home, GPUAAS_URL: lab.url, GPUAAS_STATE_DIR: lab.stateDir };
+
+  const run = (words: string, more: { input?: string; env?: Record<string, string> } = {}): Ran => {
+    const done = spawnSync(GPUAAS, words.split(' '), {
+      env: { ...env, ...more.env },
+      input: more.input ?? '',
+      encoding: 'utf8',
+    });
+    return { code: done.status, stdout: done.stdout, stderr: done.stderr };
+  };
+  /** Runs a command that must succeed and reads its JSON. */
+  const json = <T = Body>(words: string, more?: Parameters<typeof run>[1]): T => {
+    const { code, stdout, stderr } = run(words, more);
+    assert.equal(code, 0, `gpuaas ${words}\n${stderr}`);
+    return JSON.parse(stdout) as T;
+  };
+  const namesOf = (list: Listed, key: string) => list.items.map((item) => item[key]);
+
+  assert.equal(run('whoami').code, 4);
+  json('login --dev');
+  assert.equal(statSync(join(home, 'gpuaas/config.toml')).mode & 0o777, 0o600);
+  const me = json<{ email: string; projects: { name: string }[] }>('whoami');
+  assert.equal(me.email, 'dev-admin@gpuaas.local');
+  assert.deepEqual(
+    me.projects.map(({ name }) => name),
+    ['default'],
+  );
+  assert.equal(run('doctor').code, 0);
+
+  const project = json('project create research --idempotency-key first-hour-1');
+  assert.equal(json('project create research --idempotency-key first-hour-1')['id'], project['id']);
+  assert.equal(run('project create research').code, 5);
+  json(`project update research --display-name Research`);
+  assert.equal(run('project update research --display-name Old --if-match 1').code, 5);
+  json('project use research');
+
+  const token = json<{ token: string }>('token create ci --scope read --expires-in 1h').token;
+  assert.equal(json('whoami', { env: { GPUAAS_TOKEN: token } })['email'], me.email);
+  assert.equal(run('project create other', { env: { GPUAAS_TOKEN: token } }).code, 4);
+
+  const robot = json<{ client_secret: string; service_account: { id: string } }>('service-account create robot');
+  const form = {
+    grant_type: 'client_credentials',
+    client_id: robot.service_account.id,
+    client_secret: robot.client_secret,
+  };
+  const issued = await fetch(`${lab.url}/api/v1/auth/token`, { method: 'POST', body: new URLSearchParams(form) });
+  const { access_token } = (await issued.json()) as { access_token: string };
+  assert.equal(json('whoami', { env: { GPUAAS_TOKEN: access_token } })['kind'], 'service_account');
+
+  const key = json('ssh-key add laptop -', { input: PUBLIC_KEY });
+  assert.equal(json('ssh-key get laptop')['id'], key['id']);
+  assert.deepEqual(
+    new Set(namesOf(json<Listed>('sku list'), 'name')),
+    new Set(['h200-sxm-baremetal-8g', 'h200-sxm-slice']),
+  );
+  assert.equal(run('sku get h100').code, 3);
+
+  const events = json<Listed>('events --all');
+  assert.deepEqual(namesOf(events, 'type'), ['project.created', 'project.updated', 'service_account.created']);
+  const audit = json<Listed>(`audit list --by-correlation-id ${project.meta?.correlation_id}`);
+  assert.deepEqual(namesOf(audit, 'action'), ['project.create']);
+  assert.deepEqual(namesOf(audit, 'target_id'), [project['id']]);
+  const lines = run('audit export').stdout.trim().split('\n');
+  assert.ok(lines.length >= 6 && lines.every((line) => 'correlation_id' in JSON.parse(line)));
+  assert.equal(json('admin audit verify')['intact'], true);
+
+  json('logout');
+  assert.equal(run('whoami').code, 4);
+});
+
+test('the device flow signs in through a browser; events are followed as they happen, and Ctrl-C ends with 130', async (t) => {
+  const lab = await labUnderTest(t);
+  const up = await lab.make(['up', 'DETACH=1']);
+  assert.equal(up.code, 0, up.text);
+  const home = mkdtempSync(join(tmpdir(), 'gpuaas-cli-'));
+  t.after(() => rmSync(home, { recursive: true, force: true }));
+  const env = { ...process.env, XDG_CONFIG_HOME: home, GPUAAS_URL: lab.url, GPUAAS_STATE_DIR: lab.stateDir };
+  const gpuaas = (...words: string[]) => spawnSync(GPUAAS, words, { env, encoding: 'utf8' });
+  const login = spawn(GPUAAS, ['login'], { env });
+  const signedIn = new Promise<number | null>((resolve) => login.once('exit', resolve));
+  const address = await new Promise<string>((resolve) => {
+    let said = '';
+    login.stderr.on('data', (chunk) => {
+      said += chunk;
+      const [, url] = /Open (\S+)\n/.exec(said) ?? [];
+      if (url !== undefined) resolve(url);
+    });
+  });
+  const browser = new Browser(lab.url);
+  const password = readFileSync(join(lab.stateDir, 'dev-password'), 'utf8').trim();
+  const form = await browser.submit(await browser.open(address));
+  assert.equal((await browser.submit(form, { username: 'dev-user', password })).status, 200);
+  assert.equal(await signedIn, 0);
+  assert.equal(JSON.parse(gpuaas('whoami').stdout).email, 'dev-user@gpuaas.local');
+
+  // Resuming after the first event makes the story independent of when the stream is open.
+  const [first] = (JSON.parse(gpuaas('events').stdout) as Listed).items;
+  const follower = spawn(GPUAAS, ['events', '--follow', '--after', String(first?.['id'])], { env });
+  const ended = new Promise<number | null>((resolve) => follower.once('exit', resolve));
+  assert.equal(gpuaas('project', 'update', 'default', '--display-name', 'Live').status, 0);
+  const line = await new Promise<string>((resolve) => {
+    let text = '';
+    follower.stdout.on('data', (chunk) => {
+      text += chunk;
+      if (text.includes('\n')) resolve(text);
+    });
+  });
+  assert.equal(JSON.parse(line).type, 'project.updated');
+  follower.kill('SIGINT');
+  assert.equal(await ended, 130);
+});
