@@ -38,10 +38,10 @@ export const listOrganizationsOf = async (
   reader: Reader,
   userId: string,
   page: Readonly<{ after: string | null; limit: number }>,
-): Promise<OrganizationRow[]> =>
+): Promise<(OrganizationRow & Readonly<{ role: TenantRole }>)[]> =>
   (
-    await reader.query<OrganizationRow>(
-      `select o.* from organizations o join tenant_memberships m on m.organization_id = o.id
+    await reader.query<OrganizationRow & Readonly<{ role: TenantRole }>>(
+      `select o.*, m.role from organizations o join tenant_memberships m on m.organization_id = o.id
        where m.user_id = $1 and ($2::text is null or o.id > $2) order by o.id limit $3`,
       [userId, page.after, page.limit],
     )

@@ -100,12 +100,13 @@ export const operationRoute = (operationId: string, operation: Operation, handle
       };
       return;
     }
+    const caller = {
+      correlation_id: passage.correlation_id,
+      source_ip: request.ip,
+      user_agent: userAgentOf(request.headers),
+    };
     try {
-      passage.principal = await gate.authenticate(request.headers.authorization, {
-        correlation_id: passage.correlation_id,
-        source_ip: request.ip,
-        user_agent: userAgentOf(request.headers),
-      });
+      passage.principal = await gate.authenticate(request.headers.authorization, caller);
     } catch (err) {
       // Guessing credentials is what the limit by address is for; good callers never draw from it.
       if (err instanceof AppError && err.code === 'unauthenticated') limit(gate.strangers, request.ip, nowMs);
@@ -113,7 +114,12 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     }
     limit(gate.callers, passage.principal.id, nowMs);
     const params = validators.params(request.params) as Record<string, string>;
-    const decision = await authorise(passage.principal, operation, params, gate.organizationOf);
+    let decision = await authorise(passage.principal, operation, params, gate.organizationOf);
+    if (!decision.allowed) {
+      // Whoever was just made a member must not be told that the organization does not exist.
+      passage.principal = await gate.authenticate(request.headers.authorization, caller, 'fresh');
+      decision = await authorise(passage.principal, operation, params, gate.organizationOf);
+    }
     if (!decision.allowed) throw await refuseDecision(request, passage, decision);
     passage.decision = decision;
   };

@@ -70,6 +70,14 @@ describe('the pipeline', () => {
     assert.deepEqual([rows.length, rows[0].result, rows[0].error_code], [1, 'failure', 'already_exists']);
   });
 
+  it('an organization is there for its creator at once, though roles are cached', async () => {
+    await ada.get(`/api/v1/organizations/${ada.organization_id}`);
+    const made = await ada.post('/api/v1/organizations', { name: 'at-once' });
+    assert.equal((await ada.get(`/api/v1/organizations/${made.body.id}`)).status, 200);
+    const me = await ada.get('/api/v1/me');
+    assert.equal(me.body.organizations.find((row: { id: string }) => row.id === made.body.id).role, 'owner');
+  });
+
   describe('idempotency', () => {
     it('the same key and body give the same answer and one effect', async () => {
       const key = randomUUID();

@@ -30,6 +30,8 @@ const TOKEN_LENGTH_MAX = 8_192;
 export type Authenticator = (
   authorization: string | undefined,
   request: Readonly<{ correlation_id: string; source_ip: string; user_agent: string }>,
+  /** `fresh` looks past the cache: asked before a refusal, because a role may have been given a moment ago. */
+  freshness?: 'cached' | 'fresh',
 ) => Promise<Principal>;
 
 type Options = Readonly<{
@@ -140,11 +142,11 @@ export const createAuthenticator = ({ database, verifier, clock, log, superadmin
     });
   };
 
-  return async (authorization, request) => {
+  return async (authorization, request, freshness = 'cached') => {
     const token = bearerOf(authorization);
     const nowMs = clock.now().getTime();
     const key = hashToken(token).toString('base64');
-    const known = cache.get(key, nowMs);
+    const known = freshness === 'cached' ? cache.get(key, nowMs) : undefined;
     if (known !== undefined) return known;
     const principal = isPlatformToken(token) ? await byToken(token, nowMs) : await byJwt(token, nowMs, request);
     const expiry =

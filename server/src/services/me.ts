@@ -17,8 +17,8 @@ export const get = (ctx: ReadCtx) => {
         : [];
     const rows = new Map<string, { row: ProjectRow; role: ProjectRole | 'service_account' }>();
     for (const organization of organizations) {
-      const tenantRole = principal.tenants.get(organization.id);
-      if (tenantRole === undefined || !roleHolds(`tenant:${tenantRole}`, 'project.read')) continue;
+      const tenantRole = organization.role;
+      if (!roleHolds(`tenant:${tenantRole}`, 'project.read')) continue;
       const role = tenantRole === 'viewer' ? 'viewer' : 'admin';
       for (const row of await listProjects(reader, organization.id, {
         after: null,
@@ -41,12 +41,7 @@ export const get = (ctx: ReadCtx) => {
       name: principal.name,
       email: principal.email,
       platform_role: principal.platform_role,
-      organizations: organizations.map(({ id, name, display_name }) => ({
-        id,
-        name,
-        display_name,
-        role: principal.tenants.get(id) ?? 'viewer',
-      })),
+      organizations: organizations.map(({ id, name, display_name, role }) => ({ id, name, display_name, role })),
       projects: [...rows.values()]
         .filter(({ row }) => reach === null || row.id === reach)
         .slice(0, PROJECTS_SHOWN_MAX)

@@ -21,7 +21,7 @@ export const list = async (ctx: ReadCtx, { query }: Req<'organizationList'>) => 
     limit,
     rows,
     (row) => [row.id],
-    (row) => row,
+    ({ role: _, ...row }) => row,
   );
 };
 
