@@ -7,8 +7,8 @@ import { findProcessCommand, findProcessIdentity, isProcessAlive } from './proce
 test('a process keeps its identity while it lives and loses it when it ends', async () => {
   const child = spawn('sleep', ['60']);
   await once(child, 'spawn');
-  const identity = findProcessIdentity(child.pid ?? 0);
-  assert.ok(identity?.startsWith(`${child.pid}:`));
+  const identity = findProcessIdentity(child.pid ?? 0) ?? '';
+  assert.ok(identity.startsWith(`${child.pid}:`));
   assert.equal(findProcessIdentity(child.pid ?? 0), identity);
   assert.ok(isProcessAlive(identity));
   assert.match(findProcessCommand(child.pid ?? 0) ?? '', /sleep 60$/);
