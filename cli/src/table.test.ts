@@ -6,7 +6,7 @@ import { type Column, layRecord, layTable } from './table.ts';
 type Row = { id: string; name: string; note: string };
 const columns: readonly Column<Row>[] = [
   { header: 'ID', value: ({ id }) => id },
-  { header: 'NAME', value: ({ name }) => name, shrink: true },
+  { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
   { header: 'NOTE', value: ({ note }) => note, optional: true },
 ];
 const id = 'prj_01k9zv3m8q4t6w2x5y7r0s1n1a';
@@ -17,6 +17,15 @@ test('a table drops optional columns first, then cuts text, and never cuts an id
   const [header = '', line = ''] = layTable([row], columns, 50);
   assert.equal(header, `ID${' '.repeat(30)}NAME`);
   assert.equal(line, `${id}  ${'n'.repeat(17)}…`);
+});
+
+test('a sentence goes over several lines instead of losing its end', () => {
+  const reasons: readonly Column<Row>[] = [
+    { header: 'NAME', value: ({ name }) => name },
+    { header: 'OPEN', value: ({ note }) => note, shrink: 'wrap' },
+  ];
+  const row = { id, name: 'eu-1', note: 'no: hosts are on order' };
+  assert.deepEqual(layTable([row], reasons, 20), ['NAME  OPEN', 'eu-1  no: hosts are', '      on order']);
 });
 
 test('wide characters count as the two cells they take', () => {

@@ -1,11 +1,11 @@
-/** Tables that fit their terminal: optional columns go first, long text is cut next, ids are never cut. */
+/** Tables that fit their terminal: optional columns go first, long text is cut or wrapped next, ids are never cut. */
 import { clean, truncate, widthOf } from './clean.ts';
 
 export type Column<T> = Readonly<{
   header: string;
   value: (row: T) => string | number | boolean | null | undefined;
-  /** May be cut with an ellipsis. */
-  shrink?: true;
+  /** Gives way where the width does not reach: a name is cut with an ellipsis, a sentence goes over several lines. */
+  shrink?: 'cut' | 'wrap';
   /** Left out where the width does not reach, the last one first. */
   optional?: true;
   align?: 'right';
@@ -27,7 +27,27 @@ export const cell = (value: string | number | boolean | null | undefined): strin
 const total = (widths: readonly number[]): number =>
   widths.reduce((sum, width) => sum + width, GAP * (widths.length - 1));
 
-type Laid = { header: string; cells: string[]; width: number; shrink: boolean; optional: boolean; right: boolean };
+type Laid = {
+  header: string;
+  cells: string[];
+  width: number;
+  shrink: 'cut' | 'wrap' | undefined;
+  optional: boolean;
+  right: boolean;
+};
+
+/** Breaks between words; a word longer than the room stands alone. */
+const wrap = (text: string, room: number): string[] => {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && widthOf(`${line} ${word}`) > room) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line];
+};
 
 const fit = (columns: Laid[], width: number): Laid[] => {
   let kept = columns;
@@ -55,43 +75,37 @@ export const layTable = <T>(rows: readonly T[], columns: readonly Column<T>[], w
       header: column.header,
       cells,
       width: Math.max(...[column.header, ...cells].map(widthOf)),
-      shrink: column.shrink === true,
+      shrink: column.shrink,
       optional: column.optional === true,
       right: column.align === 'right',
     };
   });
   const kept = fit(laid, width);
-  const line = (texts: readonly string[]): string =>
-    texts
-      .map((text, index) => {
-        const column = kept[index];
-        if (column === undefined) return text;
-        const cut = truncate(text, column.width);
-        const pad = ' '.repeat(Math.max(0, column.width - widthOf(cut)));
-        return column.right ? pad + cut : cut + pad;
-      })
-      .join(' '.repeat(GAP))
-      .trimEnd();
-  return [
-    line(kept.map(({ header }) => header)),
-    ...rows.map((_, index) => line(kept.map(({ cells }) => cells[index] ?? ''))),
-  ];
+  const pad = (text: string, column: Laid): string => {
+    const cut = truncate(text, column.width);
+    const space = ' '.repeat(Math.max(0, column.width - widthOf(cut)));
+    return column.right ? space + cut : cut + space;
+  };
+  const lines = (textOf: (column: Laid) => string): string[] => {
+    const parts = kept.map((column) =>
+      column.shrink === 'wrap' ? wrap(textOf(column), column.width) : [textOf(column)],
+    );
+    const height = Math.max(...parts.map(({ length }) => length));
+    return Array.from({ length: height }, (_, row) =>
+      kept
+        .map((column, index) => pad(parts[index]?.[row] ?? '', column))
+        .join(' '.repeat(GAP))
+        .trimEnd(),
+    );
+  };
+  return [...lines(({ header }) => header), ...rows.flatMap((_, index) => lines(({ cells }) => cells[index] ?? ''))];
 };
 
 /** Names on the left, values on the right, long values over several lines. */
 export const layRecord = (fields: readonly (readonly [string, string])[], width: number): string[] => {
   const left = Math.max(0, ...fields.map(([name]) => name.length)) + GAP;
   return fields.flatMap(([name, value]) => {
-    const room = Math.max(20, width - left);
-    const parts: string[] = [];
-    let line = '';
-    for (const word of clean(value).split(' ')) {
-      if (line !== '' && widthOf(`${line} ${word}`) > room) {
-        parts.push(line);
-        line = word;
-      } else line = line === '' ? word : `${line} ${word}`;
-    }
-    parts.push(line);
+    const parts = wrap(clean(value), Math.max(20, width - left));
     return parts.map((part, index) => (index === 0 ? name : '').padEnd(left) + part);
   });
 };

@@ -31,7 +31,7 @@ export const sku: Group = {
           { header: 'SHAPE', value: ({ capacity_shape }) => capacity_shape },
           { header: 'GPUS', value: ({ allowed_gpu_counts }) => allowed_gpu_counts.join(',') },
           { header: 'PER GPU HOUR', value: ({ gpu_hourly_price }) => price(gpu_hourly_price), align: 'right' },
-          { header: 'OFFERED', value: offered, shrink: true },
+          { header: 'OFFERED', value: offered, shrink: 'wrap' },
           { header: 'GPU', value: ({ gpu_model }) => gpu_model, optional: true },
         ]);
       },
@@ -72,8 +72,8 @@ export const region: Group = {
           client.regionList({ query }, { signal: cli.signal });
         cli.out.list(await collect(flags, read), [
           { header: 'REGION', value: ({ name }) => name },
-          { header: 'NAME', value: ({ display_name }) => display_name, shrink: true },
-          { header: 'OPEN', value: offered, shrink: true },
+          { header: 'NAME', value: ({ display_name }) => display_name, shrink: 'cut' },
+          { header: 'OPEN', value: offered, shrink: 'wrap' },
         ]);
       },
     }),
@@ -94,7 +94,7 @@ export const image: Group = {
           client.osImageList({ query: { ...query, sku_name: flags.sku } }, { signal: cli.signal });
         cli.out.list(await collect(flags, read), [
           { header: 'IMAGE', value: ({ name }) => name },
-          { header: 'SYSTEM', value: ({ os_family, os_version }) => `${os_family} ${os_version}`, shrink: true },
+          { header: 'SYSTEM', value: ({ os_family, os_version }) => `${os_family} ${os_version}`, shrink: 'cut' },
           { header: 'DRIVER', value: ({ driver_strategy }) => driver_strategy },
           { header: 'GIB', value: ({ size_bytes }) => (size_bytes / 2 ** 30).toFixed(1), align: 'right' },
           { header: 'OFFERED', value: ({ enabled }) => enabled },

@@ -44,7 +44,7 @@ export const events = command({
       client.eventList({ params: { project_id }, query: { ...query, type: flags.type } }, { signal: cli.signal });
     cli.out.list(await collect(flags, read), [
       { header: 'TIME', value: ({ time }) => shortTime(time) },
-      { header: 'TYPE', value: ({ type }) => type, shrink: true },
+      { header: 'TYPE', value: ({ type }) => type, shrink: 'cut' },
       { header: 'SUBJECT', value: ({ subject }) => subject },
       { header: 'ID', value: ({ id }) => id, optional: true },
       { header: 'CORRELATION', value: ({ correlationid }) => correlationid, optional: true },

@@ -13,10 +13,10 @@ export const TENANT_ROLES = [
 
 export const organizationColumns: readonly Column<Organization>[] = [
   { header: 'ID', value: ({ id }) => id },
-  { header: 'NAME', value: ({ name }) => name, shrink: true },
+  { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
   { header: 'KIND', value: ({ kind }) => kind },
   { header: 'CREATED', value: ({ created_at }) => shortTime(created_at) },
-  { header: 'SHOWN AS', value: ({ display_name }) => display_name, shrink: true, optional: true },
+  { header: 'SHOWN AS', value: ({ display_name }) => display_name, shrink: 'cut', optional: true },
 ];
 
 const member: Group = {
@@ -34,8 +34,8 @@ const member: Group = {
           client.organizationMemberList({ params: { organization_id }, query }, { signal: cli.signal });
         cli.out.list(await collect(flags, read), [
           { header: 'USER', value: ({ user_id }) => user_id },
-          { header: 'NAME', value: ({ name }) => name, shrink: true },
-          { header: 'E-MAIL', value: ({ email }) => email, shrink: true },
+          { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
+          { header: 'E-MAIL', value: ({ email }) => email, shrink: 'cut' },
           { header: 'ROLE', value: ({ role }) => role },
         ]);
       },

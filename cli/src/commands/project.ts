@@ -10,8 +10,8 @@ export const PROJECT_ROLES = ['admin', 'member', 'viewer'] as const satisfies re
 
 const columns: readonly Column<Project>[] = [
   { header: 'ID', value: ({ id }) => id },
-  { header: 'NAME', value: ({ name }) => name, shrink: true },
-  { header: 'SHOWN AS', value: ({ display_name }) => display_name, shrink: true },
+  { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
+  { header: 'SHOWN AS', value: ({ display_name }) => display_name, shrink: 'cut' },
   { header: 'CREATED', value: ({ created_at }) => shortTime(created_at) },
 ];
 
@@ -32,8 +32,8 @@ const member: Group = {
           client.projectMemberList({ params: { project_id }, query }, { signal: cli.signal });
         cli.out.list(await collect(flags, read), [
           { header: 'USER', value: ({ user_id }) => user_id },
-          { header: 'NAME', value: ({ name }) => name, shrink: true },
-          { header: 'E-MAIL', value: ({ email }) => email, shrink: true },
+          { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
+          { header: 'E-MAIL', value: ({ email }) => email, shrink: 'cut' },
           { header: 'ROLE', value: ({ role }) => role },
         ]);
       },

@@ -9,10 +9,10 @@ import { tokenBody, tokenColumns, tokenFlags } from './token.ts';
 
 const columns: readonly Column<ServiceAccount>[] = [
   { header: 'ID', value: ({ id }) => id },
-  { header: 'NAME', value: ({ name }) => name, shrink: true },
+  { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
   { header: 'STATE', value: ({ state }) => state },
   { header: 'LAST USED', value: ({ last_used_at }) => shortTime(last_used_at) },
-  { header: 'DESCRIPTION', value: ({ description }) => description, shrink: true, optional: true },
+  { header: 'DESCRIPTION', value: ({ description }) => description, shrink: 'wrap', optional: true },
 ];
 
 const account = { account: 'name or id' } as const;

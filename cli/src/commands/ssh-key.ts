@@ -9,7 +9,7 @@ import { type Column, shortTime } from '../table.ts';
 
 const columns: readonly Column<SshKey>[] = [
   { header: 'ID', value: ({ id }) => id },
-  { header: 'NAME', value: ({ name }) => name, shrink: true },
+  { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
   { header: 'ALGORITHM', value: ({ algorithm }) => algorithm },
   { header: 'ADDED', value: ({ created_at }) => shortTime(created_at) },
   { header: 'FINGERPRINT', value: ({ fingerprint }) => fingerprint, optional: true },

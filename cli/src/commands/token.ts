@@ -6,8 +6,8 @@ import { type Column, shortTime } from '../table.ts';
 
 export const tokenColumns: readonly Column<ApiToken>[] = [
   { header: 'ID', value: ({ id }) => id },
-  { header: 'NAME', value: ({ name }) => name, shrink: true },
-  { header: 'SCOPES', value: ({ scopes }) => scopes.join(','), shrink: true },
+  { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
+  { header: 'SCOPES', value: ({ scopes }) => scopes.join(','), shrink: 'cut' },
   {
     header: 'EXPIRES',
     value: ({ expires_at, revoked_at }) => (revoked_at === null ? shortTime(expires_at) : 'revoked'),

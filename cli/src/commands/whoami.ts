@@ -21,7 +21,7 @@ export const whoami = command({
     cli.out.print('');
     cli.out.table(me.organizations, [
       { header: 'ORGANIZATION', value: ({ id }) => id },
-      { header: 'NAME', value: ({ name }) => name, shrink: true },
+      { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
       { header: 'ROLE', value: ({ role }) => role },
       { header: 'DEFAULT', value: ({ id }) => id === profile.organization },
     ]);
@@ -29,7 +29,7 @@ export const whoami = command({
     cli.out.print('');
     cli.out.table(me.projects, [
       { header: 'PROJECT', value: ({ id }) => id },
-      { header: 'NAME', value: ({ name }) => name, shrink: true },
+      { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
       { header: 'ROLE', value: ({ role }) => role },
       { header: 'DEFAULT', value: ({ id }) => id === profile.project },
     ]);

@@ -14,20 +14,20 @@ export const WORKFLOW_STATES = [
 
 export const runColumns: readonly Column<WorkflowRun>[] = [
   { header: 'ID', value: ({ id }) => id },
-  { header: 'WORKFLOW', value: ({ workflow }) => workflow, shrink: true },
+  { header: 'WORKFLOW', value: ({ workflow }) => workflow, shrink: 'cut' },
   { header: 'STATE', value: ({ state }) => state },
-  { header: 'STEP', value: ({ step }) => step, shrink: true },
+  { header: 'STEP', value: ({ step }) => step, shrink: 'cut' },
   { header: 'SINCE', value: ({ state_since }) => shortTime(state_since), optional: true },
-  { header: 'REASON', value: ({ state_reason }) => state_reason, shrink: true, optional: true },
+  { header: 'REASON', value: ({ state_reason }) => state_reason, shrink: 'wrap', optional: true },
 ];
 
 export const stepColumns: readonly Column<WorkflowStep>[] = [
   { header: '#', value: ({ sequence }) => sequence, align: 'right' },
-  { header: 'STEP', value: ({ step }) => step, shrink: true },
+  { header: 'STEP', value: ({ step }) => step, shrink: 'cut' },
   { header: 'TRY', value: ({ attempt }) => attempt, align: 'right' },
   { header: 'OUTCOME', value: ({ outcome }) => outcome },
   { header: 'MS', value: ({ duration_ms }) => duration_ms, align: 'right' },
-  { header: 'DETAIL', value: ({ detail }) => detail, shrink: true },
+  { header: 'DETAIL', value: ({ detail }) => detail, shrink: 'wrap' },
 ];
 
 export const runFilters = {
