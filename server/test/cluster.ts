@@ -23,9 +23,14 @@ const clearLeftovers = async (): Promise<void> => {
   }
 };
 
+/** A new folder for a cluster of this process, for tests that stop and start one themselves. */
+export const newClusterDir = (): string => {
+  const identity = (findProcessIdentity(process.pid) ?? `${process.pid}:0`).replace(':', '_');
+  return mkdtempSync(join(tmpdir(), `gpuaas-test-${identity}_`));
+};
+
 export const startTestCluster = async (): Promise<EmbeddedPostgres> => {
   await clearLeftovers();
-  const identity = (findProcessIdentity(process.pid) ?? `${process.pid}:0`).replace(':', '_');
-  const dataDir = mkdtempSync(join(tmpdir(), `gpuaas-test-${identity}_`));
+  const dataDir = newClusterDir();
   return startEmbeddedPostgres({ dataDir, database: 'postgres', durability: 'throwaway' });
 };

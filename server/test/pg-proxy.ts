@@ -1,0 +1,84 @@
+/**
+ * Stands between the server and PostgreSQL on loopback and breaks one connection at a chosen moment. It watches the
+ * bytes for a marker that only the transaction in question sends, so that nothing else is hurt.
+ */
+
+import type { AddressInfo } from 'node:net';
+import { createConnection, createServer, type Socket } from 'node:net';
+
+export type CutPoint = 'before the commit is sent' | 'after the commit succeeded';
+
+export type PgProxy = Readonly<{
+  /** The same database by way of the proxy. */
+  url: string;
+  /** Cuts the next connection that sends the marker; resolves once it was cut. */
+  cut(marker: string, point: CutPoint): Promise<void>;
+}>;
+
+const COMMIT_SENT = Buffer.from('commit\0');
+const COMMIT_DONE = Buffer.from('COMMIT\0');
+
+type Trap = { marker: Buffer; point: CutPoint; sprung: () => void };
+
+const upstreamOf = (url: URL) => {
+  const folder = url.searchParams.get('host');
+  const port = url.port === '' ? 5432 : Number(url.port);
+  return folder?.startsWith('/') ? { path: `${folder}/.s.PGSQL.${port}` } : { host: folder ?? url.hostname, port };
+};
+
+export const startPgProxy = async (
+  t: Readonly<{ after(fn: () => Promise<void>): void }>,
+  databaseUrl: string,
+): Promise<PgProxy> => {
+  const target = new URL(databaseUrl);
+  let trap: Trap | undefined;
+  const open = new Set<Socket>();
+
+  const server = createServer((near) => {
+    const far = createConnection(upstreamOf(target));
+    let caught: Trap | undefined;
+    const cut = () => {
+      near.destroy();
+      far.destroy();
+      caught?.sprung();
+    };
+    for (const socket of [near, far]) {
+      open.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        open.delete(socket);
+        near.destroy();
+        far.destroy();
+      });
+    }
+    near.on('data', (bytes) => {
+      if (trap !== undefined && bytes.includes(trap.marker)) {
+        caught = trap;
+        trap = undefined;
+      }
+      if (caught?.point === 'before the commit is sent' && bytes.includes(COMMIT_SENT)) return cut();
+      far.write(bytes);
+    });
+    far.on('data', (bytes) => {
+      // PostgreSQL answers COMMIT when the transaction is durable; that answer is what is lost.
+      if (caught?.point === 'after the commit succeeded' && bytes.includes(COMMIT_DONE)) return cut();
+      near.write(bytes);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(
+    () =>
+      new Promise((resolve) => {
+        for (const socket of open) socket.destroy();
+        server.close(() => resolve());
+      }),
+  );
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `postgresql://${target.username}@127.0.0.1:${port}${target.pathname}`,
+    cut: (marker, point) =>
+      new Promise((resolve) => {
+        trap = { marker: Buffer.from(marker), point, sprung: resolve };
+      }),
+  };
+};
