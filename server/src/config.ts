@@ -20,7 +20,7 @@ export type Config = Readonly<{
   database_url: string;
   /** A sign-in of its own for the application; without it connections take on gpuaas_app after signing in as the owner. */
   app_database_url: string | null;
-  /** At least four: listening, the relay's lock and its work each hold one beside the requests. */
+  /** Listening, the relay's lock and its work each hold one beside the requests. */
   database_pool_max: number;
   oidc: Readonly<{ issuer: string | null; audience: string; console_client_id: string; cli_client_id: string }>;
   superadmin_emails: readonly string[];

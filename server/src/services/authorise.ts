@@ -73,7 +73,9 @@ const decide = (
     return { allowed: false, visible, ...bound, policy: `no role of the caller holds ${permission}` };
   if (!scopeAllows(principal.credential.scopes, permission))
     return { allowed: false, visible, ...bound, policy: `the credential's scopes do not reach ${permission}` };
-  const tenant = bound.organization_id ?? (role.startsWith('platform:') ? '*' : '');
+  // Asking about itself, a machine reads its own project, which lies in the organization it belongs to.
+  const itself = principal.home?.organization_id ?? '';
+  const tenant = bound.organization_id ?? (role.startsWith('platform:') ? '*' : itself);
   return {
     allowed: true,
     ...bound,
