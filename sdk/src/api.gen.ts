@@ -1485,6 +1485,7 @@ export type Operations = {
         workflow_run_id: string;
       };
       body?: {
+        /** Why, for the timeline. */
         reason?: string | undefined;
       } | undefined;
     };

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Action, Closed, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
+import { Action, Closed, DisplayText, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 
@@ -142,7 +142,7 @@ export const workflowRunApi = define({
     idempotency: 'required',
     params: run,
     body: Closed({
-      reason: Type.Optional(Type.String({ maxLength: 240, minLength: 1, pattern: '^[^\\u0000-\\u001f\\u007f]+$' })),
+      reason: Type.Optional(DisplayText('Why, for the timeline.', 240)),
     }),
     status: 202,
     response: WorkflowRun,
