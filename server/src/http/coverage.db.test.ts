@@ -67,6 +67,7 @@ describe('every operation of the contract', () => {
             : await ask(caller, operation, parts as Parts, headers);
         assert.equal(answer.status, operation.status, JSON.stringify(answer.body));
         if (operation.stream !== 'text/event-stream') checkBody(operation, answer);
+        if (operation.status === 202) must(await caller.get(answer.headers['location'] ?? 'no location'), 200);
         const rows = await auditRows(headers['x-correlation-id']);
         assert.deepEqual(
           rows.map((row) => [row.action, row.result, row.error_code]),

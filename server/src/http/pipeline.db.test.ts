@@ -78,6 +78,23 @@ describe('the pipeline', () => {
     assert.equal(me.body.organizations.find((row: { id: string }) => row.id === made.body.id).role, 'owner');
   });
 
+  it('a body that cannot be read is audited like any other refusal', async () => {
+    for (const [body, code] of [
+      ['{"name":', 'invalid_request'],
+      ['{"name":"a","name":"b"}', 'invalid_request'],
+      [`{"name":"${'a'.repeat(1024 * 1024)}"}`, 'payload_too_large'],
+    ] as const) {
+      const correlation = `test-${randomUUID()}`;
+      const answer = await ada.post(projects(), body, { 'x-correlation-id': correlation });
+      assert.equal(answer.body.code, code);
+      const rows = await auditRows(correlation);
+      assert.deepEqual(
+        [rows.length, rows[0].result, rows[0].error_code, rows[0].actor_id],
+        [1, 'failure', code, ada.me.id],
+      );
+    }
+  });
+
   describe('idempotency', () => {
     it('the same key and body give the same answer and one effect', async () => {
       const key = randomUUID();
