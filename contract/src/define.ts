@@ -32,6 +32,8 @@ export type Operation = Readonly<{
   bodyType?: 'application/x-www-form-urlencoded';
   status: 200 | 201 | 202 | 204;
   response: TSchema | null;
+  /** Where what was made or set going is read on its own: `{…}` is a path parameter, or a field of the answer. */
+  location?: `/${string}`;
   /** Streams are written as they are read: JSON lines, or server-sent events. */
   stream?: 'application/jsonl' | 'text/event-stream';
   /** Errors beyond those every operation of its kind can give. */

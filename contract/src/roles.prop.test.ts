@@ -43,6 +43,17 @@ describe('roles', () => {
     }
   });
 
+  it('every location is a path that can be read', () => {
+    const shape = (path: string) => path.replaceAll(/\{[^}]+\}/g, '{}');
+    const readable = new Set(
+      Object.values(api).flatMap((operation) => (operation.method === 'GET' ? [shape(operation.path)] : [])),
+    );
+    for (const [id, operation] of Object.entries(api)) {
+      if ('location' in operation) assert.ok(readable.has(shape(operation.location)), id);
+      if (operation.status === 202) assert.ok('location' in operation, id);
+    }
+  });
+
   it('a machine never holds what manages people, tokens or the platform', () => {
     for (const permission of ROLES.service_account)
       assert.doesNotMatch(permission, /member|token|admin|invitation|ssh_key/);

@@ -44,7 +44,7 @@ const success = (id: string, operation: Operation, registry: Registry): JsonObje
     headers: headers([
       'X-Correlation-Id',
       ...(hasVersion(response) && !stream ? ['ETag'] : []),
-      ...(status === 201 || status === 202 ? ['Location'] : []),
+      ...(operation.location ? ['Location'] : []),
     ]),
   };
   if (response === null) return result;

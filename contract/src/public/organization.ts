@@ -51,6 +51,7 @@ export const organizationApi = define({
     body: Closed({ name: Name(), display_name: Type.Optional(DisplayText('Name shown to people.')) }),
     status: 201,
     response: Organization,
+    location: '/api/v1/organizations/{id}',
     errors: ['already_exists'],
   },
   organizationGet: {

@@ -54,6 +54,7 @@ export const projectApi = define({
     body: Closed({ name: Name(), display_name: Type.Optional(DisplayText('Name shown to people.')) }),
     status: 201,
     response: Project,
+    location: '/api/v1/projects/{id}',
     errors: ['already_exists'],
   },
   projectGet: {

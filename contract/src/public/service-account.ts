@@ -54,6 +54,7 @@ export const serviceAccountApi = define({
     body: Closed({ name: Name(), description: Type.Optional(DisplayText('What it is for.', 240)) }),
     status: 201,
     response: ServiceAccountSecret,
+    location: '/api/v1/projects/{project_id}/service-accounts/{service_account.id}',
     errors: ['already_exists'],
   },
   serviceAccountGet: {

@@ -52,6 +52,7 @@ export const sshKeyApi = define({
     }),
     status: 201,
     response: SshKey,
+    location: '/api/v1/ssh-keys/{id}',
     errors: ['already_exists'],
   },
   sshKeyGet: {

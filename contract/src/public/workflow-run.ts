@@ -129,6 +129,7 @@ export const workflowRunApi = define({
     }),
     status: 202,
     response: WorkflowRun,
+    location: '/api/v1/admin/workflow-runs/{workflow_run_id}',
     errors: ['conflict'],
   },
   adminWorkflowRunCancel: {
@@ -146,6 +147,7 @@ export const workflowRunApi = define({
     }),
     status: 202,
     response: WorkflowRun,
+    location: '/api/v1/admin/workflow-runs/{workflow_run_id}',
     errors: ['conflict'],
   },
 });

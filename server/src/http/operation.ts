@@ -2,7 +2,7 @@
  * One operation of the contract as a route. The order is the rule of the house and stands only here: authenticate,
  * limit, authorise (before the body is read), validate, then the pipeline with idempotency, handler and audit.
  */
-import type { Operation } from '@gpuaas/contract';
+import type { ErrorCode, Operation } from '@gpuaas/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ctx, Deps, Principal, ReadCtx, WriteCtx } from '../context.ts';
 import { AppError, notFound } from '../errors.ts';
@@ -28,7 +28,13 @@ export type AnyHandler = (ctx: never, req: never) => Promise<unknown>;
 
 type Allowed = Extract<Decision, { allowed: true }>;
 /** What the early hook leaves for the handler. */
-export type Passage = { correlation_id: string; principal: Principal | null; decision: Allowed | null };
+export type Passage = {
+  correlation_id: string;
+  principal: Principal | null;
+  decision: Allowed | null;
+  /** Set when the request ends in a refusal, for its log line. */
+  error_code?: ErrorCode;
+};
 
 const limit = (limiter: RateLimit, caller: string, nowMs: number): void => {
   const waitS = limiter.take(caller, nowMs);
@@ -36,13 +42,16 @@ const limit = (limiter: RateLimit, caller: string, nowMs: number): void => {
     throw new AppError('rate_limited', `Too many requests; wait ${waitS} seconds.`, { retry_after_s: waitS });
 };
 
-/** Where what was created or set going is found: below a collection, or the resource that the last word acts on. */
-const locationOf = (operation: Operation, path: string, body: unknown): string | undefined => {
-  const id = typeof body === 'object' && body !== null && 'id' in body ? String(body.id) : undefined;
-  if (id === undefined) return undefined;
-  if (operation.status === 202) return path.slice(0, path.lastIndexOf('/'));
-  return operation.status === 201 ? `${path}/${id}` : undefined;
-};
+/** The contract says where the result is read on its own; its `{…}` are filled from the path, else from the answer. */
+const locationOf = (
+  operation: Operation,
+  params: Readonly<Record<string, string>>,
+  body: unknown,
+): string | undefined =>
+  operation.location?.replaceAll(/\{([\w.]+)\}/g, (_, name: string) => {
+    const field = name.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], body);
+    return params[name] ?? String(field);
+  });
 
 export const operationRoute = (operationId: string, operation: Operation, handler: AnyHandler, gate: Gate) => {
   const { deps } = gate;
@@ -162,7 +171,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
   };
 
   const send = (request: FastifyRequest, reply: FastifyReply, status: number, body: unknown): FastifyReply => {
-    const location = locationOf(operation, request.url.split('?')[0] ?? '', body);
+    const location = locationOf(operation, request.params as Record<string, string>, body);
     if (location !== undefined) reply.header('location', location);
     if (operation.secret) reply.header('cache-control', 'no-store');
     if (typeof body === 'object' && body !== null && 'version' in body && typeof body.version === 'number') {
