@@ -68,6 +68,7 @@ const onClientError = (publicUrl: string, log: Log) => (err: NodeJS.ErrnoExcepti
 const sendProblem = (gate: Gate, request: FastifyRequest, reply: FastifyReply, err: unknown): FastifyReply => {
   const error = toAppError(err);
   const { correlation_id } = request.passage;
+  request.passage.error_code = error.code;
   const problem = toProblem(error, {
     correlation_id,
     path: request.url.split('?')[0] ?? '',
@@ -101,6 +102,7 @@ const logRequest = (log: Log, request: FastifyRequest, reply: FastifyReply): voi
       method: request.method,
       path: request.url.split('?')[0]?.slice(0, 256),
       status: reply.statusCode,
+      error_code: passage.error_code,
       duration_ms: Math.round(reply.elapsedTime * 10) / 10,
     },
     'request',
