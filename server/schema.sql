@@ -3,13 +3,13 @@
 CREATE OR REPLACE FUNCTION gpuaas_principal()
  RETURNS text
  LANGUAGE sql
- STABLE PARALLEL SAFE LEAKPROOF
+ STABLE PARALLEL SAFE
 RETURN COALESCE(current_setting('gpuaas.principal_id'::text, true), ''::text);
 
 CREATE OR REPLACE FUNCTION gpuaas_tenant()
  RETURNS text
  LANGUAGE sql
- STABLE PARALLEL SAFE LEAKPROOF
+ STABLE PARALLEL SAFE
 RETURN COALESCE(current_setting('gpuaas.tenant_id'::text, true), ''::text);
 
 CREATE OR REPLACE FUNCTION refuse_change()

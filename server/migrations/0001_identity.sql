@@ -4,9 +4,9 @@
 -- caller: gpuaas.tenant_id (an organization, or '*' for the platform's own work) and gpuaas.principal_id.
 -- The application connects as gpuaas_app, which owns nothing.
 
-create function gpuaas_tenant() returns text language sql stable parallel safe leakproof
+create function gpuaas_tenant() returns text language sql stable parallel safe
   return coalesce(current_setting('gpuaas.tenant_id', true), '');
-create function gpuaas_principal() returns text language sql stable parallel safe leakproof
+create function gpuaas_principal() returns text language sql stable parallel safe
   return coalesce(current_setting('gpuaas.principal_id', true), '');
 
 create table organizations (

@@ -25,12 +25,17 @@ export const readMigrations = async (dir: string = MIGRATIONS_DIR): Promise<Migr
   );
 };
 
-/** Roles belong to the cluster, not the database, so several databases may race to create this one. */
+/**
+ * Roles belong to the cluster, not the database, so several databases may race to create this one. From PostgreSQL 16
+ * on being a member does not include the right to take a role on, so that right is what is asked for.
+ */
 const ensureAppRole = (client: Client) =>
-  client.query(`do $$ begin
-    if not exists (select from pg_roles where rolname = '${APP_ROLE}') then create role ${APP_ROLE} nologin; end if;
-    if not pg_has_role(current_user, '${APP_ROLE}', 'member') then execute format('grant ${APP_ROLE} to %I', current_user); end if;
-  exception when duplicate_object or unique_violation then null;
+  client.query(`do $$ declare may text := case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end; begin
+    begin
+      if not exists (select from pg_roles where rolname = '${APP_ROLE}') then create role ${APP_ROLE} nologin; end if;
+    exception when duplicate_object or unique_violation then null;
+    end;
+    if not pg_has_role(current_user, '${APP_ROLE}', may) then execute format('grant ${APP_ROLE} to %I', current_user); end if;
   end $$`);
 
 export const migrate = async (
