@@ -1,3 +1,4 @@
+import '../../test/own-cluster.ts';
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { pause, silentLog } from '@gpuaas/kit';

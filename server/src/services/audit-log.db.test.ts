@@ -1,3 +1,4 @@
+import '../../test/own-cluster.ts';
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';

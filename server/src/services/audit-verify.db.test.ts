@@ -1,3 +1,4 @@
+import '../../test/own-cluster.ts';
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -228,7 +229,11 @@ describe('audit verify', () => {
 
     put(first, second.replace('"sequence":3', '"sequence":2'), third);
     assert.deepEqual(await b.findings(), { platform: ['head_forged 2'] });
-    put(first, second, third.replace(/"hash":"../, '"hash":"00'));
+    put(
+      first,
+      second,
+      third.replace(/"hash":"(.)/, (_, digit) => `"hash":"${digit === '0' ? '1' : '0'}`),
+    );
     assert.deepEqual(await b.findings(), { [ORG]: ['head_forged 10'] });
     put(first, 'not a head', third);
     assert.deepEqual(await b.findings(), { platform: ['head_forged null'] });

@@ -1,3 +1,4 @@
+import '../../test/own-cluster.ts';
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { silentLog } from '@gpuaas/kit';
