@@ -1,7 +1,8 @@
 /**
  * One image, roles by flag: `gpuaas-server --roles gpuaas-api,gpuaas-outbox-relay`, or `all`.
- *   --migrate     bring the schema up to date first (needs the owner's DATABASE_URL)
- *   --seed-demo   put the demo catalog in place; existing rows stay
+ *   --migrate       bring the schema up to date first (needs the owner's DATABASE_URL)
+ *   --migrate-only  do that and end: the job before a roll-out
+ *   --seed-demo     put the demo catalog in place; existing rows stay
  */
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -16,6 +17,7 @@ const main = async (): Promise<void> => {
     options: {
       roles: { type: 'string' },
       migrate: { type: 'boolean', default: false },
+      'migrate-only': { type: 'boolean', default: false },
       'seed-demo': { type: 'boolean', default: false },
     },
   });
@@ -27,7 +29,7 @@ const main = async (): Promise<void> => {
   const shutdown = createShutdown(log);
   stopOnSignals(shutdown);
   try {
-    if (values.migrate) await migrate({ url: config.database_url, log });
+    if (values.migrate || values['migrate-only']) await migrate({ url: config.database_url, log });
     if (values['seed-demo']) {
       const database = connectDatabase(config, log);
       try {
@@ -36,6 +38,7 @@ const main = async (): Promise<void> => {
         await database.end();
       }
     }
+    if (values['migrate-only']) return await shutdown.run('migrated');
     await startApp({
       config,
       log,

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { silentLog } from '@gpuaas/kit';
+import { Client } from 'pg';
+import { emptyDatabase } from '../../test/database.ts';
+import { createDatabase, PLATFORM } from './client.ts';
+import { APP_ROLE, MIGRATIONS_DIR, migrate, readMigrations } from './migrate.ts';
+
+const log = silentLog();
+
+const withClient = async <T>(url: string, fn: (client: Client) => Promise<T>): Promise<T> => {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await fn(client);
+  } finally {
+    await client.end();
+  }
+};
+
+const migrationsWith = async (t: TestContext, name: string, sql: string): Promise<string> => {
+  const dir = await mkdtemp(join(tmpdir(), 'gpuaas-migrations-'));
+  t.after(() => rm(dir, { recursive: true, force: true }));
+  await cp(MIGRATIONS_DIR, dir, { recursive: true });
+  await writeFile(join(dir, name), sql);
+  return dir;
+};
+
+describe('migrations', () => {
+  it('run once, also when several processes start at the same moment', async (t) => {
+    const url = await emptyDatabase(t);
+    const applied = await Promise.all([1, 2, 3].map(() => migrate({ url, log })));
+    assert.deepEqual(
+      applied.flat().sort((a, b) => a.localeCompare(b)),
+      (await readMigrations()).map(({ name }) => name),
+    );
+    assert.deepEqual(await migrate({ url, log }), []);
+  });
+
+  it('need no superuser: an owner that may create roles is enough', async (t) => {
+    const url = new URL(await emptyDatabase(t));
+    const owner = `owner_${randomBytes(4).toString('hex')}`;
+    await withClient(url.href, async (client) => {
+      await client.query(`create role ${owner} login createrole`);
+      await client.query(`alter database ${url.pathname.slice(1)} owner to ${owner}`);
+      await client.query(`grant all on schema public to ${owner}`);
+      await client.query(`grant ${APP_ROLE} to ${owner}`).catch(() => {});
+    });
+    const superuser = url.href;
+    url.username = owner;
+    await migrate({ url: url.href, log });
+    const database = createDatabase({ url: url.href, log, role: APP_ROLE });
+    const seen = await database.read(PLATFORM, (reader) =>
+      reader.query<{ who: string }>('select current_user as who from users right join (select 1) x on true'),
+    );
+    await database.end();
+    assert.deepEqual(seen.rows, [{ who: APP_ROLE }]);
+    await withClient(superuser, (client) =>
+      client.query(`reassign owned by ${owner} to current_user; drop owned by ${owner}; drop role ${owner}`),
+    );
+  });
+
+  it('refuse a file that was changed after it was applied', async (t) => {
+    const url = await emptyDatabase(t);
+    await migrate({ url, log });
+    const dir = await migrationsWith(t, '0002_catalog.sql', 'select 1');
+    await assert.rejects(migrate({ url, log, dir }), /0002_catalog.sql was changed after it was applied/);
+  });
+
+  it('leave nothing behind of one that fails, and go on when it is mended', async (t) => {
+    const url = await emptyDatabase(t);
+    const broken = await migrationsWith(t, '9999_next.sql', 'create table half (id int); select 1/0;');
+    await assert.rejects(migrate({ url, log, dir: broken }), /division by zero/);
+    const tables = await withClient(url, (client) => client.query("select from pg_tables where tablename = 'half'"));
+    assert.equal(tables.rowCount, 0);
+    const mended = await migrationsWith(t, '9999_next.sql', 'create table half (id int);');
+    assert.deepEqual(await migrate({ url, log, dir: mended }), ['9999_next.sql']);
+  });
+});
