@@ -100,6 +100,8 @@ export const createDatabase = (options: DatabaseOptions): Database => {
   } as ConstructorParameters<typeof Pool>[0]);
   // A connection that dies while idle is replaced by the pool; without a listener it would end the process.
   pool.on('error', (err) => options.log.warn({ err }, 'idle database connection lost'));
+  // So would one that dies in somebody's hands: the query that was running tells its caller, this only keeps us alive.
+  pool.on('connect', (client) => client.on('error', () => {}));
 
   const connect = async (): Promise<PoolClient> => {
     try {

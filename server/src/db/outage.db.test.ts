@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, it } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import { silentLog } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { type Answer, startTestApp } from '../../test/app.ts';
@@ -9,6 +8,7 @@ import type { User } from '../../test/cast.ts';
 import { newClusterDir } from '../../test/cluster.ts';
 import { type TestDatabase, testDatabase } from '../../test/database.ts';
 import { startPgProxy } from '../../test/pg-proxy.ts';
+import { until } from '../../test/until.ts';
 import { type EmbeddedPostgres, removeEmbeddedPostgres, startEmbeddedPostgres } from '../ports/postgres/embedded.ts';
 import { createDatabase } from './client.ts';
 import { APP_ROLE, migrate } from './migrate.ts';
@@ -16,11 +16,6 @@ import { APP_ROLE, migrate } from './migrate.ts';
 const RECOVERS_WITHIN_MS = 10_000;
 const WORKERS = 6;
 const ENOUGH = 30;
-
-const until = async (what: string, condition: () => boolean | Promise<boolean>, withinMs = 30_000): Promise<void> => {
-  for (const deadline = performance.now() + withinMs; !(await condition()); await turn())
-    assert.ok(performance.now() < deadline, `${what} within ${withinMs} ms`);
-};
 
 const withSql = async <T>(url: string, fn: (sql: Client) => Promise<T>): Promise<T> => {
   const sql = new Client({ connectionString: url });

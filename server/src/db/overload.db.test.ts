@@ -91,6 +91,16 @@ describe('transactions that lose', () => {
       assert.doesNotMatch(JSON.stringify(answer.body), /injected/);
     });
 
+  it('a connection that dies in the hands of whoever holds it does not end the process', async () => {
+    const held = await test.app.deps.database.connect();
+    const { rows } = await held.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const gone = new Promise((resolve) => held.once('end', resolve));
+    await sql.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+    await gone;
+    held.release(true);
+    assert.equal((await create()).status, 201);
+  });
+
   describe('no connection is free', () => {
     let small: TestApp;
     let grace: User;

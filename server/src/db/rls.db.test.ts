@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { Client } from 'pg';
 import { startTestApp, testClock } from '../../test/app.ts';
 import { type Cast, makeCast } from '../../test/cast.ts';
+import { until } from '../../test/until.ts';
 import { APP_ROLE } from './migrate.ts';
 
 type Table = Readonly<{ name: string; rls: boolean; owner: string; columns: string[] }>;
@@ -52,12 +53,11 @@ describe('row-level security', () => {
   });
 
   /** The sealer runs beside the API; its chains are among the rows to hide. */
-  const sealed = async () => {
-    while (
-      (await cast.sql.query('select from audit_chains where chain = $1', [cast.acme.organization_id])).rowCount === 0
-    )
-      await new Promise((resolve) => setImmediate(resolve));
-  };
+  const sealed = () =>
+    until('a sealed chain', async () => {
+      const found = await cast.sql.query('select from audit_chains where chain = $1', [cast.acme.organization_id]);
+      return found.rowCount === 1;
+    });
 
   const asRival = async <T>(fn: () => Promise<T>): Promise<T> => {
     await app.query('begin');

@@ -3,6 +3,7 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { type Answer, type Caller, startTestApp, testClock } from '../../test/app.ts';
 import { CACHE_OVER_MS, type Cast, makeCast, must, newSshKey, type User } from '../../test/cast.ts';
+import { until } from '../../test/until.ts';
 
 const unique = (word: string) => `${word}-${randomUUID().slice(0, 8)}`;
 const codes = (answer: Answer) => [answer.status, answer.body.code];
@@ -178,7 +179,7 @@ describe('credentials', () => {
         must(await owner.get('/api/v1/tokens?limit=200'), 200).body.items.find(
           (item: { id: string }) => item.id === made.api_token.id,
         );
-      for (let used = null; used === null; ) used = (await find()).last_used_at;
+      await until('its last use is recorded', async () => (await find()).last_used_at !== null);
       assert.equal(JSON.stringify(await find()).includes(made.token), false);
     });
   });
