@@ -71,15 +71,17 @@ export const updateOrganization = async (
     )
   ).rows[0];
 
-export const insertMembership = (
+/** False when the user is a member already, whose role stays as it is. */
+export const insertMembership = async (
   tx: Tx,
   row: Readonly<{ organization_id: string; user_id: string; role: TenantRole }>,
-) =>
-  tx.query('insert into tenant_memberships (organization_id, user_id, role) values ($1, $2, $3)', [
-    row.organization_id,
-    row.user_id,
-    row.role,
-  ]);
+): Promise<boolean> =>
+  (
+    await tx.query(
+      'insert into tenant_memberships (organization_id, user_id, role) values ($1, $2, $3) on conflict do nothing',
+      [row.organization_id, row.user_id, row.role],
+    )
+  ).rowCount === 1;
 
 export const listMembers = async (
   reader: Reader,

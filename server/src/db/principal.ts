@@ -19,12 +19,16 @@ export type UserPrincipalRow = Roles &
     last_seen_at: string | null;
   }>;
 
+/**
+ * The personal organization is the one whose first membership is the user's: both rows are of one transaction and bear
+ * its time. To be made owner of somebody else's is not enough, or that somebody would read the user's own audit rows.
+ */
 const USER_WITH_ROLES = `
   u.id, u.name, u.email, u.email_verified, u.platform_role, u.state, u.last_seen_at,
   coalesce((select jsonb_object_agg(m.organization_id, m.role) from tenant_memberships m where m.user_id = u.id), '{}') as tenants,
   coalesce((select jsonb_object_agg(p.project_id, p.role) from project_memberships p where p.user_id = u.id), '{}') as projects,
   (select m.organization_id from tenant_memberships m join organizations o on o.id = m.organization_id
-    where m.user_id = u.id and o.kind = 'personal' and m.role = 'owner' order by o.id limit 1) as personal_organization_id`;
+    where m.user_id = u.id and o.kind = 'personal' and m.created_at = o.created_at) as personal_organization_id`;
 
 export const findUserBySubject = async (
   reader: Reader,
@@ -68,6 +72,22 @@ export const findTokenPrincipal = async (reader: Reader, tokenHash: Buffer): Pro
     )
   ).rows[0];
 
+/** A member's roles as they stand in this transaction; undefined for who is no member. */
+export const findRolesAt = async (
+  reader: Reader,
+  userId: string,
+  organizationId: string,
+  projectId: string | null,
+): Promise<{ tenant: TenantRole; project: ProjectRole | null } | undefined> =>
+  (
+    await reader.query<{ tenant: TenantRole; project: ProjectRole | null }>(
+      `select m.role as tenant,
+         (select p.role from project_memberships p where p.project_id = $3 and p.user_id = m.user_id) as project
+       from tenant_memberships m where m.organization_id = $2 and m.user_id = $1`,
+      [userId, organizationId, projectId],
+    )
+  ).rows[0];
+
 /** To the minute: one write per caller and minute at the most. */
 export const touchUser = (tx: Tx, userId: string) =>
   tx.query(
@@ -93,6 +113,20 @@ export const findProjectOrganization = async (reader: Reader, projectId: string)
 export const hasSuperadmin = async (reader: Reader): Promise<boolean> =>
   (await reader.query("select 1 as one from users where platform_role = 'superadmin' and state = 'active' limit 1"))
     .rowCount > 0;
+
+/** What the issuer says of the address now; false when the row says so already. */
+export const updateAddress = async (
+  tx: Tx,
+  userId: string,
+  address: Readonly<{ email: string; email_verified: boolean }>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `update users set email = $2, email_verified = $3, version = version + 1
+       where id = $1 and (email, email_verified) is distinct from ($2, $3)`,
+      [userId, address.email, address.email_verified],
+    )
+  ).rowCount === 1;
 
 export const makeSuperadmin = (tx: Tx, userId: string) =>
   tx.query("update users set platform_role = 'superadmin', version = version + 1 where id = $1", [userId]);

@@ -109,7 +109,7 @@ export const listProjectMembers = async (
     )
   ).rows;
 
-/** Undefined when the user is not a member of the organization. */
+/** Undefined when the user is not a member of the organization. The lock makes a removal wait, or this find him gone. */
 export const putProjectMember = async (
   tx: Tx,
   row: Readonly<{ project_id: string; organization_id: string; user_id: string; role: ProjectRole }>,
@@ -118,7 +118,7 @@ export const putProjectMember = async (
     await tx.query<ProjectMemberRow>(
       `with put as (
          insert into project_memberships (project_id, organization_id, user_id, role)
-         select $1, $2, t.user_id, $4 from tenant_memberships t where t.organization_id = $2 and t.user_id = $3
+         select $1, $2, t.user_id, $4 from tenant_memberships t where t.organization_id = $2 and t.user_id = $3 for key share
          on conflict (project_id, user_id) do update set role = excluded.role returning user_id, role, created_at)
        select ${MEMBER} from put m join users u on u.id = m.user_id`,
       [row.project_id, row.organization_id, row.user_id, row.role],

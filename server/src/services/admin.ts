@@ -2,8 +2,8 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import { listOrganizations } from '../db/organization.ts';
 import * as db from '../db/user.ts';
-import { conflict, notFound } from '../errors.ts';
-import { changedMeanwhile, onlyText } from './caller.ts';
+import { AppError, conflict, notFound } from '../errors.ts';
+import { changedMeanwhile, onlyText, principalOf } from './caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -43,6 +43,9 @@ export const userGet = (ctx: ReadCtx, { params }: Req<'adminUserGet'>) =>
 
 export const userUpdate = async (ctx: WriteCtx, req: Req<'adminUserUpdate'>) => {
   const superadmins = await db.lockSuperadmins(ctx.tx);
+  // From the locked rows, not from remembered roles: one who was just demoted must not undo it.
+  if (!superadmins.includes(principalOf(ctx).id))
+    throw new AppError('permission_denied', 'You are not a superadmin any more.');
   const before = await db.findUser(ctx.tx, req.params.user_id);
   if (before === undefined) throw notFound('user');
   const state = req.body.state ?? before.state;

@@ -5,7 +5,8 @@
  */
 import type { Clock, Log } from '@gpuaas/kit';
 import type { Principal } from '../context.ts';
-import { type Database, PLATFORM } from '../db/client.ts';
+import { insertAuditLog } from '../db/audit.ts';
+import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import {
   findTokenPrincipal,
   findUserBySubject,
@@ -15,6 +16,7 @@ import {
   touchToken,
   touchUser,
   type UserPrincipalRow,
+  updateAddress,
 } from '../db/principal.ts';
 import { AppError } from '../errors.ts';
 import type { TokenVerifier, VerifiedToken } from '../ports/identity/verifier.ts';
@@ -114,6 +116,52 @@ export const createAuthenticator = ({ database, verifier, clock, log, superadmin
     return principal;
   };
 
+  const auditChange = (
+    tx: Tx,
+    user: UserPrincipalRow,
+    request: Parameters<Authenticator>[1],
+    why: Readonly<{ policy: string; organization_id: string | null; metadata: Readonly<Record<string, unknown>> }>,
+  ) =>
+    insertAuditLog(tx, {
+      ...request,
+      ...why,
+      project_id: null,
+      actor_kind: 'system',
+      actor_id: null,
+      actor_role: null,
+      action: 'user.update',
+      target_kind: 'user',
+      target_id: user.id,
+      result: 'success',
+      error_code: null,
+    });
+
+  /** Invitations go to an address, so a person who changed or verified it at the issuer is believed at the next request. */
+  const followAddress = async (user: UserPrincipalRow, token: VerifiedToken, request: Parameters<Authenticator>[1]) => {
+    const { email, email_verified } = token;
+    if (email === null || (email === user.email && email_verified === user.email_verified)) return user;
+    await database.write(PLATFORM, async (tx) => {
+      if (!(await updateAddress(tx, user.id, { email, email_verified }))) return;
+      await auditChange(tx, user, request, {
+        policy: 'the issuer says which address is whose',
+        organization_id: user.personal_organization_id,
+        metadata: { email_before: user.email, email_after: email, email_verified },
+      });
+    });
+    return { ...user, email, email_verified };
+  };
+
+  const becomeSuperadmin = (user: UserPrincipalRow, request: Parameters<Authenticator>[1]) =>
+    database.write(PLATFORM, async (tx) => {
+      if (await hasSuperadmin(tx)) return;
+      await makeSuperadmin(tx, user.id);
+      await auditChange(tx, user, request, {
+        policy: 'a configured address becomes superadmin while there is none',
+        organization_id: null,
+        metadata: { role_before: user.platform_role, role_after: 'superadmin' },
+      });
+    });
+
   const mayBootstrap = (token: VerifiedToken) =>
     token.email_verified && token.email !== null && superadmin_emails.includes(token.email.toLowerCase());
 
@@ -125,12 +173,12 @@ export const createAuthenticator = ({ database, verifier, clock, log, superadmin
     if (row === undefined) {
       await signUp(database, verified, { ...request, superadmin: mayBootstrap(verified) });
       row = await find();
-    } else if (row.platform_role === null && mayBootstrap(verified)) {
-      const { id } = row;
-      await database.write(PLATFORM, async (tx) => ((await hasSuperadmin(tx)) ? undefined : makeSuperadmin(tx, id)));
+    } else if (row.state === 'active' && row.platform_role === null && mayBootstrap(verified)) {
+      await becomeSuperadmin(row, request);
       row = await find();
     }
     if (row === undefined) throw refuse('The account could not be created.');
+    row = await followAddress(row, verified, request);
     const { id } = row;
     if (isStale(row.last_seen_at, nowMs)) void touch(database.write(PLATFORM, (tx) => touchUser(tx, id)));
     return userPrincipal(row, {

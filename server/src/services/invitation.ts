@@ -2,10 +2,11 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/invitation.ts';
-import { findMember, findOrganization, insertMembership } from '../db/organization.ts';
+import { findOrganization, insertMembership } from '../db/organization.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { onlyText, organizationOf, principalOf } from './caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { assertStillHolds } from './standing.ts';
 import { hashToken, mintToken } from './token.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -28,7 +29,8 @@ export const list = async (ctx: ReadCtx, { query }: Req<'invitationList'>) => {
 export const create = async (ctx: WriteCtx, { body }: Req<'invitationCreate'>) => {
   const organization_id = organizationOf(ctx);
   const caller = principalOf(ctx);
-  if (body.role === 'owner' && caller.tenants.get(organization_id) !== 'owner')
+  const roles = await assertStillHolds(ctx, 'invitation.create');
+  if (body.role === 'owner' && !roles.includes('tenant:owner'))
     throw new AppError('permission_denied', 'Only an owner invites an owner.');
   const { token, hash } = mintToken('invitation');
   const id = mintId('inv');
@@ -70,9 +72,9 @@ export const accept = async (ctx: WriteCtx, { body }: Req<'invitationAccept'>) =
   if (invitation === undefined || !addressed) throw notFound('invitation for your verified e-mail address');
   if (invitation.state !== 'pending') throw conflict(`The invitation is ${invitation.state}.`);
   const { organization_id, role } = invitation;
-  if ((await findMember(ctx.tx, organization_id, caller.id)) !== undefined)
+  // The table decides: two invitations to one organization may be accepted at the same moment.
+  if (!(await insertMembership(ctx.tx, { organization_id, user_id: caller.id, role })))
     throw conflict('You are already a member of this organization.');
-  await insertMembership(ctx.tx, { organization_id, user_id: caller.id, role });
   await db.markInvitationAccepted(ctx.tx, invitation.id, caller.id);
   ctx.concerns(organization_id);
   ctx.target('invitation', invitation.id);

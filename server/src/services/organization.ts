@@ -7,6 +7,7 @@ import { insertProject } from '../db/project.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { changedMeanwhile, onlyText, organizationOf, principalOf } from './caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { assertStillHolds } from './standing.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -91,9 +92,8 @@ export const memberList = async (ctx: ReadCtx, { query }: Req<'organizationMembe
 
 /** An organization without an owner could never be managed again, and admins must not promote themselves. */
 const guardOwners = async (ctx: WriteCtx, userId: string, nextRole: string | null): Promise<void> => {
-  const organizationId = organizationOf(ctx);
-  const owners = await db.lockOwners(ctx.tx, organizationId);
-  const callerIsOwner = principalOf(ctx).tenants.get(organizationId) === 'owner';
+  const owners = await db.lockOwners(ctx.tx, organizationOf(ctx));
+  const callerIsOwner = owners.includes(principalOf(ctx).id);
   const touchesOwner = owners.includes(userId) || nextRole === 'owner';
   if (touchesOwner && !callerIsOwner) throw new AppError('permission_denied', 'Only an owner changes who is an owner.');
   if (owners.length === 1 && owners[0] === userId && nextRole !== 'owner')
@@ -105,6 +105,7 @@ export const memberUpdate = async (ctx: WriteCtx, req: Req<'organizationMemberUp
   const { user_id } = req.params;
   const before = await db.findMember(ctx.tx, organization_id, user_id);
   if (before === undefined) throw notFound('member');
+  await assertStillHolds(ctx, 'organization.member.update');
   await guardOwners(ctx, user_id, req.body.role);
   if (!(await db.updateMemberRole(ctx.tx, organization_id, user_id, req.if_match, req.body.role)))
     throw changedMeanwhile(before.version);

@@ -65,7 +65,8 @@ const replay = (admitted: Admitted, stored: StoredResponse, requestHash: Buffer,
 };
 
 type Draft = {
-  target: { kind: string | null; id: string | null };
+  /** What the handler named; otherwise the path or the answer tells. */
+  target: { kind: string; id: string } | null;
   metadata: Record<string, unknown>;
   organization_id: string | null;
   project_id: string | null;
@@ -103,14 +104,19 @@ const writeContext = (admitted: Admitted, tx: Tx, draft: Draft): WriteCtx => {
 const auditRow = (admitted: Admitted, draft: Draft, body: unknown, replayed: boolean): AuditRow => {
   const bodyId =
     typeof body === 'object' && body !== null && 'id' in body && typeof body.id === 'string' ? body.id : null;
+  const byPath = defaultTarget(admitted);
+  const told = draft.target ?? {
+    kind: byPath.kind,
+    id: admitted.operation.method === 'POST' && bodyId !== null ? bodyId : byPath.id,
+  };
   return {
     ...actorOf(admitted.ctx),
     organization_id: draft.organization_id,
     project_id: draft.project_id,
     actor_role: admitted.role,
     action: admitted.operation.audit ?? admitted.ctx.operation,
-    target_kind: draft.target.kind,
-    target_id: admitted.operation.method === 'POST' && bodyId !== null ? bodyId : draft.target.id,
+    target_kind: told.kind,
+    target_id: told.id,
     result: 'success',
     error_code: null,
     policy: admitted.policy,
@@ -121,7 +127,9 @@ const auditRow = (admitted: Admitted, draft: Draft, body: unknown, replayed: boo
 /** Runs a mutation once, or gives the answer that the same request got before. */
 export const mutate = (admitted: Admitted, handle: (ctx: WriteCtx) => Promise<unknown>): Promise<Answer> => {
   const { ctx, operation, scope } = admitted;
-  const requestHash = sha256(admitted.fingerprint);
+  // The reach of the credential is part of the request: a narrow token must not be handed what a wide one was given.
+  const { scopes, project_id } = ctx.principal?.credential ?? { scopes: [], project_id: null };
+  const requestHash = sha256(JSON.stringify([admitted.fingerprint, scopes, project_id]));
   const id: IdempotencyKey | null =
     admitted.idempotency_key === null
       ? null
@@ -135,7 +143,7 @@ export const mutate = (admitted: Admitted, handle: (ctx: WriteCtx) => Promise<un
 
   return ctx.deps.database.write(scope, async (tx) => {
     const draft: Draft = {
-      target: defaultTarget(admitted),
+      target: null,
       metadata: {},
       organization_id: ctx.organization_id ?? ctx.principal?.audit_organization_id ?? null,
       project_id: ctx.project_id,

@@ -6,6 +6,7 @@ import * as db from '../db/project.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { action, callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { assertStillHolds } from './standing.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -94,6 +95,7 @@ export const memberPut = async (ctx: WriteCtx, req: Req<'projectMemberPut'>) => 
   const { user_id } = req.params;
   const { role } = req.body;
   if (!(await db.holdProject(ctx.tx, project_id))) throw notFound('project');
+  await assertStillHolds(ctx, 'project.member.update');
   const row = await db.putProjectMember(ctx.tx, { project_id, organization_id: organizationOf(ctx), user_id, role });
   if (row === undefined) throw notFound('member of the organization');
   ctx.note({ role });

@@ -9,6 +9,7 @@ import { AppError, conflict, notFound } from '../errors.ts';
 import { changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 import { assertScopesWithin } from './scopes.ts';
+import { assertStillHolds } from './standing.ts';
 import { hashesEqual, hashToken, mintToken } from './token.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -33,6 +34,8 @@ export const create = async (ctx: WriteCtx, { body }: Req<'serviceAccountCreate'
   const id = mintId('sva');
   const project_id = projectOf(ctx);
   if (!(await holdProject(ctx.tx, project_id))) throw notFound('project');
+  await assertStillHolds(ctx, 'service_account.create');
+  assertScopesWithin(principalOf(ctx), ROLES.service_account);
   try {
     const service_account = await db.insertServiceAccount(ctx.tx, {
       id,
@@ -85,6 +88,8 @@ export const remove = async (ctx: WriteCtx, { params }: Req<'serviceAccountDelet
 export const secretRotate = async (ctx: WriteCtx, { params, body }: Req<'serviceAccountSecretRotate'>) => {
   const { token: client_secret, hash } = mintToken('client_secret');
   const overlapS = body.overlap_s ?? 0;
+  await assertStillHolds(ctx, 'service_account.update');
+  assertScopesWithin(principalOf(ctx), ROLES.service_account);
   const service_account = await db.rotateSecret(ctx.tx, projectOf(ctx), params.service_account_id, hash, overlapS);
   if (service_account === undefined) throw notFound('service account');
   ctx.note({ overlap_s: overlapS });
@@ -114,6 +119,7 @@ export const tokenCreate = async (ctx: WriteCtx, { params, body }: Req<'serviceA
   const account = await db.findServiceAccount(ctx.tx, projectOf(ctx), params.service_account_id);
   if (account === undefined) throw notFound('service account');
   if (account.state !== 'enabled') throw conflict('The service account is disabled.');
+  await assertStillHolds(ctx, 'service_account.token.create');
   assertScopesWithin(principalOf(ctx), body.scopes);
   const { token, hash, prefix } = mintToken('service_account');
   const id = mintId('tok');
