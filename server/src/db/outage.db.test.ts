@@ -86,7 +86,7 @@ describe('the database goes away', () => {
     stopping = true;
     await load;
 
-    assert.deepEqual([...new Set(sent.map(({ answer }) => answer.status))].toSorted(), [201, 503]);
+    assert.deepEqual(new Set(sent.map(({ answer }) => answer.status)), new Set([201, 503]));
     for (const { answer } of sent) {
       if (answer.status !== 503) continue;
       assert.deepEqual([answer.body.code, answer.body.retryable], ['unavailable', true]);

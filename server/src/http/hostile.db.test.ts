@@ -138,7 +138,7 @@ describe('hostile input over the wire', () => {
     const payloads = {
       YAML: 'x: !!js/function >',
       XML: '<a><!ENTITY x SYSTEM "file:///etc/passwd">]></a>',
-      shell: '$(reboot);`id`|nc',
+      'a shell': '$(reboot);`id`|nc',
       ANSI: '\u001b[2J\u001b[31m',
       CSV: "=cmd|'/c calc'!A1",
       path: '../../etc/passwd',

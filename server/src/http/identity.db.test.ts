@@ -128,7 +128,7 @@ describe('identity and tenancy', () => {
           async (one) => (await one.call('DELETE', `/api/v1/organizations/${id}/members/${one.me.id}`)).status,
         ),
       );
-      assert.deepEqual(statuses.toSorted(), [204, 409]);
+      assert.deepEqual(new Set(statuses), new Set([204, 409]));
     });
 
     it('an admin cannot make an owner, unmake one, or become one', async () => {

@@ -221,9 +221,8 @@ export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOp
       config: { operation_id: operationId },
       onRequest: route.onRequest,
       handler: route.handler,
-      errorHandler: async (err, request, reply) => {
-        await route.onFailure(request, err);
-        return sendProblem(gate, request, reply, err);
+      errorHandler: (err, request, reply) => {
+        void route.onFailure(request, err).then(() => sendProblem(gate, request, reply, err));
       },
     });
   }
