@@ -12,6 +12,7 @@ import { createDatabase, type Database } from './db/client.ts';
 import { APP_ROLE, readMigrations } from './db/migrate.ts';
 import { createRateLimit } from './http/rate-limit.ts';
 import { createHttpServer } from './http/server.ts';
+import { createStreams } from './http/stream.ts';
 import { createEventHub } from './ports/events/hub.ts';
 import { createWaker } from './ports/events/waker.ts';
 import type { EmbeddedIssuer } from './ports/identity/embedded.ts';
@@ -79,7 +80,12 @@ const metricsGate =
     return given.length === wanted.length && timingSafeEqual(given, wanted);
   };
 
-const createApi = async (deps: Deps, telemetry: Telemetry, devPassword: string): Promise<FastifyInstance> => {
+const createApi = async (
+  deps: Deps,
+  telemetry: Telemetry,
+  devPassword: string,
+  closing: AbortSignal,
+): Promise<FastifyInstance> => {
   const { config, clock, database, log } = deps;
   const issuer = config.oidc.issuer === null ? await embeddedIssuer(deps, devPassword) : null;
   const issuerUrl = config.oidc.issuer ?? `${config.public_url}/oidc`;
@@ -105,6 +111,7 @@ const createApi = async (deps: Deps, telemetry: Telemetry, devPassword: string):
       organizationOf: createProjectDirectory(database, now),
       callers: createRateLimit(config.rate_limit_per_minute),
       strangers: createRateLimit(config.anonymous_rate_limit_per_minute),
+      streams: createStreams(closing),
     },
     telemetry,
     system: {
@@ -150,7 +157,7 @@ export const startApp = async (options: AppOptions): Promise<App> => {
   startWorkers(deps, hub, shutdown);
 
   if (!config.roles.includes('gpuaas-api')) return { deps, http: null, url: null };
-  const http = await createApi(deps, telemetry, options.dev_password);
+  const http = await createApi(deps, telemetry, options.dev_password, shutdown.signal);
   shutdown.add('http', () => http.close());
   await http.listen({ host: config.host, port: config.port });
   const { port } = http.server.address() as AddressInfo;

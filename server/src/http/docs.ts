@@ -39,10 +39,17 @@ export const docsPage = (): string =>
   );
 
 /** Redoc's bundle with what starts it. The one image it would fetch from elsewhere becomes an empty one. */
-export const redocBundle = async (): Promise<string> => {
+const buildBundle = async (): Promise<string> => {
   const file = createRequire(import.meta.url).resolve('redoc/bundles/redoc.standalone.js');
-  const bundle = await readFile(file, 'utf8');
-  return `${bundle.replaceAll(/https:\/\/cdn\.redoc\.ly\/[\w/.-]+/g, 'data:image/svg+xml,<svg/>')}\n${DOCS_START}`;
+  const redoc = await readFile(file, 'utf8');
+  return `${redoc.replaceAll(/https:\/\/cdn\.redoc\.ly\/[\w/.-]+/g, 'data:image/svg+xml,<svg/>')}\n${DOCS_START}`;
+};
+
+let bundle: Promise<string> | undefined;
+/** Built once: a megabyte read and searched for each stranger who asks would be theirs to spend. */
+export const redocBundle = (): Promise<string> => {
+  bundle ??= buildBundle();
+  return bundle;
 };
 
 const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);

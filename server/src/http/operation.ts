@@ -12,7 +12,7 @@ import { type Admitted, auditRefusal, mutate, readContext } from '../services/pi
 import { toAppError } from './problem.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { etagOf, idempotencyKeyOf, ifMatchOf, lastEventIdOf, userAgentOf } from './request.ts';
-import { sendStream } from './stream.ts';
+import { type Streams, sendStream } from './stream.ts';
 import { compileOperation } from './validate.ts';
 
 export type Gate = Readonly<{
@@ -21,6 +21,7 @@ export type Gate = Readonly<{
   organizationOf: ProjectDirectory;
   callers: RateLimit;
   strangers: RateLimit;
+  streams: Streams;
 }>;
 
 /** Any handler of the table, with its types set aside: the table itself is what the compiler checks. */
@@ -198,6 +199,22 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     }
   };
 
+  const sendItems = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    format: string,
+    { admitted, req }: ReturnType<typeof admit>,
+  ): Promise<FastifyReply> => {
+    const { closing, open } = gate.streams;
+    const close = open(request.passage.principal?.id ?? request.ip);
+    try {
+      const items = (await handle(readContext(admitted), req)) as AsyncIterable<object>;
+      return await sendStream(reply, format, items, { stillAllowed: stillAllowed(request, request.passage), closing });
+    } finally {
+      close();
+    }
+  };
+
   const handlerOf = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const passage = request.passage;
     const { decision } = passage;
@@ -209,9 +226,8 @@ export const operationRoute = (operationId: string, operation: Operation, handle
       if (answer.replayed) reply.header('idempotency-replayed', 'true');
       return send(request, reply, answer.status, answer.body);
     }
+    if (operation.stream) return await sendItems(request, reply, operation.stream, { admitted, req });
     const body = await handle(readContext(admitted), req);
-    if (operation.stream)
-      return await sendStream(reply, operation.stream, body as AsyncIterable<object>, stillAllowed(request, passage));
     checkResponse(body);
     return send(request, reply, operation.status, body);
   };

@@ -1,11 +1,40 @@
 /**
  * Answers that are written while they are read. The reader sets the pace: nothing is fetched ahead of what the
- * connection takes. Open event streams are asked now and then whether their caller may still listen.
+ * connection takes. Open streams are asked now and then whether their caller may still listen, each caller has only so
+ * many of them, and those that never end by themselves end when the process stops.
  */
 import { once } from 'node:events';
 import type { FastifyReply } from 'fastify';
+import { AppError } from '../errors.ts';
 
 const KEEP_ALIVE_MS = 15_000;
+/** Every open stream looks at the database whenever anything happens, so one caller must not hold hundreds. */
+const STREAMS_PER_CALLER_MAX = 32;
+
+export type Streams = Readonly<{
+  /** Aborted when the process stops. */
+  closing: AbortSignal;
+  /** Counts one more stream of the caller, until the returned function is called. */
+  open(caller: string): () => void;
+}>;
+
+export const createStreams = (closing: AbortSignal): Streams => {
+  const counts = new Map<string, number>();
+  return {
+    closing,
+    open: (caller) => {
+      const count = counts.get(caller) ?? 0;
+      if (count >= STREAMS_PER_CALLER_MAX)
+        throw new AppError('rate_limited', `You have ${count} streams open; close one first.`, { retry_after_s: 5 });
+      counts.set(caller, count + 1);
+      return () => {
+        const left = (counts.get(caller) ?? 1) - 1;
+        if (left === 0) counts.delete(caller);
+        else counts.set(caller, left);
+      };
+    },
+  };
+};
 
 const lineOf = (format: string, item: object): string =>
   format === 'text/event-stream'
@@ -16,7 +45,7 @@ export const sendStream = async (
   reply: FastifyReply,
   format: string,
   items: AsyncIterable<object>,
-  stillAllowed: () => Promise<boolean>,
+  caller: Readonly<{ stillAllowed(): Promise<boolean>; closing: AbortSignal }>,
 ): Promise<FastifyReply> => {
   const iterator = items[Symbol.asyncIterator]();
   const isEvents = format === 'text/event-stream';
@@ -37,14 +66,15 @@ export const sendStream = async (
     void iterator.return?.();
   };
   raw.on('close', end);
-  const keepAlive = isEvents
-    ? setInterval(() => {
-        void stillAllowed().then((allowed) => {
-          if (!allowed) end();
-          else if (!raw.writableEnded && !raw.destroyed) raw.write(': keep-alive\n\n');
-        });
-      }, KEEP_ALIVE_MS)
-    : undefined;
+  // Events may stop anywhere, since the client comes back for the rest; a list that stops early must not look whole.
+  if (isEvents) caller.closing.addEventListener('abort', end, { once: true });
+  if (isEvents && caller.closing.aborted) end();
+  const watch = setInterval(() => {
+    void caller.stillAllowed().then((allowed) => {
+      if (!allowed) isEvents ? end() : raw.destroy();
+      else if (isEvents && !raw.writableEnded && !raw.destroyed) raw.write(': keep-alive\n\n');
+    });
+  }, KEEP_ALIVE_MS);
   try {
     for (let step = first ?? (await iterator.next()); !step.done && !raw.destroyed; step = await iterator.next()) {
       if (!raw.write(lineOf(format, step.value)) && !raw.destroyed) await once(raw, 'drain', { signal: closed.signal });
@@ -55,8 +85,9 @@ export const sendStream = async (
     if (closed.signal.aborted) raw.destroy();
     else raw.destroy(err instanceof Error ? err : new Error(String(err)));
   } finally {
-    clearInterval(keepAlive);
+    clearInterval(watch);
     raw.off('close', end);
+    caller.closing.removeEventListener('abort', end);
   }
   return reply;
 };

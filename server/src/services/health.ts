@@ -1,17 +1,35 @@
-/** Ready means the database answers a query now and its schema is the one this build knows. */
+/**
+ * Ready means the database answers a query now, its schema is the one this build knows, and it holds the application
+ * to row-level security. The last is the operator's to get wrong: a sign-in that owns the tables or may pass the
+ * policies would work, with the second wall missing.
+ */
 import { type Database, PLATFORM } from '../db/client.ts';
+import { findSchemaFacts } from '../db/health.ts';
 
 export type Readiness = Readonly<{ ready: boolean; checks: Readonly<Record<string, string>> }>;
 
-export const createReadiness = (database: Database, expectedMigration: string) => async (): Promise<Readiness> => {
+const check = async (database: Database, expectedMigration: string): Promise<Readiness> => {
   try {
-    const found = await database.read(PLATFORM, (reader) =>
-      reader.query<{ name: string }>('select name from schema_migrations where name = $1', [expectedMigration]),
-    );
-    if (found.rowCount === 0)
-      return { ready: false, checks: { database: 'ok', schema: `migration ${expectedMigration} is missing` } };
-    return { ready: true, checks: { database: 'ok', schema: 'ok' } };
+    const facts = await database.read(PLATFORM, (reader) => findSchemaFacts(reader, expectedMigration));
+    const checks = {
+      database: facts.passes_policies
+        ? 'this sign-in passes row-level security: GPUAAS_APP_DATABASE_URL must sign in as a role that owns nothing'
+        : 'ok',
+      schema: facts.migrated ? 'ok' : `migration ${expectedMigration} is missing`,
+    };
+    return { ready: facts.migrated && !facts.passes_policies, checks };
   } catch {
     return { ready: false, checks: { database: 'unreachable' } };
   }
+};
+
+/** Whoever asks while a look is under way shares it: anybody may ask, and each look takes a connection. */
+export const createReadiness = (database: Database, expectedMigration: string): (() => Promise<Readiness>) => {
+  let looking: Promise<Readiness> | undefined;
+  return () => {
+    looking ??= check(database, expectedMigration).finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  };
 };

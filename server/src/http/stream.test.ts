@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import type { AddressInfo } from 'node:net';
+import { it, type TestContext } from 'node:test';
+import Fastify from 'fastify';
+import { AppError } from '../errors.ts';
+import { createStreams, sendStream } from './stream.ts';
+
+/** One item, then none for as long as nobody asks it to end. */
+const followed = (): AsyncIterable<object> => {
+  const ended = Promise.withResolvers<IteratorResult<object>>();
+  let told = false;
+  const iterator: AsyncIterableIterator<object> = {
+    next: async () => {
+      if (told) return ended.promise;
+      told = true;
+      return { done: false, value: { id: 'evt_1' } };
+    },
+    return: async () => {
+      const end = { done: true, value: undefined } as const;
+      ended.resolve(end);
+      return end;
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return iterator;
+};
+
+type Caller = Parameters<typeof sendStream>[3];
+
+const open = async (t: TestContext, format: string, caller: Caller) => {
+  const app = Fastify();
+  t.after(() => app.close());
+  app.get('/', (_request, reply) => sendStream(reply, format, followed(), caller));
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const response = await fetch(`http://127.0.0.1:${port}/`);
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  if (reader === undefined) throw new Error('the answer has no body');
+  let text = '';
+  while (!text.includes('evt_1')) text += (await reader.read()).value ?? '';
+  return {
+    rest: async () => {
+      for (let step = await reader.read(); !step.done; step = await reader.read()) text += step.value;
+      return text;
+    },
+  };
+};
+
+const never = new AbortController().signal;
+
+it('an event stream ends when the process stops', async (t) => {
+  const stop = new AbortController();
+  const stream = await open(t, 'text/event-stream', { stillAllowed: async () => true, closing: stop.signal });
+  stop.abort();
+  assert.match(await stream.rest(), /evt_1/);
+});
+
+it('an event stream ends for a caller who may not listen any more', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const stream = await open(t, 'text/event-stream', { stillAllowed: async () => false, closing: never });
+  t.mock.timers.tick(15_000);
+  assert.match(await stream.rest(), /evt_1/);
+});
+
+it('a list breaks off for a caller who may not read any more, and does not look whole', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const stream = await open(t, 'application/jsonl', { stillAllowed: async () => false, closing: never });
+  t.mock.timers.tick(15_000);
+  await assert.rejects(stream.rest());
+});
+
+it('a caller has 32 streams open at most, and others still have theirs', () => {
+  const streams = createStreams(never);
+  const closers = Array.from({ length: 32 }, () => streams.open('usr_a'));
+  assert.throws(
+    () => streams.open('usr_a'),
+    (err: unknown) => err instanceof AppError && err.code === 'rate_limited',
+  );
+  streams.open('usr_b')();
+  closers.pop()?.();
+  streams.open('usr_a');
+});
