@@ -84,12 +84,17 @@ export const readConfig = (env: Env, roles?: string): Config => {
     read.problem('GPUAAS_OIDC_ISSUER', 'must be set in production: the embedded issuer is for laptops');
   if (mode === 'production' && issuer !== undefined && issuer.protocol !== 'https:')
     read.problem('GPUAAS_OIDC_ISSUER', 'must be https in production');
+  const wantedRoles = parseRoles(read, roles ?? read.text('GPUAAS_ROLES', 'all'));
+  const servesApi = wantedRoles.includes('gpuaas-api');
+  const publicUrl = read.url('GPUAAS_PUBLIC_URL');
+  if (mode === 'production' && servesApi && publicUrl?.protocol !== 'https:')
+    read.problem('GPUAAS_PUBLIC_URL', 'must be set in production, and https: bearer tokens travel to it');
   const config: Config = {
     mode,
-    roles: parseRoles(read, roles ?? read.text('GPUAAS_ROLES', 'all')),
+    roles: wantedRoles,
     host: read.text('GPUAAS_HOST', '127.0.0.1'),
     port,
-    public_url: (read.url('GPUAAS_PUBLIC_URL')?.href ?? `http://localhost:${port}`).replace(/\/$/, ''),
+    public_url: (publicUrl?.href ?? `http://localhost:${port}`).replace(/\/$/, ''),
     state_dir: stateDir,
     database_url: databaseUrl ?? '',
     app_database_url: read.optional('GPUAAS_APP_DATABASE_URL') ?? null,

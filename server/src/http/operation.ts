@@ -10,7 +10,7 @@ import type { Authenticator } from '../services/authenticate.ts';
 import { authorise, type Decision, type ProjectDirectory } from '../services/authorise.ts';
 import { type Admitted, auditRefusal, mutate, readContext } from '../services/pipeline.ts';
 import { toAppError } from './problem.ts';
-import type { RateLimit } from './rate-limit.ts';
+import { addressBlock, type RateLimit } from './rate-limit.ts';
 import { etagOf, idempotencyKeyOf, ifMatchOf, lastEventIdOf, userAgentOf } from './request.ts';
 import { type Streams, sendStream } from './stream.ts';
 import { compileOperation } from './validate.ts';
@@ -99,7 +99,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     const passage = request.passage;
     const nowMs = deps.clock.now().getTime();
     if (operation.access === 'public') {
-      limit(gate.strangers, request.ip, nowMs);
+      limit(gate.strangers, addressBlock(request.ip), nowMs);
       passage.decision = {
         allowed: true,
         organization_id: null,
@@ -119,7 +119,8 @@ export const operationRoute = (operationId: string, operation: Operation, handle
       passage.principal = await gate.authenticate(request.headers.authorization, caller);
     } catch (err) {
       // Guessing credentials is what the limit by address is for; good callers never draw from it.
-      if (err instanceof AppError && err.code === 'unauthenticated') limit(gate.strangers, request.ip, nowMs);
+      if (err instanceof AppError && err.code === 'unauthenticated')
+        limit(gate.strangers, addressBlock(request.ip), nowMs);
       throw err;
     }
     limit(gate.callers, passage.principal.id, nowMs);

@@ -7,6 +7,18 @@ export type RateLimit = Readonly<{
   take(caller: string, nowMs: number): number;
 }>;
 
+/** Who has one IPv6 address has the 2^64 beside it, so those count as one; an IPv4 address in IPv6 form is itself. */
+export const addressBlock = (ip: string): string => {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
+  if (mapped !== undefined || !ip.includes(':')) return mapped ?? ip;
+  const [head = '', tail] = ip.split('%')[0]?.split('::') ?? [];
+  const groups = head === '' ? [] : head.split(':');
+  const behind = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? [] : Array<string>(Math.max(0, 8 - groups.length - behind.length)).fill('0');
+  const whole = [...groups, ...zeros, ...behind].slice(0, 4);
+  return `${whole.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
+};
+
 type Bucket = { tokens: number; at: number };
 const CALLERS_MAX = 50_000;
 

@@ -25,8 +25,19 @@ const generate = async (secrets: Secrets) => {
   return { kid, algorithm: ALGORITHM, sealed_jwk: secrets.seal(JSON.stringify(full), boundTo(kid)) };
 };
 
+const open = (secrets: Secrets, row: Readonly<{ kid: string; sealed_jwk: Buffer }>): JWK => {
+  try {
+    return JSON.parse(secrets.open(row.sealed_jwk, boundTo(row.kid))) as JWK;
+  } catch (err) {
+    throw new Error(
+      'The signing keys in this database were sealed with another platform key: bring back that key (platform.key or GPUAAS_PLATFORM_KEY), or use a database of its own.',
+      { cause: err },
+    );
+  }
+};
+
 const list = async (tx: Tx, secrets: Secrets): Promise<JWK[]> =>
-  (await listOidcSigningKeys(tx)).map((row) => JSON.parse(secrets.open(row.sealed_jwk, boundTo(row.kid))) as JWK);
+  (await listOidcSigningKeys(tx)).map((row) => open(secrets, row));
 
 /** Private keys, the one that signs first; made on the first start. */
 export const loadSigningKeys = async (database: Database, secrets: Secrets): Promise<JWK[]> => {

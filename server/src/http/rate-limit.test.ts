@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { addressBlock, createRateLimit } from './rate-limit.ts';
+
+it('the neighbours of an IPv6 address count as that address', () => {
+  const same = ['2001:db8:1:2::1', '2001:DB8:1:2:ffff::9', '2001:db8:0001:0002:3:4:5:6', '2001:db8:1:2::%eth0'];
+  assert.deepEqual(new Set(same.map(addressBlock)), new Set(['2001:db8:1:2::/64']));
+  assert.notEqual(addressBlock('2001:db8:1:3::1'), addressBlock('2001:db8:1:2::1'));
+  assert.equal(addressBlock('2001:db8::1'), '2001:db8:0:0::/64');
+  assert.equal(addressBlock('::1'), '0:0:0:0::/64');
+});
+
+it('an IPv4 address counts alone, in either form', () => {
+  assert.equal(addressBlock('192.0.2.7'), '192.0.2.7');
+  assert.equal(addressBlock('::ffff:192.0.2.7'), '192.0.2.7');
+});
+
+it('who has used up the allowance waits until it has grown again', () => {
+  const limit = createRateLimit(60);
+  for (let i = 0; i < 60; i++) assert.equal(limit.take('a', 0), 0);
+  assert.equal(limit.take('a', 0), 1);
+  assert.equal(limit.take('b', 0), 0);
+  assert.equal(limit.take('a', 1_000), 0);
+});
