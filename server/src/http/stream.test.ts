@@ -39,6 +39,7 @@ const open = async (t: TestContext, format: string, caller: Caller) => {
   let text = '';
   while (!text.includes('evt_1')) text += (await reader.read()).value ?? '';
   return {
+    app,
     rest: async () => {
       for (let step = await reader.read(); !step.done; step = await reader.read()) text += step.value;
       return text;
@@ -52,6 +53,8 @@ it('an event stream ends when the process stops', async (t) => {
   const stop = new AbortController();
   const stream = await open(t, 'text/event-stream', { stillAllowed: async () => true, closing: stop.signal });
   stop.abort();
+  // Without help from the client, which would keep its connection for the next request.
+  await stream.app.close();
   assert.match(await stream.rest(), /evt_1/);
 });
 

@@ -57,6 +57,8 @@ export const sendStream = async (
     ...(reply.getHeaders() as Record<string, string>),
     'content-type': `${format}; charset=utf-8`,
     'cache-control': 'no-store',
+    // Kept for another request, the connection would hold up a stop long after its stream has ended.
+    connection: 'close',
     ...(isEvents ? { 'x-accel-buffering': 'no' } : {}),
   });
   if (isEvents) raw.write(': connected\n\n');
