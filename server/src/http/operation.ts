@@ -37,11 +37,12 @@ export type Passage = {
   error_code?: ErrorCode;
 };
 
-const limit = (limiter: RateLimit, caller: string, nowMs: number): void => {
-  const waitS = limiter.take(caller, nowMs);
+const refuseFor = (waitS: number): void => {
   if (waitS > 0)
     throw new AppError('rate_limited', `Too many requests; wait ${waitS} seconds.`, { retry_after_s: waitS });
 };
+
+const limit = (limiter: RateLimit, caller: string, nowMs: number): void => refuseFor(limiter.take(caller, nowMs));
 
 /** The contract says where the result is read on its own; its `{…}` are filled from the path, else from the answer. */
 const locationOf = (
@@ -115,12 +116,15 @@ export const operationRoute = (operationId: string, operation: Operation, handle
       source_ip: request.ip,
       user_agent: userAgentOf(request.headers),
     };
+    const address = addressBlock(request.ip);
     try {
-      passage.principal = await gate.authenticate(request.headers.authorization, caller);
+      passage.principal = await gate.authenticate(request.headers.authorization, caller, {
+        // An address that has used up its guesses is refused before a guess costs a look-up.
+        beforeLookUp: () => refuseFor(gate.strangers.look(address, nowMs)),
+      });
     } catch (err) {
       // Guessing credentials is what the limit by address is for; good callers never draw from it.
-      if (err instanceof AppError && err.code === 'unauthenticated')
-        limit(gate.strangers, addressBlock(request.ip), nowMs);
+      if (err instanceof AppError && err.code === 'unauthenticated') limit(gate.strangers, address, nowMs);
       throw err;
     }
     limit(gate.callers, passage.principal.id, nowMs);
@@ -128,7 +132,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     let decision = await authorise(passage.principal, operation, params, gate.organizationOf);
     if (!decision.allowed) {
       // Whoever was just made a member must not be told that the organization does not exist.
-      passage.principal = await gate.authenticate(request.headers.authorization, caller, 'fresh');
+      passage.principal = await gate.authenticate(request.headers.authorization, caller, { fresh: true });
       decision = await authorise(passage.principal, operation, params, gate.organizationOf);
     }
     if (!decision.allowed) throw await refuseDecision(request, passage, decision);

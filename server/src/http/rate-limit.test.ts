@@ -22,3 +22,9 @@ it('who has used up the allowance waits until it has grown again', () => {
   assert.equal(limit.take('b', 0), 0);
   assert.equal(limit.take('a', 1_000), 0);
 });
+
+it('looking draws nothing', () => {
+  const limit = createRateLimit(1);
+  assert.deepEqual([limit.look('a', 0), limit.look('a', 0), limit.take('a', 0)], [0, 0, 0]);
+  assert.deepEqual([limit.look('a', 0), limit.look('a', 60_000), limit.take('a', 60_000)], [60, 0, 0]);
+});

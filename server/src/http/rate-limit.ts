@@ -5,6 +5,8 @@
 export type RateLimit = Readonly<{
   /** Seconds until the caller may come again, or 0 when the request is allowed. */
   take(caller: string, nowMs: number): number;
+  /** The same answer without drawing on the allowance. */
+  look(caller: string, nowMs: number): number;
 }>;
 
 /** Who has one IPv6 address has the 2^64 beside it, so those count as one; an IPv4 address in IPv6 form is itself. */
@@ -25,6 +27,12 @@ const CALLERS_MAX = 50_000;
 export const createRateLimit = (perMinute: number): RateLimit => {
   const buckets = new Map<string, Bucket>();
   const perMs = perMinute / 60_000;
+  const refill = (bucket: Bucket, nowMs: number): Bucket => {
+    bucket.tokens = Math.min(perMinute, bucket.tokens + Math.max(0, nowMs - bucket.at) * perMs);
+    bucket.at = nowMs;
+    return bucket;
+  };
+  const waitS = ({ tokens }: Bucket): number => (tokens >= 1 ? 0 : Math.ceil((1 - tokens) / perMs / 1000));
   return {
     take: (caller, nowMs) => {
       let bucket = buckets.get(caller);
@@ -34,13 +42,13 @@ export const createRateLimit = (perMinute: number): RateLimit => {
         bucket = { tokens: perMinute, at: nowMs };
         buckets.set(caller, bucket);
       }
-      bucket.tokens = Math.min(perMinute, bucket.tokens + Math.max(0, nowMs - bucket.at) * perMs);
-      bucket.at = nowMs;
-      if (bucket.tokens >= 1) {
-        bucket.tokens -= 1;
-        return 0;
-      }
-      return Math.ceil((1 - bucket.tokens) / perMs / 1000);
+      const wait = waitS(refill(bucket, nowMs));
+      if (wait === 0) bucket.tokens -= 1;
+      return wait;
+    },
+    look: (caller, nowMs) => {
+      const bucket = buckets.get(caller);
+      return bucket === undefined ? 0 : waitS(refill(bucket, nowMs));
     },
   };
 };

@@ -26,14 +26,19 @@ import { hashToken, isPlatformToken } from './token.ts';
 
 const PRINCIPAL_TTL_MS = 5_000;
 const PRINCIPALS_MAX = 20_000;
+const GOOD_LATELY_MS = 600_000;
 const TOUCH_AFTER_MS = 60_000;
 const TOKEN_LENGTH_MAX = 8_192;
 
 export type Authenticator = (
   authorization: string | undefined,
   request: Readonly<{ correlation_id: string; source_ip: string; user_agent: string }>,
-  /** `fresh` looks past the cache: asked before a refusal, because a role may have been given a moment ago. */
-  freshness?: 'cached' | 'fresh',
+  options?: Readonly<{
+    /** Looks past the cache: asked before a refusal, because a role may have been given a moment ago. */
+    fresh?: true;
+    /** Called before a credential that was not good lately is looked up; may refuse by throwing. */
+    beforeLookUp?: () => void;
+  }>,
 ) => Promise<Principal>;
 
 type Options = Readonly<{
@@ -102,6 +107,8 @@ const isStale = (at: string | null, nowMs: number): boolean => at === null || no
 
 export const createAuthenticator = ({ database, verifier, clock, log, superadmin_emails }: Options): Authenticator => {
   const cache = new ExpiringCache<Principal>(PRINCIPALS_MAX);
+  // Says only that a look-up is worth its cost, so that a neighbour who guesses does not lock out who works.
+  const goodLately = new ExpiringCache<true>(PRINCIPALS_MAX);
 
   /** Last-used times are worth a write, never a failed or slower request. */
   const touch = (write: Promise<unknown>) =>
@@ -190,16 +197,18 @@ export const createAuthenticator = ({ database, verifier, clock, log, superadmin
     });
   };
 
-  return async (authorization, request, freshness = 'cached') => {
+  return async (authorization, request, options = {}) => {
     const token = bearerOf(authorization);
     const nowMs = clock.now().getTime();
     const key = hashToken(token).toString('base64');
-    const known = freshness === 'cached' ? cache.get(key, nowMs) : undefined;
+    const known = options.fresh ? undefined : cache.get(key, nowMs);
     if (known !== undefined) return known;
+    if (goodLately.get(key, nowMs) === undefined) options.beforeLookUp?.();
     const principal = isPlatformToken(token) ? await byToken(token, nowMs) : await byJwt(token, nowMs, request);
     const expiry =
       principal.credential.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(principal.credential.expires_at);
     cache.set(key, principal, Math.min(nowMs + PRINCIPAL_TTL_MS, expiry));
+    goodLately.set(key, true, nowMs + GOOD_LATELY_MS);
     return principal;
   };
 };
