@@ -13,6 +13,8 @@ export type AppErrorDetails = Readonly<{
   reasons?: readonly (Readonly<{ code: string }> & Readonly<Record<string, unknown>>)[];
   alternatives?: readonly Readonly<Record<string, unknown>>[];
   retry_after_s?: number;
+  /** What the refused request was about, for its audit row, where the path does not say. */
+  about?: Readonly<{ kind: string; id: string }>;
 }>;
 
 export class AppError extends Error {

@@ -247,6 +247,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
       ctx: contextOf(request, passage),
       operation,
       params: request.params as Record<string, string>,
+      about: error.details.about,
       result: error.code === 'unauthenticated' || error.code === 'permission_denied' ? 'denied' : 'failure',
       error_code: error.code,
       policy: decision.policy,

@@ -73,7 +73,8 @@ export const sendStream = async (
   if (isEvents && caller.closing.aborted) end();
   const watch = setInterval(() => {
     void caller.stillAllowed().then((allowed) => {
-      if (!allowed) isEvents ? end() : raw.destroy();
+      if (!allowed && isEvents) end();
+      else if (!allowed) raw.destroy();
       else if (isEvents && !raw.writableEnded && !raw.destroyed) raw.write(': keep-alive\n\n');
     });
   }, KEEP_ALIVE_MS);

@@ -183,6 +183,7 @@ export type Refusal = Readonly<{
   ctx: Ctx;
   operation: Operation;
   params: Readonly<Record<string, string | undefined>>;
+  about?: Readonly<{ kind: string; id: string }> | undefined;
   result: 'denied' | 'failure';
   error_code: string;
   policy: string;
@@ -194,7 +195,10 @@ export type Refusal = Readonly<{
 /** One row for a request that changed nothing. The caller is told its refusal whether or not this can be written. */
 export const auditRefusal = async (refusal: Refusal): Promise<void> => {
   const { ctx, operation } = refusal;
-  const target = Object.values(refusal.params).at(-1) ?? null;
+  const target = refusal.about ?? {
+    kind: operation.audit?.split('.').slice(0, -1).join('.') ?? null,
+    id: Object.values(refusal.params).at(-1) ?? null,
+  };
   try {
     await ctx.deps.database.write(PLATFORM, (tx) =>
       insertAuditLog(tx, {
@@ -203,8 +207,8 @@ export const auditRefusal = async (refusal: Refusal): Promise<void> => {
         project_id: refusal.project_id,
         actor_role: null,
         action: operation.audit ?? ctx.operation,
-        target_kind: operation.audit?.split('.').slice(0, -1).join('.') ?? null,
-        target_id: target,
+        target_kind: target.kind,
+        target_id: target.id,
         result: refusal.result,
         error_code: refusal.error_code,
         policy: refusal.policy,

@@ -159,7 +159,9 @@ export const tokenIssue = async (ctx: WriteCtx, { body }: Req<'serviceAccountTok
     account !== undefined &&
     [account.secret_hash, account.previous_secret_hash].some((hash) => hash !== null && hashesEqual(hash, presented));
   if (!matches || account.state !== 'enabled')
-    throw new AppError('unauthenticated', 'The client id or secret is wrong, or the account is disabled.');
+    throw new AppError('unauthenticated', 'The client id or secret is wrong, or the account is disabled.', {
+      about: { kind: 'service_account', id: body.client_id },
+    });
   const wanted = (body.scope ?? 'all').split(' ').filter(Boolean);
   const scopes = wanted.length === 0 ? ['all'] : wanted;
   if (!ROLES.service_account.some((permission) => scopeAllows(scopes, permission)))

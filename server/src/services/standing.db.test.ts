@@ -114,6 +114,29 @@ describe('authority is handed on only by who holds it', () => {
     must(await wide.post(`${accounts}/${account.id}/secret/rotate`, {}), 200);
   });
 
+  it('a wrong client secret leaves one audit row that names the machine', async () => {
+    const accounts = `${project()}/service-accounts`;
+    const account = must(await owner.post(accounts, { name: 'guessed' }), 201).body.service_account;
+    const form = new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: account.id,
+      client_secret: `gpuaas_cs_${'x'.repeat(43)}`,
+    });
+    const correlation = `test-${randomUUID()}`;
+    const answer = await test.bearer(null).call('POST', '/api/v1/auth/token', form.toString(), {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-correlation-id': correlation,
+    });
+    assert.deepEqual(coded(answer), [401, 'unauthenticated']);
+    const { rows } = await sql.query(
+      'select result, target_kind, target_id, actor_kind from audit_logs where correlation_id = $1',
+      [correlation],
+    );
+    assert.deepEqual(rows, [
+      { result: 'denied', target_kind: 'service_account', target_id: account.id, actor_kind: 'anonymous' },
+    ]);
+  });
+
   it('of several invitations accepted at one moment one counts, and its audit row names it', async () => {
     const guest = await test.user('guest');
     const invited: { id: string; token: string }[] = [];
@@ -130,7 +153,10 @@ describe('authority is handed on only by who holds it', () => {
         guest.post('/api/v1/invitations/accept', { token }, { 'x-correlation-id': correlation }),
       ),
     );
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409, 409, 409, 409]);
+    assert.deepEqual(
+      answers.map(({ status }) => status).sort((a, b) => a - b),
+      [200, 409, 409, 409, 409],
+    );
     const { rows } = await sql.query(
       "select target_kind, target_id from audit_logs where correlation_id = $1 and result = 'success'",
       [correlation],
