@@ -1,1 +1,22 @@
+export { alternativesFor, placementRequestOf } from './alternatives.ts';
+export { afterClaim, afterRelease, INDEXED_GPU_COUNTS, type PlacementIndexRow, placementIndexRow } from './apply.ts';
+export { explainToOperator, explainToUser } from './explain.ts';
+export { type Candidate, FILTERS, type Filter, type FilterRefusal, type Refusal, rejectedBy } from './filters.ts';
+export { type Fit, fitsNow } from './fit.ts';
+export { type Fragmentation, fragmentation, fragmentationLine } from './fragmentation.ts';
+export { type CapacityFacts, capacityFacts, NOTHING_HELD, slotHold } from './holds.ts';
+export {
+  freeMask,
+  isComplete,
+  type LegalSet,
+  type LegalTable,
+  largestLegalSet,
+  legalSets,
+  legalTable,
+  popcount,
+  SLOTS_MAX,
+} from './legal-sets.ts';
 export * from './model.ts';
+export { place } from './place.ts';
+export { type RefusalFacts, reasonsFor } from './reasons.ts';
+export { bareMetalScoreKey, DEFAULT_POLICY, type NodeSummary, nodeScoreKey, summarise } from './scorers.ts';

@@ -195,6 +195,8 @@ export type Unplaceable = Readonly<{
   rejections: readonly Rejection[];
   /** GPUs of the asked region and SKU that this tenant may see, by what keeps them from the request. */
   held_by: HeldBy;
+  /** GPUs of that region and SKU in all. */
+  gpus_total: number;
   free_gpus: number;
   /** The largest legal set that one node could give now. */
   largest_set: number;

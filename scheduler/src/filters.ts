@@ -1,0 +1,176 @@
+/**
+ * Whether a node may take a request at all. A rule is a named value in a list, cheapest first; the name is what
+ * operators read beside the number of nodes it left. Each is asked of the node as it is, so the same list judges a
+ * snapshot before the claim and the locked rows during it.
+ */
+import { freeLegalSets, isUsable, popcount } from './legal-sets.ts';
+import type { FilterName, HoldKind, PlacementRequest, SchedulerNode, SchedulerSlot } from './model.ts';
+import { type NodeSummary, summarise } from './scorers.ts';
+
+/** A node under judgement; its summary is made when the first filter asks for it. */
+export type Candidate = { readonly node: SchedulerNode; summary: NodeSummary | null };
+
+export const summaryOf = (candidate: Candidate): NodeSummary => {
+  candidate.summary ??= summarise(candidate.node);
+  return candidate.summary;
+};
+
+export type Refusal = Readonly<{
+  detail: string;
+  /** What keeps the node's otherwise free GPUs from the request; null where the node is no capacity for it at all. */
+  holds: HoldKind | null;
+}>;
+
+export type Filter = Readonly<{
+  name: FilterName;
+  reject: (candidate: Candidate, request: PlacementRequest) => Refusal | null;
+}>;
+
+const elsewhere = (detail: string): Refusal => ({ detail, holds: null });
+
+const count = (slots: readonly SchedulerSlot[], is: (slot: SchedulerSlot) => boolean): number => {
+  let matching = 0;
+  for (const slot of slots) if (is(slot)) matching += 1;
+  return matching;
+};
+
+/** What a node's occupancy takes from a request that needs more than it leaves. */
+export const OCCUPANCY_HOLDS = {
+  sliced: 'fragmented',
+  exclusive: 'claimed',
+  cleaning: 'cleaning',
+  cleanup_blocked: 'cleanup_blocked',
+} as const;
+
+/** A whole node is sold with all its GPUs and disks, so one slot that is not clean and good refuses it. */
+const rejectWholeNode = ({ slots }: SchedulerNode, request: PlacementRequest): Refusal | null => {
+  if (slots.length === 0) return null;
+  const dirty = count(slots, (slot) => slot.status !== 'available');
+  if (dirty > 0) return { detail: `${dirty} of ${slots.length} slots are not available`, holds: 'fragmented' };
+  const usable = count(slots, isUsable);
+  if (usable >= request.gpu_count) return null;
+  return { detail: `${usable} usable GPUs, ${request.gpu_count} asked`, holds: 'fragmented' };
+};
+
+export const FILTERS: readonly Filter[] = [
+  {
+    name: 'region',
+    reject: ({ node }, request) => (node.region === request.region ? null : elsewhere(`node is in ${node.region}`)),
+  },
+  {
+    name: 'node_state',
+    reject: ({ node: { state } }) => {
+      if (state === 'active') return null;
+      const detail = `node is ${state}`;
+      if (state === 'quarantined') return { detail, holds: 'quarantined' };
+      return state === 'offline' || state === 'draining' ? { detail, holds: 'not_ready' } : elsewhere(detail);
+    },
+  },
+  {
+    name: 'host_role',
+    reject: ({ node }) => (node.host_role === 'worker_compute' ? null : elsewhere(`host role is ${node.host_role}`)),
+  },
+  {
+    name: 'pool',
+    reject: ({ node: { pool } }, request) =>
+      pool.tenant_id === null || pool.tenant_id === request.tenant_id
+        ? null
+        : elsewhere(`pool ${pool.id} is dedicated to another tenant`),
+  },
+  {
+    name: 'sku',
+    reject: ({ node }, request) =>
+      node.sku_names.includes(request.sku) ? null : elsewhere(`node offers ${node.sku_names.join(', ') || 'no SKU'}`),
+  },
+  {
+    name: 'image',
+    reject: ({ node: { image_names } }, { image }) =>
+      image === null || image_names === null || image_names.includes(image)
+        ? null
+        : { detail: `image ${image} is not ready on the node`, holds: 'not_ready' },
+  },
+  {
+    name: 'capacity_mode',
+    reject: ({ node }, request) =>
+      node.capacity_mode === (request.shape === 'baremetal' ? 'slice' : 'baremetal')
+        ? elsewhere(`node is for ${node.capacity_mode === 'slice' ? 'slices' : 'bare metal'}`)
+        : null,
+  },
+  {
+    name: 'occupancy',
+    reject: ({ node: { occupancy } }, request) =>
+      occupancy === 'free' || (occupancy === 'sliced' && request.shape === 'gpu_slice')
+        ? null
+        : { detail: `node is ${occupancy}`, holds: OCCUPANCY_HOLDS[occupancy] },
+  },
+  {
+    name: 'held',
+    reject: ({ node }, request) =>
+      node.held_for === null || node.held_for === request.shape
+        ? null
+        : { detail: `node is held for ${node.held_for}`, holds: 'held' },
+  },
+  {
+    name: 'node_health',
+    reject: ({ node: { health } }) =>
+      health === 'ok' ? null : { detail: `node health is ${health}`, holds: 'unhealthy' },
+  },
+  {
+    name: 'runtime_validated',
+    reject: ({ node }, request) =>
+      node.runtime_validated || request.shape === 'baremetal'
+        ? null
+        : { detail: 'no prerequisite check has passed since the node booted', holds: 'not_ready' },
+  },
+  {
+    name: 'slot_completeness',
+    reject: (candidate, request) => {
+      if (request.shape === 'baremetal') return null;
+      const usable = count(candidate.node.slots, isUsable);
+      if (usable < request.gpu_count) return null;
+      const complete = popcount(summaryOf(candidate).free_mask);
+      if (complete >= request.gpu_count) return null;
+      return { detail: `${usable - complete} of ${usable} usable slots are incomplete`, holds: 'fragmented' };
+    },
+  },
+  {
+    name: 'count_on_one_node',
+    reject: (candidate, request) => {
+      if (request.shape === 'baremetal') return rejectWholeNode(candidate.node, request);
+      const free = popcount(summaryOf(candidate).free_mask);
+      if (free >= request.gpu_count) return null;
+      return { detail: `${free} free GPUs, ${request.gpu_count} asked`, holds: 'fragmented' };
+    },
+  },
+  {
+    name: 'fabric',
+    reject: (candidate, request) => {
+      if (request.shape === 'baremetal') return null;
+      const { free_mask, table } = summaryOf(candidate);
+      if (freeLegalSets(free_mask, table, request.gpu_count).length > 0) return null;
+      return {
+        detail: `${popcount(free_mask)} free GPUs form no legal set of ${request.gpu_count}`,
+        holds: 'fabric',
+      };
+    },
+  },
+  {
+    name: 'quota',
+    reject: (_, { gpu_count, quota_gpus_remaining }) =>
+      quota_gpus_remaining === null || gpu_count <= quota_gpus_remaining
+        ? null
+        : { detail: `${gpu_count} asked, ${quota_gpus_remaining} left in the quota`, holds: 'quota' },
+  },
+];
+
+export type FilterRefusal = Refusal & Readonly<{ filter: FilterName; index: number }>;
+
+/** The first filter that refuses the node, or null when it may take the request. */
+export const rejectedBy = (candidate: Candidate, request: PlacementRequest): FilterRefusal | null => {
+  for (let index = 0; index < FILTERS.length; index += 1) {
+    const filter = FILTERS[index];
+    const refusal = filter?.reject(candidate, request);
+    if (filter && refusal) return { ...refusal, filter: filter.name, index };
+  }
+  return null;
+};

@@ -1,0 +1,124 @@
+/**
+ * Placement as a pure function: the same request, snapshot and policy give the same decision, whatever the order of
+ * nodes, slots or partitions. Every node is judged by every filter until one refuses it; of those left, the least
+ * score key wins, then the least id. A decision is a plan: the claim's transaction judges the locked rows again.
+ */
+import { alternativesFor } from './alternatives.ts';
+import { FILTERS, rejectedBy, summaryOf } from './filters.ts';
+import { capacityFacts, type Judged } from './holds.ts';
+import type {
+  Decision,
+  Placed,
+  PlacementRequest,
+  Policy,
+  SchedulerNode,
+  Snapshot,
+  Unplaceable,
+  UnplaceableCode,
+} from './model.ts';
+import { reasonsFor } from './reasons.ts';
+import { bareMetalScoreKey, bestSet, DEFAULT_POLICY, type NodeSummary, type ScoredSet, scoresOf } from './scorers.ts';
+
+type Ranked = Readonly<{
+  node: SchedulerNode;
+  key: number;
+  slice: Readonly<{ summary: NodeSummary; best: ScoredSet }> | null;
+}>;
+
+/** What refuses the request before any node is looked at. */
+const refusedOutright = (request: PlacementRequest, snapshot: Snapshot): UnplaceableCode | null => {
+  if (snapshot.regions.some((region) => region.name === request.region && !region.enabled)) return 'region_disabled';
+  if (snapshot.skus.some((sku) => sku.name === request.sku && !sku.enabled)) return 'sku_disabled';
+  return request.allowed_gpu_counts.includes(request.gpu_count) ? null : 'gpu_count_not_allowed';
+};
+
+const rank = (node: SchedulerNode, request: PlacementRequest, policy: Policy): Ranked | null => {
+  const candidate = { node, summary: null };
+  if (rejectedBy(candidate, request) !== null) return null;
+  if (request.shape === 'baremetal') return { node, key: bareMetalScoreKey(node), slice: null };
+  const summary = summaryOf(candidate);
+  const best = bestSet(summary, request.gpu_count, policy);
+  return best && { node, key: best.key, slice: { summary, best } };
+};
+
+const byIndex = (slots: SchedulerNode['slots']): readonly string[] =>
+  [...slots].sort((a, b) => a.slot_index - b.slot_index).map((slot) => slot.id);
+
+const placed = ({ node, slice }: Ranked, policy: Policy): Placed => {
+  if (slice === null) {
+    return { kind: 'placed', node_id: node.id, slot_ids: byIndex(node.slots), partition_id: null, scores: {} };
+  }
+  const { set } = slice.best;
+  return {
+    kind: 'placed',
+    node_id: node.id,
+    slot_ids: byIndex(node.slots.filter((slot) => (set.mask >>> slot.slot_index) & 1)),
+    partition_id: set.partition_id,
+    scores: scoresOf(slice.summary, set, policy),
+  };
+};
+
+/** Nodes that would take this bare-metal request if an operator converted them. */
+const convertible = (nodes: readonly SchedulerNode[], request: PlacementRequest): readonly string[] =>
+  request.shape !== 'baremetal'
+    ? []
+    : nodes
+        .filter((node) => node.capacity_mode === 'slice')
+        .filter((node) => {
+          const converted: SchedulerNode = { ...node, capacity_mode: 'flexible' };
+          return rejectedBy({ node: converted, summary: null }, request) === null;
+        })
+        .map((node) => node.id)
+        .sort();
+
+const unplaceable = (
+  request: PlacementRequest,
+  snapshot: Snapshot,
+  policy: Policy,
+  outright: UnplaceableCode | null,
+): Unplaceable => {
+  const judged: readonly Judged[] = snapshot.nodes.map((node) => ({
+    node,
+    refusal: rejectedBy({ node, summary: null }, request),
+  }));
+  const quota = request.quota_gpus_remaining;
+  const isOverQuota = quota !== null && request.gpu_count > quota;
+  const facts = {
+    code: outright ?? (isOverQuota ? 'quota_exceeded' : 'insufficient_capacity'),
+    ...capacityFacts(judged, request),
+  } as const;
+  let survivors = judged.length;
+  const filters = FILTERS.map(({ name }, index) => {
+    survivors -= judged.filter(({ refusal }) => refusal?.index === index).length;
+    return { name, survivors };
+  });
+  return {
+    kind: 'unplaceable',
+    ...facts,
+    filters,
+    nodes_total: judged.length,
+    rejections: judged
+      .flatMap(({ node, refusal }) =>
+        refusal ? [{ node_id: node.id, filter: refusal.filter, detail: refusal.detail }] : [],
+      )
+      .sort((a, b) => (a.node_id < b.node_id ? -1 : 1)),
+    reasons: reasonsFor(facts, request),
+    alternatives: alternativesFor(request, snapshot, policy.alternatives_max),
+    convertible_node_ids: convertible(snapshot.nodes, request),
+  };
+};
+
+export const place = (request: PlacementRequest, snapshot: Snapshot, policy: Policy = DEFAULT_POLICY): Decision => {
+  const outright = refusedOutright(request, snapshot);
+  let winner: Ranked | null = null;
+  if (outright === null) {
+    for (const node of snapshot.nodes) {
+      const ranked = rank(node, request, policy);
+      if (ranked === null) continue;
+      if (winner === null || ranked.key < winner.key || (ranked.key === winner.key && node.id < winner.node.id)) {
+        winner = ranked;
+      }
+    }
+  }
+  return winner === null ? unplaceable(request, snapshot, policy, outright) : placed(winner, policy);
+};

@@ -1,0 +1,114 @@
+/**
+ * Why not, in words for the user and codes for programs. It works from counts alone, so a server that keeps such
+ * counts for the whole fleet says the same as a replay over every node. No host, device or other tenant is named.
+ */
+import type { HeldBy, HoldKind, PlacementRequest, Reason, UnplaceableCode } from './model.ts';
+
+export type RefusalFacts = Readonly<{
+  code: UnplaceableCode;
+  held_by: HeldBy;
+  gpus_total: number;
+  free_gpus: number;
+  largest_set: number;
+}>;
+
+export const gpus = (count: number): string => (count === 1 ? '1 GPU' : `${count} GPUs`);
+
+const HOLD_TEXT: Readonly<Record<HoldKind, string>> = {
+  claimed: 'in use',
+  cleaning: 'being wiped before reuse',
+  cleanup_blocked: 'waiting for a wipe that could not finish',
+  quarantined: 'quarantined after a fault',
+  unapproved: 'not approved for use',
+  drift: 'waiting for approval after a hardware change',
+  unhealthy: 'unhealthy',
+  incomplete: 'not ready: storage, network or fabric is not assigned',
+  not_ready: 'on nodes that are not ready',
+  held: 'held by the operator',
+  fabric: 'free, but not connected to each other as one set',
+  fragmented: 'free, but spread over nodes with too few of them',
+  quota: 'free, but beyond the quota',
+};
+
+/** The order in which a user wants to hear it: what will pass by itself first. */
+const HOLD_ORDER: readonly HoldKind[] = [
+  'claimed',
+  'cleaning',
+  'fragmented',
+  'fabric',
+  'held',
+  'cleanup_blocked',
+  'quarantined',
+  'unapproved',
+  'drift',
+  'unhealthy',
+  'incomplete',
+  'not_ready',
+  'quota',
+];
+
+/** Everything but use by others and the request's own form: what readiness work would bring back. */
+const BLOCKED: readonly HoldKind[] = [
+  'cleaning',
+  'cleanup_blocked',
+  'quarantined',
+  'unapproved',
+  'drift',
+  'unhealthy',
+  'incomplete',
+  'not_ready',
+];
+
+const capacityReason = (facts: RefusalFacts, request: PlacementRequest): Reason => {
+  const { held_by, free_gpus, largest_set } = facts;
+  const what = `${request.sku} in ${request.region}`;
+  if (facts.gpus_total === 0) return { code: 'no_nodes', gpus: 0, detail: `There is no ${what}.` };
+  if (free_gpus >= request.gpu_count) {
+    const detail =
+      held_by.fabric > 0
+        ? `${gpus(free_gpus)} are free, but no ${request.gpu_count} of them on one node are connected as one set; the largest set is ${largest_set}.`
+        : `${gpus(free_gpus)} are free, but no single node fits ${request.gpu_count}; the largest set is ${largest_set}.`;
+    return { code: 'one_node', gpus: free_gpus, detail };
+  }
+  const blocked = BLOCKED.reduce((sum, kind) => sum + held_by[kind], 0);
+  const detail =
+    free_gpus > 0
+      ? `Only ${gpus(free_gpus)} of ${what} ${free_gpus === 1 ? 'is' : 'are'} free; the largest set is ${largest_set}.`
+      : blocked + held_by.held >= request.gpu_count && held_by.claimed === 0
+        ? `No ${what} is ready: ${gpus(blocked + held_by.held)} are blocked.`
+        : `No ${what} is free.`;
+  return { code: 'no_free_gpus', gpus: free_gpus, detail };
+};
+
+const headReason = (facts: RefusalFacts, request: PlacementRequest, quotaLeft: number): Reason => {
+  switch (facts.code) {
+    case 'sku_disabled':
+      return { code: facts.code, gpus: 0, detail: `${request.sku} is not offered now.` };
+    case 'region_disabled':
+      return { code: facts.code, gpus: 0, detail: `Region ${request.region} is not open.` };
+    case 'gpu_count_not_allowed':
+      return {
+        code: facts.code,
+        gpus: request.gpu_count,
+        detail: `${request.sku} comes in ${request.allowed_gpu_counts.join(', ')} GPUs, not ${request.gpu_count}.`,
+      };
+    case 'quota_exceeded':
+      return {
+        code: facts.code,
+        gpus: quotaLeft,
+        detail: `${gpus(request.gpu_count)} asked, ${quotaLeft} left in the quota.`,
+      };
+    case 'insufficient_capacity':
+      return capacityReason(facts, request);
+  }
+};
+
+/** The verdict first, then what holds the capacity. */
+export const reasonsFor = (facts: RefusalFacts, request: PlacementRequest): readonly Reason[] => [
+  headReason(facts, request, Math.max(0, request.quota_gpus_remaining ?? 0)),
+  ...HOLD_ORDER.filter((kind) => facts.held_by[kind] > 0).map((kind) => ({
+    code: kind,
+    gpus: facts.held_by[kind],
+    detail: `${gpus(facts.held_by[kind])} ${HOLD_TEXT[kind]}.`,
+  })),
+];
