@@ -50,21 +50,29 @@ export const freeMask = (slots: readonly SchedulerSlot[]): number => {
   return mask;
 };
 
-/** Bits by module id. A module that two approved slots claim to be is neither of them. */
-const moduleBits = (slots: readonly SchedulerSlot[]): Map<number, number> => {
-  const bits = new Map<number, number>();
+/** Which slot a module is. Lists instead of maps: nodes are small, and this runs for every node of every decision. */
+type Modules = Readonly<{ ids: number[]; bits: number[] }>;
+
+/** A module that two approved slots claim to be is neither of them. */
+const moduleBits = (slots: readonly SchedulerSlot[]): Modules => {
+  const ids: number[] = [];
+  const bits: number[] = [];
   for (const slot of slots) {
     if (slot.approval !== 'approved' || slot.module_id === null || !isIndex(slot.slot_index)) continue;
-    bits.set(slot.module_id, bits.has(slot.module_id) ? 0 : 1 << slot.slot_index);
+    const known = ids.indexOf(slot.module_id);
+    if (known === -1) {
+      ids.push(slot.module_id);
+      bits.push(1 << slot.slot_index);
+    } else bits[known] = 0;
   }
-  return bits;
+  return { ids, bits };
 };
 
 /** 0 when a module is missing: a partition that lacks a GPU cannot be activated. */
-const maskOf = (moduleIds: readonly number[], bits: ReadonlyMap<number, number>): number => {
+const maskOf = (moduleIds: readonly number[], { ids, bits }: Modules): number => {
   let mask = 0;
   for (const id of moduleIds) {
-    const bit = bits.get(id) ?? 0;
+    const bit = bits[ids.indexOf(id)] ?? 0;
     if (bit === 0) return 0;
     mask |= bit;
   }
@@ -72,13 +80,19 @@ const maskOf = (moduleIds: readonly number[], bits: ReadonlyMap<number, number>)
 };
 
 const domainMasks = (slots: readonly SchedulerSlot[]): readonly number[] => {
-  const masks = new Map<number, number>();
+  const domains: { id: number; mask: number }[] = [];
   for (const slot of slots) {
     if (!isIndex(slot.slot_index)) continue;
-    const domain = slot.numa_node ?? -1;
-    masks.set(domain, (masks.get(domain) ?? 0) | (1 << slot.slot_index));
+    const id = slot.numa_node ?? -1;
+    let domain = domains.find((known) => known.id === id);
+    if (domain === undefined) {
+      domain = { id, mask: 0 };
+      domains.push(domain);
+    }
+    domain.mask |= 1 << slot.slot_index;
   }
-  return masks.size === 1 ? [...masks.values()] : [...masks].sort(([a], [b]) => a - b).map(([, mask]) => mask);
+  if (domains.length > 1) domains.sort((a, b) => a.id - b.id);
+  return domains.map(({ mask }) => mask);
 };
 
 export const legalTable = (node: Pick<SchedulerNode, 'slots' | 'partitions'>): LegalTable => {

@@ -58,6 +58,8 @@ export type SchedulerNode = Readonly<{
   pool: Readonly<{ id: string; tenant_id: string | null }>;
   capacity_mode: CapacityMode;
   occupancy: Occupancy;
+  /** When the oldest claim that still holds a part of it was made, in Unix seconds; null when nothing does. */
+  oldest_claim_at_s: number | null;
   held_for: 'baremetal' | null;
   health: Health;
   /** A prerequisite check newer than the node's boot has passed. */
@@ -101,7 +103,7 @@ export type Snapshot = Readonly<{
 }>;
 
 /** The rules that rank nodes, most important first; see scorers.ts. */
-export type ScorerName = 'clean_node' | 'fragmentation' | 'leftover' | 'flexible' | 'numa_span';
+export type ScorerName = 'clean_node' | 'fragmentation' | 'flexible' | 'numa_span' | 'age';
 
 export type Policy = Readonly<{
   scorers: readonly ScorerName[];

@@ -4,7 +4,8 @@
  * over (key, id) has the fleet's winner in its first row. The scheduler and that index must use this one function.
  *
  * The default order is a buddy allocator's over the whole fleet: leave whole nodes whole, then break the smallest set
- * that will do, then fill the fullest node, so that emptier ones drain.
+ * that will do. Among equals the node with the oldest claim comes first: durations are long-tailed, so what has run
+ * longest will run on, and the other nodes drain.
  */
 import { freeLegalSets, freeMask, type LegalSet, type LegalTable, legalTable, popcount } from './legal-sets.ts';
 import type { CapacityMode, Occupancy, Policy, SchedulerNode, ScorerName } from './model.ts';
@@ -15,6 +16,7 @@ export type NodeSummary = Readonly<{
   table: LegalTable;
   capacity_mode: CapacityMode;
   occupancy: Occupancy;
+  oldest_claim_at_s: number | null;
 }>;
 
 type Scorer = Readonly<{
@@ -23,26 +25,30 @@ type Scorer = Readonly<{
   score: (summary: NodeSummary, set: LegalSet) => number;
 }>;
 
-/** Two to three GPUs, four to seven, eight to fifteen, sixteen and more. */
-const SIZE_CLASSES = 4;
-const CLASS_RADIX = 32;
-const sizeClass = (size: number): number => 30 - Math.clz32(size);
+/** The weight of a lost set by its class: two to three GPUs, four to seven, eight to fifteen, sixteen and more. */
+const CLASS_WEIGHTS = [1, 16, 16 ** 2, 16 ** 3] as const;
+const LOST_MAX = 16 ** 4 - 1;
+const weightOf = (size: number): number => CLASS_WEIGHTS[30 - Math.clz32(size)] ?? 0;
 
-/** Legal sets of two and more that are whole now and would not be afterwards, by size class. */
-const lostSets = (summary: NodeSummary, set: LegalSet): readonly number[] => {
-  const lost = [0, 0, 0, 0];
-  const { sets } = summary.table;
-  if (sets === null) {
-    const free = popcount(summary.free_mask);
-    return lost.map((_, index) => (free >> (index + 1)) - ((free - set.size) >> (index + 1)));
+/** Where any set is legal, disjoint sets are counted: nine free GPUs hold one of eight, two of four, four of two. */
+const lostOfAny = (free: number, size: number): number =>
+  CLASS_WEIGHTS.reduce((sum, weight, index) => {
+    const lost = (free >> (index + 1)) - ((free - size) >> (index + 1));
+    return sum + lost * weight;
+  }, 0);
+
+/** Legal sets of two and more that are whole now and would not be afterwards. A larger one outweighs all smaller. */
+const lostSets = ({ table, free_mask }: NodeSummary, set: LegalSet): number => {
+  if (table.sets === null) return lostOfAny(popcount(free_mask), set.size);
+  let lost = 0;
+  for (const { mask, size } of table.sets) {
+    if ((mask & set.mask) !== 0 && (mask & free_mask) === mask) lost += weightOf(size);
   }
-  for (const other of sets) {
-    if (other.size < 2 || (other.mask & set.mask) === 0 || (other.mask & summary.free_mask) !== other.mask) continue;
-    const index = sizeClass(other.size);
-    lost[index] = (lost[index] ?? 0) + 1;
-  }
-  return lost;
+  return Math.min(lost, LOST_MAX);
 };
+
+/** Unix seconds until the year 2106; whole, because a key is an integer. */
+const SECONDS_MAX = 2 ** 32 - 1;
 
 const isClean = (summary: NodeSummary): boolean =>
   summary.occupancy === 'free' && summary.free_mask === summary.table.slot_mask;
@@ -54,28 +60,27 @@ export const SCORERS: Readonly<Record<ScorerName, Scorer>> = {
     score: (summary) => (isClean(summary) ? (summary.capacity_mode === 'flexible' ? 2 : 1) : 0),
   },
   /** The sets that this one breaks, largest first. */
-  fragmentation: {
-    radix: CLASS_RADIX ** SIZE_CLASSES,
-    score: (summary, set) =>
-      lostSets(summary, set).reduceRight((key, count) => key * CLASS_RADIX + Math.min(count, CLASS_RADIX - 1), 0),
-  },
-  /** GPUs that stay free on the node: the fullest node first. */
-  leftover: { radix: 32, score: (summary, set) => popcount(summary.free_mask) - set.size },
+  fragmentation: { radix: LOST_MAX + 1, score: lostSets },
   /** Sliced flexible nodes are left to drain, so that they become clean. */
   flexible: { radix: 2, score: (summary) => (summary.capacity_mode === 'flexible' ? 1 : 0) },
-  /** NUMA domains beyond the first that the set touches. */
+  /** The NUMA domains beyond the first that the set touches. */
   numa_span: {
-    radix: 8,
+    radix: 4,
     score: (summary, set) => {
       let touched = 0;
       for (const domain of summary.table.domains) if ((domain & set.mask) !== 0) touched += 1;
-      return Math.min(touched - 1, 7);
+      return Math.min(touched - 1, 3);
     },
+  },
+  /** When the oldest claim was made: what has lasted longest will last longest. */
+  age: {
+    radix: SECONDS_MAX + 1,
+    score: (summary) => Math.min(Math.max(Math.trunc(summary.oldest_claim_at_s ?? 0), 0), SECONDS_MAX),
   },
 };
 
 export const DEFAULT_POLICY: Policy = {
-  scorers: ['clean_node', 'fragmentation', 'leftover', 'flexible', 'numa_span'],
+  scorers: ['clean_node', 'fragmentation', 'flexible', 'numa_span', 'age'],
   alternatives_max: 6,
   candidates: 16,
 };
@@ -85,6 +90,7 @@ export const summarise = (node: SchedulerNode): NodeSummary => ({
   table: legalTable(node),
   capacity_mode: node.capacity_mode,
   occupancy: node.occupancy,
+  oldest_claim_at_s: node.oldest_claim_at_s,
 });
 
 export type ScoredSet = Readonly<{ set: LegalSet; key: number }>;
@@ -115,7 +121,7 @@ export const bestSet = (summary: NodeSummary, gpuCount: number, policy: Policy):
 
 /**
  * The node's place in the order for slices of this size: the least key, then the least id, wins. Null when it has no
- * free legal set. Below 2^31 under the default policy.
+ * free legal set. Under the default policy it is an integer below 2^53: a JavaScript number and an SQL bigint.
  */
 export const nodeScoreKey = (summary: NodeSummary, gpuCount: number, policy: Policy = DEFAULT_POLICY): number | null =>
   bestSet(summary, gpuCount, policy)?.key ?? null;
