@@ -1,10 +1,11 @@
 /** `make bench [NAME=x]`: one JSON object per line, exit 1 when a goal is missed. */
 import { httpReadBench, httpWriteBench } from './http.ts';
+import { packingBenches } from './packing.ts';
 import type { Bench, Measurement } from './types.ts';
 import { upBench } from './up.ts';
 import { workflowBench } from './workflow.ts';
 
-const BENCHES: readonly Bench[] = [httpReadBench, httpWriteBench, workflowBench, upBench];
+const BENCHES: readonly Bench[] = [httpReadBench, httpWriteBench, workflowBench, upBench, ...packingBenches];
 
 const isMet = ({ ratio, goal }: Measurement): boolean => {
   if (goal === null) return true;
@@ -17,7 +18,7 @@ const wanted = process.argv.slice(2);
 const unknown = wanted.find((name) => !BENCHES.some((bench) => bench.name === name));
 if (unknown !== undefined) {
   process.stderr.write(
-    `No benchmark is named ${unknown}; there are ${BENCHES.map((bench) => bench.name).join(', ')}.\n`,
+    `No benchmark is named ${unknown}; there are ${[...new Set(BENCHES.map((bench) => bench.name))].join(', ')}.\n`,
   );
   process.exit(2);
 }
