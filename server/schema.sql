@@ -1,5 +1,32 @@
 -- Written by `make gen` from a freshly migrated database; do not edit. Change the schema with a new migration.
 
+create extension btree_gist;
+
+CREATE OR REPLACE FUNCTION check_claim_release()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if not exists (select from wipe_proofs where id = new.wipe_proof_id and created_at >= new.created_at) then
+    raise exception 'claim % is newer than its proof', new.id using errcode = 'check_violation';
+  end if;
+  if not exists (select from allocations where id = new.allocation_id and state in ('releasing', 'release_failed', 'released', 'failed')) then
+    raise exception 'the allocation of claim % has not ended', new.id using errcode = 'check_violation';
+  end if;
+  return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION check_custody()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if (select sum(gpu_count) from allocation_resource_claims where allocation_id = new.id and released_at is null) is distinct from new.gpu_count then
+    raise exception 'allocation % does not hold % GPUs', new.id, new.gpu_count using errcode = 'check_violation';
+  end if;
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION gpuaas_principal()
  RETURNS text
  LANGUAGE sql
@@ -20,6 +47,31 @@ begin
   raise exception '% is append-only', tg_table_name using errcode = 'insufficient_privilege';
 end $function$;
 
+CREATE OR REPLACE FUNCTION refuse_claim_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'claim % only ever changes by its release', old.id using errcode = 'check_violation';
+end $function$;
+
+CREATE OR REPLACE FUNCTION refuse_released_claim()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'claim % begins released', new.id using errcode = 'check_violation';
+end $function$;
+
+CREATE OR REPLACE FUNCTION take_wiped_at()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.wiped_at := (select created_at from wipe_proofs where id = new.wipe_proof_id);
+  return new;
+end $function$;
+
 create table organizations (
   id text not null,
   name text not null,
@@ -35,6 +87,104 @@ create table organizations (
   constraint organizations_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)
 );
 grant insert, select, update on organizations to gpuaas_app;
+
+create table pools (
+  id text not null,
+  name text not null,
+  organization_id text,
+  created_at timestamp with time zone default now() not null,
+  constraint pools_pkey PRIMARY KEY (id),
+  constraint pools_name_key UNIQUE (name),
+  constraint pools_id_check CHECK (id ~~ 'pol\_%'::text),
+  constraint pools_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text),
+  constraint pools_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
+);
+grant insert, select, update on pools to gpuaas_app;
+
+create table regions (
+  name text not null,
+  display_name text not null,
+  enabled boolean default false not null,
+  disabled_reason text,
+  version integer default 1 not null,
+  constraint regions_pkey PRIMARY KEY (name),
+  constraint regions_check CHECK (enabled = (disabled_reason IS NULL)),
+  constraint regions_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)
+);
+grant insert, select, update on regions to gpuaas_app;
+
+create table nodes (
+  id text not null,
+  name text not null,
+  region_name text not null,
+  pool_id text not null,
+  gpu_model text not null,
+  gpu_count integer not null,
+  host_role text not null,
+  state text not null,
+  state_reason text,
+  state_since timestamp with time zone default now() not null,
+  state_deadline_at timestamp with time zone,
+  capacity_mode text not null,
+  occupancy text default 'free'::text not null,
+  claim_mode text generated always as (
+CASE occupancy
+    WHEN 'free'::text THEN 'free'::text
+    WHEN 'sliced'::text THEN 'sliced'::text
+    ELSE 'exclusive'::text
+END) stored,
+  is_held boolean default false not null,
+  held_reason text,
+  health text default 'unknown'::text not null,
+  health_detail jsonb default '{}'::jsonb not null,
+  booted_at timestamp with time zone,
+  runtime_checked_at timestamp with time zone,
+  is_runtime_passed boolean default false not null,
+  data_disks jsonb default '[]'::jsonb not null,
+  version integer default 1 not null,
+  created_at timestamp with time zone default now() not null,
+  constraint nodes_pkey PRIMARY KEY (id),
+  constraint nodes_id_claim_mode_key UNIQUE (id, claim_mode),
+  constraint nodes_id_region_name_host_role_key UNIQUE (id, region_name, host_role),
+  constraint nodes_name_key UNIQUE (name),
+  constraint nodes_capacity_mode_check CHECK (capacity_mode = ANY (ARRAY['slice'::text, 'baremetal'::text, 'flexible'::text])),
+  constraint nodes_check CHECK (is_held = (held_reason IS NOT NULL)),
+  constraint nodes_check1 CHECK (host_role = 'worker_compute'::text OR occupancy = 'free'::text),
+  constraint nodes_gpu_count_check CHECK (gpu_count >= 1 AND gpu_count <= 64),
+  constraint nodes_health_check CHECK (health = ANY (ARRAY['ok'::text, 'unhealthy'::text, 'unknown'::text])),
+  constraint nodes_host_role_check CHECK (host_role = ANY (ARRAY['platform_control'::text, 'app_control'::text, 'worker_compute'::text])),
+  constraint nodes_id_check CHECK (id ~~ 'nod\_%'::text),
+  constraint nodes_name_check CHECK (name ~ '^[A-Za-z0-9-]{1,64}$'::text),
+  constraint nodes_occupancy_check CHECK (occupancy = ANY (ARRAY['free'::text, 'sliced'::text, 'exclusive'::text, 'cleaning'::text, 'cleanup_blocked'::text])),
+  constraint nodes_state_check CHECK (state = ANY (ARRAY['bootstrap_issued'::text, 'enrolling'::text, 'active'::text, 'offline'::text, 'quarantined'::text, 'draining'::text, 'retired'::text, 'removing'::text, 'deleted'::text])),
+  constraint occupancy_fits_mode CHECK (
+CASE capacity_mode
+    WHEN 'slice'::text THEN occupancy = ANY (ARRAY['free'::text, 'sliced'::text])
+    WHEN 'baremetal'::text THEN occupancy <> 'sliced'::text
+    ELSE true
+END),
+  constraint nodes_pool_id_fkey FOREIGN KEY (pool_id) REFERENCES pools(id),
+  constraint nodes_region_name_fkey FOREIGN KEY (region_name) REFERENCES regions(name)
+);
+CREATE INDEX nodes_by_region ON nodes USING btree (region_name, id);
+grant insert, select, update on nodes to gpuaas_app;
+
+create table os_images (
+  name text not null,
+  display_name text not null,
+  os_family text not null,
+  os_version text not null,
+  digest text not null,
+  size_bytes bigint not null,
+  driver_strategy text not null,
+  enabled boolean default true not null,
+  constraint os_images_pkey PRIMARY KEY (name),
+  constraint os_images_digest_check CHECK (digest ~ '^sha256:[0-9a-f]{64}$'::text),
+  constraint os_images_driver_strategy_check CHECK (driver_strategy = ANY (ARRAY['preinstalled'::text, 'cloud_init'::text, 'none'::text])),
+  constraint os_images_name_check CHECK (name ~ '^[a-z0-9][a-z0-9.-]{0,62}$'::text),
+  constraint os_images_size_bytes_check CHECK (size_bytes > 0)
+);
+grant insert, select on os_images to gpuaas_app;
 
 create table projects (
   id text not null,
@@ -53,6 +203,304 @@ create table projects (
 );
 CREATE UNIQUE INDEX projects_name ON projects USING btree (organization_id, name) WHERE (deleted_at IS NULL);
 grant insert, select, update on projects to gpuaas_app;
+
+create table sku_catalog (
+  name text not null,
+  display_name text not null,
+  vendor text not null,
+  gpu_model text not null,
+  capacity_shape text not null,
+  gpus_per_node integer not null,
+  allowed_gpu_counts integer[] not null,
+  gpu_hourly_price_minor bigint not null,
+  currency text not null,
+  enabled boolean default true not null,
+  disabled_reason text,
+  version integer default 1 not null,
+  constraint sku_catalog_pkey PRIMARY KEY (name),
+  constraint sku_catalog_allowed_gpu_counts_check CHECK (cardinality(allowed_gpu_counts) > 0),
+  constraint sku_catalog_capacity_shape_check CHECK (capacity_shape = ANY (ARRAY['baremetal'::text, 'gpu_slice'::text])),
+  constraint sku_catalog_check CHECK (enabled = (disabled_reason IS NULL)),
+  constraint sku_catalog_check1 CHECK (capacity_shape <> 'baremetal'::text OR allowed_gpu_counts = ARRAY[gpus_per_node]),
+  constraint sku_catalog_currency_check CHECK (currency ~ '^[A-Z]{3}$'::text),
+  constraint sku_catalog_gpu_hourly_price_minor_check CHECK (gpu_hourly_price_minor >= 0),
+  constraint sku_catalog_gpus_per_node_check CHECK (gpus_per_node >= 1 AND gpus_per_node <= 64),
+  constraint sku_catalog_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)
+);
+grant insert, select, update on sku_catalog to gpuaas_app;
+
+create table allocations (
+  id text not null,
+  organization_id text not null,
+  project_id text not null,
+  name text not null,
+  capacity_shape text default 'baremetal'::text not null,
+  sku_name text not null,
+  region_name text not null,
+  image_name text,
+  gpu_count integer not null,
+  node_id text,
+  state text not null,
+  claimable_as text generated always as (
+CASE
+    WHEN (state <> 'released'::text) THEN
+    CASE capacity_shape
+        WHEN 'gpu_slice'::text THEN 'slot'::text
+        ELSE 'node_exclusive'::text
+    END
+    ELSE NULL::text
+END) stored,
+  state_reason text,
+  state_since timestamp with time zone default clock_timestamp() not null,
+  state_deadline_at timestamp with time zone,
+  requested_by text not null,
+  ssh_key_ids text[] default '{}'::text[] not null,
+  tags jsonb default '{}'::jsonb not null,
+  is_protected boolean default false not null,
+  max_duration_s integer,
+  release_at timestamp with time zone,
+  activated_at timestamp with time zone,
+  release_requested_at timestamp with time zone,
+  released_at timestamp with time zone,
+  failure_reason text,
+  correlation_id text not null,
+  version integer default 1 not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint allocations_pkey PRIMARY KEY (id),
+  constraint allocations_id_node_id_claimable_as_key UNIQUE (id, node_id, claimable_as),
+  constraint allocations_id_organization_id_project_id_key UNIQUE (id, organization_id, project_id),
+  constraint allocations_capacity_shape_check CHECK (capacity_shape = ANY (ARRAY['baremetal'::text, 'gpu_slice'::text])),
+  constraint allocations_check CHECK ((state = 'released'::text) = (released_at IS NOT NULL)),
+  constraint allocations_check1 CHECK (state <> 'active'::text OR activated_at IS NOT NULL),
+  constraint allocations_check2 CHECK ((state <> ALL (ARRAY['releasing'::text, 'release_failed'::text, 'released'::text])) OR release_requested_at IS NOT NULL),
+  constraint allocations_gpu_count_check CHECK (gpu_count > 0),
+  constraint allocations_id_check CHECK (id ~~ 'alc\_%'::text),
+  constraint allocations_max_duration_s_check CHECK (max_duration_s > 0),
+  constraint allocations_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text),
+  constraint allocations_state_check CHECK (state = ANY (ARRAY['requested'::text, 'provisioning'::text, 'active'::text, 'releasing'::text, 'released'::text, 'failed'::text, 'release_failed'::text])),
+  constraint allocations_image_name_fkey FOREIGN KEY (image_name) REFERENCES os_images(name),
+  constraint allocations_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
+  constraint allocations_project_id_organization_id_fkey FOREIGN KEY (project_id, organization_id) REFERENCES projects(id, organization_id),
+  constraint allocations_region_name_fkey FOREIGN KEY (region_name) REFERENCES regions(name),
+  constraint allocations_sku_name_fkey FOREIGN KEY (sku_name) REFERENCES sku_catalog(name)
+);
+CREATE INDEX allocations_by_node ON allocations USING btree (node_id) WHERE (node_id IS NOT NULL);
+CREATE INDEX allocations_by_project ON allocations USING btree (project_id, id);
+CREATE INDEX allocations_due ON allocations USING btree (release_at) WHERE ((release_at IS NOT NULL) AND (release_requested_at IS NULL));
+CREATE INDEX allocations_live ON allocations USING btree (state, state_since) WHERE (state <> 'released'::text);
+CREATE UNIQUE INDEX allocations_name ON allocations USING btree (project_id, name) WHERE (state <> ALL (ARRAY['released'::text, 'failed'::text]));
+CREATE TRIGGER custody BEFORE UPDATE OF state ON allocations FOR EACH ROW WHEN (new.state = 'active'::text AND old.state <> 'active'::text) EXECUTE FUNCTION check_custody();
+grant insert, select, update on allocations to gpuaas_app;
+
+create table allocation_placements (
+  allocation_id text not null,
+  organization_id text not null,
+  project_id text not null,
+  node_id text not null,
+  slot_ids text[] not null,
+  partition_id integer,
+  vm_profile_name text,
+  vcpu_count integer,
+  memory_mib integer,
+  gpu_count integer not null,
+  gpu_hourly_price_minor bigint not null,
+  currency text not null,
+  scores jsonb not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint allocation_placements_pkey PRIMARY KEY (allocation_id),
+  constraint allocation_placements_allocation_id_organization_id_projec_fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id),
+  constraint allocation_placements_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
+);
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON allocation_placements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+grant insert, select on allocation_placements to gpuaas_app;
+
+create table users (
+  id text not null,
+  issuer text not null,
+  subject text not null,
+  name text not null,
+  email text,
+  email_verified boolean default false not null,
+  platform_role text,
+  state text default 'active'::text not null,
+  version integer default 1 not null,
+  last_seen_at timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  constraint users_pkey PRIMARY KEY (id),
+  constraint users_issuer_subject_key UNIQUE (issuer, subject),
+  constraint users_id_check CHECK (id ~~ 'usr\_%'::text),
+  constraint users_name_check CHECK (name <> ''::text),
+  constraint users_platform_role_check CHECK (platform_role = ANY (ARRAY['superadmin'::text, 'ops'::text])),
+  constraint users_state_check CHECK (state = ANY (ARRAY['active'::text, 'disabled'::text]))
+);
+CREATE INDEX users_by_email ON users USING btree (lower(email));
+grant insert, select, update on users to gpuaas_app;
+
+create table wipe_proofs (
+  id text not null,
+  node_id text not null,
+  slot_id text,
+  target_id text generated always as (COALESCE(slot_id, node_id)) stored,
+  allocation_id text not null,
+  task_id text not null,
+  method text not null,
+  is_verified boolean not null,
+  evidence jsonb not null,
+  correlation_id text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint wipe_proofs_pkey PRIMARY KEY (id),
+  constraint wipe_proofs_id_slot_id_is_verified_key UNIQUE (id, slot_id, is_verified),
+  constraint wipe_proofs_id_target_id_allocation_id_is_verified_key UNIQUE (id, target_id, allocation_id, is_verified),
+  constraint wipe_proofs_id_check CHECK (id ~~ 'wpf\_%'::text),
+  constraint wipe_proofs_method_check CHECK (method <> ''::text),
+  constraint wipe_proofs_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
+);
+CREATE INDEX wipe_proofs_by_allocation ON wipe_proofs USING btree (allocation_id);
+CREATE INDEX wipe_proofs_by_slot ON wipe_proofs USING btree (slot_id, created_at) WHERE (slot_id IS NOT NULL);
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON wipe_proofs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+grant insert, select on wipe_proofs to gpuaas_app;
+
+create table node_resource_slots (
+  id text not null,
+  node_id text not null,
+  region_name text not null,
+  host_role text generated always as ('worker_compute'::text) stored not null,
+  slot_index integer not null,
+  parent_slot_id text,
+  approval text not null,
+  status text not null,
+  claim_mode text generated always as (
+CASE status
+    WHEN 'available'::text THEN 'free'::text
+    ELSE 'taken'::text
+END) stored not null,
+  status_reason text,
+  status_since timestamp with time zone default now() not null,
+  health text default 'unknown'::text not null,
+  health_detail jsonb default '{}'::jsonb not null,
+  generation integer default 0 not null,
+  gpu_pci_address text,
+  gpu_uuid text,
+  module_id integer,
+  numa_node integer,
+  nvme_serial text,
+  nvme_device text,
+  mac_address macaddr,
+  private_ip inet,
+  network_id text not null,
+  fabric_claim_mode text,
+  fabric_vf_pci_address text,
+  destructive_wipe_policy text,
+  last_claimed_at timestamp with time zone,
+  wipe_proof_id text,
+  is_wipe_verified boolean generated always as (
+CASE
+    WHEN (wipe_proof_id IS NOT NULL) THEN true
+    ELSE NULL::boolean
+END) stored,
+  wiped_at timestamp with time zone,
+  approved_by text,
+  approved_at timestamp with time zone,
+  discovery_task_id text,
+  version integer default 1 not null,
+  created_at timestamp with time zone default now() not null,
+  constraint node_resource_slots_pkey PRIMARY KEY (id),
+  constraint node_resource_slots_id_node_id_claim_mode_key UNIQUE (id, node_id, claim_mode),
+  constraint node_resource_slots_id_node_id_key UNIQUE (id, node_id),
+  constraint node_resource_slots_node_id_slot_index_key UNIQUE (node_id, slot_index),
+  constraint available_is_complete CHECK (status <> 'available'::text OR gpu_pci_address IS NOT NULL AND nvme_serial IS NOT NULL AND nvme_device IS NOT NULL AND mac_address IS NOT NULL AND private_ip IS NOT NULL AND fabric_claim_mode = 'per_slot_vf'::text AND fabric_vf_pci_address IS NOT NULL AND fabric_claim_mode IS NOT NULL),
+  constraint available_is_wiped CHECK (status <> 'available'::text OR last_claimed_at IS NULL OR wipe_proof_id IS NOT NULL AND wiped_at IS NOT NULL AND wiped_at >= last_claimed_at),
+  constraint node_resource_slots_approval_check CHECK (approval = ANY (ARRAY['approved'::text, 'disabled'::text, 'needs_reapproval'::text])),
+  constraint node_resource_slots_check CHECK (approval = 'disabled'::text AND approved_at IS NULL OR approved_by IS NOT NULL AND approved_at IS NOT NULL AND discovery_task_id IS NOT NULL),
+  constraint node_resource_slots_check1 CHECK ((wipe_proof_id IS NULL) = (wiped_at IS NULL)),
+  constraint node_resource_slots_destructive_wipe_policy_check CHECK (destructive_wipe_policy = ANY (ARRAY['nvme_sanitize'::text, 'nvme_format'::text, 'blkdiscard'::text])),
+  constraint node_resource_slots_fabric_claim_mode_check CHECK (fabric_claim_mode = 'per_slot_vf'::text),
+  constraint node_resource_slots_fabric_vf_pci_address_check CHECK (fabric_vf_pci_address ~ '^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$'::text),
+  constraint node_resource_slots_generation_check CHECK (generation >= 0),
+  constraint node_resource_slots_gpu_pci_address_check CHECK (gpu_pci_address ~ '^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$'::text),
+  constraint node_resource_slots_health_check CHECK (health = ANY (ARRAY['ok'::text, 'unhealthy'::text, 'unknown'::text])),
+  constraint node_resource_slots_id_check CHECK (id ~~ 'slt\_%'::text),
+  constraint node_resource_slots_nvme_device_check CHECK (nvme_device ~ '^/dev/disk/by-id/[A-Za-z0-9._:-]+$'::text),
+  constraint node_resource_slots_nvme_serial_check CHECK (nvme_serial <> ''::text),
+  constraint node_resource_slots_slot_index_check CHECK (slot_index >= 0 AND slot_index <= 63),
+  constraint node_resource_slots_status_check CHECK (status = ANY (ARRAY['available'::text, 'reserved'::text, 'in_use'::text, 'cleaning'::text, 'cleanup_blocked'::text, 'quarantined'::text])),
+  constraint node_resource_slots_approved_by_fkey FOREIGN KEY (approved_by) REFERENCES users(id),
+  constraint node_resource_slots_parent_slot_id_fkey FOREIGN KEY (parent_slot_id) REFERENCES node_resource_slots(id),
+  constraint slot_on_compute_host FOREIGN KEY (node_id, region_name, host_role) REFERENCES nodes(id, region_name, host_role),
+  constraint wiped_with_proof FOREIGN KEY (wipe_proof_id, id, is_wipe_verified) REFERENCES wipe_proofs(id, slot_id, is_verified)
+);
+CREATE INDEX slots_by_status ON node_resource_slots USING btree (status, node_id) WHERE (status <> ALL (ARRAY['available'::text, 'in_use'::text]));
+CREATE UNIQUE INDEX slots_gpu ON node_resource_slots USING btree (node_id, gpu_pci_address) WHERE (approval = 'approved'::text);
+CREATE UNIQUE INDEX slots_ip ON node_resource_slots USING btree (network_id, private_ip) WHERE (approval = 'approved'::text);
+CREATE UNIQUE INDEX slots_mac ON node_resource_slots USING btree (region_name, mac_address) WHERE (approval = 'approved'::text);
+CREATE UNIQUE INDEX slots_nvme ON node_resource_slots USING btree (region_name, nvme_serial) WHERE (approval = 'approved'::text);
+CREATE UNIQUE INDEX slots_vf ON node_resource_slots USING btree (node_id, fabric_vf_pci_address) WHERE (approval = 'approved'::text);
+CREATE TRIGGER wiped_at BEFORE INSERT OR UPDATE OF wipe_proof_id, wiped_at ON node_resource_slots FOR EACH ROW WHEN (new.wipe_proof_id IS NOT NULL) EXECUTE FUNCTION take_wiped_at();
+grant insert, select, update on node_resource_slots to gpuaas_app;
+
+create table allocation_resource_claims (
+  id text not null,
+  allocation_id text not null,
+  organization_id text not null,
+  project_id text not null,
+  claim_kind text not null,
+  node_id text not null,
+  slot_id text,
+  target_id text generated always as (COALESCE(slot_id, node_id)) stored not null,
+  gpu_count integer not null,
+  slot_generation integer,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  released_at timestamp with time zone,
+  wipe_proof_id text,
+  is_proof_verified boolean generated always as (
+CASE
+    WHEN (wipe_proof_id IS NOT NULL) THEN true
+    ELSE NULL::boolean
+END) stored,
+  node_mode text generated always as (
+CASE
+    WHEN (released_at IS NULL) THEN
+    CASE claim_kind
+        WHEN 'slot'::text THEN 'sliced'::text
+        ELSE 'exclusive'::text
+    END
+    ELSE NULL::text
+END) stored,
+  slot_mode text generated always as (
+CASE
+    WHEN ((released_at IS NULL) AND (slot_id IS NOT NULL)) THEN 'taken'::text
+    ELSE NULL::text
+END) stored,
+  live_kind text generated always as (
+CASE
+    WHEN (released_at IS NULL) THEN claim_kind
+    ELSE NULL::text
+END) stored,
+  constraint allocation_resource_claims_pkey PRIMARY KEY (id),
+  constraint allocation_resource_claims_check CHECK ((claim_kind = 'slot'::text) = (slot_id IS NOT NULL)),
+  constraint allocation_resource_claims_check1 CHECK ((claim_kind = 'slot'::text) = (slot_generation IS NOT NULL)),
+  constraint allocation_resource_claims_check2 CHECK (claim_kind <> 'slot'::text OR gpu_count = 1),
+  constraint allocation_resource_claims_check3 CHECK ((released_at IS NULL) = (wipe_proof_id IS NULL)),
+  constraint allocation_resource_claims_claim_kind_check CHECK (claim_kind = ANY (ARRAY['slot'::text, 'node_exclusive'::text])),
+  constraint allocation_resource_claims_gpu_count_check CHECK (gpu_count > 0),
+  constraint allocation_resource_claims_id_check CHECK (id ~~ 'clm\_%'::text),
+  constraint allocation_resource_claims_allocation_id_organization_id_p_fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id),
+  constraint claim_fits_allocation FOREIGN KEY (allocation_id, node_id, live_kind) REFERENCES allocations(id, node_id, claimable_as),
+  constraint node_is_in_mode FOREIGN KEY (node_id, node_mode) REFERENCES nodes(id, claim_mode),
+  constraint released_with_proof FOREIGN KEY (wipe_proof_id, target_id, allocation_id, is_proof_verified) REFERENCES wipe_proofs(id, target_id, allocation_id, is_verified),
+  constraint slot_is_taken FOREIGN KEY (slot_id, node_id, slot_mode) REFERENCES node_resource_slots(id, node_id, claim_mode)
+);
+CREATE INDEX claims_by_allocation ON allocation_resource_claims USING btree (allocation_id);
+CREATE INDEX claims_live_by_node ON allocation_resource_claims USING btree (node_id) WHERE (released_at IS NULL);
+CREATE UNIQUE INDEX claims_one_per_node ON allocation_resource_claims USING btree (node_id) WHERE ((released_at IS NULL) AND (claim_kind = 'node_exclusive'::text));
+CREATE UNIQUE INDEX claims_one_per_slot ON allocation_resource_claims USING btree (slot_id) WHERE ((released_at IS NULL) AND (slot_id IS NOT NULL));
+CREATE INDEX claims_pin_node ON allocation_resource_claims USING btree (node_id, node_mode) WHERE (node_mode IS NOT NULL);
+CREATE INDEX claims_pin_slot ON allocation_resource_claims USING btree (slot_id, node_id, slot_mode) WHERE (slot_mode IS NOT NULL);
+CREATE TRIGGER born_live BEFORE INSERT ON allocation_resource_claims FOR EACH ROW WHEN (new.released_at IS NOT NULL) EXECUTE FUNCTION refuse_released_claim();
+CREATE TRIGGER change_once BEFORE UPDATE ON allocation_resource_claims FOR EACH ROW WHEN (old.released_at IS NOT NULL OR old.id IS DISTINCT FROM new.id OR old.allocation_id IS DISTINCT FROM new.allocation_id OR old.organization_id IS DISTINCT FROM new.organization_id OR old.project_id IS DISTINCT FROM new.project_id OR old.claim_kind IS DISTINCT FROM new.claim_kind OR old.node_id IS DISTINCT FROM new.node_id OR old.slot_id IS DISTINCT FROM new.slot_id OR old.gpu_count IS DISTINCT FROM new.gpu_count OR old.slot_generation IS DISTINCT FROM new.slot_generation OR old.created_at IS DISTINCT FROM new.created_at) EXECUTE FUNCTION refuse_claim_change();
+CREATE TRIGGER never_removed BEFORE DELETE ON allocation_resource_claims FOR EACH ROW EXECUTE FUNCTION refuse_claim_change();
+CREATE TRIGGER release BEFORE UPDATE ON allocation_resource_claims FOR EACH ROW WHEN (new.released_at IS NOT NULL) EXECUTE FUNCTION check_claim_release();
+grant insert, select, update on allocation_resource_claims to gpuaas_app;
 
 create table service_accounts (
   id text not null,
@@ -81,28 +529,6 @@ create table service_accounts (
 );
 CREATE UNIQUE INDEX service_accounts_name ON service_accounts USING btree (project_id, name) WHERE (deleted_at IS NULL);
 grant insert, select, update on service_accounts to gpuaas_app;
-
-create table users (
-  id text not null,
-  issuer text not null,
-  subject text not null,
-  name text not null,
-  email text,
-  email_verified boolean default false not null,
-  platform_role text,
-  state text default 'active'::text not null,
-  version integer default 1 not null,
-  last_seen_at timestamp with time zone,
-  created_at timestamp with time zone default now() not null,
-  constraint users_pkey PRIMARY KEY (id),
-  constraint users_issuer_subject_key UNIQUE (issuer, subject),
-  constraint users_id_check CHECK (id ~~ 'usr\_%'::text),
-  constraint users_name_check CHECK (name <> ''::text),
-  constraint users_platform_role_check CHECK (platform_role = ANY (ARRAY['superadmin'::text, 'ops'::text])),
-  constraint users_state_check CHECK (state = ANY (ARRAY['active'::text, 'disabled'::text]))
-);
-CREATE INDEX users_by_email ON users USING btree (lower(email));
-grant insert, select, update on users to gpuaas_app;
 
 create table api_tokens (
   id text not null,
@@ -208,6 +634,16 @@ create table audit_seals (
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_seals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 grant insert, select on audit_seals to gpuaas_app;
 
+create table capacity_counters (
+  region_name text not null,
+  gpu_model text not null,
+  pool_organization_id text not null,
+  counts jsonb not null,
+  counted_at timestamp with time zone default now() not null,
+  constraint capacity_counters_pkey PRIMARY KEY (region_name, gpu_model, pool_organization_id)
+);
+grant delete, insert, select, update on capacity_counters to gpuaas_app;
+
 create table idempotency_keys (
   tenant text not null,
   principal_id text not null,
@@ -251,6 +687,71 @@ create table invitations (
 CREATE INDEX invitations_by_organization ON invitations USING btree (organization_id, id);
 grant insert, select, update on invitations to gpuaas_app;
 
+create table node_fabric_partitions (
+  node_id text not null,
+  partition_id integer not null,
+  module_ids integer[] not null,
+  constraint node_fabric_partitions_pkey PRIMARY KEY (node_id, partition_id),
+  constraint node_fabric_partitions_module_ids_check CHECK (cardinality(module_ids) > 0),
+  constraint node_fabric_partitions_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
+);
+grant delete, insert, select on node_fabric_partitions to gpuaas_app;
+
+create table node_placement_summary (
+  node_id text not null,
+  region_name text not null,
+  gpu_model text not null,
+  pool_organization_id text not null,
+  capacity_mode text not null,
+  occupancy text not null,
+  is_schedulable boolean not null,
+  free_mask bigint not null,
+  free_count integer not null,
+  largest_set integer not null,
+  key_1 bigint,
+  key_2 bigint,
+  key_4 bigint,
+  key_8 bigint,
+  key_node bigint,
+  updated_at timestamp with time zone default now() not null,
+  constraint node_placement_summary_pkey PRIMARY KEY (node_id),
+  constraint node_placement_summary_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
+);
+CREATE INDEX placement_1 ON node_placement_summary USING btree (region_name, gpu_model, pool_organization_id, key_1, node_id) WHERE (key_1 IS NOT NULL);
+CREATE INDEX placement_2 ON node_placement_summary USING btree (region_name, gpu_model, pool_organization_id, key_2, node_id) WHERE (key_2 IS NOT NULL);
+CREATE INDEX placement_4 ON node_placement_summary USING btree (region_name, gpu_model, pool_organization_id, key_4, node_id) WHERE (key_4 IS NOT NULL);
+CREATE INDEX placement_8 ON node_placement_summary USING btree (region_name, gpu_model, pool_organization_id, key_8, node_id) WHERE (key_8 IS NOT NULL);
+CREATE INDEX placement_node ON node_placement_summary USING btree (region_name, gpu_model, pool_organization_id, key_node, node_id) WHERE (key_node IS NOT NULL);
+grant insert, select, update on node_placement_summary to gpuaas_app;
+
+create table node_tasks (
+  id text not null,
+  node_id text not null,
+  allocation_id text,
+  slot_id text,
+  kind text not null,
+  params jsonb not null,
+  attempt integer default 1 not null,
+  slot_generation integer,
+  state text default 'queued'::text not null,
+  state_reason text,
+  output jsonb,
+  correlation_id text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  dispatched_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  expires_at timestamp with time zone not null,
+  constraint node_tasks_pkey PRIMARY KEY (id),
+  constraint node_tasks_attempt_check CHECK (attempt > 0),
+  constraint node_tasks_id_check CHECK (id ~~ 'tsk\_%'::text),
+  constraint node_tasks_state_check CHECK (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text, 'completed'::text, 'failed'::text, 'expired'::text, 'cancelled'::text])),
+  constraint node_tasks_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
+);
+CREATE UNIQUE INDEX node_tasks_once ON node_tasks USING btree (allocation_id, kind, attempt) WHERE (allocation_id IS NOT NULL);
+CREATE INDEX node_tasks_open ON node_tasks USING btree (state, expires_at) WHERE (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text]));
+CREATE INDEX node_tasks_queue ON node_tasks USING btree (node_id, id) WHERE (state = 'queued'::text);
+grant insert, select, update on node_tasks to gpuaas_app;
+
 create table oidc_records (
   model text not null,
   id_hash bytea not null,
@@ -280,48 +781,6 @@ create table oidc_signing_keys (
 );
 CREATE UNIQUE INDEX oidc_signing_keys_active ON oidc_signing_keys USING btree ((true)) WHERE (retired_at IS NULL);
 grant delete, insert, select, update on oidc_signing_keys to gpuaas_app;
-
-create table os_images (
-  name text not null,
-  display_name text not null,
-  os_family text not null,
-  os_version text not null,
-  digest text not null,
-  size_bytes bigint not null,
-  driver_strategy text not null,
-  enabled boolean default true not null,
-  constraint os_images_pkey PRIMARY KEY (name),
-  constraint os_images_digest_check CHECK (digest ~ '^sha256:[0-9a-f]{64}$'::text),
-  constraint os_images_driver_strategy_check CHECK (driver_strategy = ANY (ARRAY['preinstalled'::text, 'cloud_init'::text, 'none'::text])),
-  constraint os_images_name_check CHECK (name ~ '^[a-z0-9][a-z0-9.-]{0,62}$'::text),
-  constraint os_images_size_bytes_check CHECK (size_bytes > 0)
-);
-grant insert, select on os_images to gpuaas_app;
-
-create table sku_catalog (
-  name text not null,
-  display_name text not null,
-  vendor text not null,
-  gpu_model text not null,
-  capacity_shape text not null,
-  gpus_per_node integer not null,
-  allowed_gpu_counts integer[] not null,
-  gpu_hourly_price_minor bigint not null,
-  currency text not null,
-  enabled boolean default true not null,
-  disabled_reason text,
-  version integer default 1 not null,
-  constraint sku_catalog_pkey PRIMARY KEY (name),
-  constraint sku_catalog_allowed_gpu_counts_check CHECK (cardinality(allowed_gpu_counts) > 0),
-  constraint sku_catalog_capacity_shape_check CHECK (capacity_shape = ANY (ARRAY['baremetal'::text, 'gpu_slice'::text])),
-  constraint sku_catalog_check CHECK (enabled = (disabled_reason IS NULL)),
-  constraint sku_catalog_check1 CHECK (capacity_shape <> 'baremetal'::text OR allowed_gpu_counts = ARRAY[gpus_per_node]),
-  constraint sku_catalog_currency_check CHECK (currency ~ '^[A-Z]{3}$'::text),
-  constraint sku_catalog_gpu_hourly_price_minor_check CHECK (gpu_hourly_price_minor >= 0),
-  constraint sku_catalog_gpus_per_node_check CHECK (gpus_per_node >= 1 AND gpus_per_node <= 64),
-  constraint sku_catalog_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)
-);
-grant insert, select, update on sku_catalog to gpuaas_app;
 
 create table os_image_skus (
   image_name text not null,
@@ -382,17 +841,20 @@ CREATE INDEX project_memberships_by_member ON project_memberships USING btree (o
 CREATE INDEX project_memberships_by_user ON project_memberships USING btree (user_id);
 grant delete, insert, select, update on project_memberships to gpuaas_app;
 
-create table regions (
-  name text not null,
-  display_name text not null,
-  enabled boolean default false not null,
-  disabled_reason text,
+create table quotas (
+  organization_id text not null,
+  project_id text default ''::text not null,
+  project_key text generated always as (NULLIF(project_id, ''::text)) stored,
+  gpu_limit integer,
+  gpu_used integer default 0 not null,
   version integer default 1 not null,
-  constraint regions_pkey PRIMARY KEY (name),
-  constraint regions_check CHECK (enabled = (disabled_reason IS NULL)),
-  constraint regions_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)
+  constraint quotas_pkey PRIMARY KEY (organization_id, project_id),
+  constraint quota_not_exceeded CHECK (gpu_used >= 0),
+  constraint quotas_gpu_limit_check CHECK (gpu_limit >= 0),
+  constraint quotas_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint quotas_project_key_organization_id_fkey FOREIGN KEY (project_key, organization_id) REFERENCES projects(id, organization_id)
 );
-grant insert, select, update on regions to gpuaas_app;
+grant insert, select, update on quotas to gpuaas_app;
 
 create table schema_migrations (
   name text not null,
@@ -437,6 +899,35 @@ create table ssh_keys (
   constraint ssh_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
 );
 grant delete, insert, select, update on ssh_keys to gpuaas_app;
+
+create table usage_records (
+  id text not null,
+  allocation_id text not null,
+  organization_id text not null,
+  project_id text not null,
+  sku_name text not null,
+  gpu_count integer not null,
+  gpu_hourly_price_minor bigint not null,
+  currency text not null,
+  started_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  cost_minor bigint,
+  correlation_id text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint usage_records_pkey PRIMARY KEY (id),
+  constraint usage_records_allocation_id_started_at_key UNIQUE (allocation_id, started_at),
+  constraint usage_records_check CHECK (ended_at IS NULL OR ended_at >= started_at),
+  constraint usage_records_check1 CHECK ((ended_at IS NULL) = (cost_minor IS NULL)),
+  constraint usage_records_cost_minor_check CHECK (cost_minor >= 0),
+  constraint usage_records_gpu_count_check CHECK (gpu_count > 0),
+  constraint usage_records_gpu_hourly_price_minor_check CHECK (gpu_hourly_price_minor >= 0),
+  constraint usage_records_id_check CHECK (id ~~ 'usg\_%'::text),
+  constraint usage_records_allocation_id_organization_id_project_id_fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id),
+  constraint usage_never_overlaps EXCLUDE USING gist (allocation_id WITH =, tstzrange(started_at, ended_at) WITH &&)
+);
+CREATE INDEX usage_by_project ON usage_records USING btree (project_id, id);
+CREATE UNIQUE INDEX usage_one_open ON usage_records USING btree (allocation_id) WHERE (ended_at IS NULL);
+grant insert, select, update on usage_records to gpuaas_app;
 
 create table workflow_runs (
   id text not null,
@@ -534,6 +1025,18 @@ create table workflow_steps (
 );
 grant insert, select, update on workflow_steps to gpuaas_app;
 
+alter table allocation_placements enable row level security;
+create policy scope on allocation_placements
+  using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
+alter table allocation_resource_claims enable row level security;
+create policy scope on allocation_resource_claims
+  using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
+alter table allocations enable row level security;
+create policy scope on allocations
+  using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
 alter table api_tokens enable row level security;
 create policy scope on api_tokens
   using (((gpuaas_tenant() = '*'::text) OR (user_id = gpuaas_principal()) OR ((organization_id IS NOT NULL) AND (organization_id = gpuaas_tenant()))));
@@ -594,6 +1097,10 @@ create policy scope on projects
   WHERE ((m.organization_id = projects.organization_id) AND (m.user_id = gpuaas_principal()))))))
   with check (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
 
+alter table quotas enable row level security;
+create policy scope on quotas
+  using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
 alter table service_accounts enable row level security;
 create policy scope on service_accounts
   using ((((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)) OR (id = gpuaas_principal())))
@@ -607,6 +1114,10 @@ alter table tenant_memberships enable row level security;
 create policy scope on tenant_memberships
   using ((((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)) OR (user_id = gpuaas_principal())))
   with check (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
+alter table usage_records enable row level security;
+create policy scope on usage_records
+  using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
 
 alter table users enable row level security;
 create policy scope on users
@@ -626,3 +1137,5 @@ create policy scope on workflow_signals
 alter table workflow_steps enable row level security;
 create policy scope on workflow_steps
   using (((gpuaas_tenant() = '*'::text) OR (organization_id = gpuaas_tenant())));
+
+alter table wipe_proofs add constraint proof_is_of_node FOREIGN KEY (slot_id, node_id) REFERENCES node_resource_slots(id, node_id);

@@ -6,15 +6,23 @@
 import Type from 'typebox';
 
 export const ID_PREFIXES = {
+  allocation: 'alc',
   api_token: 'tok',
   audit_log: 'aud',
+  claim: 'clm',
   event: 'evt',
   invitation: 'inv',
+  node: 'nod',
+  node_task: 'tsk',
   organization: 'org',
+  pool: 'pol',
   project: 'prj',
   service_account: 'sva',
+  slot: 'slt',
   ssh_key: 'key',
+  usage_record: 'usg',
   user: 'usr',
+  wipe_proof: 'wpf',
   workflow_run: 'wfr',
 } as const;
 

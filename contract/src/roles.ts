@@ -40,6 +40,17 @@ export const PERMISSIONS = [
   'admin.workflow_run.read',
   'admin.workflow_run.retry',
   'admin.workflow_run.cancel',
+  'allocation.read',
+  'allocation.create',
+  'allocation.update',
+  'allocation.release',
+  'admin.allocation.read',
+  'admin.allocation.release',
+  'admin.node.read',
+  'admin.node.update',
+  'admin.quota.read',
+  'admin.quota.update',
+  'admin.invariant.read',
   // What every signed-in principal may do for itself; held by role, narrowed by token scope.
   'self.read',
   'self.organization.create',
@@ -74,8 +85,9 @@ const projectViewer = [
   'service_account.token.read',
   'event.read',
   'workflow_run.read',
+  'allocation.read',
 ] as const;
-const projectMember = [...projectViewer] as const;
+const projectMember = [...projectViewer, 'allocation.create', 'allocation.update', 'allocation.release'] as const;
 const projectAdmin = [
   ...projectMember,
   'project.update',
@@ -110,10 +122,22 @@ const opsPermissions = [
   'admin.workflow_run.read',
   'admin.workflow_run.retry',
   'admin.workflow_run.cancel',
+  'admin.allocation.read',
+  'admin.allocation.release',
+  'admin.node.read',
+  'admin.node.update',
+  'admin.quota.read',
+  'admin.invariant.read',
 ] as const;
 
 export const ROLES = {
-  'platform:superadmin': [...opsPermissions, 'admin.user.update', 'admin.region.update', 'admin.sku.update'],
+  'platform:superadmin': [
+    ...opsPermissions,
+    'admin.user.update',
+    'admin.region.update',
+    'admin.sku.update',
+    'admin.quota.update',
+  ],
   'platform:ops': opsPermissions,
   'tenant:owner': [...tenantAdmin, 'organization.update'],
   'tenant:admin': tenantAdmin,
@@ -123,7 +147,17 @@ export const ROLES = {
   'project:member': projectMember,
   'project:viewer': projectViewer,
   /** Machines work inside one project; they never manage people, service accounts or tokens. */
-  service_account: ['self.read', 'catalog.read', 'project.read', 'event.read', 'workflow_run.read'],
+  service_account: [
+    'self.read',
+    'catalog.read',
+    'project.read',
+    'event.read',
+    'workflow_run.read',
+    'allocation.read',
+    'allocation.create',
+    'allocation.update',
+    'allocation.release',
+  ],
   user: [
     'self.read',
     'self.organization.create',

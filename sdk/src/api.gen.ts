@@ -7,6 +7,75 @@ export type Action = {
   reason: string | null;
 };
 
+export type AdminAllocation = {
+  allocation: Allocation;
+  /** Id of the organization. */
+  organization_id: string;
+  node_id: string | null;
+  claims: {
+    /** Id of the claim. */
+    id: string;
+    claim_kind: 'slot' | 'node_exclusive';
+    /** Id of the node. */
+    node_id: string;
+    slot_id: string | null;
+    gpu_count: number;
+    /** When it was taken. */
+    created_at: string;
+    /** When a proof released it. */
+    released_at: string | null;
+    wipe_proof_id: string | null;
+  }[];
+};
+
+export type Allocation = {
+  /** Id of the allocation. */
+  id: string;
+  /** Id of the project. */
+  project_id: string;
+  /** Unique among the live allocations of the project. */
+  name: string;
+  capacity_shape: 'baremetal' | 'gpu_slice';
+  sku_name: string;
+  region_name: string;
+  image_name: string | null;
+  gpu_count: number;
+  placement: {
+    gpu_count: number;
+    vm_profile: string | null;
+    vcpu_count: number | null;
+    memory_mib: number | null;
+    gpu_hourly_price: Money;
+  };
+  state: 'requested' | 'provisioning' | 'active' | 'releasing' | 'released' | 'failed' | 'release_failed';
+  state_reason: string | null;
+  /** When it came into this state. */
+  state_since: string;
+  /** When being in this state becomes too long. */
+  state_deadline_at: string | null;
+  ssh_key_ids: string[];
+  /** Labels of your own. */
+  tags: Record<string, unknown>;
+  /** Release is refused until protection is taken off. */
+  is_protected: boolean;
+  max_duration_s: number | null;
+  /** When it is released by itself. */
+  release_at: string | null;
+  /** When charging began. */
+  activated_at: string | null;
+  /** When charging ended. */
+  release_requested_at: string | null;
+  /** When its capacity was proven clean. */
+  released_at: string | null;
+  cost_so_far: Money;
+  requested_by: string;
+  correlation_id: string;
+  version: number;
+  /** When it was asked for. */
+  created_at: string;
+  actions: Action[];
+};
+
 export type ApiToken = {
   /** Id of the api token. */
   id: string;
@@ -70,6 +139,18 @@ export type AuditLog = {
   sealed: boolean;
 };
 
+export type Capacity = {
+  region_name: string;
+  sku_name: string;
+  capacity_shape: 'baremetal' | 'gpu_slice';
+  /** GPUs that could be launched now. */
+  available_gpus: number;
+  /** The most one allocation could get now. */
+  largest_set: number;
+  /** When it was counted; at most a few seconds ago. */
+  counted_at: string;
+};
+
 export type Invitation = {
   /** Id of the invitation. */
   id: string;
@@ -123,6 +204,34 @@ export type Money = {
   amount_minor: number;
   /** ISO 4217 code. */
   currency: string;
+};
+
+export type Node = {
+  /** Id of the node. */
+  id: string;
+  name: string;
+  region_name: string;
+  pool_name: string;
+  pool_organization_id: string | null;
+  gpu_model: string;
+  gpu_count: number;
+  host_role: 'platform_control' | 'app_control' | 'worker_compute';
+  state: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'quarantined' | 'draining' | 'retired' | 'removing' | 'deleted';
+  state_reason: string | null;
+  /** When it came into this state. */
+  state_since: string;
+  capacity_mode: 'slice' | 'baremetal' | 'flexible';
+  occupancy: 'free' | 'sliced' | 'exclusive' | 'cleaning' | 'cleanup_blocked';
+  /** Kept for bare metal. */
+  is_held: boolean;
+  held_reason: string | null;
+  health: 'ok' | 'unhealthy' | 'unknown';
+  is_runtime_validated: boolean;
+  free_gpus: number;
+  largest_set: number;
+  version: number;
+  /** When it was added. */
+  created_at: string;
 };
 
 export type Organization = {
@@ -236,6 +345,17 @@ export type ProjectMember = {
   created_at: string;
 };
 
+export type Quota = {
+  /** Id of the organization. */
+  organization_id: string;
+  /** Null for the limit of the whole organization. */
+  project_id: string | null;
+  /** Null: no limit at this level. */
+  gpu_limit: number | null;
+  gpu_used: number;
+  version: number;
+};
+
 export type Region = {
   /** Region code. */
   name: string;
@@ -286,6 +406,35 @@ export type Sku = {
   version: number;
 };
 
+export type Slot = {
+  /** Id of the slot. */
+  id: string;
+  /** Id of the node. */
+  node_id: string;
+  slot_index: number;
+  approval: 'approved' | 'disabled' | 'needs_reapproval';
+  status: 'available' | 'reserved' | 'in_use' | 'cleaning' | 'cleanup_blocked' | 'quarantined';
+  status_reason: string | null;
+  /** When it came into this status. */
+  status_since: string;
+  health: 'ok' | 'unhealthy' | 'unknown';
+  generation: number;
+  module_id: number | null;
+  numa_node: number | null;
+  gpu_pci_address: string | null;
+  nvme_serial: string | null;
+  mac_address: string | null;
+  private_ip: string | null;
+  fabric_vf_pci_address: string | null;
+  /** Who holds it, by the live claim. */
+  allocation_id: string | null;
+  /** Last claim. */
+  last_claimed_at: string | null;
+  /** Last verified wipe. */
+  wiped_at: string | null;
+  wipe_proof_id: string | null;
+};
+
 export type SshKey = {
   /** Id of the ssh key. */
   id: string;
@@ -302,6 +451,20 @@ export type SshKey = {
   created_at: string;
 };
 
+export type TimelineEntry = {
+  sequence: number;
+  workflow: string;
+  step: string;
+  attempt: number;
+  outcome: string;
+  detail: string | null;
+  /** When it began. */
+  started_at: string;
+  /** When it ended. */
+  finished_at: string;
+  duration_ms: number;
+};
+
 export type TokenCreate = {
   /** What it is for. */
   name: string;
@@ -315,6 +478,21 @@ export type TokenCreated = {
   api_token: ApiToken;
   /** Shown once; stored as a hash. */
   token: string;
+};
+
+export type UsageRecord = {
+  /** Id of the usage record. */
+  id: string;
+  /** Id of the allocation. */
+  allocation_id: string;
+  sku_name: string;
+  gpu_count: number;
+  gpu_hourly_price: Money;
+  /** When the allocation became active. */
+  started_at: string;
+  /** When its release was accepted; null while it runs. */
+  ended_at: string | null;
+  cost: Money;
 };
 
 export type User = {
@@ -581,6 +759,16 @@ export const operations = {
   skuGet: { method: 'GET', path: '/api/v1/skus/{sku_name}' },
   osImageList: { method: 'GET', path: '/api/v1/os-images', page: true },
   osImageGet: { method: 'GET', path: '/api/v1/os-images/{image_name}' },
+  capacityList: { method: 'GET', path: '/api/v1/projects/{project_id}/capacity', page: true },
+  quotaGet: { method: 'GET', path: '/api/v1/projects/{project_id}/quota' },
+  usageList: { method: 'GET', path: '/api/v1/projects/{project_id}/usage', page: true },
+  allocationEstimate: { method: 'POST', path: '/api/v1/projects/{project_id}/allocations:estimate', body: true },
+  allocationCreate: { method: 'POST', path: '/api/v1/projects/{project_id}/allocations', idempotency: 'required', body: true },
+  allocationList: { method: 'GET', path: '/api/v1/projects/{project_id}/allocations', page: true },
+  allocationGet: { method: 'GET', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}' },
+  allocationTimeline: { method: 'GET', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/timeline', page: true },
+  allocationUpdate: { method: 'PATCH', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}', ifMatch: true, body: true },
+  allocationRelease: { method: 'POST', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/release', idempotency: 'required', body: true },
   auditLogList: { method: 'GET', path: '/api/v1/organizations/{organization_id}/audit-logs', page: true },
   auditLogExport: { method: 'GET', path: '/api/v1/organizations/{organization_id}/audit-logs/export', stream: 'application/jsonl' },
   adminAuditLogList: { method: 'GET', path: '/api/v1/admin/audit-logs', page: true },
@@ -601,6 +789,24 @@ export const operations = {
   adminUserUpdate: { method: 'PATCH', path: '/api/v1/admin/users/{user_id}', ifMatch: true, body: true },
   adminRegionUpdate: { method: 'PATCH', path: '/api/v1/admin/regions/{region_name}', ifMatch: true, body: true },
   adminSkuUpdate: { method: 'PATCH', path: '/api/v1/admin/skus/{sku_name}', ifMatch: true, body: true },
+  adminAllocationList: { method: 'GET', path: '/api/v1/admin/allocations', page: true },
+  adminAllocationGet: { method: 'GET', path: '/api/v1/admin/allocations/{allocation_id}' },
+  adminAllocationForceRelease: { method: 'POST', path: '/api/v1/admin/allocations/{allocation_id}/force-release', idempotency: 'required', body: true },
+  adminAllocationForceCleanup: { method: 'POST', path: '/api/v1/admin/allocations/{allocation_id}/force-cleanup', idempotency: 'required', body: true },
+  adminNodeList: { method: 'GET', path: '/api/v1/admin/nodes', page: true },
+  adminNodeGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}' },
+  adminNodeSlotList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slots', page: true },
+  adminNodeHold: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/hold', idempotency: 'required', body: true },
+  adminHoldCreate: { method: 'POST', path: '/api/v1/admin/holds', idempotency: 'required', body: true },
+  adminNodeDrain: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/drain', idempotency: 'required', body: true },
+  adminNodeConvertPlan: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/convert' },
+  adminNodeConvert: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/convert', idempotency: 'required', body: true },
+  adminCapacityList: { method: 'GET', path: '/api/v1/admin/capacity', page: true },
+  adminQuotaList: { method: 'GET', path: '/api/v1/admin/quotas', page: true },
+  adminQuotaPut: { method: 'PUT', path: '/api/v1/admin/quotas', body: true },
+  adminSchedulerSnapshot: { method: 'GET', path: '/api/v1/admin/scheduler/snapshot' },
+  adminInvariantCheck: { method: 'GET', path: '/api/v1/admin/invariants' },
+  adminClaimBackfill: { method: 'POST', path: '/api/v1/admin/claims/backfill', idempotency: 'required', body: true },
 } as const satisfies Readonly<Record<string, OperationInfo>>;
 
 export type OperationId = keyof typeof operations;
@@ -1220,6 +1426,217 @@ export type Operations = {
     };
     response: OsImage;
   };
+  /** What could be launched now, per region and SKU */
+  capacityList: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Capacity[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** GPU limits of the project and its organization, and what is used */
+  quotaGet: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+      };
+    };
+    response: {
+      organization: Quota;
+      project: Quota;
+      /** Null without any limit. */
+      gpus_remaining: number | null;
+    };
+  };
+  /** Charged time per allocation, newest first */
+  usageList: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        /** Id of the allocation. */
+        allocation_id?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: UsageRecord[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Price, quota and whether it fits now; writes nothing. Reads only: takes no Idempotency-Key and leaves no audit row. */
+  allocationEstimate: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+      };
+      body: {
+        /** SKU code. */
+        sku_name: string;
+        /** Region code. */
+        region_name: string;
+        gpu_count: number;
+        image_name?: string | undefined;
+      };
+    };
+    response: {
+      fits_now: boolean;
+      /** How many nodes could take it now, counted to at most 100. */
+      fits_on_nodes: number;
+      /** The most GPUs one allocation of this SKU could get now. */
+      largest_set: number;
+      price_per_hour: Money;
+      price_per_day: Money;
+      price_per_month: Money;
+      /** GPUs of quota left after it; null without quota. */
+      quota_gpus_after: number | null;
+      /** Why not, as the error code a create would give. */
+      code: string | null;
+      reasons: {
+        code: string;
+        [name: string]: unknown;
+      }[];
+      alternatives: Record<string, unknown>[];
+    };
+  };
+  /** Launch a whole node or a GPU slice. Answers 202 with the allocation; its timeline is the progress. 409 says why nothing fits and what would. */
+  allocationCreate: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+      };
+      body: {
+        /** Lower-case name, unique where it is used. */
+        name: string;
+        /** SKU code. */
+        sku_name: string;
+        /** Region code. */
+        region_name: string;
+        gpu_count: number;
+        image_name?: string | undefined;
+        vm_profile?: string | undefined;
+        ssh_key_ids?: string[] | undefined;
+        /** Labels of your own. */
+        tags?: Record<string, unknown> | undefined;
+        is_protected?: boolean | undefined;
+        /** Released by itself this long after it became active. */
+        max_duration_s?: number | undefined;
+      };
+    };
+    response: Allocation;
+  };
+  /** Allocations of the project, newest first */
+  allocationList: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        state?: 'requested' | 'provisioning' | 'active' | 'releasing' | 'released' | 'failed' | 'release_failed' | undefined;
+        /** Lower-case name, unique where it is used. */
+        name?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Allocation[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** One allocation */
+  allocationGet: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
+      };
+    };
+    response: Allocation;
+  };
+  /** What has happened to the allocation, oldest first */
+  allocationTimeline: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: TimelineEntry[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Rename, tag, protect or change the maximum duration */
+  allocationUpdate: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
+      };
+      body?: {
+        /** Lower-case name, unique where it is used. */
+        name?: string | undefined;
+        /** Labels of your own. */
+        tags?: Record<string, unknown> | undefined;
+        is_protected?: boolean | undefined;
+        /** Released by itself this long after it became active. */
+        max_duration_s?: number | null | undefined;
+      } | undefined;
+    };
+    response: Allocation;
+  };
+  /** Give it back; charging ends now, capacity is reused only after a verified wipe. Accepted in every state that is not terminal, also again after release_failed. Refused while protected. */
+  allocationRelease: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
+      };
+      body?: Record<string, never> | undefined;
+    };
+    response: Allocation;
+  };
   /** What was done in the organization, newest first */
   auditLogList: {
     request: {
@@ -1580,5 +1997,318 @@ export type Operations = {
       } | undefined;
     };
     response: Sku;
+  };
+  /** Allocations of every tenant, newest first */
+  adminAllocationList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        state?: 'requested' | 'provisioning' | 'active' | 'releasing' | 'released' | 'failed' | 'release_failed' | undefined;
+        /** Id of the node. */
+        node_id?: string | undefined;
+        /** Id of the organization. */
+        organization_id?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: AdminAllocation[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** One allocation with shape, placement and claims */
+  adminAllocationGet: {
+    request: {
+      params: {
+        /** Id of the allocation. */
+        allocation_id: string;
+      };
+    };
+    response: AdminAllocation;
+  };
+  /** Release on behalf of the tenant, protection notwithstanding. Cleanup and proof are the same as of any release. */
+  adminAllocationForceRelease: {
+    request: {
+      params: {
+        /** Id of the allocation. */
+        allocation_id: string;
+      };
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: AdminAllocation;
+  };
+  /** Start cleanup again for an allocation whose cleanup is blocked. runtime_verified_absent only skips stopping the machine. Nothing but a verified wipe frees slots. */
+  adminAllocationForceCleanup: {
+    request: {
+      params: {
+        /** Id of the allocation. */
+        allocation_id: string;
+      };
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+        runtime_verified_absent: boolean;
+      };
+    };
+    response: AdminAllocation;
+  };
+  /** Nodes with mode, occupancy and what is free */
+  adminNodeList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        /** Lower-case name, unique where it is used. */
+        region_name?: string | undefined;
+        state?: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'quarantined' | 'draining' | 'retired' | 'removing' | 'deleted' | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Node[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** One node */
+  adminNodeGet: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+      };
+    };
+    response: Node;
+  };
+  /** Slots of a node with bindings, claim and wipe proof */
+  adminNodeSlotList: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Slot[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Keep a node for bare metal, or let it go */
+  adminNodeHold: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+      };
+      body: {
+        is_held: boolean;
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: Node;
+  };
+  /** Keep a number of clean nodes for bare metal; the platform picks them */
+  adminHoldCreate: {
+    request: {
+      body: {
+        /** Lower-case name, unique where it is used. */
+        region_name: string;
+        /** GPU model. */
+        gpu_model: string;
+        node_count: number;
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: {
+      held_node_ids: string[];
+      wanted: number;
+    };
+  };
+  /** Stop placing on a node, or take it back into use; what runs is untouched */
+  adminNodeDrain: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+      };
+      body: {
+        is_draining: boolean;
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: Node;
+  };
+  /** What converting a node would take and give */
+  adminNodeConvertPlan: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+      };
+      query: {
+        to: 'slice' | 'baremetal';
+      };
+    };
+    response: {
+      /** Id of the node. */
+      node_id: string;
+      from: 'slice' | 'baremetal' | 'flexible';
+      to: 'slice' | 'baremetal';
+      is_possible: boolean;
+      /** Why it cannot be done now, as sentences. */
+      blockers: string[];
+      live_claims: number;
+      steps: string[];
+      gpus_gained: {
+        slice: number;
+        baremetal: number;
+      };
+      /** Send it back to apply exactly this plan. */
+      plan_hash: string;
+    };
+  };
+  /** Convert a node that nothing claims, by the plan that was shown */
+  adminNodeConvert: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+      };
+      body: {
+        to: 'slice' | 'baremetal';
+        plan_hash: string;
+      };
+    };
+    response: Node;
+  };
+  /** Delivered, healthy, reserved and active GPUs, and how fragmented the rest is */
+  adminCapacityList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: {
+        region_name: string;
+        gpu_model: string;
+        nodes: number;
+        delivered_gpus: number;
+        healthy_gpus: number;
+        reserved_gpus: number;
+        active_gpus: number;
+        free_gpus: number;
+        largest_set: number;
+        empty_nodes: number;
+        fragmentation: string;
+        /** When it was counted. */
+        counted_at: string;
+      }[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** GPU limits and what is used */
+  adminQuotaList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        /** Id of the organization. */
+        organization_id?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Quota[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Set the GPU limit of an organization or one of its projects. A limit below what is used stops new launches and touches nothing that runs. */
+  adminQuotaPut: {
+    request: {
+      body: {
+        /** Id of the organization. */
+        organization_id: string;
+        /** Id of the project. */
+        project_id?: string | undefined;
+        gpu_limit: number | null;
+      };
+    };
+    response: Quota;
+  };
+  /** What the scheduler sees, for replay with `gpuaas admin scheduler explain` */
+  adminSchedulerSnapshot: {
+    request: {
+      query?: {
+        /** Lower-case name, unique where it is used. */
+        region_name?: string | undefined;
+        /** Nodes. Default: 1000. */
+        limit?: number | undefined;
+      } | undefined;
+    };
+    response: Record<string, unknown>;
+  };
+  /** Run the read-only invariant queries now */
+  adminInvariantCheck: {
+    request: {
+      query?: Record<string, never> | undefined;
+    };
+    response: {
+      is_clean: boolean;
+      /** When they ran. */
+      checked_at: string;
+      violations: {
+        invariant: string;
+        subject_id: string;
+        detail: string;
+      }[];
+      /** How many invariants were looked at. */
+      checks: number;
+    };
+  };
+  /** Give node-bound allocations without claims their claim rows. A dry run shows what it would do; running it again changes nothing. */
+  adminClaimBackfill: {
+    request: {
+      body: {
+        is_dry_run: boolean;
+      };
+    };
+    response: {
+      is_dry_run: boolean;
+      claimed: {
+        /** Id of the allocation. */
+        allocation_id: string;
+        /** Id of the node. */
+        node_id: string;
+      }[];
+      skipped: {
+        /** Id of the allocation. */
+        allocation_id: string;
+        reason: string;
+      }[];
+    };
   };
 };

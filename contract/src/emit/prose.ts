@@ -36,6 +36,8 @@ const TAGS: Readonly<Record<string, string>> = {
   'Service accounts': 'Machines that work in one project, and their credentials.',
   'API tokens': 'Scoped, expiring tokens of people.',
   'SSH keys': 'Public keys placed on the machines a person launches.',
+  Allocations: 'What you launched: whole nodes and GPU slices, from request to verified wipe.',
+  Placement: 'Nodes, slots, claims, capacity and quotas, for operators.',
   Catalog: 'Regions, SKUs with prices, operating system images.',
   Audit: 'Who did what, sealed into hash chains.',
   Events: 'What happened in a project, as pages and as a stream.',

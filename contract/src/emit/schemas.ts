@@ -6,8 +6,11 @@
 import type { TSchema } from 'typebox';
 import { Action, Money, Problem } from '../common.ts';
 import * as admin from '../public/admin.ts';
+import * as adminPlacement from '../public/admin-placement.ts';
+import * as allocation from '../public/allocation.ts';
 import * as apiToken from '../public/api-token.ts';
 import * as auditLog from '../public/audit-log.ts';
+import * as capacity from '../public/capacity.ts';
 import * as catalog from '../public/catalog.ts';
 import * as event from '../public/event.ts';
 import * as invitation from '../public/invitation.ts';
@@ -22,6 +25,9 @@ export type Json = null | boolean | number | string | readonly Json[] | JsonObje
 export type JsonObject = { [key: string]: Json };
 
 const modules = [
+  adminPlacement,
+  allocation,
+  capacity,
   { Action, Money, Problem },
   ...[me, organization, invitation, project, serviceAccount, apiToken, sshKey],
   ...[catalog, auditLog, event, workflowRun, admin],

@@ -5,6 +5,7 @@
 import Type, { type Static, type TObject } from 'typebox';
 import { Closed, StringEnum } from '../common.ts';
 import { Id } from '../ids.ts';
+import { ALLOCATION_STATES } from '../public/allocation.ts';
 import { WORKFLOW_STATES } from '../public/workflow-run.ts';
 import { PROJECT_ROLES, TENANT_ROLES } from '../roles.ts';
 
@@ -60,6 +61,19 @@ export const events = defineEvents({
   'service_account.deleted': {
     summary: 'A service account is gone.',
     data: Closed({ service_account_id: Id('service_account'), ...named }),
+  },
+  'allocation.changed': {
+    summary: 'An allocation came into a state.',
+    data: Closed({
+      allocation_id: Id('allocation'),
+      ...named,
+      state: StringEnum(ALLOCATION_STATES),
+      state_reason: Type.Union([Type.String(), Type.Null()]),
+    }),
+  },
+  'allocation.updated': {
+    summary: 'An allocation was renamed, tagged, protected or given another duration.',
+    data: Closed({ allocation_id: Id('allocation'), ...named }),
   },
   'workflow_run.changed': {
     summary: 'A workflow run moved.',

@@ -1,7 +1,10 @@
 /** The public API: the table of contents of what users, the CLI, the console and apps can call. */
 import { adminApi } from './admin.ts';
+import { adminPlacementApi } from './admin-placement.ts';
+import { allocationApi } from './allocation.ts';
 import { apiTokenApi } from './api-token.ts';
 import { auditLogApi } from './audit-log.ts';
+import { capacityApi } from './capacity.ts';
 import { catalogApi } from './catalog.ts';
 import { eventApi } from './event.ts';
 import { invitationApi } from './invitation.ts';
@@ -21,10 +24,13 @@ export const api = {
   ...apiTokenApi,
   ...sshKeyApi,
   ...catalogApi,
+  ...capacityApi,
+  ...allocationApi,
   ...auditLogApi,
   ...eventApi,
   ...workflowRunApi,
   ...adminApi,
+  ...adminPlacementApi,
 };
 
 export type PublicApi = typeof api;

@@ -5,10 +5,79 @@ import type { ColumnType, Generated } from 'kysely';
 
 type Int8 = ColumnType<number, number | bigint | string, number | bigint | string>;
 type Json = ColumnType<unknown, string, string>;
+type NullableJson = ColumnType<unknown, string | null | undefined, string | null>;
 type Timestamp = ColumnType<string, string | Date, string | Date>;
 type NullableTimestamp = ColumnType<string | null, string | Date | null | undefined, string | Date | null>;
 type GeneratedTimestamp = ColumnType<string, string | Date | undefined, string | Date>;
 type GeneratedJson = ColumnType<unknown, string | undefined, string>;
+
+export interface AllocationPlacements {
+  allocation_id: string;
+  organization_id: string;
+  project_id: string;
+  node_id: string;
+  slot_ids: string[];
+  partition_id: number | null;
+  vm_profile_name: string | null;
+  vcpu_count: number | null;
+  memory_mib: number | null;
+  gpu_count: number;
+  gpu_hourly_price_minor: Int8;
+  currency: string;
+  scores: Json;
+  created_at: GeneratedTimestamp;
+}
+
+export interface AllocationResourceClaims {
+  id: string;
+  allocation_id: string;
+  organization_id: string;
+  project_id: string;
+  claim_kind: 'slot' | 'node_exclusive';
+  node_id: string;
+  slot_id: string | null;
+  target_id: ColumnType<string, never, never>;
+  gpu_count: number;
+  slot_generation: number | null;
+  created_at: GeneratedTimestamp;
+  released_at: NullableTimestamp;
+  wipe_proof_id: string | null;
+  is_proof_verified: ColumnType<boolean, never, never>;
+  node_mode: ColumnType<string, never, never>;
+  slot_mode: ColumnType<string, never, never>;
+  live_kind: ColumnType<string, never, never>;
+}
+
+export interface Allocations {
+  id: string;
+  organization_id: string;
+  project_id: string;
+  name: string;
+  capacity_shape: Generated<'baremetal' | 'gpu_slice'>;
+  sku_name: string;
+  region_name: string;
+  image_name: string | null;
+  gpu_count: number;
+  node_id: string | null;
+  state: 'requested' | 'provisioning' | 'active' | 'releasing' | 'released' | 'failed' | 'release_failed';
+  claimable_as: ColumnType<string, never, never>;
+  state_reason: string | null;
+  state_since: GeneratedTimestamp;
+  state_deadline_at: NullableTimestamp;
+  requested_by: string;
+  ssh_key_ids: Generated<string[]>;
+  tags: GeneratedJson;
+  is_protected: Generated<boolean>;
+  max_duration_s: number | null;
+  release_at: NullableTimestamp;
+  activated_at: NullableTimestamp;
+  release_requested_at: NullableTimestamp;
+  released_at: NullableTimestamp;
+  failure_reason: string | null;
+  correlation_id: string;
+  version: Generated<number>;
+  created_at: GeneratedTimestamp;
+}
 
 export interface ApiTokens {
   id: string;
@@ -72,6 +141,14 @@ export interface AuditSeals {
   sealed_at: GeneratedTimestamp;
 }
 
+export interface CapacityCounters {
+  region_name: string;
+  gpu_model: string;
+  pool_organization_id: string;
+  counts: Json;
+  counted_at: GeneratedTimestamp;
+}
+
 export interface IdempotencyKeys {
   tenant: string;
   principal_id: string;
@@ -96,6 +173,115 @@ export interface Invitations {
   expires_at: Timestamp;
   accepted_at: NullableTimestamp;
   accepted_by: string | null;
+  created_at: GeneratedTimestamp;
+}
+
+export interface NodeFabricPartitions {
+  node_id: string;
+  partition_id: number;
+  module_ids: number[];
+}
+
+export interface NodePlacementSummary {
+  node_id: string;
+  region_name: string;
+  gpu_model: string;
+  pool_organization_id: string;
+  capacity_mode: string;
+  occupancy: string;
+  is_schedulable: boolean;
+  free_mask: Int8;
+  free_count: number;
+  largest_set: number;
+  key_1: ColumnType<number | null, number | null | undefined, number | null>;
+  key_2: ColumnType<number | null, number | null | undefined, number | null>;
+  key_4: ColumnType<number | null, number | null | undefined, number | null>;
+  key_8: ColumnType<number | null, number | null | undefined, number | null>;
+  key_node: ColumnType<number | null, number | null | undefined, number | null>;
+  updated_at: GeneratedTimestamp;
+}
+
+export interface NodeResourceSlots {
+  id: string;
+  node_id: string;
+  region_name: string;
+  host_role: ColumnType<string, never, never>;
+  slot_index: number;
+  parent_slot_id: string | null;
+  approval: 'approved' | 'disabled' | 'needs_reapproval';
+  status: 'available' | 'reserved' | 'in_use' | 'cleaning' | 'cleanup_blocked' | 'quarantined';
+  claim_mode: ColumnType<string, never, never>;
+  status_reason: string | null;
+  status_since: GeneratedTimestamp;
+  health: Generated<'ok' | 'unhealthy' | 'unknown'>;
+  health_detail: GeneratedJson;
+  generation: Generated<number>;
+  gpu_pci_address: string | null;
+  gpu_uuid: string | null;
+  module_id: number | null;
+  numa_node: number | null;
+  nvme_serial: string | null;
+  nvme_device: string | null;
+  mac_address: string | null;
+  private_ip: string | null;
+  network_id: string;
+  fabric_claim_mode: string | null;
+  fabric_vf_pci_address: string | null;
+  destructive_wipe_policy: 'nvme_sanitize' | 'nvme_format' | 'blkdiscard' | null;
+  last_claimed_at: NullableTimestamp;
+  wipe_proof_id: string | null;
+  is_wipe_verified: ColumnType<boolean, never, never>;
+  wiped_at: NullableTimestamp;
+  approved_by: string | null;
+  approved_at: NullableTimestamp;
+  discovery_task_id: string | null;
+  version: Generated<number>;
+  created_at: GeneratedTimestamp;
+}
+
+export interface NodeTasks {
+  id: string;
+  node_id: string;
+  allocation_id: string | null;
+  slot_id: string | null;
+  kind: string;
+  params: Json;
+  attempt: Generated<number>;
+  slot_generation: number | null;
+  state: Generated<'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled'>;
+  state_reason: string | null;
+  output: NullableJson;
+  correlation_id: string;
+  created_at: GeneratedTimestamp;
+  dispatched_at: NullableTimestamp;
+  finished_at: NullableTimestamp;
+  expires_at: Timestamp;
+}
+
+export interface Nodes {
+  id: string;
+  name: string;
+  region_name: string;
+  pool_id: string;
+  gpu_model: string;
+  gpu_count: number;
+  host_role: 'platform_control' | 'app_control' | 'worker_compute';
+  state: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'quarantined' | 'draining' | 'retired' | 'removing' | 'deleted';
+  state_reason: string | null;
+  state_since: GeneratedTimestamp;
+  state_deadline_at: NullableTimestamp;
+  capacity_mode: 'slice' | 'baremetal' | 'flexible';
+  occupancy: Generated<'free' | 'sliced' | 'exclusive' | 'cleaning' | 'cleanup_blocked'>;
+  claim_mode: ColumnType<string, never, never>;
+  is_held: Generated<boolean>;
+  held_reason: string | null;
+  health: Generated<'ok' | 'unhealthy' | 'unknown'>;
+  health_detail: GeneratedJson;
+  booted_at: NullableTimestamp;
+  runtime_checked_at: NullableTimestamp;
+  is_runtime_passed: Generated<boolean>;
+  data_disks: GeneratedJson;
+  version: Generated<number>;
   created_at: GeneratedTimestamp;
 }
 
@@ -158,6 +344,13 @@ export interface OutboxEvents {
   last_error: string | null;
 }
 
+export interface Pools {
+  id: string;
+  name: string;
+  organization_id: string | null;
+  created_at: GeneratedTimestamp;
+}
+
 export interface ProjectMemberships {
   project_id: string;
   organization_id: string;
@@ -174,6 +367,15 @@ export interface Projects {
   version: Generated<number>;
   created_at: GeneratedTimestamp;
   deleted_at: NullableTimestamp;
+}
+
+export interface Quotas {
+  organization_id: string;
+  project_id: Generated<string>;
+  project_key: ColumnType<string, never, never>;
+  gpu_limit: number | null;
+  gpu_used: Generated<number>;
+  version: Generated<number>;
 }
 
 export interface Regions {
@@ -250,6 +452,22 @@ export interface TenantMemberships {
   created_at: GeneratedTimestamp;
 }
 
+export interface UsageRecords {
+  id: string;
+  allocation_id: string;
+  organization_id: string;
+  project_id: string;
+  sku_name: string;
+  gpu_count: number;
+  gpu_hourly_price_minor: Int8;
+  currency: string;
+  started_at: Timestamp;
+  ended_at: NullableTimestamp;
+  cost_minor: ColumnType<number | null, number | null | undefined, number | null>;
+  correlation_id: string;
+  created_at: GeneratedTimestamp;
+}
+
 export interface Users {
   id: string;
   issuer: string;
@@ -261,6 +479,20 @@ export interface Users {
   state: Generated<'active' | 'disabled'>;
   version: Generated<number>;
   last_seen_at: NullableTimestamp;
+  created_at: GeneratedTimestamp;
+}
+
+export interface WipeProofs {
+  id: string;
+  node_id: string;
+  slot_id: string | null;
+  target_id: ColumnType<string, never, never>;
+  allocation_id: string;
+  task_id: string;
+  method: string;
+  is_verified: boolean;
+  evidence: Json;
+  correlation_id: string;
   created_at: GeneratedTimestamp;
 }
 
@@ -322,21 +554,32 @@ export interface WorkflowSteps {
 }
 
 export interface DB {
+  allocation_placements: AllocationPlacements;
+  allocation_resource_claims: AllocationResourceClaims;
+  allocations: Allocations;
   api_tokens: ApiTokens;
   audit_chains: AuditChains;
   audit_logs: AuditLogs;
   audit_sealer: AuditSealer;
   audit_seals: AuditSeals;
+  capacity_counters: CapacityCounters;
   idempotency_keys: IdempotencyKeys;
   invitations: Invitations;
+  node_fabric_partitions: NodeFabricPartitions;
+  node_placement_summary: NodePlacementSummary;
+  node_resource_slots: NodeResourceSlots;
+  node_tasks: NodeTasks;
+  nodes: Nodes;
   oidc_records: OidcRecords;
   oidc_signing_keys: OidcSigningKeys;
   organizations: Organizations;
   os_image_skus: OsImageSkus;
   os_images: OsImages;
   outbox_events: OutboxEvents;
+  pools: Pools;
   project_memberships: ProjectMemberships;
   projects: Projects;
+  quotas: Quotas;
   regions: Regions;
   schema_migrations: SchemaMigrations;
   service_accounts: ServiceAccounts;
@@ -344,7 +587,9 @@ export interface DB {
   sku_vm_profiles: SkuVmProfiles;
   ssh_keys: SshKeys;
   tenant_memberships: TenantMemberships;
+  usage_records: UsageRecords;
   users: Users;
+  wipe_proofs: WipeProofs;
   workflow_runs: WorkflowRuns;
   workflow_signals: WorkflowSignals;
   workflow_steps: WorkflowSteps;

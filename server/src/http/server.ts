@@ -27,8 +27,8 @@ declare module 'fastify' {
 const BODY_BYTES_MAX = 1024 * 1024;
 const HEADERS_BYTES_MAX = 16 * 1024;
 
-/** `{id}` of OpenAPI becomes `:id` of the router. */
-const routePath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+/** `{id}` of OpenAPI becomes `:id` of the router, where a colon of a verb (`allocations:estimate`) must stand twice. */
+const routePath = (path: string): string => path.replaceAll(':', '::').replaceAll(/\{(\w+)\}/g, ':$1');
 
 const pathPatterns = Object.values(api).map((operation) => ({
   method: operation.method,

@@ -1,0 +1,228 @@
+import Type from 'typebox';
+import { Action, Closed, Money, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+import { CAPACITY_SHAPES } from './catalog.ts';
+
+export const ALLOCATION_STATES = [
+  'requested',
+  'provisioning',
+  'active',
+  'releasing',
+  'released',
+  'failed',
+  'release_failed',
+] as const;
+
+const Tags = Type.Record(
+  Type.String({ pattern: '^[a-z0-9][a-z0-9_.-]{0,62}$' }),
+  Type.String({ maxLength: 120, pattern: '^[A-Za-z0-9 ._:/@+-]*$' }),
+  { maxProperties: 32, description: 'Labels of your own.', examples: [{ team: 'vision' }] },
+);
+
+/** What was sold, as it was sold. Users never see the host or its devices. */
+const Placement = Closed({
+  gpu_count: Type.Integer(),
+  vm_profile: Nullable(Type.String()),
+  vcpu_count: Nullable(Type.Integer()),
+  memory_mib: Nullable(Type.Integer()),
+  gpu_hourly_price: Money,
+});
+
+export const Allocation = Closed({
+  id: Id('allocation'),
+  project_id: Id('project'),
+  name: Name('Unique among the live allocations of the project.'),
+  capacity_shape: StringEnum(CAPACITY_SHAPES),
+  sku_name: Type.String(),
+  region_name: Type.String(),
+  image_name: Nullable(Type.String()),
+  gpu_count: Type.Integer(),
+  placement: Placement,
+  state: StringEnum(ALLOCATION_STATES),
+  state_reason: Nullable(Type.String()),
+  state_since: Time('When it came into this state.'),
+  state_deadline_at: Nullable(Time('When being in this state becomes too long.')),
+  ssh_key_ids: Type.Array(Type.String()),
+  tags: Tags,
+  is_protected: Type.Boolean({ description: 'Release is refused until protection is taken off.' }),
+  max_duration_s: Nullable(Type.Integer()),
+  release_at: Nullable(Time('When it is released by itself.')),
+  activated_at: Nullable(Time('When charging began.')),
+  release_requested_at: Nullable(Time('When charging ended.')),
+  released_at: Nullable(Time('When its capacity was proven clean.')),
+  cost_so_far: Money,
+  requested_by: Type.String(),
+  correlation_id: Type.String(),
+  version: Type.Integer(),
+  created_at: Time('When it was asked for.'),
+  actions: Type.Array(Action),
+});
+
+export const TimelineEntry = Closed({
+  sequence: Type.Integer(),
+  workflow: Type.String({ examples: ['provision-slice'] }),
+  step: Type.String(),
+  attempt: Type.Integer(),
+  outcome: Type.String(),
+  detail: Nullable(Type.String()),
+  started_at: Time('When it began.'),
+  finished_at: Time('When it ended.'),
+  duration_ms: Type.Integer(),
+});
+
+const launch = {
+  sku_name: Name('SKU code.'),
+  region_name: Name('Region code.'),
+  gpu_count: Type.Integer({ minimum: 1, maximum: 64, examples: [1] }),
+  image_name: Type.Optional(
+    Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{0,62}$', examples: ['ubuntu-24.04-h200-cuda'] }),
+  ),
+};
+
+const ofProject = Closed({ project_id: Id('project') });
+const params = Closed({ project_id: Id('project'), allocation_id: Id('allocation') });
+const MaxDuration = Type.Integer({
+  minimum: 300,
+  maximum: 31_536_000,
+  description: 'Released by itself this long after it became active.',
+});
+const tag = 'Allocations';
+
+export const allocationApi = define({
+  allocationEstimate: {
+    method: 'POST',
+    path: '/api/v1/projects/{project_id}/allocations:estimate',
+    tag,
+    summary: 'Price, quota and whether it fits now; writes nothing',
+    description: 'Reads only: takes no Idempotency-Key and leaves no audit row.',
+    access: 'project',
+    permission: 'allocation.read',
+    audit: null,
+    idempotency: 'none',
+    params: ofProject,
+    body: Closed(launch),
+    status: 200,
+    response: Closed({
+      fits_now: Type.Boolean(),
+      fits_on_nodes: Type.Integer({ description: 'How many nodes could take it now, counted to at most 100.' }),
+      largest_set: Type.Integer({ description: 'The most GPUs one allocation of this SKU could get now.' }),
+      price_per_hour: Money,
+      price_per_day: Money,
+      price_per_month: Money,
+      quota_gpus_after: Nullable(Type.Integer({ description: 'GPUs of quota left after it; null without quota.' })),
+      code: Nullable(Type.String({ description: 'Why not, as the error code a create would give.' })),
+      reasons: Type.Array(Type.Object({ code: Type.String() }, { additionalProperties: true })),
+      alternatives: Type.Array(Type.Object({}, { additionalProperties: true })),
+    }),
+  },
+  allocationCreate: {
+    method: 'POST',
+    path: '/api/v1/projects/{project_id}/allocations',
+    tag,
+    summary: 'Launch a whole node or a GPU slice',
+    description:
+      'Answers 202 with the allocation; its timeline is the progress. 409 says why nothing fits and what would.',
+    access: 'project',
+    permission: 'allocation.create',
+    audit: 'allocation.create',
+    idempotency: 'required',
+    params: ofProject,
+    body: Closed({
+      name: Name(),
+      ...launch,
+      vm_profile: Type.Optional(Type.String({ pattern: '^[a-z0-9_]{1,64}$', examples: ['h200_1g_24c_64g'] })),
+      ssh_key_ids: Type.Optional(Type.Array(Id('ssh_key'), { maxItems: 32, uniqueItems: true })),
+      tags: Type.Optional(Tags),
+      is_protected: Type.Optional(Type.Boolean()),
+      max_duration_s: Type.Optional(MaxDuration),
+    }),
+    status: 202,
+    response: Allocation,
+    location: '/api/v1/projects/{project_id}/allocations/{id}',
+    errors: ['already_exists', 'insufficient_capacity', 'quota_exceeded', 'sku_disabled', 'region_disabled'],
+  },
+  allocationList: {
+    method: 'GET',
+    path: '/api/v1/projects/{project_id}/allocations',
+    tag,
+    summary: 'Allocations of the project, newest first',
+    access: 'project',
+    permission: 'allocation.read',
+    audit: null,
+    idempotency: 'none',
+    params: ofProject,
+    query: Closed({ ...PageQuery, state: Type.Optional(StringEnum(ALLOCATION_STATES)), name: Type.Optional(Name()) }),
+    status: 200,
+    response: Page(Allocation),
+  },
+  allocationGet: {
+    method: 'GET',
+    path: '/api/v1/projects/{project_id}/allocations/{allocation_id}',
+    tag,
+    summary: 'One allocation',
+    access: 'project',
+    permission: 'allocation.read',
+    audit: null,
+    idempotency: 'none',
+    params,
+    status: 200,
+    response: Allocation,
+  },
+  allocationTimeline: {
+    method: 'GET',
+    path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/timeline',
+    tag,
+    summary: 'What has happened to the allocation, oldest first',
+    access: 'project',
+    permission: 'allocation.read',
+    audit: null,
+    idempotency: 'none',
+    params,
+    query: Closed({ ...PageQuery }),
+    status: 200,
+    response: Page(TimelineEntry),
+  },
+  allocationUpdate: {
+    method: 'PATCH',
+    path: '/api/v1/projects/{project_id}/allocations/{allocation_id}',
+    tag,
+    summary: 'Rename, tag, protect or change the maximum duration',
+    access: 'project',
+    permission: 'allocation.update',
+    audit: 'allocation.update',
+    idempotency: 'none',
+    ifMatch: true,
+    params,
+    body: Closed(
+      {
+        name: Type.Optional(Name()),
+        tags: Type.Optional(Tags),
+        is_protected: Type.Optional(Type.Boolean()),
+        max_duration_s: Type.Optional(Nullable(MaxDuration)),
+      },
+      { minProperties: 1 },
+    ),
+    status: 200,
+    response: Allocation,
+    errors: ['already_exists', 'conflict'],
+  },
+  allocationRelease: {
+    method: 'POST',
+    path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/release',
+    tag,
+    summary: 'Give it back; charging ends now, capacity is reused only after a verified wipe',
+    description:
+      'Accepted in every state that is not terminal, also again after release_failed. Refused while protected.',
+    access: 'project',
+    permission: 'allocation.release',
+    audit: 'allocation.release',
+    idempotency: 'required',
+    params,
+    body: Closed({}),
+    status: 202,
+    response: Allocation,
+    location: '/api/v1/projects/{project_id}/allocations/{allocation_id}',
+    errors: ['conflict'],
+  },
+});

@@ -1,0 +1,76 @@
+import Type from 'typebox';
+import { Closed, Money, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+import { CAPACITY_SHAPES } from './catalog.ts';
+
+export const Capacity = Closed({
+  region_name: Type.String(),
+  sku_name: Type.String(),
+  capacity_shape: StringEnum(CAPACITY_SHAPES),
+  available_gpus: Type.Integer({ description: 'GPUs that could be launched now.' }),
+  largest_set: Type.Integer({ description: 'The most one allocation could get now.' }),
+  counted_at: Time('When it was counted; at most a few seconds ago.'),
+});
+
+export const Quota = Closed({
+  organization_id: Id('organization'),
+  project_id: Nullable(Type.String({ description: 'Null for the limit of the whole organization.' })),
+  gpu_limit: Nullable(Type.Integer({ description: 'Null: no limit at this level.' })),
+  gpu_used: Type.Integer(),
+  version: Type.Integer(),
+});
+
+export const UsageRecord = Closed({
+  id: Id('usage_record'),
+  allocation_id: Id('allocation'),
+  sku_name: Type.String(),
+  gpu_count: Type.Integer(),
+  gpu_hourly_price: Money,
+  started_at: Time('When the allocation became active.'),
+  ended_at: Nullable(Time('When its release was accepted; null while it runs.')),
+  cost: Money,
+});
+
+const ofProject = Closed({ project_id: Id('project') });
+const read = {
+  method: 'GET',
+  access: 'project',
+  audit: null,
+  idempotency: 'none',
+  status: 200,
+  params: ofProject,
+} as const;
+
+export const capacityApi = define({
+  capacityList: {
+    ...read,
+    path: '/api/v1/projects/{project_id}/capacity',
+    tag: 'Catalog',
+    summary: 'What could be launched now, per region and SKU',
+    permission: 'allocation.read',
+    query: Closed({ ...PageQuery }),
+    response: Page(Capacity),
+  },
+  quotaGet: {
+    ...read,
+    path: '/api/v1/projects/{project_id}/quota',
+    tag: 'Allocations',
+    summary: 'GPU limits of the project and its organization, and what is used',
+    permission: 'allocation.read',
+    response: Closed({
+      organization: Quota,
+      project: Quota,
+      gpus_remaining: Nullable(Type.Integer({ description: 'Null without any limit.' })),
+    }),
+  },
+  usageList: {
+    ...read,
+    path: '/api/v1/projects/{project_id}/usage',
+    tag: 'Allocations',
+    summary: 'Charged time per allocation, newest first',
+    permission: 'allocation.read',
+    query: Closed({ ...PageQuery, allocation_id: Type.Optional(Id('allocation')) }),
+    response: Page(UsageRecord),
+  },
+});

@@ -1,0 +1,180 @@
+/** Allocation rows: reading them, and moving them between states with the from-states in the `where`. */
+import type { ALLOCATION_STATES } from '@gpuaas/contract';
+import type { Reader, Tx } from './client.ts';
+
+export type AllocationState = (typeof ALLOCATION_STATES)[number];
+
+export type AllocationRow = Readonly<{
+  id: string;
+  organization_id: string;
+  project_id: string;
+  name: string;
+  capacity_shape: 'baremetal' | 'gpu_slice';
+  sku_name: string;
+  region_name: string;
+  image_name: string | null;
+  gpu_count: number;
+  node_id: string | null;
+  state: AllocationState;
+  state_reason: string | null;
+  state_since: string;
+  state_deadline_at: string | null;
+  requested_by: string;
+  ssh_key_ids: string[];
+  tags: Record<string, string>;
+  is_protected: boolean;
+  max_duration_s: number | null;
+  release_at: string | null;
+  activated_at: string | null;
+  release_requested_at: string | null;
+  released_at: string | null;
+  failure_reason: string | null;
+  correlation_id: string;
+  version: number;
+  created_at: string;
+  /** As sold. */
+  vm_profile_name: string | null;
+  vcpu_count: number | null;
+  memory_mib: number | null;
+  gpu_hourly_price_minor: number;
+  currency: string;
+  /** Closed usage so far, and the start of what is still running. */
+  closed_cost_minor: number;
+  open_since: string | null;
+}>;
+
+const ALLOCATION = `a.*, p.vm_profile_name, p.vcpu_count, p.memory_mib, p.gpu_hourly_price_minor, p.currency,
+  coalesce((select sum(u.cost_minor) from usage_records u where u.allocation_id = a.id), 0)::bigint as closed_cost_minor,
+  (select u.started_at from usage_records u where u.allocation_id = a.id and u.ended_at is null) as open_since
+  from allocations a join allocation_placements p on p.allocation_id = a.id`;
+
+export const findAllocation = async (reader: Reader, id: string): Promise<AllocationRow | undefined> =>
+  (await reader.query<AllocationRow>(`select ${ALLOCATION} where a.id = $1`, [id])).rows[0];
+
+export const findProjectAllocation = async (
+  reader: Reader,
+  projectId: string,
+  id: string,
+): Promise<AllocationRow | undefined> =>
+  (await reader.query<AllocationRow>(`select ${ALLOCATION} where a.project_id = $1 and a.id = $2`, [projectId, id]))
+    .rows[0];
+
+/** Locks the row against every other change of its life. */
+export const lockAllocation = async (tx: Tx, id: string): Promise<AllocationRow | undefined> =>
+  (await tx.query<AllocationRow>(`select ${ALLOCATION} where a.id = $1 for update of a`, [id])).rows[0];
+
+export type AllocationFilter = Readonly<{
+  project_id: string | null;
+  organization_id: string | null;
+  node_id: string | null;
+  state: string | null;
+  name: string | null;
+  before: string | null;
+  limit: number;
+}>;
+
+export const listAllocations = async (reader: Reader, filter: AllocationFilter): Promise<AllocationRow[]> =>
+  (
+    await reader.query<AllocationRow>(
+      `select ${ALLOCATION} where ($1::text is null or a.project_id = $1) and ($2::text is null or a.organization_id = $2)
+         and ($3::text is null or a.node_id = $3) and ($4::text is null or a.state = $4) and ($5::text is null or a.name = $5)
+         and ($6::text is null or a.id < $6) order by a.id desc limit $7`,
+      [
+        filter.project_id,
+        filter.organization_id,
+        filter.node_id,
+        filter.state,
+        filter.name,
+        filter.before,
+        filter.limit,
+      ],
+    )
+  ).rows;
+
+export type AllocationMove = Readonly<{
+  id: string;
+  from: readonly AllocationState[];
+  to: AllocationState;
+  reason: string | null;
+  /** How long the new state may last before it counts as too long; null for states that end nowhere. */
+  deadline_s?: number | null;
+}>;
+
+/** True when the row was in one of the from-states and is now in the new one. */
+export const moveAllocation = async (tx: Tx, move: AllocationMove): Promise<boolean> =>
+  (
+    await tx.query(
+      `update allocations set state = $3, state_reason = $4, state_since = clock_timestamp(),
+         state_deadline_at = clock_timestamp() + make_interval(secs => $5), version = version + 1,
+         activated_at = case when $3 = 'active' then clock_timestamp() else activated_at end,
+         release_at = case when $3 = 'active' and max_duration_s is not null then clock_timestamp() + make_interval(secs => max_duration_s) else release_at end,
+         release_requested_at = case when $3 = 'releasing' then coalesce(release_requested_at, clock_timestamp()) else release_requested_at end,
+         released_at = case when $3 = 'released' then clock_timestamp() else released_at end,
+         failure_reason = case when $3 = 'failed' then $4 else failure_reason end
+       where id = $1 and state = any ($2)`,
+      [move.id, move.from, move.to, move.reason, move.deadline_s ?? null],
+    )
+  ).rowCount === 1;
+
+export type AllocationChange = Readonly<{
+  name: string | null;
+  tags: Readonly<Record<string, string>> | null;
+  is_protected: boolean | null;
+  /** Undefined leaves it; null takes the limit off. */
+  max_duration_s: number | null | undefined;
+}>;
+
+export const updateAllocation = async (
+  tx: Tx,
+  projectId: string,
+  id: string,
+  version: number,
+  change: AllocationChange,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `update allocations set name = coalesce($4, name), tags = coalesce($5, tags), is_protected = coalesce($6, is_protected),
+         max_duration_s = case when $7 then $8 else max_duration_s end,
+         release_at = case when not $7 then release_at when $8::integer is null then null
+           when activated_at is not null then activated_at + make_interval(secs => $8) end,
+         version = version + 1
+       where project_id = $1 and id = $2 and version = $3`,
+      [
+        projectId,
+        id,
+        version,
+        change.name,
+        change.tags === null ? null : JSON.stringify(change.tags),
+        change.is_protected,
+        change.max_duration_s !== undefined,
+        change.max_duration_s ?? null,
+      ],
+    )
+  ).rowCount === 1;
+
+export type TimelineRow = Readonly<{
+  run_id: string;
+  workflow: string;
+  sequence: number;
+  step: string;
+  attempt: number;
+  outcome: string;
+  detail: string | null;
+  started_at: string;
+  finished_at: string;
+}>;
+
+/** Steps of every run about the allocation, in the order they were taken. */
+export const listTimeline = async (
+  reader: Reader,
+  allocationId: string,
+  page: Readonly<{ after: readonly [string, number] | null; limit: number }>,
+): Promise<TimelineRow[]> =>
+  (
+    await reader.query<TimelineRow>(
+      `select r.id as run_id, r.workflow, s.sequence, s.step, s.attempt, s.outcome, s.detail, s.started_at, s.finished_at
+       from workflow_runs r join workflow_steps s on s.run_id = r.id
+       where r.subject_id = $1 and ($2::text is null or (r.id, s.sequence) > ($2, $3)) order by r.id, s.sequence limit $4`,
+      [allocationId, page.after?.[0] ?? null, page.after?.[1] ?? 0, page.limit],
+    )
+  ).rows;

@@ -1,0 +1,127 @@
+/** What a placement writes, in one round trip. */
+import { invariant } from '@gpuaas/kit';
+import type { Tx } from './client.ts';
+import type { SummaryRow } from './placement.ts';
+
+export type NewClaimSet = Readonly<{
+  allocation: Readonly<{
+    id: string;
+    organization_id: string;
+    project_id: string;
+    name: string;
+    capacity_shape: 'baremetal' | 'gpu_slice';
+    sku_name: string;
+    region_name: string;
+    image_name: string | null;
+    gpu_count: number;
+    requested_by: string;
+    ssh_key_ids: readonly string[];
+    tags: Readonly<Record<string, string>>;
+    is_protected: boolean;
+    max_duration_s: number | null;
+    correlation_id: string;
+    /** How long the request may wait for a worker before it counts as too long. */
+    deadline_s: number;
+  }>;
+  node_id: string;
+  slot_ids: readonly string[];
+  claim_ids: readonly string[];
+  partition_id: number | null;
+  scores: Readonly<Record<string, number>>;
+  vm_profile_name: string | null;
+  vcpu_count: number | null;
+  memory_mib: number | null;
+  gpu_hourly_price_minor: number;
+  currency: string;
+  summary: SummaryRow;
+}>;
+
+/** How many rows of each kind were written; fewer than asked means somebody else was there, and nothing is kept. */
+export type ClaimCounts = Readonly<{ slots: number; claims: number; quotas: number; summaries: number }>;
+export type ClaimTimes = Readonly<{ created_at: string; state_since: string; state_deadline_at: string }>;
+
+/**
+ * Everything a claim is, in one statement: allocation, slot states, claims, node mode, placement as sold, quota use
+ * and the index row. Quota is taken by a conditional upsert, organization first, so its lock lasts from here to the
+ * commit and no longer.
+ */
+export const insertClaimSet = async (tx: Tx, set: NewClaimSet): Promise<ClaimCounts & ClaimTimes> => {
+  const { allocation: a, summary: s } = set;
+  const { rows } = await tx.query<ClaimCounts & ClaimTimes>(
+    `with allocation as (
+       insert into allocations (id, organization_id, project_id, name, capacity_shape, sku_name, region_name, image_name, gpu_count, node_id,
+         state, requested_by, ssh_key_ids, tags, is_protected, max_duration_s, correlation_id, state_deadline_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'requested', $11, $12, $13, $14, $15, $16, clock_timestamp() + make_interval(secs => $17))
+       returning created_at, state_since, state_deadline_at),
+     slot as (
+       update node_resource_slots set status = 'reserved', status_since = clock_timestamp(), status_reason = null,
+         generation = generation + 1, last_claimed_at = clock_timestamp(), version = version + 1
+       where id = any ($18) and node_id = $10 and status = 'available' returning id, generation),
+     node as (
+       update nodes set occupancy = $19, version = version + 1
+       where id = $10 and occupancy = any (case $19 when 'sliced' then array['free', 'sliced'] else array['free'] end)
+         and (occupancy <> $19 or $19 = 'exclusive')),
+     node_claim as (
+       insert into allocation_resource_claims (id, allocation_id, organization_id, project_id, claim_kind, node_id, gpu_count)
+       select ($20::text[])[1], $1, $2, $3, 'node_exclusive', $10, $9 where $5 = 'baremetal' returning 1),
+     slot_claim as (
+       insert into allocation_resource_claims (id, allocation_id, organization_id, project_id, claim_kind, node_id, slot_id, gpu_count, slot_generation)
+       select ($20::text[])[array_position($18::text[], slot.id)], $1, $2, $3, 'slot', $10, slot.id, 1, slot.generation
+       from slot where $5 = 'gpu_slice' returning 1),
+     placement as (
+       insert into allocation_placements (allocation_id, organization_id, project_id, node_id, slot_ids, partition_id, vm_profile_name, vcpu_count,
+         memory_mib, gpu_count, gpu_hourly_price_minor, currency, scores)
+       values ($1, $2, $3, $10, $18, $21, $22, $23, $24, $9, $25, $26, $27)),
+     quota as (
+       insert into quotas (organization_id, project_id, gpu_used) select $2, q.project_id, $9 from (values (1, ''), (2, $3)) q (rank, project_id) order by q.rank
+       on conflict (organization_id, project_id) do update set gpu_used = quotas.gpu_used + excluded.gpu_used
+       where quotas.gpu_limit is null or quotas.gpu_used + excluded.gpu_used <= quotas.gpu_limit returning 1),
+     summary as (
+       update node_placement_summary set occupancy = $19, is_schedulable = $28, free_mask = $29, free_count = $30, largest_set = $31,
+         key_1 = $32, key_2 = $33, key_4 = $34, key_8 = $35, key_node = $36, updated_at = now() where node_id = $10 returning 1)
+     select (select count(*) from slot) as slots, (select count(*) from node_claim) + (select count(*) from slot_claim) as claims,
+       (select count(*) from quota) as quotas, (select count(*) from summary) as summaries,
+       created_at, state_since, state_deadline_at from allocation`,
+    [
+      a.id,
+      a.organization_id,
+      a.project_id,
+      a.name,
+      a.capacity_shape,
+      a.sku_name,
+      a.region_name,
+      a.image_name,
+      a.gpu_count,
+      set.node_id,
+      a.requested_by,
+      a.ssh_key_ids,
+      JSON.stringify(a.tags),
+      a.is_protected,
+      a.max_duration_s,
+      a.correlation_id,
+      a.deadline_s,
+      set.slot_ids,
+      a.capacity_shape === 'gpu_slice' ? 'sliced' : 'exclusive',
+      set.claim_ids,
+      set.partition_id,
+      set.vm_profile_name,
+      set.vcpu_count,
+      set.memory_mib,
+      set.gpu_hourly_price_minor,
+      set.currency,
+      JSON.stringify(set.scores),
+      s.is_schedulable,
+      s.free_mask,
+      s.free_count,
+      s.largest_set,
+      s.key_1,
+      s.key_2,
+      s.key_4,
+      s.key_8,
+      s.key_node,
+    ],
+  );
+  const [written] = rows;
+  invariant(written !== undefined, 'an insert with returning gives its row');
+  return written;
+};

@@ -1,0 +1,86 @@
+/** The catalog facts a launch is decided by, and the quota it would draw on, in one query. */
+import type { Reader } from './client.ts';
+
+export type LaunchFacts = Readonly<{
+  sku: Readonly<{
+    name: string;
+    capacity_shape: 'baremetal' | 'gpu_slice';
+    gpu_model: string;
+    gpus_per_node: number;
+    allowed_gpu_counts: number[];
+    gpu_hourly_price_minor: number;
+    currency: string;
+    enabled: boolean;
+    disabled_reason: string | null;
+  }> | null;
+  region: Readonly<{ name: string; enabled: boolean; disabled_reason: string | null }> | null;
+  /** Whether the image exists, is enabled and runs on the SKU; null when none was asked for. */
+  is_image_usable: boolean | null;
+  profile: Readonly<{ name: string; vcpu_count: number; memory_mib: number }> | null;
+  /** How many of the named SSH keys are the caller's. */
+  ssh_keys_found: number;
+  /** GPUs left under every limit that applies; null without one. */
+  quota_gpus_remaining: number | null;
+}>;
+
+export type LaunchQuery = Readonly<{
+  sku_name: string;
+  region_name: string;
+  image_name: string | null;
+  gpu_count: number;
+  vm_profile: string | null;
+  ssh_key_ids: readonly string[];
+  organization_id: string;
+  project_id: string;
+}>;
+
+export const findLaunchFacts = async (reader: Reader, query: LaunchQuery): Promise<LaunchFacts> => {
+  const { rows } = await reader.query<LaunchFacts>(
+    `select
+       (select to_jsonb(k) from sku_catalog k where k.name = $1) as sku,
+       (select to_jsonb(r) from regions r where r.name = $2) as region,
+       case when $3::text is not null then exists (select from os_images i join os_image_skus x on x.image_name = i.name
+         where i.name = $3 and i.enabled and x.sku_name = $1) end as is_image_usable,
+       (select jsonb_build_object('name', f.name, 'vcpu_count', f.vcpu_count, 'memory_mib', f.memory_mib) from sku_vm_profiles f
+         where f.sku_name = $1 and f.gpu_count = $4 and case when $5::text is null then f.is_default else f.name = $5 end) as profile,
+       (select count(*) from ssh_keys s where s.id = any ($6)) as ssh_keys_found,
+       (select min(q.gpu_limit - q.gpu_used) from quotas q where q.organization_id = $7 and q.project_id in ('', $8) and q.gpu_limit is not null)
+         as quota_gpus_remaining`,
+    [
+      query.sku_name,
+      query.region_name,
+      query.image_name,
+      query.gpu_count,
+      query.vm_profile,
+      query.ssh_key_ids,
+      query.organization_id,
+      query.project_id,
+    ],
+  );
+  const [facts] = rows;
+  if (facts === undefined) throw new Error('a query without a from clause gives one row');
+  return facts;
+};
+
+export type CatalogFacts = Readonly<{
+  regions: { name: string; enabled: boolean }[];
+  skus: {
+    name: string;
+    shape: 'baremetal' | 'gpu_slice';
+    enabled: boolean;
+    allowed_gpu_counts: number[];
+    gpus_per_node: number;
+  }[];
+}>;
+
+/** The rest of the catalog, for alternatives: only a refusal asks. */
+export const findCatalogFacts = async (reader: Reader, gpuModel: string): Promise<CatalogFacts> => {
+  const { rows } = await reader.query<CatalogFacts>(
+    `select (select coalesce(jsonb_agg(jsonb_build_object('name', name, 'enabled', enabled) order by name), '[]') from regions) as regions,
+       (select coalesce(jsonb_agg(jsonb_build_object('name', name, 'shape', capacity_shape, 'enabled', enabled,
+          'allowed_gpu_counts', allowed_gpu_counts, 'gpus_per_node', gpus_per_node) order by name), '[]')
+        from sku_catalog where gpu_model = $1) as skus`,
+    [gpuModel],
+  );
+  return rows[0] ?? { regions: [], skus: [] };
+};

@@ -1,0 +1,242 @@
+/**
+ * What placement reads: the best candidate off the index, locked. Cost does not grow with the fleet: the index gives a
+ * handful of rows, and the lock is on one.
+ */
+import type { SchedulerNode, SchedulerSlot } from '@gpuaas/scheduler';
+import type { Reader, Tx } from './client.ts';
+
+export type KeyColumn = 'key_1' | 'key_2' | 'key_4' | 'key_8' | 'key_node';
+
+/** A node as the scheduler sees it. Slots say whether they have a device, never which. */
+const NODE = `n.id, n.region_name as region, n.gpu_model, n.state, n.host_role, n.capacity_mode, n.occupancy, n.is_held, n.health,
+  n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at) as runtime_validated,
+  (select extract(epoch from min(s.last_claimed_at))::bigint from node_resource_slots s
+   where s.node_id = n.id and s.status <> 'available') as oldest_claim_at_s,
+  p.id as pool_id, p.organization_id as pool_tenant_id,
+  (select jsonb_agg(jsonb_build_array(s.id, s.slot_index, s.module_id, s.numa_node, s.approval, s.status, s.health,
+     s.gpu_pci_address is not null, s.nvme_serial is not null and s.nvme_device is not null, s.mac_address is not null,
+     s.private_ip is not null, s.fabric_vf_pci_address is not null, s.fabric_claim_mode) order by s.slot_index)
+   from node_resource_slots s where s.node_id = n.id and s.parent_slot_id is null) as slots,
+  (select jsonb_agg(jsonb_build_array(f.partition_id, f.module_ids) order by f.partition_id)
+   from node_fabric_partitions f where f.node_id = n.id) as partitions`;
+
+type SlotTuple = [
+  string,
+  number,
+  number | null,
+  number | null,
+  SchedulerSlot['approval'],
+  SchedulerSlot['status'],
+  SchedulerSlot['health'],
+  boolean,
+  boolean,
+  boolean,
+  boolean,
+  boolean,
+  string | null,
+];
+
+type NodeRow = Readonly<{
+  id: string;
+  region: string;
+  gpu_model: string;
+  state: SchedulerNode['state'];
+  host_role: string;
+  capacity_mode: SchedulerNode['capacity_mode'];
+  occupancy: SchedulerNode['occupancy'];
+  is_held: boolean;
+  health: SchedulerNode['health'];
+  runtime_validated: boolean;
+  oldest_claim_at_s: number | null;
+  pool_id: string;
+  pool_tenant_id: string | null;
+  slots: SlotTuple[] | null;
+  partitions: [number, number[]][] | null;
+}>;
+
+const toSlot = (tuple: SlotTuple): SchedulerSlot => {
+  const [
+    id,
+    slot_index,
+    module_id,
+    numa_node,
+    approval,
+    status,
+    health,
+    has_gpu,
+    has_nvme,
+    has_mac,
+    has_private_ip,
+    has_fabric_vf,
+    fabric_claim_mode,
+  ] = tuple;
+  return {
+    id,
+    slot_index,
+    module_id,
+    numa_node,
+    parent_slot_id: null,
+    approval,
+    status,
+    health,
+    has_gpu,
+    has_nvme,
+    has_mac,
+    has_private_ip,
+    has_fabric_vf,
+    fabric_claim_mode,
+  };
+};
+
+const toNode = (row: NodeRow, skuNames: readonly string[]): SchedulerNode => ({
+  id: row.id,
+  region: row.region,
+  sku_names: skuNames,
+  state: row.state,
+  host_role: row.host_role,
+  pool: { id: row.pool_id, tenant_id: row.pool_tenant_id },
+  capacity_mode: row.capacity_mode,
+  occupancy: row.occupancy,
+  held_for: row.is_held ? 'baremetal' : null,
+  health: row.health,
+  runtime_validated: row.runtime_validated,
+  oldest_claim_at_s: row.oldest_claim_at_s,
+  image_names: null,
+  slots: (row.slots ?? []).map(toSlot),
+  partitions: row.partitions?.map(([id, module_ids]) => ({ id: String(id), module_ids })) ?? null,
+});
+
+export type PlacementNode = Readonly<{ node: SchedulerNode; gpu_model: string }>;
+
+const SKUS = 'array(select k.name from sku_catalog k where k.gpu_model = n.gpu_model order by k.name) as sku_names';
+
+export const loadSchedulerNode = async (reader: Reader, nodeId: string): Promise<PlacementNode | undefined> => {
+  const { rows } = await reader.query<NodeRow & { sku_names: string[] }>(
+    `select ${NODE}, ${SKUS} from nodes n join pools p on p.id = n.pool_id where n.id = $1`,
+    [nodeId],
+  );
+  return rows[0] && { node: toNode(rows[0], rows[0].sku_names), gpu_model: rows[0].gpu_model };
+};
+
+/** For operators' snapshots and refusals: never on the way of a placement that succeeds. */
+export const listSchedulerNodes = async (
+  reader: Reader,
+  filter: Readonly<{ region_name: string | null; gpu_model: string | null; limit: number }>,
+): Promise<SchedulerNode[]> => {
+  const { rows } = await reader.query<NodeRow & { sku_names: string[] }>(
+    `select ${NODE}, ${SKUS} from nodes n join pools p on p.id = n.pool_id
+     where ($1::text is null or n.region_name = $1) and ($2::text is null or n.gpu_model = $2) and n.state <> 'deleted'
+     order by n.id limit $3`,
+    [filter.region_name, filter.gpu_model, filter.limit],
+  );
+  return rows.map((row) => toNode(row, row.sku_names));
+};
+
+export type CandidateQuery = Readonly<{
+  region_name: string;
+  organization_id: string;
+  key: KeyColumn;
+  /** How many rows of the index are looked at. */
+  depth: number;
+  sku_name: string;
+  /** Nodes that turned out not to fit though the index said so. */
+  except: readonly string[];
+}>;
+
+/**
+ * The best node that no other placement holds right now, locked. Two pools may serve the tenant, shared and its own,
+ * and each is an ordered index scan of its own: one condition over both would sort the fleet.
+ */
+export const lockBestNode = async (tx: Tx, query: CandidateQuery): Promise<SchedulerNode | undefined> => {
+  const { key } = query;
+  const { rows } = await tx.query<NodeRow>(
+    `with candidate as materialized (
+       select c.node_id from (values (''), ($3)) pool (organization_id) cross join lateral (
+         select s.node_id, s.${key} from node_placement_summary s
+         where s.region_name = $1 and s.gpu_model = (select gpu_model from sku_catalog where name = $2)
+           and s.pool_organization_id = pool.organization_id and s.${key} is not null and s.node_id <> all ($5::text[])
+         order by s.${key}, s.node_id limit $4) c),
+     locked as materialized (
+       select s.node_id from node_placement_summary s join candidate using (node_id)
+       where s.${key} is not null order by s.${key}, s.node_id limit 1 for update of s skip locked)
+     select ${NODE} from locked join nodes n on n.id = locked.node_id join pools p on p.id = n.pool_id`,
+    [query.region_name, query.sku_name, query.organization_id, query.depth, query.except],
+  );
+  return rows[0] && toNode(rows[0], [query.sku_name]);
+};
+
+/** The heads of the index for every count, unlocked: enough to know what would fit. */
+export const listBestNodes = async (
+  reader: Reader,
+  query: Readonly<{ region_name: string | null; gpu_model: string; organization_id: string; depth: number }>,
+): Promise<SchedulerNode[]> => {
+  const heads = (['key_1', 'key_2', 'key_4', 'key_8', 'key_node'] as const)
+    .map(
+      (
+        key,
+      ) => `select c.node_id from regions r cross join (values (''), ($3)) pool (organization_id) cross join lateral (
+         select s.node_id from node_placement_summary s where s.region_name = r.name and s.gpu_model = $2
+           and s.pool_organization_id = pool.organization_id and s.${key} is not null order by s.${key}, s.node_id limit $4) c
+       where $1::text is null or r.name = $1`,
+    )
+    .join(' union ');
+  const { rows } = await reader.query<NodeRow & { sku_names: string[] }>(
+    `with head as materialized (${heads}) select ${NODE}, ${SKUS} from head join nodes n on n.id = head.node_id join pools p on p.id = n.pool_id order by n.id`,
+    [query.region_name, query.gpu_model, query.organization_id, query.depth],
+  );
+  return rows.map((row) => toNode(row, row.sku_names));
+};
+
+export type SummaryRow = Readonly<{
+  node_id: string;
+  region_name: string;
+  gpu_model: string;
+  pool_organization_id: string;
+  capacity_mode: string;
+  occupancy: string;
+  is_schedulable: boolean;
+  free_mask: number;
+  free_count: number;
+  largest_set: number;
+  key_1: number | null;
+  key_2: number | null;
+  key_4: number | null;
+  key_8: number | null;
+  key_node: number | null;
+}>;
+
+/** Locks the node's row of the index: whoever changes what placement reads holds it until commit. */
+export const lockSummary = async (tx: Tx, nodeId: string): Promise<boolean> =>
+  (await tx.query('select 1 as one from node_placement_summary where node_id = $1 for update', [nodeId])).rowCount ===
+  1;
+
+const SUMMARY_VALUES = (row: SummaryRow): unknown[] => [
+  row.node_id,
+  row.region_name,
+  row.gpu_model,
+  row.pool_organization_id,
+  row.capacity_mode,
+  row.occupancy,
+  row.is_schedulable,
+  row.free_mask,
+  row.free_count,
+  row.largest_set,
+  row.key_1,
+  row.key_2,
+  row.key_4,
+  row.key_8,
+  row.key_node,
+];
+
+export const putSummary = (tx: Tx, row: SummaryRow) =>
+  tx.query(
+    `insert into node_placement_summary (node_id, region_name, gpu_model, pool_organization_id, capacity_mode, occupancy, is_schedulable,
+       free_mask, free_count, largest_set, key_1, key_2, key_4, key_8, key_node)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+     on conflict (node_id) do update set region_name = excluded.region_name, gpu_model = excluded.gpu_model,
+       pool_organization_id = excluded.pool_organization_id, capacity_mode = excluded.capacity_mode, occupancy = excluded.occupancy,
+       is_schedulable = excluded.is_schedulable, free_mask = excluded.free_mask, free_count = excluded.free_count,
+       largest_set = excluded.largest_set, key_1 = excluded.key_1, key_2 = excluded.key_2, key_4 = excluded.key_4, key_8 = excluded.key_8,
+       key_node = excluded.key_node, updated_at = now()`,
+    SUMMARY_VALUES(row),
+  );

@@ -1,0 +1,118 @@
+/**
+ * Placing for real. The best node of the index is locked first and judged as it then is, so what is decided is what is
+ * written: a second placement takes the next node instead of failing. Whatever the statement did not get in full is
+ * rolled back with the transaction.
+ */
+
+import { mintId } from '@gpuaas/kit';
+import {
+  afterClaim,
+  DEFAULT_POLICY,
+  type Placed,
+  type PlacementRequest,
+  place,
+  type SchedulerNode,
+  SNAPSHOT_VERSION,
+} from '@gpuaas/scheduler';
+import { type ClaimTimes, insertClaimSet, type NewClaimSet } from '../db/claim.ts';
+import type { Tx } from '../db/client.ts';
+import type { LaunchFacts } from '../db/launch.ts';
+import { type CandidateQuery, lockBestNode } from '../db/placement.ts';
+import { AppError } from '../errors.ts';
+import type { CheckedLaunch } from './request.ts';
+import { summaryRow } from './summary.ts';
+
+export type Choice = Readonly<{ node: SchedulerNode; placed: Placed }>;
+
+/** Looked at when the first few are all held by other placements. */
+const DEPTHS = [16, 128, 1024] as const;
+
+/** The scheduler's word on one locked node. */
+const judge = (node: SchedulerNode, request: PlacementRequest): Choice | null => {
+  const decision = place(
+    request,
+    { snapshot_version: SNAPSHOT_VERSION, nodes: [node], regions: [], skus: [] },
+    { ...DEFAULT_POLICY, alternatives_max: 0 },
+  );
+  return decision.kind === 'placed' ? { node, placed: decision } : null;
+};
+
+export type NodeQuery = Omit<CandidateQuery, 'depth' | 'except'>;
+
+/** First look, sent before the catalog is known; `chooseNode` goes on from its answer. */
+export const lockFirst = (tx: Tx, query: NodeQuery): Promise<SchedulerNode | undefined> =>
+  lockBestNode(tx, { ...query, depth: DEPTHS[0], except: [] });
+
+/** A locked node that takes the request, or null. `first` is what the first look locked. */
+export const chooseNode = async (
+  tx: Tx,
+  request: PlacementRequest,
+  query: NodeQuery,
+  first: SchedulerNode | undefined,
+): Promise<Choice | null> => {
+  const except: string[] = [];
+  let node = first;
+  for (const depth of DEPTHS) {
+    node ??= await lockBestNode(tx, { ...query, depth, except });
+    while (node !== undefined) {
+      const choice = judge(node, request);
+      if (choice !== null) return choice;
+      except.push(node.id);
+      node = await lockBestNode(tx, { ...query, depth, except });
+    }
+  }
+  return null;
+};
+
+export type Sale = Readonly<{
+  launch: CheckedLaunch;
+  profile: LaunchFacts['profile'];
+  allocation: NewClaimSet['allocation'];
+  claimedAtMs: number;
+}>;
+
+/** Writes the claim set. Quota that another launch took meanwhile is the one thing that may still refuse. */
+export const commitClaims = async (
+  tx: Tx,
+  choice: Choice,
+  { launch, profile, allocation, claimedAtMs }: Sale,
+): Promise<ClaimTimes> => {
+  const { node, placed } = choice;
+  const { sku, request } = launch;
+  const isSlice = request.shape === 'gpu_slice';
+  const counts = await insertClaimSet(tx, {
+    allocation,
+    node_id: node.id,
+    slot_ids: placed.slot_ids,
+    claim_ids: isSlice ? placed.slot_ids.map(() => mintId('clm')) : [mintId('clm')],
+    partition_id: placed.partition_id === null ? null : Number(placed.partition_id),
+    scores: placed.scores,
+    vm_profile_name: profile?.name ?? null,
+    vcpu_count: profile?.vcpu_count ?? null,
+    memory_mib: profile?.memory_mib ?? null,
+    gpu_hourly_price_minor: sku.gpu_hourly_price_minor,
+    currency: sku.currency,
+    summary: summaryRow(
+      afterClaim(node, {
+        slot_ids: placed.slot_ids,
+        shape: request.shape,
+        claimed_at_s: Math.floor(claimedAtMs / 1000),
+      }),
+      sku.gpu_model,
+    ),
+  });
+  if (counts.quotas !== 2)
+    throw new AppError('quota_exceeded', 'The GPU quota does not allow this launch.', {
+      reasons: [{ code: 'quota', gpus: request.gpu_count }],
+    });
+  const isWhole =
+    counts.slots === placed.slot_ids.length &&
+    counts.claims === (isSlice ? placed.slot_ids.length : 1) &&
+    counts.summaries === 1;
+  if (!isWhole)
+    throw new AppError('unavailable', 'The capacity was taken at the same moment; try again.', {
+      internal: JSON.stringify(counts),
+      retry_after_s: 1,
+    });
+  return counts;
+};

@@ -1,0 +1,64 @@
+/**
+ * The placement index: one row per node that says, per GPU count, how good a home it is, or null when it is none. It
+ * is derived from the node and its slots by the scheduler's own rules and written in the transaction that changes
+ * them, so the first rows of the index always hold the fleet's winner.
+ */
+
+import { invariant } from '@gpuaas/kit';
+import {
+  bareMetalScoreKey,
+  DEFAULT_POLICY,
+  type PlacementRequest,
+  placementIndexRow,
+  rejectedBy,
+  type SchedulerNode,
+} from '@gpuaas/scheduler';
+import type { Tx } from '../db/client.ts';
+import { loadSchedulerNode, lockSummary, putSummary, type SummaryRow } from '../db/placement.ts';
+
+/** A request made for this node alone: what is left to refuse it is the node's own state. */
+const probe = (node: SchedulerNode, shape: PlacementRequest['shape'], gpuCount: number): PlacementRequest => ({
+  shape,
+  sku: node.sku_names[0] ?? '',
+  region: node.region,
+  gpu_count: gpuCount,
+  allowed_gpu_counts: [gpuCount],
+  gpus_per_node: node.slots.length,
+  tenant_id: node.pool.tenant_id ?? '',
+  image: null,
+  quota_gpus_remaining: null,
+});
+
+export const summaryRow = (node: SchedulerNode, gpuModel: string): SummaryRow => {
+  const index = placementIndexRow(node, DEFAULT_POLICY);
+  const fits = (shape: PlacementRequest['shape'], count: number): boolean =>
+    rejectedBy({ node, summary: null }, probe(node, shape, count)) === null;
+  const key = (count: 1 | 2 | 4 | 8): number | null => {
+    const score = index.score_keys[count] ?? null;
+    return score !== null && fits('gpu_slice', count) ? score : null;
+  };
+  const keys = { key_1: key(1), key_2: key(2), key_4: key(4), key_8: key(8) };
+  const key_node = fits('baremetal', node.slots.length) ? bareMetalScoreKey(node) : null;
+  return {
+    node_id: node.id,
+    region_name: node.region,
+    gpu_model: gpuModel,
+    pool_organization_id: node.pool.tenant_id ?? '',
+    capacity_mode: node.capacity_mode,
+    occupancy: node.occupancy,
+    is_schedulable: keys.key_1 !== null || key_node !== null,
+    free_mask: index.free_mask,
+    free_count: index.free_gpus,
+    largest_set: index.largest_legal_set,
+    ...keys,
+    key_node,
+  };
+};
+
+/** Recomputes a node's row from what the transaction has made of it. Call it after every change that placement reads. */
+export const refreshSummary = async (tx: Tx, nodeId: string): Promise<void> => {
+  await lockSummary(tx, nodeId);
+  const found = await loadSchedulerNode(tx, nodeId);
+  invariant(found !== undefined, `node ${nodeId} exists`);
+  await putSummary(tx, summaryRow(found.node, found.gpu_model));
+};

@@ -1,0 +1,66 @@
+/** An allocation as its tenant sees it: what it asked for, what it pays, what it may do now. Never the host. */
+import type { AllocationRow } from '../db/allocation.ts';
+import { costMinor } from '../domain/usage.ts';
+import { action } from './caller.ts';
+
+export type AllocationRights = Readonly<{ update: boolean; release: boolean }>;
+
+const ENDED = ['released', 'failed'];
+
+const releaseReason = (row: AllocationRow, may: boolean): string | null => {
+  if (!may) return 'Your role does not hold allocation.release.';
+  if (row.is_protected) return 'It is protected; take the protection off first.';
+  if (ENDED.includes(row.state)) return `It is ${row.state}.`;
+  return row.state === 'releasing' ? 'It is being released.' : null;
+};
+
+const updateReason = (row: AllocationRow, may: boolean): string | null => {
+  if (!may) return 'Your role does not hold allocation.update.';
+  return ENDED.includes(row.state) ? `It is ${row.state}.` : null;
+};
+
+/** What it has cost until now: closed records as they were rounded, and the running one as if it ended now. */
+export const costSoFarMinor = (row: AllocationRow, nowMs: number): number => {
+  if (row.open_since === null) return row.closed_cost_minor;
+  const seconds = Math.max(0, Math.floor((nowMs - Date.parse(row.open_since)) / 1000));
+  return (
+    row.closed_cost_minor +
+    costMinor({ gpu_count: row.gpu_count, gpu_hourly_price_minor: row.gpu_hourly_price_minor, seconds })
+  );
+};
+
+export const allocationView = (row: AllocationRow, nowMs: number, rights: AllocationRights) => ({
+  id: row.id,
+  project_id: row.project_id,
+  name: row.name,
+  capacity_shape: row.capacity_shape,
+  sku_name: row.sku_name,
+  region_name: row.region_name,
+  image_name: row.image_name,
+  gpu_count: row.gpu_count,
+  placement: {
+    gpu_count: row.gpu_count,
+    vm_profile: row.vm_profile_name,
+    vcpu_count: row.vcpu_count,
+    memory_mib: row.memory_mib,
+    gpu_hourly_price: { amount_minor: row.gpu_hourly_price_minor, currency: row.currency },
+  },
+  state: row.state,
+  state_reason: row.state_reason,
+  state_since: row.state_since,
+  state_deadline_at: row.state_deadline_at,
+  ssh_key_ids: row.ssh_key_ids,
+  tags: row.tags,
+  is_protected: row.is_protected,
+  max_duration_s: row.max_duration_s,
+  release_at: row.release_at,
+  activated_at: row.activated_at,
+  release_requested_at: row.release_requested_at,
+  released_at: row.released_at,
+  cost_so_far: { amount_minor: costSoFarMinor(row, nowMs), currency: row.currency },
+  requested_by: row.requested_by,
+  correlation_id: row.correlation_id,
+  version: row.version,
+  created_at: row.created_at,
+  actions: [action('update', updateReason(row, rights.update)), action('release', releaseReason(row, rights.release))],
+});

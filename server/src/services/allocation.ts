@@ -1,0 +1,229 @@
+/** Launching and reading allocations. Release and cleanup are in allocation-release.ts. */
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import { mintId } from '@gpuaas/kit';
+import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
+import * as db from '../db/allocation.ts';
+import type { ClaimTimes } from '../db/claim.ts';
+import { isUniqueViolation } from '../db/errors.ts';
+import { findLaunchFacts } from '../db/launch.ts';
+import { AppError, conflict, notFound } from '../errors.ts';
+import { chooseNode, commitClaims, lockFirst } from '../placement/commit.ts';
+import { decideWide, reasonsOf, refusalOf } from '../placement/refusal.ts';
+import { checkLaunch, keyColumnOf, type Launch } from '../placement/request.ts';
+import { startRun } from '../workflows/engine/run.ts';
+import { provisionBaremetal } from '../workflows/provision-baremetal.ts';
+import { provisionSlice } from '../workflows/provision-slice.ts';
+import { allocationView } from './allocation-view.ts';
+import { callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+/** A request that no worker took up by then is shown as late. */
+const REQUESTED_DEADLINE_S = 60;
+const HOURS = { hour: 1, day: 24, month: 730 };
+
+export const viewFor = (ctx: Ctx) => {
+  const may = (permission: 'allocation.update' | 'allocation.release', row: db.AllocationRow) =>
+    callerHolds(ctx, permission, row.organization_id, row.project_id);
+  return (row: db.AllocationRow) =>
+    allocationView(row, ctx.deps.clock.now().getTime(), {
+      update: may('allocation.update', row),
+      release: may('allocation.release', row),
+    });
+};
+
+const launchOf = (ctx: Ctx, body: Req<'allocationEstimate'>['body'] & { vm_profile?: string }): Launch => ({
+  sku_name: body.sku_name,
+  region_name: body.region_name,
+  gpu_count: body.gpu_count,
+  image_name: body.image_name ?? null,
+  vm_profile: body.vm_profile ?? null,
+  organization_id: organizationOf(ctx),
+  project_id: projectOf(ctx),
+});
+
+export const estimate = (ctx: ReadCtx, { body }: Req<'allocationEstimate'>) =>
+  ctx.read(async (reader) => {
+    const launch = launchOf(ctx, body);
+    const facts = await findLaunchFacts(reader, { ...launch, ssh_key_ids: [] });
+    const { sku, request } = checkLaunch(launch, facts);
+    const { decision, fit } = await decideWide(reader, request, sku.gpu_model);
+    const price = (hours: number) => ({
+      amount_minor: sku.gpu_hourly_price_minor * request.gpu_count * hours,
+      currency: sku.currency,
+    });
+    const refusal = decision.kind === 'placed' ? null : decision;
+    return {
+      fits_now: refusal === null,
+      fits_on_nodes: Math.min(fit.nodes, 100),
+      largest_set: fit.largest_count,
+      price_per_hour: price(HOURS.hour),
+      price_per_day: price(HOURS.day),
+      price_per_month: price(HOURS.month),
+      quota_gpus_after: facts.quota_gpus_remaining === null ? null : facts.quota_gpus_remaining - request.gpu_count,
+      code: refusal === null ? null : refusalOf(refusal, request).code,
+      reasons: refusal === null ? [] : reasonsOf(refusal),
+      alternatives: refusal === null ? [] : refusal.alternatives.map((alternative) => ({ ...alternative })),
+    };
+  });
+
+export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) => {
+  const { tx } = ctx;
+  const launch = launchOf(ctx, body);
+  const sshKeyIds = body.ssh_key_ids ?? [];
+  // The shape is not known before the catalog is read, so the first look goes by the likelier one: both leave together.
+  const query = { region_name: launch.region_name, sku_name: launch.sku_name, organization_id: launch.organization_id };
+  const sliceKey = keyColumnOf(launch.gpu_count, false);
+  const [facts, first] = await Promise.all([
+    findLaunchFacts(tx, { ...launch, ssh_key_ids: sshKeyIds }),
+    lockFirst(tx, { ...query, key: sliceKey }),
+  ]);
+  const checked = checkLaunch(launch, facts);
+  if (facts.ssh_keys_found !== sshKeyIds.length) throw notFound('SSH key');
+  const { request, sku } = checked;
+  const isSlice = request.shape === 'gpu_slice';
+  const isOpen = sku.enabled && facts.region?.enabled === true;
+  const key = keyColumnOf(launch.gpu_count, !isSlice);
+  const choice = isOpen ? await chooseNode(tx, request, { ...query, key }, isSlice ? first : undefined) : null;
+  if (choice === null) {
+    const { decision } = await decideWide(tx, request, sku.gpu_model);
+    if (decision.kind === 'unplaceable') throw refusalOf(decision, request);
+    throw new AppError('unavailable', 'Every node that fits is being placed on at this moment; try again.', {
+      retry_after_s: 1,
+    });
+  }
+  const id = mintId('alc');
+  const allocation = {
+    id,
+    organization_id: launch.organization_id,
+    project_id: launch.project_id,
+    name: body.name,
+    capacity_shape: request.shape,
+    sku_name: sku.name,
+    region_name: launch.region_name,
+    image_name: launch.image_name,
+    gpu_count: request.gpu_count,
+    requested_by: principalOf(ctx).id,
+    ssh_key_ids: sshKeyIds,
+    tags: body.tags ?? {},
+    is_protected: body.is_protected ?? false,
+    max_duration_s: body.max_duration_s ?? null,
+    correlation_id: ctx.correlation_id,
+    deadline_s: REQUESTED_DEADLINE_S,
+  };
+  const run = {
+    workflow: isSlice ? provisionSlice : provisionBaremetal,
+    subject_id: id,
+    organization_id: launch.organization_id,
+    project_id: launch.project_id,
+    correlation_id: ctx.correlation_id,
+  };
+  let times: ClaimTimes;
+  try {
+    [times] = await Promise.all([
+      commitClaims(tx, choice, {
+        launch: checked,
+        profile: facts.profile,
+        allocation,
+        claimedAtMs: ctx.deps.clock.now().getTime(),
+      }),
+      startRun(tx, run, () => ctx.deps.events.wake()),
+    ]);
+  } catch (err) {
+    if (isUniqueViolation(err, 'allocations_name'))
+      throw new AppError('already_exists', `A live allocation named "${body.name}" exists in this project.`);
+    throw err;
+  }
+  ctx.note({ sku_name: sku.name, gpu_count: request.gpu_count, region_name: launch.region_name });
+  ctx.emit('allocation.changed', {
+    subject: id,
+    data: { allocation_id: id, name: body.name, state: 'requested', state_reason: null },
+  });
+  // Everything in the row is known here: reading it back would cost another round trip.
+  return viewFor(ctx)({
+    ...allocation,
+    ...times,
+    ssh_key_ids: [...sshKeyIds],
+    tags: { ...allocation.tags },
+    node_id: choice.node.id,
+    state: 'requested',
+    state_reason: null,
+    release_at: null,
+    activated_at: null,
+    release_requested_at: null,
+    released_at: null,
+    failure_reason: null,
+    version: 1,
+    vm_profile_name: facts.profile?.name ?? null,
+    vcpu_count: facts.profile?.vcpu_count ?? null,
+    memory_mib: facts.profile?.memory_mib ?? null,
+    gpu_hourly_price_minor: sku.gpu_hourly_price_minor,
+    currency: sku.currency,
+    closed_cost_minor: 0,
+    open_since: null,
+  });
+};
+
+export const list = async (ctx: ReadCtx, { query }: Req<'allocationList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const before = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+  const filter = {
+    project_id: projectOf(ctx),
+    organization_id: null,
+    node_id: null,
+    state: query.state ?? null,
+    name: query.name ?? null,
+    before,
+    limit: limit + 1,
+  };
+  const rows = await ctx.read((reader) => db.listAllocations(reader, filter));
+  return pageOf(ctx, limit, rows, (row) => [row.id], viewFor(ctx));
+};
+
+export const get = (ctx: ReadCtx, { params }: Req<'allocationGet'>) =>
+  ctx.read(async (reader) => {
+    const row = await db.findProjectAllocation(reader, projectOf(ctx), params.allocation_id);
+    if (row === undefined) throw notFound('allocation');
+    return viewFor(ctx)(row);
+  });
+
+export const timeline = async (ctx: ReadCtx, { params, query }: Req<'allocationTimeline'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const cursor = decodeCursor(ctx, query.cursor, 2);
+  const after = cursor === undefined ? null : ([String(cursor[0]), Number(cursor[1])] as const);
+  const rows = await ctx.read(async (reader) => {
+    if ((await db.findProjectAllocation(reader, projectOf(ctx), params.allocation_id)) === undefined)
+      throw notFound('allocation');
+    return db.listTimeline(reader, params.allocation_id, { after, limit: limit + 1 });
+  });
+  return pageOf(
+    ctx,
+    limit,
+    rows,
+    (row) => [row.run_id, row.sequence],
+    ({ run_id: _, ...row }) => ({ ...row, duration_ms: Date.parse(row.finished_at) - Date.parse(row.started_at) }),
+  );
+};
+
+export const update = async (ctx: WriteCtx, req: Req<'allocationUpdate'>) => {
+  const { allocation_id } = req.params;
+  const before = await db.findProjectAllocation(ctx.tx, projectOf(ctx), allocation_id);
+  if (before === undefined) throw notFound('allocation');
+  if (before.state === 'released' || before.state === 'failed') throw conflict(`The allocation is ${before.state}.`);
+  const { name, tags, is_protected, max_duration_s } = req.body;
+  const change = { name: name ?? null, tags: tags ?? null, is_protected: is_protected ?? null, max_duration_s };
+  try {
+    if (!(await db.updateAllocation(ctx.tx, projectOf(ctx), allocation_id, req.if_match, change)))
+      throw changedMeanwhile(before.version);
+  } catch (err) {
+    if (isUniqueViolation(err, 'allocations_name'))
+      throw new AppError('already_exists', `A live allocation named "${name}" exists in this project.`);
+    throw err;
+  }
+  ctx.note({ fields: Object.keys(req.body) });
+  const row = await db.findProjectAllocation(ctx.tx, projectOf(ctx), allocation_id);
+  if (row === undefined) throw notFound('allocation');
+  ctx.emit('allocation.updated', { subject: row.id, data: { allocation_id: row.id, name: row.name } });
+  return viewFor(ctx)(row);
+};
