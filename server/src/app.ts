@@ -74,7 +74,8 @@ const embeddedIssuer = async (deps: Deps, devPassword: string): Promise<Embedded
 const metricsGate =
   (config: Config) =>
   (request: Readonly<{ ip: string; authorization: string | undefined }>): boolean => {
-    if (config.metrics_token === null) return LOOPBACK.has(request.ip);
+    // Behind a proxy on the same host every caller is loopback, so production asks for the token.
+    if (config.metrics_token === null) return config.mode === 'development' && LOOPBACK.has(request.ip);
     const given = Buffer.from(request.authorization ?? '');
     const wanted = Buffer.from(`Bearer ${config.metrics_token}`);
     return given.length === wanted.length && timingSafeEqual(given, wanted);

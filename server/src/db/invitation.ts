@@ -73,6 +73,14 @@ export const revokeInvitation = async (tx: Tx, organizationId: string, id: strin
     )
   ).rowCount === 1;
 
+/** Whoever is removed neither comes back by an invitation that was still open nor leaves some behind. */
+export const revokeInvitationsAround = (tx: Tx, organizationId: string, userId: string) =>
+  tx.query(
+    `update invitations set state = 'revoked' where organization_id = $1 and state = 'pending'
+       and (invited_by = $2 or lower(email) = (select lower(email) from users where id = $2))`,
+    [organizationId, userId],
+  );
+
 export const markInvitationAccepted = (tx: Tx, id: string, userId: string) =>
   tx.query(
     "update invitations set state = 'accepted', accepted_at = now(), accepted_by = $2 where id = $1 and state = 'pending'",

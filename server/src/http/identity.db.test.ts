@@ -152,8 +152,17 @@ describe('identity and tenancy', () => {
       });
       const token = cast.test.bearer(must(bound, 201).body.token);
       assert.equal((await token.get(project)).status, 200);
+      const again = must(
+        await owner.post(`/api/v1/organizations/${cast.acme.ids.organization_id}/invitations`, {
+          email: person.me.email,
+          role: 'member',
+        }),
+        201,
+      );
       assert.equal((await remove(owner, person.me.id)).status, 204);
       later();
+      // An invitation that was still open would be a way back.
+      assert.equal((await person.post('/api/v1/invitations/accept', { token: again.body.token })).status, 409);
       for (const caller of [person, token]) assert.equal((await caller.get(project)).status, 404);
       const left = await cast.sql.query('select from project_memberships where user_id = $1', [person.me.id]);
       assert.equal(left.rowCount, 0);

@@ -151,7 +151,8 @@ export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOp
     connectionTimeout: 0,
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
-    return503OnClosing: true,
+    // Requests that are already here are answered in our own envelope while the listener closes.
+    return503OnClosing: false,
     clientErrorHandler: onClientError(config.public_url, gate.deps.log),
     // A bad percent sign in the path is refused before any hook has run.
     frameworkErrors: (err: FastifyError, request, reply) => {

@@ -1,6 +1,6 @@
 /** An allocation as its tenant sees it: what it asked for, what it pays, what it may do now. Never the host. */
 import type { AllocationRow } from '../db/allocation.ts';
-import { costMinor } from '../domain/usage.ts';
+import { costSoFar } from '../domain/usage.ts';
 import { action } from './caller.ts';
 
 export type AllocationRights = Readonly<{ update: boolean; release: boolean }>;
@@ -22,11 +22,8 @@ const updateReason = (row: AllocationRow, may: boolean): string | null => {
 /** What it has cost until now: closed records as they were rounded, and the running one as if it ended now. */
 export const costSoFarMinor = (row: AllocationRow, nowMs: number): number => {
   if (row.open_since === null) return row.closed_cost_minor;
-  const seconds = Math.max(0, Math.floor((nowMs - Date.parse(row.open_since)) / 1000));
-  return (
-    row.closed_cost_minor +
-    costMinor({ gpu_count: row.gpu_count, gpu_hourly_price_minor: row.gpu_hourly_price_minor, seconds })
-  );
+  const { gpu_count, gpu_hourly_price_minor, open_since: started_at } = row;
+  return row.closed_cost_minor + costSoFar({ gpu_count, gpu_hourly_price_minor, started_at, cost_minor: null }, nowMs);
 };
 
 export const allocationView = (row: AllocationRow, nowMs: number, rights: AllocationRights) => ({

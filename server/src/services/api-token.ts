@@ -6,7 +6,7 @@ import { findProject } from '../db/project.ts';
 import { AppError, notFound } from '../errors.ts';
 import { callerHolds, onlyText, principalOf } from './caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
-import { assertScopesWithin } from './scopes.ts';
+import { assertScopesWithin, lifetimeWithin } from './scopes.ts';
 import { mintToken } from './token.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -37,13 +37,6 @@ const projectBinding = async (ctx: WriteCtx, wanted: string | undefined): Promis
   return project.id;
 };
 
-/** A token made with a token ends with it at the latest, or a leaked one could prolong itself for ever. */
-const lifetimeS = (ctx: WriteCtx, wantedS: number): number => {
-  const { kind, expires_at } = principalOf(ctx).credential;
-  if (kind === 'oidc' || expires_at === null) return wantedS;
-  return Math.min(wantedS, (Date.parse(expires_at) - ctx.deps.clock.now().getTime()) / 1000);
-};
-
 export const create = async (ctx: WriteCtx, { body }: Req<'apiTokenCreate'>) => {
   const caller = principalOf(ctx);
   assertScopesWithin(caller, body.scopes);
@@ -61,7 +54,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'apiTokenCreate'>) => 
     token_prefix: prefix,
     token_hash: hash,
     scopes: body.scopes,
-    expires_in_s: lifetimeS(ctx, body.expires_in_s),
+    expires_in_s: lifetimeWithin(ctx, body.expires_in_s),
   });
   if (api_token === undefined) throw new AppError('internal', 'The token was not created.');
   ctx.target('api_token', id);

@@ -2,6 +2,7 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import { isUniqueViolation } from '../db/errors.ts';
+import { revokeInvitationsAround } from '../db/invitation.ts';
 import * as db from '../db/organization.ts';
 import { insertProject } from '../db/project.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
@@ -124,6 +125,8 @@ export const memberRemove = async (ctx: WriteCtx, req: Req<'organizationMemberRe
   const { user_id } = req.params;
   if ((await db.findMember(ctx.tx, organization_id, user_id)) === undefined) throw notFound('member');
   await guardOwners(ctx, user_id, null);
+  // While the person is still a member: afterwards row-level security hides the address.
+  await revokeInvitationsAround(ctx.tx, organization_id, user_id);
   await db.deleteMember(ctx.tx, organization_id, user_id);
   ctx.emit('organization.member.removed', { subject: user_id, data: { organization_id, user_id } });
 };

@@ -1,7 +1,8 @@
-/** A credential hands on at most what it reaches itself: scopes narrow, never widen. */
+/** A credential hands on at most what it reaches itself, for at most as long: scopes narrow, never widen. */
 import { PERMISSIONS, scopeAllows, scopeReach } from '@gpuaas/contract';
-import type { Principal } from '../context.ts';
+import type { Principal, WriteCtx } from '../context.ts';
 import { AppError } from '../errors.ts';
+import { principalOf } from './caller.ts';
 
 export const assertScopesWithin = (principal: Principal, scopes: readonly string[]): void => {
   const known = (scope: string) =>
@@ -15,4 +16,11 @@ export const assertScopesWithin = (principal: Principal, scopes: readonly string
   const beyond = [...scopeReach(scopes)].find((permission) => !held.has(permission));
   if (beyond !== undefined)
     throw new AppError('permission_denied', `Your credential does not reach ${beyond}, so it cannot hand it on.`);
+};
+
+/** A token made with a token ends with it at the latest, or a leaked one could prolong itself for ever. */
+export const lifetimeWithin = (ctx: WriteCtx, wantedS: number): number => {
+  const { kind, expires_at } = principalOf(ctx).credential;
+  if (kind === 'oidc' || expires_at === null) return wantedS;
+  return Math.min(wantedS, (Date.parse(expires_at) - ctx.deps.clock.now().getTime()) / 1000);
 };

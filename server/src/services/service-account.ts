@@ -8,7 +8,7 @@ import * as db from '../db/service-account.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
-import { assertScopesWithin } from './scopes.ts';
+import { assertScopesWithin, lifetimeWithin } from './scopes.ts';
 import { assertStillHolds } from './standing.ts';
 import { hashesEqual, hashToken, mintToken } from './token.ts';
 
@@ -134,7 +134,7 @@ export const tokenCreate = async (ctx: WriteCtx, { params, body }: Req<'serviceA
     token_prefix: prefix,
     token_hash: hash,
     scopes: body.scopes,
-    expires_in_s: body.expires_in_s,
+    expires_in_s: lifetimeWithin(ctx, body.expires_in_s),
   });
   if (api_token === undefined) throw new AppError('internal', 'The token was not created.');
   ctx.target('api_token', id);
