@@ -358,7 +358,7 @@ create table wipe_proofs (
 CREATE INDEX wipe_proofs_by_allocation ON wipe_proofs USING btree (allocation_id);
 CREATE INDEX wipe_proofs_by_slot ON wipe_proofs USING btree (slot_id, created_at) WHERE (slot_id IS NOT NULL);
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON wipe_proofs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-grant insert, select on wipe_proofs to gpuaas_app;
+grant insert (allocation_id), insert (correlation_id), insert (evidence), insert (id), insert (is_verified), insert (method), insert (node_id), insert (slot_id), insert (task_id), select on wipe_proofs to gpuaas_app;
 
 create table node_resource_slots (
   id text not null,

@@ -183,4 +183,6 @@ create index placement_node on node_placement_summary (region_name, gpu_model, p
 
 grant select, insert, update on pools, nodes, node_resource_slots, node_placement_summary to gpuaas_app;
 grant select, insert, delete on node_fabric_partitions to gpuaas_app;
-grant select, insert on wipe_proofs to gpuaas_app;
+grant select on wipe_proofs to gpuaas_app;
+-- Not created_at: the time of a proof is the database's own.
+grant insert (id, node_id, slot_id, allocation_id, task_id, method, is_verified, evidence, correlation_id) on wipe_proofs to gpuaas_app;
