@@ -146,10 +146,13 @@ export type CandidateQuery = Readonly<{
 /**
  * The best node that no other placement holds right now, locked. Two pools may serve the tenant, shared and its own,
  * and each is an ordered index scan of its own: one condition over both would sort the fleet.
+ *
+ * Locking and reading are two statements, because the second must see what was committed before the lock came free; a
+ * setting of the transaction carries the node from one to the other, so both still leave in one packet.
  */
 export const lockBestNode = async (tx: Tx, query: CandidateQuery): Promise<SchedulerNode | undefined> => {
   const { key } = query;
-  const { rows } = await tx.query<NodeRow>(
+  const lock = tx.query(
     `with candidate as materialized (
        select c.node_id from (values (''), ($3)) pool (organization_id) cross join lateral (
          select s.node_id, s.${key} from node_placement_summary s
@@ -159,9 +162,15 @@ export const lockBestNode = async (tx: Tx, query: CandidateQuery): Promise<Sched
      locked as materialized (
        select s.node_id from node_placement_summary s join candidate using (node_id)
        where s.${key} is not null order by s.${key}, s.node_id limit 1 for update of s skip locked)
-     select ${NODE} from locked join nodes n on n.id = locked.node_id join pools p on p.id = n.pool_id`,
+     select set_config('gpuaas.locked_node', coalesce((select node_id from locked), ''), true)`,
     [query.region_name, query.sku_name, query.organization_id, query.depth, query.except],
   );
+  const [, { rows }] = await Promise.all([
+    lock,
+    tx.query<NodeRow>(
+      `select ${NODE} from nodes n join pools p on p.id = n.pool_id where n.id = current_setting('gpuaas.locked_node')`,
+    ),
+  ]);
   return rows[0] && toNode(rows[0], [query.sku_name]);
 };
 

@@ -2,6 +2,7 @@
 import type { Handlers, PublicApi } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as admin from '../services/admin.ts';
+import * as allocation from '../services/allocation.ts';
 import * as apiToken from '../services/api-token.ts';
 import * as auditLog from '../services/audit-log.ts';
 import * as catalog from '../services/catalog.ts';
@@ -64,6 +65,13 @@ export const handlers = {
   skuGet: catalog.skuGet,
   osImageList: catalog.osImageList,
   osImageGet: catalog.osImageGet,
+
+  allocationEstimate: allocation.estimate,
+  allocationCreate: allocation.create,
+  allocationList: allocation.list,
+  allocationGet: allocation.get,
+  allocationTimeline: allocation.timeline,
+  allocationUpdate: allocation.update,
 
   auditLogList: auditLog.auditLogList,
   auditLogExport: auditLog.auditLogExport,
