@@ -1,0 +1,31 @@
+/** The method every comparison shares: warm both up, alternate slices, and let the median pair speak. */
+export const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+
+export const round = (value: number): number => Math.round(value * 1000) / 1000;
+
+export type Pairs = Readonly<{ ratio: number; ours: number; reference: number; pairs: number }>;
+
+/** Which side goes first changes with every pair, so that neither always follows the other's mess. */
+export const interleave = async (
+  ours: () => Promise<number>,
+  reference: () => Promise<number>,
+  pairs: number,
+): Promise<Pairs> => {
+  await ours();
+  await reference();
+  const measured: { ours: number; reference: number }[] = [];
+  for (let n = 0; n < pairs; n++) {
+    if (n % 2 === 0) measured.push({ ours: await ours(), reference: await reference() });
+    else {
+      const first = await reference();
+      measured.push({ reference: first, ours: await ours() });
+    }
+  }
+  return {
+    ratio: round(median(measured.map((pair) => pair.ours / pair.reference))),
+    ours: median(measured.map((pair) => pair.ours)),
+    reference: median(measured.map((pair) => pair.reference)),
+    pairs,
+  };
+};
