@@ -1,0 +1,193 @@
+/**
+ * What an allocation holds, from its live claims: slots, node, quota. A slice holds the slots of its slot claims; a
+ * node-exclusive claim holds the node and every slot on it, because its tenant could write to all of them. Statements
+ * here change slots and nodes only where a live claim of the allocation says that they are its own.
+ *
+ * Locks are taken in one order everywhere: workflow run, allocation, index row of the node, slots and node, quota.
+ */
+import type { Reader, Tx } from './client.ts';
+
+export type ClaimRow = Readonly<{
+  id: string;
+  allocation_id: string;
+  claim_kind: 'slot' | 'node_exclusive';
+  node_id: string;
+  slot_id: string | null;
+  gpu_count: number;
+  slot_generation: number | null;
+  created_at: string;
+  released_at: string | null;
+  wipe_proof_id: string | null;
+}>;
+
+const CLAIM = `c.id, c.allocation_id, c.claim_kind, c.node_id, c.slot_id, c.gpu_count, c.slot_generation, c.created_at,
+  c.released_at, c.wipe_proof_id`;
+
+export const listClaims = async (reader: Reader, allocationIds: readonly string[]): Promise<ClaimRow[]> => {
+  const { rows } = await reader.query<ClaimRow>(
+    `select ${CLAIM} from allocation_resource_claims c where c.allocation_id = any ($1) order by c.id`,
+    [allocationIds],
+  );
+  return rows;
+};
+
+/** Locks the claims that still hold something. */
+export const lockLiveClaims = async (tx: Tx, allocationId: string): Promise<ClaimRow[]> => {
+  const { rows } = await tx.query<ClaimRow>(
+    `select ${CLAIM} from allocation_resource_claims c where c.allocation_id = $1 and c.released_at is null
+     order by c.id for update`,
+    [allocationId],
+  );
+  return rows;
+};
+
+export type HeldSlot = Readonly<{
+  id: string;
+  slot_index: number;
+  status: string;
+  /** The generation that the claim took; for a whole node, the slot's own. */
+  generation: number;
+  module_id: number | null;
+  gpu_pci_address: string | null;
+  nvme_serial: string | null;
+  nvme_device: string | null;
+  mac_address: string | null;
+  private_ip: string | null;
+  fabric_vf_pci_address: string | null;
+  destructive_wipe_policy: string | null;
+}>;
+
+const HELD = `from node_resource_slots s join allocation_resource_claims c on c.allocation_id = $1 and c.released_at is null
+  and c.node_id = s.node_id and (c.slot_id = s.id or c.claim_kind = 'node_exclusive') and s.parent_slot_id is null`;
+
+export const listHeldSlots = async (reader: Reader, allocationId: string): Promise<HeldSlot[]> => {
+  const { rows } = await reader.query<HeldSlot>(
+    `select s.id, s.slot_index, s.status, coalesce(c.slot_generation, s.generation) as generation, s.module_id,
+       s.gpu_pci_address, s.nvme_serial, s.nvme_device, s.mac_address::text as mac_address,
+       host(s.private_ip) as private_ip, s.fabric_vf_pci_address, s.destructive_wipe_policy
+     ${HELD} order by s.slot_index`,
+    [allocationId],
+  );
+  return rows;
+};
+
+export type HeldNode = Readonly<{
+  id: string;
+  occupancy: string;
+  data_disks: readonly Readonly<{ serial: string; device: string }>[];
+}>;
+
+/** The node of an exclusive claim; undefined when the allocation holds slots only. */
+export const findHeldNode = async (reader: Reader, allocationId: string): Promise<HeldNode | undefined> => {
+  const { rows } = await reader.query<HeldNode>(
+    `select n.id, n.occupancy, n.data_disks from nodes n join allocation_resource_claims c on c.node_id = n.id
+     where c.allocation_id = $1 and c.released_at is null and c.claim_kind = 'node_exclusive'`,
+    [allocationId],
+  );
+  return rows[0];
+};
+
+export type SlotMove = Readonly<{ allocation_id: string; from: readonly string[]; to: string; reason: string | null }>;
+
+export const moveHeldSlots = async (tx: Tx, move: SlotMove): Promise<number> => {
+  const { rowCount } = await tx.query(
+    `with held as (select s.id ${HELD} where s.status = any ($2))
+     update node_resource_slots t set status = $3, status_reason = $4, status_since = clock_timestamp(), version = t.version + 1
+     from held where t.id = held.id`,
+    [move.allocation_id, move.from, move.to, move.reason],
+  );
+  return rowCount;
+};
+
+/** Only between modes that the claim allows: `exclusive`, `cleaning` and `cleanup_blocked` are one to the claim. */
+export const moveHeldNode = async (
+  tx: Tx,
+  move: Readonly<{ allocation_id: string; from: readonly string[]; to: 'cleaning' | 'cleanup_blocked' }>,
+): Promise<number> => {
+  const { rowCount } = await tx.query(
+    `update nodes n set occupancy = $3, version = n.version + 1 from allocation_resource_claims c
+     where c.allocation_id = $1 and c.released_at is null and c.claim_kind = 'node_exclusive' and n.id = c.node_id
+       and n.occupancy = any ($2)`,
+    [move.allocation_id, move.from, move.to],
+  );
+  return rowCount;
+};
+
+/**
+ * Gives a wiped slot its proof, and puts it up for sale again if nothing else speaks against it; otherwise it is kept
+ * apart for an operator. False when the slot has been claimed anew since: then the proof is not about it.
+ */
+export const moveSlotToWiped = async (
+  tx: Tx,
+  wiped: Readonly<{ slot_id: string; generation: number; proof_id: string }>,
+): Promise<boolean> => {
+  const { rowCount } = await tx.query(
+    `update node_resource_slots s set wipe_proof_id = p.id, wiped_at = p.created_at, version = s.version + 1,
+       status = case when f.is_fit then 'available' else 'quarantined' end,
+       status_reason = case when f.is_fit then null else coalesce(s.status_reason, 'Wiped, but not fit for sale.') end,
+       status_since = clock_timestamp()
+     from wipe_proofs p, (select x.id, x.status <> 'quarantined' and x.approval = 'approved' and x.health = 'ok'
+         and x.gpu_pci_address is not null and x.nvme_serial is not null and x.nvme_device is not null
+         and x.mac_address is not null and x.private_ip is not null and x.fabric_claim_mode is not null
+         and x.fabric_vf_pci_address is not null as is_fit from node_resource_slots x where x.id = $1) f
+     where s.id = $1 and f.id = s.id and s.generation = $2 and p.id = $3 and p.slot_id = s.id and p.is_verified
+       and s.status in ('cleaning', 'quarantined')`,
+    [wiped.slot_id, wiped.generation, wiped.proof_id],
+  );
+  return rowCount === 1;
+};
+
+export const releaseClaim = async (tx: Tx, id: string, proofId: string): Promise<boolean> => {
+  const { rowCount } = await tx.query(
+    `update allocation_resource_claims set released_at = clock_timestamp(), wipe_proof_id = $2
+     where id = $1 and released_at is null`,
+    [id, proofId],
+  );
+  return rowCount === 1;
+};
+
+/** A node that nobody claims any more is free. */
+export const freeNode = async (tx: Tx, nodeId: string): Promise<void> => {
+  await tx.query(
+    `update nodes n set occupancy = 'free', version = n.version + 1 where n.id = $1 and n.occupancy <> 'free'
+       and not exists (select from allocation_resource_claims c where c.node_id = n.id and c.released_at is null)`,
+    [nodeId],
+  );
+};
+
+/** Organization first, as when it was taken. */
+export const returnQuota = async (
+  tx: Tx,
+  tenant: Readonly<{ organization_id: string; project_id: string }>,
+  gpus: number,
+): Promise<void> => {
+  for (const project of ['', tenant.project_id])
+    await tx.query('update quotas set gpu_used = gpu_used - $3 where organization_id = $1 and project_id = $2', [
+      tenant.organization_id,
+      project,
+      gpus,
+    ]);
+};
+
+/** Says why in words without moving: `failed` stays `failed` while it is cleaned up. */
+export const noteAllocation = async (
+  tx: Tx,
+  id: string,
+  note: Readonly<{ reason: string | null; deadline_s: number | null }>,
+): Promise<void> => {
+  await tx.query(
+    `update allocations set state_reason = $2, version = version + 1,
+       state_deadline_at = clock_timestamp() + make_interval(secs => $3) where id = $1`,
+    [id, note.reason, note.deadline_s],
+  );
+};
+
+/** Active, not protected, and past their time. */
+export const listDueAllocations = async (reader: Reader, limit: number): Promise<string[]> => {
+  const { rows } = await reader.query<{ id: string }>(
+    `select id from allocations where release_at <= clock_timestamp() and release_requested_at is null
+       and state = 'active' and not is_protected order by release_at limit $1`,
+    [limit],
+  );
+  return rows.map((row) => row.id);
+};

@@ -1,0 +1,164 @@
+/**
+ * Work for hosts. A task is written once per (allocation, kind, attempt); whoever executes it takes it with `skip
+ * locked` and may finish it only while it is the one who runs it, so a result that comes late changes nothing.
+ */
+import { mintId } from '@gpuaas/kit';
+import type { Reader, Tx } from './client.ts';
+
+export type NodeTaskState = 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled';
+
+export type NodeTaskRow = Readonly<{
+  id: string;
+  node_id: string;
+  allocation_id: string | null;
+  slot_id: string | null;
+  kind: string;
+  params: Readonly<Record<string, unknown>>;
+  attempt: number;
+  slot_generation: number | null;
+  state: NodeTaskState;
+  state_reason: string | null;
+  output: Readonly<Record<string, unknown>> | null;
+  correlation_id: string;
+  created_at: string;
+  finished_at: string | null;
+}>;
+
+const TASK = `t.id, t.node_id, t.allocation_id, t.slot_id, t.kind, t.params, t.attempt, t.slot_generation, t.state,
+  t.state_reason, t.output, t.correlation_id, t.created_at, t.finished_at`;
+
+export type NewNodeTask = Readonly<{
+  node_id: string;
+  allocation_id: string;
+  kind: string;
+  params: Readonly<Record<string, unknown>>;
+  attempt: number;
+  correlation_id: string;
+  expires_in_s: number;
+}>;
+
+/** Undefined when this attempt exists already. */
+export const insertTask = async (tx: Tx, task: NewNodeTask): Promise<NodeTaskRow | undefined> => {
+  const { rows } = await tx.query<NodeTaskRow>(
+    `insert into node_tasks as t (id, node_id, allocation_id, kind, params, attempt, correlation_id, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, clock_timestamp() + make_interval(secs => $8))
+     on conflict do nothing returning ${TASK}`,
+    [
+      mintId('tsk'),
+      task.node_id,
+      task.allocation_id,
+      task.kind,
+      JSON.stringify(task.params),
+      task.attempt,
+      task.correlation_id,
+      task.expires_in_s,
+    ],
+  );
+  return rows[0];
+};
+
+export type LatestTask = NodeTaskRow &
+  Readonly<{
+    /** Tasks of this kind that this run has asked for since an operator last retried it. */
+    tries: number;
+    age_ms: number;
+  }>;
+
+/** The newest attempt of one kind of work for an allocation, and how many of them are one run's own. */
+export const findLatestTask = async (
+  reader: Reader,
+  allocationId: string,
+  kind: string,
+  runId: string,
+): Promise<LatestTask | undefined> => {
+  const { rows } = await reader.query<LatestTask>(
+    `select ${TASK},
+       greatest(0, extract(epoch from clock_timestamp() - coalesce(t.finished_at, t.created_at)) * 1000)::float8 as age_ms,
+       (select count(*) from node_tasks o where o.allocation_id = $1 and o.kind = $2 and o.params ->> 'workflow_run_id' = $3
+          and o.created_at > coalesce((select max(s.finished_at) from workflow_steps s
+            where s.run_id = $3 and s.outcome = 'retried'), '-infinity')) as tries
+     from node_tasks t where t.allocation_id = $1 and t.kind = $2 order by t.attempt desc limit 1`,
+    [allocationId, kind, runId],
+  );
+  return rows[0];
+};
+
+/** Tasks that a host may be working on, whatever for. */
+export const countTasksUnderWay = async (reader: Reader, allocationId: string): Promise<number> => {
+  const { rows } = await reader.query<{ count: number }>(
+    "select count(*) as count from node_tasks where allocation_id = $1 and state in ('dispatched', 'running')",
+    [allocationId],
+  );
+  return rows[0]?.count ?? 0;
+};
+
+/** What no host has begun is not begun any more. */
+export const cancelQueuedTasks = async (tx: Tx, allocationId: string, reason: string): Promise<void> => {
+  await tx.query(
+    `update node_tasks set state = 'cancelled', state_reason = $2, finished_at = clock_timestamp()
+     where allocation_id = $1 and state = 'queued'`,
+    [allocationId, reason],
+  );
+};
+
+/** Takes the oldest queued tasks that are not too late. Others may be taking at the same time. */
+export const takeTasks = async (
+  tx: Tx,
+  take: Readonly<{ pool_name: string | null; limit: number }>,
+): Promise<NodeTaskRow[]> => {
+  const { rows } = await tx.query<NodeTaskRow>(
+    `with taken as materialized (
+       select q.id from node_tasks q join nodes n on n.id = q.node_id join pools p on p.id = n.pool_id
+       where q.state = 'queued' and q.expires_at > clock_timestamp() and ($1::text is null or p.name = $1)
+       order by q.id limit $2 for update of q skip locked)
+     update node_tasks t set state = 'running', dispatched_at = clock_timestamp() from taken where t.id = taken.id
+     returning ${TASK}`,
+    [take.pool_name, take.limit],
+  );
+  return rows;
+};
+
+export type TaskResult = Readonly<{
+  id: string;
+  attempt: number;
+  state: 'completed' | 'failed';
+  reason: string | null;
+  output: Readonly<Record<string, unknown>> | null;
+}>;
+
+/** Undefined when the task is not this attempt, or not under way any more. */
+export const finishTask = async (tx: Tx, result: TaskResult): Promise<NodeTaskRow | undefined> => {
+  const { rows } = await tx.query<NodeTaskRow>(
+    `update node_tasks t set state = $3, state_reason = $4, output = $5, finished_at = clock_timestamp()
+     where t.id = $1 and t.attempt = $2 and t.state in ('dispatched', 'running') returning ${TASK}`,
+    [
+      result.id,
+      result.attempt,
+      result.state,
+      result.reason,
+      result.output === null ? null : JSON.stringify(result.output),
+    ],
+  );
+  return rows[0];
+};
+
+/** A completed task whose evidence does not hold has failed. */
+export const rejectTask = async (tx: Tx, id: string, reason: string): Promise<void> => {
+  await tx.query("update node_tasks set state = 'failed', state_reason = $2 where id = $1 and state = 'completed'", [
+    id,
+    reason,
+  ]);
+};
+
+/** Ends what nobody finished in time. */
+export const expireTasks = async (tx: Tx, limit: number): Promise<NodeTaskRow[]> => {
+  const { rows } = await tx.query<NodeTaskRow>(
+    `with late as materialized (
+       select id from node_tasks where state in ('queued', 'dispatched', 'running') and expires_at <= clock_timestamp()
+       order by expires_at limit $1 for update skip locked)
+     update node_tasks t set state = 'expired', state_reason = 'It was not done in time.', finished_at = clock_timestamp()
+     from late where t.id = late.id returning ${TASK}`,
+    [limit],
+  );
+  return rows;
+};

@@ -1,0 +1,72 @@
+/** Charged time. The allocation's own moments bound it, to the microsecond, so both always tell the same story. */
+import { mintId } from '@gpuaas/kit';
+import type { Reader, Tx } from './client.ts';
+
+export type UsageRow = Readonly<{
+  id: string;
+  allocation_id: string;
+  project_id: string;
+  sku_name: string;
+  gpu_count: number;
+  gpu_hourly_price_minor: number;
+  currency: string;
+  started_at: string;
+  ended_at: string | null;
+  cost_minor: number | null;
+}>;
+
+const USAGE = `u.id, u.allocation_id, u.project_id, u.sku_name, u.gpu_count, u.gpu_hourly_price_minor, u.currency, u.started_at,
+  u.ended_at, u.cost_minor`;
+
+/** From the moment the allocation became active, at the price it was sold for. Opening it twice is opening it once. */
+export const insertUsage = async (tx: Tx, allocationId: string): Promise<void> => {
+  await tx.query(
+    `insert into usage_records (id, allocation_id, organization_id, project_id, sku_name, gpu_count, gpu_hourly_price_minor,
+       currency, started_at, correlation_id)
+     select $2, a.id, a.organization_id, a.project_id, a.sku_name, p.gpu_count, p.gpu_hourly_price_minor, p.currency,
+       a.activated_at, a.correlation_id
+     from allocations a join allocation_placements p on p.allocation_id = a.id
+     where a.id = $1 and a.activated_at is not null
+     on conflict do nothing`,
+    [allocationId, mintId('usg')],
+  );
+};
+
+export type OpenUsage = UsageRow & Readonly<{ micros: number }>;
+
+/** Locks the open record, and says how long it has lasted until the release was asked for. */
+export const lockOpenUsage = async (tx: Tx, allocationId: string): Promise<OpenUsage | undefined> => {
+  const { rows } = await tx.query<OpenUsage>(
+    `select ${USAGE},
+       (extract(epoch from greatest(a.release_requested_at, u.started_at) - u.started_at) * 1000000)::bigint as micros
+     from usage_records u join allocations a on a.id = u.allocation_id
+     where u.allocation_id = $1 and u.ended_at is null and a.release_requested_at is not null for update of u`,
+    [allocationId],
+  );
+  return rows[0];
+};
+
+export const closeUsage = async (tx: Tx, id: string, costMinor: bigint): Promise<void> => {
+  await tx.query(
+    `update usage_records u set ended_at = greatest(a.release_requested_at, u.started_at), cost_minor = $2::bigint
+     from allocations a where a.id = u.allocation_id and u.id = $1 and u.ended_at is null`,
+    [id, costMinor.toString()],
+  );
+};
+
+export type UsageFilter = Readonly<{
+  project_id: string;
+  allocation_id: string | null;
+  before: string | null;
+  limit: number;
+}>;
+
+/** Newest first. */
+export const listUsage = async (reader: Reader, filter: UsageFilter): Promise<UsageRow[]> => {
+  const { rows } = await reader.query<UsageRow>(
+    `select ${USAGE} from usage_records u where u.project_id = $1 and ($2::text is null or u.allocation_id = $2)
+       and ($3::text is null or u.id < $3) order by u.id desc limit $4`,
+    [filter.project_id, filter.allocation_id, filter.before, filter.limit],
+  );
+  return rows;
+};

@@ -1,0 +1,35 @@
+/** Proofs of erasure. Appended, never changed: the table itself refuses anything else. */
+import { mintId } from '@gpuaas/kit';
+import type { Tx } from './client.ts';
+
+export type NewWipeProof = Readonly<{
+  node_id: string;
+  /** Null when the proof is about the node as a whole. */
+  slot_id: string | null;
+  allocation_id: string;
+  task_id: string;
+  method: string;
+  is_verified: boolean;
+  evidence: Readonly<Record<string, unknown>>;
+  correlation_id: string;
+}>;
+
+export const insertWipeProof = async (tx: Tx, proof: NewWipeProof): Promise<string> => {
+  const id = mintId('wpf');
+  await tx.query(
+    `insert into wipe_proofs (id, node_id, slot_id, allocation_id, task_id, method, is_verified, evidence, correlation_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [
+      id,
+      proof.node_id,
+      proof.slot_id,
+      proof.allocation_id,
+      proof.task_id,
+      proof.method,
+      proof.is_verified,
+      JSON.stringify(proof.evidence),
+      proof.correlation_id,
+    ],
+  );
+  return id;
+};

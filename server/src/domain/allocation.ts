@@ -1,0 +1,62 @@
+/**
+ * The life of an allocation. `allocationMoves` is the only place where its moves are listed, and every legal move says
+ * what it does to billing: time is charged from `active` until a release is accepted, and at no other time.
+ *
+ * `failed` ends billing, not custody: the claims stay, cleanup starts by itself, and a verified wipe releases them while
+ * the state stays `failed`.
+ */
+import type { ALLOCATION_STATES } from '@gpuaas/contract';
+
+export type AllocationState = (typeof ALLOCATION_STATES)[number];
+export type BillingEffect = 'open' | 'close' | 'none';
+
+export const allocationMoves = {
+  requested: ['provisioning', 'releasing', 'failed'],
+  provisioning: ['active', 'releasing', 'failed'],
+  active: ['releasing'],
+  releasing: ['released', 'release_failed'],
+  release_failed: ['releasing'],
+  released: [],
+  failed: [],
+} as const satisfies Record<AllocationState, readonly AllocationState[]>;
+
+type Moves = typeof allocationMoves;
+export type AllocationMoveName = { [From in keyof Moves]: `${From} -> ${Moves[From][number]}` }[keyof Moves];
+
+export const BILLING: Readonly<Record<AllocationMoveName, BillingEffect>> = {
+  'requested -> provisioning': 'none',
+  'requested -> releasing': 'none',
+  'requested -> failed': 'none',
+  'provisioning -> active': 'open',
+  'provisioning -> releasing': 'none',
+  'provisioning -> failed': 'none',
+  'active -> releasing': 'close',
+  'releasing -> released': 'none',
+  'releasing -> release_failed': 'none',
+  'release_failed -> releasing': 'none',
+};
+
+/** Undefined when there is no such move. */
+export const billingEffect = (from: AllocationState, to: AllocationState): BillingEffect | undefined =>
+  (BILLING as Readonly<Record<string, BillingEffect>>)[`${from} -> ${to}`];
+
+/** The states from which `to` may be entered, for the `where` of the update that enters it. */
+export const sourcesOf = (to: AllocationState): AllocationState[] =>
+  (Object.keys(allocationMoves) as AllocationState[]).filter((from) => billingEffect(from, to) !== undefined);
+
+/** States in which a release is accepted, again or for the first time. */
+export const isReleasable = (state: AllocationState): boolean =>
+  state === 'releasing' || sourcesOf('releasing').includes(state);
+
+const MINUTE_S = 60;
+
+/** How long a state may last before it counts as too long. States without an end have no limit. */
+export const STATE_DEADLINE_S: Readonly<Record<AllocationState, number | null>> = {
+  requested: 5 * MINUTE_S,
+  provisioning: 45 * MINUTE_S,
+  active: null,
+  releasing: 60 * MINUTE_S,
+  release_failed: 24 * 60 * MINUTE_S,
+  released: null,
+  failed: 60 * MINUTE_S,
+};

@@ -1,0 +1,22 @@
+/**
+ * What time costs: GPUs x price per GPU-hour x seconds / 3600 in minor units, rounded half up once, when the record
+ * closes. Until then the same formula gives the cost so far. Whole numbers throughout: no float ever holds money.
+ */
+const MICROS_PER_HOUR = 3_600_000_000n;
+
+export type Usage = Readonly<{ gpu_count: number; gpu_hourly_price_minor: number }>;
+
+export const usageCost = (usage: Usage, micros: bigint): bigint => {
+  const product = BigInt(usage.gpu_count) * BigInt(usage.gpu_hourly_price_minor) * (micros > 0n ? micros : 0n);
+  return (2n * product + MICROS_PER_HOUR) / (2n * MICROS_PER_HOUR);
+};
+
+export type UsageSoFar = Usage & Readonly<{ started_at: string; cost_minor: number | null }>;
+
+/** A closed record costs what it was closed with; an open one, what it would cost if it closed now. */
+export const costSoFar = (record: UsageSoFar, nowMs: number): number =>
+  record.cost_minor ?? Number(usageCost(record, BigInt(Math.trunc(nowMs) - Date.parse(record.started_at)) * 1_000n));
+
+/** The same for a caller that knows seconds. */
+export const costMinor = (usage: Usage & Readonly<{ seconds: number }>): number =>
+  Number(usageCost(usage, BigInt(Math.round(usage.seconds * 1_000_000))));

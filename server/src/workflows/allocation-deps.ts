@@ -1,0 +1,136 @@
+/** The database behind the workflows of an allocation. Host tasks are rows; the host answers by finishing them. */
+import { findAllocation, lockAllocation } from '../db/allocation.ts';
+import { type Database, PLATFORM, type Tx } from '../db/client.ts';
+import { findHeldNode, type HeldSlot, listHeldSlots } from '../db/lifecycle.ts';
+import { countTasksUnderWay, findLatestTask, insertTask } from '../db/node-task.ts';
+import type { AllocationState } from '../domain/allocation.ts';
+import { judgeWipe, type WipeTarget } from '../domain/wipe.ts';
+import { notFound } from '../errors.ts';
+import { type AllocationDeps, type TaskAnswer, type TaskAsk, TRIES_MAX } from './allocation-steps.ts';
+import { failProvisioning } from './begin-release.ts';
+import {
+  activateAllocation,
+  blockCleanup,
+  CUSTODY_STATES,
+  enter,
+  proveCleanup,
+  rejectProof,
+  resumeCleanup,
+} from './custody.ts';
+
+/** Longer than any host needs; after it the task has expired, whatever the host says. */
+const TASK_EXPIRES_S = 20 * 60;
+const UNDER_WAY_MS = 1_000;
+const PHASES: Readonly<Record<TaskAsk['phase'], readonly AllocationState[]>> = {
+  provisioning: ['requested', 'provisioning'],
+  custody: ['releasing', 'failed'],
+};
+
+const slotParams = (slot: HeldSlot) => ({
+  slot_id: slot.id,
+  slot_index: slot.slot_index,
+  generation: slot.generation,
+  module_id: slot.module_id,
+  gpu_pci_address: slot.gpu_pci_address,
+  nvme_serial: slot.nvme_serial,
+  nvme_device: slot.nvme_device,
+  mac_address: slot.mac_address,
+  private_ip: slot.private_ip,
+  fabric_vf_pci_address: slot.fabric_vf_pci_address,
+  wipe_policy: slot.destructive_wipe_policy,
+});
+
+type Delay = (tries: number) => number;
+
+/**
+ * The task of this run, asked for if it is not there. The allocation is locked meanwhile, so no task is ever queued for
+ * a phase that is over, and none beside another that a host may still be working on.
+ */
+const ensureTask = async (tx: Tx, ask: TaskAsk, delayMs: Delay): Promise<TaskAnswer> => {
+  const row = await lockAllocation(tx, ask.allocation_id);
+  if (row === undefined || row.node_id === null || !PHASES[ask.phase].includes(row.state)) return { kind: 'gone' };
+  const latest = await findLatestTask(tx, row.id, ask.kind, ask.run_id);
+  const isOwn = latest?.params['workflow_run_id'] === ask.run_id && latest.tries > 0;
+  if (latest !== undefined && isOwn) {
+    if (latest.state === 'completed') return { kind: 'completed' };
+    if (['queued', 'dispatched', 'running'].includes(latest.state)) return { kind: 'open' };
+    if (latest.tries >= ask.tries_max) return { kind: 'failed' };
+    const ms = delayMs(latest.tries) - latest.age_ms;
+    if (ms > 0) return { kind: 'later', ms };
+  }
+  if ((await countTasksUnderWay(tx, row.id)) > 0) return { kind: 'later', ms: UNDER_WAY_MS };
+  const slots = await listHeldSlots(tx, row.id);
+  const node = await findHeldNode(tx, row.id);
+  // Nothing is held any more: a proof has freed it.
+  if (slots.length === 0 && node === undefined) return { kind: 'gone' };
+  if (row.state === 'requested') await enter(tx, row, 'provisioning', null);
+  await insertTask(tx, {
+    node_id: row.node_id,
+    allocation_id: row.id,
+    kind: ask.kind,
+    attempt: (latest?.attempt ?? 0) + 1,
+    correlation_id: ask.correlation_id,
+    expires_in_s: TASK_EXPIRES_S,
+    params: {
+      workflow_run_id: ask.run_id,
+      image_name: row.image_name,
+      ssh_key_ids: row.ssh_key_ids,
+      vcpu_count: row.vcpu_count,
+      memory_mib: row.memory_mib,
+      slots: slots.map(slotParams),
+      data_disks: node?.data_disks ?? [],
+    },
+  });
+  return { kind: 'open' };
+};
+
+export const createAllocationDeps = (
+  options: Readonly<{
+    database: Database;
+    wake?: () => void;
+    /** How long the n-th failed cleanup task is let rest before the next. */
+    retry_delay_ms?: Delay;
+  }>,
+): AllocationDeps => {
+  const { database, wake } = options;
+  const delayMs: Delay = options.retry_delay_ms ?? ((tries) => 2_000 * 4 ** (tries - 1));
+
+  return {
+    load: async (id) => {
+      const row = await database.read(PLATFORM, (reader) => findAllocation(reader, id));
+      if (row === undefined) throw notFound('allocation');
+      return row;
+    },
+    ensureTask: (ask) => database.write(PLATFORM, (tx) => ensureTask(tx, ask, delayMs)),
+    activate: (id) => (tx) => activateAllocation(tx, id),
+    fail: (id, reason) => (tx) => failProvisioning(tx, id, reason, wake),
+    isBlocked: (id) =>
+      database.read(PLATFORM, async (reader) => {
+        const row = await findAllocation(reader, id);
+        if (row === undefined || !CUSTODY_STATES.includes(row.state)) return false;
+        if (row.state === 'release_failed') return true;
+        const node = await findHeldNode(reader, id);
+        const slots = await listHeldSlots(reader, id);
+        return node?.occupancy === 'cleanup_blocked' || slots.some((slot) => slot.status === 'cleanup_blocked');
+      }),
+    resume: (id) => (tx) => resumeCleanup(tx, id),
+    block: (id, reason) => (tx) => blockCleanup(tx, id, reason),
+    judge: (id, runId) =>
+      database.read(PLATFORM, async (reader) => {
+        const row = await findAllocation(reader, id);
+        const kind = row?.capacity_shape === 'gpu_slice' ? 'slice.cleanup' : 'node.cleanup';
+        const task = await findLatestTask(reader, id, kind, runId);
+        if (task?.state !== 'completed' || task.params['workflow_run_id'] !== runId) return undefined;
+        const node = await findHeldNode(reader, id);
+        const slots = await listHeldSlots(reader, id);
+        const targets: WipeTarget[] = [
+          ...slots.map((slot) => ({ slot_id: slot.id, serial: slot.nvme_serial, generation: slot.generation })),
+          ...(node?.data_disks ?? []).map((disk) => ({ slot_id: null, serial: disk.serial, generation: null })),
+        ];
+        const verdict = judgeWipe(task.output, targets);
+        return { task_id: task.id, verdict, may_try_again: task.tries < TRIES_MAX };
+      }),
+    prove: (id, judged) => (tx) => proveCleanup(tx, id, judged),
+    reject: (id, judged) => (tx) => rejectProof(tx, id, judged),
+  };
+};

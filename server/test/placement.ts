@@ -1,0 +1,287 @@
+/**
+ * Rows of inventory and placement that satisfy every constraint, for tests that care about one or two of their columns.
+ * Nothing is relaxed for a test: slots are complete, claims pin their node's mode, quota counts what is claimed.
+ */
+import { mintId } from '@gpuaas/kit';
+
+/** A transaction, or a client signed in as the owner of the tables. */
+export type Sql = Readonly<{
+  query(text: string, values?: unknown[]): Promise<Readonly<{ rows: readonly unknown[] }>>;
+}>;
+
+export const REGION = 'us-test-1';
+export const GPU_MODEL = 'H200 SXM';
+export const SLICE_SKU = 'test-slice';
+export const BAREMETAL_SKU = 'test-baremetal';
+export const PRICE_MINOR = 450;
+
+/** NVIDIA's predefined partitions of an 8-GPU board, by module id. */
+export const HGX_PARTITIONS: readonly (readonly number[])[] = [
+  [1, 2, 3, 4, 5, 6, 7, 8],
+  [1, 2, 3, 4],
+  [5, 6, 7, 8],
+  [1, 3],
+  [2, 4],
+  [5, 7],
+  [6, 8],
+  ...[1, 2, 3, 4, 5, 6, 7, 8].map((module) => [module]),
+];
+
+/** Region, SKUs and a shared pool; asking again changes nothing. Regions and SKUs need the owner's rights. */
+export const aCatalog = async (sql: Sql): Promise<Readonly<{ pool_id: string; user_id: string }>> => {
+  await sql.query(
+    "insert into regions (name, display_name, enabled) values ($1, 'Test', true) on conflict do nothing",
+    [REGION],
+  );
+  for (const [name, shape, counts] of [
+    [SLICE_SKU, 'gpu_slice', [1, 2, 4, 8]],
+    [BAREMETAL_SKU, 'baremetal', [8]],
+  ] as const)
+    await sql.query(
+      `insert into sku_catalog (name, display_name, vendor, gpu_model, capacity_shape, gpus_per_node, allowed_gpu_counts,
+         gpu_hourly_price_minor, currency)
+       values ($1, $1, 'NVIDIA', $2, $3, 8, $4, $5, 'USD') on conflict do nothing`,
+      [name, GPU_MODEL, shape, counts, PRICE_MINOR],
+    );
+  await sql.query("insert into pools (id, name) values ('pol_test', 'test') on conflict do nothing");
+  await sql.query(
+    "insert into users (id, issuer, subject, name) values ('usr_operator', 'test', 'operator', 'Operator') on conflict do nothing",
+  );
+  return { pool_id: 'pol_test', user_id: 'usr_operator' };
+};
+
+export type Tenant = Readonly<{ organization_id: string; project_id: string }>;
+
+export const aTenant = async (sql: Sql): Promise<Tenant> => {
+  const organization_id = mintId('org');
+  const project_id = mintId('prj');
+  const name = organization_id.slice(-12).toLowerCase();
+  await sql.query("insert into organizations (id, name, display_name, kind) values ($1, $2, 'Tenant', 'personal')", [
+    organization_id,
+    `t-${name}`,
+  ]);
+  await sql.query(
+    "insert into projects (id, organization_id, name, display_name) values ($1, $2, 'default', 'Default')",
+    [project_id, organization_id],
+  );
+  return { organization_id, project_id };
+};
+
+export type NodeFacts = Readonly<{
+  region_name?: string;
+  pool_id?: string;
+  gpu_model?: string;
+  gpu_count?: number;
+  host_role?: 'platform_control' | 'app_control' | 'worker_compute';
+  state?: string;
+  capacity_mode?: 'slice' | 'baremetal' | 'flexible';
+  health?: string;
+  is_runtime_passed?: boolean;
+  data_disks?: readonly Readonly<{ serial: string; device: string }>[];
+  /** False makes a node without slots. */
+  slots?: boolean;
+  /** False makes a board without NVSwitch. */
+  partitions?: boolean;
+}>;
+
+export type TestNode = Readonly<{ id: string; slot_ids: readonly string[] }>;
+
+export type SlotFacts = Readonly<{
+  region_name?: string;
+  approval?: string;
+  status?: string;
+  health?: string;
+  module_id?: number;
+  numa_node?: number;
+  network_id?: string;
+}>;
+
+const hex = (value: number, width: number): string => value.toString(16).padStart(width, '0');
+let serial = 0;
+
+/** One approved, complete and available slot. */
+export const aSlot = async (sql: Sql, nodeId: string, index: number, facts: SlotFacts = {}): Promise<string> => {
+  const id = mintId('slt');
+  const n = ++serial;
+  const isApproved = (facts.approval ?? 'approved') !== 'disabled';
+  await sql.query(
+    `insert into node_resource_slots (id, node_id, region_name, slot_index, approval, status, health, gpu_pci_address, gpu_uuid,
+       module_id, numa_node, nvme_serial, nvme_device, mac_address, private_ip, network_id, fabric_claim_mode,
+       fabric_vf_pci_address, destructive_wipe_policy, approved_by, approved_at, discovery_task_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 'per_slot_vf', $17, 'nvme_sanitize',
+       $18, case when $18::text is not null then now() end, case when $18::text is not null then 'tsk_discovery' end)`,
+    [
+      id,
+      nodeId,
+      facts.region_name ?? REGION,
+      index,
+      facts.approval ?? 'approved',
+      facts.status ?? 'available',
+      facts.health ?? 'ok',
+      `0000:${hex(16 + index, 2)}:00.0`,
+      `GPU-${id}`,
+      facts.module_id ?? index + 1,
+      facts.numa_node ?? Math.floor(index / 4),
+      `NVME-${id}`,
+      `/dev/disk/by-id/nvme-${id}`,
+      `02:${hex(Math.floor(Math.random() * 2 ** 24), 6).replace(/(..)(..)(..)/, '$1:$2:$3')}:${hex(Math.floor(n / 256) % 256, 2)}:${hex(n % 256, 2)}`,
+      `10.77.0.${index + 2}`,
+      facts.network_id ?? nodeId,
+      `0000:${hex(64 + index, 2)}:00.1`,
+      isApproved ? 'usr_operator' : null,
+    ],
+  );
+  return id;
+};
+
+/** An active, validated compute node whose eight slots are for sale. It has no row in the placement index. */
+export const aNode = async (sql: Sql, facts: NodeFacts = {}): Promise<TestNode> => {
+  const { pool_id } = await aCatalog(sql);
+  const id = mintId('nod');
+  const count = facts.gpu_count ?? 8;
+  await sql.query(
+    `insert into nodes (id, name, region_name, pool_id, gpu_model, gpu_count, host_role, state, capacity_mode, health,
+       booted_at, runtime_checked_at, is_runtime_passed, data_disks)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now() - interval '1 hour', now() - interval '30 minutes', $11, $12)`,
+    [
+      id,
+      `node-${id.slice(4)}`,
+      facts.region_name ?? REGION,
+      facts.pool_id ?? pool_id,
+      facts.gpu_model ?? GPU_MODEL,
+      count,
+      facts.host_role ?? 'worker_compute',
+      facts.state ?? 'active',
+      facts.capacity_mode ?? 'flexible',
+      facts.health ?? 'ok',
+      facts.is_runtime_passed ?? true,
+      JSON.stringify(facts.data_disks ?? [{ serial: `DATA-${id}`, device: `/dev/disk/by-id/nvme-data-${id}` }]),
+    ],
+  );
+  if (facts.partitions ?? count === 8)
+    for (const [index, modules] of HGX_PARTITIONS.entries())
+      await sql.query('insert into node_fabric_partitions (node_id, partition_id, module_ids) values ($1, $2, $3)', [
+        id,
+        index,
+        modules,
+      ]);
+  const slot_ids: string[] = [];
+  if (facts.slots ?? true)
+    for (let index = 0; index < count; index++)
+      slot_ids.push(await aSlot(sql, id, index, { region_name: facts.region_name ?? REGION }));
+  return { id, slot_ids };
+};
+
+export type AllocationFacts = Readonly<{
+  tenant?: Tenant;
+  node: TestNode;
+  shape?: 'baremetal' | 'gpu_slice';
+  gpu_count?: number;
+  state?: 'requested' | 'provisioning' | 'active' | 'releasing' | 'failed' | 'release_failed';
+  /** Of the slots; by default what the allocation's state makes of them. */
+  slot_status?: string;
+  is_protected?: boolean;
+  max_duration_s?: number | null;
+  tags?: Readonly<Record<string, string>>;
+  price_minor?: number;
+  name?: string;
+}>;
+
+export type TestAllocation = Tenant & Readonly<{ id: string; node_id: string; slot_ids: readonly string[] }>;
+
+const SLOT_STATUS = {
+  requested: 'reserved',
+  provisioning: 'reserved',
+  active: 'in_use',
+  releasing: 'cleaning',
+  failed: 'cleaning',
+  release_failed: 'cleanup_blocked',
+} as const;
+
+/** An allocation as a create would have left it, or as it is some way into its life, with claims and quota. */
+export const anAllocation = async (sql: Sql, facts: AllocationFacts): Promise<TestAllocation> => {
+  const tenant = facts.tenant ?? (await aTenant(sql));
+  const { node } = facts;
+  const shape = facts.shape ?? 'gpu_slice';
+  const state = facts.state ?? 'requested';
+  const id = mintId('alc');
+  const gpu_count = shape === 'baremetal' ? 8 : (facts.gpu_count ?? 1);
+  const released = state === 'releasing' || state === 'release_failed';
+  await sql.query(
+    `insert into allocations (id, organization_id, project_id, name, capacity_shape, sku_name, region_name, gpu_count, node_id,
+       state, requested_by, tags, is_protected, max_duration_s, activated_at, release_requested_at, correlation_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'usr_operator', $11, $12, $13,
+       case when $14 then clock_timestamp() - interval '1 hour' end, case when $15 then clock_timestamp() end, $16)`,
+    [
+      id,
+      tenant.organization_id,
+      tenant.project_id,
+      facts.name ?? `a-${id.slice(-12)}`,
+      shape,
+      shape === 'baremetal' ? BAREMETAL_SKU : SLICE_SKU,
+      REGION,
+      gpu_count,
+      node.id,
+      state,
+      JSON.stringify(facts.tags ?? {}),
+      facts.is_protected ?? false,
+      facts.max_duration_s ?? null,
+      state === 'active' || released,
+      released,
+      mintId('cor'),
+    ],
+  );
+  const status = facts.slot_status ?? SLOT_STATUS[state];
+  const taken = (await sql.query(
+    `update node_resource_slots set status = $3, generation = generation + 1, last_claimed_at = clock_timestamp()
+     where id in (select id from node_resource_slots where node_id = $1 and status = 'available' order by slot_index limit $2)
+     returning id, generation`,
+    [node.id, gpu_count, status],
+  )) as { rows: readonly { id: string; generation: number }[] };
+  const occupancy =
+    shape === 'gpu_slice'
+      ? 'sliced'
+      : ({ cleaning: 'cleaning', cleanup_blocked: 'cleanup_blocked' }[status] ?? 'exclusive');
+  await sql.query('update nodes set occupancy = $2 where id = $1', [node.id, occupancy]);
+  const claims =
+    shape === 'baremetal'
+      ? [{ kind: 'node_exclusive', slot: null, gpus: gpu_count }]
+      : taken.rows.map((slot) => ({ kind: 'slot', slot, gpus: 1 }));
+  for (const { kind, slot, gpus } of claims)
+    await sql.query(
+      `insert into allocation_resource_claims (id, allocation_id, organization_id, project_id, claim_kind, node_id, slot_id,
+         gpu_count, slot_generation) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      [
+        mintId('clm'),
+        id,
+        tenant.organization_id,
+        tenant.project_id,
+        kind,
+        node.id,
+        slot?.id ?? null,
+        gpus,
+        slot?.generation ?? null,
+      ],
+    );
+  const slot_ids = taken.rows.map((row) => row.id);
+  await sql.query(
+    `insert into allocation_placements (allocation_id, organization_id, project_id, node_id, slot_ids, gpu_count,
+       gpu_hourly_price_minor, currency, scores) values ($1, $2, $3, $4, $5, $6, $7, 'USD', '{}')`,
+    [id, tenant.organization_id, tenant.project_id, node.id, slot_ids, gpu_count, facts.price_minor ?? PRICE_MINOR],
+  );
+  for (const project of ['', tenant.project_id])
+    await sql.query(
+      `insert into quotas (organization_id, project_id, gpu_used) values ($1, $2, $3)
+       on conflict (organization_id, project_id) do update set gpu_used = quotas.gpu_used + excluded.gpu_used`,
+      [tenant.organization_id, project, gpu_count],
+    );
+  if (state === 'active')
+    await sql.query(
+      `insert into usage_records (id, allocation_id, organization_id, project_id, sku_name, gpu_count, gpu_hourly_price_minor,
+         currency, started_at, correlation_id)
+       select $1, a.id, a.organization_id, a.project_id, a.sku_name, a.gpu_count, $3, 'USD', a.activated_at, a.correlation_id
+       from allocations a where a.id = $2`,
+      [mintId('usg'), id, facts.price_minor ?? PRICE_MINOR],
+    );
+  return { ...tenant, id, node_id: node.id, slot_ids };
+};
