@@ -3,16 +3,19 @@
  * Each is tried on the same snapshot with the same filters and quota, so asking for it there succeeds. An empty
  * `slice` node is never offered as bare metal: converting it is an operator's decision.
  */
-import { rejectedBy } from './filters.ts';
-import type { Alternative, PlacementRequest, SkuFact, Snapshot } from './model.ts';
+import { type Candidate, rejectedBy } from './filters.ts';
+import type { Alternative, PlacementRequest, RegionFact, SkuFact, Snapshot } from './model.ts';
+
+type Catalog = Pick<Snapshot, 'regions' | 'skus'>;
 
 /** The request that an alternative stands for. */
 export const placementRequestOf = (
   request: PlacementRequest,
   alternative: Alternative,
-  snapshot: Snapshot,
+  catalog: Catalog,
 ): PlacementRequest => {
-  const sku = snapshot.skus.find((fact) => fact.name === alternative.sku);
+  // The request knows its own SKU better than a catalog that may lack it.
+  const sku = catalog.skus.find((fact) => fact.name === alternative.sku && fact.name !== request.sku);
   const { shape, region, gpu_count } = alternative;
   return {
     ...request,
@@ -25,63 +28,65 @@ export const placementRequestOf = (
   };
 };
 
-const isOpen = (snapshot: Snapshot, sku: string, region: string): boolean =>
-  snapshot.skus.every((fact) => fact.name !== sku || fact.enabled) &&
-  snapshot.regions.every((fact) => fact.name !== region || fact.enabled);
+const isOpen = (catalog: Catalog, sku: string, region: string): boolean =>
+  catalog.skus.every((fact) => fact.name !== sku || fact.enabled) &&
+  catalog.regions.every((fact) => fact.name !== region || fact.enabled);
 
 const byName = <T extends { readonly name: string }>(facts: readonly T[]): readonly T[] =>
   [...facts].sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** The smallest allowed count that is enough, else the largest there is. */
-const nearestCount = (sku: SkuFact, gpuCount: number): number => {
-  const enough = sku.allowed_gpu_counts.filter((count) => count >= gpuCount);
-  return enough.length > 0 ? Math.min(...enough) : Math.max(...sku.allowed_gpu_counts);
+/** Nearest first: what is enough by rising count, then what is less by falling count. */
+const byNearness = (counts: readonly number[], gpuCount: number): readonly number[] => {
+  const rising = [...new Set(counts)].sort((a, b) => a - b);
+  return [...rising.filter((count) => count >= gpuCount), ...rising.filter((count) => count < gpuCount).reverse()];
 };
 
 type Wish = Alternative & Readonly<{ group: string }>;
 
-/** Candidates in order of nearness. Of one group only the first that fits is told: fewer GPUs once, more GPUs once. */
-const wishes = (request: PlacementRequest, snapshot: Snapshot): readonly Wish[] => {
+/** In order of nearness. Of one group only the first that fits is told: fewer GPUs once, more GPUs once. */
+const wishes = (request: PlacementRequest, catalog: Catalog): readonly Wish[] => {
   const { shape, sku, region, gpu_count } = request;
-  const counts = [...new Set(request.allowed_gpu_counts)].sort((a, b) => a - b);
   const same = { shape, sku, region, gpu_count };
-  const others = byName(snapshot.skus).filter((fact) => fact.name !== sku && fact.allowed_gpu_counts.length > 0);
-  const asSku = (fact: SkuFact, kind: 'shape' | 'sku'): Wish => ({
-    kind,
-    shape: fact.shape,
-    sku: fact.name,
-    region,
-    gpu_count: nearestCount(fact, gpu_count),
-    group: `sku ${fact.name}`,
+  const counts = byNearness(request.allowed_gpu_counts, gpu_count);
+  const inCount = (count: number): Wish => ({
+    ...same,
+    kind: 'gpu_count',
+    gpu_count: count,
+    group: count < gpu_count ? 'fewer' : 'more',
   });
+  const inRegion = ({ name }: RegionFact): Wish => ({ ...same, kind: 'region', region: name, group: `region ${name}` });
+  const inSku = (fact: SkuFact): readonly Wish[] =>
+    byNearness(fact.allowed_gpu_counts, gpu_count).map((count) => ({
+      kind: fact.shape === shape ? 'sku' : 'shape',
+      shape: fact.shape,
+      sku: fact.name,
+      region,
+      gpu_count: count,
+      group: `sku ${fact.name}`,
+    }));
+  const others = byName(catalog.skus).filter((fact) => fact.name !== sku);
   return [
-    ...counts
-      .filter((count) => count < gpu_count)
-      .reverse()
-      .map((count): Wish => ({ ...same, kind: 'gpu_count', gpu_count: count, group: 'fewer' })),
-    ...counts
-      .filter((count) => count > gpu_count)
-      .map((count): Wish => ({ ...same, kind: 'gpu_count', gpu_count: count, group: 'more' })),
-    ...(counts.includes(gpu_count) ? byName(snapshot.regions) : [])
-      .filter((fact) => fact.name !== region)
-      .map((fact): Wish => ({ ...same, kind: 'region', region: fact.name, group: `region ${fact.name}` })),
-    ...others.filter((fact) => fact.shape !== shape).map((fact) => asSku(fact, 'shape')),
-    ...others.filter((fact) => fact.shape === shape).map((fact) => asSku(fact, 'sku')),
+    ...counts.filter((count) => count < gpu_count).map(inCount),
+    ...counts.filter((count) => count > gpu_count).map(inCount),
+    ...(counts.includes(gpu_count) ? byName(catalog.regions) : []).filter(({ name }) => name !== region).map(inRegion),
+    ...others.filter((fact) => fact.shape !== shape).flatMap(inSku),
+    ...others.filter((fact) => fact.shape === shape).flatMap(inSku),
   ];
 };
 
 export const alternativesFor = (
   request: PlacementRequest,
-  snapshot: Snapshot,
+  catalog: Catalog,
+  candidates: readonly Candidate[],
   alternativesMax: number,
 ): readonly Alternative[] => {
   if (alternativesMax < 1) return [];
   const found: Alternative[] = [];
   const groups = new Set<string>();
-  for (const { group, ...alternative } of wishes(request, snapshot)) {
-    if (groups.has(group) || !isOpen(snapshot, alternative.sku, alternative.region)) continue;
-    const wished = placementRequestOf(request, alternative, snapshot);
-    if (!snapshot.nodes.some((node) => rejectedBy({ node, summary: null }, wished) === null)) continue;
+  for (const { group, ...alternative } of wishes(request, catalog)) {
+    if (groups.has(group) || !isOpen(catalog, alternative.sku, alternative.region)) continue;
+    const wished = placementRequestOf(request, alternative, catalog);
+    if (!candidates.some((candidate) => rejectedBy(candidate, wished) === null)) continue;
     groups.add(group);
     found.push(alternative);
     if (found.length === alternativesMax) break;

@@ -7,8 +7,10 @@ import { freeLegalSets, isUsable, popcount } from './legal-sets.ts';
 import type { FilterName, HoldKind, PlacementRequest, SchedulerNode, SchedulerSlot } from './model.ts';
 import { type NodeSummary, summarise } from './scorers.ts';
 
-/** A node under judgement; its summary is made when the first filter asks for it. */
+/** A node under judgement; its summary is made when a filter first asks for it, and serves every later request too. */
 export type Candidate = { readonly node: SchedulerNode; summary: NodeSummary | null };
+
+export const candidateOf = (node: SchedulerNode): Candidate => ({ node, summary: null });
 
 export const summaryOf = (candidate: Candidate): NodeSummary => {
   candidate.summary ??= summarise(candidate.node);
@@ -167,10 +169,11 @@ export type FilterRefusal = Refusal & Readonly<{ filter: FilterName; index: numb
 
 /** The first filter that refuses the node, or null when it may take the request. */
 export const rejectedBy = (candidate: Candidate, request: PlacementRequest): FilterRefusal | null => {
-  for (let index = 0; index < FILTERS.length; index += 1) {
-    const filter = FILTERS[index];
-    const refusal = filter?.reject(candidate, request);
-    if (filter && refusal) return { ...refusal, filter: filter.name, index };
+  let index = 0;
+  for (const { name, reject } of FILTERS) {
+    const refusal = reject(candidate, request);
+    if (refusal !== null) return { detail: refusal.detail, holds: refusal.holds, filter: name, index };
+    index += 1;
   }
   return null;
 };

@@ -4,7 +4,7 @@
  * the node would not free that GPU. Nodes that are no capacity for the request (another region, SKU, tenant or
  * shape) are not counted, so a refusal tells nothing about other tenants.
  */
-import { FILTERS, type FilterRefusal, OCCUPANCY_HOLDS } from './filters.ts';
+import { candidateOf, FILTERS, type FilterRefusal, OCCUPANCY_HOLDS } from './filters.ts';
 import { freeMask, isComplete, largestLegalSet, legalTable } from './legal-sets.ts';
 import type { HeldBy, HoldKind, PlacementRequest, SchedulerNode, SchedulerSlot } from './model.ts';
 
@@ -37,7 +37,7 @@ export const slotHold = (slot: SchedulerSlot, isSlice: boolean): HoldKind | null
 const SCOPE = new Set(['region', 'host_role', 'pool', 'sku', 'capacity_mode']);
 
 const isInScope = (node: SchedulerNode, request: PlacementRequest): boolean => {
-  const candidate = { node, summary: null };
+  const candidate = candidateOf(node);
   return FILTERS.every((filter) => !SCOPE.has(filter.name) || filter.reject(candidate, request) === null);
 };
 

@@ -1,7 +1,15 @@
-export { alternativesFor, placementRequestOf } from './alternatives.ts';
+export { placementRequestOf } from './alternatives.ts';
 export { afterClaim, afterRelease, INDEXED_GPU_COUNTS, type PlacementIndexRow, placementIndexRow } from './apply.ts';
 export { explainToOperator, explainToUser } from './explain.ts';
-export { type Candidate, FILTERS, type Filter, type FilterRefusal, type Refusal, rejectedBy } from './filters.ts';
+export {
+  type Candidate,
+  candidateOf,
+  FILTERS,
+  type Filter,
+  type FilterRefusal,
+  type Refusal,
+  rejectedBy,
+} from './filters.ts';
 export { type Fit, fitsNow } from './fit.ts';
 export { type Fragmentation, fragmentation, fragmentationLine } from './fragmentation.ts';
 export { type CapacityFacts, capacityFacts, NOTHING_HELD, slotHold } from './holds.ts';

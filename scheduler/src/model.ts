@@ -162,7 +162,7 @@ export type UnplaceableCode =
   | 'gpu_count_not_allowed';
 
 export type Reason = Readonly<{
-  code: UnplaceableCode | 'no_nodes' | 'no_free_gpus' | 'one_node' | HoldKind;
+  code: UnplaceableCode | 'no_nodes' | 'no_capacity' | 'one_node' | HoldKind;
   gpus: number;
   /** A sentence for the user. */
   detail: string;

@@ -4,7 +4,7 @@
  * score key wins, then the least id. A decision is a plan: the claim's transaction judges the locked rows again.
  */
 import { alternativesFor } from './alternatives.ts';
-import { FILTERS, rejectedBy, summaryOf } from './filters.ts';
+import { type Candidate, candidateOf, FILTERS, rejectedBy, summaryOf } from './filters.ts';
 import { capacityFacts, type Judged } from './holds.ts';
 import type {
   Decision,
@@ -32,14 +32,16 @@ const refusedOutright = (request: PlacementRequest, snapshot: Snapshot): Unplace
   return request.allowed_gpu_counts.includes(request.gpu_count) ? null : 'gpu_count_not_allowed';
 };
 
-const rank = (node: SchedulerNode, request: PlacementRequest, policy: Policy): Ranked | null => {
-  const candidate = { node, summary: null };
+const rank = (candidate: Candidate, request: PlacementRequest, policy: Policy): Ranked | null => {
+  const { node } = candidate;
   if (rejectedBy(candidate, request) !== null) return null;
   if (request.shape === 'baremetal') return { node, key: bareMetalScoreKey(node), slice: null };
   const summary = summaryOf(candidate);
   const best = bestSet(summary, request.gpu_count, policy);
   return best && { node, key: best.key, slice: { summary, best } };
 };
+
+const isBefore = (a: Ranked, b: Ranked): boolean => (a.key === b.key ? a.node.id < b.node.id : a.key < b.key);
 
 const byIndex = (slots: SchedulerNode['slots']): readonly string[] =>
   [...slots].sort((a, b) => a.slot_index - b.slot_index).map((slot) => slot.id);
@@ -66,7 +68,7 @@ const convertible = (nodes: readonly SchedulerNode[], request: PlacementRequest)
         .filter((node) => node.capacity_mode === 'slice')
         .filter((node) => {
           const converted: SchedulerNode = { ...node, capacity_mode: 'flexible' };
-          return rejectedBy({ node: converted, summary: null }, request) === null;
+          return rejectedBy(candidateOf(converted), request) === null;
         })
         .map((node) => node.id)
         .sort();
@@ -75,11 +77,12 @@ const unplaceable = (
   request: PlacementRequest,
   snapshot: Snapshot,
   policy: Policy,
+  candidates: readonly Candidate[],
   outright: UnplaceableCode | null,
 ): Unplaceable => {
-  const judged: readonly Judged[] = snapshot.nodes.map((node) => ({
-    node,
-    refusal: rejectedBy({ node, summary: null }, request),
+  const judged: readonly Judged[] = candidates.map((candidate) => ({
+    node: candidate.node,
+    refusal: rejectedBy(candidate, request),
   }));
   const quota = request.quota_gpus_remaining;
   const isOverQuota = quota !== null && request.gpu_count > quota;
@@ -103,22 +106,20 @@ const unplaceable = (
       )
       .sort((a, b) => (a.node_id < b.node_id ? -1 : 1)),
     reasons: reasonsFor(facts, request),
-    alternatives: alternativesFor(request, snapshot, policy.alternatives_max),
+    alternatives: alternativesFor(request, snapshot, candidates, policy.alternatives_max),
     convertible_node_ids: convertible(snapshot.nodes, request),
   };
 };
 
 export const place = (request: PlacementRequest, snapshot: Snapshot, policy: Policy = DEFAULT_POLICY): Decision => {
   const outright = refusedOutright(request, snapshot);
+  const candidates = snapshot.nodes.map(candidateOf);
   let winner: Ranked | null = null;
   if (outright === null) {
-    for (const node of snapshot.nodes) {
-      const ranked = rank(node, request, policy);
-      if (ranked === null) continue;
-      if (winner === null || ranked.key < winner.key || (ranked.key === winner.key && node.id < winner.node.id)) {
-        winner = ranked;
-      }
+    for (const candidate of candidates) {
+      const ranked = rank(candidate, request, policy);
+      if (ranked !== null && (winner === null || isBefore(ranked, winner))) winner = ranked;
     }
   }
-  return winner === null ? unplaceable(request, snapshot, policy, outright) : placed(winner, policy);
+  return winner === null ? unplaceable(request, snapshot, policy, candidates, outright) : placed(winner, policy);
 };

@@ -25,7 +25,7 @@ const HOLD_TEXT: Readonly<Record<HoldKind, string>> = {
   incomplete: 'not ready: storage, network or fabric is not assigned',
   not_ready: 'on nodes that are not ready',
   held: 'held by the operator',
-  fabric: 'free, but not connected to each other as one set',
+  fabric: 'free, but not joined as one set by the fabric',
   fragmented: 'free, but spread over nodes with too few of them',
   quota: 'free, but beyond the quota',
 };
@@ -47,37 +47,26 @@ const HOLD_ORDER: readonly HoldKind[] = [
   'quota',
 ];
 
-/** Everything but use by others and the request's own form: what readiness work would bring back. */
-const BLOCKED: readonly HoldKind[] = [
-  'cleaning',
-  'cleanup_blocked',
-  'quarantined',
-  'unapproved',
-  'drift',
-  'unhealthy',
-  'incomplete',
-  'not_ready',
-];
+const holdText = (kind: HoldKind, held: HeldBy): string => `${gpus(held[kind])} ${HOLD_TEXT[kind]}`;
 
+const holdsIn = (held: HeldBy): readonly HoldKind[] => HOLD_ORDER.filter((kind) => held[kind] > 0);
+
+/** No capacity, capacity that no single node has, or capacity that something blocks. */
 const capacityReason = (facts: RefusalFacts, request: PlacementRequest): Reason => {
   const { held_by, free_gpus, largest_set } = facts;
   const what = `${request.sku} in ${request.region}`;
   if (facts.gpus_total === 0) return { code: 'no_nodes', gpus: 0, detail: `There is no ${what}.` };
   if (free_gpus >= request.gpu_count) {
-    const detail =
+    const blocker =
       held_by.fabric > 0
-        ? `${gpus(free_gpus)} are free, but no ${request.gpu_count} of them on one node are connected as one set; the largest set is ${largest_set}.`
-        : `${gpus(free_gpus)} are free, but no single node fits ${request.gpu_count}; the largest set is ${largest_set}.`;
+        ? `the fabric joins no ${request.gpu_count} of them on one node`
+        : `no single node fits ${request.gpu_count}`;
+    const detail = `${gpus(free_gpus)} of ${what} are free, but ${blocker}; the largest set is ${largest_set}.`;
     return { code: 'one_node', gpus: free_gpus, detail };
   }
-  const blocked = BLOCKED.reduce((sum, kind) => sum + held_by[kind], 0);
-  const detail =
-    free_gpus > 0
-      ? `Only ${gpus(free_gpus)} of ${what} ${free_gpus === 1 ? 'is' : 'are'} free; the largest set is ${largest_set}.`
-      : blocked + held_by.held >= request.gpu_count && held_by.claimed === 0
-        ? `No ${what} is ready: ${gpus(blocked + held_by.held)} are blocked.`
-        : `No ${what} is free.`;
-  return { code: 'no_free_gpus', gpus: free_gpus, detail };
+  const verdict = free_gpus === 0 ? `No ${what} is free` : `Only ${gpus(free_gpus)} of ${what} free`;
+  const holders = holdsIn(held_by).map((kind) => holdText(kind, held_by));
+  return { code: 'no_capacity', gpus: free_gpus, detail: `${verdict}: ${holders.join(', ')}.` };
 };
 
 const headReason = (facts: RefusalFacts, request: PlacementRequest, quotaLeft: number): Reason => {
@@ -106,9 +95,9 @@ const headReason = (facts: RefusalFacts, request: PlacementRequest, quotaLeft: n
 /** The verdict first, then what holds the capacity. */
 export const reasonsFor = (facts: RefusalFacts, request: PlacementRequest): readonly Reason[] => [
   headReason(facts, request, Math.max(0, request.quota_gpus_remaining ?? 0)),
-  ...HOLD_ORDER.filter((kind) => facts.held_by[kind] > 0).map((kind) => ({
+  ...holdsIn(facts.held_by).map((kind) => ({
     code: kind,
     gpus: facts.held_by[kind],
-    detail: `${gpus(facts.held_by[kind])} ${HOLD_TEXT[kind]}.`,
+    detail: `${holdText(kind, facts.held_by)}.`,
   })),
 ];

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aNode, aSlice, bareMetal, onlyFree, slots } from '../test/fleet.ts';
+import { candidateOf, FILTERS, rejectedBy } from './filters.ts';
+import type { FilterName, HoldKind, PlacementRequest, SchedulerNode } from './model.ts';
+
+type Case = Readonly<{
+  filter: FilterName;
+  node?: Partial<SchedulerNode>;
+  request?: PlacementRequest;
+  detail: string;
+  holds: HoldKind | null;
+}>;
+
+const CASES: readonly Case[] = [
+  { filter: 'region', node: { region: 'south' }, detail: 'node is in south', holds: null },
+  { filter: 'node_state', node: { state: 'offline' }, detail: 'node is offline', holds: 'not_ready' },
+  { filter: 'node_state', node: { state: 'draining' }, detail: 'node is draining', holds: 'not_ready' },
+  { filter: 'node_state', node: { state: 'quarantined' }, detail: 'node is quarantined', holds: 'quarantined' },
+  { filter: 'node_state', node: { state: 'enrolling' }, detail: 'node is enrolling', holds: null },
+  {
+    filter: 'host_role',
+    node: { host_role: 'platform_control' },
+    detail: 'host role is platform_control',
+    holds: null,
+  },
+  {
+    filter: 'pool',
+    node: { pool: { id: 'theirs', tenant_id: 'org_b' } },
+    detail: 'pool theirs is dedicated to another tenant',
+    holds: null,
+  },
+  { filter: 'sku', node: { sku_names: ['h100-slice', 'a100'] }, detail: 'node offers h100-slice, a100', holds: null },
+  { filter: 'sku', node: { sku_names: [] }, detail: 'node offers no SKU', holds: null },
+  {
+    filter: 'image',
+    node: { image_names: ['other'] },
+    request: aSlice(1, { image: 'ubuntu' }),
+    detail: 'image ubuntu is not ready on the node',
+    holds: 'not_ready',
+  },
+  { filter: 'capacity_mode', node: { capacity_mode: 'baremetal' }, detail: 'node is for bare metal', holds: null },
+  { filter: 'capacity_mode', request: bareMetal(), detail: 'node is for slices', holds: null },
+  { filter: 'occupancy', node: { occupancy: 'exclusive' }, detail: 'node is exclusive', holds: 'claimed' },
+  { filter: 'occupancy', node: { occupancy: 'cleaning' }, detail: 'node is cleaning', holds: 'cleaning' },
+  {
+    filter: 'occupancy',
+    node: { occupancy: 'cleanup_blocked' },
+    detail: 'node is cleanup_blocked',
+    holds: 'cleanup_blocked',
+  },
+  {
+    filter: 'occupancy',
+    node: { capacity_mode: 'flexible', occupancy: 'sliced' },
+    request: bareMetal(),
+    detail: 'node is sliced',
+    holds: 'fragmented',
+  },
+  { filter: 'held', node: { held_for: 'baremetal' }, detail: 'node is held for baremetal', holds: 'held' },
+  { filter: 'node_health', node: { health: 'unknown' }, detail: 'node health is unknown', holds: 'unhealthy' },
+  {
+    filter: 'runtime_validated',
+    node: { runtime_validated: false },
+    detail: 'no prerequisite check has passed since the node booted',
+    holds: 'not_ready',
+  },
+  {
+    filter: 'slot_completeness',
+    node: { slots: slots({ 0: { has_nvme: false } }) },
+    request: aSlice(8),
+    detail: '1 of 8 usable slots are incomplete',
+    holds: 'fragmented',
+  },
+  {
+    filter: 'count_on_one_node',
+    node: { slots: onlyFree(0, 1) },
+    request: aSlice(4),
+    detail: '2 free GPUs, 4 asked',
+    holds: 'fragmented',
+  },
+  {
+    filter: 'count_on_one_node',
+    node: { capacity_mode: 'baremetal', slots: slots({ 3: { approval: 'disabled', status: 'cleanup_blocked' } }) },
+    request: bareMetal(),
+    detail: '1 of 8 slots are not available',
+    holds: 'fragmented',
+  },
+  {
+    filter: 'count_on_one_node',
+    node: { capacity_mode: 'flexible', slots: slots({ 3: { health: 'unhealthy' } }) },
+    request: bareMetal(),
+    detail: '7 usable GPUs, 8 asked',
+    holds: 'fragmented',
+  },
+  {
+    filter: 'fabric',
+    node: { slots: onlyFree(0, 2, 4, 6) },
+    request: aSlice(2),
+    detail: '4 free GPUs form no legal set of 2',
+    holds: 'fabric',
+  },
+  {
+    filter: 'quota',
+    request: aSlice(2, { quota_gpus_remaining: 1 }),
+    detail: '2 asked, 1 left in the quota',
+    holds: 'quota',
+  },
+];
+
+for (const { filter, node, request, detail, holds } of CASES) {
+  test(`${filter} refuses: ${detail}`, () => {
+    const refusal = rejectedBy(candidateOf(aNode(node)), request ?? aSlice(1));
+    assert.deepEqual(refusal, { filter, detail, holds, index: FILTERS.findIndex(({ name }) => name === filter) });
+  });
+}
+
+test('every filter has a case that it refuses', () => {
+  assert.deepEqual(
+    [...new Set(CASES.map(({ filter }) => filter))],
+    FILTERS.map(({ name }) => name),
+  );
+});
+
+const ACCEPTED: readonly (readonly [string, Partial<SchedulerNode>, PlacementRequest])[] = [
+  ['a slice on a clean slice node', {}, aSlice(8)],
+  ['a slice on a sliced flexible node', { capacity_mode: 'flexible', occupancy: 'sliced' }, aSlice(4)],
+  ['a slice in the tenant’s own pool', { pool: { id: 'mine', tenant_id: 'org_a' } }, aSlice(1)],
+  ['a slice whose image is there', { image_names: ['ubuntu'] }, aSlice(1, { image: 'ubuntu' })],
+  ['a slice that uses up the quota', {}, aSlice(4, { quota_gpus_remaining: 4 })],
+  ['bare metal on a node without slots', { capacity_mode: 'baremetal', slots: [], partitions: null }, bareMetal()],
+  ['bare metal on a node held for it', { capacity_mode: 'flexible', held_for: 'baremetal' }, bareMetal()],
+  [
+    'bare metal before any slice runtime was checked',
+    { capacity_mode: 'flexible', runtime_validated: false },
+    bareMetal(),
+  ],
+  [
+    'bare metal with incomplete slots',
+    { capacity_mode: 'baremetal', slots: slots({ 0: { has_mac: false } }) },
+    bareMetal(),
+  ],
+];
+
+for (const [what, node, request] of ACCEPTED) {
+  test(`no filter refuses ${what}`, () => {
+    assert.equal(rejectedBy(candidateOf(aNode(node)), request), null);
+  });
+}
