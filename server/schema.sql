@@ -52,7 +52,7 @@ CREATE OR REPLACE FUNCTION refuse_claim_change()
  LANGUAGE plpgsql
 AS $function$
 begin
-  raise exception 'claim % only ever changes by its release', old.id using errcode = 'check_violation';
+  raise exception 'claim % only ever changes by its release', old.id using errcode = 'insufficient_privilege';
 end $function$;
 
 CREATE OR REPLACE FUNCTION refuse_released_claim()
@@ -61,6 +61,16 @@ CREATE OR REPLACE FUNCTION refuse_released_claim()
 AS $function$
 begin
   raise exception 'claim % begins released', new.id using errcode = 'check_violation';
+end $function$;
+
+CREATE OR REPLACE FUNCTION require(is_met boolean, what text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if is_met is not true then
+    raise exception '%', what using errcode = 'GP409';
+  end if;
 end $function$;
 
 CREATE OR REPLACE FUNCTION take_wiped_at()

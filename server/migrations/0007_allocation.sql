@@ -92,7 +92,7 @@ create index claims_pin_slot on allocation_resource_claims (slot_id, node_id, sl
 -- A claim is born live, changes once, by its release, and is never removed.
 create function refuse_claim_change() returns trigger language plpgsql as $$
 begin
-  raise exception 'claim % only ever changes by its release', old.id using errcode = 'check_violation';
+  raise exception 'claim % only ever changes by its release', old.id using errcode = 'insufficient_privilege';
 end $$;
 create function refuse_released_claim() returns trigger language plpgsql as $$
 begin

@@ -1,7 +1,15 @@
 /** How a claim can never end, whoever writes it: the schema lets go of capacity only for a proof that it is clean. */
 import { after, before, describe, it } from 'node:test';
 import type { Client } from 'pg';
-import { CHECK, FOREIGN_KEY, insertRow, type RawPlacement, rawPlacement, UNIQUE } from '../../test/raw-placement.ts';
+import {
+  CHECK,
+  FOREIGN_KEY,
+  insertRow,
+  NOT_ALLOWED,
+  type RawPlacement,
+  rawPlacement,
+  UNIQUE,
+} from '../../test/raw-placement.ts';
 
 const CLAIMS = 'allocation_resource_claims';
 const ENDING = { state: 'releasing', release_requested_at: '2026-01-01T00:00:00Z' };
@@ -111,11 +119,11 @@ describe('the schema of releases', () => {
       "created_at = now() - interval '1 day'",
       `allocation_id = '${await raw.allocation(nodeId)}'`,
     ])
-      await raw.refused({ code: CHECK }, (sql) =>
+      await raw.refused({ code: NOT_ALLOWED }, (sql) =>
         sql.query(`update ${CLAIMS} set ${assignment} where id = $1`, [claimId]),
       );
     const proofId = await raw.proof(allocationId, nodeId, slotId);
-    await raw.refused({ code: CHECK }, async (sql) => {
+    await raw.refused({ code: NOT_ALLOWED }, async (sql) => {
       await release(claimId, proofId)(sql);
       await sql.query(`update ${CLAIMS} set released_at = null, wipe_proof_id = null where id = $1`, [claimId]);
     });
