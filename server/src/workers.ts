@@ -1,20 +1,36 @@
 /** Background work of the roles: the outbox relay, the workflow worker and the reconcilers. Each stops with the process. */
 import type { Shutdown } from '@gpuaas/kit';
 import type { Deps } from './context.ts';
+import { PLATFORM, type Tx } from './db/client.ts';
 import type { EventHub } from './ports/events/hub.ts';
 import { startListening } from './ports/events/listen.ts';
 import { createNatsPublisher } from './ports/events/nats.ts';
 import { createHeadsFile } from './ports/objects/heads-file.ts';
+import type { InvariantWatch } from './reconcilers/check-invariants.ts';
+import { createCapacityCounter } from './reconcilers/count-capacity.ts';
 import { purgeExpired } from './reconcilers/purge-expired.ts';
 import { startReconciler } from './reconcilers/reconciler.ts';
 import { relayOutbox } from './reconcilers/relay-outbox.ts';
+import { releaseDue } from './reconcilers/release-due.ts';
 import { sealAudit } from './reconcilers/seal-audit.ts';
+import { createAllocationDeps } from './workflows/allocation-deps.ts';
+import { beginRelease } from './workflows/begin-release.ts';
 import { createRegistry } from './workflows/engine/registry.ts';
 import { createWorker } from './workflows/engine/worker.ts';
+import { bind } from './workflows/engine/workflow.ts';
+import { expireOverdueTasks } from './workflows/finish-task.ts';
+import { provisionBaremetal } from './workflows/provision-baremetal.ts';
+import { provisionSlice } from './workflows/provision-slice.ts';
+import { releaseAllocation } from './workflows/release-allocation.ts';
 
 const RELAY_INTERVAL_MS = 200;
 const SEAL_INTERVAL_MS = 250;
 const PURGE_INTERVAL_MS = 60_000;
+const RELEASE_DUE_INTERVAL_MS = 2_000;
+const EXPIRE_TASKS_INTERVAL_MS = 5_000;
+const COUNT_CAPACITY_INTERVAL_MS = 1_000;
+const CHECK_INVARIANTS_INTERVAL_MS = 60_000;
+const BATCH_ROWS = 100;
 
 const startRelay = (deps: Deps, hub: EventHub, shutdown: Shutdown): void => {
   const { database, log, config } = deps;
@@ -31,9 +47,11 @@ const startRelay = (deps: Deps, hub: EventHub, shutdown: Shutdown): void => {
   shutdown.add('relay-outbox', () => relay.stop());
 };
 
-const startReconcilers = (deps: Deps, shutdown: Shutdown): void => {
+const startReconcilers = (deps: Deps, watch: InvariantWatch, shutdown: Shutdown): void => {
   const { database, log, config, secrets } = deps;
+  const wake = () => deps.events.wake();
   const heads = createHeadsFile({ file: config.audit_heads_file, seed: secrets.derive('audit-heads', 32) });
+  const capacity = createCapacityCounter({ database });
   const loops = [
     {
       name: 'seal-audit',
@@ -45,6 +63,24 @@ const startReconcilers = (deps: Deps, shutdown: Shutdown): void => {
       run: (signal: AbortSignal) => purgeExpired({ database }, signal),
       intervalMs: PURGE_INTERVAL_MS,
     },
+    {
+      name: 'release-due',
+      run: async (signal: AbortSignal) => {
+        const release = (tx: Tx, allocation_id: string, reason: string) =>
+          beginRelease(tx, { allocation_id, reason }, wake);
+        await releaseDue({ database, release }, signal);
+      },
+      intervalMs: RELEASE_DUE_INTERVAL_MS,
+    },
+    {
+      name: 'expire-tasks',
+      run: async () => {
+        await database.write(PLATFORM, (tx) => expireOverdueTasks(tx, BATCH_ROWS, wake));
+      },
+      intervalMs: EXPIRE_TASKS_INTERVAL_MS,
+    },
+    { name: 'count-capacity', run: capacity.run, intervalMs: COUNT_CAPACITY_INTERVAL_MS },
+    { name: 'check-invariants', run: watch.run, intervalMs: CHECK_INVARIANTS_INTERVAL_MS },
   ];
   for (const loop of loops) {
     const reconciler = startReconciler({ ...loop, log, signal: shutdown.signal });
@@ -52,11 +88,16 @@ const startReconcilers = (deps: Deps, shutdown: Shutdown): void => {
   }
 };
 
-/** Workflows register here as their issues land; an empty registry still ends runs whose deadline has passed. */
+/** Every workflow this process runs. Ended versions stay until their last run has ended. */
 const startWorkflows = (deps: Deps, hub: EventHub, shutdown: Shutdown): void => {
+  const allocations = createAllocationDeps({ database: deps.database, wake: () => deps.events.wake() });
   const worker = createWorker({
     database: deps.database,
-    registry: createRegistry([]),
+    registry: createRegistry([
+      bind(provisionSlice, allocations),
+      bind(provisionBaremetal, allocations),
+      bind(releaseAllocation, allocations),
+    ]),
     log: deps.log,
     service: 'gpuaas-provisioning-worker',
     hub,
@@ -66,7 +107,7 @@ const startWorkflows = (deps: Deps, hub: EventHub, shutdown: Shutdown): void => 
 };
 
 /** `hub` wakes this process alone: what was heard from another process must not be told to it again. */
-export const startWorkers = (deps: Deps, hub: EventHub, shutdown: Shutdown): void => {
+export const startWorkers = (deps: Deps, hub: EventHub, watch: InvariantWatch, shutdown: Shutdown): void => {
   const { roles } = deps.config;
   const listener = startListening({
     database: deps.database,
@@ -77,6 +118,6 @@ export const startWorkers = (deps: Deps, hub: EventHub, shutdown: Shutdown): voi
   shutdown.add('event notifications', () => listener.stop());
   if (roles.includes('gpuaas-outbox-relay')) startRelay(deps, hub, shutdown);
   if (!roles.includes('gpuaas-provisioning-worker')) return;
-  startReconcilers(deps, shutdown);
+  startReconcilers(deps, watch, shutdown);
   startWorkflows(deps, hub, shutdown);
 };

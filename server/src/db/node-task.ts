@@ -104,16 +104,16 @@ export const cancelQueuedTasks = async (tx: Tx, allocationId: string, reason: st
 /** Takes the oldest queued tasks that are not too late. Others may be taking at the same time. */
 export const takeTasks = async (
   tx: Tx,
-  take: Readonly<{ pool_name: string | null; limit: number }>,
+  take: Readonly<{ node_name_prefix: string; limit: number }>,
 ): Promise<NodeTaskRow[]> => {
   const { rows } = await tx.query<NodeTaskRow>(
     `with taken as materialized (
-       select q.id from node_tasks q join nodes n on n.id = q.node_id join pools p on p.id = n.pool_id
-       where q.state = 'queued' and q.expires_at > clock_timestamp() and ($1::text is null or p.name = $1)
+       select q.id from node_tasks q join nodes n on n.id = q.node_id
+       where q.state = 'queued' and q.expires_at > clock_timestamp() and starts_with(n.name, $1)
        order by q.id limit $2 for update of q skip locked)
      update node_tasks t set state = 'running', dispatched_at = clock_timestamp() from taken where t.id = taken.id
      returning ${TASK}`,
-    [take.pool_name, take.limit],
+    [take.node_name_prefix, take.limit],
   );
   return rows;
 };

@@ -3,16 +3,25 @@ import type { Handlers, PublicApi } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as admin from '../services/admin.ts';
 import * as allocation from '../services/allocation.ts';
+import * as allocationAdmin from '../services/allocation-admin.ts';
+import * as allocationRelease from '../services/allocation-release.ts';
 import * as apiToken from '../services/api-token.ts';
 import * as auditLog from '../services/audit-log.ts';
+import * as backfill from '../services/backfill.ts';
+import * as capacity from '../services/capacity.ts';
 import * as catalog from '../services/catalog.ts';
 import * as event from '../services/event.ts';
+import * as invariant from '../services/invariant.ts';
 import * as invitation from '../services/invitation.ts';
 import * as me from '../services/me.ts';
+import * as node from '../services/node.ts';
 import * as organization from '../services/organization.ts';
 import * as project from '../services/project.ts';
+import * as quota from '../services/quota.ts';
+import * as scheduler from '../services/scheduler.ts';
 import * as serviceAccount from '../services/service-account.ts';
 import * as sshKey from '../services/ssh-key.ts';
+import * as usage from '../services/usage.ts';
 import * as workflowRun from '../services/workflow-run.ts';
 
 export const handlers = {
@@ -72,6 +81,29 @@ export const handlers = {
   allocationGet: allocation.get,
   allocationTimeline: allocation.timeline,
   allocationUpdate: allocation.update,
+  allocationRelease: allocationRelease.release,
+  usageList: usage.list,
+  adminAllocationList: allocationAdmin.adminList,
+  adminAllocationGet: allocationAdmin.adminGet,
+  adminAllocationForceRelease: allocationAdmin.forceRelease,
+  adminAllocationForceCleanup: allocationAdmin.forceCleanup,
+
+  capacityList: capacity.list,
+  quotaGet: quota.get,
+  adminNodeList: node.list,
+  adminNodeGet: node.get,
+  adminNodeSlotList: node.slotList,
+  adminNodeHold: node.hold,
+  adminHoldCreate: node.holdCreate,
+  adminNodeDrain: node.drain,
+  adminNodeConvertPlan: node.convertPlan,
+  adminNodeConvert: node.convert,
+  adminCapacityList: capacity.fleetList,
+  adminQuotaList: quota.list,
+  adminQuotaPut: quota.put,
+  adminSchedulerSnapshot: scheduler.snapshot,
+  adminInvariantCheck: invariant.check,
+  adminClaimBackfill: backfill.claimBackfill,
 
   auditLogList: auditLog.auditLogList,
   auditLogExport: auditLog.auditLogExport,

@@ -125,7 +125,10 @@ export const createAllocationDeps = (
         const slots = await listHeldSlots(reader, id);
         const targets: WipeTarget[] = [
           ...slots.map((slot) => ({ slot_id: slot.id, serial: slot.nvme_serial, generation: slot.generation })),
-          ...(node?.data_disks ?? []).map((disk) => ({ slot_id: null, serial: disk.serial, generation: null })),
+          // A data disk that is a slot's own is proven with the slot.
+          ...(node?.data_disks ?? [])
+            .filter((disk) => !slots.some((slot) => slot.nvme_serial === disk.serial))
+            .map((disk) => ({ slot_id: null, serial: disk.serial, generation: null })),
         ];
         const verdict = judgeWipe(task.output, targets);
         return { task_id: task.id, verdict, may_try_again: task.tries < TRIES_MAX };

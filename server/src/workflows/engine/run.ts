@@ -62,22 +62,36 @@ export type StartRun = Readonly<{
   deadline_ms?: number | undefined;
 }>;
 
+const newRun = (start: StartRun) => ({
+  id: mintId('wfr'),
+  workflow: start.workflow.name,
+  workflow_version: start.workflow.version,
+  subject_id: start.subject_id,
+  organization_id: start.organization_id,
+  project_id: start.project_id,
+  correlation_id: start.correlation_id,
+  steps: start.workflow.stepNames,
+  step: start.workflow.first,
+  deadline_ms: start.deadline_ms ?? start.workflow.deadlineMs,
+});
+
+/** For a subject made in this transaction, about which nothing can be running yet: sent, not awaited, with the commit. */
+export const startFirstRun = (tx: Tx, start: StartRun, wake?: Wake): void => {
+  const run = newRun(start);
+  tx.defer(
+    insertRun(tx, run).then((inserted) =>
+      invariant(inserted !== undefined, `nothing runs yet about ${start.subject_id}`),
+    ),
+  );
+  tellRunChanged(tx, { ...run, state: 'pending' });
+  if (wake) tx.afterCommit(wake);
+};
+
 /** A live run of this workflow for this subject is given back as it is: starting twice is starting once. */
 export const startRun = async (tx: Tx, start: StartRun, wake?: Wake): Promise<WorkflowRunRow> => {
   // The live run that stood in the way may end before it is read; then there is room for a new one.
   for (let attempt = 0; attempt < 5; attempt++) {
-    const inserted = await insertRun(tx, {
-      id: mintId('wfr'),
-      workflow: start.workflow.name,
-      workflow_version: start.workflow.version,
-      subject_id: start.subject_id,
-      organization_id: start.organization_id,
-      project_id: start.project_id,
-      correlation_id: start.correlation_id,
-      steps: start.workflow.stepNames,
-      step: start.workflow.first,
-      deadline_ms: start.deadline_ms ?? start.workflow.deadlineMs,
-    });
+    const inserted = await insertRun(tx, newRun(start));
     if (inserted !== undefined) {
       tellRunChanged(tx, inserted);
       if (wake) tx.afterCommit(wake);

@@ -1,0 +1,89 @@
+/**
+ * Allocations as operators see them, with node and claims, and the two things they may do on a tenant's behalf. Both
+ * lead into the same cleanup as any release: force skips questions, never the proof.
+ */
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
+import { type AllocationRow, findAllocation, listAllocations } from '../db/allocation.ts';
+import type { Reader } from '../db/client.ts';
+import { type ClaimRow, listClaims } from '../db/lifecycle.ts';
+import { notFound } from '../errors.ts';
+import { beginRelease, restartCleanup } from '../workflows/begin-release.ts';
+import { viewFor } from './allocation.ts';
+import { onlyText } from './caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+const claimView = (claim: ClaimRow) => ({
+  id: claim.id,
+  claim_kind: claim.claim_kind,
+  node_id: claim.node_id,
+  slot_id: claim.slot_id,
+  gpu_count: claim.gpu_count,
+  created_at: claim.created_at,
+  released_at: claim.released_at,
+  wipe_proof_id: claim.wipe_proof_id,
+});
+
+const adminView = (ctx: Ctx, claims: readonly ClaimRow[]) => (row: AllocationRow) => ({
+  allocation: viewFor(ctx)(row),
+  organization_id: row.organization_id,
+  node_id: row.node_id,
+  claims: claims.filter((claim) => claim.allocation_id === row.id).map(claimView),
+});
+
+const getWithClaims = async (ctx: Ctx, reader: Reader, id: string) => {
+  const row = await findAllocation(reader, id);
+  if (row === undefined) throw notFound('allocation');
+  return adminView(ctx, await listClaims(reader, [id]))(row);
+};
+
+export const adminList = async (ctx: ReadCtx, { query }: Req<'adminAllocationList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const filter = {
+    project_id: null,
+    organization_id: query.organization_id ?? null,
+    node_id: query.node_id ?? null,
+    state: query.state ?? null,
+    name: null,
+    before: onlyText(decodeCursor(ctx, query.cursor)?.[0]),
+    limit: limit + 1,
+  };
+  return ctx.read(async (reader) => {
+    const rows = await listAllocations(reader, filter);
+    const claims = await listClaims(
+      reader,
+      rows.map((row) => row.id),
+    );
+    return pageOf(ctx, limit, rows, (row) => [row.id], adminView(ctx, claims));
+  });
+};
+
+export const adminGet = (ctx: ReadCtx, { params }: Req<'adminAllocationGet'>) =>
+  ctx.read((reader) => getWithClaims(ctx, reader, params.allocation_id));
+
+/** What operators do to a tenant's allocation stands in the tenant's own audit chain. */
+const concern = async (ctx: WriteCtx, id: string, facts: Readonly<Record<string, unknown>>): Promise<void> => {
+  const row = await findAllocation(ctx.tx, id);
+  if (row === undefined) throw notFound('allocation');
+  ctx.concerns(row.organization_id, row.project_id);
+  ctx.target('allocation', id);
+  ctx.note({ ...facts, from_state: row.state });
+};
+
+export const forceRelease = async (ctx: WriteCtx, { params, body }: Req<'adminAllocationForceRelease'>) => {
+  const { allocation_id } = params;
+  await concern(ctx, allocation_id, { reason: body.reason });
+  const wake = () => ctx.deps.events.wake();
+  await beginRelease(ctx.tx, { allocation_id, reason: `An operator released it: ${body.reason}` }, wake);
+  return getWithClaims(ctx, ctx.tx, allocation_id);
+};
+
+export const forceCleanup = async (ctx: WriteCtx, { params, body }: Req<'adminAllocationForceCleanup'>) => {
+  const { allocation_id } = params;
+  const { reason, runtime_verified_absent } = body;
+  await concern(ctx, allocation_id, { reason, runtime_verified_absent });
+  await restartCleanup(ctx.tx, { allocation_id, runtime_verified_absent }, () => ctx.deps.events.wake());
+  return getWithClaims(ctx, ctx.tx, allocation_id);
+};
