@@ -18,10 +18,11 @@ import { createWaker } from './ports/events/waker.ts';
 import type { EmbeddedIssuer } from './ports/identity/embedded.ts';
 import { createTokenVerifier } from './ports/identity/verifier.ts';
 import { createSecrets } from './ports/secrets/secrets.ts';
+import { createInvariantWatch } from './reconcilers/check-invariants.ts';
 import { createAuthenticator } from './services/authenticate.ts';
 import { createProjectDirectory } from './services/authorise.ts';
 import { createReadiness } from './services/health.ts';
-import { addGauges } from './telemetry/gauges.ts';
+import { addGauges, addInvariantGauge } from './telemetry/gauges.ts';
 import { createTelemetry, type Telemetry } from './telemetry/telemetry.ts';
 import { startWorkers } from './workers.ts';
 
@@ -155,7 +156,9 @@ export const startApp = async (options: AppOptions): Promise<App> => {
     events: waker.events,
   };
 
-  startWorkers(deps, hub, shutdown);
+  const watch = createInvariantWatch({ database, log });
+  addInvariantGauge(telemetry, watch);
+  startWorkers(deps, hub, watch, shutdown);
 
   if (!config.roles.includes('gpuaas-api')) return { deps, http: null, url: null };
   const http = await createApi(deps, telemetry, options.dev_password, shutdown.signal);

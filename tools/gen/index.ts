@@ -2,6 +2,7 @@
 import { readCatalog } from './catalog.ts';
 import { contractDocuments } from './contract.ts';
 import { withClient, withMigratedDatabase } from './database.ts';
+import { erd } from './erd.ts';
 import type { Generated } from './file.ts';
 import { rowTypes } from './row-types.ts';
 import { schemaText } from './schema.ts';
@@ -16,6 +17,7 @@ export const schemaFiles = (): Promise<readonly Generated[]> =>
       return [
         { path: 'server/schema.sql', text: schemaText(catalog) },
         { path: 'server/src/db/types.gen.ts', text: rowTypes(catalog) },
+        { path: 'doc/architecture/erd.md', text: erd(catalog) },
       ];
     }),
   );

@@ -26,3 +26,12 @@ export const addGauges = (telemetry: Telemetry, database: Database): void => {
     (await ask(countRunsByState, [])).map((row) => ({ labels: { state: row.state }, value: row.oldest_age_s })),
   );
 };
+
+/** From the last look of the watch, not a question at every scrape: the queries read whole tables. */
+export const addInvariantGauge = (
+  telemetry: Telemetry,
+  watch: Readonly<{ counts(): ReadonlyMap<string, number> }>,
+): void =>
+  telemetry.gauge('gpuaas_invariant_violations', 'Rows that break an invariant.', ['invariant'], async () =>
+    [...watch.counts()].map(([invariant, value]) => ({ labels: { invariant }, value })),
+  );

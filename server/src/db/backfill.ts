@@ -1,0 +1,65 @@
+/** Node-bound allocations from before claims, and the rows that make them like any other. */
+import type { Reader, Tx } from './client.ts';
+
+export type UnclaimedRow = Readonly<{
+  allocation_id: string;
+  organization_id: string;
+  project_id: string;
+  capacity_shape: 'baremetal' | 'gpu_slice';
+  state: string;
+  gpu_count: number;
+  node_id: string;
+  host_role: string;
+  occupancy: string;
+  /** Who holds any part of the node by a live claim. */
+  holder_allocation_id: string | null;
+  /** Another of these rows that is bound to the same node and came first. */
+  earlier_allocation_id: string | null;
+}>;
+
+/** Active and releasing allocations that name a node and have no claim at all, oldest first. */
+export const listUnclaimed = async (reader: Reader): Promise<UnclaimedRow[]> =>
+  (
+    await reader.query<UnclaimedRow>(
+      `select a.id as allocation_id, a.organization_id, a.project_id, a.capacity_shape, a.state, a.gpu_count, a.node_id, n.host_role, n.occupancy,
+         (select c.allocation_id from allocation_resource_claims c where c.node_id = a.node_id and c.released_at is null order by c.id limit 1)
+           as holder_allocation_id,
+         lag(a.id) over (partition by a.node_id order by a.id) as earlier_allocation_id
+       from allocations a join nodes n on n.id = a.node_id
+       where a.state in ('active', 'releasing', 'release_failed')
+         and not exists (select from allocation_resource_claims c where c.allocation_id = a.id)
+       order by a.id`,
+    )
+  ).rows;
+
+/**
+ * The claim, and with it what a launch writes beside one: the node's mode, its slots, quota use at both levels, and the
+ * placement as sold, at today's price where no sale was recorded. False when the node is not free any more.
+ */
+export const insertBackfilledClaim = async (
+  tx: Tx,
+  row: Pick<UnclaimedRow, 'allocation_id' | 'node_id'> & Readonly<{ claim_id: string }>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `with node as (update nodes set occupancy = 'exclusive', version = version + 1 where id = $2 and occupancy = 'free' returning id),
+       allocation as (select a.* from allocations a join node on true where a.id = $1),
+       slot as (
+         update node_resource_slots s set status = case allocation.state when 'active' then 'in_use' else 'cleaning' end, status_reason = null,
+           status_since = clock_timestamp(), generation = s.generation + 1, last_claimed_at = clock_timestamp(), version = s.version + 1
+         from allocation where s.node_id = $2 and s.status = 'available' returning s.id),
+       quota as (
+         insert into quotas (organization_id, project_id, gpu_used)
+         select allocation.organization_id, level.project_id, allocation.gpu_count
+         from allocation cross join lateral (values (1, ''), (2, allocation.project_id)) level (rank, project_id) order by level.rank
+         on conflict (organization_id, project_id) do update set gpu_used = quotas.gpu_used + excluded.gpu_used),
+       placement as (
+         insert into allocation_placements (allocation_id, organization_id, project_id, node_id, slot_ids, gpu_count, gpu_hourly_price_minor,
+           currency, scores)
+         select a.id, a.organization_id, a.project_id, $2, array(select id from slot), a.gpu_count, k.gpu_hourly_price_minor, k.currency, '{}'
+         from allocation a join sku_catalog k on k.name = a.sku_name on conflict (allocation_id) do nothing)
+       insert into allocation_resource_claims (id, allocation_id, organization_id, project_id, claim_kind, node_id, gpu_count)
+       select $3, a.id, a.organization_id, a.project_id, 'node_exclusive', $2, a.gpu_count from allocation a`,
+      [row.allocation_id, row.node_id, row.claim_id],
+    )
+  ).rowCount === 1;

@@ -1,0 +1,108 @@
+/** What must hold of allocations through their lives, of host tasks, and of the money that they cost. */
+import { type Invariant, RECENT } from './invariant-rule.ts';
+
+/** A run that has just ended or begun is not a missing owner. */
+const SETTLED = "clock_timestamp() - interval '5 minutes'";
+
+export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'claims_end_with_allocation',
+    rule: 'Claims live as long as their allocation: none is released before its release, none is left after it.',
+    sql: `select a.id as subject_id, a.state || ' with ' || count(*) filter (where c.released_at is null) || ' unreleased and '
+        || count(*) filter (where c.released_at is not null) || ' released claims' as detail
+      from allocations a join allocation_resource_claims c on c.allocation_id = a.id
+      where a.state in ('requested', 'provisioning', 'active') or a.released_at > ${RECENT} group by a.id
+      having case when a.state = 'released' then bool_or(c.released_at is null) else bool_or(c.released_at is not null) end`,
+  },
+  {
+    name: 'allocation_is_whole',
+    rule: 'An allocation has its claims and its placement as sold from its first moment.',
+    sql: `select a.id as subject_id, case when p.allocation_id is null then 'no placement' else 'no claim' end as detail
+      from allocations a left join allocation_placements p on p.allocation_id = a.id
+      where a.state <> 'released' and (p.allocation_id is null
+        or not exists (select from allocation_resource_claims c where c.allocation_id = a.id))`,
+  },
+  {
+    name: 'change_has_deadline_and_owner',
+    rule: 'What is on its way has a deadline and a workflow run, or says why it stands.',
+    sql: `select a.id as subject_id, case when a.state in ('failed', 'release_failed') then 'no reason'
+        when a.state_deadline_at is null then 'no deadline' else 'no workflow run' end as detail
+      from allocations a where a.state_since < ${SETTLED} and case
+        when a.state in ('failed', 'release_failed') then a.state_reason is null
+        when a.state in ('requested', 'provisioning', 'releasing') then a.state_deadline_at is null or not exists (
+          select from workflow_runs r where r.subject_id = a.id and r.state in ('pending', 'running', 'waiting', 'stuck'))
+        else false end`,
+  },
+  {
+    name: 'state_matches_times',
+    rule: 'The moments of an allocation follow its states, and every one has a correlation id.',
+    sql: `select a.id as subject_id, 'state ' || a.state || ' contradicts its times' as detail from allocations a
+      where (a.state <> 'released' or a.released_at > ${RECENT}) and (a.correlation_id = ''
+        or (a.state = 'active') and (a.activated_at is null or a.release_requested_at is not null)
+        or a.state in ('requested', 'provisioning') and (a.activated_at is not null or a.release_requested_at is not null)
+        or a.state in ('releasing', 'release_failed', 'released') and a.release_requested_at is null
+        or (a.state = 'released') <> (a.released_at is not null) or a.released_at < a.release_requested_at)`,
+  },
+  {
+    name: 'one_task_per_slot',
+    rule: 'At most one task runs on a slot, and it carries the generation of the claim that it serves.',
+    sql: `select t.slot_id as subject_id, count(*) || ' tasks run: ' || string_agg(t.id, ', ' order by t.id) as detail from node_tasks t
+      where t.slot_id is not null and t.state in ('dispatched', 'running') group by t.slot_id having count(*) > 1
+      union all
+      select t.id, 'generation ' || t.slot_generation || ', the slot has ' || s.generation from node_tasks t
+      join node_resource_slots s on s.id = t.slot_id
+      where t.state in ('queued', 'dispatched', 'running') and t.slot_generation > s.generation`,
+  },
+];
+
+export const MONEY_INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'usage_never_overlaps',
+    rule: 'The charged intervals of an allocation do not overlap, are not negative and start once.',
+    sql: `select u.allocation_id as subject_id, 'records ' || u.id || ' and ' || v.id as detail from usage_records u
+      join usage_records v on v.allocation_id = u.allocation_id and v.id > u.id
+        and (u.started_at = v.started_at or tstzrange(u.started_at, u.ended_at) && tstzrange(v.started_at, v.ended_at))
+      where v.ended_at is null or v.ended_at > ${RECENT}
+      union all select u.allocation_id, 'record ' || u.id || ' ends before it starts' from usage_records u where u.ended_at < u.started_at`,
+  },
+  {
+    name: 'charged_time_is_active_time',
+    rule: 'Charged time is the time from active to the accepted release, to the second, and runs only while active.',
+    sql: `select a.id as subject_id, a.state || ', charged ' || round(charged.seconds, 3) || ' s, active ' || round(lived.seconds, 3) || ' s' as detail
+      from allocations a cross join lateral (
+        select coalesce(sum(extract(epoch from coalesce(u.ended_at, now()) - u.started_at)), 0) as seconds,
+          coalesce(bool_or(u.ended_at is null), false) as is_open, min(u.started_at) as first_at, max(u.ended_at) as last_at
+        from usage_records u where u.allocation_id = a.id) charged
+      cross join lateral (select coalesce(extract(epoch from coalesce(a.release_requested_at, now()) - a.activated_at), 0) as seconds) lived
+      where (a.state <> 'released' or a.released_at > ${RECENT}) and (abs(charged.seconds - lived.seconds) > 1
+        or charged.is_open <> (a.state = 'active') or charged.first_at < a.activated_at - interval '1 second'
+        or charged.last_at > a.release_requested_at + interval '1 second')`,
+  },
+  {
+    name: 'closed_cost_is_right',
+    rule: 'A closed record costs GPUs times price times hours, rounded half up once.',
+    sql: `select u.id as subject_id, 'cost ' || u.cost_minor || ', computed ' || computed.cost as detail from usage_records u
+      cross join lateral (select round(u.gpu_count * u.gpu_hourly_price_minor * extract(epoch from u.ended_at - u.started_at)::numeric / 3600) as cost) computed
+      where u.ended_at > ${RECENT} and u.cost_minor is distinct from computed.cost`,
+  },
+  {
+    name: 'price_is_as_sold',
+    rule: 'What is charged is the price, currency and GPU count of the launch.',
+    sql: `select u.id as subject_id, u.gpu_count || ' x ' || u.gpu_hourly_price_minor || ' ' || u.currency || ' charged, '
+        || p.gpu_count || ' x ' || p.gpu_hourly_price_minor || ' ' || p.currency || ' sold' as detail
+      from usage_records u join allocation_placements p on p.allocation_id = u.allocation_id
+      where (u.ended_at is null or u.ended_at > ${RECENT})
+        and (u.gpu_count, u.gpu_hourly_price_minor, u.currency) <> (p.gpu_count, p.gpu_hourly_price_minor, p.currency)`,
+  },
+  {
+    name: 'quota_matches_claims',
+    rule: 'Used quota is the sum of unreleased claims, at both levels.',
+    sql: `select coalesce(nullif(coalesce(q.project_id, held.project_id), ''), q.organization_id, held.organization_id) as subject_id,
+        'used ' || coalesce(q.gpu_used, 0) || ', claims hold ' || coalesce(held.gpus, 0) as detail
+      from quotas q full join (
+        select c.organization_id, level.project_id, sum(c.gpu_count) as gpus from allocation_resource_claims c
+        cross join lateral (values (''), (c.project_id)) level (project_id) where c.released_at is null group by 1, 2) held
+        on held.organization_id = q.organization_id and held.project_id = q.project_id
+      where coalesce(q.gpu_used, 0) <> coalesce(held.gpus, 0)`,
+  },
+];

@@ -1,0 +1,132 @@
+/**
+ * What must hold of slots, claims, nodes and the placement index whatever the code above did. Each is a query that
+ * gives back who breaks it; most repeat a constraint on purpose, because a constraint can be dropped or come too late.
+ */
+import { type Invariant, RECENT } from './invariant-rule.ts';
+
+const LIVE = 'allocation_resource_claims c where c.released_at is null';
+
+export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'one_claim_per_slot',
+    rule: 'No slot has two unreleased claims.',
+    sql: `select c.slot_id as subject_id, 'claims ' || string_agg(c.id, ', ' order by c.id) as detail
+      from ${LIVE} and c.slot_id is not null group by c.slot_id having count(*) > 1`,
+  },
+  {
+    name: 'claim_released_with_proof',
+    rule: 'A claim is released only by a verified proof of its own allocation, node and slot.',
+    sql: `select c.id as subject_id, case when p.id is null then 'no proof' when not p.is_verified then 'the proof is not verified'
+        else 'the proof is about something else' end as detail
+      from allocation_resource_claims c left join wipe_proofs p on p.id = c.wipe_proof_id
+      where c.released_at > ${RECENT} and (p.id is null or not p.is_verified or p.allocation_id <> c.allocation_id
+        or p.node_id <> c.node_id or p.slot_id is distinct from c.slot_id or p.created_at < c.created_at)`,
+  },
+  {
+    name: 'available_slot_is_unclaimed',
+    rule: 'A slot that is for sale has no unreleased claim, nor has its whole node.',
+    sql: `select s.id as subject_id, 'held by claim ' || c.id as detail from node_resource_slots s
+      join allocation_resource_claims c on c.node_id = s.node_id and c.released_at is null and (c.slot_id = s.id or c.claim_kind = 'node_exclusive')
+      where s.status = 'available'`,
+  },
+  {
+    name: 'available_slot_is_complete',
+    rule: 'A slot that is for sale has its GPU, disk, addresses and its own fabric function.',
+    sql: `select s.id as subject_id, 'a binding is missing' as detail from node_resource_slots s where s.status = 'available'
+      and (s.gpu_pci_address is null or s.nvme_serial is null or s.nvme_device is null or s.mac_address is null or s.private_ip is null
+        or s.fabric_vf_pci_address is null or s.fabric_claim_mode is distinct from 'per_slot_vf')`,
+  },
+  {
+    name: 'available_slot_is_wiped',
+    rule: 'A slot that is for sale was erased, with a verified proof, after its last claim.',
+    sql: `select s.id as subject_id, case when p.id is null then 'no proof' when not p.is_verified then 'the proof is not verified'
+        else 'the proof is older than the last claim' end as detail
+      from node_resource_slots s left join wipe_proofs p on p.id = s.wipe_proof_id and p.slot_id = s.id
+      where s.status = 'available' and s.last_claimed_at is not null
+        and (p.id is null or not p.is_verified or p.created_at < s.last_claimed_at or s.wiped_at < s.last_claimed_at)`,
+  },
+  {
+    name: 'taken_slot_has_claim',
+    rule: 'A slot that is reserved, in use or being cleaned has an unreleased claim.',
+    sql: `select s.id as subject_id, 'status ' || s.status || ' without a claim' as detail from node_resource_slots s
+      where s.status in ('reserved', 'in_use', 'cleaning') and not exists (select from ${LIVE} and c.node_id = s.node_id
+        and (c.slot_id = s.id or c.claim_kind = 'node_exclusive'))`,
+  },
+  {
+    name: 'claims_match_allocation',
+    rule: 'The claims of an allocation share one node, are of its shape and count its GPUs.',
+    sql: `select a.id as subject_id, count(*) || ' claims of ' || sum(c.gpu_count) || ' GPUs on ' || count(distinct c.node_id) || ' nodes for '
+        || a.gpu_count || ' GPUs as ' || a.capacity_shape as detail
+      from allocations a join allocation_resource_claims c on c.allocation_id = a.id
+      where a.state <> 'released' or a.released_at > ${RECENT} group by a.id
+      having count(distinct c.node_id) > 1 or sum(c.gpu_count) <> a.gpu_count or max(c.node_id) is distinct from a.node_id
+        or bool_or((c.claim_kind = 'node_exclusive') <> (a.capacity_shape = 'baremetal'))`,
+  },
+  {
+    name: 'slice_is_legal_set',
+    rule: 'On a board with a fabric the GPUs of a slice are one of its partitions.',
+    sql: `select held.allocation_id as subject_id, 'modules ' || array_to_string(held.modules, ', ') as detail
+      from (select c.allocation_id, c.node_id, array_agg(s.module_id order by s.module_id) as modules from allocation_resource_claims c
+        join node_resource_slots s on s.id = c.slot_id
+        where exists (select from allocation_resource_claims l where l.allocation_id = c.allocation_id and l.released_at is null)
+        group by c.allocation_id, c.node_id) held
+      where exists (select from node_fabric_partitions f where f.node_id = held.node_id)
+        and not exists (select from node_fabric_partitions f where f.node_id = held.node_id
+          and array(select unnest(f.module_ids) order by 1) = held.modules)`,
+  },
+  {
+    name: 'exclusive_excludes_slots',
+    rule: 'A claim on a whole node excludes every other claim on it.',
+    sql: `select c.node_id as subject_id, count(*) || ' claims beside a claim on the whole node' as detail from ${LIVE}
+      group by c.node_id having count(*) > 1 and bool_or(c.claim_kind = 'node_exclusive')`,
+  },
+  {
+    name: 'occupancy_matches_claims',
+    rule: 'A node is in the mode that its unreleased claims need, and free without any.',
+    sql: `select n.id as subject_id, 'occupancy ' || n.occupancy || ', claims: ' || coalesce(held.kinds, 'none') as detail from nodes n
+      left join (select c.node_id, string_agg(distinct c.claim_kind, ', ') as kinds from ${LIVE} group by c.node_id) held on held.node_id = n.id
+      where case n.occupancy when 'free' then null when 'sliced' then 'slot' else 'node_exclusive' end is distinct from held.kinds`,
+  },
+  {
+    name: 'bindings_are_unique',
+    rule: 'Among approved slots a device belongs to one slot of its node or site, an address to one of its network.',
+    sql: `select min(s.id) as subject_id, b.name || ' ' || b.value || ' is bound ' || count(*) || ' times' as detail
+      from node_resource_slots s cross join lateral (values ('GPU', s.node_id, s.gpu_pci_address), ('fabric function', s.node_id, s.fabric_vf_pci_address),
+        ('NVMe serial', s.region_name, s.nvme_serial), ('MAC', s.region_name, s.mac_address::text), ('IP', s.network_id, s.private_ip::text))
+        b (name, place, value)
+      where s.approval = 'approved' and b.value is not null group by b.name, b.place, b.value having count(*) > 1`,
+  },
+  {
+    name: 'approval_is_named',
+    rule: 'Every approved slot stands on a compute host and names its operator and its discovery.',
+    sql: `select s.id as subject_id, case when n.host_role <> 'worker_compute' then 'on a ' || n.host_role || ' host'
+        else 'without operator or discovery' end as detail
+      from node_resource_slots s join nodes n on n.id = s.node_id
+      where s.approval <> 'disabled' and (s.approved_by is null or s.approved_at is null or s.discovery_task_id is null
+        or n.host_role <> 'worker_compute')`,
+  },
+  {
+    name: 'index_matches_slots',
+    rule: 'The placement index counts exactly the slots that are approved, available, healthy and complete.',
+    sql: `select m.node_id as subject_id, 'index mask ' || m.free_mask || ', slots give ' || coalesce(s.mask, 0) as detail
+      from node_placement_summary m left join (
+        select s.node_id, sum(1::bigint << s.slot_index) as mask, count(*) as free from node_resource_slots s
+        where s.parent_slot_id is null and s.approval = 'approved' and s.status = 'available' and s.health = 'ok' and s.slot_index < 31
+          and s.gpu_pci_address is not null and s.nvme_serial is not null and s.nvme_device is not null and s.mac_address is not null
+          and s.private_ip is not null and s.fabric_vf_pci_address is not null and s.fabric_claim_mode = 'per_slot_vf' group by s.node_id) s
+        on s.node_id = m.node_id
+      where m.free_mask <> coalesce(s.mask, 0) or m.free_count <> coalesce(s.free, 0)`,
+  },
+  {
+    name: 'index_offers_ready_nodes',
+    rule: 'The placement index offers only active, healthy compute nodes that nobody holds, in a mode that allows it.',
+    sql: `select m.node_id as subject_id, 'offered though ' || n.state || ', ' || n.health || ', ' || n.occupancy || ', ' || n.capacity_mode as detail
+      from node_placement_summary m join nodes n on n.id = m.node_id cross join lateral (select
+        coalesce(m.key_1, m.key_2, m.key_4, m.key_8) is not null as slices, m.key_node is not null as whole) offered
+      where (offered.slices or offered.whole) and (n.state <> 'active' or n.health <> 'ok' or n.host_role <> 'worker_compute'
+          or n.occupancy in ('exclusive', 'cleaning', 'cleanup_blocked') or m.occupancy <> n.occupancy or m.capacity_mode <> n.capacity_mode)
+        or offered.slices and (n.capacity_mode = 'baremetal' or n.is_held or not n.is_runtime_passed
+          or n.runtime_checked_at is null or n.runtime_checked_at <= n.booted_at)
+        or offered.whole and (n.capacity_mode = 'slice' or n.occupancy <> 'free')`,
+  },
+];

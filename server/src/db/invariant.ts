@@ -1,0 +1,22 @@
+/**
+ * The invariants as one set of read-only queries: run by an operator, every minute by a reconciler, and at the end of
+ * integration tests. Each statement sees one moment, so a change that commits as a whole is never seen half.
+ */
+import type { Reader } from './client.ts';
+import { LIFECYCLE_INVARIANTS, MONEY_INVARIANTS } from './invariant-life.ts';
+import { PLACEMENT_INVARIANTS } from './invariant-placement.ts';
+import type { Invariant } from './invariant-rule.ts';
+
+export const INVARIANTS: readonly Invariant[] = [...PLACEMENT_INVARIANTS, ...LIFECYCLE_INVARIANTS, ...MONEY_INVARIANTS];
+
+export type Violation = Readonly<{ invariant: string; subject_id: string; detail: string }>;
+
+/** A broken rule is told by its first offenders; thousands say no more. */
+const VIOLATIONS_MAX = 100;
+
+export const listViolations = async (reader: Reader, invariant: Invariant): Promise<Violation[]> => {
+  const { rows } = await reader.query<Omit<Violation, 'invariant'>>(
+    `select subject_id, detail from (${invariant.sql}) violation order by 1, 2 limit ${VIOLATIONS_MAX}`,
+  );
+  return rows.map((row) => ({ invariant: invariant.name, ...row }));
+};

@@ -1,0 +1,182 @@
+/** Nodes and pools: what operators see and change. Whoever changes a node locks its row of the placement index first. */
+import type { Reader, Tx } from './client.ts';
+import type { Nodes } from './types.gen.ts';
+
+export type NodeState = Nodes['state'];
+export type CapacityMode = Nodes['capacity_mode'];
+
+export type NodeRow = Readonly<{
+  id: string;
+  name: string;
+  region_name: string;
+  pool_name: string;
+  pool_organization_id: string | null;
+  gpu_model: string;
+  gpu_count: number;
+  host_role: Nodes['host_role'];
+  state: NodeState;
+  state_reason: string | null;
+  state_since: string;
+  capacity_mode: CapacityMode;
+  occupancy: 'free' | 'sliced' | 'exclusive' | 'cleaning' | 'cleanup_blocked';
+  is_held: boolean;
+  held_reason: string | null;
+  health: 'ok' | 'unhealthy' | 'unknown';
+  is_runtime_validated: boolean;
+  free_gpus: number;
+  largest_set: number;
+  version: number;
+  created_at: string;
+}>;
+
+/** The prerequisite check counts while it is newer than the boot. */
+const NODE = `n.id, n.name, n.region_name, p.name as pool_name, p.organization_id as pool_organization_id, n.gpu_model, n.gpu_count,
+  n.host_role, n.state, n.state_reason, n.state_since, n.capacity_mode, n.occupancy, n.is_held, n.held_reason, n.health,
+  n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at) as is_runtime_validated,
+  coalesce(s.free_count, 0) as free_gpus, coalesce(s.largest_set, 0) as largest_set, n.version, n.created_at
+  from nodes n join pools p on p.id = n.pool_id left join node_placement_summary s on s.node_id = n.id`;
+
+export const findNode = async (reader: Reader, id: string): Promise<NodeRow | undefined> =>
+  (await reader.query<NodeRow>(`select ${NODE} where n.id = $1 and n.state <> 'deleted'`, [id])).rows[0];
+
+export const listNodes = async (
+  reader: Reader,
+  page: Readonly<{ after: string | null; limit: number; region_name: string | null; state: string | null }>,
+): Promise<NodeRow[]> =>
+  (
+    await reader.query<NodeRow>(
+      `select ${NODE} where ($1::text is null or n.id > $1) and ($2::text is null or n.region_name = $2)
+         and (n.state = $3 or ($3::text is null and n.state <> 'deleted')) order by n.id limit $4`,
+      [page.after, page.region_name, page.state, page.limit],
+    )
+  ).rows;
+
+/** An id that is given twice keeps the first row. */
+export const insertPool = async (
+  tx: Tx,
+  row: Readonly<{ id: string; name: string; organization_id: string | null }>,
+): Promise<void> => {
+  await tx.query('insert into pools (id, name, organization_id) values ($1, $2, $3) on conflict (id) do nothing', [
+    row.id,
+    row.name,
+    row.organization_id,
+  ]);
+};
+
+export type NewNode = Readonly<{
+  id: string;
+  name: string;
+  region_name: string;
+  pool_id: string;
+  gpu_model: string;
+  gpu_count: number;
+  host_role: Nodes['host_role'];
+  state: NodeState;
+  capacity_mode: CapacityMode;
+  health: 'ok' | 'unhealthy' | 'unknown';
+  booted_at: string | null;
+  runtime_checked_at: string | null;
+  is_runtime_passed: boolean;
+  data_disks: readonly Readonly<{ serial: string; device: string }>[];
+}>;
+
+/** False when the node is there already. */
+export const insertNode = async (tx: Tx, row: NewNode): Promise<boolean> =>
+  (
+    await tx.query(
+      `insert into nodes (id, name, region_name, pool_id, gpu_model, gpu_count, host_role, state, capacity_mode, health, booted_at,
+         runtime_checked_at, is_runtime_passed, data_disks)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) on conflict (id) do nothing`,
+      [
+        row.id,
+        row.name,
+        row.region_name,
+        row.pool_id,
+        row.gpu_model,
+        row.gpu_count,
+        row.host_role,
+        row.state,
+        row.capacity_mode,
+        row.health,
+        row.booted_at,
+        row.runtime_checked_at,
+        row.is_runtime_passed,
+        JSON.stringify(row.data_disks),
+      ],
+    )
+  ).rowCount === 1;
+
+export const holdNode = async (tx: Tx, id: string, heldReason: string | null): Promise<void> => {
+  await tx.query(
+    'update nodes set is_held = $2::text is not null, held_reason = $2, version = version + 1 where id = $1',
+    [id, heldReason],
+  );
+};
+
+/** Clean nodes that bare metal could take and nobody keeps yet, locked; those that can do nothing else come first. */
+export const lockHoldable = async (
+  tx: Tx,
+  wanted: Readonly<{ region_name: string; gpu_model: string; node_count: number }>,
+): Promise<string[]> =>
+  (
+    await tx.query<{ id: string }>(
+      `select n.id from node_placement_summary s join nodes n on n.id = s.node_id
+       where s.region_name = $1 and s.gpu_model = $2 and s.pool_organization_id = '' and s.key_node is not null and not n.is_held
+       order by s.key_node, s.node_id limit $3 for update of s, n skip locked`,
+      [wanted.region_name, wanted.gpu_model, wanted.node_count],
+    )
+  ).rows.map((row) => row.id);
+
+/** True when the node was in one of the from-states and is now in the new one. */
+export const moveNode = async (
+  tx: Tx,
+  move: Readonly<{ id: string; from: readonly NodeState[]; to: NodeState; reason: string }>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `update nodes set state = $3, state_reason = $4, state_since = clock_timestamp(), state_deadline_at = null, version = version + 1
+       where id = $1 and state = any ($2)`,
+      [move.id, move.from, move.to, move.reason],
+    )
+  ).rowCount === 1;
+
+/** True when nothing holds the node and it was still in the mode that the plan began with. */
+export const convertNode = async (
+  tx: Tx,
+  change: Readonly<{ id: string; from: CapacityMode; to: CapacityMode }>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `update nodes set capacity_mode = $3, version = version + 1 where id = $1 and capacity_mode = $2 and occupancy = 'free'
+         and not exists (select from allocation_resource_claims c where c.node_id = $1 and c.released_at is null)`,
+      [change.id, change.from, change.to],
+    )
+  ).rowCount === 1;
+
+export type LiveClaimRow = Readonly<{
+  id: string;
+  allocation_id: string;
+  claim_kind: 'slot' | 'node_exclusive';
+  gpu_count: number;
+}>;
+
+export const listLiveClaims = async (reader: Reader, nodeId: string): Promise<LiveClaimRow[]> =>
+  (
+    await reader.query<LiveClaimRow>(
+      'select id, allocation_id, claim_kind, gpu_count from allocation_resource_claims where node_id = $1 and released_at is null order by id',
+      [nodeId],
+    )
+  ).rows;
+
+/** A discovery that ran before the platform knew the node: what an approval cites. False when it is known already. */
+export const insertDiscovery = async (
+  tx: Tx,
+  task: Readonly<{ id: string; node_id: string; output: unknown; correlation_id: string }>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `insert into node_tasks (id, node_id, kind, params, state, output, correlation_id, finished_at, expires_at)
+       values ($1, $2, 'topology.discover', '{}', 'completed', $3, $4, clock_timestamp(), clock_timestamp()) on conflict (id) do nothing`,
+      [task.id, task.node_id, JSON.stringify(task.output), task.correlation_id],
+    )
+  ).rowCount === 1;

@@ -1,0 +1,48 @@
+/** GPU limits per organization and project, and what is used of them. '' stands for the whole organization. */
+import type { Reader, Tx } from './client.ts';
+
+export type QuotaRow = Readonly<{
+  organization_id: string;
+  project_id: string;
+  gpu_limit: number | null;
+  gpu_used: number;
+  version: number;
+}>;
+
+/** Both levels of a project; one without a row has no limit and uses nothing. */
+export const findQuotas = async (reader: Reader, organizationId: string, projectId: string): Promise<QuotaRow[]> =>
+  (
+    await reader.query<QuotaRow>(
+      `select $1 as organization_id, level.project_id, q.gpu_limit, coalesce(q.gpu_used, 0) as gpu_used, coalesce(q.version, 1) as version
+       from (values (1, ''), (2, $2)) level (rank, project_id)
+       left join quotas q on q.organization_id = $1 and q.project_id = level.project_id order by level.rank`,
+      [organizationId, projectId],
+    )
+  ).rows;
+
+export const listQuotas = async (
+  reader: Reader,
+  page: Readonly<{ after: readonly [string, string] | null; limit: number; organization_id: string | null }>,
+): Promise<QuotaRow[]> =>
+  (
+    await reader.query<QuotaRow>(
+      `select * from quotas where ($1::text is null or (organization_id, project_id) > ($1, $2)) and ($3::text is null or organization_id = $3)
+       order by organization_id, project_id limit $4`,
+      [page.after?.[0] ?? null, page.after?.[1] ?? null, page.organization_id, page.limit],
+    )
+  ).rows;
+
+/** Sets the limit. A row that is new begins with what live claims use already. */
+export const putQuota = async (
+  tx: Tx,
+  quota: Pick<QuotaRow, 'organization_id' | 'project_id' | 'gpu_limit'>,
+): Promise<QuotaRow | undefined> =>
+  (
+    await tx.query<QuotaRow>(
+      `insert into quotas (organization_id, project_id, gpu_limit, gpu_used)
+       values ($1, $2, $3, (select coalesce(sum(c.gpu_count), 0) from allocation_resource_claims c
+         where c.organization_id = $1 and $2 in ('', c.project_id) and c.released_at is null))
+       on conflict (organization_id, project_id) do update set gpu_limit = excluded.gpu_limit, version = quotas.version + 1 returning *`,
+      [quota.organization_id, quota.project_id, quota.gpu_limit],
+    )
+  ).rows[0];

@@ -1,0 +1,128 @@
+/** Slots of a node and the GPU sets its fabric allows. */
+import type { Reader, Tx } from './client.ts';
+import type { NodeResourceSlots } from './types.gen.ts';
+
+export type SlotRow = Readonly<{
+  id: string;
+  node_id: string;
+  slot_index: number;
+  approval: NodeResourceSlots['approval'];
+  status: NodeResourceSlots['status'];
+  status_reason: string | null;
+  status_since: string;
+  health: 'ok' | 'unhealthy' | 'unknown';
+  generation: number;
+  module_id: number | null;
+  numa_node: number | null;
+  gpu_pci_address: string | null;
+  nvme_serial: string | null;
+  mac_address: string | null;
+  private_ip: string | null;
+  fabric_vf_pci_address: string | null;
+  /** Who holds it, by the live claim on the slot or on its whole node. */
+  allocation_id: string | null;
+  last_claimed_at: string | null;
+  wiped_at: string | null;
+  wipe_proof_id: string | null;
+}>;
+
+export const listSlots = async (
+  reader: Reader,
+  nodeId: string,
+  page: Readonly<{ after: number | null; limit: number }>,
+): Promise<SlotRow[]> =>
+  (
+    await reader.query<SlotRow>(
+      `select s.id, s.node_id, s.slot_index, s.approval, s.status, s.status_reason, s.status_since, s.health, s.generation, s.module_id,
+         s.numa_node, s.gpu_pci_address, s.nvme_serial, s.mac_address::text, host(s.private_ip) as private_ip, s.fabric_vf_pci_address,
+         (select c.allocation_id from allocation_resource_claims c where c.node_id = s.node_id and c.released_at is null
+            and (c.slot_id = s.id or c.claim_kind = 'node_exclusive') limit 1) as allocation_id,
+         s.last_claimed_at, s.wiped_at, s.wipe_proof_id
+       from node_resource_slots s where s.node_id = $1 and ($2::integer is null or s.slot_index > $2) order by s.slot_index limit $3`,
+      [nodeId, page.after, page.limit],
+    )
+  ).rows;
+
+export type NewSlot = Readonly<{
+  id: string;
+  slot_index: number;
+  gpu_pci_address: string;
+  gpu_uuid: string | null;
+  module_id: number | null;
+  numa_node: number | null;
+  nvme_serial: string;
+  nvme_device: string;
+  mac_address: string;
+  private_ip: string;
+  fabric_vf_pci_address: string;
+  destructive_wipe_policy: 'nvme_sanitize' | 'nvme_format' | 'blkdiscard';
+}>;
+
+/** Approved and for sale at once: the database refuses whatever is incomplete or bound twice. */
+export const insertApprovedSlots = (
+  tx: Tx,
+  node: Readonly<{ id: string; region_name: string; approved_by: string; discovery_task_id: string }>,
+  slots: readonly NewSlot[],
+) =>
+  tx.query(
+    `insert into node_resource_slots (id, node_id, region_name, slot_index, approval, status, health, gpu_pci_address, gpu_uuid, module_id,
+       numa_node, nvme_serial, nvme_device, mac_address, private_ip, network_id, fabric_claim_mode, fabric_vf_pci_address,
+       destructive_wipe_policy, approved_by, approved_at, discovery_task_id)
+     select s.id, $1, $2, s.slot_index, 'approved', 'available', 'ok', s.gpu_pci_address, s.gpu_uuid, s.module_id, s.numa_node,
+       s.nvme_serial, s.nvme_device, s.mac_address, s.private_ip, $1, 'per_slot_vf', s.fabric_vf_pci_address,
+       s.destructive_wipe_policy, $3, clock_timestamp(), $4
+     from jsonb_to_recordset($5) as s (id text, slot_index integer, gpu_pci_address text, gpu_uuid text, module_id integer, numa_node integer,
+       nvme_serial text, nvme_device text, mac_address macaddr, private_ip inet, fabric_vf_pci_address text, destructive_wipe_policy text)`,
+    [node.id, node.region_name, node.approved_by, node.discovery_task_id, JSON.stringify(slots)],
+  );
+
+export type Partition = Readonly<{ partition_id: number; module_ids: readonly number[] }>;
+
+/** The node's whole table anew: a partition that the fabric no longer has must not stay. */
+export const replacePartitions = async (tx: Tx, nodeId: string, partitions: readonly Partition[]): Promise<void> => {
+  await tx.query('delete from node_fabric_partitions where node_id = $1', [nodeId]);
+  await tx.query(
+    `insert into node_fabric_partitions (node_id, partition_id, module_ids)
+     select $1, p.partition_id, array(select jsonb_array_elements_text(p.module_ids)::integer)
+     from jsonb_to_recordset($2) as p (partition_id integer, module_ids jsonb)`,
+    [nodeId, JSON.stringify(partitions)],
+  );
+};
+
+export const countSlots = async (reader: Reader, nodeId: string): Promise<number> =>
+  (
+    await reader.query<{ count: number }>('select count(*) as count from node_resource_slots where node_id = $1', [
+      nodeId,
+    ])
+  ).rows[0]?.count ?? 0;
+
+export type SlotFact = Readonly<{ slot_index: number; approval: SlotRow['approval']; status: SlotRow['status'] }>;
+
+export const listSlotFacts = async (reader: Reader, nodeId: string): Promise<SlotFact[]> =>
+  (
+    await reader.query<SlotFact>(
+      'select slot_index, approval, status from node_resource_slots where node_id = $1 order by slot_index',
+      [nodeId],
+    )
+  ).rows;
+
+export type BindingConflict = Readonly<{ slot_index: number; binding: string; value: string; node_id: string }>;
+
+/** Devices and addresses of the wanted slots that an approved slot elsewhere has already. */
+export const listBindingConflicts = async (
+  reader: Reader,
+  node: Readonly<{ id: string; region_name: string }>,
+  slots: readonly Pick<NewSlot, 'slot_index' | 'nvme_serial' | 'mac_address'>[],
+): Promise<BindingConflict[]> =>
+  (
+    await reader.query<BindingConflict>(
+      `select w.slot_index, b.binding, b.value, s.node_id
+       from jsonb_to_recordset($2) as w (slot_index integer, nvme_serial text, mac_address macaddr)
+       join node_resource_slots s on s.approval = 'approved' and s.region_name = $1
+         and (s.nvme_serial = w.nvme_serial or s.mac_address = w.mac_address)
+       cross join lateral (values ('NVMe serial', w.nvme_serial, s.nvme_serial = w.nvme_serial),
+         ('MAC address', w.mac_address::text, s.mac_address = w.mac_address)) b (binding, value, is_same)
+       where b.is_same order by 1, 2`,
+      [node.region_name, JSON.stringify(slots)],
+    )
+  ).rows;

@@ -1,0 +1,119 @@
+/**
+ * What it takes to give a node from one market to the other, as a plan that an operator reads before applying it. The
+ * plan's hash covers every fact it was made from, so that applying it means applying what was shown: a claim, a slot
+ * or a state that changed since then gives another hash. A node is converted only while nothing holds any part of it;
+ * what runs is never moved.
+ */
+import { createHash } from 'node:crypto';
+
+export type ConversionTarget = 'slice' | 'baremetal';
+
+export type ConversionFacts = Readonly<{
+  node: Readonly<{
+    id: string;
+    state: string;
+    capacity_mode: 'slice' | 'baremetal' | 'flexible';
+    occupancy: string;
+    is_held: boolean;
+    gpu_count: number;
+  }>;
+  claims: readonly Readonly<{ id: string; allocation_id: string; claim_kind: string; gpu_count: number }>[];
+  slots: readonly Readonly<{ slot_index: number; approval: string; status: string }>[];
+}>;
+
+export type ConversionPlan = Readonly<{
+  node_id: string;
+  from: ConversionFacts['node']['capacity_mode'];
+  to: ConversionTarget;
+  is_possible: boolean;
+  blockers: string[];
+  live_claims: number;
+  steps: string[];
+  gpus_gained: { slice: number; baremetal: number };
+  plan_hash: string;
+}>;
+
+const CONVERTIBLE_STATES: readonly string[] = ['active', 'draining'];
+const NAMES = { slice: 'slices', baremetal: 'bare metal' } as const;
+
+const gpus = (count: number): string => `${count} ${count === 1 ? 'GPU' : 'GPUs'}`;
+
+/** Who holds how much of the node, one sentence each. */
+const claimBlockers = ({ claims }: ConversionFacts): string[] => {
+  const held = new Map<string, number>();
+  for (const claim of claims) held.set(claim.allocation_id, (held.get(claim.allocation_id) ?? 0) + claim.gpu_count);
+  return [...held].map(([allocation, count]) => `Allocation ${allocation} holds ${gpus(count)}.`);
+};
+
+const DIRTY = new Set(['reserved', 'in_use', 'cleaning', 'cleanup_blocked']);
+
+const blockersOf = (facts: ConversionFacts, to: ConversionTarget): string[] => {
+  const { node, slots, claims } = facts;
+  const dirty = slots.filter((slot) => DIRTY.has(slot.status));
+  return [
+    ...(node.capacity_mode === to ? [`The node is already for ${NAMES[to]}.`] : []),
+    ...(CONVERTIBLE_STATES.includes(node.state)
+      ? []
+      : [`The node is ${node.state}; only active and draining nodes are converted.`]),
+    ...claimBlockers(facts),
+    // Without a claim to name, the node and its slots still say that they are not clean.
+    ...(claims.length === 0 && node.occupancy !== 'free' ? [`The node's occupancy is ${node.occupancy}.`] : []),
+    ...(claims.length === 0 ? dirty.map((slot) => `Slot ${slot.slot_index} is ${slot.status}.`) : []),
+    ...(node.is_held && to === 'slice' ? ['The node is held for bare metal; let it go first.'] : []),
+  ];
+};
+
+/** GPUs that each market could sell on the node in this mode once nothing holds it. */
+const sellable = ({ node, slots }: ConversionFacts, mode: ConversionFacts['node']['capacity_mode']) => {
+  const approved = slots.filter((slot) => slot.approval === 'approved' && slot.status !== 'quarantined').length;
+  const isWhole = slots.every((slot) => slot.approval === 'approved' && slot.status !== 'quarantined');
+  return {
+    slice: mode === 'baremetal' ? 0 : approved,
+    baremetal: mode === 'slice' || !isWhole ? 0 : node.gpu_count,
+  };
+};
+
+const stepsOf = (facts: ConversionFacts, to: ConversionTarget): string[] => {
+  const before = sellable(facts, facts.node.capacity_mode);
+  const after = sellable(facts, to);
+  const other = to === 'slice' ? 'baremetal' : 'slice';
+  return [
+    ...(before[other] > 0 ? [`Stop offering the node's ${gpus(before[other])} for ${NAMES[other]}.`] : []),
+    ...(after[to] > 0
+      ? [`Offer ${gpus(after[to])} for ${NAMES[to]}.`]
+      : [`Nothing can be offered for ${NAMES[to]} until the node's slots are approved and good.`]),
+    to === 'slice'
+      ? 'Slices start once the prerequisite check has passed after the last boot.'
+      : 'The next bare-metal launch applies the bare-metal profile.',
+  ];
+};
+
+const hashOf = (facts: ConversionFacts, to: ConversionTarget, parts: readonly unknown[]): string => {
+  const { node } = facts;
+  const seen = [
+    [node.id, node.state, node.capacity_mode, node.occupancy, node.is_held, node.gpu_count],
+    facts.claims.map((claim) => [claim.id, claim.allocation_id, claim.claim_kind, claim.gpu_count]).sort(),
+    facts.slots.map((slot) => [slot.slot_index, slot.approval, slot.status]).sort(),
+    to,
+    ...parts,
+  ];
+  return createHash('sha256').update(JSON.stringify(seen)).digest('hex');
+};
+
+export const planConversion = (facts: ConversionFacts, to: ConversionTarget): ConversionPlan => {
+  const blockers = blockersOf(facts, to);
+  const steps = stepsOf(facts, to);
+  const [before, after] = [sellable(facts, facts.node.capacity_mode), sellable(facts, to)];
+  const gpus_gained = { slice: after.slice - before.slice, baremetal: after.baremetal - before.baremetal };
+  return {
+    node_id: facts.node.id,
+    from: facts.node.capacity_mode,
+    to,
+    is_possible: blockers.length === 0,
+    blockers,
+    live_claims: facts.claims.length,
+    steps,
+    gpus_gained,
+    plan_hash: hashOf(facts, to, [blockers, steps, gpus_gained]),
+  };
+};

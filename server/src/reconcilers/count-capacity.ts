@@ -1,0 +1,36 @@
+/**
+ * Keeps the capacity counters: counts the fleet when the placement index has changed, and now and then without a
+ * change, because a node's health may change what is free while no claim does. Whoever else is counting at the moment
+ * counts for all.
+ */
+import { countFleet, readFleetMark, replaceCounters } from '../db/capacity.ts';
+import { type Database, PLATFORM } from '../db/client.ts';
+import { runExclusively } from '../db/lock.ts';
+
+/** Counted at least this often. */
+const STALE_AFTER_MS = 5_000;
+
+export type CapacityCounter = Readonly<{ run(): Promise<void> }>;
+
+/** Counts once, whatever happened since. */
+export const countCapacity = async (deps: Readonly<{ database: Database }>): Promise<void> => {
+  const rows = await deps.database.read(PLATFORM, countFleet);
+  await deps.database.write(PLATFORM, (tx) => replaceCounters(tx, rows));
+};
+
+export const createCapacityCounter = (deps: Readonly<{ database: Database; now?: () => number }>): CapacityCounter => {
+  const now = deps.now ?? (() => performance.now());
+  let mark: string | undefined;
+  let countedAt = Number.NEGATIVE_INFINITY;
+  return {
+    run: async () => {
+      // Read before counting: what changes meanwhile is counted by the next turn.
+      const current = await deps.database.read(PLATFORM, readFleetMark);
+      if (current === mark && now() - countedAt < STALE_AFTER_MS) return;
+      const startedAt = now();
+      if (!(await runExclusively(deps.database, 'count_capacity', () => countCapacity(deps)))) return;
+      mark = current;
+      countedAt = startedAt;
+    },
+  };
+};

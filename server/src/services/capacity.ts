@@ -1,0 +1,91 @@
+/**
+ * Capacity as tenants and operators read it: from counters that a reconciler keeps, so the answer costs the same
+ * whatever the fleet and is a few seconds old. It promises nothing; only a launch does.
+ */
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import { fragmentation, fragmentationLine } from '@gpuaas/scheduler';
+import type { ReadCtx } from '../context.ts';
+import * as db from '../db/capacity.ts';
+import type { Reader } from '../db/client.ts';
+import { loadSchedulerNode } from '../db/placement.ts';
+import { organizationOf } from './caller.ts';
+import { decodeCursor, type Key, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+const pairOf = (key: Key | undefined): readonly [string, string] | null =>
+  key === undefined ? null : [String(key[0]), String(key[1])];
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+/** The largest count of the SKU that some node takes. Counts beyond the index are judged by the largest free set. */
+const largestLaunch = (row: db.OfferRow, shapes: readonly db.ShapeCounts[]): number => {
+  const largest = Math.max(0, ...shapes.map((shape) => shape.largest_set));
+  const fits = (count: number): boolean =>
+    shapes.some((shape) => (shape.nodes_that_fit[count] ?? (count <= largest ? 1 : 0)) > 0);
+  return Math.max(0, ...row.allowed_gpu_counts.filter(fits));
+};
+
+const offerView = (row: db.OfferRow) => {
+  const shapes = row.is_enabled ? row.pools.map((pool) => pool[row.capacity_shape]) : [];
+  const largest_set = largestLaunch(row, shapes);
+  return {
+    region_name: row.region_name,
+    sku_name: row.sku_name,
+    capacity_shape: row.capacity_shape,
+    // GPUs that are free but form nothing the SKU sells cannot be launched.
+    available_gpus: largest_set === 0 ? 0 : sum(shapes.map((shape) => shape.free_gpus)),
+    largest_set,
+    counted_at: row.counted_at,
+  };
+};
+
+export const list = async (ctx: ReadCtx, { query }: Req<'capacityList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const after = pairOf(decodeCursor(ctx, query.cursor, 2));
+  const rows = await ctx.read((reader) =>
+    db.listOffers(reader, { organization_id: organizationOf(ctx), after, limit: limit + 1 }),
+  );
+  return pageOf(ctx, limit, rows, (row) => [row.region_name, row.sku_name], offerView);
+};
+
+/** Looked at for the node whose drain would free it soonest. */
+const DRAIN_CANDIDATES = 8;
+
+const fleetView = async (reader: Reader, row: db.FleetRow) => {
+  const total = (of: (counts: db.CapacityCounts) => number): number => sum(row.pools.map(of));
+  const free_gpus = total((counts) => counts.free_gpus);
+  const largest_set = Math.max(0, ...row.pools.map((counts) => counts.largest_set));
+  const ids = await db.listDrainCandidates(reader, { ...row, limit: DRAIN_CANDIDATES });
+  const nodes = await Promise.all(ids.map((id) => loadSchedulerNode(reader, id)));
+  const sliced = fragmentation(nodes.flatMap((found) => (found === undefined ? [] : [found.node])));
+  return {
+    region_name: row.region_name,
+    gpu_model: row.gpu_model,
+    nodes: total((counts) => counts.nodes),
+    delivered_gpus: total((counts) => counts.delivered_gpus),
+    healthy_gpus: total((counts) => counts.healthy_gpus),
+    reserved_gpus: total((counts) => counts.reserved_gpus),
+    active_gpus: total((counts) => counts.active_gpus),
+    free_gpus,
+    largest_set,
+    empty_nodes: total((counts) => counts.empty_nodes),
+    fragmentation: fragmentationLine({ ...sliced, free_gpus, largest_set }),
+    counted_at: row.counted_at,
+  };
+};
+
+export const fleetList = (ctx: ReadCtx, { query }: Req<'adminCapacityList'>) =>
+  ctx.read(async (reader) => {
+    const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+    const after = pairOf(decodeCursor(ctx, query.cursor, 2));
+    const rows = await db.listFleet(reader, { after, limit: limit + 1 });
+    const page = pageOf(
+      ctx,
+      limit,
+      rows,
+      (row) => [row.region_name, row.gpu_model],
+      (row) => row,
+    );
+    return { ...page, items: await Promise.all(page.items.map((row) => fleetView(reader, row))) };
+  });

@@ -1,0 +1,126 @@
+/**
+ * What operators do to nodes: look, keep for bare metal, drain, convert. A change of anything that placement reads
+ * holds the node's row of the placement index from before the first read until commit, and writes that row anew, so a
+ * launch sees the node either as it was or as it is, and never takes a node that is being taken away.
+ */
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import type { Reader, Tx } from '../db/client.ts';
+import * as db from '../db/node.ts';
+import { lockSummary } from '../db/placement.ts';
+import { listSlotFacts, listSlots } from '../db/slot.ts';
+import { type ConversionTarget, planConversion } from '../domain/conversion.ts';
+import { AppError, conflict, notFound } from '../errors.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { onlyText } from './caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+const getNode = async (reader: Reader, id: string): Promise<db.NodeRow> => {
+  const row = await db.findNode(reader, id);
+  if (row === undefined) throw notFound('node');
+  return row;
+};
+
+/** The node as it is while nobody else may place on it or change it. */
+const lockNode = async (tx: Tx, id: string): Promise<db.NodeRow> => {
+  await lockSummary(tx, id);
+  return getNode(tx, id);
+};
+
+export const list = async (ctx: ReadCtx, { query }: Req<'adminNodeList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+  const rows = await ctx.read((reader) =>
+    db.listNodes(reader, {
+      after,
+      limit: limit + 1,
+      region_name: query.region_name ?? null,
+      state: query.state ?? null,
+    }),
+  );
+  return pageOf(
+    ctx,
+    limit,
+    rows,
+    (row) => [row.id],
+    (row) => row,
+  );
+};
+
+export const get = (ctx: ReadCtx, { params }: Req<'adminNodeGet'>) =>
+  ctx.read((reader) => getNode(reader, params.node_id));
+
+export const slotList = (ctx: ReadCtx, { params, query }: Req<'adminNodeSlotList'>) =>
+  ctx.read(async (reader) => {
+    const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+    const key = decodeCursor(ctx, query.cursor)?.[0];
+    const node = await getNode(reader, params.node_id);
+    const rows = await listSlots(reader, node.id, { after: key === undefined ? null : Number(key), limit: limit + 1 });
+    return pageOf(
+      ctx,
+      limit,
+      rows,
+      (row) => [row.slot_index],
+      (row) => row,
+    );
+  });
+
+export const hold = async (ctx: WriteCtx, { params, body }: Req<'adminNodeHold'>) => {
+  const before = await lockNode(ctx.tx, params.node_id);
+  await db.holdNode(ctx.tx, before.id, body.is_held ? body.reason : null);
+  await refreshSummary(ctx.tx, before.id);
+  ctx.note({ is_held_before: before.is_held, is_held_after: body.is_held, reason: body.reason });
+  return getNode(ctx.tx, before.id);
+};
+
+/** All or none: a hold of fewer nodes than asked for would be taken for the whole. */
+export const holdCreate = async (ctx: WriteCtx, { body }: Req<'adminHoldCreate'>) => {
+  const ids = await db.lockHoldable(ctx.tx, body);
+  if (ids.length < body.node_count)
+    throw new AppError(
+      'insufficient_capacity',
+      `${ids.length} of ${body.node_count} wanted nodes are clean, free and able to take bare metal.`,
+      { reasons: [{ code: 'insufficient_capacity', nodes: ids.length, wanted: body.node_count }] },
+    );
+  for (const id of ids) {
+    await db.holdNode(ctx.tx, id, body.reason);
+    await refreshSummary(ctx.tx, id);
+  }
+  ctx.note({ held_node_ids: ids, reason: body.reason });
+  return { held_node_ids: ids, wanted: body.node_count };
+};
+
+/** Draining is a stop sign, not an eviction. Only an active node takes it, so that taking it back restores the truth. */
+export const drain = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDrain'>) => {
+  const before = await lockNode(ctx.tx, params.node_id);
+  const [from, to] = body.is_draining ? (['active', 'draining'] as const) : (['draining', 'active'] as const);
+  ctx.note({ state_before: before.state, state_after: to, reason: body.reason });
+  if (before.state === to) return before;
+  if (!(await db.moveNode(ctx.tx, { id: before.id, from: [from], to, reason: body.reason })))
+    throw conflict(`The node is ${before.state}; only a node that is ${from} can become ${to}.`);
+  await refreshSummary(ctx.tx, before.id);
+  return getNode(ctx.tx, before.id);
+};
+
+const planFor = async (reader: Reader, node: db.NodeRow, to: ConversionTarget) => {
+  const [claims, slots] = await Promise.all([db.listLiveClaims(reader, node.id), listSlotFacts(reader, node.id)]);
+  return planConversion({ node, claims, slots }, to);
+};
+
+export const convertPlan = (ctx: ReadCtx, { params, query }: Req<'adminNodeConvertPlan'>) =>
+  ctx.read(async (reader) => planFor(reader, await getNode(reader, params.node_id), query.to));
+
+export const convert = async (ctx: WriteCtx, { params, body }: Req<'adminNodeConvert'>) => {
+  const node = await lockNode(ctx.tx, params.node_id);
+  const plan = await planFor(ctx.tx, node, body.to);
+  if (plan.plan_hash !== body.plan_hash)
+    throw new AppError('precondition_failed', 'The node has changed since that plan; read the plan again.');
+  if (!plan.is_possible) throw conflict(plan.blockers.join(' '));
+  if (!(await db.convertNode(ctx.tx, { id: node.id, from: plan.from, to: plan.to })))
+    throw conflict('The node was taken meanwhile; read the plan again.');
+  await refreshSummary(ctx.tx, node.id);
+  ctx.note({ plan_hash: plan.plan_hash, from: plan.from, to: plan.to });
+  return getNode(ctx.tx, node.id);
+};

@@ -1,0 +1,34 @@
+/** What the scheduler sees, as a file that replays: the same data gives the same decision on an operator's desk. */
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import { SNAPSHOT_VERSION, type Snapshot } from '@gpuaas/scheduler';
+import type { ReadCtx } from '../context.ts';
+import { listRegions, listSkus } from '../db/catalog.ts';
+import { listSchedulerNodes } from '../db/placement.ts';
+
+const NODES_DEFAULT = 1_000;
+const CATALOG_MAX = 10_000;
+
+export const snapshot = (ctx: ReadCtx, { query }: RequestOf<PublicApi['adminSchedulerSnapshot']>) =>
+  ctx.read(async (reader) => {
+    const limit = query.limit ?? NODES_DEFAULT;
+    const all = { after: null, limit: CATALOG_MAX };
+    const [nodes, regions, skus] = await Promise.all([
+      listSchedulerNodes(reader, { region_name: query.region_name ?? null, gpu_model: null, limit: limit + 1 }),
+      listRegions(reader, all),
+      listSkus(reader, all, null),
+    ]);
+    const seen: Snapshot = {
+      snapshot_version: SNAPSHOT_VERSION,
+      nodes: nodes.slice(0, limit),
+      regions: regions.map(({ name, enabled }) => ({ name, enabled })),
+      skus: skus.map((sku) => ({
+        name: sku.name,
+        shape: sku.capacity_shape,
+        enabled: sku.enabled,
+        allowed_gpu_counts: sku.allowed_gpu_counts,
+        gpus_per_node: sku.gpus_per_node,
+      })),
+    };
+    // A decision over part of the fleet may differ from the fleet's, and the file must say so.
+    return { ...seen, taken_at: ctx.deps.clock.now().toISOString(), is_whole_fleet: nodes.length <= limit };
+  });
