@@ -129,21 +129,25 @@ export const rejectProof = async (tx: Tx, id: string, judged: Judged): Promise<v
   await rejectTask(tx, judged.task_id, judged.verdict.reason ?? 'The evidence is incomplete.');
 };
 
+/** Claims first: the schema keeps a slot off sale while one lives. */
 const letGo = async (tx: Tx, row: AllocationRow, judged: Judged, claims: readonly ClaimRow[]): Promise<void> => {
   const proofs = new Map<string | null, string>();
   for (const disk of judged.verdict.disks) {
-    const { slot_id, generation } = disk.target;
-    const proof_id = await insertProof(tx, row, judged, disk);
-    if (slot_id === null) continue;
-    proofs.set(slot_id, proof_id);
-    const isOurs = generation !== null && (await moveSlotToWiped(tx, { slot_id, generation, proof_id }));
-    invariant(isOurs, `slot ${slot_id} is still of the generation that was wiped`);
+    const proofId = await insertProof(tx, row, judged, disk);
+    if (disk.target.slot_id !== null) proofs.set(disk.target.slot_id, proofId);
   }
   if (claims.some((claim) => claim.slot_id === null)) proofs.set(null, await insertProof(tx, row, judged, null));
   for (const claim of claims) {
     const proof = proofs.get(claim.slot_id);
     invariant(proof !== undefined, `claim ${claim.id} has a proof`);
     invariant(await releaseClaim(tx, claim.id, proof), `claim ${claim.id} is released once`);
+  }
+  for (const { target } of judged.verdict.disks) {
+    const { slot_id, generation } = target;
+    const proof_id = proofs.get(slot_id);
+    if (slot_id === null || proof_id === undefined) continue;
+    const isOurs = generation !== null && (await moveSlotToWiped(tx, { slot_id, generation, proof_id }));
+    invariant(isOurs, `slot ${slot_id} is still of the generation that was wiped`);
   }
 };
 
