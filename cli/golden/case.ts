@@ -11,6 +11,6 @@ export type Case = Readonly<{
   /** Files in the folder that the command runs in. */
   files?: Readonly<Record<string, string>>;
   stdin?: string;
-  /** Send SIGINT when standard output has this text. */
+  /** Send SIGINT when standard output or standard error has this text. */
   interruptAfter?: string;
 }>;

@@ -1,6 +1,7 @@
 /** The command lines of the golden tests. `--no-json` shows what a person sees; the rest is what a program sees. */
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
+import { placementCases } from './cases-placement.ts';
 import { answers, ids, run } from './fixtures.ts';
 
 const T = '--no-json';
@@ -88,6 +89,8 @@ export const cases: readonly Case[] = [
   }),
   line('ssh-key-get', `ssh-key get laptop ${T}`),
   line('ssh-key-delete', `ssh-key delete ${key} --yes ${T}`),
+
+  ...placementCases,
 
   line('region-list', `region list ${T}`),
   line('sku-list', `sku list ${T}`),

@@ -19,6 +19,7 @@ import type {
   WorkflowRun,
   WorkflowStep,
 } from '@gpuaas/sdk';
+import { placementAnswers } from './fixtures-placement.ts';
 
 const id = (prefix: string, last: string): string => `${prefix}_01k9zv3m8q4t6w2x5y7r0s1n${last.padStart(2, '0')}`;
 const time = '2026-11-15T10:03:21.000Z';
@@ -225,6 +226,7 @@ const page = <T>(...items: T[]) => ({ items, next_cursor: null });
 export type Answers = { [K in CallId]: Operations[K]['response'] };
 
 export const answers: Answers = {
+  ...placementAnswers,
   meGet: {
     kind: 'user',
     id: ids.user,

@@ -45,3 +45,10 @@ export const truncate = (text: string, width: number): string => {
   }
   return `${kept}…`;
 };
+
+/** A command line that a shell reads as exactly these words. */
+export const commandLine = (words: readonly string[]): string =>
+  words
+    .map(clean)
+    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
+    .join(' ');

@@ -85,6 +85,12 @@ export const parseDuration = (raw: string): number => {
   return ms;
 };
 
+/** The largest unit that says it exactly, so that parseDuration gives the same back. */
+export const formatDuration = (ms: number): string => {
+  const [unit = 's', unitMs = 1_000] = Object.entries(UNITS_MS).findLast(([, size]) => ms % size === 0) ?? [];
+  return `${Math.round(ms / unitMs)}${unit}`;
+};
+
 const optionOf = (name: string, flag: Flag): Option => {
   const value = flag.kind === 'toggle' ? '' : ` <${flag.placeholder ?? 'value'}>`;
   const option = new Option(`${flag.short ? `-${flag.short}, ` : ''}--${name}${value}`, flag.summary);

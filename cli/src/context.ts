@@ -16,6 +16,8 @@ export type Cli = Readonly<{
   signal: AbortSignal;
   correlation_id: string;
   interactive: boolean;
+  /** The flags of this command line that say where it works, ready to stand in a command that is suggested. */
+  scope_words: readonly string[];
   settings(): Promise<Settings>;
   client(): Promise<Client>;
   me(): Promise<Me>;
@@ -113,5 +115,22 @@ export const createCli = (flags: GlobalFlags, env: Env, signal: AbortSignal): Cl
     if (!(await ask(question))) throw new CliError('failure', 'Nothing was changed.');
   };
 
-  return { env, out, signal, correlation_id, interactive, settings, client, me, organization, project, confirm };
+  const scope_words = [
+    ...(flags.org === undefined ? [] : ['--org', flags.org]),
+    ...(flags.project === undefined ? [] : ['--project', flags.project]),
+  ];
+  return {
+    env,
+    out,
+    signal,
+    correlation_id,
+    interactive,
+    scope_words,
+    settings,
+    client,
+    me,
+    organization,
+    project,
+    confirm,
+  };
 };

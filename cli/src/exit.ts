@@ -71,6 +71,25 @@ export class CliError extends Error {
   }
 }
 
+/**
+ * A refusal by the API with the commands that would be accepted now, so that a person can go on by copying a line and a
+ * program by running it.
+ */
+export class RefusedError extends GpuaasError {
+  override name = 'RefusedError';
+  readonly commands: readonly string[];
+
+  constructor(refusal: GpuaasError, commands: readonly string[]) {
+    const { correlation_id, ...details } = refusal;
+    super(refusal.code, refusal.detail, { ...details, ...(correlation_id === null ? {} : { correlation_id }) });
+    this.commands = commands;
+  }
+
+  override toJSON(): Record<string, unknown> {
+    return { ...super.toJSON(), commands: this.commands };
+  }
+}
+
 export class Interrupted extends Error {
   override name = 'Interrupted';
 }
@@ -102,6 +121,9 @@ const HELP: Readonly<Partial<Record<GpuaasErrorCode, string>>> = {
   unauthenticated: 'Sign in with: gpuaas login',
   precondition_failed: 'Somebody changed it meanwhile: look at it again, then repeat.',
   insufficient_capacity: 'Ask for less, for another region, or try again later.',
+  quota_exceeded: 'Release something or ask for a larger quota: gpuaas quota get',
+  sku_disabled: 'See what is offered: gpuaas sku list',
+  region_disabled: 'See what is open: gpuaas region list',
   idempotency_key_reused: 'Give a new --idempotency-key for a different change.',
   network: 'Check the address and the connection: gpuaas doctor',
   unexpected_answer: 'Check the address: gpuaas doctor',
@@ -113,6 +135,32 @@ const helpOf = (err: GpuaasError): string | null => {
   return err.retry_after_s === null ? err.help : `Try again in ${err.retry_after_s} s.`;
 };
 
+/** The verdict alone: what fits instead follows as commands. */
+const sentenceOf = (err: GpuaasError): string => {
+  const verdict = err.reasons[0]?.['detail'];
+  const isEnough = err instanceof RefusedError && typeof verdict === 'string' && err.detail.startsWith(verdict);
+  return isEnough ? verdict : err.detail;
+};
+
+/** A reason that is a sentence is read as one; the verdict that was said already is not said again. */
+const reasonLines = (err: GpuaasError): string[] => {
+  const lines = err.reasons.flatMap(({ code, detail, ...facts }) => {
+    if (typeof detail === 'string') return err.detail.includes(detail) ? [] : [`  ${detail}`];
+    if (err instanceof RefusedError) return [];
+    const told = Object.entries(facts).map(
+      ([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`,
+    );
+    return [`  reason: ${[code, ...told].join(' ')}`];
+  });
+  return lines.length > 0 && err instanceof RefusedError ? ['What holds the capacity:', ...lines] : lines;
+};
+
+const alternativeLines = (err: GpuaasError): string[] => {
+  if (!(err instanceof RefusedError))
+    return err.alternatives.map((alternative) => `  fits now: ${JSON.stringify(alternative)}`);
+  return err.commands.length === 0 ? [] : ['Fits now:', ...err.commands.map((command) => `  ${command}`)];
+};
+
 /** The lines a person reads: what happened, what to do, which fields, and the id that support asks for. */
 const asLines = (err: unknown): string[] => {
   if (!(err instanceof GpuaasError)) {
@@ -120,16 +168,10 @@ const asLines = (err: unknown): string[] => {
     const help = err instanceof UsageError || err instanceof CliError ? err.help : null;
     return [sentence, ...(help === null ? [] : [help])];
   }
-  const lines = [err.detail];
+  const lines = [sentenceOf(err)];
   for (const field of err.errors) lines.push(`  ${field.pointer}: ${field.message}`);
-  for (const { code, ...facts } of err.reasons) {
-    const detail = Object.entries(facts).map(
-      ([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`,
-    );
-    lines.push(`  reason: ${[code, ...detail].join(' ')}`);
-  }
-  for (const alternative of err.alternatives) lines.push(`  fits now: ${JSON.stringify(alternative)}`);
-  const help = helpOf(err);
+  lines.push(...reasonLines(err), ...alternativeLines(err));
+  const help = err instanceof RefusedError && err.commands.length > 0 ? null : helpOf(err);
   for (const { rel, text, href } of err.actions) if (rel !== 'help') lines.push(`${text} ${href}`);
   if (help !== null) lines.push(help);
   for (const { rel, href } of err.actions) if (rel === 'help') lines.push(`more: ${href}`);

@@ -51,3 +51,32 @@ export const projectUserId = async (cli: Cli, project_id: string, named: string)
   const { organization_id } = await (await cli.client()).projectGet({ params: { project_id } }, { signal: cli.signal });
   return (await organizationMember(cli, organization_id, named)).user_id;
 };
+
+/** Of allocations with the same name at most one is live; that one is meant, or else the newest. */
+export const allocationId = async (cli: Cli, project_id: string, named: string): Promise<string> => {
+  if (named.startsWith('alc_')) return named;
+  const query = { name: named, limit: 200 };
+  const { items } = await (await cli.client()).allocationList(
+    { params: { project_id }, query },
+    { signal: cli.signal },
+  );
+  const found = items.find(({ state }) => state !== 'released' && state !== 'failed') ?? items[0];
+  if (found === undefined)
+    throw new GpuaasError('not_found', `There is no allocation named "${named}" in the project.`);
+  return found.id;
+};
+
+export const nodeId = async (cli: Cli, named: string): Promise<string> => {
+  if (named.startsWith('nod_')) return named;
+  const nodes = (await cli.client()).pages.adminNodeList({ query: { limit: 200 } }, { signal: cli.signal });
+  return (await find(nodes, ({ name }) => name === named, `node named "${named}"`)).id;
+};
+
+/** An organization of the platform, whoever belongs to it. */
+export const anyOrganizationId = async (cli: Cli, named: string): Promise<string> => {
+  if (named.startsWith('org_')) return named;
+  const query = { name: named };
+  const [found] = (await (await cli.client()).adminOrganizationList({ query }, { signal: cli.signal })).items;
+  if (found === undefined) throw new GpuaasError('not_found', `There is no organization named "${named}".`);
+  return found.id;
+};

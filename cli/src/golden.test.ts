@@ -29,12 +29,20 @@ type Result = { stdout: string; stderr: string; code: number | null };
 const collect = (child: ChildProcess, input: string | undefined, interruptAfter: string | undefined): Promise<Result> =>
   new Promise((resolve, reject) => {
     let [stdout, stderr] = ['', ''];
+    let interrupted = false;
+    // A second signal would kill the process before it has said anything.
+    const interrupt = () => {
+      if (interruptAfter === undefined || interrupted) return;
+      interrupted = stdout.includes(interruptAfter) || stderr.includes(interruptAfter);
+      if (interrupted) child.kill('SIGINT');
+    };
     child.stdout?.on('data', (chunk) => {
       stdout += chunk;
-      if (interruptAfter !== undefined && stdout.includes(interruptAfter)) child.kill('SIGINT');
+      interrupt();
     });
     child.stderr?.on('data', (chunk) => {
       stderr += chunk;
+      interrupt();
     });
     child.on('error', reject);
     child.on('close', (code) => resolve({ stdout, stderr, code }));

@@ -54,6 +54,42 @@ export const ENTRIES: readonly Entry[] = [
     load: async () => (await import('./commands/version.ts')).version,
   },
   {
+    name: 'allocation',
+    summary: 'launch, watch and release GPUs',
+    group: WORK,
+    load: async () => (await import('./commands/allocation.ts')).allocation,
+  },
+  {
+    name: 'launch',
+    summary: 'short for allocation create',
+    group: WORK,
+    load: async () => (await import('./commands/allocation.ts')).aliases.launch,
+  },
+  {
+    name: 'ls',
+    summary: 'short for allocation list',
+    group: WORK,
+    load: async () => (await import('./commands/allocation.ts')).aliases.ls,
+  },
+  {
+    name: 'get',
+    summary: 'short for allocation get',
+    group: WORK,
+    load: async () => (await import('./commands/allocation.ts')).aliases.get,
+  },
+  {
+    name: 'release',
+    summary: 'short for allocation release',
+    group: WORK,
+    load: async () => (await import('./commands/allocation.ts')).aliases.release,
+  },
+  {
+    name: 'quota',
+    summary: 'GPU limits and what is used of them',
+    group: WORK,
+    load: async () => (await import('./commands/capacity.ts')).quota,
+  },
+  {
     name: 'project',
     summary: 'projects and their members',
     group: WORK,
@@ -90,6 +126,12 @@ export const ENTRIES: readonly Entry[] = [
     load: async () => (await import('./commands/ssh-key.ts')).sshKey,
   },
   {
+    name: 'capacity',
+    summary: 'what could be launched now',
+    group: CATALOG,
+    load: async () => (await import('./commands/capacity.ts')).capacity,
+  },
+  {
     name: 'sku',
     summary: 'what can be launched, with prices',
     group: CATALOG,
@@ -112,6 +154,12 @@ export const ENTRIES: readonly Entry[] = [
     summary: 'events of a project, as they happen with --follow',
     group: OBSERVE,
     load: async () => (await import('./commands/events.ts')).events,
+  },
+  {
+    name: 'usage',
+    summary: 'charged time and cost',
+    group: OBSERVE,
+    load: async () => (await import('./commands/capacity.ts')).usage,
   },
   {
     name: 'workflow-run',
@@ -138,6 +186,7 @@ First steps:
   $ gpuaas login            sign in (on a laptop: gpuaas login --dev)
   $ gpuaas whoami           see your organizations and projects
   $ gpuaas sku list         see what can be launched and what it costs
+  $ gpuaas launch --help    launch it
 
 gpuaas <command> --help says more.
 Output is JSON when it does not go to a terminal.`;

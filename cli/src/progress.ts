@@ -35,10 +35,13 @@ export const createProgress = (stream: NodeJS.WriteStream = process.stderr): Pro
   };
 };
 
-/** Waits with progress. When time runs out the work goes on, so the error says how to take the wait up again. */
+/**
+ * Waits with progress. When time runs out the work goes on, so the error says how to take the wait up again. Ctrl-C asks
+ * nothing: it says how to undo what was started, where there is a way.
+ */
 export const waitWithProgress = async <T>(
   read: () => Promise<T>,
-  options: WaitOptions<T> & Readonly<{ describe: (value: T) => string; resume: string }>,
+  options: WaitOptions<T> & Readonly<{ describe: (value: T) => string; resume: string; undo?: string }>,
 ): Promise<T> => {
   const progress = createProgress();
   try {
@@ -47,7 +50,8 @@ export const waitWithProgress = async <T>(
     progress.end();
     const resume = `See how it goes: ${options.resume}`;
     if (err instanceof GpuaasError && err.code === 'timeout') throw new CliError('timeout', err.detail, resume);
-    if (err instanceof Interrupted) throw new CliError('interrupted', 'Interrupted; the work goes on.', resume);
+    if (err instanceof Interrupted)
+      throw new CliError('interrupted', 'Interrupted; the work goes on.', options.undo ?? resume);
     throw err;
   } finally {
     progress.end();

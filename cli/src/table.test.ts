@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clean, safeJson, widthOf } from './clean.ts';
-import { type Column, layRecord, layTable } from './table.ts';
+import { formatDuration, parseDuration } from './command.ts';
+import { type Column, layRecord, layTable, shortDuration } from './table.ts';
 
 type Row = { id: string; name: string; note: string };
 const columns: readonly Column<Row>[] = [
@@ -46,4 +47,17 @@ test('text from the server cannot drive the terminal', () => {
   assert.equal(clean('a\u001b[2J\u001b]0;title\u0007b\u009b31mc\u202ed\u200be\r\nf'), 'abcde f');
   assert.equal(safeJson({ name: '\u001b[31m\u009b\u202e' }), '{"name":"\\u001b[31m\\u009b\\u202e"}');
   assert.deepEqual(JSON.parse(safeJson({ name: '\u{e0041}\u202e' })), { name: '\u{e0041}\u202e' });
+});
+
+test('a duration says its two largest units', () => {
+  const said = [0, 59_999, 60_000, 3_723_000, 90_061_000].map(shortDuration);
+  assert.deepEqual(said, ['0s', '59s', '1m', '1h 2m', '1d 1h']);
+});
+
+test('a duration that is written down is read back as the same time', () => {
+  for (const raw of ['90s', '30m', '90m', '4h', '36h', '7d'])
+    assert.equal(parseDuration(formatDuration(parseDuration(raw))), parseDuration(raw));
+  assert.equal(formatDuration(parseDuration('120m')), '2h');
+  for (const raw of ['4', '4 h', '4hours', '1.5h', '-4h', '0h', '4H', '1h30m'])
+    assert.throws(() => parseDuration(raw), raw);
 });

@@ -18,6 +18,20 @@ const SHRUNK_MIN = 8;
 export const shortTime = (time: string | null | undefined): string =>
   time ? `${time.slice(0, 10)} ${time.slice(11, 16)}Z` : '-';
 
+/** `2d 5h`, `3h 20m`, `4m 10s`: the two largest units, rounded down. */
+export const shortDuration = (ms: number): string => {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const units: readonly [string, number][] = [
+    ['d', Math.floor(seconds / 86_400)],
+    ['h', Math.floor(seconds / 3600) % 24],
+    ['m', Math.floor(seconds / 60) % 60],
+    ['s', seconds % 60],
+  ];
+  const first = units.findIndex(([, count]) => count > 0);
+  const shown = first === -1 ? units.slice(-1) : units.slice(first, first + 2).filter(([, count]) => count > 0);
+  return shown.map(([unit, count]) => `${count}${unit}`).join(' ');
+};
+
 export const cell = (value: string | number | boolean | null | undefined): string => {
   if (value === null || value === undefined || value === '') return '-';
   if (typeof value === 'boolean') return value ? 'yes' : 'no';

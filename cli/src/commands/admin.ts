@@ -1,10 +1,30 @@
 import type { Group } from '../command.ts';
+import { adminAllocation } from './admin-allocation.ts';
 import { adminAudit } from './admin-audit.ts';
+import { adminCapacity, adminHold, adminQuota } from './admin-capacity.ts';
+import { adminClaims, adminInvariants } from './admin-integrity.ts';
+import { adminNode } from './admin-node.ts';
 import { adminOrganization, adminRegion, adminSku, adminUser } from './admin-platform.ts';
+import { adminScheduler } from './admin-scheduler.ts';
 import { adminWorkflowRun } from './admin-workflow-run.ts';
 
 export const admin: Group = {
   name: 'admin',
   summary: 'run the platform; needs a platform role',
-  commands: [adminAudit, adminOrganization, adminUser, adminRegion, adminSku, adminWorkflowRun],
+  commands: [
+    adminAllocation,
+    adminNode,
+    adminHold,
+    adminCapacity,
+    adminQuota,
+    adminScheduler,
+    adminInvariants,
+    adminClaims,
+    adminAudit,
+    adminOrganization,
+    adminUser,
+    adminRegion,
+    adminSku,
+    adminWorkflowRun,
+  ],
 };

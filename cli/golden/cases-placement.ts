@@ -1,0 +1,208 @@
+/** Command lines about launching, capacity and the fleet. */
+import { Refusal } from './api.ts';
+import type { Case } from './case.ts';
+import {
+  allocation,
+  estimate,
+  placementIds,
+  provisioning,
+  refused,
+  released,
+  releasing,
+} from './fixtures-allocation.ts';
+import { adminAllocation, placementAnswers, plan } from './fixtures-placement.ts';
+import { snapshot } from './fixtures-snapshot.ts';
+
+const T = '--no-json';
+const { allocation: id, node } = placementIds;
+
+const line = (name: string, command: string, more: Partial<Case> = {}): Case => ({
+  name,
+  args: command.split(' '),
+  ...more,
+});
+
+const LAUNCH = '--sku h200-sxm-slice --region eu-north-1 --gpus 4';
+const files = { 's.json': JSON.stringify(snapshot) };
+const failed = { ...provisioning, state: 'failed', state_reason: 'the image does not boot' } as const;
+const sentence =
+  '11 GPUs are free, but no single node fits 4; the largest set is 2. Fits now: 2 GPUs of h200-sxm-slice in eu-north-1.';
+
+export const placementCases: readonly Case[] = [
+  line('help-launch', 'launch --help'),
+  line('allocation-create', `allocation create train ${LAUNCH} ${T}`),
+  {
+    name: 'allocation-create-everything',
+    args: [
+      ...`allocation create train ${LAUNCH} --image ubuntu-24.04-h200-cuda --vm-profile h200_4g_96c_256g`.split(' '),
+      ...'--ssh-key laptop --tag team=vision --protect --max-duration 4h --idempotency-key my-key-0002'.split(' '),
+    ],
+  },
+  line('allocation-create-bad-tag', `allocation create train ${LAUNCH} --tag team ${T}`),
+  line('allocation-create-bad-duration', `allocation create train ${LAUNCH} --max-duration 4hours ${T}`),
+  line('allocation-create-wait', `launch train ${LAUNCH} --wait ${T}`, {
+    answers: { allocationGet: (count) => (count === 0 ? provisioning : allocation) },
+  }),
+  line('allocation-create-wait-json', `launch train ${LAUNCH} --wait`, { answers: { allocationGet: allocation } }),
+  line('allocation-create-failed', `allocation create train ${LAUNCH} --wait ${T}`, {
+    answers: { allocationGet: failed },
+  }),
+  line('allocation-create-timeout', `launch train ${LAUNCH} --wait --timeout 1s --project default ${T}`, {
+    answers: { allocationGet: provisioning },
+  }),
+  line('allocation-create-interrupted', `launch train ${LAUNCH} --wait ${T}`, {
+    answers: { allocationGet: provisioning },
+    interruptAfter: 'is provisioning',
+  }),
+  {
+    name: 'allocation-create-refused',
+    args: [
+      ...`allocation create train ${LAUNCH} --vm-profile h200_4g_96c_256g --max-duration 90m --project default`.split(
+        ' ',
+      ),
+      ...['--tag', "owner=Ada's team", T],
+    ],
+    answers: { allocationCreate: new Refusal(409, 'insufficient_capacity', sentence, refused) },
+  },
+  line('allocation-create-refused-json', `allocation create train ${LAUNCH}`, {
+    answers: { allocationCreate: new Refusal(409, 'insufficient_capacity', sentence, refused) },
+  }),
+  line('allocation-create-quota', `allocation create train ${LAUNCH} ${T}`, {
+    answers: {
+      allocationCreate: new Refusal(409, 'quota_exceeded', '4 GPUs asked, 2 left in the quota.', {
+        reasons: [{ code: 'quota_exceeded', gpus: 2, detail: '4 GPUs asked, 2 left in the quota.' }],
+      }),
+    },
+  }),
+  line('allocation-create-dry-run', `allocation create train ${LAUNCH} --dry-run ${T}`),
+  line('allocation-create-dry-run-json', `allocation create train ${LAUNCH} --dry-run`),
+  line('allocation-create-dry-run-refused', `launch train ${LAUNCH} --dry-run ${T}`, {
+    answers: {
+      allocationEstimate: {
+        ...estimate,
+        ...refused,
+        fits_now: false,
+        fits_on_nodes: 0,
+        largest_set: 2,
+        code: 'insufficient_capacity',
+      },
+    },
+  }),
+  line('allocation-list', `allocation list ${T}`),
+  line('allocation-list-state', 'ls --state active --limit 1'),
+  line('allocation-get', `allocation get train ${T}`, {
+    answers: { allocationGet: () => ({ ...allocation, release_at: new Date(Date.now() + 9_030_000).toISOString() }) },
+  }),
+  line('allocation-get-failed', `get ${id} ${T}`, { answers: { allocationGet: failed } }),
+  line('allocation-get-unknown', `get nothing ${T}`, { answers: { allocationList: { items: [], next_cursor: null } } }),
+  line('allocation-timeline', `allocation timeline train ${T}`),
+  line('allocation-wait', `allocation wait ${id} --for released ${T}`, { answers: { allocationGet: released } }),
+  line('allocation-update', `allocation update train --name eval --tag team=nlp --untag stage --no-protect ${T}`),
+  line('allocation-update-duration', `allocation update ${id} --unlimited --if-match 2`, {
+    answers: { allocationUpdate: new Refusal(412, 'precondition_failed', 'The allocation is at version 4, not 2.') },
+  }),
+  line('allocation-update-nothing', `allocation update train ${T}`),
+  line('allocation-release', `allocation release train --yes ${T}`),
+  line('allocation-release-unasked', `release ${id} ${T}`),
+  line('allocation-release-protected', `release ${id} --yes ${T}`, {
+    answers: { allocationRelease: new Refusal(409, 'conflict', 'The allocation is protected.') },
+  }),
+  line('allocation-release-wait', `release ${id} --yes --wait ${T}`, {
+    answers: { allocationGet: (count) => (count === 0 ? releasing : released) },
+  }),
+  line('allocation-release-blocked', `release ${id} --yes --wait ${T}`, {
+    answers: {
+      allocationGet: { ...releasing, state: 'release_failed', state_reason: 'the wipe could not be proven.' },
+    },
+  }),
+  line('allocation-release-timeout', `release ${id} --yes --wait --timeout 1s ${T}`, {
+    answers: { allocationGet: releasing },
+  }),
+  line('capacity-list', `capacity list ${T}`),
+  line('quota-get', `quota get ${T}`),
+  line('usage-list', `usage list --allocation train ${T}`),
+
+  line('admin-allocation-list', `admin allocation list --state active --node demo-h200-01 ${T}`),
+  line('admin-allocation-get', `admin allocation get ${id} ${T}`, {
+    answers: { adminAllocationGet: { ...adminAllocation, allocation: { ...allocation, max_duration_s: null } } },
+  }),
+  line('admin-allocation-force-release', `admin allocation force-release ${id} --reason abuse --yes --wait ${T}`, {
+    answers: { adminAllocationGet: { ...adminAllocation, allocation: released } },
+  }),
+  line('admin-allocation-force-cleanup', `admin allocation force-cleanup ${id} --reason seen --yes ${T}`),
+  line(
+    'admin-allocation-force-cleanup-absent',
+    `admin allocation force-cleanup ${id} --reason seen --runtime-verified-absent --yes`,
+  ),
+  line('admin-node-list', `admin node list --region eu-north-1 --state active ${T}`),
+  line('admin-node-get', `admin node get demo-h200-01 ${T}`),
+  line('admin-node-slots', `admin node slots ${node} ${T}`),
+  line('admin-node-hold', `admin node hold ${node} --reason acme ${T}`),
+  line('admin-node-drain', `admin node drain ${node} --reason fans ${T}`),
+  line('admin-node-drain-off', `admin node drain ${node} --off --reason fixed ${T}`, {
+    answers: { adminNodeDrain: { ...placementAnswers.adminNodeDrain, state: 'active' } },
+  }),
+  line('admin-node-convert', `admin node convert ${node} --to baremetal --yes ${T}`),
+  line('admin-node-convert-json', `admin node convert ${node} --to baremetal --yes`),
+  line('admin-node-convert-unasked', `admin node convert ${node} --to baremetal ${T}`),
+  line('admin-node-convert-dry-run', `admin node convert ${node} --to baremetal --dry-run`),
+  line('admin-node-convert-blocked', `admin node convert ${node} --to baremetal --yes ${T}`, {
+    answers: {
+      adminNodeConvertPlan: {
+        ...plan,
+        is_possible: false,
+        blockers: ['2 slots are claimed.'],
+        live_claims: 2,
+        steps: [],
+      },
+    },
+  }),
+  line('admin-node-convert-changed', `admin node convert ${node} --to baremetal --yes ${T}`, {
+    answers: { adminNodeConvert: new Refusal(412, 'precondition_failed', 'The plan is not the present one.') },
+  }),
+  {
+    name: 'admin-hold-create',
+    args: [...'admin hold create --region eu-north-1 --nodes 1 --reason acme --gpu-model'.split(' '), 'H200 SXM', T],
+  },
+  {
+    name: 'admin-hold-create-short',
+    args: [...'admin hold create --region eu-north-1 --nodes 9 --reason acme --gpu-model'.split(' '), 'H200 SXM', T],
+    answers: {
+      adminHoldCreate: new Refusal(409, 'insufficient_capacity', '3 of 9 wanted nodes are clean.', {
+        reasons: [{ code: 'insufficient_capacity', nodes: 3, wanted: 9 }],
+      }),
+    },
+  },
+  line('admin-capacity-list', `admin capacity list ${T}`),
+  line('admin-quota-list', `admin quota list --in-organization ada ${T}`),
+  line('admin-quota-set', `admin quota set ada --gpus 96 ${T}`),
+  line('admin-quota-set-nothing', `admin quota set ada ${T}`),
+  line('admin-scheduler-snapshot', `admin scheduler snapshot --region eu-north-1 --limit 10 ${T}`),
+  line('admin-scheduler-explain', `admin scheduler explain s.json ${LAUNCH} ${T}`, { files }),
+  line('admin-scheduler-explain-refused', `admin scheduler explain - ${LAUNCH.replace('4', '8')} ${T}`, {
+    stdin: files['s.json'],
+  }),
+  line('admin-scheduler-explain-json', `admin scheduler explain s.json ${LAUNCH} --quota-left 2`, { files }),
+  line('admin-scheduler-explain-other-file', `admin scheduler explain s.json ${LAUNCH} ${T}`, {
+    files: { 's.json': '{}' },
+  }),
+  line('admin-invariants-check', `admin invariants check ${T}`),
+  line('admin-invariants-check-violated', `admin invariants check ${T}`, {
+    answers: {
+      adminInvariantCheck: {
+        is_clean: false,
+        checked_at: '2026-11-15T10:03:21.000Z',
+        violations: [
+          {
+            invariant: 'quota_used_is_live_claims',
+            subject_id: allocation.project_id,
+            detail: 'gpu_used is 5, live claims are 4',
+          },
+        ],
+        checks: 24,
+      },
+    },
+  }),
+  line('admin-claims-backfill', `admin claims backfill --dry-run ${T}`),
+  line('admin-claims-backfill-unasked', `admin claims backfill ${T}`),
+];

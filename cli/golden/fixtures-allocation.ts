@@ -1,0 +1,90 @@
+/** One allocation in its states, and the answers to asking for one. */
+import type { Allocation, Operations } from '@gpuaas/sdk';
+
+const id = (prefix: string, last: string): string => `${prefix}_01k9zv3m8q4t6w2x5y7r0s1n${last.padStart(2, '0')}`;
+const time = '2026-11-15T10:03:21.000Z';
+const usd = (amount_minor: number) => ({ amount_minor, currency: 'USD' });
+const project_id = id('prj', '1a');
+
+export const placementIds = { allocation: id('alc', '1a'), node: id('nod', '1a') };
+
+export const allocation: Allocation = {
+  id: placementIds.allocation,
+  project_id,
+  name: 'train',
+  capacity_shape: 'gpu_slice',
+  sku_name: 'h200-sxm-slice',
+  region_name: 'eu-north-1',
+  image_name: 'ubuntu-24.04-h200-cuda',
+  gpu_count: 4,
+  placement: {
+    gpu_count: 4,
+    vm_profile: 'h200_4g_96c_256g',
+    vcpu_count: 96,
+    memory_mib: 262_144,
+    gpu_hourly_price: usd(450),
+  },
+  state: 'active',
+  state_reason: null,
+  state_since: time,
+  state_deadline_at: null,
+  ssh_key_ids: [id('key', '1a')],
+  tags: { team: 'vision', stage: 'trial' },
+  is_protected: true,
+  max_duration_s: 14_400,
+  release_at: '2026-11-15T14:04:02.000Z',
+  activated_at: '2026-11-15T10:04:02.000Z',
+  release_requested_at: null,
+  released_at: null,
+  cost_so_far: usd(2_731),
+  requested_by: id('usr', '1a'),
+  correlation_id: 'corr-2',
+  version: 4,
+  created_at: time,
+  actions: [
+    { name: 'update', allowed: true, reason: null },
+    { name: 'release', allowed: false, reason: 'It is protected: take protection off first.' },
+  ],
+};
+export const requested: Allocation = {
+  ...allocation,
+  state: 'requested',
+  activated_at: null,
+  release_at: null,
+  is_protected: false,
+  cost_so_far: usd(0),
+};
+export const provisioning: Allocation = { ...requested, state: 'provisioning', state_reason: 'creating the machine' };
+export const releasing: Allocation = { ...allocation, state: 'releasing', release_requested_at: time };
+export const released: Allocation = { ...releasing, state: 'released', released_at: '2026-11-15T10:31:09.000Z' };
+
+export const estimate: Operations['allocationEstimate']['response'] = {
+  fits_now: true,
+  fits_on_nodes: 12,
+  largest_set: 8,
+  price_per_hour: usd(1_800),
+  price_per_day: usd(43_200),
+  price_per_month: usd(1_314_000),
+  quota_gpus_after: 40,
+  code: null,
+  reasons: [],
+  alternatives: [],
+};
+/** What a refused launch says, as the scheduler words it. */
+export const refused = {
+  reasons: [
+    {
+      code: 'one_node',
+      gpus: 11,
+      detail: '11 GPUs are free, but no single node fits 4; the largest set is 2.',
+    },
+    { code: 'claimed', gpus: 20, detail: '20 GPUs in use.' },
+    { code: 'cleaning', gpus: 1, detail: '1 GPU being wiped before reuse.' },
+    { code: 'filters', nodes_total: 4, survivors: { region: 4, count_on_one_node: 0 }, free_gpus: 11 },
+  ],
+  alternatives: [
+    { kind: 'gpu_count', shape: 'gpu_slice', sku: 'h200-sxm-slice', region: 'eu-north-1', gpu_count: 2 },
+    { kind: 'region', shape: 'gpu_slice', sku: 'h200-sxm-slice', region: 'eu-west-1', gpu_count: 4 },
+    { kind: 'shape', shape: 'baremetal', sku: 'h200-sxm-baremetal-8g', region: 'eu-north-1', gpu_count: 8 },
+  ],
+};

@@ -1,0 +1,136 @@
+import type { AdminAllocation, Answer } from '@gpuaas/sdk';
+import { choice, command, type Group, required, text, toggle } from '../command.ts';
+import type { Cli } from '../context.ts';
+import { nodeId } from '../find.ts';
+import { collect, keyFlags, pageFlags, waitFlags, yesFlags } from '../flags.ts';
+import { shortTime } from '../table.ts';
+import { ALLOCATION_STATES, allocationFields } from './allocation-view.ts';
+import { finish } from './allocation-wait.ts';
+
+const allocation = { allocation: 'id' } as const;
+const changeFlags = {
+  reason: required(text('why; kept in the audit')),
+  ...waitFlags,
+  ...yesFlags,
+  ...keyFlags,
+} as const;
+
+/** Cleanup is over when its proof has released the allocation. */
+const finishRelease = (
+  cli: Cli,
+  answer: Answer<AdminAllocation>,
+  flags: { wait: boolean | undefined; timeout: number | undefined },
+  sentence: string,
+): Promise<void> => {
+  const { id } = answer.data.allocation;
+  let latest = answer.data;
+  return finish(cli, answer, {
+    id,
+    goal: 'released',
+    timeout: flags.timeout,
+    read: async () => {
+      const client = await cli.client();
+      latest = await client.adminAllocationGet({ params: { allocation_id: id } }, { signal: cli.signal });
+      return latest.allocation;
+    },
+    resume: ['admin', 'allocation', 'get', id],
+    timeline: ['admin', 'workflow-run', 'list', '--subject', id],
+    sentence,
+    wait: flags.wait,
+    dataOf: () => latest,
+  });
+};
+
+export const adminAllocation: Group = {
+  name: 'allocation',
+  summary: 'allocations of every tenant',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'allocations of every tenant, newest first',
+      flags: {
+        state: choice('only this state', ALLOCATION_STATES),
+        node: text('only on this node, by name or id', 'node'),
+        'in-organization': text('only this organization', 'id'),
+        ...pageFlags,
+      },
+      run: async (cli, { flags }) => {
+        const client = await cli.client();
+        const node_id = flags.node === undefined ? undefined : await nodeId(cli, flags.node);
+        const filter = { state: flags.state, node_id, organization_id: flags.inOrganization };
+        const read = (page: { limit: number; cursor: string | undefined }) =>
+          client.adminAllocationList({ query: { ...page, ...filter } }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), [
+          { header: 'ID', value: ({ allocation: { id } }) => id },
+          { header: 'STATE', value: ({ allocation: { state } }) => state },
+          { header: 'GPUS', value: ({ allocation: { gpu_count } }) => gpu_count, align: 'right' },
+          { header: 'NODE', value: ({ node_id: node }) => node },
+          { header: 'ORGANIZATION', value: ({ organization_id }) => organization_id, optional: true },
+          { header: 'NAME', value: ({ allocation: { name } }) => name, optional: true },
+          {
+            header: 'REASON',
+            value: ({ allocation: { state_reason } }) => state_reason,
+            shrink: 'wrap',
+            optional: true,
+          },
+        ]);
+      },
+    }),
+    command({
+      name: 'get',
+      summary: 'one allocation with shape, placement and claims',
+      args: allocation,
+      run: async (cli, { args }) => {
+        const params = { allocation_id: args.allocation };
+        const found = await (await cli.client()).adminAllocationGet({ params }, { signal: cli.signal });
+        cli.out.item(found, {
+          ...allocationFields(found.allocation, Date.now()),
+          organization: found.organization_id,
+          project: found.allocation.project_id,
+          node: found.node_id,
+        });
+        if (cli.out.json || found.claims.length === 0) return;
+        cli.out.print('');
+        cli.out.table(found.claims, [
+          { header: 'CLAIM', value: ({ id }) => id },
+          { header: 'KIND', value: ({ claim_kind }) => claim_kind },
+          { header: 'GPUS', value: ({ gpu_count }) => gpu_count, align: 'right' },
+          { header: 'RELEASED', value: ({ released_at }) => (released_at === null ? 'held' : shortTime(released_at)) },
+          { header: 'SLOT', value: ({ slot_id }) => slot_id, optional: true },
+          { header: 'WIPE PROOF', value: ({ wipe_proof_id }) => wipe_proof_id, optional: true },
+        ]);
+      },
+    }),
+    command({
+      name: 'force-release',
+      summary: 'release on behalf of the tenant, protection notwithstanding',
+      args: allocation,
+      flags: changeFlags,
+      run: async (cli, { args, flags }) => {
+        await cli.confirm(`Release ${args.allocation} of a tenant? What is on it is erased.`, flags.yes);
+        const params = { allocation_id: args.allocation };
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const request = { params, body: { reason: flags.reason } };
+        const answer = await (await cli.client()).call('adminAllocationForceRelease', request, options);
+        await finishRelease(cli, answer, flags, `Releasing ${args.allocation}.`);
+      },
+    }),
+    command({
+      name: 'force-cleanup',
+      summary: 'start cleanup again where it is blocked; only a wipe proof frees slots',
+      args: allocation,
+      flags: {
+        'runtime-verified-absent': toggle('you have seen that the machine is gone: skip stopping it'),
+        ...changeFlags,
+      },
+      run: async (cli, { args, flags }) => {
+        await cli.confirm(`Start cleanup of ${args.allocation} again?`, flags.yes);
+        const params = { allocation_id: args.allocation };
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const body = { reason: flags.reason, runtime_verified_absent: flags.runtimeVerifiedAbsent === true };
+        const answer = await (await cli.client()).call('adminAllocationForceCleanup', { params, body }, options);
+        await finishRelease(cli, answer, flags, `Cleaning up ${args.allocation} again.`);
+      },
+    }),
+  ],
+};

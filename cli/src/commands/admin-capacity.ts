@@ -1,0 +1,110 @@
+import { command, type Group, integer, required, text, toggle } from '../command.ts';
+import { UsageError } from '../exit.ts';
+import { anyOrganizationId } from '../find.ts';
+import { collect, keyFlags, pageFlags } from '../flags.ts';
+
+export const adminHold: Group = {
+  name: 'hold',
+  summary: 'keep clean nodes for bare metal',
+  commands: [
+    command({
+      name: 'create',
+      summary: 'keep a number of clean nodes; the platform picks them',
+      flags: {
+        region: required(text('where', 'name')),
+        'gpu-model': required(text('GPU model, like "H200 SXM"', 'model')),
+        nodes: required(integer('how many nodes')),
+        reason: required(text('why; kept in the audit')),
+        ...keyFlags,
+      },
+      run: async (cli, { flags }) => {
+        const { region, gpuModel, nodes, reason } = flags;
+        const body = { region_name: region, gpu_model: gpuModel, node_count: nodes, reason };
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const answer = await (await cli.client()).call('adminHoldCreate', { body }, options);
+        const { held_node_ids } = answer.data;
+        const count = held_node_ids.length === 1 ? '1 node' : `${held_node_ids.length} nodes`;
+        cli.out.done(`Keeping ${count} for bare metal.`, answer);
+        if (!cli.out.json) for (const id of held_node_ids) cli.out.print(id);
+      },
+    }),
+  ],
+};
+
+export const adminCapacity: Group = {
+  name: 'capacity',
+  summary: 'capacity of the whole platform',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'delivered, healthy, reserved, active and free GPUs, and how fragmented',
+      flags: pageFlags,
+      run: async (cli, { flags }) => {
+        const client = await cli.client();
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.adminCapacityList({ query }, { signal: cli.signal });
+        const found = await collect(flags, read);
+        cli.out.list(found, [
+          { header: 'REGION', value: ({ region_name }) => region_name },
+          { header: 'GPU', value: ({ gpu_model }) => gpu_model, shrink: 'cut' },
+          { header: 'NODES', value: ({ nodes }) => nodes, align: 'right' },
+          { header: 'DELIVERED', value: ({ delivered_gpus }) => delivered_gpus, align: 'right' },
+          { header: 'HEALTHY', value: ({ healthy_gpus }) => healthy_gpus, align: 'right' },
+          { header: 'RESERVED', value: ({ reserved_gpus }) => reserved_gpus, align: 'right' },
+          { header: 'ACTIVE', value: ({ active_gpus }) => active_gpus, align: 'right' },
+          { header: 'FREE', value: ({ free_gpus }) => free_gpus, align: 'right' },
+          { header: 'EMPTY NODES', value: ({ empty_nodes }) => empty_nodes, align: 'right', optional: true },
+        ]);
+        if (cli.out.json) return;
+        for (const { region_name, gpu_model, fragmentation } of found.items)
+          cli.out.say(`${region_name} ${gpu_model}: ${fragmentation}`);
+      },
+    }),
+  ],
+};
+
+export const adminQuota: Group = {
+  name: 'quota',
+  summary: 'GPU limits of tenants',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'limits and what is used',
+      flags: { 'in-organization': text('only this organization, by name or id', 'name'), ...pageFlags },
+      run: async (cli, { flags }) => {
+        const client = await cli.client();
+        const organization_id =
+          flags.inOrganization === undefined ? undefined : await anyOrganizationId(cli, flags.inOrganization);
+        const read = (page: { limit: number; cursor: string | undefined }) =>
+          client.adminQuotaList({ query: { ...page, organization_id } }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), [
+          { header: 'ORGANIZATION', value: (quota) => quota.organization_id },
+          { header: 'PROJECT', value: ({ project_id }) => project_id ?? 'all' },
+          { header: 'USED', value: ({ gpu_used }) => gpu_used, align: 'right' },
+          { header: 'LIMIT', value: ({ gpu_limit }) => gpu_limit ?? 'none', align: 'right' },
+        ]);
+      },
+    }),
+    command({
+      name: 'set',
+      summary: 'set the GPU limit of an organization or of one of its projects',
+      args: { organization: 'name or id' },
+      flags: {
+        gpus: integer('GPUs at most'),
+        unlimited: toggle('no limit at this level'),
+        'in-project': text('the limit of this project only', 'id'),
+      },
+      examples: ['gpuaas admin quota set acme --gpus 64'],
+      run: async (cli, { args, flags }) => {
+        if ((flags.gpus === undefined) === (flags.unlimited !== true))
+          throw new UsageError('What limit?', 'Give either --gpus or --unlimited.');
+        const organization_id = await anyOrganizationId(cli, args.organization);
+        const body = { organization_id, project_id: flags.inProject, gpu_limit: flags.gpus ?? null };
+        const answer = await (await cli.client()).call('adminQuotaPut', { body }, { signal: cli.signal });
+        const { project_id, gpu_limit, gpu_used } = answer.data;
+        const limit = gpu_limit === null ? 'no GPU limit' : `a limit of ${gpu_limit} GPUs`;
+        cli.out.done(`${project_id ?? answer.data.organization_id} has ${limit}; ${gpu_used} are used.`, answer);
+      },
+    }),
+  ],
+};

@@ -1,0 +1,153 @@
+/**
+ * What the scheduler saw, and what it would decide. `snapshot` saves the facts; `explain` runs the same pure function
+ * over the saved file without any server, so a decision can be looked at later, elsewhere and as often as needed.
+ */
+import { readFile } from 'node:fs/promises';
+import { text as readText } from 'node:stream/consumers';
+import {
+  type Decision,
+  explainToOperator,
+  FILTERS,
+  type FilterCount,
+  type PlacementRequest,
+  place,
+  rejectedBy,
+  SNAPSHOT_VERSION,
+  type Snapshot,
+} from '@gpuaas/scheduler';
+import { safeJson } from '../clean.ts';
+import { choice, command, type Group, integer, required, text } from '../command.ts';
+import { CliError, UsageError } from '../exit.ts';
+
+const isSnapshot = (value: unknown): value is Snapshot => {
+  if (typeof value !== 'object' || value === null) return false;
+  const { snapshot_version, nodes, regions, skus } = value as Record<string, unknown>;
+  return snapshot_version === SNAPSHOT_VERSION && [nodes, regions, skus].every(Array.isArray);
+};
+
+const parse = (content: string): unknown => {
+  try {
+    return JSON.parse(content);
+  } catch {
+    return undefined;
+  }
+};
+
+const snapshotFrom = async (file: string): Promise<Snapshot> => {
+  const content = file === '-' ? await readText(process.stdin) : await readFile(file, 'utf8').catch(() => null);
+  if (content === null) throw new UsageError(`${file} cannot be read.`);
+  const snapshot = parse(content);
+  if (!isSnapshot(snapshot))
+    throw new UsageError(
+      `${file} is not a scheduler snapshot of version ${SNAPSHOT_VERSION}.`,
+      'Make one with: gpuaas admin scheduler snapshot > s.json',
+    );
+  return snapshot;
+};
+
+type Asked = Readonly<{
+  sku: string;
+  region: string;
+  gpus: number;
+  shape: 'baremetal' | 'gpu_slice' | undefined;
+  tenant: string | undefined;
+  image: string | undefined;
+  quotaLeft: number | undefined;
+}>;
+
+/** What the file does not say about the SKU must come from the command line. */
+const requestFrom = (snapshot: Snapshot, asked: Asked): PlacementRequest => {
+  const sku = snapshot.skus.find(({ name }) => name === asked.sku);
+  const shape = asked.shape ?? sku?.shape;
+  if (shape === undefined)
+    throw new UsageError(
+      `The snapshot has no SKU ${asked.sku}.`,
+      `It has ${snapshot.skus.map(({ name }) => name).join(', ') || 'none'}; or add --shape.`,
+    );
+  return {
+    shape,
+    sku: asked.sku,
+    region: asked.region,
+    gpu_count: asked.gpus,
+    allowed_gpu_counts: sku?.allowed_gpu_counts ?? [asked.gpus],
+    gpus_per_node: sku?.gpus_per_node ?? asked.gpus,
+    tenant_id: asked.tenant ?? '',
+    image: asked.image ?? null,
+    quota_gpus_remaining: asked.quotaLeft ?? null,
+  };
+};
+
+/** Nodes left after each filter; a refusal has them, a placement is as interesting. */
+const survivorsOf = (decision: Decision, request: PlacementRequest, snapshot: Snapshot): readonly FilterCount[] => {
+  if (decision.kind === 'unplaceable') return decision.filters;
+  const refusals = snapshot.nodes.map((node) => rejectedBy({ node, summary: null }, request));
+  return FILTERS.map(({ name }, index) => ({
+    name,
+    survivors: refusals.filter((refusal) => refusal === null || refusal.index > index).length,
+  }));
+};
+
+/** The filter that refused each node, the most frequent reasons first. */
+const refusalsOf = (decision: Decision): readonly { filter: string; detail: string; nodes: number }[] => {
+  if (decision.kind === 'placed') return [];
+  const groups = new Map<string, { filter: string; detail: string; nodes: number }>();
+  for (const { filter, detail } of decision.rejections) {
+    const group = groups.get(`${filter}\n${detail}`) ?? { filter, detail, nodes: 0 };
+    group.nodes += 1;
+    groups.set(`${filter}\n${detail}`, group);
+  }
+  return [...groups.values()].sort((a, b) => b.nodes - a.nodes);
+};
+
+const snapshot = command({
+  name: 'snapshot',
+  summary: 'what the scheduler sees, as JSON for explain',
+  flags: { region: text('only this region', 'name'), limit: integer('nodes at most; 1000 unless told') },
+  examples: ['gpuaas admin scheduler snapshot > s.json'],
+  run: async (cli, { flags }) => {
+    const query = { region_name: flags.region, limit: flags.limit };
+    const seen = await (await cli.client()).adminSchedulerSnapshot({ query }, { signal: cli.signal });
+    // A file for a program, whoever looks at it: always JSON, exactly as it came.
+    process.stdout.write(`${safeJson(seen)}\n`);
+  },
+});
+
+const explain = command({
+  name: 'explain',
+  summary: 'replay a decision over a snapshot, offline; exit 6 if nothing fits',
+  args: { file: 'file of a snapshot, or - for standard input' },
+  flags: {
+    sku: required(text('SKU to place', 'name')),
+    region: required(text('where', 'name')),
+    gpus: required(integer('how many GPUs')),
+    shape: choice('shape; the SKU says it unless told', ['baremetal', 'gpu_slice']),
+    tenant: text('as this organization, for pools that belong to one', 'id'),
+    image: text('with this image', 'name'),
+    'quota-left': integer('GPUs left in the quota; no quota unless told'),
+  },
+  examples: ['gpuaas admin scheduler explain s.json --sku h200-sxm-slice --region eu-north-1 --gpus 4'],
+  run: async (cli, { args, flags }) => {
+    const seen = await snapshotFrom(args.file);
+    const request = requestFrom(seen, flags);
+    const decision = place(request, seen);
+    const filters = survivorsOf(decision, request, seen);
+    if (cli.out.json) cli.out.item({ request, decision, filters, nodes_total: seen.nodes.length });
+    else {
+      cli.out.print(explainToOperator(decision, request));
+      if (decision.kind === 'placed') {
+        const width = Math.max(...filters.map(({ name }) => name.length));
+        cli.out.print(`nodes left after each filter, of ${seen.nodes.length}:`);
+        for (const { name, survivors } of filters) cli.out.print(`  ${name.padEnd(width)}  ${survivors}`);
+      }
+      for (const { filter, detail, nodes } of refusalsOf(decision).slice(0, 20))
+        cli.out.print(`refused: ${nodes} by ${filter}: ${detail}`);
+    }
+    if (decision.kind === 'unplaceable') throw new CliError('capacity', decision.reasons[0]?.detail ?? 'Nothing fits.');
+  },
+});
+
+export const adminScheduler: Group = {
+  name: 'scheduler',
+  summary: 'why something was placed where it was, or not at all',
+  commands: [snapshot, explain],
+};

@@ -1,0 +1,177 @@
+/**
+ * Launching. A refusal is answered with the commands that would be accepted now; --dry-run gives the same verdict and
+ * the price without launching; Ctrl-C never leaves the person without the id of what was started.
+ */
+import type { Alternative } from '@gpuaas/scheduler';
+import { ERRORS, GpuaasError, type GpuaasErrorCode, newIdempotencyKey, type Operations } from '@gpuaas/sdk';
+import { commandLine } from '../clean.ts';
+import { command, duration, type FlagsOf, formatDuration, integer, list, required, text, toggle } from '../command.ts';
+import type { Cli } from '../context.ts';
+import { CliError, Interrupted, RefusedError, UsageError } from '../exit.ts';
+import { sshKeyId } from '../find.ts';
+import { keyFlags, waitFlags } from '../flags.ts';
+import { gpus } from './allocation-view.ts';
+import { finish, ownAllocation } from './allocation-wait.ts';
+import { price } from './catalog.ts';
+
+type Estimate = Operations['allocationEstimate']['response'];
+
+/** How long an interrupted launch waits for its answer, which holds the id. */
+const ANSWER_GRACE_MS = 5_000;
+
+export const tagsFrom = (given: readonly string[]): Record<string, string> => {
+  const tags = new Map<string, string>();
+  for (const pair of given) {
+    const [, key = '', value = ''] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
+    if (key === '') throw new UsageError(`"${pair}" is not a tag.`, 'Write it like --tag team=vision');
+    if (tags.has(key)) throw new UsageError(`Tag ${key} is given twice.`);
+    tags.set(key, value);
+  }
+  return Object.fromEntries(tags);
+};
+
+const flags = {
+  sku: required(text('what to launch; see gpuaas sku list', 'name')),
+  region: required(text('where; see gpuaas region list', 'name')),
+  gpus: required(integer('how many GPUs')),
+  image: text('operating system image; see gpuaas image list', 'name'),
+  'vm-profile': text('CPU and memory of a slice; see gpuaas sku get', 'name'),
+  'ssh-key': list('key that may sign in, by name or id; repeatable', 'key'),
+  tag: list('label of your own, like team=vision; repeatable', 'key=value'),
+  protect: toggle('refuse release until protection is taken off'),
+  'max-duration': duration('release it by itself so long after it became active, like 4h'),
+  'dry-run': toggle('say price, quota and whether it fits; launch nothing'),
+  ...waitFlags,
+  ...keyFlags,
+} as const;
+
+type Launch = Readonly<{ name: string; flags: FlagsOf<typeof flags> }>;
+
+/** The same launch with what fits now. A VM profile belongs to its count and SKU, so another count chooses its own. */
+const commandFor = (cli: Cli, { name, flags: asked }: Launch, fits: Partial<Alternative>): string => {
+  const sku = fits.sku ?? asked.sku;
+  const count = fits.gpu_count ?? asked.gpus;
+  const isSameMachine = sku === asked.sku && count === asked.gpus;
+  const option = (word: string, value: string | undefined) => (value === undefined ? [] : [`--${word}`, value]);
+  return commandLine([
+    ...['gpuaas', 'allocation', 'create', name],
+    ...option('sku', sku),
+    ...option('region', fits.region ?? asked.region),
+    ...option('gpus', String(count)),
+    ...option('image', asked.image),
+    ...option('vm-profile', isSameMachine ? asked.vmProfile : undefined),
+    ...(asked.sshKey ?? []).flatMap((key) => ['--ssh-key', key]),
+    ...(asked.tag ?? []).flatMap((tag) => ['--tag', tag]),
+    ...(asked.protect ? ['--protect'] : []),
+    ...option('max-duration', asked.maxDuration === undefined ? undefined : formatDuration(asked.maxDuration)),
+    ...(asked.wait ? ['--wait'] : []),
+    ...cli.scope_words,
+  ]);
+};
+
+const withCommands = (cli: Cli, launch: Launch, refusal: GpuaasError): GpuaasError =>
+  refusal.reasons.length === 0 && refusal.alternatives.length === 0
+    ? refusal
+    : new RefusedError(
+        refusal,
+        refusal.alternatives.map((fits) => commandFor(cli, launch, fits as Partial<Alternative>)),
+      );
+
+const isKnownCode = (code: string): code is GpuaasErrorCode => Object.hasOwn(ERRORS, code);
+
+/** The refusal that a create would get now. */
+const refusalOf = (estimate: Estimate, launch: Launch): GpuaasError => {
+  const told = estimate.reasons[0]?.['detail'];
+  const asked = `${gpus(launch.flags.gpus)} of ${launch.flags.sku} in ${launch.flags.region}`;
+  const detail = typeof told === 'string' ? told : `${asked} cannot be launched now.`;
+  const code = estimate.code ?? 'insufficient_capacity';
+  const { reasons, alternatives } = estimate;
+  return new GpuaasError(isKnownCode(code) ? code : 'unexpected_answer', detail, { reasons, alternatives });
+};
+
+const fitsText = ({ fits_now, fits_on_nodes }: Estimate): string => {
+  if (!fits_now) return 'no';
+  if (fits_on_nodes >= 100) return 'yes, on 100 nodes or more';
+  return `yes, on ${fits_on_nodes === 1 ? '1 node' : `${fits_on_nodes} nodes`}`;
+};
+
+const dryRun = async (cli: Cli, project_id: string, launch: Launch): Promise<void> => {
+  const { sku, region, gpus: gpu_count, image } = launch.flags;
+  const body = { sku_name: sku, region_name: region, gpu_count, image_name: image };
+  const client = await cli.client();
+  const estimate = await client.allocationEstimate({ params: { project_id }, body }, { signal: cli.signal });
+  const left = estimate.quota_gpus_after;
+  cli.out.item(estimate, {
+    asked: `${gpus(gpu_count)} of ${sku} in ${region}`,
+    'fits now': fitsText(estimate),
+    'largest set': gpus(estimate.largest_set),
+    'per hour': price(estimate.price_per_hour),
+    'per day': price(estimate.price_per_day),
+    'per month': price(estimate.price_per_month),
+    'quota after': left === null ? 'no limit' : left < 0 ? `${gpus(-left)} too few` : `${gpus(left)} left`,
+  });
+  if (!estimate.fits_now) throw withCommands(cli, launch, refusalOf(estimate, launch));
+  if (!cli.out.json) cli.out.say('Nothing was launched.');
+};
+
+/** Follows the signal only after a while, so that an answer that is on its way still arrives. */
+const delayed = (signal: AbortSignal): AbortSignal => {
+  const controller = new AbortController();
+  const follow = () => setTimeout(() => controller.abort(signal.reason), ANSWER_GRACE_MS).unref();
+  signal.addEventListener('abort', follow, { once: true });
+  return controller.signal;
+};
+
+export const create = command({
+  name: 'create',
+  summary: 'launch a whole node or a slice of 1, 2, 4 or 8 GPUs',
+  scope: 'project',
+  args: { name: 'lower-case name, unique among the live ones of the project' },
+  flags,
+  examples: [
+    'gpuaas launch train --sku h200-sxm-slice --region eu-north-1 --gpus 4 --wait',
+    'gpuaas launch a --sku h200-sxm-slice --region eu-north-1 --gpus 4 --dry-run',
+  ],
+  run: async (cli, { args, flags: asked }) => {
+    const launch: Launch = { name: args.name, flags: asked };
+    const tags = asked.tag === undefined ? undefined : tagsFrom(asked.tag);
+    const project_id = await cli.project();
+    if (asked.dryRun) return dryRun(cli, project_id, launch);
+    const ssh_key_ids = asked.sshKey && (await Promise.all(asked.sshKey.map((key) => sshKeyId(cli, key))));
+    const body = {
+      name: args.name,
+      sku_name: asked.sku,
+      region_name: asked.region,
+      gpu_count: asked.gpus,
+      image_name: asked.image,
+      vm_profile: asked.vmProfile,
+      ssh_key_ids,
+      tags,
+      is_protected: asked.protect,
+      max_duration_s: asked.maxDuration === undefined ? undefined : asked.maxDuration / 1000,
+    };
+    const idempotencyKey = asked.idempotencyKey ?? newIdempotencyKey();
+    const options = { idempotencyKey, signal: delayed(cli.signal) };
+    const client = await cli.client();
+    const answer = await client.call('allocationCreate', { params: { project_id }, body }, options).catch((err) => {
+      if (err instanceof GpuaasError) throw withCommands(cli, launch, err);
+      if (!(err instanceof Interrupted)) throw err;
+      throw new CliError(
+        'interrupted',
+        'Interrupted before the answer came; it may have been launched.',
+        `The same command with --idempotency-key ${idempotencyKey} finds out and launches nothing twice.`,
+      );
+    });
+    const { id, name, gpu_count, sku_name, region_name } = answer.data;
+    const sentence = `Launching ${name} (${id}): ${gpus(gpu_count)} of ${sku_name} in ${region_name}.`;
+    const undo = commandLine(['gpuaas', 'allocation', 'release', id, ...cli.scope_words]);
+    if (cli.signal.aborted && !asked.wait)
+      throw new CliError('interrupted', `Interrupted, but accepted. ${sentence}`, `Give it back: ${undo}`);
+    await finish(cli, answer, {
+      ...ownAllocation(cli, { project_id, allocation_id: id }, 'active', asked.timeout),
+      sentence,
+      wait: asked.wait,
+      dataOf: (allocation) => allocation,
+    });
+  },
+});

@@ -1,0 +1,104 @@
+/** How an allocation looks to a person: as a row, as a record, as one line of progress. */
+import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
+import { type Column, shortDuration, shortTime } from '../table.ts';
+import { price } from './catalog.ts';
+
+export const ALLOCATION_STATES = [
+  'requested',
+  'provisioning',
+  'active',
+  'releasing',
+  'released',
+  'failed',
+  'release_failed',
+] as const satisfies readonly Allocation['state'][];
+
+export const gpus = (count: number): string => (count === 1 ? '1 GPU' : `${count} GPUs`);
+
+export const sentenceOf = ({ name, id, state, state_reason }: Allocation): string =>
+  `${name} (${id}) is ${state}${state_reason === null ? '' : `: ${state_reason}`}`;
+
+export const allocationColumns: readonly Column<Allocation>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
+  { header: 'STATE', value: ({ state }) => state },
+  { header: 'GPUS', value: ({ gpu_count }) => gpu_count, align: 'right' },
+  { header: 'COST', value: ({ cost_so_far }) => price(cost_so_far), align: 'right' },
+  { header: 'SKU', value: ({ sku_name }) => sku_name, optional: true },
+  { header: 'REGION', value: ({ region_name }) => region_name, optional: true },
+  { header: 'SINCE', value: ({ state_since }) => shortTime(state_since), optional: true },
+  { header: 'REASON', value: ({ state_reason }) => state_reason, shrink: 'wrap', optional: true },
+];
+
+export const timelineColumns: readonly Column<TimelineEntry>[] = [
+  { header: '#', value: ({ sequence }) => sequence, align: 'right' },
+  { header: 'TIME', value: ({ started_at }) => `${started_at.slice(11, 19)}Z` },
+  { header: 'STEP', value: ({ step }) => step, shrink: 'cut' },
+  { header: 'TRY', value: ({ attempt }) => attempt, align: 'right' },
+  { header: 'OUTCOME', value: ({ outcome }) => outcome },
+  { header: 'MS', value: ({ duration_ms }) => duration_ms, align: 'right' },
+  { header: 'DETAIL', value: ({ detail }) => detail, shrink: 'wrap' },
+  { header: 'WORKFLOW', value: ({ workflow }) => workflow, optional: true },
+];
+
+const placementOf = ({ capacity_shape, placement }: Allocation): string => {
+  const parts = [capacity_shape === 'baremetal' ? 'whole node' : 'slice', gpus(placement.gpu_count)];
+  if (placement.vcpu_count !== null) parts.push(`${placement.vcpu_count} vCPUs`);
+  if (placement.memory_mib !== null) parts.push(`${Math.round(placement.memory_mib / 1024)} GiB memory`);
+  if (placement.vm_profile !== null) parts.push(`profile ${placement.vm_profile}`);
+  return parts.join(', ');
+};
+
+const timeLeft = ({ release_at, max_duration_s, state }: Allocation, nowMs: number): string | null => {
+  if (max_duration_s === null) return null;
+  if (state === 'requested' || state === 'provisioning')
+    return `${shortDuration(max_duration_s * 1000)} from when it becomes active`;
+  if (state !== 'active' || release_at === null) return null;
+  const left = Date.parse(release_at) - nowMs;
+  return left > 0 ? `${shortDuration(left)}, then it is released` : 'none: it is about to be released';
+};
+
+/** The names of what may be done now, and of what may not with the reason. */
+const actionsOf = ({ actions }: Allocation): Record<string, unknown> => {
+  const refused = actions.filter(({ allowed }) => !allowed);
+  return {
+    'can now': actions.filter(({ allowed }) => allowed).map(({ name }) => name),
+    ...(refused.length === 0
+      ? {}
+      : { 'cannot now': refused.map(({ name, reason }) => (reason === null ? name : `${name} (${reason})`)) }),
+  };
+};
+
+/** Only what is the case: a field without a value says nothing to a person. */
+export const allocationFields = (found: Allocation, nowMs: number): Record<string, unknown> => {
+  const { amount_minor, currency } = found.placement.gpu_hourly_price;
+  const perHour = { amount_minor: amount_minor * found.placement.gpu_count, currency };
+  const tags = Object.entries(found.tags).map(([key, value]) => `${key}=${value}`);
+  const optional = {
+    reason: found.state_reason,
+    deadline: found.state_deadline_at === null ? null : shortTime(found.state_deadline_at),
+    image: found.image_name,
+    'time left': timeLeft(found, nowMs),
+    tags: tags.length === 0 ? null : tags,
+    'ssh keys': found.ssh_key_ids.length === 0 ? null : found.ssh_key_ids,
+  };
+  return {
+    name: found.name,
+    id: found.id,
+    state: `${found.state} since ${shortTime(found.state_since)}`,
+    ...(optional.reason === null ? {} : { reason: optional.reason }),
+    sku: found.sku_name,
+    region: found.region_name,
+    placement: placementOf(found),
+    price: `${price(perHour)} per hour (${price(found.placement.gpu_hourly_price)} per GPU hour)`,
+    'cost so far': price(found.cost_so_far),
+    ...Object.fromEntries(Object.entries(optional).filter(([name, value]) => name !== 'reason' && value !== null)),
+    protected: found.is_protected,
+    asked: shortTime(found.created_at),
+    ...(found.activated_at === null ? {} : { 'charged from': shortTime(found.activated_at) }),
+    ...(found.release_requested_at === null ? {} : { 'charged until': shortTime(found.release_requested_at) }),
+    ...(found.released_at === null ? {} : { 'proven clean': shortTime(found.released_at) }),
+    'correlation id': found.correlation_id,
+    ...actionsOf(found),
+  };
+};

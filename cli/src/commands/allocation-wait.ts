@@ -1,0 +1,94 @@
+/**
+ * Waiting for an allocation. The allocation is the operation: it is read until it has arrived or cannot arrive any more.
+ * Whatever ends the wait, the work itself goes on and the person is told how to look at it again.
+ */
+import type { Allocation, Answer } from '@gpuaas/sdk';
+import { commandLine } from '../clean.ts';
+import type { Cli } from '../context.ts';
+import { CliError } from '../exit.ts';
+import { waitWithProgress } from '../progress.ts';
+import { sentenceOf } from './allocation-view.ts';
+
+export const GOALS = ['active', 'released'] as const;
+export type Goal = (typeof GOALS)[number];
+
+const WAIT_MS = 600_000;
+
+const hasEnded: Readonly<Record<Goal, (allocation: Allocation) => boolean>> = {
+  active: ({ state }) => state !== 'requested' && state !== 'provisioning',
+  released: ({ state, released_at }) => state === 'released' || state === 'release_failed' || released_at !== null,
+};
+const hasArrived: Readonly<Record<Goal, (allocation: Allocation) => boolean>> = {
+  active: ({ state }) => state === 'active',
+  released: ({ released_at }) => released_at !== null,
+};
+
+export type WaitedFor = Readonly<{
+  id: string;
+  goal: Goal;
+  timeout: number | undefined;
+  read: () => Promise<Allocation>;
+  /** Commands for the person, without `gpuaas`. */
+  resume: readonly string[];
+  timeline: readonly string[];
+  undo?: readonly string[];
+}>;
+
+const suggest = (cli: Cli, words: readonly string[]): string => commandLine(['gpuaas', ...words, ...cli.scope_words]);
+
+export const waitForAllocation = (cli: Cli, waited: WaitedFor): Promise<Allocation> =>
+  waitWithProgress(waited.read, {
+    until: hasEnded[waited.goal],
+    timeoutMs: waited.timeout ?? WAIT_MS,
+    signal: cli.signal,
+    describe: sentenceOf,
+    resume: suggest(cli, waited.resume),
+    ...(waited.undo === undefined ? {} : { undo: `Give it back: ${suggest(cli, waited.undo)}` }),
+  });
+
+/** Throws unless the allocation is where it was wanted, with its own reason and the way to its timeline. */
+export const assertArrived = (cli: Cli, allocation: Allocation, waited: WaitedFor): void => {
+  if (hasArrived[waited.goal](allocation)) return;
+  throw new CliError(
+    'failure',
+    `${sentenceOf(allocation)}${/[.!?]$/.test(sentenceOf(allocation)) ? '' : '.'}`,
+    `See its timeline: ${suggest(cli, waited.timeline)}`,
+  );
+};
+
+/** The end of a change that takes time: at once with the way to follow it, or after the wait with how it ended. */
+export const finish = async <T extends object>(
+  cli: Cli,
+  answer: Answer<T>,
+  options: WaitedFor & Readonly<{ sentence: string; wait: boolean | undefined; dataOf: (at: Allocation) => T }>,
+): Promise<void> => {
+  if (!options.wait) {
+    cli.out.done(options.sentence, answer);
+    if (!cli.out.json) cli.out.say(`See how it goes: ${suggest(cli, options.resume)}`);
+    return;
+  }
+  cli.out.say(`${options.sentence} correlation id ${answer.correlation_id ?? 'unknown'}`);
+  const allocation = await waitForAllocation(cli, options);
+  if (cli.out.json) cli.out.done('', { ...answer, data: options.dataOf(allocation) });
+  else if (hasArrived[options.goal](allocation)) cli.out.print(sentenceOf(allocation));
+  assertArrived(cli, allocation, options);
+};
+
+/** What a wait on a tenant's own allocation needs. */
+export const ownAllocation = (
+  cli: Cli,
+  params: { project_id: string; allocation_id: string },
+  goal: Goal,
+  timeout: number | undefined,
+): WaitedFor => {
+  const { allocation_id: id } = params;
+  return {
+    id,
+    goal,
+    timeout,
+    read: async () => (await cli.client()).allocationGet({ params }, { signal: cli.signal }),
+    resume: ['allocation', 'wait', id, ...(goal === 'active' ? [] : ['--for', goal])],
+    timeline: ['allocation', 'timeline', id],
+    ...(goal === 'active' ? { undo: ['allocation', 'release', id] } : {}),
+  };
+};

@@ -1,0 +1,155 @@
+import type { Allocation } from '@gpuaas/sdk';
+import { choice, command, duration, type Group, list, text, toggle } from '../command.ts';
+import type { Cli } from '../context.ts';
+import { UsageError } from '../exit.ts';
+import { allocationId } from '../find.ts';
+import { collect, ifMatchFlags, keyFlags, pageFlags, waitFlags, yesFlags } from '../flags.ts';
+import { create, tagsFrom } from './allocation-create.ts';
+import {
+  ALLOCATION_STATES,
+  allocationColumns,
+  allocationFields,
+  sentenceOf,
+  timelineColumns,
+} from './allocation-view.ts';
+import { assertArrived, finish, GOALS, ownAllocation, waitForAllocation } from './allocation-wait.ts';
+
+const named = { allocation: 'name or id' } as const;
+
+const paramsOf = async (cli: Cli, allocation: string) => {
+  const project_id = await cli.project();
+  return { project_id, allocation_id: await allocationId(cli, project_id, allocation) };
+};
+
+export const ls = command({
+  name: 'list',
+  summary: 'allocations of the project, newest first',
+  scope: 'project',
+  flags: { state: choice('only this state', ALLOCATION_STATES), ...pageFlags },
+  run: async (cli, { flags }) => {
+    const [client, project_id] = [await cli.client(), await cli.project()];
+    const read = (page: { limit: number; cursor: string | undefined }) =>
+      client.allocationList({ params: { project_id }, query: { ...page, state: flags.state } }, { signal: cli.signal });
+    cli.out.list(await collect(flags, read), allocationColumns);
+  },
+});
+
+export const get = command({
+  name: 'get',
+  summary: 'one allocation: placement, cost so far, time left, what may be done',
+  scope: 'project',
+  args: named,
+  run: async (cli, { args }) => {
+    const params = await paramsOf(cli, args.allocation);
+    const found = await (await cli.client()).allocationGet({ params }, { signal: cli.signal });
+    cli.out.item(found, allocationFields(found, Date.now()));
+  },
+});
+
+export const release = command({
+  name: 'release',
+  summary: 'give it back: charging ends at once, its disks are wiped',
+  scope: 'project',
+  args: named,
+  flags: { ...waitFlags, ...yesFlags, ...keyFlags },
+  run: async (cli, { args, flags }) => {
+    const params = await paramsOf(cli, args.allocation);
+    await cli.confirm(`Release ${args.allocation}? What is on it is erased.`, flags.yes);
+    const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+    const answer = await (await cli.client()).call('allocationRelease', { params, body: {} }, options);
+    await finish(cli, answer, {
+      ...ownAllocation(cli, params, 'released', flags.timeout),
+      sentence: `Releasing ${answer.data.name} (${answer.data.id}).`,
+      wait: flags.wait,
+      dataOf: (allocation) => allocation,
+    });
+  },
+});
+
+const timeline = command({
+  name: 'timeline',
+  summary: 'what has happened to it, oldest first',
+  scope: 'project',
+  args: named,
+  flags: pageFlags,
+  run: async (cli, { args, flags }) => {
+    const [client, params] = [await cli.client(), await paramsOf(cli, args.allocation)];
+    const read = (query: { limit: number; cursor: string | undefined }) =>
+      client.allocationTimeline({ params, query }, { signal: cli.signal });
+    cli.out.list(await collect(flags, read), timelineColumns);
+  },
+});
+
+const wait = command({
+  name: 'wait',
+  summary: 'wait until it is active, or released',
+  scope: 'project',
+  args: named,
+  flags: { for: choice('what to wait for; active unless told', GOALS), timeout: waitFlags.timeout },
+  run: async (cli, { args, flags }) => {
+    const params = await paramsOf(cli, args.allocation);
+    const { undo: _, ...waited } = ownAllocation(cli, params, flags.for ?? 'active', flags.timeout);
+    const allocation = await waitForAllocation(cli, waited);
+    if (cli.out.json) cli.out.item(allocation);
+    assertArrived(cli, allocation, waited);
+    if (!cli.out.json) cli.out.print(sentenceOf(allocation));
+  },
+});
+
+type Change = Readonly<{ tag: string[] | undefined; untag: string[] | undefined }>;
+
+/** The API replaces all tags; people add one and take one away. */
+const tagsAfter = ({ tags }: Allocation, { tag, untag }: Change): Allocation['tags'] | undefined => {
+  if (tag === undefined && untag === undefined) return undefined;
+  const removed = new Set(untag);
+  const kept = Object.entries(tags).filter(([key]) => !removed.has(key));
+  return { ...Object.fromEntries(kept), ...tagsFrom(tag ?? []) };
+};
+
+const update = command({
+  name: 'update',
+  summary: 'rename, tag, protect, or change the maximum duration',
+  scope: 'project',
+  args: named,
+  flags: {
+    name: text('new name', 'name'),
+    tag: list('set a label, like team=vision; repeatable', 'key=value'),
+    untag: list('take a label away; repeatable', 'key'),
+    protect: toggle('refuse release until protection is taken off'),
+    'no-protect': toggle('take protection off'),
+    'max-duration': duration('release it by itself so long after it became active, like 4h'),
+    unlimited: toggle('take the maximum duration off'),
+    ...ifMatchFlags,
+  },
+  run: async (cli, { args, flags }) => {
+    const { name, protect, maxDuration, unlimited } = flags;
+    if (unlimited && maxDuration !== undefined)
+      throw new UsageError('--unlimited and --max-duration exclude each other.');
+    if ([name, flags.tag, flags.untag, protect, maxDuration, unlimited].every((value) => value === undefined))
+      throw new UsageError(
+        'Nothing to change.',
+        'Add --name, --tag, --untag, --protect, --no-protect or --max-duration.',
+      );
+    const [client, params] = [await cli.client(), await paramsOf(cli, args.allocation)];
+    const found = await client.allocationGet({ params }, { signal: cli.signal });
+    const max_duration_s = unlimited ? null : maxDuration === undefined ? undefined : maxDuration / 1000;
+    const body = { name, tags: tagsAfter(found, flags), is_protected: protect, max_duration_s };
+    const ifMatch = flags.ifMatch ?? found.version;
+    const answer = await client.call('allocationUpdate', { params, body }, { ifMatch, signal: cli.signal });
+    cli.out.done(`Updated allocation ${answer.data.name} (${answer.data.id}).`, answer);
+  },
+});
+
+export const allocation: Group = {
+  name: 'allocation',
+  summary: 'launch, watch and release GPUs',
+  commands: [create, ls, get, timeline, wait, update, release],
+};
+
+/** The short names that experienced hands type. */
+export const aliases = {
+  launch: { ...create, name: 'launch' },
+  ls: { ...ls, name: 'ls' },
+  get,
+  release,
+} as const;

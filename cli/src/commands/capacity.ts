@@ -1,0 +1,99 @@
+import { command, type Group, text } from '../command.ts';
+import { allocationId } from '../find.ts';
+import { collect, pageFlags } from '../flags.ts';
+import { shortDuration, shortTime } from '../table.ts';
+import { price } from './catalog.ts';
+
+export const capacity: Group = {
+  name: 'capacity',
+  summary: 'what could be launched now',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'free GPUs per region and SKU, and the largest set',
+      scope: 'project',
+      flags: pageFlags,
+      run: async (cli, { flags }) => {
+        const [client, project_id] = [await cli.client(), await cli.project()];
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.capacityList({ params: { project_id }, query }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), [
+          { header: 'REGION', value: ({ region_name }) => region_name },
+          { header: 'SKU', value: ({ sku_name }) => sku_name },
+          { header: 'SHAPE', value: ({ capacity_shape }) => capacity_shape },
+          { header: 'FREE GPUS', value: ({ available_gpus }) => available_gpus, align: 'right' },
+          { header: 'LARGEST SET', value: ({ largest_set }) => largest_set, align: 'right' },
+          { header: 'COUNTED', value: ({ counted_at }) => shortTime(counted_at), optional: true },
+        ]);
+      },
+    }),
+  ],
+};
+
+export const quota: Group = {
+  name: 'quota',
+  summary: 'GPU limits and what is used of them',
+  commands: [
+    command({
+      name: 'get',
+      summary: 'limits of the project and its organization',
+      scope: 'project',
+      run: async (cli) => {
+        const [client, project_id] = [await cli.client(), await cli.project()];
+        const found = await client.quotaGet({ params: { project_id } }, { signal: cli.signal });
+        if (cli.out.json) return cli.out.item(found);
+        const rows = [
+          { level: 'project', ...found.project },
+          { level: 'organization', ...found.organization },
+        ];
+        cli.out.table(rows, [
+          { header: 'LEVEL', value: ({ level }) => level },
+          {
+            header: 'ID',
+            value: ({ level, project_id: project, organization_id }) =>
+              level === 'project' ? project : organization_id,
+          },
+          { header: 'GPUS USED', value: ({ gpu_used }) => gpu_used, align: 'right' },
+          { header: 'LIMIT', value: ({ gpu_limit }) => gpu_limit ?? 'none', align: 'right' },
+        ]);
+        const left = found.gpus_remaining;
+        cli.out.say(
+          left === null ? 'There is no limit.' : `${left} more ${left === 1 ? 'GPU' : 'GPUs'} may be launched.`,
+        );
+      },
+    }),
+  ],
+};
+
+export const usage: Group = {
+  name: 'usage',
+  summary: 'charged time and cost',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'charged time per allocation, newest first',
+      scope: 'project',
+      flags: { allocation: text('only this allocation, by name or id', 'name'), ...pageFlags },
+      run: async (cli, { flags }) => {
+        const [client, project_id] = [await cli.client(), await cli.project()];
+        const allocation_id =
+          flags.allocation === undefined ? undefined : await allocationId(cli, project_id, flags.allocation);
+        const read = (page: { limit: number; cursor: string | undefined }) =>
+          client.usageList({ params: { project_id }, query: { ...page, allocation_id } }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), [
+          { header: 'ALLOCATION', value: (record) => record.allocation_id },
+          { header: 'GPUS', value: ({ gpu_count }) => gpu_count, align: 'right' },
+          { header: 'COST', value: ({ cost }) => price(cost), align: 'right' },
+          { header: 'FROM', value: ({ started_at }) => shortTime(started_at) },
+          {
+            header: 'FOR',
+            value: ({ started_at, ended_at }) =>
+              ended_at === null ? 'runs' : shortDuration(Date.parse(ended_at) - Date.parse(started_at)),
+          },
+          { header: 'SKU', value: ({ sku_name }) => sku_name, optional: true },
+          { header: 'PER GPU HOUR', value: ({ gpu_hourly_price }) => price(gpu_hourly_price), optional: true },
+        ]);
+      },
+    }),
+  ],
+};
