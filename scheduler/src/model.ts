@@ -109,8 +109,6 @@ export type Policy = Readonly<{
   scorers: readonly ScorerName[];
   /** How many alternatives a refusal lists; 0 looks for none. */
   alternatives_max: number;
-  /** How many nodes of the placement index one snapshot holds. */
-  candidates: number;
 }>;
 
 /** What keeps a GPU from this request. `fragmented` is free, but on a node with too few beside it. */

@@ -82,7 +82,6 @@ export const SCORERS: Readonly<Record<ScorerName, Scorer>> = {
 export const DEFAULT_POLICY: Policy = {
   scorers: ['clean_node', 'fragmentation', 'flexible', 'numa_span', 'age'],
   alternatives_max: 6,
-  candidates: 16,
 };
 
 export const summarise = (node: SchedulerNode): NodeSummary => ({
