@@ -275,13 +275,14 @@ export const anAllocation = async (sql: Sql, facts: AllocationFacts): Promise<Te
        on conflict (organization_id, project_id) do update set gpu_used = quotas.gpu_used + excluded.gpu_used`,
       [tenant.organization_id, project, gpu_count],
     );
-  if (state === 'active')
-    await sql.query(
-      `insert into usage_records (id, allocation_id, organization_id, project_id, sku_name, gpu_count, gpu_hourly_price_minor,
-         currency, started_at, correlation_id)
-       select $1, a.id, a.organization_id, a.project_id, a.sku_name, a.gpu_count, $3, 'USD', a.activated_at, a.correlation_id
-       from allocations a where a.id = $2`,
-      [mintId('usg'), id, facts.price_minor ?? PRICE_MINOR],
-    );
+  // What was active was charged, until its release if there was one.
+  await sql.query(
+    `insert into usage_records (id, allocation_id, organization_id, project_id, sku_name, gpu_count, gpu_hourly_price_minor,
+       currency, started_at, ended_at, cost_minor, correlation_id)
+     select $1, a.id, a.organization_id, a.project_id, a.sku_name, a.gpu_count, $3, 'USD', a.activated_at, a.release_requested_at,
+       round(a.gpu_count * $3::bigint * extract(epoch from a.release_requested_at - a.activated_at)::numeric / 3600), a.correlation_id
+     from allocations a where a.id = $2 and a.activated_at is not null`,
+    [mintId('usg'), id, facts.price_minor ?? PRICE_MINOR],
+  );
   return { ...tenant, id, node_id: node.id, slot_ids };
 };

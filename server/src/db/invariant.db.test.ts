@@ -1,0 +1,487 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Client } from 'pg';
+import { testDatabase } from '../../test/database.ts';
+import { assertInvariants } from '../../test/invariants.ts';
+import { aNode, anAllocation, type TestAllocation, type TestNode } from '../../test/placement.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { type Database, PLATFORM, type Reader } from './client.ts';
+import { INVARIANTS, listViolations } from './invariant.ts';
+
+/** Checks, unique indexes and exclusions that would refuse what these tests do on purpose. */
+const WALLS = `do $$ declare wall record; begin
+  for wall in select conrelid::regclass::text as t, conname as c from pg_constraint
+    where connamespace = 'public'::regnamespace and contype in ('c', 'x') and conrelid <> 0 loop
+    execute format('alter table %s drop constraint %I', wall.t, wall.c);
+  end loop;
+  for wall in select indexrelid::regclass::text as i from pg_index x join pg_class k on k.oid = x.indrelid
+    where k.relnamespace = 'public'::regnamespace and x.indisunique and not x.indisprimary
+      and not exists (select from pg_constraint c where c.conindid = x.indexrelid) loop
+    execute format('drop index %s', wall.i);
+  end loop; end $$`;
+
+describe('invariants', () => {
+  const closers: (() => Promise<void>)[] = [];
+  const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
+  let database: Database;
+  let sql: Client;
+  let nodes: { sliced: TestNode; whole: TestNode; empty: TestNode };
+  let active: TestAllocation;
+  let metal: TestAllocation;
+  let releasing: TestAllocation;
+
+  before(async () => {
+    const db = await testDatabase(t);
+    database = db.database;
+    sql = new Client({ connectionString: db.ownerUrl });
+    await sql.connect();
+    t.after(() => sql.end());
+    nodes = { sliced: await aNode(sql), whole: await aNode(sql), empty: await aNode(sql) };
+    active = await anAllocation(sql, { node: nodes.sliced, gpu_count: 4, state: 'active' });
+    releasing = await anAllocation(sql, { node: nodes.sliced, state: 'releasing' });
+    await anAllocation(sql, { node: nodes.sliced, state: 'failed', tenant: active });
+    metal = await anAllocation(sql, { node: nodes.whole, shape: 'baremetal', state: 'provisioning' });
+    for (const node of Object.values(nodes)) await database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
+  });
+  after(async () => {
+    for (const close of closers) await close();
+  });
+
+  it('none is broken on a database at work', () => assertInvariants(database));
+
+  /** Does the damage with every wall down, asks one invariant about it, and takes it all back. */
+  const damage = async (name: string, statements: readonly (readonly [string, ...unknown[]])[]) => {
+    const invariant = INVARIANTS.find((known) => known.name === name);
+    assert.ok(invariant, name);
+    await sql.query('begin');
+    try {
+      await sql.query("set local session_replication_role = 'replica'");
+      await sql.query(WALLS);
+      for (const [text, ...values] of statements) await sql.query(text, values);
+      const reader: Reader = {
+        query: async <R extends object>(text: string, values?: readonly unknown[]) => {
+          const { rows, rowCount } = await sql.query<R>(text, values === undefined ? [] : [...values]);
+          return { rows, rowCount: rowCount ?? 0 };
+        },
+      };
+      return (await listViolations(reader, invariant)).map((violation) => violation.subject_id);
+    } finally {
+      await sql.query('rollback');
+    }
+  };
+
+  const proof = (slot: string | null, allocation: string, node: string, verified = true) =>
+    [
+      `insert into wipe_proofs (id, node_id, slot_id, allocation_id, task_id, method, is_verified, evidence, correlation_id)
+       values ('wpf_test', $1, $2, $3, 'tsk_test', 'blkdiscard', $4, '{}', 'test')`,
+      node,
+      slot,
+      allocation,
+      verified,
+    ] as const;
+
+  type Damage = Readonly<{
+    what: string;
+    do: () => readonly (readonly [string, ...unknown[]])[];
+    finds: () => readonly string[];
+  }>;
+  const slotOf = (allocation: TestAllocation) => allocation.slot_ids[0] ?? '';
+  const FORCED: Readonly<Record<string, readonly Damage[]>> = {
+    one_claim_per_slot: [
+      {
+        what: 'a second claim on a slot',
+        do: () => [
+          [
+            `insert into allocation_resource_claims (id, allocation_id, organization_id, project_id, claim_kind, node_id, slot_id, gpu_count, slot_generation)
+             select 'clm_second', allocation_id, organization_id, project_id, claim_kind, node_id, slot_id, 1, 1
+             from allocation_resource_claims where slot_id = $1`,
+            slotOf(active),
+          ],
+        ],
+        finds: () => [slotOf(active)],
+      },
+    ],
+    claim_released_with_proof: [
+      {
+        what: 'a claim released without any proof',
+        do: () => [
+          [
+            "update allocation_resource_claims set released_at = now(), id = 'clm_released' where slot_id = $1",
+            slotOf(active),
+          ],
+        ],
+        finds: () => ['clm_released'],
+      },
+      {
+        what: 'a claim released by a wipe that failed its check',
+        do: () => [
+          proof(slotOf(active), active.id, active.node_id, false),
+          [
+            "update allocation_resource_claims set released_at = now(), wipe_proof_id = 'wpf_test', id = 'clm_released' where slot_id = $1",
+            slotOf(active),
+          ],
+        ],
+        finds: () => ['clm_released'],
+      },
+      {
+        what: "a claim released by another allocation's proof",
+        do: () => [
+          proof(slotOf(active), releasing.id, active.node_id),
+          [
+            "update allocation_resource_claims set released_at = now(), wipe_proof_id = 'wpf_test', id = 'clm_released' where slot_id = $1",
+            slotOf(active),
+          ],
+        ],
+        finds: () => ['clm_released'],
+      },
+    ],
+    available_slot_is_unclaimed: [
+      {
+        what: 'a slot for sale that a slice holds',
+        do: () => [["update node_resource_slots set status = 'available' where id = $1", slotOf(active)]],
+        finds: () => [slotOf(active)],
+      },
+      {
+        what: 'a slot for sale on a node that somebody holds whole',
+        do: () => [["update node_resource_slots set status = 'available' where id = $1", slotOf(metal)]],
+        finds: () => [slotOf(metal)],
+      },
+    ],
+    available_slot_is_complete: [
+      {
+        what: 'a slot for sale without a fabric function',
+        do: () => [
+          ['update node_resource_slots set fabric_vf_pci_address = null where id = $1', nodes.empty.slot_ids[0]],
+        ],
+        finds: () => [nodes.empty.slot_ids[0] ?? ''],
+      },
+    ],
+    available_slot_is_wiped: [
+      {
+        what: 'a slot for sale again without a wipe',
+        do: () => [['update node_resource_slots set last_claimed_at = now() where id = $1', nodes.empty.slot_ids[0]]],
+        finds: () => [nodes.empty.slot_ids[0] ?? ''],
+      },
+      {
+        what: 'a slot for sale again by a wipe from before the last claim',
+        do: () => [
+          proof(nodes.empty.slot_ids[0] ?? '', active.id, nodes.empty.id),
+          [
+            "update node_resource_slots set wipe_proof_id = 'wpf_test', wiped_at = now(), last_claimed_at = clock_timestamp() + interval '1 minute' where id = $1",
+            nodes.empty.slot_ids[0],
+          ],
+        ],
+        finds: () => [nodes.empty.slot_ids[0] ?? ''],
+      },
+      {
+        what: 'a slot of a failed launch for sale again by a wipe that failed its check',
+        do: () => [
+          [
+            "update node_resource_slots set last_claimed_at = now() - interval '1 hour' where id = $1",
+            nodes.empty.slot_ids[0],
+          ],
+          proof(nodes.empty.slot_ids[0] ?? '', active.id, nodes.empty.id, false),
+          [
+            "update node_resource_slots set wipe_proof_id = 'wpf_test', wiped_at = now() where id = $1",
+            nodes.empty.slot_ids[0],
+          ],
+        ],
+        finds: () => [nodes.empty.slot_ids[0] ?? ''],
+      },
+    ],
+    taken_slot_has_claim: [
+      {
+        what: 'a slot in use that nobody claims',
+        do: () => [["update node_resource_slots set status = 'in_use' where id = $1", nodes.empty.slot_ids[0]]],
+        finds: () => [nodes.empty.slot_ids[0] ?? ''],
+      },
+    ],
+    claims_match_allocation: [
+      {
+        what: 'a slice over two nodes',
+        do: () => [
+          ['update allocation_resource_claims set node_id = $2 where slot_id = $1', slotOf(active), nodes.empty.id],
+        ],
+        finds: () => [active.id],
+      },
+      {
+        what: 'a slice with a GPU fewer than sold',
+        do: () => [['delete from allocation_resource_claims where slot_id = $1', slotOf(active)]],
+        finds: () => [active.id],
+      },
+      {
+        what: 'bare metal that claims one slot',
+        do: () => [["update allocation_resource_claims set claim_kind = 'slot' where allocation_id = $1", metal.id]],
+        finds: () => [metal.id],
+      },
+    ],
+    slice_is_legal_set: [
+      {
+        what: 'a slice whose GPUs are no fabric partition',
+        do: () => [['update node_resource_slots set module_id = 9 where id = $1', slotOf(active)]],
+        finds: () => [active.id],
+      },
+    ],
+    exclusive_excludes_slots: [
+      {
+        what: 'a whole node claimed beside a slice on it',
+        do: () => [
+          [
+            "update allocation_resource_claims set claim_kind = 'node_exclusive', slot_id = null where slot_id = $1",
+            slotOf(active),
+          ],
+        ],
+        finds: () => [nodes.sliced.id],
+      },
+    ],
+    occupancy_matches_claims: [
+      {
+        what: 'a claimed node that says it is free',
+        do: () => [["update nodes set occupancy = 'free' where id = $1", nodes.whole.id]],
+        finds: () => [nodes.whole.id],
+      },
+      {
+        what: 'a node that says it is being cleaned and that nobody claims',
+        do: () => [["update nodes set occupancy = 'cleaning' where id = $1", nodes.empty.id]],
+        finds: () => [nodes.empty.id],
+      },
+    ],
+    bindings_are_unique: ['gpu_pci_address', 'fabric_vf_pci_address', 'nvme_serial', 'mac_address', 'private_ip'].map(
+      (column) => ({
+        what: `two approved slots with one ${column}`,
+        do: () => [
+          [
+            `update node_resource_slots s set ${column} = o.${column} from node_resource_slots o where s.id = $1 and o.id = $2`,
+            nodes.empty.slot_ids[0],
+            nodes.empty.slot_ids[1],
+          ],
+        ],
+        finds: () => [[...nodes.empty.slot_ids.slice(0, 2)].sort()[0] ?? ''],
+      }),
+    ),
+    approval_is_named: [
+      {
+        what: 'a slot that nobody approved',
+        do: () => [['update node_resource_slots set approved_by = null where id = $1', slotOf(active)]],
+        finds: () => [slotOf(active)],
+      },
+      {
+        what: 'slots on a host that is not for compute',
+        do: () => [["update nodes set host_role = 'app_control' where id = $1", nodes.empty.id]],
+        finds: () => [...nodes.empty.slot_ids].sort(),
+      },
+    ],
+    index_matches_slots: [
+      {
+        what: 'an index that offers a quarantined slot',
+        do: () => [["update node_resource_slots set status = 'quarantined' where id = $1", nodes.empty.slot_ids[0]]],
+        finds: () => [nodes.empty.id],
+      },
+      {
+        what: 'an index that offers a slot whose approval was withdrawn',
+        do: () => [
+          ["update node_resource_slots set approval = 'needs_reapproval' where id = $1", nodes.empty.slot_ids[0]],
+        ],
+        finds: () => [nodes.empty.id],
+      },
+    ],
+    index_offers_ready_nodes: [
+      ...["state = 'draining'", "health = 'unhealthy'", "occupancy = 'exclusive'", 'is_runtime_passed = false'].map(
+        (change) => ({
+          what: `an index that offers a node with ${change}`,
+          do: () => [[`update nodes set ${change} where id = $1`, nodes.empty.id] as const],
+          finds: () => [nodes.empty.id],
+        }),
+      ),
+      {
+        what: 'an index that offers a held node for slices',
+        do: () => [["update nodes set is_held = true, held_reason = 'x' where id = $1", nodes.empty.id]],
+        finds: () => [nodes.empty.id],
+      },
+    ],
+    claims_end_with_allocation: [
+      {
+        what: 'a released allocation that still holds claims',
+        do: () => [["update allocations set state = 'released', released_at = now() where id = $1", releasing.id]],
+        finds: () => [releasing.id],
+      },
+      {
+        what: 'a running allocation whose claims were released',
+        do: () => [['update allocation_resource_claims set released_at = now() where slot_id = $1', slotOf(active)]],
+        finds: () => [active.id],
+      },
+    ],
+    allocation_is_whole: [
+      {
+        what: 'an allocation without claims',
+        do: () => [['delete from allocation_resource_claims where allocation_id = $1', active.id]],
+        finds: () => [active.id],
+      },
+      {
+        what: 'an allocation without the terms of its sale',
+        do: () => [['delete from allocation_placements where allocation_id = $1', active.id]],
+        finds: () => [active.id],
+      },
+    ],
+    change_has_deadline_and_owner: [
+      {
+        what: 'a release that has no deadline and nobody works on',
+        do: () => [["update allocations set state_since = now() - interval '1 hour' where id = $1", releasing.id]],
+        finds: () => [releasing.id],
+      },
+      {
+        what: 'a release that nobody works on',
+        do: () => [
+          [
+            "update allocations set state_since = now() - interval '1 hour', state_deadline_at = now() + interval '1 hour' where id = $1",
+            releasing.id,
+          ],
+        ],
+        finds: () => [releasing.id],
+      },
+      {
+        what: 'a failure without a reason',
+        do: () => [
+          [
+            "update allocations set state_since = now() - interval '1 hour', state = 'release_failed' where id = $1",
+            releasing.id,
+          ],
+        ],
+        finds: () => [releasing.id],
+      },
+    ],
+    state_matches_times: [
+      {
+        what: 'a running allocation whose release was accepted',
+        do: () => [['update allocations set release_requested_at = now() where id = $1', active.id]],
+        finds: () => [active.id],
+      },
+      {
+        what: 'an allocation without a correlation id',
+        do: () => [["update allocations set correlation_id = '' where id = $1", active.id]],
+        finds: () => [active.id],
+      },
+    ],
+    one_task_per_slot: [
+      {
+        what: 'two tasks that run on one slot',
+        do: () => [
+          [
+            `insert into node_tasks (id, node_id, slot_id, kind, params, state, correlation_id, expires_at)
+             select 'tsk_' || n, $1, $2, 'slot.wipe', '{}', 'running', 'test', now() from generate_series(1, 2) n`,
+            nodes.sliced.id,
+            slotOf(active),
+          ],
+        ],
+        finds: () => [slotOf(active)],
+      },
+      {
+        what: 'a task of a generation that the slot has not reached',
+        do: () => [
+          [
+            `insert into node_tasks (id, node_id, slot_id, kind, params, state, correlation_id, expires_at, slot_generation)
+             values ('tsk_1', $1, $2, 'slot.wipe', '{}', 'queued', 'test', now(), 99)`,
+            nodes.sliced.id,
+            slotOf(active),
+          ],
+        ],
+        finds: () => ['tsk_1'],
+      },
+    ],
+    usage_never_overlaps: [
+      {
+        what: 'an hour charged twice',
+        do: () => [
+          [
+            `insert into usage_records select 'usg_zz', allocation_id, organization_id, project_id, sku_name, gpu_count, gpu_hourly_price_minor,
+               currency, started_at + interval '1 minute', null, null, correlation_id, created_at from usage_records where allocation_id = $1`,
+            active.id,
+          ],
+        ],
+        finds: () => [active.id],
+      },
+      {
+        what: 'a record that ends before it starts',
+        do: () => [
+          [
+            "update usage_records set ended_at = started_at - interval '1 second' where allocation_id = $1",
+            releasing.id,
+          ],
+        ],
+        finds: () => [releasing.id],
+      },
+    ],
+    charged_time_is_active_time: [
+      {
+        what: 'an hour before active that is charged',
+        do: () => [
+          ["update usage_records set started_at = started_at - interval '1 hour' where allocation_id = $1", active.id],
+        ],
+        finds: () => [active.id],
+      },
+      {
+        what: 'charging that went on after the release was accepted',
+        do: () => [
+          ['update usage_records set ended_at = null, cost_minor = null where allocation_id = $1', releasing.id],
+        ],
+        finds: () => [releasing.id],
+      },
+      {
+        what: 'an active allocation that nobody charges',
+        do: () => [['delete from usage_records where allocation_id = $1', active.id]],
+        finds: () => [active.id],
+      },
+    ],
+    closed_cost_is_right: [
+      {
+        what: 'a cost that is a cent too low',
+        do: () => [
+          [
+            "update usage_records set cost_minor = cost_minor - 1, id = 'usg_wrong' where allocation_id = $1",
+            releasing.id,
+          ],
+        ],
+        finds: () => ['usg_wrong'],
+      },
+    ],
+    price_is_as_sold: [
+      {
+        what: "today's price on yesterday's sale",
+        do: () => [
+          [
+            "update usage_records set gpu_hourly_price_minor = 999, id = 'usg_wrong' where allocation_id = $1",
+            active.id,
+          ],
+        ],
+        finds: () => ['usg_wrong'],
+      },
+    ],
+    quota_matches_claims: [
+      {
+        what: 'quota that was not taken',
+        do: () => [
+          [
+            'update quotas set gpu_used = gpu_used - 1 where organization_id = $1 and project_id = $2',
+            active.organization_id,
+            active.project_id,
+          ],
+        ],
+        finds: () => [active.project_id],
+      },
+      {
+        what: 'claims without any quota row',
+        do: () => [["delete from quotas where organization_id = $1 and project_id = ''", metal.organization_id]],
+        finds: () => [metal.organization_id],
+      },
+    ],
+  };
+
+  for (const { name, rule } of INVARIANTS)
+    for (const { what, do: act, finds } of FORCED[name] ?? [])
+      it(`${name} finds ${what}`, async () => {
+        assert.deepEqual([...new Set(await damage(name, act()))], finds(), rule);
+      });
+
+  it('every invariant was seen to find something', () =>
+    assert.deepEqual(Object.keys(FORCED).toSorted(), INVARIANTS.map(({ name }) => name).toSorted()));
+});
