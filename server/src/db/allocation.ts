@@ -104,14 +104,14 @@ export type AllocationMove = Readonly<{
 export const moveAllocation = async (tx: Tx, move: AllocationMove): Promise<boolean> =>
   (
     await tx.query(
-      `update allocations set state = $3, state_reason = $4, state_since = clock_timestamp(),
-         state_deadline_at = clock_timestamp() + make_interval(secs => $5), version = version + 1,
-         activated_at = case when $3 = 'active' then clock_timestamp() else activated_at end,
-         release_at = case when $3 = 'active' and max_duration_s is not null then clock_timestamp() + make_interval(secs => max_duration_s) else release_at end,
-         release_requested_at = case when $3 = 'releasing' then coalesce(release_requested_at, clock_timestamp()) else release_requested_at end,
-         released_at = case when $3 = 'released' then clock_timestamp() else released_at end,
+      `update allocations a set state = $3, state_reason = $4, state_since = t.at,
+         state_deadline_at = t.at + make_interval(secs => $5), version = a.version + 1,
+         activated_at = case when $3 = 'active' then t.at else activated_at end,
+         release_at = case when $3 = 'active' and max_duration_s is not null then t.at + make_interval(secs => max_duration_s) else release_at end,
+         release_requested_at = case when $3 = 'releasing' then coalesce(release_requested_at, t.at) else release_requested_at end,
+         released_at = case when $3 = 'released' then t.at else released_at end,
          failure_reason = case when $3 = 'failed' then $4 else failure_reason end
-       where id = $1 and state = any ($2)`,
+       from (select clock_timestamp() as at) t where a.id = $1 and a.state = any ($2)`,
       [move.id, move.from, move.to, move.reason, move.deadline_s ?? null],
     )
   ).rowCount === 1;

@@ -1,0 +1,323 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { mintId } from '@gpuaas/kit';
+import { Client } from 'pg';
+import { testDatabase } from '../../test/database.ts';
+import { settle, truth } from '../../test/host.ts';
+import { type AllocationFacts, aNode, anAllocation, type TestNode } from '../../test/placement.ts';
+import { type Database, PLATFORM } from '../db/client.ts';
+import { AppError } from '../errors.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { beginRelease, restartCleanup } from './begin-release.ts';
+import { retryRun, startRun } from './engine/run.ts';
+import { provisionBaremetal } from './provision-baremetal.ts';
+import { provisionSlice } from './provision-slice.ts';
+
+const world = async (t: TestContext) => {
+  const open: Client[] = [];
+  t.after(() => Promise.all(open.map((client) => client.end())));
+  const { database, ownerUrl } = await testDatabase(t);
+  const sql = new Client({ connectionString: ownerUrl });
+  await sql.connect();
+  open.push(sql);
+  return { database, sql };
+};
+
+const allocate = async (
+  w: Awaited<ReturnType<typeof world>>,
+  facts: Partial<AllocationFacts> = {},
+  node?: TestNode,
+) => {
+  const on = node ?? (await aNode(w.sql));
+  const made = await anAllocation(w.sql, { node: on, ...facts });
+  await w.database.write(PLATFORM, (tx) => refreshSummary(tx, on.id));
+  return made;
+};
+
+const provision = (
+  database: Database,
+  made: { id: string; organization_id: string; project_id: string },
+  workflow = provisionSlice as typeof provisionSlice | typeof provisionBaremetal,
+) =>
+  database.write(PLATFORM, (tx) =>
+    startRun(tx, {
+      workflow,
+      subject_id: made.id,
+      organization_id: made.organization_id,
+      project_id: made.project_id,
+      correlation_id: mintId('cor'),
+    }),
+  );
+
+const release = (database: Database, id: string) =>
+  database.write(PLATFORM, (tx) => beginRelease(tx, { allocation_id: id, reason: 'test' }));
+
+type Facts = Readonly<{
+  state: string;
+  state_reason: string | null;
+  slots: string[];
+  occupancy: string;
+  live_claims: number;
+  proofs: number;
+  gpu_used: number[];
+  usage: { ended: boolean; cost: number | null; price: number }[];
+  free_count: number;
+}>;
+
+const factsOf = async (sql: Client, id: string): Promise<Facts> => {
+  const { rows } = await sql.query<Facts>(
+    `select a.state, a.state_reason, n.occupancy,
+       array(select s.status from node_resource_slots s where s.id = any (p.slot_ids) order by s.slot_index) as slots,
+       (select count(*) from allocation_resource_claims c where c.allocation_id = a.id and c.released_at is null)::int as live_claims,
+       (select count(*) from wipe_proofs w where w.allocation_id = a.id and w.is_verified)::int as proofs,
+       array(select q.gpu_used from quotas q where q.organization_id = a.organization_id order by q.project_id) as gpu_used,
+       coalesce((select jsonb_agg(jsonb_build_object('ended', u.ended_at is not null, 'cost', u.cost_minor, 'price', u.gpu_hourly_price_minor))
+         from usage_records u where u.allocation_id = a.id), '[]') as usage,
+       (select m.free_count from node_placement_summary m where m.node_id = n.id) as free_count
+     from allocations a join nodes n on n.id = a.node_id join allocation_placements p on p.allocation_id = a.id where a.id = $1`,
+    [id],
+  );
+  assert.ok(rows[0]);
+  return rows[0];
+};
+
+/** Quota used is the sum of live claims, whatever has happened. */
+const checkQuota = async (sql: Client): Promise<void> => {
+  const { rows } = await sql.query(
+    `select q.organization_id, q.project_id, q.gpu_used, coalesce(sum(c.gpu_count), 0)::int as claimed
+     from quotas q left join allocation_resource_claims c on c.organization_id = q.organization_id
+       and (q.project_id = '' or c.project_id = q.project_id) and c.released_at is null
+     group by 1, 2, 3 having q.gpu_used <> coalesce(sum(c.gpu_count), 0)`,
+  );
+  assert.deepEqual(rows, []);
+};
+
+const CLEAN = { live_claims: 0, occupancy: 'free', gpu_used: [0, 0], free_count: 8 };
+
+test('a slice is provisioned step by step, charged at its sold price, and freed only by proof', async (t) => {
+  const w = await world(t);
+  const made = await allocate(w, { gpu_count: 2, price_minor: 451, max_duration_s: 3600 });
+  await provision(w.database, made);
+  const kinds = await settle(w.database);
+  assert.deepEqual(kinds, ['slice.bundle_lease', 'slice.image_clone', 'slice.vm_start', 'slice.vm_readiness']);
+  const active = await factsOf(w.sql, made.id);
+  assert.equal(active.state, 'active');
+  assert.deepEqual(active.slots, ['in_use', 'in_use']);
+  assert.deepEqual(active.usage, [{ ended: false, cost: null, price: 451 }]);
+  const { rows } = await w.sql.query(
+    `select release_at = activated_at + interval '1 hour' as timed, u.started_at = a.activated_at as same
+     from allocations a join usage_records u on u.allocation_id = a.id where a.id = $1`,
+    [made.id],
+  );
+  assert.deepEqual(rows, [{ timed: true, same: true }]);
+
+  await release(w.database, made.id);
+  const releasing = await factsOf(w.sql, made.id);
+  assert.equal(releasing.state, 'releasing');
+  assert.deepEqual(releasing.slots, ['cleaning', 'cleaning']);
+  assert.deepEqual(
+    releasing.usage.map((u) => u.ended),
+    [true],
+  );
+  assert.deepEqual(await settle(w.database), ['slice.vm_stop', 'slice.cleanup']);
+  const ended = await factsOf(w.sql, made.id);
+  assert.equal(ended.state, 'released');
+  assert.deepEqual(ended.slots, ['available', 'available']);
+  assert.equal(ended.proofs, 2);
+  const { live_claims, occupancy, gpu_used, free_count } = ended;
+  assert.deepEqual({ live_claims, occupancy, gpu_used, free_count }, CLEAN);
+  await checkQuota(w.sql);
+});
+
+test('a whole node is provisioned, released and wiped, data disks and slots alike', async (t) => {
+  const w = await world(t);
+  const made = await allocate(w, { shape: 'baremetal' });
+  await provision(w.database, made, provisionBaremetal);
+  assert.deepEqual(await settle(w.database), ['allocation.provision_user']);
+  assert.equal((await factsOf(w.sql, made.id)).state, 'active');
+  await release(w.database, made.id);
+  assert.equal((await factsOf(w.sql, made.id)).occupancy, 'cleaning');
+  assert.deepEqual(await settle(w.database), ['allocation.deprovision_user', 'node.cleanup']);
+  const ended = await factsOf(w.sql, made.id);
+  assert.equal(ended.state, 'released');
+  // Eight slots, one data disk, and the node as a whole.
+  assert.equal(ended.proofs, 10);
+  const { live_claims, occupancy, gpu_used, free_count } = ended;
+  assert.deepEqual({ live_claims, occupancy, gpu_used, free_count }, CLEAN);
+});
+
+test('the node stays sliced while another allocation lives on it', async (t) => {
+  const w = await world(t);
+  const node = await aNode(w.sql);
+  const first = await allocate(w, { state: 'active' }, node);
+  const second = await allocate(w, { state: 'active' }, node);
+  await release(w.database, first.id);
+  await settle(w.database);
+  assert.equal((await factsOf(w.sql, first.id)).state, 'released');
+  assert.equal((await factsOf(w.sql, second.id)).occupancy, 'sliced');
+  assert.equal((await factsOf(w.sql, second.id)).free_count, 7);
+  await checkQuota(w.sql);
+});
+
+for (const kind of ['slice.bundle_lease', 'slice.image_clone', 'slice.vm_start', 'slice.vm_readiness'])
+  test(`when ${kind} fails nothing is charged, and only a proof makes the slots available again`, async (t) => {
+    const w = await world(t);
+    const made = await allocate(w, { gpu_count: 4 });
+    await provision(w.database, made);
+    const kinds = await settle(w.database, {
+      answer: (task) => (task.kind === kind ? null : task.kind === 'slice.vm_stop' ? {} : truth(task)),
+    });
+    assert.equal(kinds.filter((name) => name === kind).length, 1, 'provisioning does not try twice');
+    assert.deepEqual(kinds.slice(-2), ['slice.vm_stop', 'slice.cleanup'], 'cleanup starts by itself');
+    const held = await factsOf(w.sql, made.id);
+    assert.equal(held.state, 'failed');
+    assert.deepEqual(held.usage, []);
+    assert.deepEqual(held.slots, Array(4).fill('available'));
+    assert.equal(held.proofs, 4);
+    await checkQuota(w.sql);
+  });
+
+const liars: Record<string, (output: Record<string, unknown>) => Record<string, unknown>> = {
+  'is empty': () => ({}),
+  'leaves the network attached': (output) => ({ ...output, network_detached: false }),
+  'misses a disk': (output) => ({ ...output, disks: (output['disks'] as unknown[]).slice(1) }),
+  'found data': (output) => ({
+    ...output,
+    disks: (output['disks'] as object[]).map((disk) => ({ ...disk, bytes_not_erased: 512, is_verified: false })),
+  }),
+  'is of an older generation': (output) => ({
+    ...output,
+    disks: (output['disks'] as object[]).map((disk) => ({ ...disk, generation: 0 })),
+  }),
+};
+for (const [name, lie] of Object.entries(liars))
+  test(`evidence that ${name} frees nothing: bounded tries, then blocked`, async (t) => {
+    const w = await world(t);
+    const made = await allocate(w, { gpu_count: 2, state: 'active' });
+    await release(w.database, made.id);
+    const kinds = await settle(w.database, {
+      answer: (task) => (task.kind === 'slice.cleanup' ? lie({ ...truth(task) }) : truth(task)),
+    });
+    assert.deepEqual(kinds, ['slice.vm_stop', 'slice.cleanup', 'slice.cleanup', 'slice.cleanup']);
+    const facts = await factsOf(w.sql, made.id);
+    assert.equal(facts.state, 'release_failed');
+    assert.ok(facts.state_reason);
+    assert.deepEqual(facts.slots, ['cleanup_blocked', 'cleanup_blocked']);
+    assert.deepEqual([facts.live_claims, facts.proofs, facts.free_count], [2, 0, 6]);
+    await checkQuota(w.sql);
+
+    await release(w.database, made.id);
+    assert.equal((await factsOf(w.sql, made.id)).state, 'releasing');
+    await settle(w.database);
+    assert.equal((await factsOf(w.sql, made.id)).state, 'released');
+    await checkQuota(w.sql);
+  });
+
+test('a machine that cannot be stopped is blocked, and an operator who saw that it is gone skips only the stop', async (t) => {
+  const w = await world(t);
+  const made = await allocate(w, { state: 'active' });
+  await release(w.database, made.id);
+  const fail = { answer: (task: Parameters<typeof truth>[0]) => (task.kind === 'slice.vm_stop' ? null : truth(task)) };
+  assert.deepEqual(await settle(w.database, fail), Array(3).fill('slice.vm_stop'));
+  assert.equal((await factsOf(w.sql, made.id)).state, 'release_failed');
+
+  await w.database.write(PLATFORM, (tx) =>
+    restartCleanup(tx, { allocation_id: made.id, runtime_verified_absent: true }),
+  );
+  const cleaning = await factsOf(w.sql, made.id);
+  assert.deepEqual([cleaning.slots, cleaning.live_claims], [['cleaning'], 1], 'nothing is freed by saying so');
+  assert.deepEqual(await settle(w.database, fail), ['slice.cleanup']);
+  assert.equal((await factsOf(w.sql, made.id)).state, 'released');
+});
+
+test('cleanup after a failure is blocked when it cannot be proven, and the state stays failed throughout', async (t) => {
+  const w = await world(t);
+  const made = await allocate(w);
+  await provision(w.database, made);
+  await settle(w.database, { answer: (task) => (task.kind === 'slice.vm_stop' ? {} : null) });
+  const blocked = await factsOf(w.sql, made.id);
+  assert.deepEqual([blocked.state, blocked.slots, blocked.live_claims], ['failed', ['cleanup_blocked'], 1]);
+  await assert.rejects(release(w.database, made.id), (err) => err instanceof AppError && err.code === 'conflict');
+  await w.database.write(PLATFORM, (tx) =>
+    restartCleanup(tx, { allocation_id: made.id, runtime_verified_absent: false }),
+  );
+  await settle(w.database);
+  const clean = await factsOf(w.sql, made.id);
+  assert.deepEqual([clean.state, clean.slots, clean.live_claims], ['failed', ['available'], 0]);
+  await assert.rejects(
+    w.database.write(PLATFORM, (tx) => restartCleanup(tx, { allocation_id: made.id, runtime_verified_absent: false })),
+    /clean already/,
+  );
+  await checkQuota(w.sql);
+});
+
+test('a stuck cleanup that an operator retries from a step takes the allocation up again and gets new tries', async (t) => {
+  const w = await world(t);
+  const made = await allocate(w, { state: 'active' });
+  await release(w.database, made.id);
+  await settle(w.database, { answer: (task) => (task.kind === 'slice.cleanup' ? null : truth(task)) });
+  const { rows } = await w.sql.query(
+    "select id from workflow_runs where subject_id = $1 and workflow = 'release-allocation' and state = 'stuck'",
+    [made.id],
+  );
+  await w.database.write(PLATFORM, (tx) => retryRun(tx, { run_id: rows[0].id, step: 'wipe' }));
+  assert.deepEqual(await settle(w.database), ['slice.cleanup']);
+  assert.equal((await factsOf(w.sql, made.id)).state, 'released');
+});
+
+for (const state of ['requested', 'provisioning', 'active', 'releasing', 'release_failed'] as const)
+  test(`a release is accepted when ${state}, twice as well as once`, async (t) => {
+    const w = await world(t);
+    const made = await allocate(w, { state: state === 'provisioning' ? 'requested' : state });
+    if (state === 'provisioning') {
+      await provision(w.database, made);
+      await settle(w.database, { rounds: 3 });
+      assert.equal((await factsOf(w.sql, made.id)).state, 'provisioning');
+    }
+    await release(w.database, made.id);
+    await release(w.database, made.id);
+    assert.equal((await factsOf(w.sql, made.id)).state, 'releasing');
+    const { rows } = await w.sql.query(
+      "select count(*)::int as live from workflow_runs where subject_id = $1 and workflow = 'release-allocation'",
+      [made.id],
+    );
+    assert.deepEqual(rows, [{ live: 1 }]);
+    await settle(w.database);
+    const ended = await factsOf(w.sql, made.id);
+    assert.equal(ended.state, 'released');
+    assert.deepEqual(ended.slots, ['available']);
+    assert.equal(ended.usage.length, state === 'requested' || state === 'provisioning' ? 0 : 1);
+    await assert.rejects(release(w.database, made.id), /nothing to release/);
+    await checkQuota(w.sql);
+  });
+
+test('a release during provisioning queues nothing beside the task that a host is at, and never activates', async (t) => {
+  const w = await world(t);
+  const other = await allocate(w);
+  await provision(w.database, other);
+  await w.sql.query(
+    `insert into node_tasks (id, node_id, allocation_id, kind, params, state, correlation_id, expires_at)
+     values ($1, $2, $3, 'slice.bundle_lease', '{}', 'running', 'c', now() + interval '1 hour')`,
+    [mintId('tsk'), other.node_id, other.id],
+  );
+  await release(w.database, other.id);
+  assert.deepEqual(await settle(w.database), [], 'the host is left to finish first');
+  await w.sql.query("update node_tasks set state = 'failed', finished_at = now() where allocation_id = $1", [other.id]);
+  assert.deepEqual(await settle(w.database), ['slice.vm_stop', 'slice.cleanup']);
+  const ended = await factsOf(w.sql, other.id);
+  assert.deepEqual([ended.state, ended.usage], ['released', []]);
+  const { rows } = await w.sql.query('select state from workflow_runs where subject_id = $1 order by id limit 1', [
+    other.id,
+  ]);
+  assert.equal(rows[0].state, 'cancelled', 'the provisioning run ends');
+});
+
+test('a slot that became unhealthy or lost its approval meanwhile is wiped and kept apart', async (t) => {
+  const w = await world(t);
+  const made = await allocate(w, { gpu_count: 2, state: 'active' });
+  await w.sql.query("update node_resource_slots set health = 'unhealthy' where id = $1", [made.slot_ids[0]]);
+  await release(w.database, made.id);
+  await settle(w.database);
+  const facts = await factsOf(w.sql, made.id);
+  assert.deepEqual([facts.state, [...facts.slots].sort()], ['released', ['available', 'quarantined']]);
+});
