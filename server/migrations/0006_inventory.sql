@@ -154,6 +154,14 @@ end $$;
 create trigger wiped_at before insert or update of wipe_proof_id, wiped_at on node_resource_slots
   for each row when (new.wipe_proof_id is not null) execute function take_wiped_at();
 
+-- Fails the transaction from inside a statement whose outcome nobody waits for: it was sent together with the commit.
+create function require(is_met boolean, what text) returns void language plpgsql as $$
+begin
+  if is_met is not true then
+    raise exception '%', what using errcode = 'GP409';
+  end if;
+end $$;
+
 -- One row per node that placement may look at: the first rows of its indexes are the best nodes, whatever the fleet.
 -- Kept in the transaction of the claim. A null key means: does not fit this count.
 create table node_placement_summary (

@@ -1,5 +1,4 @@
 /** What a placement writes, in one round trip. */
-import { invariant } from '@gpuaas/kit';
 import type { Tx } from './client.ts';
 import type { SummaryRow } from './placement.ts';
 
@@ -20,6 +19,8 @@ export type NewClaimSet = Readonly<{
     is_protected: boolean;
     max_duration_s: number | null;
     correlation_id: string;
+    /** The database's time, from the read before. */
+    created_at: string;
     /** How long the request may wait for a worker before it counts as too long. */
     deadline_s: number;
   }>;
@@ -36,23 +37,25 @@ export type NewClaimSet = Readonly<{
   summary: SummaryRow;
 }>;
 
-/** How many rows of each kind were written; fewer than asked means somebody else was there, and nothing is kept. */
-export type ClaimCounts = Readonly<{ slots: number; claims: number; quotas: number; summaries: number }>;
-export type ClaimTimes = Readonly<{ created_at: string; state_since: string; state_deadline_at: string }>;
+/** What the statement found wanting, by the word it raised; undefined for any other error. */
+export const claimRefusal = (err: unknown): 'quota' | 'capacity' | undefined => {
+  if (!(err instanceof Error && 'code' in err && err.code === 'GP409')) return undefined;
+  return err.message === 'quota' ? 'quota' : 'capacity';
+};
 
 /**
  * Everything a claim is, in one statement: allocation, slot states, claims, node mode, placement as sold, quota use
  * and the index row. Quota is taken by a conditional upsert, organization first, so its lock lasts from here to the
- * commit and no longer.
+ * commit and no longer. What it does not get in full it refuses itself, by failing the transaction: it may leave in
+ * one packet with the commit, and nobody has to count rows first.
  */
-export const insertClaimSet = async (tx: Tx, set: NewClaimSet): Promise<ClaimCounts & ClaimTimes> => {
+export const insertClaimSet = (tx: Tx, set: NewClaimSet): Promise<unknown> => {
   const { allocation: a, summary: s } = set;
-  const { rows } = await tx.query<ClaimCounts & ClaimTimes>(
+  return tx.query(
     `with allocation as (
        insert into allocations (id, organization_id, project_id, name, capacity_shape, sku_name, region_name, image_name, gpu_count, node_id,
-         state, requested_by, ssh_key_ids, tags, is_protected, max_duration_s, correlation_id, state_deadline_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'requested', $11, $12, $13, $14, $15, $16, clock_timestamp() + make_interval(secs => $17))
-       returning created_at, state_since, state_deadline_at),
+         state, requested_by, ssh_key_ids, tags, is_protected, max_duration_s, correlation_id, created_at, state_since, state_deadline_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'requested', $11, $12, $13, $14, $15, $16, $37, $37, $37::timestamptz + make_interval(secs => $17))),
      slot as (
        update node_resource_slots set status = 'reserved', status_since = clock_timestamp(), status_reason = null,
          generation = generation + 1, last_claimed_at = clock_timestamp(), version = version + 1
@@ -79,9 +82,10 @@ export const insertClaimSet = async (tx: Tx, set: NewClaimSet): Promise<ClaimCou
      summary as (
        update node_placement_summary set occupancy = $19, is_schedulable = $28, free_mask = $29, free_count = $30, largest_set = $31,
          key_1 = $32, key_2 = $33, key_4 = $34, key_8 = $35, key_node = $36, updated_at = now() where node_id = $10 returning 1)
-     select (select count(*) from slot) as slots, (select count(*) from node_claim) + (select count(*) from slot_claim) as claims,
-       (select count(*) from quota) as quotas, (select count(*) from summary) as summaries,
-       created_at, state_since, state_deadline_at from allocation`,
+     select require((select count(*) from quota) = 2, 'quota'),
+       require((select count(*) from slot) = cardinality($18::text[]), 'slots'),
+       require((select count(*) from node_claim) + (select count(*) from slot_claim) = cardinality($20::text[]), 'claims'),
+       require((select count(*) from summary) = 1, 'summary')`,
     [
       a.id,
       a.organization_id,
@@ -119,9 +123,7 @@ export const insertClaimSet = async (tx: Tx, set: NewClaimSet): Promise<ClaimCou
       s.key_4,
       s.key_8,
       s.key_node,
+      a.created_at,
     ],
   );
-  const [written] = rows;
-  invariant(written !== undefined, 'an insert with returning gives its row');
-  return written;
 };

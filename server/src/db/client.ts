@@ -146,7 +146,9 @@ export const createDatabase = (options: DatabaseOptions): Database => {
       });
       const commit = client.query('commit');
       commit.catch(() => {});
-      await Promise.all(pending);
+      // Whichever was told first, the failure that explains the others is the one to report.
+      const failed = (await Promise.allSettled(pending)).filter((sent) => sent.status === 'rejected');
+      if (failed[0] !== undefined) throw (failed.find(({ reason }) => !isAborted(reason)) ?? failed[0]).reason;
       // PostgreSQL answers ROLLBACK to the commit of a transaction that had already failed.
       if ((await commit).command !== 'COMMIT')
         throw new AppError('internal', 'The change was not saved.', { internal: 'commit answered ROLLBACK' });

@@ -21,6 +21,8 @@ export type LaunchFacts = Readonly<{
   ssh_keys_found: number;
   /** GPUs left under every limit that applies; null without one. */
   quota_gpus_remaining: number | null;
+  /** The database's clock. */
+  now: string;
 }>;
 
 export type LaunchQuery = Readonly<{
@@ -45,7 +47,8 @@ export const findLaunchFacts = async (reader: Reader, query: LaunchQuery): Promi
          where f.sku_name = $1 and f.gpu_count = $4 and case when $5::text is null then f.is_default else f.name = $5 end) as profile,
        (select count(*) from ssh_keys s where s.id = any ($6)) as ssh_keys_found,
        (select min(q.gpu_limit - q.gpu_used) from quotas q where q.organization_id = $7 and q.project_id in ('', $8) and q.gpu_limit is not null)
-         as quota_gpus_remaining`,
+         as quota_gpus_remaining,
+       clock_timestamp() as now`,
     [
       query.sku_name,
       query.region_name,

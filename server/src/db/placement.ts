@@ -141,6 +141,8 @@ export type CandidateQuery = Readonly<{
   sku_name: string;
   /** Nodes that turned out not to fit though the index said so. */
   except: readonly string[];
+  /** Queue behind whoever holds the best node instead of passing it over. */
+  is_patient: boolean;
 }>;
 
 /**
@@ -161,7 +163,7 @@ export const lockBestNode = async (tx: Tx, query: CandidateQuery): Promise<Sched
          order by s.${key}, s.node_id limit $4) c),
      locked as materialized (
        select s.node_id from node_placement_summary s join candidate using (node_id)
-       where s.${key} is not null order by s.${key}, s.node_id limit 1 for update of s skip locked)
+       where s.${key} is not null order by s.${key}, s.node_id limit 1 for update of s ${query.is_patient ? '' : 'skip locked'})
      select set_config('gpuaas.locked_node', coalesce((select node_id from locked), ''), true)`,
     [query.region_name, query.sku_name, query.organization_id, query.depth, query.except],
   );

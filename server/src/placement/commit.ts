@@ -14,8 +14,9 @@ import {
   type SchedulerNode,
   SNAPSHOT_VERSION,
 } from '@gpuaas/scheduler';
-import { type ClaimTimes, insertClaimSet, type NewClaimSet } from '../db/claim.ts';
+import { claimRefusal, insertClaimSet, type NewClaimSet } from '../db/claim.ts';
 import type { Tx } from '../db/client.ts';
+import { isUniqueViolation } from '../db/errors.ts';
 import type { LaunchFacts } from '../db/launch.ts';
 import { type CandidateQuery, lockBestNode } from '../db/placement.ts';
 import { AppError } from '../errors.ts';
@@ -24,8 +25,12 @@ import { summaryRow } from './summary.ts';
 
 export type Choice = Readonly<{ node: SchedulerNode; placed: Placed }>;
 
-/** Looked at when the first few are all held by other placements. */
-const DEPTHS = [16, 128, 1024] as const;
+/** First past what others hold; then, when all that is left is held, in line for the best of it. */
+const LOOKS = [
+  { depth: 16, is_patient: false },
+  { depth: 256, is_patient: false },
+  { depth: 16, is_patient: true },
+] as const;
 
 /** The scheduler's word on one locked node. */
 const judge = (node: SchedulerNode, request: PlacementRequest): Choice | null => {
@@ -37,11 +42,11 @@ const judge = (node: SchedulerNode, request: PlacementRequest): Choice | null =>
   return decision.kind === 'placed' ? { node, placed: decision } : null;
 };
 
-export type NodeQuery = Omit<CandidateQuery, 'depth' | 'except'>;
+export type NodeQuery = Omit<CandidateQuery, 'depth' | 'except' | 'is_patient'>;
 
 /** First look, sent before the catalog is known; `chooseNode` goes on from its answer. */
 export const lockFirst = (tx: Tx, query: NodeQuery): Promise<SchedulerNode | undefined> =>
-  lockBestNode(tx, { ...query, depth: DEPTHS[0], except: [] });
+  lockBestNode(tx, { ...query, ...LOOKS[0], except: [] });
 
 /** A locked node that takes the request, or null. `first` is what the first look locked. */
 export const chooseNode = async (
@@ -52,13 +57,13 @@ export const chooseNode = async (
 ): Promise<Choice | null> => {
   const except: string[] = [];
   let node = first;
-  for (const depth of DEPTHS) {
-    node ??= await lockBestNode(tx, { ...query, depth, except });
+  for (const look of LOOKS) {
+    node ??= await lockBestNode(tx, { ...query, ...look, except });
     while (node !== undefined) {
       const choice = judge(node, request);
       if (choice !== null) return choice;
       except.push(node.id);
-      node = await lockBestNode(tx, { ...query, depth, except });
+      node = await lockBestNode(tx, { ...query, ...look, except });
     }
   }
   return null;
@@ -68,19 +73,36 @@ export type Sale = Readonly<{
   launch: CheckedLaunch;
   profile: LaunchFacts['profile'];
   allocation: NewClaimSet['allocation'];
-  claimedAtMs: number;
 }>;
 
-/** Writes the claim set. Quota that another launch took meanwhile is the one thing that may still refuse. */
-export const commitClaims = async (
-  tx: Tx,
-  choice: Choice,
-  { launch, profile, allocation, claimedAtMs }: Sale,
-): Promise<ClaimTimes> => {
+const refusal = (err: unknown, allocation: NewClaimSet['allocation']): unknown => {
+  if (isUniqueViolation(err, 'allocations_name'))
+    return new AppError('already_exists', `A live allocation named "${allocation.name}" exists in this project.`);
+  switch (claimRefusal(err)) {
+    case 'quota':
+      return new AppError('quota_exceeded', 'The GPU quota does not allow this launch.', {
+        reasons: [{ code: 'quota', gpus: allocation.gpu_count }],
+      });
+    case 'capacity':
+      return new AppError('unavailable', 'The capacity was taken at the same moment; try again.', {
+        cause: err,
+        retry_after_s: 1,
+      });
+    default:
+      return err;
+  }
+};
+
+/**
+ * Sends the claim set; it leaves with the commit. Quota that another launch took meanwhile, and a name that is taken,
+ * are the two things that may still refuse, and both fail the transaction.
+ */
+export const commitClaims = (tx: Tx, choice: Choice, { launch, profile, allocation }: Sale): void => {
   const { node, placed } = choice;
   const { sku, request } = launch;
   const isSlice = request.shape === 'gpu_slice';
-  const counts = await insertClaimSet(tx, {
+  const claimed_at_s = Math.floor(Date.parse(allocation.created_at) / 1000);
+  const sent = insertClaimSet(tx, {
     allocation,
     node_id: node.id,
     slot_ids: placed.slot_ids,
@@ -93,26 +115,13 @@ export const commitClaims = async (
     gpu_hourly_price_minor: sku.gpu_hourly_price_minor,
     currency: sku.currency,
     summary: summaryRow(
-      afterClaim(node, {
-        slot_ids: placed.slot_ids,
-        shape: request.shape,
-        claimed_at_s: Math.floor(claimedAtMs / 1000),
-      }),
+      afterClaim(node, { slot_ids: placed.slot_ids, shape: request.shape, claimed_at_s }),
       sku.gpu_model,
     ),
   });
-  if (counts.quotas !== 2)
-    throw new AppError('quota_exceeded', 'The GPU quota does not allow this launch.', {
-      reasons: [{ code: 'quota', gpus: request.gpu_count }],
-    });
-  const isWhole =
-    counts.slots === placed.slot_ids.length &&
-    counts.claims === (isSlice ? placed.slot_ids.length : 1) &&
-    counts.summaries === 1;
-  if (!isWhole)
-    throw new AppError('unavailable', 'The capacity was taken at the same moment; try again.', {
-      internal: JSON.stringify(counts),
-      retry_after_s: 1,
-    });
-  return counts;
+  tx.defer(
+    sent.catch((err: unknown) => {
+      throw refusal(err, allocation);
+    }),
+  );
 };

@@ -3,14 +3,13 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/allocation.ts';
-import type { ClaimTimes } from '../db/claim.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import { findLaunchFacts } from '../db/launch.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { chooseNode, commitClaims, lockFirst } from '../placement/commit.ts';
 import { decideWide, reasonsOf, refusalOf } from '../placement/refusal.ts';
 import { checkLaunch, keyColumnOf, type Launch } from '../placement/request.ts';
-import { startRun } from '../workflows/engine/run.ts';
+import { startFirstRun } from '../workflows/engine/run.ts';
 import { provisionBaremetal } from '../workflows/provision-baremetal.ts';
 import { provisionSlice } from '../workflows/provision-slice.ts';
 import { allocationView } from './allocation-view.ts';
@@ -110,6 +109,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
     is_protected: body.is_protected ?? false,
     max_duration_s: body.max_duration_s ?? null,
     correlation_id: ctx.correlation_id,
+    created_at: facts.now,
     deadline_s: REQUESTED_DEADLINE_S,
   };
   const run = {
@@ -119,22 +119,8 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
     project_id: launch.project_id,
     correlation_id: ctx.correlation_id,
   };
-  let times: ClaimTimes;
-  try {
-    [times] = await Promise.all([
-      commitClaims(tx, choice, {
-        launch: checked,
-        profile: facts.profile,
-        allocation,
-        claimedAtMs: ctx.deps.clock.now().getTime(),
-      }),
-      startRun(tx, run, () => ctx.deps.events.wake()),
-    ]);
-  } catch (err) {
-    if (isUniqueViolation(err, 'allocations_name'))
-      throw new AppError('already_exists', `A live allocation named "${body.name}" exists in this project.`);
-    throw err;
-  }
+  commitClaims(tx, choice, { launch: checked, profile: facts.profile, allocation });
+  startFirstRun(tx, run, () => ctx.deps.events.wake());
   ctx.note({ sku_name: sku.name, gpu_count: request.gpu_count, region_name: launch.region_name });
   ctx.emit('allocation.changed', {
     subject: id,
@@ -143,7 +129,8 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
   // Everything in the row is known here: reading it back would cost another round trip.
   return viewFor(ctx)({
     ...allocation,
-    ...times,
+    state_since: facts.now,
+    state_deadline_at: new Date(Date.parse(facts.now) + REQUESTED_DEADLINE_S * 1000).toISOString(),
     ssh_key_ids: [...sshKeyIds],
     tags: { ...allocation.tags },
     node_id: choice.node.id,
