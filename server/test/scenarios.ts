@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { OperationId, PublicApi, RequestOf } from '@gpuaas/contract';
 import type { Caller } from './app.ts';
 import { type Cast, insertRun, join, must, newSshKey } from './cast.ts';
+import { allocationScenarios } from './scenarios-allocation.ts';
 
 type Req<K extends OperationId> = RequestOf<PublicApi[K]>;
 export type Ask<K extends OperationId = OperationId> = Readonly<{
@@ -63,6 +64,7 @@ const atProject = async (cast: Cast) => ({ as: owner(cast), params: ofProject(ca
 const asSuperadmin = async ({ superadmin }: Cast) => ({ as: superadmin });
 
 export const scenarios: Scenarios = {
+  ...allocationScenarios,
   meGet: asOwner,
 
   organizationList: asOwner,

@@ -1,0 +1,57 @@
+/** Scenarios of what is launched, and the fleet they launch on. */
+import { randomUUID } from 'node:crypto';
+import { PLATFORM } from '../src/db/client.ts';
+import { refreshSummary } from '../src/placement/summary.ts';
+import { type Cast, must } from './cast.ts';
+import { aNode, type NodeFacts, type TestNode } from './placement.ts';
+import type { Scenarios } from './scenarios.ts';
+
+const REGION = 'us-buffalo-1';
+
+/** A node that placement knows, in the region of the seeded catalog. */
+export const newNode = async ({ sql, test }: Cast, facts: NodeFacts = {}): Promise<TestNode> => {
+  const node = await aNode(sql, { region_name: REGION, ...facts });
+  await test.db.database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
+  return node;
+};
+
+const launch = () => ({ sku_name: 'h200-sxm-slice', region_name: REGION, gpu_count: 1 });
+const ofProject = ({ acme }: Cast) => ({ project_id: acme.ids.project_id });
+
+/** An allocation of acme, just requested. */
+export const newAllocation = async (cast: Cast): Promise<Readonly<{ id: string; version: number }>> => {
+  await newNode(cast);
+  const path = `/api/v1/projects/${cast.acme.ids.project_id}/allocations`;
+  return must(await cast.acme.owner.post(path, { ...launch(), name: `a-${randomUUID()}` }), 202).body;
+};
+
+const atAllocation = async (cast: Cast) => ({
+  as: cast.acme.owner,
+  params: { ...ofProject(cast), allocation_id: (await newAllocation(cast)).id },
+});
+
+type Mine =
+  | 'allocationEstimate'
+  | 'allocationCreate'
+  | 'allocationList'
+  | 'allocationGet'
+  | 'allocationTimeline'
+  | 'allocationUpdate'
+  | 'allocationRelease';
+
+export const allocationScenarios: Pick<Scenarios, Mine> = {
+  allocationEstimate: async (cast) => ({ as: cast.acme.owner, params: ofProject(cast), body: launch() }),
+  allocationCreate: async (cast) => {
+    await newNode(cast);
+    return { as: cast.acme.owner, params: ofProject(cast), body: { ...launch(), name: `a-${randomUUID()}` } };
+  },
+  allocationList: async (cast) => ({ as: cast.acme.owner, params: ofProject(cast) }),
+  allocationGet: atAllocation,
+  allocationTimeline: atAllocation,
+  allocationUpdate: async (cast) => ({
+    ...(await atAllocation(cast)),
+    body: { tags: { team: 'vision' } },
+    if_match: 1,
+  }),
+  allocationRelease: async (cast) => ({ ...(await atAllocation(cast)), body: {} }),
+};
