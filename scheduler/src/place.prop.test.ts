@@ -12,7 +12,7 @@ import { bareMetalScoreKey } from './scorers.ts';
 
 /** Mostly in order, sometimes not: a fleet of which everything is broken proves little. */
 const mostly = <T>(good: T, ...bad: readonly T[]): fc.Arbitrary<T> =>
-  fc.oneof({ weight: 9, arbitrary: fc.constant(good) }, { weight: 1, arbitrary: fc.constantFrom(good, ...bad) });
+  fc.oneof({ weight: 24, arbitrary: fc.constant(good) }, { weight: 1, arbitrary: fc.constantFrom(good, ...bad) });
 
 const slotArbitrary = (index: number, modules: readonly number[]): fc.Arbitrary<SchedulerSlot> =>
   fc
@@ -107,6 +107,8 @@ const nodeOf = (snapshot: Snapshot, placed: Placed): SchedulerNode => {
   return node;
 };
 
+const byNumber = (a: number, b: number): number => a - b;
+
 describe('placement', () => {
   test('the order of the input never changes a decision', () => {
     const cases = fc
@@ -143,9 +145,9 @@ describe('placement', () => {
         assert.ok(chosen.every(isComplete));
         assert.ok(node.runtime_validated && node.held_for === null && node.capacity_mode !== 'baremetal');
         if (node.partitions === null) return;
-        const modules = chosen.map((slot) => slot.module_id ?? -1).sort();
+        const modules = chosen.map((slot) => slot.module_id ?? -1).sort(byNumber);
         const partition = node.partitions.find(({ id }) => id === decision.partition_id);
-        assert.deepEqual(modules, [...(partition?.module_ids ?? [])].sort());
+        assert.deepEqual(modules, [...(partition?.module_ids ?? [])].sort(byNumber));
       }),
       { numRuns: 500 },
     );
@@ -191,9 +193,9 @@ describe('placement', () => {
           assert.equal(place(placementRequestOf(request, alternative, snapshot), snapshot).kind, 'placed');
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 1000 },
     );
-    assert.ok(offered > 100, `${offered} alternatives were tried`);
+    assert.ok(offered > 50, `${offered} alternatives were tried`);
   });
 
   test('every GPU in reach is counted once when a request is refused', () => {
