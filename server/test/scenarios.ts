@@ -7,6 +7,7 @@ import type { OperationId, PublicApi, RequestOf } from '@gpuaas/contract';
 import type { Caller } from './app.ts';
 import { type Cast, insertRun, join, must, newSshKey } from './cast.ts';
 import { allocationScenarios } from './scenarios-allocation.ts';
+import { lifecycleScenarios } from './scenarios-lifecycle.ts';
 
 type Req<K extends OperationId> = RequestOf<PublicApi[K]>;
 export type Ask<K extends OperationId = OperationId> = Readonly<{
@@ -65,6 +66,7 @@ const asSuperadmin = async ({ superadmin }: Cast) => ({ as: superadmin });
 
 export const scenarios: Scenarios = {
   ...allocationScenarios,
+  ...lifecycleScenarios,
   meGet: asOwner,
 
   organizationList: asOwner,

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { costMinor, costSoFar, usageCost } from './usage.ts';
+
+const HOUR = 3_600_000_000n;
+const usage = fc.record({
+  gpu_count: fc.integer({ min: 1, max: 64 }),
+  gpu_hourly_price_minor: fc.integer({ min: 0, max: 1_000_000 }),
+});
+const micros = fc.bigInt({ min: 0n, max: 10n * 365n * 24n * HOUR });
+
+test('cost is GPUs x price x hours to the cent, rounded half up once', () => {
+  const slice = { gpu_count: 1, gpu_hourly_price_minor: 450 };
+  assert.equal(usageCost(slice, HOUR), 450n);
+  assert.equal(usageCost({ ...slice, gpu_count: 8 }, 24n * HOUR), 86_400n);
+  assert.equal(usageCost(slice, 0n), 0n);
+  // 4 seconds are exactly half a cent; a microsecond less is not.
+  assert.equal(usageCost(slice, 4_000_000n), 1n);
+  assert.equal(usageCost(slice, 3_999_999n), 0n);
+  assert.equal(usageCost(slice, 12_000_000n), 2n);
+  assert.equal(costMinor({ ...slice, seconds: 3600 }), 450);
+  assert.equal(costMinor({ ...slice, seconds: 4 }), 1);
+});
+
+test('time never runs backwards into money', () => {
+  fc.assert(fc.property(usage, micros, (use, time) => usageCost(use, -time) === 0n));
+});
+
+test('more time never costs less', () => {
+  fc.assert(fc.property(usage, micros, micros, (use, a, b) => usageCost(use, a + b) >= usageCost(use, a)));
+});
+
+test('two parts cost what the whole costs, within the rounding of one cent', () => {
+  fc.assert(
+    fc.property(usage, micros, micros, (use, a, b) => {
+      const apart = usageCost(use, a) + usageCost(use, b) - usageCost(use, a + b);
+      assert.ok(apart >= -1n && apart <= 1n, `${apart}`);
+    }),
+  );
+});
+
+test('it is within half a cent of the exact value, and a tie goes up', () => {
+  fc.assert(
+    fc.property(usage, micros, (use, time) => {
+      const exact2 = 2n * BigInt(use.gpu_count) * BigInt(use.gpu_hourly_price_minor) * time;
+      const gap = 2n * HOUR * usageCost(use, time) - exact2;
+      assert.ok(gap > -HOUR && gap <= HOUR);
+    }),
+  );
+});
+
+test('a closed record costs what it was closed with, an open one what it would cost now', () => {
+  const row = { gpu_count: 2, gpu_hourly_price_minor: 450, started_at: '2026-01-01T00:00:00.000Z' };
+  const now = Date.parse('2026-01-01T02:00:00.000Z');
+  assert.equal(costSoFar({ ...row, cost_minor: null }, now), 1_800);
+  assert.equal(costSoFar({ ...row, cost_minor: 7 }, now), 7);
+  assert.equal(costSoFar({ ...row, cost_minor: null }, now - 3 * 3_600_000), 0);
+});

@@ -1,0 +1,32 @@
+/** Scenarios of usage, and of what operators do to allocations. */
+import type { Cast } from './cast.ts';
+import { must } from './cast.ts';
+import type { Scenarios } from './scenarios.ts';
+import { newAllocation } from './scenarios-allocation.ts';
+
+const REASON = 'The tenant asked for it';
+
+const atAllocation = async (cast: Cast) => ({
+  as: cast.superadmin,
+  params: { allocation_id: (await newAllocation(cast)).id },
+});
+
+type Mine =
+  | 'usageList'
+  | 'adminAllocationList'
+  | 'adminAllocationGet'
+  | 'adminAllocationForceRelease'
+  | 'adminAllocationForceCleanup';
+
+export const lifecycleScenarios: Pick<Scenarios, Mine> = {
+  usageList: async (cast) => ({ as: cast.acme.owner, params: { project_id: cast.acme.ids.project_id } }),
+  adminAllocationList: async (cast) => ({ as: cast.superadmin }),
+  adminAllocationGet: atAllocation,
+  adminAllocationForceRelease: async (cast) => ({ ...(await atAllocation(cast)), body: { reason: REASON } }),
+  adminAllocationForceCleanup: async (cast) => {
+    const { as, params } = await atAllocation(cast);
+    const path = `/api/v1/projects/${cast.acme.ids.project_id}/allocations/${params.allocation_id}/release`;
+    must(await cast.acme.owner.post(path, {}), 202);
+    return { as, params, body: { reason: REASON, runtime_verified_absent: true } };
+  },
+};
