@@ -88,23 +88,28 @@ const stepsOf = (facts: ConversionFacts, to: ConversionTarget): string[] => {
   ];
 };
 
-const hashOf = (facts: ConversionFacts, to: ConversionTarget, parts: readonly unknown[]): string => {
-  const { node } = facts;
+/** Of the facts in order; blockers, steps and gains follow from them. */
+const hashOf = ({ node, claims, slots }: ConversionFacts, to: ConversionTarget): string => {
   const seen = [
     [node.id, node.state, node.capacity_mode, node.occupancy, node.is_held, node.gpu_count],
-    facts.claims.map((claim) => [claim.id, claim.allocation_id, claim.claim_kind, claim.gpu_count]).sort(),
-    facts.slots.map((slot) => [slot.slot_index, slot.approval, slot.status]).sort(),
+    claims.map((claim) => [claim.id, claim.allocation_id, claim.claim_kind, claim.gpu_count]),
+    slots.map((slot) => [slot.slot_index, slot.approval, slot.status]),
     to,
-    ...parts,
   ];
   return createHash('sha256').update(JSON.stringify(seen)).digest('hex');
 };
 
-export const planConversion = (facts: ConversionFacts, to: ConversionTarget): ConversionPlan => {
+/** However they were read, the same facts make the same plan. */
+const inOrder = ({ node, claims, slots }: ConversionFacts): ConversionFacts => ({
+  node,
+  claims: claims.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+  slots: slots.toSorted((a, b) => a.slot_index - b.slot_index),
+});
+
+export const planConversion = (given: ConversionFacts, to: ConversionTarget): ConversionPlan => {
+  const facts = inOrder(given);
   const blockers = blockersOf(facts, to);
-  const steps = stepsOf(facts, to);
   const [before, after] = [sellable(facts, facts.node.capacity_mode), sellable(facts, to)];
-  const gpus_gained = { slice: after.slice - before.slice, baremetal: after.baremetal - before.baremetal };
   return {
     node_id: facts.node.id,
     from: facts.node.capacity_mode,
@@ -112,8 +117,8 @@ export const planConversion = (facts: ConversionFacts, to: ConversionTarget): Co
     is_possible: blockers.length === 0,
     blockers,
     live_claims: facts.claims.length,
-    steps,
-    gpus_gained,
-    plan_hash: hashOf(facts, to, [blockers, steps, gpus_gained]),
+    steps: stepsOf(facts, to),
+    gpus_gained: { slice: after.slice - before.slice, baremetal: after.baremetal - before.baremetal },
+    plan_hash: hashOf(facts, to),
   };
 };

@@ -126,7 +126,7 @@ const nodeProblems = (node: NodeRow, { slots, partitions }: Approval): FieldErro
           {
             pointer: '/node_id',
             code: 'not_compute',
-            message: `The node is a ${node.host_role} host, not a compute host.`,
+            message: `The node is ${node.host_role}, not a compute host.`,
           },
         ]),
     ...(slots.length >= 1 && slots.length <= node.gpu_count

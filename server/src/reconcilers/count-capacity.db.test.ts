@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Client } from 'pg';
+import { testDatabase } from '../../test/database.ts';
+import { assertInvariants } from '../../test/invariants.ts';
+import { aNode, anAllocation, REGION } from '../../test/placement.ts';
+import { type CapacityCounts, countFleet } from '../db/capacity.ts';
+import { type Database, PLATFORM } from '../db/client.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { countCapacity, createCapacityCounter } from './count-capacity.ts';
+
+type TestLike = Readonly<{ after(fn: () => Promise<void>): void }>;
+
+const start = async (t: TestLike) => {
+  const { database, ownerUrl, drop } = await testDatabase();
+  const sql = new Client({ connectionString: ownerUrl });
+  await sql.connect();
+  t.after(async () => {
+    await sql.end();
+    await drop();
+  });
+  return { database, sql };
+};
+const refresh = (database: Database, id: string) => database.write(PLATFORM, (tx) => refreshSummary(tx, id));
+
+const readCounters = (database: Database) =>
+  database.read(PLATFORM, async (reader) => {
+    const { rows } = await reader.query<{ counts: CapacityCounts; counted_at: string; region_name: string }>(
+      'select * from capacity_counters order by region_name, pool_organization_id',
+    );
+    return rows;
+  });
+
+const held = (counts: CapacityCounts['gpu_slice']) =>
+  Object.fromEntries(Object.entries(counts.held_by).filter(([, gpus]) => gpus > 0));
+
+test('each GPU is counted once per shape, under what keeps it from a launch', async (t) => {
+  const { database, sql } = await start(t);
+  const nodes = {
+    mixed: await aNode(sql, { capacity_mode: 'slice' }),
+    held: await aNode(sql),
+    sliced: await aNode(sql),
+    metal: await aNode(sql, { capacity_mode: 'baremetal' }),
+    draining: await aNode(sql, { capacity_mode: 'slice', state: 'draining' }),
+    unchecked: await aNode(sql, { capacity_mode: 'slice', is_runtime_passed: false }),
+    sick: await aNode(sql, { health: 'unhealthy' }),
+    enrolling: await aNode(sql, { state: 'enrolling' }),
+  };
+  const change = (index: number, columns: string) =>
+    sql.query(`update node_resource_slots set ${columns} where id = $1`, [nodes.mixed.slot_ids[index]]);
+  await change(7, "status = 'quarantined'");
+  await change(6, "approval = 'needs_reapproval'");
+  await change(5, "health = 'unhealthy'");
+  await anAllocation(sql, { node: nodes.mixed, gpu_count: 1, state: 'active' });
+  await anAllocation(sql, { node: nodes.mixed, gpu_count: 1, state: 'releasing' });
+  await sql.query("update nodes set is_held = true, held_reason = 'kept' where id = $1", [nodes.held.id]);
+  await anAllocation(sql, { node: nodes.sliced, gpu_count: 4, state: 'requested' });
+  await anAllocation(sql, { node: nodes.metal, shape: 'baremetal', state: 'active' });
+  for (const node of Object.values(nodes)) await refresh(database, node.id);
+
+  const [counted, ...others] = await database.read(PLATFORM, countFleet);
+  assert.deepEqual(others, []);
+  const { gpu_slice, baremetal, ...all } = counted?.counts ?? assert.fail('nothing was counted');
+  assert.deepEqual(all, {
+    nodes: 7,
+    delivered_gpus: 56,
+    healthy_gpus: 47,
+    reserved_gpus: 1 + 8 + 4 + 8,
+    active_gpus: 9,
+    free_gpus: 3 + 8 + 4 + 8,
+    largest_set: 8,
+    empty_nodes: 2,
+  });
+  assert.deepEqual(held(gpu_slice), {
+    claimed: 5,
+    cleaning: 1,
+    quarantined: 1,
+    drift: 1,
+    unhealthy: 9,
+    held: 8,
+    not_ready: 16,
+  });
+  assert.deepEqual([gpu_slice.gpus_total, gpu_slice.free_gpus, gpu_slice.largest_set], [48, 7, 4]);
+  assert.deepEqual(gpu_slice.nodes_that_fit, { '1': 2, '2': 1, '4': 1, '8': 0 });
+  assert.deepEqual(held(baremetal), { claimed: 12, unhealthy: 8, fragmented: 4 });
+  assert.deepEqual([baremetal.gpus_total, baremetal.free_gpus, baremetal.largest_set], [32, 8, 8]);
+  assert.equal(baremetal.nodes_that_fit['8'], 1);
+  for (const shape of [gpu_slice, baremetal])
+    assert.equal(
+      Object.values(shape.held_by).reduce((sum, gpus) => sum + gpus, shape.free_gpus),
+      shape.gpus_total,
+    );
+  await assertInvariants(database);
+});
+
+test('it counts when the index has changed or the count is old, and not otherwise', async (t) => {
+  const { database, sql } = await start(t);
+  const node = await aNode(sql);
+  await refresh(database, node.id);
+  let now = 0;
+  const counter = createCapacityCounter({ database, now: () => now });
+  const countedAt = async () => (await readCounters(database))[0]?.counted_at;
+  await counter.run();
+  const first = await countedAt();
+  assert.ok(first);
+  now += 1_000;
+  await counter.run();
+  assert.equal(await countedAt(), first, 'nothing has changed');
+  await sql.query("update node_resource_slots set status = 'quarantined' where id = $1", [node.slot_ids[0]]);
+  await refresh(database, node.id);
+  now += 1_000;
+  await counter.run();
+  const second = await countedAt();
+  assert.notEqual(second, first);
+  assert.equal((await readCounters(database))[0]?.counts.free_gpus, 7);
+  now += 5_000;
+  await counter.run();
+  assert.notEqual(await countedAt(), second, 'a count is never older than five seconds');
+});
+
+test('a region without nodes any more has no counters any more', async (t) => {
+  const { database, sql } = await start(t);
+  const node = await aNode(sql);
+  await refresh(database, node.id);
+  await countCapacity({ database });
+  assert.deepEqual(
+    (await readCounters(database)).map((row) => row.region_name),
+    [REGION],
+  );
+  await sql.query("update nodes set state = 'retired' where id = $1", [node.id]);
+  await refresh(database, node.id);
+  await countCapacity({ database });
+  assert.deepEqual(await readCounters(database), []);
+});
