@@ -139,7 +139,7 @@ create table nodes (
   occupancy text default 'free'::text not null,
   claim_mode text generated always as (
 CASE occupancy
-    WHEN 'free'::text THEN 'free'::text
+    WHEN 'free'::text THEN NULL::text
     WHEN 'sliced'::text THEN 'sliced'::text
     ELSE 'exclusive'::text
 END) stored,
@@ -380,10 +380,10 @@ create table node_resource_slots (
   approval text not null,
   status text not null,
   claim_mode text generated always as (
-CASE status
-    WHEN 'available'::text THEN 'free'::text
-    ELSE 'taken'::text
-END) stored not null,
+CASE
+    WHEN (status <> 'available'::text) THEN 'sliced'::text
+    ELSE NULL::text
+END) stored,
   status_reason text,
   status_since timestamp with time zone default now() not null,
   health text default 'unknown'::text not null,
@@ -476,11 +476,6 @@ CASE
     END
     ELSE NULL::text
 END) stored,
-  slot_mode text generated always as (
-CASE
-    WHEN ((released_at IS NULL) AND (slot_id IS NOT NULL)) THEN 'taken'::text
-    ELSE NULL::text
-END) stored,
   live_kind text generated always as (
 CASE
     WHEN (released_at IS NULL) THEN claim_kind
@@ -498,14 +493,13 @@ END) stored,
   constraint claim_fits_allocation FOREIGN KEY (allocation_id, node_id, live_kind) REFERENCES allocations(id, node_id, claimable_as),
   constraint node_is_in_mode FOREIGN KEY (node_id, node_mode) REFERENCES nodes(id, claim_mode),
   constraint released_with_proof FOREIGN KEY (wipe_proof_id, target_id, allocation_id, is_proof_verified) REFERENCES wipe_proofs(id, target_id, allocation_id, is_verified),
-  constraint slot_is_taken FOREIGN KEY (slot_id, node_id, slot_mode) REFERENCES node_resource_slots(id, node_id, claim_mode)
+  constraint slot_is_taken FOREIGN KEY (slot_id, node_id, node_mode) REFERENCES node_resource_slots(id, node_id, claim_mode)
 );
 CREATE INDEX claims_by_allocation ON allocation_resource_claims USING btree (allocation_id);
 CREATE INDEX claims_live_by_node ON allocation_resource_claims USING btree (node_id) WHERE (released_at IS NULL);
 CREATE UNIQUE INDEX claims_one_per_node ON allocation_resource_claims USING btree (node_id) WHERE ((released_at IS NULL) AND (claim_kind = 'node_exclusive'::text));
 CREATE UNIQUE INDEX claims_one_per_slot ON allocation_resource_claims USING btree (slot_id) WHERE ((released_at IS NULL) AND (slot_id IS NOT NULL));
-CREATE INDEX claims_pin_node ON allocation_resource_claims USING btree (node_id, node_mode) WHERE (node_mode IS NOT NULL);
-CREATE INDEX claims_pin_slot ON allocation_resource_claims USING btree (slot_id, node_id, slot_mode) WHERE (slot_mode IS NOT NULL);
+CREATE INDEX claims_pinned ON allocation_resource_claims USING btree (node_id, node_mode) WHERE (node_mode IS NOT NULL);
 CREATE TRIGGER born_live BEFORE INSERT ON allocation_resource_claims FOR EACH ROW WHEN (new.released_at IS NOT NULL) EXECUTE FUNCTION refuse_released_claim();
 CREATE TRIGGER change_once BEFORE UPDATE ON allocation_resource_claims FOR EACH ROW WHEN (old.released_at IS NOT NULL OR old.id IS DISTINCT FROM new.id OR old.allocation_id IS DISTINCT FROM new.allocation_id OR old.organization_id IS DISTINCT FROM new.organization_id OR old.project_id IS DISTINCT FROM new.project_id OR old.claim_kind IS DISTINCT FROM new.claim_kind OR old.node_id IS DISTINCT FROM new.node_id OR old.slot_id IS DISTINCT FROM new.slot_id OR old.gpu_count IS DISTINCT FROM new.gpu_count OR old.slot_generation IS DISTINCT FROM new.slot_generation OR old.created_at IS DISTINCT FROM new.created_at) EXECUTE FUNCTION refuse_claim_change();
 CREATE TRIGGER never_removed BEFORE DELETE ON allocation_resource_claims FOR EACH ROW EXECUTE FUNCTION refuse_claim_change();

@@ -22,9 +22,9 @@ create table nodes (
   state_since timestamptz not null default now(),
   state_deadline_at timestamptz,
   capacity_mode text not null check (capacity_mode in ('slice', 'baremetal', 'flexible')),
-  -- Who holds the node: see claim_mode, which claims pin.
+  -- Who holds the node: see claim_mode, which claims pin. Null when free, so that taking a free node looks nothing up.
   occupancy text not null default 'free' check (occupancy in ('free', 'sliced', 'exclusive', 'cleaning', 'cleanup_blocked')),
-  claim_mode text generated always as (case occupancy when 'free' then 'free' when 'sliced' then 'sliced' else 'exclusive' end) stored,
+  claim_mode text generated always as (case occupancy when 'free' then null when 'sliced' then 'sliced' else 'exclusive' end) stored,
   -- An operator keeps the node for bare metal.
   is_held boolean not null default false,
   held_reason text,
@@ -90,8 +90,8 @@ create table node_resource_slots (
   parent_slot_id text references node_resource_slots,
   approval text not null check (approval in ('approved', 'disabled', 'needs_reapproval')),
   status text not null check (status in ('available', 'reserved', 'in_use', 'cleaning', 'cleanup_blocked', 'quarantined')),
-  -- See node_mode of claims: a slot with a live claim is taken, and cannot come back for sale.
-  claim_mode text not null generated always as (case status when 'available' then 'free' else 'taken' end) stored,
+  -- What live slot claims pin, in the word they pin their node by: a slot with one cannot come back for sale.
+  claim_mode text generated always as (case when status <> 'available' then 'sliced' end) stored,
   status_reason text,
   status_since timestamptz not null default now(),
   health text not null default 'unknown' check (health in ('ok', 'unhealthy', 'unknown')),

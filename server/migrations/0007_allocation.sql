@@ -68,11 +68,10 @@ create table allocation_resource_claims (
   -- Null once released. While a claim lives these pin what it stands on: the node in the mode the claim needs, the slot
   -- off sale, and the allocation on that node, of that kind, unreleased.
   node_mode text generated always as (case when released_at is null then case claim_kind when 'slot' then 'sliced' else 'exclusive' end end) stored,
-  slot_mode text generated always as (case when released_at is null and slot_id is not null then 'taken' end) stored,
   live_kind text generated always as (case when released_at is null then claim_kind end) stored,
   foreign key (allocation_id, organization_id, project_id) references allocations (id, organization_id, project_id),
   constraint claim_fits_allocation foreign key (allocation_id, node_id, live_kind) references allocations (id, node_id, claimable_as),
-  constraint slot_is_taken foreign key (slot_id, node_id, slot_mode) references node_resource_slots (id, node_id, claim_mode),
+  constraint slot_is_taken foreign key (slot_id, node_id, node_mode) references node_resource_slots (id, node_id, claim_mode),
   constraint node_is_in_mode foreign key (node_id, node_mode) references nodes (id, claim_mode),
   constraint released_with_proof foreign key (wipe_proof_id, target_id, allocation_id, is_proof_verified)
     references wipe_proofs (id, target_id, allocation_id, is_verified),
@@ -85,9 +84,8 @@ create unique index claims_one_per_slot on allocation_resource_claims (slot_id) 
 create unique index claims_one_per_node on allocation_resource_claims (node_id) where released_at is null and claim_kind = 'node_exclusive';
 create index claims_by_allocation on allocation_resource_claims (allocation_id);
 create index claims_live_by_node on allocation_resource_claims (node_id) where released_at is null;
--- For the keys' own look-ups when a node changes mode or a slot comes off sale: without these they read every claim ever made.
-create index claims_pin_node on allocation_resource_claims (node_id, node_mode) where node_mode is not null;
-create index claims_pin_slot on allocation_resource_claims (slot_id, node_id, slot_mode) where slot_mode is not null;
+-- For the keys' own look-ups when a node or a slot is given back: without it they read every claim ever made.
+create index claims_pinned on allocation_resource_claims (node_id, node_mode) where node_mode is not null;
 
 -- A claim is born live, changes once, by its release, and is never removed.
 create function refuse_claim_change() returns trigger language plpgsql as $$

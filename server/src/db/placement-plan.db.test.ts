@@ -9,7 +9,7 @@ import { Client } from 'pg';
 import { type TestDatabase, testDatabase } from '../../test/database.ts';
 import { aNode, aTenant, REGION, SLICE_SKU, type Tenant, type TestNode } from '../../test/placement.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { insertClaimSet } from './claim.ts';
+import { claimRefusal, insertClaimSet } from './claim.ts';
 import { PLATFORM, type Tx } from './client.ts';
 import { type CandidateQuery, lockBestNode } from './placement.ts';
 
@@ -87,8 +87,7 @@ describe('the statements of placement under the worst plan', () => {
       const node = await lockBestNode(tx, query());
       assert.ok(node);
       const slotIds = node.slots.slice(0, 2).map((slot) => slot.id);
-      const counts = await insertClaimSet(tx, aClaimSet(tenant, node.id, slotIds));
-      assert.deepEqual([counts.slots, counts.claims, counts.quotas, counts.summaries], [2, 2, 2, 1]);
+      await insertClaimSet(tx, aClaimSet(tenant, node.id, slotIds));
     });
     const { rows } = await owner.query(
       `select (select count(*)::int from node_resource_slots where status <> 'available') as taken,
@@ -98,19 +97,19 @@ describe('the statements of placement under the worst plan', () => {
     assert.deepEqual(rows, [{ taken: 2, claims: 2, occupied: 1 }]);
   });
 
-  it('a claim set for a slot that somebody has counts fewer rows than it asked for', async () => {
+  it('a claim set for a slot that somebody has is refused whole', async () => {
     const { rows } = await owner.query<{ node_id: string; slot_id: string }>(
       `select node_id, slot_id from ${CLAIMS} limit 1`,
     );
     const [taken] = rows;
     assert.ok(taken);
     const free = nodes.find(({ id }) => id === taken.node_id)?.slot_ids.at(-1) ?? '';
-    const attempt = db.database.write(PLATFORM, async (tx) => {
-      const counts = await insertClaimSet(tx, aClaimSet(tenant, taken.node_id, [taken.slot_id, free]));
-      assert.deepEqual([counts.slots, counts.claims], [1, 1]);
-      throw new Error('nothing of it is kept');
-    });
-    await assert.rejects(attempt, /nothing of it is kept/);
+    await assert.rejects(
+      db.database.write(PLATFORM, (tx) => insertClaimSet(tx, aClaimSet(tenant, taken.node_id, [taken.slot_id, free]))),
+      (err) => claimRefusal(err) === 'capacity',
+    );
+    const { rowCount } = await owner.query(`select from ${CLAIMS} where slot_id = $1`, [free]);
+    assert.equal(rowCount, 0);
   });
 });
 
@@ -134,6 +133,7 @@ const aClaimSet = (
     is_protected: false,
     max_duration_s: null,
     correlation_id: 'cor_test',
+    created_at: new Date().toISOString(),
     deadline_s: 60,
   },
   node_id: nodeId,

@@ -44,7 +44,6 @@ export interface AllocationResourceClaims {
   wipe_proof_id: string | null;
   is_proof_verified: ColumnType<boolean, never, never>;
   node_mode: ColumnType<string, never, never>;
-  slot_mode: ColumnType<string, never, never>;
   live_kind: ColumnType<string, never, never>;
 }
 
