@@ -136,8 +136,8 @@ export type CandidateQuery = Readonly<{
   region_name: string;
   organization_id: string;
   key: KeyColumn;
-  /** How many rows of the index are looked at. */
-  depth: number;
+  /** How many rows of the index are looked at. Part of the text: a plan made for any number would read the fleet. */
+  depth: 16 | 256;
   sku_name: string;
   /** Nodes that turned out not to fit though the index said so. */
   except: readonly string[];
@@ -159,13 +159,13 @@ export const lockBestNode = async (tx: Tx, query: CandidateQuery): Promise<Sched
        select c.node_id from (values (''), ($3)) pool (organization_id) cross join lateral (
          select s.node_id, s.${key} from node_placement_summary s
          where s.region_name = $1 and s.gpu_model = (select gpu_model from sku_catalog where name = $2)
-           and s.pool_organization_id = pool.organization_id and s.${key} is not null and s.node_id <> all ($5::text[])
-         order by s.${key}, s.node_id limit $4) c),
+           and s.pool_organization_id = pool.organization_id and s.${key} is not null and s.node_id <> all ($4::text[])
+         order by s.${key}, s.node_id limit ${query.depth}) c),
      locked as materialized (
        select s.node_id from node_placement_summary s join candidate using (node_id)
        where s.${key} is not null order by s.${key}, s.node_id limit 1 for update of s ${query.is_patient ? '' : 'skip locked'})
      select set_config('gpuaas.locked_node', coalesce((select node_id from locked), ''), true)`,
-    [query.region_name, query.sku_name, query.organization_id, query.depth, query.except],
+    [query.region_name, query.sku_name, query.organization_id, query.except],
   );
   const [, { rows }] = await Promise.all([
     lock,
