@@ -1,8 +1,9 @@
 /**
- * Runs the lab from start to end: database, then server, then wait; on a signal, server first, then database. Whatever
- * goes wrong, what was started is stopped before this returns.
+ * Runs the lab from start to end: database, server, the executor that stands in for the hosts, then wait; on a signal,
+ * the same backwards. Whatever goes wrong, what was started is stopped before this returns.
  */
 import { type LabDatabase, openDatabase } from './database.ts';
+import { startExecutor } from './executor.ts';
 import { type Claim, claimRun, type Run } from './run-file.ts';
 import { ensurePortFree, type LabServer, startServer, waitUntilReady } from './server.ts';
 import type { Settings } from './settings.ts';
@@ -65,10 +66,15 @@ const runServer = async (
     startUp.abort();
     if (signal.aborted) return { kind: 'stopped' };
     if (first !== 'ready') return { kind: 'failed', reason: withLogTail(first ?? 'The server did not start', paths) };
-    claim.update({ ready: true });
-    options.onReady({ paths, devPassword });
-    const reason = await ended;
-    return reason === undefined ? { kind: 'stopped' } : { kind: 'failed', reason: withLogTail(reason, paths) };
+    const executor = startExecutor({ url: database.url, paths });
+    try {
+      claim.update({ ready: true });
+      options.onReady({ paths, devPassword });
+      const reason = await ended;
+      return reason === undefined ? { kind: 'stopped' } : { kind: 'failed', reason: withLogTail(reason, paths) };
+    } finally {
+      await executor.stop();
+    }
   } finally {
     if (signal.aborted) options.onStopping();
     await server.stop();
