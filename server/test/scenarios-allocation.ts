@@ -4,7 +4,7 @@ import { PLATFORM } from '../src/db/client.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
 import { type Cast, must } from './cast.ts';
 import { aNode, type NodeFacts, type TestNode } from './placement.ts';
-import type { Scenarios } from './scenarios.ts';
+import type { Scenarios } from './scenario.ts';
 
 const REGION = 'us-buffalo-1';
 

@@ -1,7 +1,7 @@
 /** Scenarios of usage, and of what operators do to allocations. */
 import type { Cast } from './cast.ts';
 import { must } from './cast.ts';
-import type { Scenarios } from './scenarios.ts';
+import type { Scenarios } from './scenario.ts';
 import { newAllocation } from './scenarios-allocation.ts';
 
 const REASON = 'The tenant asked for it';

@@ -3,21 +3,12 @@
  * with parts that are not its own, does not compile. Each builds what it uses up, so that they run in any order.
  */
 import { randomUUID } from 'node:crypto';
-import type { OperationId, PublicApi, RequestOf } from '@gpuaas/contract';
 import type { Caller } from './app.ts';
 import { type Cast, insertRun, join, must, newSshKey } from './cast.ts';
+import type { Scenarios } from './scenario.ts';
 import { allocationScenarios } from './scenarios-allocation.ts';
+import { fleetScenarios } from './scenarios-fleet.ts';
 import { lifecycleScenarios } from './scenarios-lifecycle.ts';
-
-type Req<K extends OperationId> = RequestOf<PublicApi[K]>;
-export type Ask<K extends OperationId = OperationId> = Readonly<{
-  as: Caller | null;
-  params?: Req<K>['params'];
-  query?: Partial<Req<K>['query']>;
-  body?: Req<K>['body'];
-  if_match?: number;
-}>;
-export type Scenarios = { readonly [K in OperationId]: (cast: Cast) => Promise<Ask<K>> };
 
 const unique = (word: string): string => `${word}-${randomUUID().slice(0, 8)}`;
 const owner = ({ acme }: Cast) => acme.owner;
@@ -66,6 +57,7 @@ const asSuperadmin = async ({ superadmin }: Cast) => ({ as: superadmin });
 
 export const scenarios: Scenarios = {
   ...allocationScenarios,
+  ...fleetScenarios,
   ...lifecycleScenarios,
   meGet: asOwner,
 

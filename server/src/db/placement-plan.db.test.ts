@@ -127,7 +127,7 @@ const aClaimSet = (
     region_name: REGION,
     image_name: null,
     gpu_count: slotIds.length,
-    requested_by: 'usr_operator',
+    requested_by: 'usr_00000000000000000000000000',
     ssh_key_ids: [],
     tags: {},
     is_protected: false,
