@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, it, type TestContext } from 'node:test';
+import { Client } from 'pg';
+import { startTestApp, type TestApp } from '../../test/app.ts';
+import { must } from '../../test/cast.ts';
+import { settle, truth } from '../../test/host.ts';
+import { type AllocationFacts, aNode, anAllocation } from '../../test/placement.ts';
+import { PLATFORM } from '../db/client.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { DUE_REASON, releaseDue } from '../reconcilers/release-due.ts';
+import { beginRelease } from '../workflows/begin-release.ts';
+
+/** The API alone: workers run when a test says so. */
+const world = async (t: TestContext) => {
+  const open: Client[] = [];
+  t.after(() => Promise.all(open.map((client) => client.end())));
+  const test: TestApp = await startTestApp(t, { roles: ['gpuaas-api'] });
+  const sql = new Client({ connectionString: test.db.ownerUrl });
+  await sql.connect();
+  open.push(sql);
+  const owner = await test.user('owner');
+  const admin = await test.admin();
+  const tenant = { organization_id: owner.organization_id, project_id: owner.project_id };
+  const make = async (facts: Omit<AllocationFacts, 'node'> = {}) => {
+    const node = await aNode(sql);
+    const made = await anAllocation(sql, { node, tenant, ...facts });
+    await test.db.database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
+    return made;
+  };
+  const path = `/api/v1/projects/${tenant.project_id}`;
+  return { test, database: test.db.database, sql, owner, admin, make, path };
+};
+
+describe('releasing through the API', () => {
+  it('is refused while protected, accepted once unprotected, and the same again while it is releasing', async (t) => {
+    const { sql, owner, make, path, database } = await world(t);
+    const { id } = await make({ state: 'active', is_protected: true });
+    const url = `${path}/allocations/${id}/release`;
+    const refused = must(await owner.post(url, {}), 409).body;
+    assert.match(refused.detail, /protected/);
+    await sql.query('update allocations set is_protected = false where id = $1', [id]);
+    const first = must(await owner.post(url, {}), 202).body;
+    const second = must(await owner.post(url, {}), 202).body;
+    assert.equal(first.state, 'releasing');
+    assert.deepEqual([second.version, second.release_requested_at], [first.version, first.release_requested_at]);
+    assert.equal(first.cost_so_far.amount_minor, 450);
+    await settle(database);
+    const ended = must(await owner.get(`${path}/allocations/${id}`), 200).body;
+    assert.equal(ended.state, 'released');
+    assert.equal(ended.cost_so_far.amount_minor, 450, 'cleanup is not charged');
+    must(await owner.post(url, {}), 409);
+    must(await owner.post(`${path}/allocations/alc_${'0'.repeat(26)}/release`, {}), 404);
+  });
+
+  it('leaves one audit row with the tenant, and one idempotent answer', async (t) => {
+    const { sql, owner, make, path } = await world(t);
+    const { id } = await make({ state: 'active' });
+    const key = { 'idempotency-key': randomUUID() };
+    const once = must(await owner.post(`${path}/allocations/${id}/release`, {}, key), 202).body;
+    const again = must(await owner.post(`${path}/allocations/${id}/release`, {}, key), 202).body;
+    assert.deepEqual(again, once);
+    const { rows } = await sql.query(
+      "select action, result, metadata ->> 'replayed' as replayed from audit_logs where target_id = $1 order by id",
+      [id],
+    );
+    assert.deepEqual(rows, [
+      { action: 'allocation.release', result: 'success', replayed: null },
+      { action: 'allocation.release', result: 'success', replayed: 'true' },
+    ]);
+  });
+});
+
+describe('usage through the API', () => {
+  it('shows what runs at its price so far and what ended at its final cost', async (t) => {
+    const { owner, make, path } = await world(t);
+    const running = await make({ state: 'active', gpu_count: 2, price_minor: 100 });
+    const ended = await make({ state: 'active' });
+    must(await owner.post(`${path}/allocations/${ended.id}/release`, {}), 202);
+    const { items } = must(await owner.get(`${path}/usage`), 200).body;
+    assert.deepEqual(
+      items.map((item: { allocation_id: string; cost: object; ended_at: string | null }) => [
+        item.allocation_id,
+        item.cost,
+        item.ended_at === null,
+      ]),
+      [
+        [ended.id, { amount_minor: 450, currency: 'USD' }, false],
+        [running.id, { amount_minor: 200, currency: 'USD' }, true],
+      ],
+    );
+    const filtered = must(await owner.get(`${path}/usage?allocation_id=${running.id}&limit=1`), 200).body;
+    assert.equal(filtered.items.length, 1);
+    assert.equal(filtered.next_cursor, null);
+    const paged = must(await owner.get(`${path}/usage?limit=1`), 200).body;
+    const next = must(await owner.get(`${path}/usage?limit=1&cursor=${paged.next_cursor}`), 200).body;
+    assert.deepEqual(
+      [...paged.items, ...next.items].map((item: { allocation_id: string }) => item.allocation_id),
+      [ended.id, running.id],
+    );
+  });
+});
+
+describe('operators', () => {
+  it('see shape, node and claims of every tenant, by state, node and organization', async (t) => {
+    const { admin, owner, make } = await world(t);
+    const slice = await make({ state: 'active', gpu_count: 2 });
+    const whole = await make({ state: 'requested', shape: 'baremetal' });
+    const { items } = must(await admin.get('/api/v1/admin/allocations'), 200).body;
+    assert.deepEqual(
+      items.map((item: { allocation: { id: string }; claims: unknown[] }) => [item.allocation.id, item.claims.length]),
+      [
+        [whole.id, 1],
+        [slice.id, 2],
+      ],
+    );
+    const one = must(await admin.get(`/api/v1/admin/allocations/${whole.id}`), 200).body;
+    assert.deepEqual(
+      [one.node_id, one.allocation.capacity_shape, one.claims[0].claim_kind, one.claims[0].released_at],
+      [whole.node_id, 'baremetal', 'node_exclusive', null],
+    );
+    const only = async (query: string) =>
+      must(await admin.get(`/api/v1/admin/allocations?${query}`), 200).body.items.map(
+        (item: { allocation: { id: string } }) => item.allocation.id,
+      );
+    assert.deepEqual(await only('state=active'), [slice.id]);
+    assert.deepEqual(await only(`node_id=${whole.node_id}`), [whole.id]);
+    assert.deepEqual(await only(`organization_id=${slice.organization_id}`), [whole.id, slice.id]);
+    must(await owner.get('/api/v1/admin/allocations'), 403);
+  });
+
+  it('release what is protected, with their reason in the tenant chain, and still only proof frees it', async (t) => {
+    const { admin, sql, make, database } = await world(t);
+    const made = await make({ state: 'active', is_protected: true });
+    const url = `/api/v1/admin/allocations/${made.id}/force-release`;
+    const answer = must(await admin.post(url, { reason: 'Host is due for repair' }), 202).body;
+    assert.equal(answer.allocation.state, 'releasing');
+    assert.deepEqual(
+      answer.claims.map((claim: { released_at: null }) => claim.released_at),
+      [null],
+    );
+    await settle(database);
+    const ended = must(await admin.get(`/api/v1/admin/allocations/${made.id}`), 200).body;
+    assert.equal(ended.allocation.state, 'released');
+    assert.match(ended.claims[0].wipe_proof_id, /^wpf_/);
+    const { rows } = await sql.query('select organization_id, metadata from audit_logs where target_id = $1', [
+      made.id,
+    ]);
+    assert.deepEqual(rows, [
+      {
+        organization_id: made.organization_id,
+        metadata: { reason: 'Host is due for repair', from_state: 'active' },
+      },
+    ]);
+  });
+
+  it('start a blocked cleanup again; saying that nothing runs skips the stop and frees nothing', async (t) => {
+    const { admin, sql, make, database } = await world(t);
+    const made = await make({ state: 'release_failed' });
+    const url = `/api/v1/admin/allocations/${made.id}/force-cleanup`;
+    const body = { reason: 'Seen on the console', runtime_verified_absent: true };
+    const answer = must(await admin.post(url, body), 202).body;
+    assert.deepEqual([answer.allocation.state, answer.claims[0].released_at], ['releasing', null]);
+    const slots = async () =>
+      (await sql.query('select status from node_resource_slots where id = any ($1)', [made.slot_ids])).rows;
+    assert.deepEqual(await slots(), [{ status: 'cleaning' }]);
+    const kinds = await settle(database, { answer: (task) => ({ ...truth(task), network_detached: false }) });
+    assert.deepEqual([...new Set(kinds)], ['slice.cleanup'], 'the stop is skipped');
+    assert.deepEqual(await slots(), [{ status: 'cleanup_blocked' }], 'a lie frees nothing');
+    must(await admin.post(url, { ...body, runtime_verified_absent: false }), 202);
+    await settle(database);
+    assert.deepEqual(await slots(), [{ status: 'available' }]);
+    must(await admin.post(url, body), 409);
+    const active = await make({ state: 'active' });
+    must(await admin.post(`/api/v1/admin/allocations/${active.id}/force-cleanup`, body), 409);
+  });
+});
+
+describe('maximum duration', () => {
+  it('releases by the clock what is not protected, once, with the system as the actor', async (t) => {
+    const { sql, make, database } = await world(t);
+    const due = await make({ state: 'active', max_duration_s: 3600 });
+    const later = await make({ state: 'active', max_duration_s: 7200 });
+    const kept = await make({ state: 'active', max_duration_s: 3600, is_protected: true });
+    await sql.query('update allocations set release_at = activated_at + make_interval(secs => max_duration_s)');
+    const release = (tx: Parameters<typeof beginRelease>[0], allocation_id: string, reason: string) =>
+      beginRelease(tx, { allocation_id, reason });
+    assert.equal(await releaseDue({ database, release }), 1);
+    assert.equal(await releaseDue({ database, release }), 0);
+    const { rows } = await sql.query('select id, state, state_reason from allocations order by id');
+    assert.deepEqual(rows, [
+      { id: due.id, state: 'releasing', state_reason: DUE_REASON },
+      { id: later.id, state: 'active', state_reason: null },
+      { id: kept.id, state: 'active', state_reason: null },
+    ]);
+    const audit = await sql.query('select actor_kind, action, organization_id from audit_logs where target_id = $1', [
+      due.id,
+    ]);
+    assert.deepEqual(audit.rows, [
+      { actor_kind: 'system', action: 'allocation.release', organization_id: due.organization_id },
+    ]);
+  });
+});
