@@ -104,3 +104,33 @@ test('a chain full of faults gives a bounded report', () => {
   assert.equal(check(seals).findings.length, FINDINGS_MAX);
   assert.equal(check(seals).rows_sealed, 300);
 });
+
+const kindsOf = (seals: readonly SealedRow[], heads: Parameters<typeof checkChain>[1] = []) => {
+  const checking = checkChain('org_a', heads);
+  checking.take(seals);
+  return checking.finish().findings.map((finding) => `${finding.kind} ${finding.sequence}`);
+};
+
+test('a row that changed its chain, rows that changed places and seals that are gone are told apart', () => {
+  const seals = chain(6);
+  const [first, second] = seals;
+  assert.ok(first && second);
+  const moved = seals.map((seal) => (seal === second ? { ...seal, row: row(2, { organization_id: 'org_b' }) } : seal));
+  assert.deepEqual(kindsOf(moved), ['edited 2']);
+  const swapped = [{ ...first, row: second.row }, { ...second, row: first.row }, ...seals.slice(2)];
+  assert.ok(kindsOf(swapped).every((finding) => finding.startsWith('reordered')));
+  assert.deepEqual(kindsOf([first, ...seals.slice(3)])[0], 'deleted 2');
+  const [gone] = seals.slice(3);
+  assert.ok(gone);
+  assert.deepEqual(kindsOf([first, { ...gone, row: null }, ...seals.slice(4)])[0], 'deleted 2');
+});
+
+test('a chain rewritten with its seals differs from its signed head, once, and a cut one is shorter', () => {
+  const seals = chain(4);
+  const head = (sequence: number, hash: string) => ({ sequence, hash });
+  const signed = seals.map((seal) => head(seal.sequence, seal.hash.toString('hex')));
+  assert.deepEqual(kindsOf(seals, signed), []);
+  assert.deepEqual(kindsOf(seals, [head(2, 'other'), head(3, 'other')]), ['edited 2']);
+  assert.deepEqual(kindsOf(seals.slice(0, 2), signed), ['truncated 3']);
+  assert.equal(checkChain('org_a', []).finish().head_hash, null);
+});

@@ -51,6 +51,15 @@ test('a line with a bad signature is no head', async () => {
   assert.equal(reading.heads.get('org_a')?.at(-1)?.sequence, 10);
 });
 
+test('a line that cannot be read is no head of any chain', async () => {
+  const unreadable: HeadLine = { text_hash: hashOf(2), head: null, isSigned: () => false };
+  const reading = await read([lineOf(1), unreadable, lineOf(3)]);
+  assert.deepEqual(
+    reading.findings.map(({ chain, finding }) => [chain, finding.kind, finding.sequence]),
+    [[null, 'head_forged', null]],
+  );
+});
+
 test('a signed line out of place, repeated or replayed is told', async () => {
   const kinds = async (lines: readonly HeadLine[]) => (await read(lines)).findings.map(({ finding }) => finding.kind);
   assert.deepEqual(await kinds([lineOf(1), lineOf(1)]), ['head_forged']);

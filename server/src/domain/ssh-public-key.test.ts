@@ -34,6 +34,7 @@ describe('an SSH public key', () => {
   it('is refused with a reason when it is too weak, of another type, or not a key', () => {
     assert.match(String(parseSshPublicKey(rsa(2048))), /2048 bits/);
     assert.equal(typeof parseSshPublicKey(rsa(3072)), 'object');
+    assert.match(String(parseSshPublicKey(line('ssh-rsa', field('e'), field(Buffer.alloc(512))))), / 0 bits/);
     assert.match(String(parseSshPublicKey(line('ssh-dss', field('x')))), /not accepted/);
     assert.match(String(parseSshPublicKey(`command="rm -rf /" ${ed25519}`)), /not one OpenSSH/);
     assert.match(String(parseSshPublicKey(`${ed25519}\n${ed25519}`)), /not one OpenSSH/);

@@ -31,10 +31,10 @@ const fieldsOf = (blob: Buffer): Buffer[] | undefined => {
   return fields;
 };
 
-const bitsOf = (integer: Buffer): number => {
-  const start = integer.findIndex((byte) => byte !== 0);
-  return start === -1 ? 0 : (integer.length - start - 1) * 8 + (32 - Math.clz32(integer[start] ?? 0));
-};
+const bitsOf = (integer: Buffer): number =>
+  BigInt(`0x0${integer.toString('hex')}`)
+    .toString(2)
+    .replace(/^0/, '').length;
 
 /** The key, or the sentence that says why it is not one. */
 export const parseSshPublicKey = (line: string): SshPublicKey | string => {
@@ -50,7 +50,7 @@ export const parseSshPublicKey = (line: string): SshPublicKey | string => {
   if (fields?.[0]?.toString('latin1') !== algorithm || fields.length !== known.fields)
     return `does not hold a ${algorithm} key`;
   if (algorithm.includes('ed25519') && fields[1]?.length !== 32) return `does not hold a ${algorithm} key`;
-  const bits = algorithm === 'ssh-rsa' ? bitsOf(fields[2] ?? Buffer.alloc(0)) : RSA_BITS_MIN;
+  const bits = algorithm === 'ssh-rsa' ? bitsOf(Buffer.concat(fields.slice(2))) : RSA_BITS_MIN;
   if (bits < RSA_BITS_MIN) return `is an RSA key of ${bits} bits; at least ${RSA_BITS_MIN} are needed`;
   const fingerprint = `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`;
   return { algorithm, public_key: `${algorithm} ${blob.toString('base64')}`, fingerprint };
