@@ -49,6 +49,7 @@ describe('the statements of placement under the worst plan', () => {
     depth: 16,
     sku_name: SLICE_SKU,
     except: [],
+    is_patient: false,
   });
   const unlocked = async (): Promise<number> => {
     await owner.query('begin');
