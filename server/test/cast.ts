@@ -7,6 +7,7 @@ import { ID_PREFIXES, type RoleName } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import { Client } from 'pg';
 import type { Answer, Caller, TestApp, TestClock } from './app.ts';
+import { aNode, anAllocation } from './placement.ts';
 
 /** Longer than any answer of authentication is remembered. */
 export const CACHE_OVER_MS = 6_000;
@@ -20,6 +21,9 @@ export type Ids = Readonly<{
   token_id: string;
   ssh_key_id: string;
   workflow_run_id: string;
+  allocation_id: string;
+  /** Not the tenant's: nodes are the platform's. */
+  node_id: string;
 }>;
 
 export type User = Awaited<ReturnType<TestApp['user']>>;
@@ -114,6 +118,8 @@ const makeTenant = async (test: TestApp, sql: Client, clock: TestClock, name: st
   });
   const key = await owner.post('/api/v1/ssh-keys', { name: 'laptop', public_key: newSshKey() });
   const colleague = await test.user(`${name}-colleague`);
+  const node = await aNode(sql);
+  const allocation = await anAllocation(sql, { node, tenant: { organization_id, project_id }, state: 'active' });
   const ids: Ids = {
     organization_id,
     project_id,
@@ -123,6 +129,8 @@ const makeTenant = async (test: TestApp, sql: Client, clock: TestClock, name: st
     token_id: must(token, 201).body.api_token.id,
     ssh_key_id: must(key, 201).body.id,
     workflow_run_id: await insertRun(sql, { organization_id, project_id, state: 'stuck' }),
+    allocation_id: allocation.id,
+    node_id: node.id,
   };
   const tenant = { name, owner, organization_id, ids, project_b_id };
   await join(sql, tenant, colleague.me.id, { tenant: 'member', project: 'member' });

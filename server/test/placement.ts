@@ -45,9 +45,9 @@ export const aCatalog = async (sql: Sql): Promise<Readonly<{ pool_id: string; us
     );
   await sql.query("insert into pools (id, name) values ('pol_test', 'test') on conflict do nothing");
   await sql.query(
-    "insert into users (id, issuer, subject, name) values ('usr_operator', 'test', 'operator', 'Operator') on conflict do nothing",
+    "insert into users (id, issuer, subject, name) values ('usr_00000000000000000000000000', 'test', 'operator', 'Operator') on conflict do nothing",
   );
-  return { pool_id: 'pol_test', user_id: 'usr_operator' };
+  return { pool_id: 'pol_test', user_id: 'usr_00000000000000000000000000' };
 };
 
 export type Tenant = Readonly<{ organization_id: string; project_id: string }>;
@@ -128,7 +128,7 @@ export const aSlot = async (sql: Sql, nodeId: string, index: number, facts: Slot
       `10.77.0.${index + 2}`,
       facts.network_id ?? nodeId,
       `0000:${hex(64 + index, 2)}:00.1`,
-      isApproved ? 'usr_operator' : null,
+      isApproved ? 'usr_00000000000000000000000000' : null,
     ],
   );
   return id;
@@ -210,7 +210,7 @@ export const anAllocation = async (sql: Sql, facts: AllocationFacts): Promise<Te
   await sql.query(
     `insert into allocations (id, organization_id, project_id, name, capacity_shape, sku_name, region_name, gpu_count, node_id,
        state, requested_by, tags, is_protected, max_duration_s, activated_at, release_requested_at, correlation_id)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'usr_operator', $11, $12, $13,
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'usr_00000000000000000000000000', $11, $12, $13,
        case when $14 then clock_timestamp() - interval '1 hour' end, case when $15 then clock_timestamp() end, $16)`,
     [
       id,

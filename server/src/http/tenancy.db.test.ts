@@ -28,6 +28,7 @@ describe("another tenant's ids are like ids of nothing", () => {
     token_id: 'api_token',
     ssh_key_id: 'ssh_key',
     workflow_run_id: 'workflow_run',
+    allocation_id: 'allocation',
   } as const;
   const kindOf = (name: string) => KINDS[name as keyof typeof KINDS];
 
@@ -129,9 +130,8 @@ describe("another tenant's ids are like ids of nothing", () => {
         operation.access === 'self'
           ? cast.rival.owner.me.id
           : cast.rival.ids[`${operation.access === 'tenant' ? 'organization' : 'project'}_id`];
-      const cursor = Buffer.from(JSON.stringify([id, owner, ...(id === 'eventList' ? ['1'] : []), 'a'])).toString(
-        'base64url',
-      );
+      const isPair = ['eventList', 'capacityList', 'allocationTimeline'].includes(id);
+      const cursor = Buffer.from(JSON.stringify([id, owner, ...(isPair ? ['1'] : []), 'a'])).toString('base64url');
       const answer = await ask(cast.acme.owner, operation, { params: idsOf(cast.acme), query: { cursor } });
       assertProblem(id, answer, [404]);
     }
