@@ -27,6 +27,9 @@ export const HGX_PARTITIONS: readonly (readonly number[])[] = [
   ...[1, 2, 3, 4, 5, 6, 7, 8].map((module) => [module]),
 ];
 
+/** Not in PCI order, and such that the first 1, 2, 4 or 8 slots make a partition. */
+const MODULE_IDS = [1, 3, 2, 4, 5, 7, 6, 8];
+
 /** Region, SKUs and a shared pool; asking again changes nothing. Regions and SKUs need the owner's rights. */
 export const aCatalog = async (sql: Sql): Promise<Readonly<{ pool_id: string; user_id: string }>> => {
   await sql.query(
@@ -120,7 +123,7 @@ export const aSlot = async (sql: Sql, nodeId: string, index: number, facts: Slot
       facts.health ?? 'ok',
       `0000:${hex(16 + index, 2)}:00.0`,
       `GPU-${id}`,
-      facts.module_id ?? index + 1,
+      facts.module_id ?? MODULE_IDS[index] ?? index + 1,
       facts.numa_node ?? Math.floor(index / 4),
       `NVME-${id}`,
       `/dev/disk/by-id/nvme-${id}`,

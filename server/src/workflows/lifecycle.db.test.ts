@@ -6,6 +6,7 @@ import { testDatabase } from '../../test/database.ts';
 import { settle, truth } from '../../test/host.ts';
 import { type AllocationFacts, aNode, anAllocation, type TestNode } from '../../test/placement.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
+import { INVARIANTS, listViolations } from '../db/invariant.ts';
 import { AppError } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { beginRelease, restartCleanup } from './begin-release.ts';
@@ -23,11 +24,9 @@ const world = async (t: TestContext) => {
   return { database, sql };
 };
 
-const allocate = async (
-  w: Awaited<ReturnType<typeof world>>,
-  facts: Partial<AllocationFacts> = {},
-  node?: TestNode,
-) => {
+type World = Awaited<ReturnType<typeof world>>;
+
+const allocate = async (w: World, facts: Partial<AllocationFacts> = {}, node?: TestNode) => {
   const on = node ?? (await aNode(w.sql));
   const made = await anAllocation(w.sql, { node: on, ...facts });
   await w.database.write(PLATFORM, (tx) => refreshSummary(tx, on.id));
@@ -81,15 +80,10 @@ const factsOf = async (sql: Client, id: string): Promise<Facts> => {
   return rows[0];
 };
 
-/** Quota used is the sum of live claims, whatever has happened. */
-const checkQuota = async (sql: Client): Promise<void> => {
-  const { rows } = await sql.query(
-    `select q.organization_id, q.project_id, q.gpu_used, coalesce(sum(c.gpu_count), 0)::int as claimed
-     from quotas q left join allocation_resource_claims c on c.organization_id = q.organization_id
-       and (q.project_id = '' or c.project_id = q.project_id) and c.released_at is null
-     group by 1, 2, 3 having q.gpu_used <> coalesce(sum(c.gpu_count), 0)`,
-  );
-  assert.deepEqual(rows, []);
+/** Whatever has happened: quota used is the sum of live claims, and every other invariant holds too. */
+const checkInvariants = async ({ database }: Pick<World, 'database'>): Promise<void> => {
+  for (const invariant of INVARIANTS)
+    assert.deepEqual(await database.read(PLATFORM, (reader) => listViolations(reader, invariant)), []);
 };
 
 const CLEAN = { live_claims: 0, occupancy: 'free', gpu_used: [0, 0], free_count: 8 };
@@ -126,7 +120,7 @@ test('a slice is provisioned step by step, charged at its sold price, and freed 
   assert.equal(ended.proofs, 2);
   const { live_claims, occupancy, gpu_used, free_count } = ended;
   assert.deepEqual({ live_claims, occupancy, gpu_used, free_count }, CLEAN);
-  await checkQuota(w.sql);
+  await checkInvariants(w);
 });
 
 test('a whole node is provisioned, released and wiped, data disks and slots alike', async (t) => {
@@ -156,7 +150,7 @@ test('the node stays sliced while another allocation lives on it', async (t) => 
   assert.equal((await factsOf(w.sql, first.id)).state, 'released');
   assert.equal((await factsOf(w.sql, second.id)).occupancy, 'sliced');
   assert.equal((await factsOf(w.sql, second.id)).free_count, 7);
-  await checkQuota(w.sql);
+  await checkInvariants(w);
 });
 
 for (const kind of ['slice.bundle_lease', 'slice.image_clone', 'slice.vm_start', 'slice.vm_readiness'])
@@ -174,7 +168,7 @@ for (const kind of ['slice.bundle_lease', 'slice.image_clone', 'slice.vm_start',
     assert.deepEqual(held.usage, []);
     assert.deepEqual(held.slots, Array(4).fill('available'));
     assert.equal(held.proofs, 4);
-    await checkQuota(w.sql);
+    await checkInvariants(w);
   });
 
 const liars: Record<string, (output: Record<string, unknown>) => Record<string, unknown>> = {
@@ -204,13 +198,13 @@ for (const [name, lie] of Object.entries(liars))
     assert.ok(facts.state_reason);
     assert.deepEqual(facts.slots, ['cleanup_blocked', 'cleanup_blocked']);
     assert.deepEqual([facts.live_claims, facts.proofs, facts.free_count], [2, 0, 6]);
-    await checkQuota(w.sql);
+    await checkInvariants(w);
 
     await release(w.database, made.id);
     assert.equal((await factsOf(w.sql, made.id)).state, 'releasing');
     await settle(w.database);
     assert.equal((await factsOf(w.sql, made.id)).state, 'released');
-    await checkQuota(w.sql);
+    await checkInvariants(w);
   });
 
 test('a machine that cannot be stopped is blocked, and an operator who saw that it is gone skips only the stop', async (t) => {
@@ -248,7 +242,7 @@ test('cleanup after a failure is blocked when it cannot be proven, and the state
     w.database.write(PLATFORM, (tx) => restartCleanup(tx, { allocation_id: made.id, runtime_verified_absent: false })),
     /clean already/,
   );
-  await checkQuota(w.sql);
+  await checkInvariants(w);
 });
 
 test('a stuck cleanup that an operator retries from a step takes the allocation up again and gets new tries', async (t) => {
@@ -288,7 +282,7 @@ for (const state of ['requested', 'provisioning', 'active', 'releasing', 'releas
     assert.deepEqual(ended.slots, ['available']);
     assert.equal(ended.usage.length, state === 'requested' || state === 'provisioning' ? 0 : 1);
     await assert.rejects(release(w.database, made.id), /nothing to release/);
-    await checkQuota(w.sql);
+    await checkInvariants(w);
   });
 
 test('a release during provisioning queues nothing beside the task that a host is at, and never activates', async (t) => {
