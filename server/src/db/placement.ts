@@ -10,7 +10,7 @@ export type KeyColumn = 'key_1' | 'key_2' | 'key_4' | 'key_8' | 'key_node';
 /** A node as the scheduler sees it. Slots say whether they have a device, never which. */
 const NODE = `n.id, n.region_name as region, n.gpu_model, n.state, n.host_role, n.capacity_mode, n.occupancy, n.is_held, n.health,
   n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at) as runtime_validated,
-  (select extract(epoch from min(s.last_claimed_at))::bigint from node_resource_slots s
+  (select floor(extract(epoch from min(s.last_claimed_at)))::bigint from node_resource_slots s
    where s.node_id = n.id and s.status <> 'available') as oldest_claim_at_s,
   p.id as pool_id, p.organization_id as pool_tenant_id,
   (select jsonb_agg(jsonb_build_array(s.id, s.slot_index, s.module_id, s.numa_node, s.approval, s.status, s.health,
