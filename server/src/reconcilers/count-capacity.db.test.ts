@@ -81,7 +81,7 @@ test('each GPU is counted once per shape, under what keeps it from a launch', as
     not_ready: 16,
   });
   assert.deepEqual([gpu_slice.gpus_total, gpu_slice.free_gpus, gpu_slice.largest_set], [48, 7, 4]);
-  assert.deepEqual(gpu_slice.nodes_that_fit, { '1': 2, '2': 1, '4': 1, '8': 0 });
+  assert.deepEqual(gpu_slice.nodes_that_fit, { '1': 2, '2': 2, '4': 1, '8': 0 });
   assert.deepEqual(held(baremetal), { claimed: 12, unhealthy: 8, fragmented: 4 });
   assert.deepEqual([baremetal.gpus_total, baremetal.free_gpus, baremetal.largest_set], [32, 8, 8]);
   assert.equal(baremetal.nodes_that_fit['8'], 1);
