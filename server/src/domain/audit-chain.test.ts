@@ -127,7 +127,7 @@ test('a row that changed its chain, rows that changed places and seals that are 
 
 test('a chain rewritten with its seals differs from its signed head, once, and a cut one is shorter', () => {
   const seals = chain(4);
-  const head = (sequence: number, hash: string) => ({ sequence, hash });
+  const head = (sequence: number, hash: string) => ({ chain: 'org_a', sequence, hash });
   const signed = seals.map((seal) => head(seal.sequence, seal.hash.toString('hex')));
   assert.deepEqual(kindsOf(seals, signed), []);
   assert.deepEqual(kindsOf(seals, [head(2, 'other'), head(3, 'other')]), ['edited 2']);
