@@ -5,7 +5,7 @@
  */
 import type { Reader, Tx } from './client.ts';
 
-const SLOT_KINDS = [
+const COUNTED_KINDS = [
   'claimed',
   'cleaning',
   'cleanup_blocked',
@@ -14,8 +14,10 @@ const SLOT_KINDS = [
   'drift',
   'unhealthy',
   'incomplete',
+  'not_ready',
+  'held',
+  'fragmented',
 ] as const;
-export const COUNTED_KINDS = [...SLOT_KINDS, 'not_ready', 'held', 'fragmented'] as const;
 export type CountedKind = (typeof COUNTED_KINDS)[number];
 
 export type ShapeCounts = Readonly<{
@@ -57,83 +59,93 @@ const SLOT_KIND = `case when s.status in ('reserved', 'in_use') then 'claimed' w
 /** Node states that are capacity at all. */
 const DELIVERED = "('active', 'offline', 'quarantined', 'draining')";
 
-const heldSum = (kind: string, isSlotKind: boolean): string =>
-  `'${kind}', sum(case when whole = '${kind}' then total when whole is not null then 0
-     else ${isSlotKind ? `"${kind}" + ` : ''}case when refused = '${kind}' then free else 0 end end)`;
+const KEY = 'region_name, gpu_model, pool_organization_id';
 
-const held = COUNTED_KINDS.map((kind) => heldSum(kind, (SLOT_KINDS as readonly string[]).includes(kind))).join(', ');
-
-const SHAPE = `jsonb_build_object('gpus_total', sum(total), 'free_gpus', sum(case when whole is null and refused is null then free else 0 end),
-  'largest_set', coalesce(max(largest) filter (where whole is null and refused is null), 0),
-  'nodes_that_fit', jsonb_build_object('1', count(fit_1), '2', count(fit_2), '4', count(fit_4), '8', count(fit_8)),
-  'held_by', jsonb_build_object(${held}))`;
-
+/**
+ * Slots by node and kind first, then sums over those few rows per node. `offset 0` keeps the kind from being worked out
+ * anew for every count; `whole` is what a claim on the whole node makes of all its GPUs.
+ */
 const COUNT = `
 with slot as (
-  select s.node_id, count(*) as total, count(*) filter (where s.status = 'in_use') as in_use,
-    count(*) filter (where s.health = 'ok') as ok, count(*) filter (where k.kind is null) as free,
-    ${SLOT_KINDS.map((kind) => `count(*) filter (where k.kind = '${kind}') as "${kind}"`).join(', ')}
-  from node_resource_slots s cross join lateral (select ${SLOT_KIND} as kind) k
-  where s.parent_slot_id is null group by s.node_id),
+  select node_id, kind, count(*) as gpus, count(*) filter (where status = 'in_use') as in_use, count(*) filter (where health = 'ok') as ok
+  from (select s.node_id, s.status, s.health, ${SLOT_KIND} as kind from node_resource_slots s where s.parent_slot_id is null offset 0) s
+  group by node_id, kind),
 node as (
-  select n.region_name, n.gpu_model, coalesce(p.organization_id, '') as pool_organization_id, n.gpu_count, n.state, n.health, n.is_held,
-    n.occupancy, n.capacity_mode, m.key_1, m.key_2, m.key_4, m.key_8, m.key_node, coalesce(m.largest_set, 0) as largest_set,
-    n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at) as is_validated,
+  select n.id, n.region_name, n.gpu_model, coalesce(p.organization_id, '') as pool_organization_id, n.gpu_count, n.is_held, n.capacity_mode,
+    n.occupancy, n.state = 'active' and n.health = 'ok' as is_ready, n.state in ('active', 'draining') and n.health = 'ok' as is_healthy,
+    case when n.state = 'quarantined' then 'quarantined' when n.state <> 'active' then 'not_ready' end as by_state,
+    case when n.health <> 'ok' then 'unhealthy' end as by_health,
+    case when not (n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at))
+      then 'not_ready' end as by_runtime,
     case n.occupancy when 'exclusive' then 'claimed' when 'cleaning' then 'cleaning' when 'cleanup_blocked' then 'cleanup_blocked' end as whole,
-    coalesce(s.total, n.gpu_count) as total, coalesce(s.free, n.gpu_count) as free, coalesce(s.ok, n.gpu_count) as ok, s.in_use,
-    ${SLOT_KINDS.map((kind) => `coalesce(s."${kind}", 0) as "${kind}"`).join(', ')}
-  from nodes n join pools p on p.id = n.pool_id left join slot s on s.node_id = n.id left join node_placement_summary m on m.node_id = n.id
+    m.key_1, m.key_2, m.key_4, m.key_8, m.key_node, coalesce(m.free_count, 0) as free_count, coalesce(m.largest_set, 0) as largest_set
+  from nodes n join pools p on p.id = n.pool_id left join node_placement_summary m on m.node_id = n.id
   where n.host_role = 'worker_compute' and n.state in ${DELIVERED}),
 shaped as (
   select node.*, shape.name as shape,
-    case when node.state = 'quarantined' then 'quarantined' when node.state <> 'active' then 'not_ready'
-      when shape.name = 'gpu_slice' and node.is_held then 'held' when node.health <> 'ok' then 'unhealthy'
-      when shape.name = 'gpu_slice' and not node.is_validated then 'not_ready'
-      when shape.name = 'baremetal' and (node.occupancy = 'sliced' or node.key_node is null) then 'fragmented' end as refused,
-    case shape.name when 'baremetal' then node.free else node.largest_set end as largest,
-    case when shape.name = 'gpu_slice' then key_1 end as fit_1, case when shape.name = 'gpu_slice' then key_2 end as fit_2,
-    case when shape.name = 'gpu_slice' then key_4 end as fit_4,
-    case when shape.name = 'gpu_slice' then key_8 when node.gpu_count = 8 then key_node end as fit_8
-  from node cross join (values ('gpu_slice', 'baremetal'), ('baremetal', 'slice')) shape (name, not_mode)
-  where node.capacity_mode <> shape.not_mode),
-by_shape as (
-  select region_name, gpu_model, pool_organization_id, shape, ${SHAPE} as counts from shaped group by 1, 2, 3, 4),
-by_node as (
-  select region_name, gpu_model, pool_organization_id, jsonb_build_object('nodes', count(*), 'delivered_gpus', sum(gpu_count),
-    'healthy_gpus', sum(case when state in ('active', 'draining') and health = 'ok' then least(ok, gpu_count) else 0 end),
-    'reserved_gpus', sum(case when whole is not null or is_held then gpu_count else "claimed" end),
-    'active_gpus', sum(coalesce(in_use, case when occupancy = 'exclusive' then gpu_count else 0 end)),
-    'free_gpus', sum(case when state = 'active' and health = 'ok' and whole is null then free else 0 end),
-    'largest_set', coalesce(max(largest_set) filter (where state = 'active' and health = 'ok' and whole is null), 0),
-    'empty_nodes', count(*) filter (where state = 'active' and health = 'ok' and occupancy = 'free' and free = total)) as counts
+    coalesce(by_state, case when shape.name = 'gpu_slice' and is_held then 'held' end, by_health,
+      case when shape.name = 'gpu_slice' then by_runtime when occupancy = 'sliced' or key_node is null then 'fragmented' end) as refused
+  from node cross join (values ('gpu_slice', 'baremetal'), ('baremetal', 'slice')) shape (name, not_mode) where capacity_mode <> shape.not_mode),
+kinds as (
+  select ${KEY}, shape, coalesce(whole, slot.kind, refused, 'free') as kind, sum(coalesce(slot.gpus, gpu_count)) as gpus
+  from shaped left join slot on slot.node_id = shaped.id group by 1, 2, 3, 4, 5),
+held as (select ${KEY}, shape, jsonb_object_agg(kind, gpus) as kinds from kinds group by 1, 2, 3, 4),
+fits as (
+  select ${KEY}, shape,
+    coalesce(max(case shape when 'baremetal' then gpu_count else largest_set end) filter (where whole is null and refused is null), 0) as largest_set,
+    case shape when 'gpu_slice' then jsonb_build_object('1', count(key_1), '2', count(key_2), '4', count(key_4), '8', count(key_8))
+      else jsonb_build_object('1', 0, '2', 0, '4', 0, '8', count(key_node) filter (where gpu_count = 8)) end as nodes_that_fit
+  from shaped group by 1, 2, 3, 4),
+shapes as (
+  select ${KEY}, jsonb_object_agg(shape, jsonb_build_object('kinds', kinds, 'largest_set', largest_set, 'nodes_that_fit', nodes_that_fit)) as shapes
+  from held join fits using (${KEY}, shape) group by 1, 2, 3),
+gpus as (
+  select ${KEY}, sum(case when is_healthy then coalesce(slot.ok, gpu_count) else 0 end) as healthy_gpus,
+    sum(case when whole is not null or is_held or slot.kind = 'claimed' then coalesce(slot.gpus, gpu_count) else 0 end) as reserved_gpus,
+    sum(coalesce(slot.in_use, case when occupancy = 'exclusive' then gpu_count else 0 end)) as active_gpus,
+    sum(case when is_ready and whole is null and slot.kind is null then coalesce(slot.gpus, gpu_count) else 0 end) as free_gpus
+  from node left join slot on slot.node_id = node.id group by 1, 2, 3),
+nodes_of as (
+  select ${KEY}, count(*) as nodes, sum(gpu_count) as delivered_gpus, coalesce(max(largest_set) filter (where is_ready and whole is null), 0) as largest_set,
+    count(*) filter (where is_ready and occupancy = 'free' and (free_count = gpu_count or key_node is not null)) as empty_nodes
   from node group by 1, 2, 3)
-select n.region_name, n.gpu_model, n.pool_organization_id,
-  n.counts || jsonb_object_agg(shape.name, s.counts) as counts
-from by_node n cross join (values ('gpu_slice'), ('baremetal')) shape (name)
-left join by_shape s on s.region_name = n.region_name and s.gpu_model = n.gpu_model and s.pool_organization_id = n.pool_organization_id
-  and s.shape = shape.name
-group by n.region_name, n.gpu_model, n.pool_organization_id, n.counts`;
+select ${KEY}, nodes::integer, delivered_gpus::integer, healthy_gpus::integer, reserved_gpus::integer, active_gpus::integer, free_gpus::integer,
+  largest_set, empty_nodes::integer, shapes
+from nodes_of join gpus using (${KEY}) join shapes using (${KEY})`;
 
-const NO_SHAPE: ShapeCounts = {
-  gpus_total: 0,
-  free_gpus: 0,
-  largest_set: 0,
-  nodes_that_fit: { '1': 0, '2': 0, '4': 0, '8': 0 },
-  held_by: Object.fromEntries(COUNTED_KINDS.map((kind) => [kind, 0])) as Record<CountedKind, number>,
-};
+type ShapeRow = Readonly<{
+  kinds: Readonly<Partial<Record<CountedKind | 'free', number>>>;
+  largest_set: number;
+  nodes_that_fit: ShapeCounts['nodes_that_fit'];
+}>;
+const NO_SHAPE: ShapeRow = { kinds: {}, largest_set: 0, nodes_that_fit: { '1': 0, '2': 0, '4': 0, '8': 0 } };
+
+const shapeOf = ({ kinds, largest_set, nodes_that_fit }: ShapeRow): ShapeCounts => ({
+  gpus_total: Object.values(kinds).reduce((sum, gpus) => sum + gpus, 0),
+  free_gpus: kinds.free ?? 0,
+  largest_set,
+  nodes_that_fit,
+  held_by: Object.fromEntries(COUNTED_KINDS.map((kind) => [kind, kinds[kind] ?? 0])) as ShapeCounts['held_by'],
+});
 
 export type CapacityKey = Readonly<{ region_name: string; gpu_model: string; pool_organization_id: string }>;
 
+type CountRow = CapacityKey &
+  Omit<CapacityCounts, 'gpu_slice' | 'baremetal'> &
+  Readonly<{ shapes: Partial<Record<'gpu_slice' | 'baremetal', ShapeRow>> }>;
+
 /** The fleet, counted now. Reads every slot: for the reconciler, never for a request. */
 export const countFleet = async (reader: Reader): Promise<(CapacityKey & Readonly<{ counts: CapacityCounts }>)[]> => {
-  const { rows } = await reader.query<
-    CapacityKey & {
-      counts: Omit<CapacityCounts, 'gpu_slice' | 'baremetal'> & Record<'gpu_slice' | 'baremetal', ShapeCounts | null>;
-    }
-  >(COUNT);
-  return rows.map(({ counts, ...key }) => ({
-    ...key,
-    counts: { ...counts, gpu_slice: counts.gpu_slice ?? NO_SHAPE, baremetal: counts.baremetal ?? NO_SHAPE },
+  const { rows } = await reader.query<CountRow>(COUNT);
+  return rows.map(({ region_name, gpu_model, pool_organization_id, shapes, ...counts }) => ({
+    region_name,
+    gpu_model,
+    pool_organization_id,
+    counts: {
+      ...counts,
+      gpu_slice: shapeOf(shapes.gpu_slice ?? NO_SHAPE),
+      baremetal: shapeOf(shapes.baremetal ?? NO_SHAPE),
+    },
   }));
 };
 

@@ -9,6 +9,8 @@ import { runExclusively } from '../db/lock.ts';
 
 /** Counted at least this often. */
 const STALE_AFTER_MS = 5_000;
+/** Counting takes at most this part of the time: a large fleet is counted less often instead of all the time. */
+const DUTY = 0.1;
 
 export type CapacityCounter = Readonly<{ run(): Promise<void> }>;
 
@@ -22,8 +24,10 @@ export const createCapacityCounter = (deps: Readonly<{ database: Database; now?:
   const now = deps.now ?? (() => performance.now());
   let mark: string | undefined;
   let countedAt = Number.NEGATIVE_INFINITY;
+  let notBefore = Number.NEGATIVE_INFINITY;
   return {
     run: async () => {
+      if (now() < notBefore) return;
       // Read before counting: what changes meanwhile is counted by the next turn.
       const current = await deps.database.read(PLATFORM, readFleetMark);
       if (current === mark && now() - countedAt < STALE_AFTER_MS) return;
@@ -31,6 +35,7 @@ export const createCapacityCounter = (deps: Readonly<{ database: Database; now?:
       if (!(await runExclusively(deps.database, 'count_capacity', () => countCapacity(deps)))) return;
       mark = current;
       countedAt = startedAt;
+      notBefore = startedAt + (now() - startedAt) / DUTY;
     },
   };
 };
