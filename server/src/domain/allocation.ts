@@ -52,7 +52,7 @@ const MINUTE_S = 60;
 
 /** How long a state may last before it counts as too long. States without an end have no limit. */
 export const STATE_DEADLINE_S: Readonly<Record<AllocationState, number | null>> = {
-  requested: 5 * MINUTE_S,
+  requested: MINUTE_S,
   provisioning: 45 * MINUTE_S,
   active: null,
   releasing: 60 * MINUTE_S,
