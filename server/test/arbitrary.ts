@@ -101,7 +101,7 @@ const text = (schema: Schema): Arbitrary<string> => {
       .date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-12-31') })
       .map((date) => date.toISOString());
   if (schema.format === 'email') return fc.constantFrom('a@example.com', 'Root@Example.COM', 'x+y@sub.example.org');
-  const maxLength = Math.min(schema.maxLength ?? 60, 60);
+  const maxLength = Math.min(schema.maxLength ?? 80, 80);
   // Lookarounds aside, the contract's patterns are plain enough to be drawn from.
   if (schema.pattern !== undefined && !schema.pattern.includes('[^'))
     return fc.stringMatching(new RegExp(schema.pattern), { maxLength });

@@ -5,6 +5,7 @@ import { refreshSummary } from '../src/placement/summary.ts';
 import { type Cast, must } from './cast.ts';
 import { aNode, type NodeFacts, type TestNode } from './placement.ts';
 import type { Scenarios } from './scenario.ts';
+import { until } from './until.ts';
 
 const REGION = 'us-buffalo-1';
 
@@ -48,10 +49,13 @@ export const allocationScenarios: Pick<Scenarios, Mine> = {
   allocationList: async (cast) => ({ as: cast.acme.owner, params: ofProject(cast) }),
   allocationGet: atAllocation,
   allocationTimeline: atAllocation,
-  allocationUpdate: async (cast) => ({
-    ...(await atAllocation(cast)),
-    body: { tags: { team: 'vision' } },
-    if_match: 1,
-  }),
+  allocationUpdate: async (cast) => {
+    const ask = await atAllocation(cast);
+    const path = `/api/v1/projects/${ask.params.project_id}/allocations/${ask.params.allocation_id}`;
+    // The worker takes it up at once; after that nothing changes it, because no host answers.
+    const settled = async () => must(await cast.acme.owner.get(path), 200).body;
+    await until('the worker has taken the allocation up', async () => (await settled()).state === 'provisioning');
+    return { ...ask, body: { tags: { team: 'vision' } }, if_match: (await settled()).version };
+  },
   allocationRelease: async (cast) => ({ ...(await atAllocation(cast)), body: {} }),
 };

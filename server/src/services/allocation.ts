@@ -202,7 +202,7 @@ export const update = async (ctx: WriteCtx, req: Req<'allocationUpdate'>) => {
   const change = { name: name ?? null, tags: tags ?? null, is_protected: is_protected ?? null, max_duration_s };
   try {
     if (!(await db.updateAllocation(ctx.tx, projectOf(ctx), allocation_id, req.if_match, change)))
-      throw changedMeanwhile(before.version);
+      throw changedMeanwhile((await db.findProjectAllocation(ctx.tx, projectOf(ctx), allocation_id))?.version ?? 0);
   } catch (err) {
     if (isUniqueViolation(err, 'allocations_name'))
       throw new AppError('already_exists', `A live allocation named "${name}" exists in this project.`);

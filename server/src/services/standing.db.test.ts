@@ -110,7 +110,9 @@ describe('authority is handed on only by who holds it', () => {
     const narrow = test.bearer(must(await makeToken(owner, ['service_account.*']), 201).body.token);
     assert.deepEqual(coded(await narrow.post(accounts, { name: 'another' })), DENIED);
     assert.deepEqual(coded(await narrow.post(`${accounts}/${account.id}/secret/rotate`, {})), DENIED);
-    const wide = test.bearer(must(await makeToken(owner, ['service_account.*', 'read']), 201).body.token);
+    const wide = test.bearer(
+      must(await makeToken(owner, ['service_account.*', 'allocation.*', 'read']), 201).body.token,
+    );
     must(await wide.post(`${accounts}/${account.id}/secret/rotate`, {}), 200);
   });
 
