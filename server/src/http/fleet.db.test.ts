@@ -309,3 +309,21 @@ test('an operator checks the invariants and reads who breaks which', async () =>
   );
   await hurt(-1);
 });
+
+test('drains, holds and conversions that race with launches never leave a node offered that is not', async () => {
+  const change = async (number: number, turn: number) => {
+    const { plan_hash } = (await root.get(`${node(number)}/convert?to=slice`)).body;
+    return Promise.all([
+      root.post(`${node(number)}/drain`, { is_draining: turn % 2 === 0, reason: 'Race' }),
+      root.post(`${node(number)}/hold`, { is_held: turn % 2 === 0, reason: 'Race' }),
+      root.post(`${node(number)}/convert`, { to: 'slice', plan_hash }),
+      launch(1),
+    ]);
+  };
+  for (let turn = 0; turn < 6; turn++) {
+    const answers = (await Promise.all([2, 3, 4, 5].map((number) => change(number, turn)))).flat();
+    for (const { status, body } of answers)
+      assert.ok([200, 202, 409, 412].includes(status), `${status} ${JSON.stringify(body)}`);
+    await assertInvariants(app.db.database);
+  }
+});
