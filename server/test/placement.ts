@@ -30,6 +30,15 @@ export const HGX_PARTITIONS: readonly (readonly number[])[] = [
 /** Not in PCI order, and such that the first 1, 2, 4 or 8 slots make a partition. */
 const MODULE_IDS = [1, 3, 2, 4, 5, 7, 6, 8];
 
+/** A shared pool and the operator who approves slots. */
+const aPool = async (sql: Sql): Promise<Readonly<{ pool_id: string; user_id: string }>> => {
+  await sql.query("insert into pools (id, name) values ('pol_test', 'test') on conflict do nothing");
+  await sql.query(
+    "insert into users (id, issuer, subject, name) values ('usr_00000000000000000000000000', 'test', 'operator', 'Operator') on conflict do nothing",
+  );
+  return { pool_id: 'pol_test', user_id: 'usr_00000000000000000000000000' };
+};
+
 /** Region, SKUs and a shared pool; asking again changes nothing. Regions and SKUs need the owner's rights. */
 export const aCatalog = async (sql: Sql): Promise<Readonly<{ pool_id: string; user_id: string }>> => {
   await sql.query(
@@ -46,11 +55,7 @@ export const aCatalog = async (sql: Sql): Promise<Readonly<{ pool_id: string; us
        values ($1, $1, 'NVIDIA', $2, $3, 8, $4, $5, 'USD') on conflict do nothing`,
       [name, GPU_MODEL, shape, counts, PRICE_MINOR],
     );
-  await sql.query("insert into pools (id, name) values ('pol_test', 'test') on conflict do nothing");
-  await sql.query(
-    "insert into users (id, issuer, subject, name) values ('usr_00000000000000000000000000', 'test', 'operator', 'Operator') on conflict do nothing",
-  );
-  return { pool_id: 'pol_test', user_id: 'usr_00000000000000000000000000' };
+  return aPool(sql);
 };
 
 export type Tenant = Readonly<{ organization_id: string; project_id: string }>;
@@ -139,7 +144,8 @@ export const aSlot = async (sql: Sql, nodeId: string, index: number, facts: Slot
 
 /** An active, validated compute node whose eight slots are for sale. It has no row in the placement index. */
 export const aNode = async (sql: Sql, facts: NodeFacts = {}): Promise<TestNode> => {
-  const { pool_id } = await aCatalog(sql);
+  // A node in a region that is already there needs no catalog of its own.
+  const { pool_id } = facts.region_name === undefined ? await aCatalog(sql) : await aPool(sql);
   const id = mintId('nod');
   const count = facts.gpu_count ?? 8;
   await sql.query(
