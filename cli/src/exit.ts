@@ -144,8 +144,8 @@ const sentenceOf = (err: GpuaasError): string => {
 
 /** A reason that is a sentence is read as one; the verdict that was said already is not said again. */
 const reasonLines = (err: GpuaasError): string[] => {
-  const lines = err.reasons.flatMap(({ code, detail, ...facts }) => {
-    if (typeof detail === 'string') return err.detail.includes(detail) ? [] : [`  ${detail}`];
+  const lines = err.reasons.flatMap(({ code, detail, ...facts }, index) => {
+    if (typeof detail === 'string') return index === 0 && err.detail.includes(detail) ? [] : [`  ${detail}`];
     if (err instanceof RefusedError) return [];
     const told = Object.entries(facts).map(
       ([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`,

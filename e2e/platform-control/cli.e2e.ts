@@ -4,7 +4,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Browser } from '../../server/test/browser.ts';
 import { labUnderTest } from './lab.ts';
@@ -16,7 +16,8 @@ type Ran = Readonly<{ code: number | null; stdout: string; stderr: string }>;
 type Body = Readonly<Record<string, unknown>> & Readonly<{ meta?: { correlation_id: string } }>;
 type Listed = Readonly<{ schema_version: number; items: readonly Record<string, unknown>[] }>;
 
-test('a new user signs in, makes a project, credentials and keys, and finds it all in events and audit', async (t) => {
+/** A platform of its own and a command that talks to it, signed out. */
+const shell = async (t: TestContext) => {
   const lab = await labUnderTest(t);
   const up = await lab.make(['up', 'DETACH=1']);
   assert.equal(up.code, 0, up.text);
@@ -39,8 +40,13 @@ test('a new user signs in, makes a project, credentials and keys, and finds it a
     assert.equal(code, 0, `gpuaas ${words}\n${stderr}`);
     return JSON.parse(stdout) as T;
   };
-  const namesOf = (list: Listed, key: string) => list.items.map((item) => item[key]);
+  return { lab, home, run, json };
+};
 
+const namesOf = (list: Listed, key: string) => list.items.map((item) => item[key]);
+
+test('a new user signs in, makes a project, credentials and keys, and finds it all in events and audit', async (t) => {
+  const { lab, home, run, json } = await shell(t);
   assert.equal(run('whoami').code, 4);
   json('login --dev');
   assert.equal(statSync(join(home, 'gpuaas/config.toml')).mode & 0o777, 0o600);
@@ -92,6 +98,53 @@ test('a new user signs in, makes a project, credentials and keys, and finds it a
 
   json('logout');
   assert.equal(run('whoami').code, 4);
+});
+
+test('a tenant sees what fits, launches it, follows its timeline and gives it back; an operator can replay the decision', async (t) => {
+  const { run, json } = await shell(t);
+  json('login --dev');
+  const slice = '--sku h200-sxm-slice --region us-buffalo-1';
+  const [free] = json<Listed>('capacity list').items.filter(
+    (item) => item['sku_name'] === 'h200-sxm-slice' && item['available_gpus'] !== 0,
+  );
+  assert.equal(free?.['region_name'], 'us-buffalo-1');
+  const estimate = json(`launch train ${slice} --gpus 4 --dry-run`);
+  assert.equal(estimate['fits_now'], true);
+  assert.deepEqual(estimate['price_per_hour'], { amount_minor: 1800, currency: 'USD' });
+  assert.deepEqual(json<Listed>('ls').items, []);
+
+  const snapshot = run('admin scheduler snapshot').stdout;
+  const foreseen = json<{ decision: { node_id: string; slot_ids: string[] } }>(
+    `admin scheduler explain - ${slice} --gpus 4`,
+    {
+      input: snapshot,
+    },
+  );
+  const launched = json(`launch train ${slice} --gpus 4 --protect --tag team=vision --max-duration 4h --wait`);
+  assert.equal(launched['state'], 'active');
+  const admin = json<{ node_id: string; claims: { slot_id: string }[] }>(`admin allocation get ${launched['id']}`);
+  assert.equal(admin.node_id, foreseen.decision.node_id);
+  assert.deepEqual(new Set(admin.claims.map(({ slot_id }) => slot_id)), new Set(foreseen.decision.slot_ids));
+  assert.equal(json<{ project: { gpu_used: number } }>('quota get').project.gpu_used, 4);
+
+  assert.equal(run(`launch train ${slice} --gpus 1`).code, 5);
+  assert.equal(run('release train --yes').code, 5);
+  json('allocation update train --no-protect');
+  const released = json('release train --yes --wait');
+  assert.equal(released['state'], 'released');
+  const steps = namesOf(json<Listed>(`allocation timeline ${launched['id']} --all`), 'step');
+  assert.ok(steps.indexOf('activate') < steps.indexOf('wipe') && steps.at(-1) === 'prove', steps.join(' '));
+  const [usage] = json<Listed>(`usage list --allocation ${launched['id']}`).items;
+  assert.deepEqual(usage?.['cost'], released['cost_so_far']);
+
+  const organization = json<{ organization: { organization_id: string } }>('quota get').organization.organization_id;
+  json(`admin quota set ${organization} --gpus 2`);
+  const refused = run(`launch train ${slice} --gpus 4 --json`);
+  assert.equal(refused.code, 6);
+  const [instead = ''] = (JSON.parse(refused.stderr) as { error: { commands: string[] } }).error.commands;
+  assert.equal(json(`${instead.replace(/^gpuaas /, '')} --wait`)['gpu_count'], 2);
+  json('release train --yes --wait');
+  assert.equal(json('admin invariants check')['is_clean'], true);
 });
 
 test('the device flow signs in through a browser; events are followed as they happen, and Ctrl-C ends with 130', async (t) => {

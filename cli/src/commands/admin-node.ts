@@ -1,4 +1,4 @@
-import type { Node } from '@gpuaas/sdk';
+import type { Node, Slot } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text, toggle } from '../command.ts';
 import { nodeId } from '../find.ts';
 import { collect, keyFlags, pageFlags } from '../flags.ts';
@@ -29,6 +29,9 @@ const columns: readonly Column<Node>[] = [
   { header: 'HELD', value: ({ is_held }) => is_held, optional: true },
   { header: 'REGION', value: ({ region_name }) => region_name, optional: true },
 ];
+
+/** A slot that comes back by itself needs no explanation; these do not. */
+const NEEDS_HANDS: ReadonlySet<Slot['status']> = new Set(['cleanup_blocked', 'quarantined']);
 
 const node = { node: 'name or id' } as const;
 const reason = required(text('why; kept in the audit'));
@@ -87,7 +90,8 @@ export const adminNode: Group = {
         ]);
         if (cli.out.json) return;
         for (const { slot_index, status, status_reason } of found.items)
-          if (status_reason !== null) cli.out.say(`slot ${slot_index} is ${status}: ${status_reason}`);
+          if (status_reason !== null && NEEDS_HANDS.has(status))
+            cli.out.say(`slot ${slot_index} is ${status}: ${status_reason}`);
       },
     }),
     command({

@@ -125,7 +125,7 @@ const explain = command({
     image: text('with this image', 'name'),
     'quota-left': integer('GPUs left in the quota; no quota unless told'),
   },
-  examples: ['gpuaas admin scheduler explain s.json --sku h200-sxm-slice --region eu-north-1 --gpus 4'],
+  examples: ['gpuaas admin scheduler explain s.json --sku h200-sxm-slice --region us-buffalo-1 --gpus 4'],
   run: async (cli, { args, flags }) => {
     const seen = await snapshotFrom(args.file);
     const request = requestFrom(seen, flags);

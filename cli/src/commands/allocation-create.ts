@@ -128,10 +128,7 @@ export const create = command({
   scope: 'project',
   args: { name: 'lower-case name, unique among the live ones of the project' },
   flags,
-  examples: [
-    'gpuaas launch train --sku h200-sxm-slice --region eu-north-1 --gpus 4 --wait',
-    'gpuaas launch a --sku h200-sxm-slice --region eu-north-1 --gpus 4 --dry-run',
-  ],
+  examples: ['gpuaas launch a --sku h200-sxm-slice --region us-buffalo-1 --gpus 4 --wait'],
   run: async (cli, { args, flags: asked }) => {
     const launch: Launch = { name: args.name, flags: asked };
     const tags = asked.tag === undefined ? undefined : tagsFrom(asked.tag);
