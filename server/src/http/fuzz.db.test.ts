@@ -7,6 +7,8 @@ import { type Answer, startTestApp, testClock } from '../../test/app.ts';
 import { type FuzzRequest, type Pool, requestFor } from '../../test/arbitrary.ts';
 import { assertProblem, operations } from '../../test/ask.ts';
 import { type Cast, insertRun, join, makeCast, must, newSshKey, strangeId, type User } from '../../test/cast.ts';
+import { assertInvariants } from '../../test/invariants.ts';
+import { newAllocation, newNode } from '../../test/scenarios-allocation.ts';
 
 const REQUESTS = 10_500;
 const AT_ONCE = 16;
@@ -50,6 +52,13 @@ describe('a storm of requests out of the contract', () => {
       sku_name: ['h200-sxm-slice', 'h200-sxm-baremetal-8g'],
       region_name: ['us-buffalo-1', 'eu-frankfurt-1'],
       image_name: ['ubuntu-24.04-h200-cuda'],
+      node_id: [strangeId('node')],
+      allocation_id: [strangeId('allocation')],
+      gpu_count: [1, 1, 2, 8],
+      gpu_model: ['H200 SXM'],
+      node_count: [1],
+      vm_profile: ['h200_1g_24c_64g'],
+      ssh_key_ids: [[]],
       client_id: [acme.ids.service_account_id],
       client_secret: [],
       token: [],
@@ -73,6 +82,10 @@ describe('a storm of requests out of the contract', () => {
     for (let n = 0; n < 10; n++) {
       const made = await acme.owner.post('/api/v1/tokens', { name: 'fuzzed', scopes: ['read'], expires_in_s: 3600 });
       pool['token_id']?.push(must(made, 201).body.api_token.id);
+    }
+    for (let n = 0; n < 12; n++) {
+      pool['node_id']?.push((await newNode(cast, { capacity_mode: 'flexible' })).id);
+      pool['allocation_id']?.push((await newAllocation(cast)).id);
     }
     // Its id is known to no request, so the project that holds it is never empty and never goes.
     must(await acme.owner.post(accounts, { name: 'keeper' }), 201);
@@ -217,12 +230,13 @@ describe('a storm of requests out of the contract', () => {
       assert.equal(audited.get(id), ids.length, `audit rows of ${id}`);
   });
 
-  it('leaves a server that works', async () => {
+  it('leaves a server that works and a database in which everything holds', async () => {
     const answer = await cast.test.bearer(null).get('/readyz');
     assert.deepEqual([answer.status, answer.body.ready], [200, true]);
     const made = await cast.superadmin.post(`/api/v1/organizations/${cast.superadmin.organization_id}/projects`, {
       name: `after-${randomUUID().slice(0, 8)}`,
     });
     assert.equal(made.status, 201);
+    await assertInvariants(cast.test.db.database);
   });
 });

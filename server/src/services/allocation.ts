@@ -14,7 +14,7 @@ import { provisionBaremetal } from '../workflows/provision-baremetal.ts';
 import { provisionSlice } from '../workflows/provision-slice.ts';
 import { allocationView } from './allocation-view.ts';
 import { callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -179,6 +179,7 @@ export const timeline = async (ctx: ReadCtx, { params, query }: Req<'allocationT
   const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
   const cursor = decodeCursor(ctx, query.cursor, 2);
   const after = cursor === undefined ? null : ([String(cursor[0]), Number(cursor[1])] as const);
+  if (after !== null && !(after[1] >= 0 && after[1] < 2 ** 31)) throw malformedCursor();
   const rows = await ctx.read(async (reader) => {
     if ((await db.findProjectAllocation(reader, projectOf(ctx), params.allocation_id)) === undefined)
       throw notFound('allocation');

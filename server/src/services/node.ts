@@ -4,6 +4,7 @@
  * launch sees the node either as it was or as it is, and never takes a node that is being taken away.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import { SLOTS_MAX } from '@gpuaas/scheduler';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import * as db from '../db/node.ts';
@@ -13,7 +14,7 @@ import { type ConversionTarget, planConversion } from '../domain/conversion.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { onlyText } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -52,12 +53,15 @@ export const list = async (ctx: ReadCtx, { query }: Req<'adminNodeList'>) => {
 export const get = (ctx: ReadCtx, { params }: Req<'adminNodeGet'>) =>
   ctx.read((reader) => getNode(reader, params.node_id));
 
+const isSlotIndex = (key: string | number): key is number => typeof key === 'number' && key >= 0 && key < SLOTS_MAX;
+
 export const slotList = (ctx: ReadCtx, { params, query }: Req<'adminNodeSlotList'>) =>
   ctx.read(async (reader) => {
     const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
-    const key = decodeCursor(ctx, query.cursor)?.[0];
+    const after = decodeCursor(ctx, query.cursor)?.[0] ?? null;
+    if (after !== null && !isSlotIndex(after)) throw malformedCursor();
     const node = await getNode(reader, params.node_id);
-    const rows = await listSlots(reader, node.id, { after: key === undefined ? null : Number(key), limit: limit + 1 });
+    const rows = await listSlots(reader, node.id, { after, limit: limit + 1 });
     return pageOf(
       ctx,
       limit,
