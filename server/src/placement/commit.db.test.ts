@@ -41,6 +41,7 @@ describe('committing a placement', () => {
   } as const;
   const saleOf = (name: string): Sale => ({
     launch: {
+      region: { name: REGION, enabled: true, disabled_reason: null },
       sku: { ...sku, allowed_gpu_counts: [...sku.allowed_gpu_counts] },
       request: {
         shape: 'gpu_slice',

@@ -18,6 +18,7 @@ import type { Reader } from '../db/client.ts';
 import { findCatalogFacts } from '../db/launch.ts';
 import { listBestNodes, listSchedulerNodes } from '../db/placement.ts';
 import { AppError } from '../errors.ts';
+import type { CheckedLaunch } from './request.ts';
 
 const HEADS_DEPTH = 4;
 const SAMPLE_NODES = 256;
@@ -59,12 +60,21 @@ export const reasonsOf = (decision: Unplaceable) => [
   },
 ];
 
-export const refusalOf = (decision: Unplaceable, request: PlacementRequest): AppError =>
-  new AppError(HTTP_CODES[decision.code], explainToUser(decision, request), {
+/** What the operator wrote about a closed SKU or region, which the scheduler does not know. */
+const closedReason = (code: Unplaceable['code'], { sku, region }: CheckedLaunch): string | null => {
+  if (code === 'region_disabled') return region.disabled_reason;
+  return code === 'sku_disabled' ? sku.disabled_reason : null;
+};
+
+export const refusalOf = (decision: Unplaceable, launch: CheckedLaunch): AppError => {
+  const because = closedReason(decision.code, launch);
+  const sentence = explainToUser(decision, launch.request);
+  return new AppError(HTTP_CODES[decision.code], because === null ? sentence : `${sentence} ${because}`, {
     reasons: reasonsOf(decision),
     alternatives: decision.alternatives.map((alternative) => ({ ...alternative })),
     retry_after_s: 30,
   });
+};
 
 /** The decision over all that can be seen, for estimates and refusals. */
 export const decideWide = async (reader: Reader, request: PlacementRequest, gpuModel: string) => {

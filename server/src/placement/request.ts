@@ -15,7 +15,8 @@ export type Launch = Readonly<{
 }>;
 
 type Sku = NonNullable<LaunchFacts['sku']>;
-export type CheckedLaunch = Readonly<{ sku: Sku; request: PlacementRequest }>;
+type Region = NonNullable<LaunchFacts['region']>;
+export type CheckedLaunch = Readonly<{ sku: Sku; region: Region; request: PlacementRequest }>;
 
 const field = (name: string, code: string, message: string): AppError =>
   new AppError('invalid_request', `Invalid request: ${name} ${message}.`, {
@@ -38,6 +39,7 @@ export const checkLaunch = (launch: Launch, facts: LaunchFacts): CheckedLaunch =
     });
   return {
     sku,
+    region,
     request: {
       shape: sku.capacity_shape,
       sku: sku.name,

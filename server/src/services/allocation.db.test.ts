@@ -158,6 +158,21 @@ describe('a launch', () => {
       assert.equal((await world.ada.post(path(), body)).status, status, JSON.stringify(body));
   });
 
+  it('into a closed region or of a closed SKU says why it is closed', async () => {
+    const closed = await world.ada.post(path(), { ...slice(1), region_name: 'eu-frankfurt-1' });
+    assert.deepEqual([closed.status, closed.body.code], [409, 'region_disabled']);
+    assert.match(closed.body.detail, /No hosts are installed in this region yet\./);
+    await world.sql.query(
+      "update sku_catalog set enabled = false, disabled_reason = 'Sold out until spring.' where name = 'h200-sxm-slice'",
+    );
+    const off = await world.ada.post(path(), slice(1));
+    assert.deepEqual([off.status, off.body.code], [409, 'sku_disabled']);
+    assert.match(off.body.detail, /Sold out until spring\./);
+    await world.sql.query(
+      "update sku_catalog set enabled = true, disabled_reason = null where name = 'h200-sxm-slice'",
+    );
+  });
+
   it('can be renamed, tagged and protected by who has read it', async () => {
     const made = await world.ada.post(path(), slice(1));
     const one = path(`/${made.body.id}`);

@@ -46,7 +46,8 @@ export const estimate = (ctx: ReadCtx, { body }: Req<'allocationEstimate'>) =>
   ctx.read(async (reader) => {
     const launch = launchOf(ctx, body);
     const facts = await findLaunchFacts(reader, { ...launch, ssh_key_ids: [] });
-    const { sku, request } = checkLaunch(launch, facts);
+    const checked = checkLaunch(launch, facts);
+    const { sku, request } = checked;
     const { decision, fit } = await decideWide(reader, request, sku.gpu_model);
     const price = (hours: number) => ({
       amount_minor: sku.gpu_hourly_price_minor * request.gpu_count * hours,
@@ -61,7 +62,7 @@ export const estimate = (ctx: ReadCtx, { body }: Req<'allocationEstimate'>) =>
       price_per_day: price(HOURS.day),
       price_per_month: price(HOURS.month),
       quota_gpus_after: facts.quota_gpus_remaining === null ? null : facts.quota_gpus_remaining - request.gpu_count,
-      code: refusal === null ? null : refusalOf(refusal, request).code,
+      code: refusal === null ? null : refusalOf(refusal, checked).code,
       reasons: refusal === null ? [] : reasonsOf(refusal),
       alternatives: refusal === null ? [] : refusal.alternatives.map((alternative) => ({ ...alternative })),
     };
@@ -82,12 +83,12 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
   if (facts.ssh_keys_found !== sshKeyIds.length) throw notFound('SSH key');
   const { request, sku } = checked;
   const isSlice = request.shape === 'gpu_slice';
-  const isOpen = sku.enabled && facts.region?.enabled === true;
+  const isOpen = sku.enabled && checked.region.enabled;
   const key = keyColumnOf(launch.gpu_count, !isSlice);
   const choice = isOpen ? await chooseNode(tx, request, { ...query, key }, isSlice ? first : undefined) : null;
   if (choice === null) {
     const { decision } = await decideWide(tx, request, sku.gpu_model);
-    if (decision.kind === 'unplaceable') throw refusalOf(decision, request);
+    if (decision.kind === 'unplaceable') throw refusalOf(decision, checked);
     throw new AppError('unavailable', 'Every node that fits is being placed on at this moment; try again.', {
       retry_after_s: 1,
     });

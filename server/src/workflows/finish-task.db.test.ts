@@ -52,7 +52,8 @@ test('a task is taken by one, and its answer counts once and only for its attemp
   const [task] = taken;
   assert.ok(task);
   assert.equal(await w.finish(task, 2), false, 'another attempt');
-  assert.deepEqual(await Promise.all([w.finish(task), w.finish(task)]).then((all) => all.sort()), [false, true]);
+  const both = await Promise.all([w.finish(task), w.finish(task)]);
+  assert.equal(both.filter(Boolean).length, 1);
 });
 
 test('what nobody does in time has expired: provisioning fails, and a late answer changes nothing', async (t) => {
