@@ -3,36 +3,30 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import { listOrganizations } from '../db/organization.ts';
 import * as db from '../db/user.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { changedMeanwhile, onlyText, principalOf } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { changedMeanwhile, principalOf } from './caller.ts';
+import { listPage } from './page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
 const userView = ({ email_verified: _, ...user }: db.UserRow) => user;
 
-export const organizationList = async (ctx: ReadCtx, { query }: Req<'adminOrganizationList'>) => {
-  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
-  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
-  const rows = await ctx.read((reader) =>
-    listOrganizations(reader, { after, limit: limit + 1, name: query.name ?? null }),
-  );
-  return pageOf(
+export const organizationList = (ctx: ReadCtx, { query }: Req<'adminOrganizationList'>) =>
+  listPage(
     ctx,
-    limit,
-    rows,
-    (row) => [row.id],
+    query,
+    (reader, page) => listOrganizations(reader, { ...page, name: query.name ?? null }),
+    (row) => row.id,
     (row) => row,
   );
-};
 
-export const userList = async (ctx: ReadCtx, { query }: Req<'adminUserList'>) => {
-  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
-  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
-  const rows = await ctx.read((reader) =>
-    db.listUsers(reader, { after, limit: limit + 1, email: query.email ?? null }),
+export const userList = (ctx: ReadCtx, { query }: Req<'adminUserList'>) =>
+  listPage(
+    ctx,
+    query,
+    (reader, page) => db.listUsers(reader, { ...page, email: query.email ?? null }),
+    (row) => row.id,
+    userView,
   );
-  return pageOf(ctx, limit, rows, (row) => [row.id], userView);
-};
 
 export const userGet = (ctx: ReadCtx, { params }: Req<'adminUserGet'>) =>
   ctx.read(async (reader) => {

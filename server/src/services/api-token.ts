@@ -4,27 +4,21 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/api-token.ts';
 import { findProject } from '../db/project.ts';
 import { AppError, notFound } from '../errors.ts';
-import { callerHolds, onlyText, principalOf } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { callerHolds, principalOf } from './caller.ts';
+import { listPage } from './page.ts';
 import { assertScopesWithin, lifetimeWithin } from './scopes.ts';
 import { mintToken } from './token.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
-export const list = async (ctx: ReadCtx, { query }: Req<'apiTokenList'>) => {
-  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
-  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
-  const rows = await ctx.read((reader) =>
-    db.listApiTokens(reader, { user_id: principalOf(ctx).id }, { after, limit: limit + 1 }),
-  );
-  return pageOf(
+export const list = (ctx: ReadCtx, { query }: Req<'apiTokenList'>) =>
+  listPage(
     ctx,
-    limit,
-    rows,
-    (row) => [row.id],
+    query,
+    (reader, page) => db.listApiTokens(reader, { user_id: principalOf(ctx).id }, page),
+    (row) => row.id,
     (row) => row,
   );
-};
 
 /** A token bound to a project hands on the same binding; another project is out of its reach. */
 const projectBinding = async (ctx: WriteCtx, wanted: string | undefined): Promise<string | null> => {

@@ -2,8 +2,8 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/catalog.ts';
 import { AppError, notFound } from '../errors.ts';
-import { changedMeanwhile, onlyText } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { changedMeanwhile } from './caller.ts';
+import { listPage } from './page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -12,27 +12,23 @@ const skuView = ({ gpu_hourly_price_minor, currency, ...sku }: db.SkuRow) => ({
   gpu_hourly_price: { amount_minor: gpu_hourly_price_minor, currency },
 });
 
-export const regionList = async (ctx: ReadCtx, { query }: Req<'regionList'>) => {
-  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
-  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
-  const rows = await ctx.read((reader) => db.listRegions(reader, { after, limit: limit + 1 }));
-  return pageOf(
+export const regionList = (ctx: ReadCtx, { query }: Req<'regionList'>) =>
+  listPage(
     ctx,
-    limit,
-    rows,
-    (row) => [row.name],
+    query,
+    (reader, page) => db.listRegions(reader, page),
+    (row) => row.name,
     (row) => row,
   );
-};
 
-export const skuList = async (ctx: ReadCtx, { query }: Req<'skuList'>) => {
-  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
-  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
-  const rows = await ctx.read((reader) =>
-    db.listSkus(reader, { after, limit: limit + 1 }, query.capacity_shape ?? null),
+export const skuList = (ctx: ReadCtx, { query }: Req<'skuList'>) =>
+  listPage(
+    ctx,
+    query,
+    (reader, page) => db.listSkus(reader, page, query.capacity_shape ?? null),
+    (row) => row.name,
+    skuView,
   );
-  return pageOf(ctx, limit, rows, (row) => [row.name], skuView);
-};
 
 export const skuGet = (ctx: ReadCtx, { params }: Req<'skuGet'>) =>
   ctx.read(async (reader) => {
@@ -41,18 +37,14 @@ export const skuGet = (ctx: ReadCtx, { params }: Req<'skuGet'>) =>
     return skuView(row);
   });
 
-export const osImageList = async (ctx: ReadCtx, { query }: Req<'osImageList'>) => {
-  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
-  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
-  const rows = await ctx.read((reader) => db.listOsImages(reader, { after, limit: limit + 1 }, query.sku_name ?? null));
-  return pageOf(
+export const osImageList = (ctx: ReadCtx, { query }: Req<'osImageList'>) =>
+  listPage(
     ctx,
-    limit,
-    rows,
-    (row) => [row.name],
+    query,
+    (reader, page) => db.listOsImages(reader, page, query.sku_name ?? null),
+    (row) => row.name,
     (row) => row,
   );
-};
 
 export const osImageGet = (ctx: ReadCtx, { params }: Req<'osImageGet'>) =>
   ctx.read(async (reader) => {

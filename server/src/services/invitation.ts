@@ -4,8 +4,8 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/invitation.ts';
 import { findOrganization, insertMembership } from '../db/organization.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { onlyText, organizationOf, principalOf } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { organizationOf, principalOf } from './caller.ts';
+import { listPage } from './page.ts';
 import { assertStillHolds } from './standing.ts';
 import { hashToken, mintToken } from './token.ts';
 
@@ -13,18 +13,14 @@ type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
 const LIFETIME_DEFAULT_S = 7 * 24 * 3600;
 
-export const list = async (ctx: ReadCtx, { query }: Req<'invitationList'>) => {
-  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
-  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
-  const rows = await ctx.read((reader) => db.listInvitations(reader, organizationOf(ctx), { after, limit: limit + 1 }));
-  return pageOf(
+export const list = (ctx: ReadCtx, { query }: Req<'invitationList'>) =>
+  listPage(
     ctx,
-    limit,
-    rows,
-    (row) => [row.id],
+    query,
+    (reader, page) => db.listInvitations(reader, organizationOf(ctx), page),
+    (row) => row.id,
     (row) => row,
   );
-};
 
 export const create = async (ctx: WriteCtx, { body }: Req<'invitationCreate'>) => {
   const organization_id = organizationOf(ctx);

@@ -6,26 +6,20 @@ import { revokeInvitationsAround } from '../db/invitation.ts';
 import * as db from '../db/organization.ts';
 import { insertProject } from '../db/project.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { changedMeanwhile, onlyText, organizationOf, principalOf } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { changedMeanwhile, organizationOf, principalOf } from './caller.ts';
+import { listPage } from './page.ts';
 import { assertStillHolds } from './standing.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
-export const list = async (ctx: ReadCtx, { query }: Req<'organizationList'>) => {
-  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
-  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
-  const rows = await ctx.read((reader) =>
-    db.listOrganizationsOf(reader, principalOf(ctx).id, { after, limit: limit + 1 }),
-  );
-  return pageOf(
+export const list = (ctx: ReadCtx, { query }: Req<'organizationList'>) =>
+  listPage(
     ctx,
-    limit,
-    rows,
-    (row) => [row.id],
+    query,
+    (reader, page) => db.listOrganizationsOf(reader, principalOf(ctx).id, page),
+    (row) => row.id,
     ({ role: _, ...row }) => row,
   );
-};
 
 export const create = async (ctx: WriteCtx, { body }: Req<'organizationCreate'>) => {
   const id = mintId('org');
@@ -78,18 +72,14 @@ export const update = async (ctx: WriteCtx, req: Req<'organizationUpdate'>) => {
   return row;
 };
 
-export const memberList = async (ctx: ReadCtx, { query }: Req<'organizationMemberList'>) => {
-  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
-  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
-  const rows = await ctx.read((reader) => db.listMembers(reader, organizationOf(ctx), { after, limit: limit + 1 }));
-  return pageOf(
+export const memberList = (ctx: ReadCtx, { query }: Req<'organizationMemberList'>) =>
+  listPage(
     ctx,
-    limit,
-    rows,
-    (row) => [row.user_id],
+    query,
+    (reader, page) => db.listMembers(reader, organizationOf(ctx), page),
+    (row) => row.user_id,
     (row) => row,
   );
-};
 
 /** An organization without an owner could never be managed again, and admins must not promote themselves. */
 const guardOwners = async (ctx: WriteCtx, userId: string, nextRole: string | null): Promise<void> => {

@@ -2,6 +2,8 @@
  * Cursor pages. A cursor names the operation and scope it was made for and the key of the last row; using it elsewhere
  * is like using another tenant's id (404), and a mangled one is a bad request.
  */
+import type { ReadCtx } from '../context.ts';
+import type { Reader } from '../db/client.ts';
 import { AppError, notFound } from '../errors.ts';
 
 type Caller = Readonly<{
@@ -59,3 +61,20 @@ export const pageOf = <Row, Item>(
 };
 
 export const PAGE_LIMIT_DEFAULT = 50;
+
+type PageQuery = Readonly<{ limit?: number; cursor?: string }>;
+
+/** A page ordered by one text key, which is nearly every list: the rows behind `after`, one more than are shown. */
+export const listPage = async <Row, Item>(
+  ctx: ReadCtx,
+  query: PageQuery,
+  list: (reader: Reader, page: Readonly<{ after: string | null; limit: number }>) => Promise<readonly Row[]>,
+  key: (row: Row) => string,
+  view: (row: Row) => Item,
+): Promise<{ items: Item[]; next_cursor: string | null }> => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const [last] = decodeCursor(ctx, query.cursor) ?? [null];
+  const after = last === null ? null : String(last);
+  const rows = await ctx.read((reader) => list(reader, { after, limit: limit + 1 }));
+  return pageOf(ctx, limit, rows, (row) => [key(row)], view);
+};

@@ -5,7 +5,7 @@ import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/project.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { action, callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { decodeCursor, listPage, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 import { assertStillHolds } from './standing.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -77,18 +77,14 @@ export const remove = async (ctx: WriteCtx): Promise<undefined> => {
   ctx.emit('project.deleted', { subject: id, data: { project_id: id, name: row.name } });
 };
 
-export const memberList = async (ctx: ReadCtx, { query }: Req<'projectMemberList'>) => {
-  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
-  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
-  const rows = await ctx.read((reader) => db.listProjectMembers(reader, projectOf(ctx), { after, limit: limit + 1 }));
-  return pageOf(
+export const memberList = (ctx: ReadCtx, { query }: Req<'projectMemberList'>) =>
+  listPage(
     ctx,
-    limit,
-    rows,
-    (row) => [row.user_id],
+    query,
+    (reader, page) => db.listProjectMembers(reader, projectOf(ctx), page),
+    (row) => row.user_id,
     (row) => row,
   );
-};
 
 export const memberPut = async (ctx: WriteCtx, req: Req<'projectMemberPut'>) => {
   const project_id = projectOf(ctx);

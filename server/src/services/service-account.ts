@@ -7,7 +7,7 @@ import { holdProject } from '../db/project.ts';
 import * as db from '../db/service-account.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { decodeCursor, listPage, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 import { assertScopesWithin, lifetimeWithin } from './scopes.ts';
 import { assertStillHolds } from './standing.ts';
 import { hashesEqual, hashToken, mintToken } from './token.ts';
@@ -16,18 +16,14 @@ type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
 const ACCESS_TOKEN_LIFETIME_S = 3600;
 
-export const list = async (ctx: ReadCtx, { query }: Req<'serviceAccountList'>) => {
-  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
-  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
-  const rows = await ctx.read((reader) => db.listServiceAccounts(reader, projectOf(ctx), { after, limit: limit + 1 }));
-  return pageOf(
+export const list = (ctx: ReadCtx, { query }: Req<'serviceAccountList'>) =>
+  listPage(
     ctx,
-    limit,
-    rows,
-    (row) => [row.id],
+    query,
+    (reader, page) => db.listServiceAccounts(reader, projectOf(ctx), page),
+    (row) => row.id,
     (row) => row,
   );
-};
 
 export const create = async (ctx: WriteCtx, { body }: Req<'serviceAccountCreate'>) => {
   const { token: client_secret, hash } = mintToken('client_secret');

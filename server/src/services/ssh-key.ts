@@ -5,23 +5,19 @@ import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/ssh-key.ts';
 import { parseSshPublicKey } from '../domain/ssh-public-key.ts';
 import { AppError, notFound } from '../errors.ts';
-import { onlyText, principalOf } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { principalOf } from './caller.ts';
+import { listPage } from './page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
-export const list = async (ctx: ReadCtx, { query }: Req<'sshKeyList'>) => {
-  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
-  const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
-  const rows = await ctx.read((reader) => db.listSshKeys(reader, principalOf(ctx).id, { after, limit: limit + 1 }));
-  return pageOf(
+export const list = (ctx: ReadCtx, { query }: Req<'sshKeyList'>) =>
+  listPage(
     ctx,
-    limit,
-    rows,
-    (row) => [row.id],
+    query,
+    (reader, page) => db.listSshKeys(reader, principalOf(ctx).id, page),
+    (row) => row.id,
     (row) => row,
   );
-};
 
 export const create = async (ctx: WriteCtx, { body }: Req<'sshKeyCreate'>) => {
   const key = parseSshPublicKey(body.public_key);
