@@ -183,11 +183,17 @@ export const noteAllocation = async (
 };
 
 /** Active, not protected, and past their time. */
+const DUE =
+  "release_at <= clock_timestamp() and release_requested_at is null and state = 'active' and not is_protected";
+
 export const listDueAllocations = async (reader: Reader, limit: number): Promise<string[]> => {
   const { rows } = await reader.query<{ id: string }>(
-    `select id from allocations where release_at <= clock_timestamp() and release_requested_at is null
-       and state = 'active' and not is_protected order by release_at limit $1`,
+    `select id from allocations where ${DUE} order by release_at limit $1`,
     [limit],
   );
   return rows.map((row) => row.id);
 };
+
+/** Locks the allocation; false when it is not due any more: released, prolonged or protected since it was listed. */
+export const lockDueAllocation = async (tx: Tx, id: string): Promise<boolean> =>
+  (await tx.query(`select 1 as one from allocations where id = $1 and ${DUE} for update`, [id])).rowCount === 1;

@@ -200,4 +200,28 @@ describe('maximum duration', () => {
       { actor_kind: 'system', action: 'allocation.release', organization_id: due.organization_id },
     ]);
   });
+
+  it('leaves alone what was prolonged after it was listed, and what fails keeps no other from its release', async (t) => {
+    const { sql, make, database } = await world(t);
+    const broken = await make({ state: 'active', max_duration_s: 3600 });
+    const prolonged = await make({ state: 'active', max_duration_s: 3600 });
+    const due = await make({ state: 'active', max_duration_s: 3600 });
+    const order = [broken.id, prolonged.id, due.id];
+    await sql.query(
+      "update allocations set release_at = now() - interval '1 hour' + make_interval(secs => array_position($1, id))",
+      [order],
+    );
+    const release = async (tx: Parameters<typeof beginRelease>[0], allocation_id: string, reason: string) => {
+      if (allocation_id !== broken.id) return beginRelease(tx, { allocation_id, reason });
+      await sql.query("update allocations set release_at = now() + interval '1 hour' where id = $1", [prolonged.id]);
+      throw new Error('the first cannot be released');
+    };
+    await assert.rejects(releaseDue({ database, release }), AggregateError);
+    const { rows } = await sql.query('select id, state from allocations order by array_position($1, id)', [order]);
+    assert.deepEqual(rows, [
+      { id: broken.id, state: 'active' },
+      { id: prolonged.id, state: 'active' },
+      { id: due.id, state: 'releasing' },
+    ]);
+  });
 });
