@@ -2,7 +2,7 @@
 import { findAllocation, lockAllocation } from '../db/allocation.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { findHeldNode, type HeldSlot, listHeldSlots } from '../db/lifecycle.ts';
-import { countTasksUnderWay, findLatestTask, insertTask } from '../db/node-task.ts';
+import { cancelQueuedTasks, countTasksUnderWay, findLatestTask, insertTask } from '../db/node-task.ts';
 import type { AllocationState } from '../domain/allocation.ts';
 import { judgeWipe, type WipeTarget } from '../domain/wipe.ts';
 import { notFound } from '../errors.ts';
@@ -114,6 +114,7 @@ export const createAllocationDeps = (
         return node?.occupancy === 'cleanup_blocked' || slots.some((slot) => slot.status === 'cleanup_blocked');
       }),
     resume: (id) => (tx) => resumeCleanup(tx, id),
+    withdrawTasks: (id, reason) => (tx) => cancelQueuedTasks(tx, id, reason),
     block: (id, reason) => (tx) => blockCleanup(tx, id, reason),
     judge: (id, runId) =>
       database.read(PLATFORM, async (reader) => {

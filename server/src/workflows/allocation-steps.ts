@@ -44,6 +44,8 @@ export type AllocationDeps = Readonly<{
   /** Whether an earlier cleanup gave up. */
   isBlocked(id: string): Promise<boolean>;
   resume(id: string): Commit;
+  /** Takes back what was asked of the host and not begun: it must not happen beside what comes next. */
+  withdrawTasks(id: string, reason: string): Commit;
   block(id: string, reason: string): Commit;
   judge(id: string, runId: string): Promise<Judged | undefined>;
   prove(id: string, judged: Judged): Commit;

@@ -224,6 +224,23 @@ test('a machine that cannot be stopped is blocked, and an operator who saw that 
   assert.equal((await factsOf(w.sql, made.id)).state, 'released');
 });
 
+test('a stop that no host has begun is withdrawn once an operator has seen that nothing runs', async (t) => {
+  const w = await world(t);
+  const made = await allocate(w, { state: 'active' });
+  await release(w.database, made.id);
+  await settle(w.database, { host: async () => 0, rounds: 3 });
+  const stop = "select state from node_tasks where allocation_id = $1 and kind = 'slice.vm_stop'";
+  assert.deepEqual((await w.sql.query(stop, [made.id])).rows, [{ state: 'queued' }]);
+  await w.database.write(PLATFORM, (tx) =>
+    restartCleanup(tx, { allocation_id: made.id, runtime_verified_absent: true }),
+  );
+  await settle(w.database, { host: async () => 0, rounds: 3 });
+  assert.deepEqual((await w.sql.query(stop, [made.id])).rows, [{ state: 'cancelled' }]);
+  assert.deepEqual(await settle(w.database), ['slice.cleanup']);
+  assert.equal((await factsOf(w.sql, made.id)).state, 'released');
+  await checkInvariants(w);
+});
+
 test('cleanup after a failure is blocked when it cannot be proven, and the state stays failed throughout', async (t) => {
   const w = await world(t);
   const made = await allocate(w);

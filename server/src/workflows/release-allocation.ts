@@ -38,7 +38,9 @@ export const releaseAllocation = workflow<AllocationDeps, AllocationRow, Step>({
   load: (deps, id) => deps.load(id),
   steps: {
     stopRuntime: inCustody('stopRuntime', async (deps, allocation, ctx) => {
-      if (ctx.signals.take(RUNTIME_ABSENT) !== undefined) return next('wipe');
+      // A stop that waits for its host would reach whoever holds the slot by then.
+      if (ctx.signals.take(RUNTIME_ABSENT) !== undefined)
+        return next('wipe', deps.withdrawTasks(allocation.id, 'Nothing runs any more, so there is nothing to stop.'));
       const { stop } = kindsOf(allocation);
       const answer = await askHost(deps, allocation, ctx, { kind: stop, phase: 'custody' });
       if (answer === 'completed') return next('wipe');
