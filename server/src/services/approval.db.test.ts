@@ -158,3 +158,15 @@ test('a board without NVSwitch has no partitions and any set is legal', async ()
   await approve({ node_id, slots: newSlots({ module_id: null }), partitions: [] });
   assert.equal((await freeOf(node_id))?.largest_set, 8);
 });
+
+test('no slot is approved on a node that somebody holds', async () => {
+  const id = await newNode({ capacity_mode: 'baremetal' });
+  const occupy = (occupancy: string) =>
+    database.write(PLATFORM, (tx) => tx.query('update nodes set occupancy = $2 where id = $1', [id, occupancy]));
+  await occupy('cleaning');
+  await assert.rejects(
+    approve({ node_id: id }),
+    (err) => err instanceof AppError && err.code === 'conflict' && /nobody holds it/.test(err.message),
+  );
+  await occupy('free');
+});

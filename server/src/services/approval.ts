@@ -8,6 +8,7 @@ import { mintId } from '@gpuaas/kit';
 import { SLOTS_MAX } from '@gpuaas/scheduler';
 import type { Tx } from '../db/client.ts';
 import { findNode, insertNode, type NewNode, type NodeRow } from '../db/node.ts';
+import { lockSummary } from '../db/placement.ts';
 import {
   countSlots,
   insertApprovedSlots,
@@ -190,6 +191,7 @@ const refuseIfAny = (problems: readonly FieldError[]): void => {
 
 /** Makes the slots of a node schedulable. The operator is named and the discovery cited in every row. */
 export const approveSlots = async (tx: Tx, approval: Approval): Promise<readonly NewSlot[]> => {
+  await lockSummary(tx, approval.node_id);
   const node = await findNode(tx, approval.node_id);
   if (node === undefined) throw notFound('node');
   refuseIfAny([
@@ -198,6 +200,9 @@ export const approveSlots = async (tx: Tx, approval: Approval): Promise<readonly
     ...duplicateProblems(approval.slots),
   ]);
   if ((await countSlots(tx, node.id)) > 0) throw conflict('The node has slots already; they are changed one by one.');
+  // Whoever holds the whole node may have written to these disks, and no wipe of theirs has been asked for.
+  if (node.occupancy !== 'free')
+    throw conflict(`The node is ${node.occupancy}; slots are approved while nobody holds it.`);
   const slots = approval.slots.map(complete);
   refuseIfAny(
     (await listBindingConflicts(tx, node, slots)).map(({ slot_index, binding, value, node_id }) =>
