@@ -46,12 +46,17 @@ export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'one_task_per_slot',
     rule: 'At most one task runs on a slot, and it carries the generation of the claim that it serves.',
-    sql: `select t.slot_id as subject_id, count(*) || ' tasks run: ' || string_agg(t.id, ', ' order by t.id) as detail from node_tasks t
-      where t.slot_id is not null and t.state in ('dispatched', 'running') group by t.slot_id having count(*) > 1
+    sql: `with task as materialized (
+        select t.id, t.state, s.slot_id, s.generation from node_tasks t cross join lateral (
+          select t.slot_id, t.slot_generation as generation where t.slot_id is not null
+          union all select x.slot_id, x.generation
+          from jsonb_to_recordset(coalesce(t.params -> 'slots', '[]')) as x (slot_id text, generation integer)) s
+        where t.state in ('queued', 'dispatched', 'running'))
+      select t.slot_id as subject_id, count(*) || ' tasks run: ' || string_agg(t.id, ', ' order by t.id) as detail from task t
+      where t.state <> 'queued' group by t.slot_id having count(*) > 1
       union all
-      select t.id, 'generation ' || t.slot_generation || ', the slot has ' || s.generation from node_tasks t
-      join node_resource_slots s on s.id = t.slot_id
-      where t.state in ('queued', 'dispatched', 'running') and t.slot_generation > s.generation`,
+      select t.id, 'generation ' || t.generation || ', the slot has ' || s.generation from task t
+      join node_resource_slots s on s.id = t.slot_id where t.generation <> s.generation`,
   },
 ];
 

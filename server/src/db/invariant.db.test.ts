@@ -376,6 +376,32 @@ describe('invariants', () => {
         finds: () => [slotOf(active)],
       },
       {
+        what: 'two tasks that name one slot among others',
+        do: () => [
+          [
+            `insert into node_tasks (id, node_id, kind, params, state, correlation_id, expires_at)
+             select 'tsk_' || n, $1, 'slice.cleanup', jsonb_build_object('slots', jsonb_build_array(jsonb_build_object('slot_id', $2::text))),
+               'running', 'test', now() from generate_series(1, 2) n`,
+            nodes.sliced.id,
+            slotOf(active),
+          ],
+        ],
+        finds: () => [slotOf(active)],
+      },
+      {
+        what: 'a task of a generation that the slot has left behind',
+        do: () => [
+          [
+            `insert into node_tasks (id, node_id, kind, params, state, correlation_id, expires_at)
+             select 'tsk_1', $1, 'slice.vm_stop', jsonb_build_object('slots', jsonb_build_array(
+               jsonb_build_object('slot_id', id, 'generation', generation - 1))), 'queued', 'test', now() from node_resource_slots where id = $2`,
+            nodes.sliced.id,
+            slotOf(active),
+          ],
+        ],
+        finds: () => ['tsk_1'],
+      },
+      {
         what: 'a task of a generation that the slot has not reached',
         do: () => [
           [
