@@ -10,6 +10,7 @@ import type { Config } from './config.ts';
 import type { Deps } from './context.ts';
 import { createDatabase, type Database } from './db/client.ts';
 import { APP_ROLE, readMigrations } from './db/migrate.ts';
+import { createProbeServer, type Probes } from './http/probes.ts';
 import { createRateLimit } from './http/rate-limit.ts';
 import { createHttpServer } from './http/server.ts';
 import { createStreams } from './http/stream.ts';
@@ -36,9 +37,9 @@ export type AppOptions = Readonly<{
 }>;
 export type App = Readonly<{
   deps: Deps;
-  http: FastifyInstance | null;
+  http: FastifyInstance;
   /** Where the API listens, once `listen` resolved. */
-  url: string | null;
+  url: string;
 }>;
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
@@ -85,6 +86,7 @@ const metricsGate =
 const createApi = async (
   deps: Deps,
   telemetry: Telemetry,
+  probes: Probes,
   devPassword: string,
   closing: AbortSignal,
 ): Promise<FastifyInstance> => {
@@ -99,7 +101,6 @@ const createApi = async (
     ...(issuer ? { fetch: issuer.fetch } : {}),
   });
   const now = () => clock.now().getTime();
-  const lastMigration = (await readMigrations()).at(-1)?.name ?? '';
   return createHttpServer({
     gate: {
       deps,
@@ -117,9 +118,7 @@ const createApi = async (
     },
     telemetry,
     system: {
-      readiness: createReadiness(database, lastMigration),
-      metrics: () => telemetry.registry.metrics(),
-      metricsAllowed: metricsGate(config),
+      ...probes,
       public_url: config.public_url,
       issuer: issuer?.callback() ?? null,
       wellKnown: {
@@ -160,8 +159,16 @@ export const startApp = async (options: AppOptions): Promise<App> => {
   addInvariantGauge(telemetry, watch);
   startWorkers(deps, hub, watch, shutdown);
 
-  if (!config.roles.includes('gpuaas-api')) return { deps, http: null, url: null };
-  const http = await createApi(deps, telemetry, options.dev_password, shutdown.signal);
+  const lastMigration = (await readMigrations()).at(-1)?.name ?? '';
+  const probes: Probes = {
+    readiness: createReadiness(database, lastMigration),
+    metrics: () => telemetry.registry.metrics(),
+    metricsAllowed: metricsGate(config),
+  };
+  const isApi = config.roles.includes('gpuaas-api');
+  const http = isApi
+    ? await createApi(deps, telemetry, probes, options.dev_password, shutdown.signal)
+    : createProbeServer(probes);
   shutdown.add('http', () => http.close());
   await http.listen({ host: config.host, port: config.port });
   const { port } = http.server.address() as AddressInfo;

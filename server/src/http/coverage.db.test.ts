@@ -272,7 +272,7 @@ describe('every operation of the contract', () => {
   });
 
   it('is a route, and every route is an operation or a known page', async () => {
-    const routes = cast.test.app.http?.printRoutes({ commonPrefix: false, includeHooks: false }) ?? '';
+    const routes = cast.test.app.http.printRoutes({ commonPrefix: false, includeHooks: false });
     const found: string[] = [];
     const stack: string[] = [];
     for (const line of routes.split('\n')) {

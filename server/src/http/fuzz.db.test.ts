@@ -157,7 +157,7 @@ describe('a storm of requests out of the contract', () => {
 
   const fire = async ({ operation, caller, request }: Shot): Promise<Answer> => {
     const token = tokenOf(caller);
-    const response = await cast.test.app.http?.inject({
+    const response = await cast.test.app.http.inject({
       method: operation.method,
       url: request.url,
       headers: {

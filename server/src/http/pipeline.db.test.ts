@@ -137,6 +137,15 @@ describe('the pipeline', () => {
         assert.deepEqual([answer.body.code, answer.body.retryable], ['idempotency_in_flight', true]);
     });
 
+    it('an answer that is known is given to all who ask for it at once', async () => {
+      const key = { 'idempotency-key': randomUUID() };
+      const first = await ada.post(projects(), { name: 'asked-often' }, key);
+      const again = await Promise.all(
+        Array.from({ length: 8 }, () => ada.post(projects(), { name: 'asked-often' }, key)),
+      );
+      for (const answer of again) assert.deepEqual([answer.status, answer.body.id], [201, first.body.id]);
+    });
+
     it('another tenant may use the same key', async () => {
       const key = randomUUID();
       const bob = await test.user('bob');

@@ -5,19 +5,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { AppError } from '../errors.ts';
-import type { Readiness } from '../services/health.ts';
 import { DOCS_CSP, docsPage, errorPage, landingPage, llmsTxt, openapiJson, redocBundle } from './docs.ts';
+import { addProbes, type Probes } from './probes.ts';
 
-export type SystemRoutes = Readonly<{
-  readiness: () => Promise<Readiness>;
-  metrics: () => Promise<string>;
-  /** May this address read /metrics? */
-  metricsAllowed: (request: Readonly<{ ip: string; authorization: string | undefined }>) => boolean;
-  wellKnown: Readonly<Record<string, unknown>>;
-  public_url: string;
-  /** The embedded issuer, mounted at /oidc; null when an external one is configured. */
-  issuer: ((req: IncomingMessage, res: ServerResponse) => void) | null;
-}>;
+export type SystemRoutes = Probes &
+  Readonly<{
+    wellKnown: Readonly<Record<string, unknown>>;
+    public_url: string;
+    /** The embedded issuer, mounted at /oidc; null when an external one is configured. */
+    issuer: ((req: IncomingMessage, res: ServerResponse) => void) | null;
+  }>;
 
 const page = (reply: FastifyReply, html: string, csp: string): FastifyReply =>
   reply
@@ -27,20 +24,7 @@ const page = (reply: FastifyReply, html: string, csp: string): FastifyReply =>
     .send(html);
 
 export const addSystemRoutes = (app: FastifyInstance, system: SystemRoutes): void => {
-  // Alive says only that the process answers; ready says that it can do its work.
-  app.get('/healthz', async () => ({ status: 'alive' }));
-  app.get('/readyz', async (_request, reply) => {
-    const readiness = await system.readiness();
-    return reply
-      .status(readiness.ready ? 200 : 503)
-      .header('cache-control', 'no-store')
-      .send(readiness);
-  });
-  app.get('/metrics', async (request, reply) => {
-    if (!system.metricsAllowed({ ip: request.ip, authorization: request.headers.authorization }))
-      throw new AppError('not_found', 'Nothing is at this path.');
-    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await system.metrics());
-  });
+  addProbes(app, system);
   app.get('/.well-known/gpuaas', async () => system.wellKnown);
   app.get('/openapi.json', async (_request, reply) =>
     reply.type('application/json; charset=utf-8').send(openapiJson()),

@@ -100,6 +100,24 @@ describe('telemetry', () => {
   });
 });
 
+describe('a process without the API', () => {
+  it('still says that it is alive and ready, shows its own metrics, and serves nothing else', async (t) => {
+    const closers: (() => Promise<void>)[] = [];
+    const test = await startTestApp(
+      { after: (fn) => void closers.unshift(fn) },
+      { roles: ['gpuaas-provisioning-worker'] },
+    );
+    t.after(async () => {
+      for (const stop of closers) await stop();
+    });
+    const { get } = test.bearer(null);
+    assert.equal((await get('/healthz')).status, 200);
+    assert.equal((await get('/readyz')).body.ready, true);
+    assert.match((await get('/metrics')).body, /gpuaas_invariant_violations/);
+    assert.equal((await get('/api/v1/me')).status, 404);
+  });
+});
+
 describe('metrics behind a token', () => {
   it('answer its holder and nobody else', async (t) => {
     const closers: (() => Promise<void>)[] = [];

@@ -1,0 +1,36 @@
+/**
+ * What every process answers, whatever its roles: alive, ready, and its metrics. A process without the API role
+ * serves nothing else.
+ */
+import Fastify, { type FastifyInstance } from 'fastify';
+import type { Readiness } from '../services/health.ts';
+
+export type Probes = Readonly<{
+  readiness: () => Promise<Readiness>;
+  metrics: () => Promise<string>;
+  /** May this caller read /metrics? */
+  metricsAllowed: (request: Readonly<{ ip: string; authorization: string | undefined }>) => boolean;
+}>;
+
+export const addProbes = (app: FastifyInstance, probes: Probes): void => {
+  // Alive says only that the process answers; ready says that it can do its work.
+  app.get('/healthz', async () => ({ status: 'alive' }));
+  app.get('/readyz', async (_request, reply) => {
+    const readiness = await probes.readiness();
+    return reply
+      .status(readiness.ready ? 200 : 503)
+      .header('cache-control', 'no-store')
+      .send(readiness);
+  });
+  app.get('/metrics', async (request, reply) => {
+    const caller = { ip: request.ip, authorization: request.headers.authorization };
+    if (!probes.metricsAllowed(caller)) return reply.callNotFound();
+    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await probes.metrics());
+  });
+};
+
+export const createProbeServer = (probes: Probes): FastifyInstance => {
+  const app = Fastify({ logger: false, exposeHeadRoutes: false });
+  addProbes(app, probes);
+  return app;
+};
