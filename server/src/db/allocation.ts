@@ -178,3 +178,14 @@ export const listTimeline = async (
       [allocationId, page.after?.[0] ?? null, page.after?.[1] ?? 0, page.limit],
     )
   ).rows;
+
+/** Allocations by live state: how many, and how many of them are longer in it than they should be. */
+export const countAllocationsByState = async (
+  reader: Reader,
+): Promise<readonly Readonly<{ state: string; count: number; overdue: number }>[]> =>
+  (
+    await reader.query<{ state: string; count: number; overdue: number }>(
+      `select state, count(*) as count, count(*) filter (where state_deadline_at < now()) as overdue
+       from allocations where state <> 'released' group by state`,
+    )
+  ).rows;

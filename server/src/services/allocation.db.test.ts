@@ -94,6 +94,9 @@ describe('a launch', () => {
       1,
     );
     assert.deepEqual((await world.ada.get(path(`/${id}`))).body, made.body);
+    assert.match((await world.ada.get('/metrics')).body, /gpuaas_allocations\{state="requested"\} 1/);
+    await world.sql.query("update allocations set state_deadline_at = now() - interval '1 second' where id = $1", [id]);
+    assert.match((await world.ada.get('/metrics')).body, /gpuaas_allocations_overdue\{state="requested"\} 1/);
   });
 
   it('of several GPUs gets a set that the fabric can give to one guest', async () => {
@@ -193,6 +196,19 @@ describe('a launch', () => {
       [made.body.id],
     );
     assert.equal((await world.ada.get(`${one}/timeline`)).status, 200);
+  });
+
+  it('takes no tag whose name or value is outside the grammar', async () => {
+    for (const tags of [
+      { 'A b': 'x' },
+      { UPPER: 'x' },
+      { [`a${'b'.repeat(63)}`]: 'x' },
+      { 'A b': { nested: [1] } },
+      { a: '<b>' },
+    ]) {
+      const refused = await world.ada.post(path(), { ...slice(1), tags });
+      assert.deepEqual([refused.status, refused.body.code], [400, 'invalid_request'], JSON.stringify(tags));
+    }
   });
 });
 

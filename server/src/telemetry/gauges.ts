@@ -1,4 +1,5 @@
 /** Gauges that are questions to the database, asked when metrics are scraped. A database that is away leaves them out. */
+import { countAllocationsByState } from '../db/allocation.ts';
 import { type Database, PLATFORM, type Reader } from '../db/client.ts';
 import { outboxLag } from '../db/outbox.ts';
 import { countRunsByState } from '../db/workflow.ts';
@@ -24,6 +25,16 @@ export const addGauges = (telemetry: Telemetry, database: Database): void => {
   );
   telemetry.gauge('gpuaas_workflow_run_oldest_seconds', 'Age in state of the oldest run.', ['state'], async () =>
     (await ask(countRunsByState, [])).map((row) => ({ labels: { state: row.state }, value: row.oldest_age_s })),
+  );
+  telemetry.gauge('gpuaas_allocations', 'Allocations by state, released ones aside.', ['state'], async () =>
+    (await ask(countAllocationsByState, [])).map((row) => ({ labels: { state: row.state }, value: row.count })),
+  );
+  telemetry.gauge(
+    'gpuaas_allocations_overdue',
+    'Allocations longer in a state than they should be.',
+    ['state'],
+    async () =>
+      (await ask(countAllocationsByState, [])).map((row) => ({ labels: { state: row.state }, value: row.overdue })),
   );
 };
 
