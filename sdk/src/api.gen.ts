@@ -55,7 +55,7 @@ export type Allocation = {
   state_deadline_at: string | null;
   ssh_key_ids: string[];
   /** Labels of your own. */
-  tags: Record<string, unknown>;
+  tags: Record<string, string>;
   /** Release is refused until protection is taken off. */
   is_protected: boolean;
   max_duration_s: number | null;
@@ -1538,7 +1538,7 @@ export type Operations = {
         vm_profile?: string | undefined;
         ssh_key_ids?: string[] | undefined;
         /** Labels of your own. */
-        tags?: Record<string, unknown> | undefined;
+        tags?: Record<string, string> | undefined;
         is_protected?: boolean | undefined;
         /** Released by itself this long after it became active. */
         max_duration_s?: number | undefined;
@@ -1616,7 +1616,7 @@ export type Operations = {
         /** Lower-case name, unique where it is used. */
         name?: string | undefined;
         /** Labels of your own. */
-        tags?: Record<string, unknown> | undefined;
+        tags?: Record<string, string> | undefined;
         is_protected?: boolean | undefined;
         /** Released by itself this long after it became active. */
         max_duration_s?: number | null | undefined;

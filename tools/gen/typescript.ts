@@ -9,6 +9,7 @@ export type Schema = Readonly<{
   anyOf?: readonly Schema[];
   items?: Schema;
   properties?: Readonly<Record<string, Schema>>;
+  patternProperties?: Readonly<Record<string, Schema>>;
   required?: readonly string[];
   additionalProperties?: boolean;
   description?: string;
@@ -40,6 +41,10 @@ const describe = (schema: Schema): string | undefined => {
 export const printObject = (schema: Schema, names: Names, indent = ''): string => {
   const entries = Object.entries(schema.properties ?? {});
   const open = schema.additionalProperties !== false;
+  const [byPattern] = Object.values(schema.patternProperties ?? {});
+  // A type cannot say which names the pattern allows, only what they hold.
+  if (byPattern !== undefined && !open && entries.length === 0)
+    return `Record<string, ${printType(byPattern, names, indent)}>`;
   if (entries.length === 0) return open ? 'Record<string, unknown>' : 'Record<string, never>';
   const required = new Set(schema.required ?? []);
   const inner = `${indent}  `;

@@ -17,7 +17,13 @@ export const ALLOCATION_STATES = [
 const Tags = Type.Record(
   Type.String({ pattern: '^[a-z0-9][a-z0-9_.-]{0,62}$' }),
   Type.String({ maxLength: 120, pattern: '^[A-Za-z0-9 ._:/@+-]*$' }),
-  { maxProperties: 32, description: 'Labels of your own.', examples: [{ team: 'vision' }] },
+  // Without this a name outside the grammar would pass unseen, with anything as its value.
+  {
+    additionalProperties: false,
+    maxProperties: 32,
+    description: 'Labels of your own.',
+    examples: [{ team: 'vision' }],
+  },
 );
 
 /** What was sold, as it was sold. Users never see the host or its devices. */
