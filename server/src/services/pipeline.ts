@@ -150,7 +150,8 @@ export const mutate = (admitted: Admitted, handle: (ctx: WriteCtx) => Promise<un
     };
     if (id !== null) {
       const { locked, stored } = await claimIdempotencyKey(tx, id);
-      if (!locked)
+      // An answer that is there is given whoever else is just being given it.
+      if (!locked && stored === undefined)
         throw new AppError('idempotency_in_flight', 'A request with this Idempotency-Key is still running.', {
           retry_after_s: 1,
         });
