@@ -2,13 +2,11 @@
  * What our layers cost: requests per second of the API divided by those of a bare server that runs the same SQL.
  * Slices alternate, so a slow second of the machine hits both; the median pair counts.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { mintId, silentLog } from '@gpuaas/kit';
 import autocannon from 'autocannon';
 import { insertApiToken } from '../server/src/db/api-token.ts';
@@ -19,6 +17,8 @@ import { insertProject } from '../server/src/db/project.ts';
 import { insertUser } from '../server/src/db/user.ts';
 import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../server/src/ports/postgres/embedded.ts';
 import { mintToken } from '../server/src/services/token.ts';
+import { startApi, startListening, stopChild } from './child.ts';
+import { interleave } from './pairs.ts';
 import type { Bench, Measurement } from './types.ts';
 
 const PAIRS = 9;
@@ -26,12 +26,7 @@ const SLICE_S = 2;
 const CONNECTIONS = 16;
 const GOAL = '>=0.45';
 
-type Target = Readonly<{ name: 'ours' | 'bare'; url: string }>;
 type Fixture = Readonly<{ organization_id: string; project_id: string; user_id: string; token: string }>;
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-const round = (value: number): number => Math.round(value * 1000) / 1000;
 
 const seed = async (url: string): Promise<Fixture> => {
   const log = silentLog();
@@ -80,32 +75,8 @@ const seed = async (url: string): Promise<Fixture> => {
   return { ...fixture, token };
 };
 
-const start = async (
-  file: string,
-  args: readonly string[],
-  env: Record<string, string>,
-  portOf: (line: string) => string | undefined,
-) => {
-  const child = spawn(process.execPath, [file, ...args], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  for await (const line of createInterface({ input: child.stdout })) {
-    const port = portOf(line);
-    if (port === undefined) continue;
-    child.stdout.resume();
-    return { child, url: `http://127.0.0.1:${port}` };
-  }
-  throw new Error(`${file} ended before it listened`);
-};
-
-const stop = async (child: ChildProcess): Promise<void> => {
-  if (child.exitCode !== null) return;
-  child.kill('SIGTERM');
-  await once(child, 'exit');
-};
-
-type Load = (target: Target) => Promise<number>;
+/** Requests per second of one slice against the server at this address. */
+type Load = (url: string) => Promise<number>;
 
 const slice = async (options: autocannon.Options): Promise<number> => {
   const result = await autocannon({ connections: CONNECTIONS, duration: SLICE_S, ...options });
@@ -116,7 +87,7 @@ const slice = async (options: autocannon.Options): Promise<number> => {
 
 const readLoad =
   (fixture: Fixture): Load =>
-  ({ url }) =>
+  (url) =>
     slice({
       url: `${url}/api/v1/projects/${fixture.project_id}`,
       headers: { authorization: `Bearer ${fixture.token}` },
@@ -124,7 +95,7 @@ const readLoad =
 
 const writeLoad =
   (fixture: Fixture): Load =>
-  ({ url }) =>
+  (url) =>
     slice({
       url,
       requests: [
@@ -147,51 +118,40 @@ const writeLoad =
       ],
     });
 
-const compare = async (name: string, load: Load, ours: Target, bare: Target): Promise<Measurement> => {
-  await load(ours);
-  await load(bare);
-  const pairs: { ours: number; reference: number }[] = [];
-  for (let n = 0; n < PAIRS; n++) {
-    const first = n % 2 === 0 ? ours : bare;
-    const second = n % 2 === 0 ? bare : ours;
-    const rates = { [first.name]: await load(first), [second.name]: await load(second) };
-    pairs.push({ ours: rates['ours'] ?? 0, reference: rates['bare'] ?? 1 });
-  }
+const compare = async (name: string, load: Load, ours: string, bare: string): Promise<Measurement> => {
+  const result = await interleave(
+    () => load(ours),
+    () => load(bare),
+    PAIRS,
+  );
   return {
     name,
-    ratio: round(median(pairs.map((pair) => pair.ours / pair.reference))),
+    ratio: result.ratio,
     goal: GOAL,
-    reference: `${Math.round(median(pairs.map((pair) => pair.reference)))} requests/s of bare node:http and pg with the same SQL`,
-    ours: `${Math.round(median(pairs.map((pair) => pair.ours)))} requests/s`,
-    pairs: PAIRS,
+    reference: `${Math.round(result.reference)} requests/s of bare node:http and pg with the same SQL`,
+    ours: `${Math.round(result.ours)} requests/s`,
+    pairs: result.pairs,
   };
 };
 
-const withServers = async <T>(fn: (ours: Target, bare: Target, fixture: Fixture) => Promise<T>): Promise<T> => {
+const withServers = async <T>(fn: (ours: string, bare: string, fixture: Fixture) => Promise<T>): Promise<T> => {
   const dir = await mkdtemp(join(tmpdir(), 'gpuaas-bench-'));
   const postgres = await startEmbeddedPostgres({ dataDir: join(dir, 'pg') });
   const children: ChildProcess[] = [];
   try {
     const fixture = await seed(postgres.url);
-    const env = { DATABASE_URL: postgres.url };
-    const bare = await start(
+    const bare = await startListening(
       'bench/http/bare-server.ts',
       [],
-      { ...env, BENCH_ORGANIZATION: fixture.organization_id, BENCH_PRINCIPAL: fixture.user_id },
+      { DATABASE_URL: postgres.url, BENCH_ORGANIZATION: fixture.organization_id, BENCH_PRINCIPAL: fixture.user_id },
       (line) => line,
     );
     children.push(bare.child);
-    const limits = { GPUAAS_RATE_LIMIT_PER_MINUTE: '100000000', GPUAAS_STATE_DIR: dir, GPUAAS_PORT: '0' };
-    const ours = await start(
-      'server/src/main.ts',
-      ['--roles', 'gpuaas-api'],
-      { ...env, ...limits },
-      (line) => /"port":(\d+)/.exec(line)?.[1],
-    );
+    const ours = await startApi(postgres.url, dir);
     children.push(ours.child);
-    return await fn({ name: 'ours', url: ours.url }, { name: 'bare', url: bare.url }, fixture);
+    return await fn(ours.url, bare.url, fixture);
   } finally {
-    for (const child of children) await stop(child);
+    for (const child of children) await stopChild(child);
     await postgres.stop();
     await removeEmbeddedPostgres(join(dir, 'pg'));
     await rm(dir, { recursive: true, force: true });

@@ -29,3 +29,14 @@ export const interleave = async (
     pairs,
   };
 };
+
+/** Milliseconds of the median call, one at a time. */
+export const p50 = async (calls: number, call: () => Promise<unknown>): Promise<number> => {
+  const times: number[] = [];
+  for (let n = 0; n < calls; n++) {
+    const startedAt = performance.now();
+    await call();
+    times.push(performance.now() - startedAt);
+  }
+  return median(times);
+};

@@ -1,11 +1,26 @@
 /** `make bench [NAME=x]`: one JSON object per line, exit 1 when a goal is missed. */
+import { capacityReadBench } from './capacity.ts';
+import { contentionBench } from './contention.ts';
 import { httpReadBench, httpWriteBench } from './http.ts';
 import { packingBenches } from './packing.ts';
+import { placementBench, placementScaleBench } from './placement.ts';
+import { placementHttpBench } from './placement-http.ts';
 import type { Bench, Measurement } from './types.ts';
 import { upBench } from './up.ts';
 import { workflowBench } from './workflow.ts';
 
-const BENCHES: readonly Bench[] = [httpReadBench, httpWriteBench, workflowBench, upBench, ...packingBenches];
+const BENCHES: readonly Bench[] = [
+  httpReadBench,
+  httpWriteBench,
+  workflowBench,
+  upBench,
+  ...packingBenches,
+  placementBench,
+  placementHttpBench,
+  placementScaleBench,
+  capacityReadBench,
+  contentionBench,
+];
 
 const isMet = ({ ratio, goal }: Measurement): boolean => {
   if (goal === null) return true;

@@ -1,15 +1,21 @@
 /** A fleet of any size in a fresh database: every node alike, eight complete slots each, summaries by the real rules. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { silentLog } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { createDatabase, type Database, PLATFORM } from '../../server/src/db/client.ts';
 import { APP_ROLE, migrate } from '../../server/src/db/migrate.ts';
 import { loadSchedulerNode } from '../../server/src/db/placement.ts';
 import { summaryRow } from '../../server/src/placement/summary.ts';
+import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../server/src/ports/postgres/embedded.ts';
 import { seedCatalog } from '../../server/src/services/seed.ts';
 
 export const REGION = 'us-buffalo-1';
 export const SLICE_SKU = 'h200-sxm-slice';
-const TENANTS = 64;
+export const TENANTS = 64;
+export const FLEET_NODES = 25_000;
+export const SMALL_FLEET_NODES = 250;
 
 const INVENTORY = `
   insert into users (id, issuer, subject, name) values ('usr_bench', 'bench', 'bench', 'bench');
@@ -64,8 +70,8 @@ const summaries = async (database: Database, owner: Client): Promise<void> => {
   );
 };
 
-/** The database of a fleet, ready for placement; the caller ends it. */
-export const makeFleet = async (url: string, nodes: number): Promise<Database> => {
+/** The database of a fleet, ready for placement. */
+const makeFleet = async (url: string, nodes: number): Promise<Database> => {
   const log = silentLog();
   await migrate({ url, log });
   const database = createDatabase({ url, log, role: APP_ROLE, poolMax: 20 });
@@ -80,4 +86,31 @@ export const makeFleet = async (url: string, nodes: number): Promise<Database> =
   );
   await owner.end();
   return database;
+};
+
+export type Fleet = Readonly<{
+  database: Database;
+  /** The owner's. */
+  url: string;
+  /** For files that go with the fleet. */
+  dir: string;
+}>;
+
+/** A fleet on a server of its own that writes to disk as in production; all of it is gone afterwards. */
+export const withFleet = async <T>(nodes: number, fn: (fleet: Fleet) => Promise<T>): Promise<T> => {
+  const dir = await mkdtemp(join(tmpdir(), 'gpuaas-bench-'));
+  const dataDir = join(dir, 'pg');
+  const postgres = await startEmbeddedPostgres({ dataDir, durability: 'safe' });
+  try {
+    const database = await makeFleet(postgres.url, nodes);
+    try {
+      return await fn({ database, url: postgres.url, dir });
+    } finally {
+      await database.end();
+    }
+  } finally {
+    await postgres.stop();
+    await removeEmbeddedPostgres(dataDir);
+    await rm(dir, { recursive: true, force: true });
+  }
 };
