@@ -11,6 +11,8 @@ test('every line and branch of the scheduler runs in its tests', () => {
   const run = spawnSync(
     process.execPath,
     [
+      '--import',
+      fileURLToPath(new URL('../../tools/test/fixed-seed.ts', import.meta.url)),
       '--test',
       '--experimental-test-coverage',
       '--test-coverage-include=scheduler/src/**',

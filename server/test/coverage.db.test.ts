@@ -52,6 +52,8 @@ test('every line and branch of domain and placement runs in their tests', (t) =>
   const run = spawnSync(
     process.execPath,
     [
+      '--import',
+      fileURLToPath(new URL('../../tools/test/fixed-seed.ts', import.meta.url)),
       '--test',
       '--experimental-test-coverage',
       ...FOLDERS.map((folder) => `--test-coverage-include=${folder}/**/*.ts`),

@@ -205,6 +205,18 @@ export const listOffers = async (
     )
   ).rows;
 
+/** The counters of the pools that serve the tenant in one region. */
+export const listPoolCounts = async (
+  reader: Reader,
+  query: Readonly<{ region_name: string; gpu_model: string; organization_id: string }>,
+): Promise<CapacityCounts[]> =>
+  (
+    await reader.query<{ counts: CapacityCounts }>(
+      `select counts from capacity_counters where region_name = $1 and gpu_model = $2 and pool_organization_id in ('', $3)`,
+      [query.region_name, query.gpu_model, query.organization_id],
+    )
+  ).rows.map(({ counts }) => counts);
+
 export type FleetRow = Readonly<{
   region_name: string;
   gpu_model: string;

@@ -121,13 +121,20 @@ export const loadSchedulerNode = async (reader: Reader, nodeId: string): Promise
 /** For operators' snapshots and refusals: never on the way of a placement that succeeds. */
 export const listSchedulerNodes = async (
   reader: Reader,
-  filter: Readonly<{ region_name: string | null; gpu_model: string | null; limit: number }>,
+  filter: Readonly<{
+    region_name: string | null;
+    gpu_model: string | null;
+    /** Only what serves this tenant: shared pools and its own. Null for operators. */
+    organization_id: string | null;
+    limit: number;
+  }>,
 ): Promise<SchedulerNode[]> => {
   const { rows } = await reader.query<NodeRow & { sku_names: string[] }>(
     `select ${NODE}, ${SKUS} from nodes n join pools p on p.id = n.pool_id
      where ($1::text is null or n.region_name = $1) and ($2::text is null or n.gpu_model = $2) and n.state <> 'deleted'
-     order by n.id limit $3`,
-    [filter.region_name, filter.gpu_model, filter.limit],
+       and ($3::text is null or p.organization_id is null or p.organization_id = $3)
+     order by n.id limit $4`,
+    [filter.region_name, filter.gpu_model, filter.organization_id, filter.limit],
   );
   return rows.map((row) => toNode(row, row.sku_names));
 };
@@ -151,6 +158,9 @@ export type CandidateQuery = Readonly<{
  *
  * Locking and reading are two statements, because the second must see what was committed before the lock came free; a
  * setting of the transaction carries the node from one to the other, so both still leave in one packet.
+ *
+ * Who waits takes the nodes in the order of their ids: a row that no longer fits once its lock comes free stays locked
+ * while the next is waited for, and in the order of a key that changes meanwhile two placements would wait for each other.
  */
 export const lockBestNode = async (tx: Tx, query: CandidateQuery): Promise<SchedulerNode | undefined> => {
   const { key } = query;
@@ -163,7 +173,7 @@ export const lockBestNode = async (tx: Tx, query: CandidateQuery): Promise<Sched
          order by s.${key}, s.node_id limit ${query.depth}) c),
      locked as materialized (
        select s.node_id from node_placement_summary s join candidate using (node_id)
-       where s.${key} is not null order by s.${key}, s.node_id limit 1 for update of s ${query.is_patient ? '' : 'skip locked'})
+       where s.${key} is not null order by ${query.is_patient ? '' : `s.${key}, `}s.node_id limit 1 for update of s ${query.is_patient ? '' : 'skip locked'})
      select set_config('gpuaas.locked_node', coalesce((select node_id from locked), ''), true)`,
     [query.region_name, query.sku_name, query.organization_id, query.except],
   );

@@ -40,6 +40,8 @@ test('the last failed attempt is stuck with a plain reason and the error as deta
   assert.deepEqual([move.state, move.step], ['stuck', 'boot']);
   assert.equal(move.reason, 'Step boot did not succeed in 3 attempts.');
   assert.equal(move.detail, 'ECONNREFUSED');
+  // Where the step gave no detail, its reason is the best there is.
+  assert.equal(settle({ ...facts, attempt: 3 }, plan, { ...failure, detail: null }).detail, 'Step boot failed.');
 });
 
 test('a run whose attempts all crashed is not tried again', () => {

@@ -14,10 +14,12 @@ import {
   type Snapshot,
   type Unplaceable,
 } from '@gpuaas/scheduler';
+import { listPoolCounts } from '../db/capacity.ts';
 import type { Reader } from '../db/client.ts';
 import { findCatalogFacts } from '../db/launch.ts';
 import { listBestNodes, listSchedulerNodes } from '../db/placement.ts';
 import { AppError } from '../errors.ts';
+import { type WideDecision, withFleetAmounts } from './amounts.ts';
 import type { CheckedLaunch } from './request.ts';
 
 const HEADS_DEPTH = 4;
@@ -33,7 +35,12 @@ export const wideSnapshot = async (reader: Reader, request: PlacementRequest, gp
       organization_id: request.tenant_id,
       depth: HEADS_DEPTH,
     }),
-    listSchedulerNodes(reader, { region_name: request.region, gpu_model: gpuModel, limit: SAMPLE_NODES }),
+    listSchedulerNodes(reader, {
+      region_name: request.region,
+      gpu_model: gpuModel,
+      organization_id: request.tenant_id,
+      limit: SAMPLE_NODES,
+    }),
   ]);
   const nodes = new Map<string, SchedulerNode>([...heads, ...sample].map((node) => [node.id, node]));
   return { snapshot_version: SNAPSHOT_VERSION, nodes: [...nodes.values()], ...catalog };
@@ -77,7 +84,15 @@ export const refusalOf = (decision: Unplaceable, launch: CheckedLaunch): AppErro
 };
 
 /** The decision over all that can be seen, for estimates and refusals. */
-export const decideWide = async (reader: Reader, request: PlacementRequest, gpuModel: string) => {
-  const snapshot = await wideSnapshot(reader, request, gpuModel);
-  return { decision: place(request, snapshot, DEFAULT_POLICY), fit: fitsNow(request, snapshot) };
+export const decideWide = async (
+  reader: Reader,
+  request: PlacementRequest,
+  gpuModel: string,
+): Promise<WideDecision> => {
+  const [snapshot, pools] = await Promise.all([
+    wideSnapshot(reader, request, gpuModel),
+    listPoolCounts(reader, { region_name: request.region, gpu_model: gpuModel, organization_id: request.tenant_id }),
+  ]);
+  const wide = { decision: place(request, snapshot, DEFAULT_POLICY), fit: fitsNow(request, snapshot) };
+  return withFleetAmounts(wide, request, pools, SAMPLE_NODES);
 };

@@ -13,7 +13,12 @@ export const snapshot = (ctx: ReadCtx, { query }: RequestOf<PublicApi['adminSche
     const limit = query.limit ?? NODES_DEFAULT;
     const all = { after: null, limit: CATALOG_MAX };
     const [nodes, regions, skus] = await Promise.all([
-      listSchedulerNodes(reader, { region_name: query.region_name ?? null, gpu_model: null, limit: limit + 1 }),
+      listSchedulerNodes(reader, {
+        region_name: query.region_name ?? null,
+        gpu_model: null,
+        organization_id: null,
+        limit: limit + 1,
+      }),
       listRegions(reader, all),
       listSkus(reader, all, null),
     ]);

@@ -41,7 +41,7 @@ test('a demo host has the layout of a real one: two NUMA halves and pairs that a
   await seedCatalog(database);
   await seedFleet(database);
   const [node] = await database.read(PLATFORM, (reader) =>
-    listSchedulerNodes(reader, { region_name: null, gpu_model: null, limit: 1 }),
+    listSchedulerNodes(reader, { region_name: null, gpu_model: null, organization_id: null, limit: 1 }),
   );
   assert.deepEqual(
     node?.slots.map((slot) => slot.module_id),

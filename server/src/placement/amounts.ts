@@ -1,0 +1,36 @@
+/**
+ * The amounts of a refusal in a fleet that is larger than what it looked at. They come from the counters, which are
+ * seconds old and cover every node the tenant may see; the verdict and the alternatives stay as decided.
+ */
+import { type Decision, type Fit, NOTHING_HELD, type PlacementRequest, reasonsFor } from '@gpuaas/scheduler';
+import type { CapacityCounts } from '../db/capacity.ts';
+
+export type WideDecision = Readonly<{ decision: Decision; fit: Fit }>;
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, n) => total + n, 0);
+
+/** `pools` are the counters of the pools that serve the tenant; `looked_at` is how many nodes the decision saw. */
+export const withFleetAmounts = (
+  wide: WideDecision,
+  request: PlacementRequest,
+  pools: readonly CapacityCounts[],
+  looked_at: number,
+): WideDecision => {
+  const nodes_total = sum(pools.map((pool) => pool.nodes));
+  if (nodes_total <= looked_at) return wide;
+  const shapes = pools.map((pool) => pool[request.shape]);
+  const fit = { ...wide.fit, nodes: sum(shapes.map((shape) => shape.nodes_that_fit[String(request.gpu_count)] ?? 0)) };
+  const { decision } = wide;
+  if (decision.kind === 'placed') return { decision, fit };
+  const held_by = { ...NOTHING_HELD };
+  for (const shape of shapes)
+    for (const [kind, gpus] of Object.entries(shape.held_by)) held_by[kind as keyof typeof held_by] += gpus;
+  const facts = {
+    code: decision.code,
+    held_by,
+    gpus_total: sum(shapes.map((shape) => shape.gpus_total)),
+    free_gpus: sum(shapes.map((shape) => shape.free_gpus)),
+    largest_set: Math.max(...shapes.map((shape) => shape.largest_set)),
+  };
+  return { decision: { ...decision, ...facts, nodes_total, reasons: reasonsFor(facts, request) }, fit };
+};
