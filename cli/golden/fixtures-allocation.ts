@@ -83,8 +83,13 @@ export const refused = {
     { code: 'filters', nodes_total: 4, survivors: { region: 4, count_on_one_node: 0 }, free_gpus: 11 },
   ],
   alternatives: [
-    { kind: 'gpu_count', shape: 'gpu_slice', sku: 'h200-sxm-slice', region: 'eu-north-1', gpu_count: 2 },
-    { kind: 'region', shape: 'gpu_slice', sku: 'h200-sxm-slice', region: 'eu-west-1', gpu_count: 4 },
-    { kind: 'shape', shape: 'baremetal', sku: 'h200-sxm-baremetal-8g', region: 'eu-north-1', gpu_count: 8 },
+    { capacity_shape: 'gpu_slice' as const, sku_name: 'h200-sxm-slice', region_name: 'eu-north-1', gpu_count: 2 },
+    { capacity_shape: 'gpu_slice' as const, sku_name: 'h200-sxm-slice', region_name: 'eu-west-1', gpu_count: 4 },
+    {
+      capacity_shape: 'baremetal' as const,
+      sku_name: 'h200-sxm-baremetal-8g',
+      region_name: 'eu-north-1',
+      gpu_count: 8,
+    },
   ],
 };

@@ -169,6 +169,14 @@ export type Invitation = {
   created_at: string;
 };
 
+/** What fits now: lay it over the body of the launch and send that. */
+export type LaunchAlternative = {
+  capacity_shape: 'baremetal' | 'gpu_slice';
+  sku_name: string;
+  region_name: string;
+  gpu_count: number;
+};
+
 export type Me = {
   kind: 'user' | 'service_account';
   /** usr_… or sva_…. */
@@ -1516,7 +1524,7 @@ export type Operations = {
         code: string;
         [name: string]: unknown;
       }[];
-      alternatives: Record<string, unknown>[];
+      alternatives: LaunchAlternative[];
     };
   };
   /** Launch a whole node or a GPU slice. Answers 202 with the allocation; its timeline is the progress. 409 says why nothing fits and what would. */

@@ -2,7 +2,6 @@
  * Launching. A refusal is answered with the commands that would be accepted now; --dry-run gives the same verdict and
  * the price without launching; Ctrl-C never leaves the person without the id of what was started.
  */
-import type { Alternative } from '@gpuaas/scheduler';
 import { ERRORS, GpuaasError, type GpuaasErrorCode, newIdempotencyKey, type Operations } from '@gpuaas/sdk';
 import { commandLine } from '../clean.ts';
 import { command, duration, type FlagsOf, formatDuration, integer, list, required, text, toggle } from '../command.ts';
@@ -47,16 +46,18 @@ const flags = {
 
 type Launch = Readonly<{ name: string; flags: FlagsOf<typeof flags> }>;
 
+type Fits = Readonly<{ sku_name?: string; region_name?: string; gpu_count?: number }>;
+
 /** The same launch with what fits now. A VM profile belongs to its count and SKU, so another count chooses its own. */
-const commandFor = (cli: Cli, { name, flags: asked }: Launch, fits: Partial<Alternative>): string => {
-  const sku = fits.sku ?? asked.sku;
+const commandFor = (cli: Cli, { name, flags: asked }: Launch, fits: Fits): string => {
+  const sku = fits.sku_name ?? asked.sku;
   const count = fits.gpu_count ?? asked.gpus;
   const isSameMachine = sku === asked.sku && count === asked.gpus;
   const option = (word: string, value: string | undefined) => (value === undefined ? [] : [`--${word}`, value]);
   return commandLine([
     ...['gpuaas', 'allocation', 'create', name],
     ...option('sku', sku),
-    ...option('region', fits.region ?? asked.region),
+    ...option('region', fits.region_name ?? asked.region),
     ...option('gpus', String(count)),
     ...option('image', asked.image),
     ...option('vm-profile', isSameMachine ? asked.vmProfile : undefined),
@@ -74,7 +75,7 @@ const withCommands = (cli: Cli, launch: Launch, refusal: GpuaasError): GpuaasErr
     ? refusal
     : new RefusedError(
         refusal,
-        refusal.alternatives.map((fits) => commandFor(cli, launch, fits as Partial<Alternative>)),
+        refusal.alternatives.map((fits) => commandFor(cli, launch, fits as Fits)),
       );
 
 const isKnownCode = (code: string): code is GpuaasErrorCode => Object.hasOwn(ERRORS, code);

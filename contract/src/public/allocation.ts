@@ -77,6 +77,16 @@ export const TimelineEntry = Closed({
   duration_ms: Type.Integer(),
 });
 
+export const LaunchAlternative = Closed(
+  {
+    capacity_shape: StringEnum(CAPACITY_SHAPES),
+    sku_name: Type.String(),
+    region_name: Type.String(),
+    gpu_count: Type.Integer(),
+  },
+  { description: 'What fits now: lay it over the body of the launch and send that.' },
+);
+
 const launch = {
   sku_name: Name('SKU code.'),
   region_name: Name('Region code.'),
@@ -119,7 +129,7 @@ export const allocationApi = define({
       quota_gpus_after: Nullable(Type.Integer({ description: 'GPUs of quota left after it; null without quota.' })),
       code: Nullable(Type.String({ description: 'Why not, as the error code a create would give.' })),
       reasons: Type.Array(Type.Object({ code: Type.String() }, { additionalProperties: true })),
-      alternatives: Type.Array(Type.Object({}, { additionalProperties: true })),
+      alternatives: Type.Array(LaunchAlternative),
     }),
   },
   allocationCreate: {

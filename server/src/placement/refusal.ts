@@ -67,6 +67,15 @@ export const reasonsOf = (decision: Unplaceable) => [
   },
 ];
 
+/** In the words of the launch itself: what is here can be laid over the refused body and sent again. */
+export const alternativesOf = (decision: Unplaceable) =>
+  decision.alternatives.map(({ shape, sku, region, gpu_count }) => ({
+    capacity_shape: shape,
+    sku_name: sku,
+    region_name: region,
+    gpu_count,
+  }));
+
 /** What the operator wrote about a closed SKU or region, which the scheduler does not know. */
 const closedReason = (code: Unplaceable['code'], { sku, region }: CheckedLaunch): string | null => {
   if (code === 'region_disabled') return region.disabled_reason;
@@ -78,7 +87,7 @@ export const refusalOf = (decision: Unplaceable, launch: CheckedLaunch): AppErro
   const sentence = explainToUser(decision, launch.request);
   return new AppError(HTTP_CODES[decision.code], because === null ? sentence : `${sentence} ${because}`, {
     reasons: reasonsOf(decision),
-    alternatives: decision.alternatives.map((alternative) => ({ ...alternative })),
+    alternatives: alternativesOf(decision),
     retry_after_s: 30,
   });
 };

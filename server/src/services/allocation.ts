@@ -7,7 +7,7 @@ import { isUniqueViolation } from '../db/errors.ts';
 import { findLaunchFacts } from '../db/launch.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { chooseNode, commitClaims, lockFirst } from '../placement/commit.ts';
-import { decideWide, reasonsOf, refusalOf } from '../placement/refusal.ts';
+import { alternativesOf, decideWide, reasonsOf, refusalOf } from '../placement/refusal.ts';
 import { checkLaunch, keyColumnOf, type Launch } from '../placement/request.ts';
 import { startFirstRun } from '../workflows/engine/run.ts';
 import { provisionBaremetal } from '../workflows/provision-baremetal.ts';
@@ -64,7 +64,7 @@ export const estimate = (ctx: ReadCtx, { body }: Req<'allocationEstimate'>) =>
       quota_gpus_after: facts.quota_gpus_remaining === null ? null : facts.quota_gpus_remaining - request.gpu_count,
       code: refusal === null ? null : refusalOf(refusal, checked).code,
       reasons: refusal === null ? [] : reasonsOf(refusal),
-      alternatives: refusal === null ? [] : refusal.alternatives.map((alternative) => ({ ...alternative })),
+      alternatives: refusal === null ? [] : alternativesOf(refusal),
     };
   });
 
