@@ -295,6 +295,7 @@ END) stored,
   constraint allocations_sku_name_fkey FOREIGN KEY (sku_name) REFERENCES sku_catalog(name)
 );
 CREATE INDEX allocations_by_node ON allocations USING btree (node_id) WHERE (node_id IS NOT NULL);
+CREATE INDEX allocations_by_organization ON allocations USING btree (organization_id, id);
 CREATE INDEX allocations_by_project ON allocations USING btree (project_id, id);
 CREATE INDEX allocations_due ON allocations USING btree (release_at) WHERE ((release_at IS NOT NULL) AND (release_requested_at IS NULL));
 CREATE INDEX allocations_live ON allocations USING btree (state, state_since) WHERE (state <> 'released'::text);

@@ -44,6 +44,7 @@ create table allocations (
 );
 create unique index allocations_name on allocations (project_id, name) where state not in ('released', 'failed');
 create index allocations_by_project on allocations (project_id, id);
+create index allocations_by_organization on allocations (organization_id, id);
 create index allocations_live on allocations (state, state_since) where state not in ('released');
 create index allocations_due on allocations (release_at) where release_at is not null and release_requested_at is null;
 create index allocations_by_node on allocations (node_id) where node_id is not null;
