@@ -5,6 +5,7 @@ import { httpReadBench, httpWriteBench } from './http.ts';
 import { packingBenches } from './packing.ts';
 import { placementBench, placementScaleBench } from './placement.ts';
 import { placementHttpBench } from './placement-http.ts';
+import { slurmBenches } from './slurm.ts';
 import type { Bench, Measurement } from './types.ts';
 import { upBench } from './up.ts';
 import { workflowBench } from './workflow.ts';
@@ -20,6 +21,7 @@ const BENCHES: readonly Bench[] = [
   placementScaleBench,
   capacityReadBench,
   contentionBench,
+  ...slurmBenches,
 ];
 
 const isMet = ({ ratio, goal }: Measurement): boolean => {

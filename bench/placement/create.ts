@@ -8,12 +8,13 @@ import { REGION, SLICE_SKU, tenant } from './fleet.ts';
 
 let calls = 0;
 
-export const createOnce = async (database: Database, gpuCount: number): Promise<void> => {
+/** Gives the id of what was created. */
+export const createOnce = async (database: Database, gpuCount: number): Promise<string> => {
   const n = calls++;
   const bound = tenant(n);
   const ctx = contextFor(database, bound, 'allocationCreate');
   const params = { project_id: bound.project_id };
-  await mutate(
+  const { body } = await mutate(
     {
       ctx,
       operation: api.allocationCreate,
@@ -33,6 +34,7 @@ export const createOnce = async (database: Database, gpuCount: number): Promise<
         last_event_id: undefined,
       }),
   );
+  return (body as Readonly<{ id: string }>).id;
 };
 
 /** Creates per second of so many clients over so many seconds. */

@@ -1,0 +1,68 @@
+/**
+ * Our side of a pair: a launch through the service, then its release. What the host does in between, stopping the
+ * machine and erasing the disks, is left out, as nothing runs on the other side either; its evidence is made up here
+ * and judged, stored and acted upon by the functions that the release workflow calls. Acceptance and proof share a
+ * transaction, since no host stands between them.
+ */
+import { type Database, PLATFORM } from '../../server/src/db/client.ts';
+import { listHeldSlots } from '../../server/src/db/lifecycle.ts';
+import { judgeWipe } from '../../server/src/domain/wipe.ts';
+import { beginRelease } from '../../server/src/workflows/begin-release.ts';
+import { proveCleanup } from '../../server/src/workflows/custody.ts';
+import { createOnce } from '../placement/create.ts';
+
+const evidenceOf = (slot_id: string, serial: string | null, generation: number) => ({
+  slot_id,
+  serial,
+  generation,
+  method: 'nvme_sanitize',
+  bytes_read_back: 4096,
+  bytes_not_erased: 0,
+  is_verified: true,
+  finished_at: new Date().toISOString(),
+});
+
+const releaseOnce = (database: Database, id: string): Promise<void> =>
+  database.write(PLATFORM, async (tx) => {
+    await beginRelease(tx, { allocation_id: id, reason: 'Its release was asked for.' });
+    const slots = await listHeldSlots(tx, id);
+    const disks = slots.map((slot) => evidenceOf(slot.id, slot.nvme_serial, slot.generation));
+    const verdict = judgeWipe(
+      { network_detached: true, disks },
+      slots.map((slot) => ({ slot_id: slot.id, serial: slot.nvme_serial, generation: slot.generation })),
+    );
+    if (!verdict.is_verified) throw new Error(`the evidence is refused: ${verdict.reason}`);
+    await proveCleanup(tx, id, { task_id: `tsk_${id}`, verdict, may_try_again: false });
+  });
+
+/** Pairs of launch and release per second, by so many clients at once over so many seconds. */
+export const pairRate = async (
+  database: Database,
+  clients: number,
+  seconds: number,
+  gpuCount: number,
+): Promise<number> => {
+  const startedAt = performance.now();
+  const until = startedAt + seconds * 1000;
+  let done = 0;
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      while (performance.now() < until) {
+        await releaseOnce(database, await createOnce(database, gpuCount));
+        done += 1;
+      }
+    }),
+  );
+  return (done * 1000) / (performance.now() - startedAt);
+};
+
+/** Pairs that ended with everything given back must have left nothing held. */
+export const countHeld = (database: Database): Promise<number> =>
+  database.read(PLATFORM, async (reader) => {
+    const { rows } = await reader.query<{ held: number }>(
+      `select (select count(*) from allocation_resource_claims where released_at is null)
+         + (select count(*) from node_resource_slots where status <> 'available')
+         + (select count(*) from allocations where state <> 'released') as held`,
+    );
+    return Number(rows[0]?.held);
+  });
