@@ -322,8 +322,12 @@ test('drains, holds and conversions that race with launches never leave a node o
   };
   for (let turn = 0; turn < 6; turn++) {
     const answers = (await Promise.all([2, 3, 4, 5].map((number) => change(number, turn)))).flat();
+    // A launch that finds every node in other hands may be told to come again; nothing else is unsure.
     for (const { status, body } of answers)
-      assert.ok([200, 202, 409, 412].includes(status), `${status} ${JSON.stringify(body)}`);
+      assert.ok(
+        [200, 202, 409, 412].includes(status) || body.code === 'unavailable',
+        `${status} ${JSON.stringify(body)}`,
+      );
     await assertInvariants(app.db.database);
   }
 });

@@ -20,6 +20,7 @@ type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
 /** A request that no worker took up by then is shown as late. */
 const REQUESTED_DEADLINE_S = 60;
+const LOOKS_MAX = 4;
 const HOURS = { hour: 1, day: 24, month: 730 };
 
 export const viewFor = (ctx: Ctx) => {
@@ -85,13 +86,16 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
   const isSlice = request.shape === 'gpu_slice';
   const isOpen = sku.enabled && checked.region.enabled;
   const key = keyColumnOf(launch.gpu_count, !isSlice);
-  const choice = isOpen ? await chooseNode(tx, request, { ...query, key }, isSlice ? first : undefined) : null;
-  if (choice === null) {
+  let choice = isOpen ? await chooseNode(tx, request, { ...query, key }, isSlice ? first : undefined) : null;
+  for (let looks = 1; choice === null; looks++) {
     const { decision } = await decideWide(tx, request, sku.gpu_model);
     if (decision.kind === 'unplaceable') throw refusalOf(decision, checked);
-    throw new AppError('unavailable', 'Every node that fits is being placed on at this moment; try again.', {
-      retry_after_s: 1,
-    });
+    // It fits, but what was waited for was changed or taken; another look may find the next best.
+    if (looks === LOOKS_MAX)
+      throw new AppError('unavailable', 'Every node that fits is being placed on at this moment; try again.', {
+        retry_after_s: 1,
+      });
+    choice = await chooseNode(tx, request, { ...query, key }, undefined);
   }
   const id = mintId('alc');
   const allocation = {
