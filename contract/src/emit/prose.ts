@@ -4,8 +4,8 @@ import type { JsonObject } from './schemas.ts';
 export const INFO: JsonObject = {
   title: 'GPUaaS API',
   license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
-  description: `GPUaaS turns racks of GPU hosts into a multi-tenant GPU cloud. This is its whole public API: the console, the
-\`gpuaas\` command and every app use nothing else.
+  description: `GPUaaS turns racks of GPU hosts into a multi-tenant GPU cloud. This is its whole public API: the
+\`gpuaas\` command uses nothing else.
 
 **Sign in.** Send \`Authorization: Bearer …\` with an access token of the OpenID Connect issuer, an API token, or a token
 that a service account got at \`serviceAccountTokenIssue\`. \`x-permission\` names what each operation needs.

@@ -24,7 +24,7 @@ export const DOCS_CSP = [
 ].join('; ');
 
 const SUMMARY =
-  'GPUaaS turns racks of GPU hosts into a multi-tenant GPU cloud: whole nodes or slices of 1, 2, 4 or 8 GPUs, by API, command line and console.';
+  'GPUaaS turns racks of GPU hosts into a multi-tenant GPU cloud: whole nodes or slices of 1, 2, 4 or 8 GPUs, by API and command line.';
 
 /** The server's own address is relative, so the document is right wherever it is read from. */
 const document = JSON.stringify({ ...openapi(api), servers: [{ url: '/', description: 'This server.' }] });
