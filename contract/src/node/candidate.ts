@@ -1,0 +1,61 @@
+/**
+ * What the agent concludes from the facts: the slots that an operator may approve. A candidate is never schedulable;
+ * it carries the evidence that approval judges again, and in plain words what stands in the way.
+ */
+import Type from 'typebox';
+import { Closed, Nullable, StringEnum } from '../common.ts';
+import { FabricPartition, PciAddress } from './facts.ts';
+
+export const Blocker = Closed({
+  code: Type.String({ description: 'Stable word, e.g. nvme_mounted.' }),
+  field: Type.String({ description: 'The field of the candidate it concerns.' }),
+  message: Type.String({ description: 'What stands in the way and what would fix it.' }),
+});
+
+export const WIPE_POLICIES = ['nvme_sanitize', 'nvme_format', 'blkdiscard'] as const;
+
+export const Candidate = Closed({
+  slot_index: Type.Integer({ minimum: 0, maximum: 63 }),
+  gpu_pci_address: Nullable(PciAddress),
+  gpu_uuid: Nullable(Type.String()),
+  gpu_vendor_device: Nullable(Type.String({ pattern: '^[0-9a-f]{4}:[0-9a-f]{4}$' })),
+  gpu_model: Nullable(Type.String()),
+  module_id: Nullable(Type.Integer()),
+  mig_mode: Nullable(StringEnum(['enabled', 'disabled'])),
+  mediated_devices: Type.Integer({ minimum: 0 }),
+  numa_node: Nullable(Type.Integer()),
+  upstream_port: Nullable(PciAddress),
+  iommu_group: Nullable(Type.Integer()),
+  /** Functions of that group which are neither the slot's nor a bridge. */
+  iommu_group_strangers: Type.Array(PciAddress),
+  nvme_serial: Nullable(Type.String()),
+  nvme_device: Nullable(Type.String()),
+  nvme_size_bytes: Nullable(Type.Integer()),
+  nvme_mounts: Type.Array(Type.String()),
+  nvme_holders: Type.Array(Type.String()),
+  nvme_filesystems: Type.Array(Type.String()),
+  wipe_policy: Nullable(StringEnum(WIPE_POLICIES)),
+  fabric_parent_pci_address: Nullable(PciAddress),
+  fabric_claim_mode: Nullable(StringEnum(['per_slot_vf', 'shared'])),
+  fabric_vf_pci_address: Nullable(PciAddress),
+  fabric_vf_guid: Nullable(Type.String()),
+  /** Suggested from node and slot, always the same; the platform decides. */
+  mac_address: Nullable(Type.String({ pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$' })),
+  private_ip: Nullable(Type.String()),
+  ovs_port: Nullable(Type.String()),
+  blockers: Type.Array(Blocker),
+});
+
+export const Prerequisite = Closed({
+  name: Type.String(),
+  is_met: Type.Boolean(),
+  needs_reboot: Type.Boolean(),
+  message: Type.String({ description: 'What was found, and if it is not met what to do.' }),
+});
+
+export const TopologyMap = Closed({
+  candidates: Type.Array(Candidate),
+  partitions: Type.Array(FabricPartition),
+  prerequisites: Type.Array(Prerequisite),
+  reboot_required: Type.Boolean(),
+});

@@ -1,0 +1,157 @@
+/**
+ * What an agent reads of its host, and nothing it concludes from it. A part that could not be read says so and why:
+ * "cannot read" is a fact of its own and never reads as "there is none".
+ */
+import Type, { type TSchema } from 'typebox';
+import { Closed, Nullable, StringEnum, Time } from '../common.ts';
+
+/** A part of the facts: its value, or why it could not be read. */
+export const Fact = <T extends TSchema>(value: T) =>
+  Type.Union([Closed({ value }), Closed({ unreadable: Type.String({ description: 'Why, as a sentence.' }) })]);
+
+export const PciAddress = Type.String({ pattern: '^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]$' });
+const Hex4 = Type.String({ pattern: '^[0-9a-f]{4}$' });
+const Count = Type.Integer({ minimum: 0 });
+
+export const PciFunction = Closed({
+  address: PciAddress,
+  vendor_id: Hex4,
+  device_id: Hex4,
+  subsystem_vendor_id: Nullable(Hex4),
+  subsystem_device_id: Nullable(Hex4),
+  /** Six hexadecimal digits, e.g. 030200. */
+  class_code: Type.String({ pattern: '^[0-9a-f]{6}$' }),
+  driver: Nullable(Type.String()),
+  numa_node: Nullable(Type.Integer()),
+  iommu_group: Nullable(Type.Integer()),
+  /** The upstream port of the nearest switch above; null where it hangs on a root port. Pairs are made by it. */
+  upstream_port: Nullable(PciAddress),
+  root_port: Nullable(PciAddress),
+  bars: Type.Array(
+    Closed({ index: Count, size_bytes: Count, is_64bit: Type.Boolean(), is_prefetchable: Type.Boolean() }),
+  ),
+  /** The physical function, for a virtual one. */
+  physical_function: Nullable(PciAddress),
+  virtual_functions: Type.Array(PciAddress),
+  virtual_functions_max: Count,
+  link: Nullable(Closed({ speed: Type.String(), width: Count, max_speed: Type.String(), max_width: Count })),
+  reset_methods: Type.Array(Type.String()),
+  /** Mediated devices (vGPU) made of it. */
+  mediated_devices: Count,
+});
+
+export const GpuFacts = Closed({
+  pci_address: PciAddress,
+  /** Null where no driver of the host holds it: with VFIO only the guest can tell. */
+  model: Nullable(Type.String()),
+  uuid: Nullable(Type.String()),
+  memory_mib: Nullable(Count),
+  module_id: Nullable(Count),
+  fabric_state: Nullable(Type.String()),
+  driver_version: Nullable(Type.String()),
+  mig_mode: Nullable(StringEnum(['enabled', 'disabled'])),
+  ecc_mode: Nullable(StringEnum(['enabled', 'disabled'])),
+  ecc_uncorrected: Nullable(Count),
+  temperature_c: Nullable(Type.Integer()),
+});
+
+export const DiskFacts = Closed({
+  /** Kernel name, e.g. nvme3n1. It may change at the next boot; the serial does not. */
+  name: Type.String(),
+  serial: Nullable(Type.String()),
+  model: Nullable(Type.String()),
+  eui: Nullable(Type.String()),
+  /** /dev/disk/by-id/… */
+  device: Nullable(Type.String()),
+  major_minor: Nullable(Type.String({ pattern: '^[0-9]+:[0-9]+$' })),
+  pci_address: Nullable(PciAddress),
+  size_bytes: Count,
+  namespaces: Nullable(Count),
+  is_boot: Type.Boolean({ description: 'Holds the root or boot file system.' }),
+  is_swap: Type.Boolean(),
+  mounts: Type.Array(Type.String()),
+  holders: Type.Array(Type.String()),
+  /** Signatures found on it or its partitions, e.g. ext4, LVM2_member. */
+  filesystems: Type.Array(Type.String()),
+  partitions: Type.Array(Type.String()),
+  erase: Fact(
+    Closed({
+      sanitize_crypto: Type.Boolean(),
+      sanitize_block: Type.Boolean(),
+      format: Type.Boolean(),
+      format_crypto: Type.Boolean(),
+      discard: Type.Boolean(),
+    }),
+  ),
+});
+
+export const NicFacts = Closed({
+  pci_address: PciAddress,
+  netdev: Nullable(Type.String()),
+  rdma_device: Nullable(Type.String()),
+  link_layer: Nullable(StringEnum(['infiniband', 'ethernet'])),
+  state: Nullable(Type.String()),
+  guid: Nullable(Type.String()),
+  mac: Nullable(Type.String()),
+  is_bluefield: Type.Boolean(),
+});
+
+export const FabricPartition = Closed({
+  partition_id: Type.Integer({ minimum: 0 }),
+  module_ids: Type.Array(Type.Integer(), { minItems: 1 }),
+  is_active: Type.Boolean(),
+});
+
+export const FabricFacts = Closed({
+  nvswitches: Type.Array(PciAddress),
+  manager: Closed({
+    is_running: Type.Boolean(),
+    version: Nullable(Type.String()),
+    mode: Nullable(StringEnum(['bare_metal', 'shared_nvswitch', 'vgpu'])),
+  }),
+  partitions: Type.Array(FabricPartition),
+});
+
+export const NetworkFacts = Closed({
+  ovs_version: Nullable(Type.String()),
+  bridges: Type.Array(
+    Closed({ name: Type.String(), ports: Type.Array(Type.String()), address: Nullable(Type.String()) }),
+  ),
+  ip_forwarding: Type.Boolean(),
+  has_masquerade: Type.Boolean(),
+});
+
+export const SystemFacts = Closed({
+  hostname: Type.String(),
+  product: Nullable(Type.String()),
+  kernel: Type.String(),
+  kernel_command_line: Type.String(),
+  boot_id: Type.String(),
+  booted_at: Time('When the host booted.'),
+  has_kvm: Type.Boolean(),
+  secure_boot: Nullable(Type.Boolean()),
+  memory_mib: Count,
+  numa: Type.Array(Closed({ node: Type.Integer(), cpus: Type.String(), memory_mib: Count })),
+  hugepages: Type.Array(Closed({ node: Type.Integer(), size_kib: Count, total: Count, free: Count })),
+});
+
+export const Tool = Closed({
+  name: Type.String(),
+  version: Nullable(Type.String({ description: 'Null: not there.' })),
+});
+export const CachedImage = Closed({ digest: Type.String(), name: Nullable(Type.String()), size_bytes: Count });
+
+export const HostFacts = Closed({
+  schema: Type.Literal(1),
+  observed_at: Time('When it was read.'),
+  system: Fact(SystemFacts),
+  pci: Fact(Type.Array(PciFunction)),
+  iommu_groups: Fact(Type.Array(Closed({ group: Type.Integer(), addresses: Type.Array(PciAddress) }))),
+  gpus: Fact(Type.Array(GpuFacts)),
+  disks: Fact(Type.Array(DiskFacts)),
+  nics: Fact(Type.Array(NicFacts)),
+  fabric: Fact(FabricFacts),
+  network: Fact(NetworkFacts),
+  tools: Fact(Type.Array(Tool)),
+  images: Fact(Type.Array(CachedImage)),
+});

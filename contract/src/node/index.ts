@@ -1,0 +1,83 @@
+/** The part of the contract between agents and the platform. */
+import type { Static } from 'typebox';
+import type { TrustBundle as BundleSchema, LogLine as LineSchema } from './api.ts';
+import type {
+  Blocker as BlockerSchema,
+  Candidate as CandidateSchema,
+  Prerequisite as PrerequisiteSchema,
+  TopologyMap as TopologyMapSchema,
+} from './candidate.ts';
+import type {
+  DiskFacts as DiskSchema,
+  FabricFacts as FabricSchema,
+  HostFacts as FactsSchema,
+  GpuFacts as GpuSchema,
+  CachedImage as ImageSchema,
+  NetworkFacts as NetworkSchema,
+  NicFacts as NicSchema,
+  FabricPartition as PartitionSchema,
+  PciFunction as PciSchema,
+  SystemFacts as SystemSchema,
+  Tool as ToolSchema,
+} from './facts.ts';
+import type { HealthAlert as AlertSchema, HealthReport as ReportSchema } from './health.ts';
+import type {
+  DiskEvidence as EvidenceSchema,
+  TaskPayload as PayloadSchema,
+  BundlePlan as PlanSchema,
+  TaskProgress as ProgressSchema,
+  TaskResult as ResultSchema,
+  SignedTask as SignedSchema,
+  TaskSlot as SlotSchema,
+  TaskDisk as TaskDiskSchema,
+} from './task.ts';
+
+export {
+  type NodeAnswer,
+  type NodeApi,
+  type NodeBody,
+  type NodeOperation,
+  type NodeOperationId,
+  nodeApi,
+} from './api.ts';
+export { TopologyMap as TopologyMapShape, WIPE_POLICIES } from './candidate.ts';
+export { HostFacts as HostFactsShape } from './facts.ts';
+export { CLASSIFICATIONS, HealthReport as HealthReportShape } from './health.ts';
+export {
+  TASK_ERRORS,
+  TASK_KINDS,
+  TASKS,
+  type TaskKind,
+  type TaskOutput,
+  type TaskParams,
+  TaskPayload as TaskPayloadShape,
+} from './task.ts';
+
+export type Blocker = Static<typeof BlockerSchema>;
+export type Candidate = Static<typeof CandidateSchema>;
+export type Prerequisite = Static<typeof PrerequisiteSchema>;
+export type TopologyMap = Static<typeof TopologyMapSchema>;
+export type HostFacts = Static<typeof FactsSchema>;
+export type PciFunction = Static<typeof PciSchema>;
+export type GpuFacts = Static<typeof GpuSchema>;
+export type DiskFacts = Static<typeof DiskSchema>;
+export type NicFacts = Static<typeof NicSchema>;
+export type FabricFacts = Static<typeof FabricSchema>;
+export type FabricPartition = Static<typeof PartitionSchema>;
+export type NetworkFacts = Static<typeof NetworkSchema>;
+export type SystemFacts = Static<typeof SystemSchema>;
+export type Tool = Static<typeof ToolSchema>;
+export type CachedImage = Static<typeof ImageSchema>;
+export type HealthAlert = Static<typeof AlertSchema>;
+export type HealthReport = Static<typeof ReportSchema>;
+export type BundlePlan = Static<typeof PlanSchema>;
+export type DiskEvidence = Static<typeof EvidenceSchema>;
+export type SignedTask = Static<typeof SignedSchema>;
+export type TaskDisk = Static<typeof TaskDiskSchema>;
+export type TaskSlot = Static<typeof SlotSchema>;
+export type TaskPayload = Static<typeof PayloadSchema>;
+export type TaskProgress = Static<typeof ProgressSchema>;
+export type TaskResult = Static<typeof ResultSchema>;
+export type LogLine = Static<typeof LineSchema>;
+export type TrustBundle = Static<typeof BundleSchema>;
+export type Fact<T> = Readonly<{ value: T }> | Readonly<{ unreadable: string }>;

@@ -1,0 +1,152 @@
+/**
+ * The host, as tasks see it. Two implementations stand behind it: `linux/` runs argv arrays against a real machine,
+ * `sim/` is a machine of its own in memory and files. One suite, `host.contract.ts`, holds for both.
+ *
+ * Every act is an *ensure*: done twice it is done once, because a task that was under way when the agent died is done
+ * again. Whatever cannot be read or done throws a HostError; nothing answers "fine" for "I do not know".
+ */
+import type {
+  BundlePlan,
+  CachedImage,
+  DiskFacts,
+  FabricFacts,
+  GpuFacts,
+  NetworkFacts,
+  NicFacts,
+  PciFunction,
+  SystemFacts,
+  TaskKind,
+  Tool,
+} from '@gpuaas/contract/node';
+
+export type HostErrorCode = 'conflict' | 'drift' | 'blocked' | 'no_space' | 'unsupported' | 'timeout' | 'host_error';
+
+/** Why the host did not do it, in words that an operator can act on. */
+export class HostError extends Error {
+  readonly code: HostErrorCode;
+  constructor(code: HostErrorCode, message: string, options: ErrorOptions = {}) {
+    super(message, options);
+    this.name = 'HostError';
+    this.code = code;
+  }
+}
+
+export type Reset = Readonly<{ method: string; scope: readonly string[]; is_ok: boolean }>;
+
+export type Pci = Readonly<{
+  list(): Promise<readonly PciFunction[]>;
+  iommuGroups(): Promise<ReadonlyArray<Readonly<{ group: number; addresses: readonly string[] }>>>;
+  /** Null leaves it without a driver. */
+  bind(address: string, driver: 'vfio-pci' | null): Promise<void>;
+  /** Refused, with nothing reset, if the reset would reach a function outside `allowed`. */
+  reset(address: string, allowed: readonly string[]): Promise<Reset>;
+}>;
+
+/** A disk is named by what it is. The path is where it is looked for; the serial decides. */
+export type DiskIdentity = Readonly<{ serial: string; device: string }>;
+export type WipeMethod = 'nvme_sanitize' | 'nvme_format' | 'blkdiscard';
+
+/** One open descriptor: identity and number were checked when it was opened, and are again before it is closed. */
+export type OpenDisk = Readonly<{
+  serial: string;
+  major_minor: string;
+  size_bytes: number;
+  wipe(method: WipeMethod): Promise<Readonly<{ command_status: number }>>;
+  /** Past every cache. */
+  read(offset: number, length: number): Promise<Buffer>;
+  signatures(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}>;
+
+export type Disks = Readonly<{
+  list(): Promise<readonly DiskFacts[]>;
+  /** For writing or erasing: refused as `blocked` while it is mounted, held, swap or the boot disk. */
+  open(disk: DiskIdentity): Promise<OpenDisk>;
+}>;
+
+export type Progress = (told: Readonly<{ percent: number; bytes_per_s: number | null }>) => void;
+export type ImageName = Readonly<{ name: string; digest: string | null }>;
+
+export type Images = Readonly<{
+  list(): Promise<readonly CachedImage[]>;
+  pull(image: ImageName, onProgress: Progress): Promise<CachedImage>;
+  evict(digest: string): Promise<Readonly<{ freed_bytes: number }>>;
+  clone(
+    image: ImageName,
+    to: OpenDisk,
+    onProgress: Progress,
+  ): Promise<Readonly<{ bytes_written: number; digest: string | null }>>;
+}>;
+
+export type Seed = Readonly<{ hostname: string; ssh_public_keys: readonly string[]; user_data: string | null }>;
+export type Machine = Readonly<{ name: string; allocation_id: string; plan: BundlePlan; seed: Seed }>;
+export type Domain = Readonly<{
+  name: string;
+  /** From the ownership tag; null for a domain that is not ours. */
+  allocation_id: string | null;
+  state: 'running' | 'shut_off' | 'paused' | 'crashed';
+}>;
+
+export type Hypervisor = Readonly<{
+  list(): Promise<readonly Domain[]>;
+  /** Defined and running afterwards. A domain of that name that is not this machine is a `conflict`. */
+  start(machine: Machine): Promise<void>;
+  reboot(name: string, isHard: boolean): Promise<void>;
+  stop(name: string, graceS: number): Promise<'absent' | 'graceful' | 'hard'>;
+  /** Definition and seed gone. */
+  remove(name: string): Promise<void>;
+  /** What the guest says of itself; null until it says something. */
+  guest(name: string): Promise<Readonly<{ ssh_host_key: string; gpu_count: number | null }> | null>;
+}>;
+
+export type Port = Readonly<{ name: string; mac_address: string; private_ip: string; allocation_id: string }>;
+export type DhcpLease = Readonly<{ state: 'none' | 'bound' | 'conflict'; ip: string | null; other_mac: string | null }>;
+
+export type Network = Readonly<{
+  facts(): Promise<NetworkFacts>;
+  nics(): Promise<readonly NicFacts[]>;
+  /** Port with port security, address reservation and NAT. */
+  attach(port: Port): Promise<void>;
+  /** Whether anything was there. All of it is gone afterwards. */
+  detach(port: Pick<Port, 'name' | 'mac_address'>): Promise<boolean>;
+  ports(): Promise<readonly Port[]>;
+  lease(mac: string, expectedIp: string): Promise<DhcpLease>;
+}>;
+
+export type Fabric = Readonly<{
+  facts(): Promise<FabricFacts>;
+  /** A partition that shares a module with an active one is a `conflict`. */
+  activate(partitionId: number): Promise<void>;
+  deactivate(partitionId: number): Promise<void>;
+}>;
+
+export type Gpu = Readonly<{
+  /** Empty where every GPU is given to guests; throws where that cannot be told. */
+  list(): Promise<readonly GpuFacts[]>;
+}>;
+
+export type User = Readonly<{ username: string; ssh_public_keys: readonly string[] }>;
+
+export type System = Readonly<{
+  facts(): Promise<SystemFacts>;
+  tools(): Promise<readonly Tool[]>;
+  /** Lines of the kernel's log since the host booted, oldest first. */
+  kernelLog(): Promise<readonly string[]>;
+  ensureUser(user: User): Promise<void>;
+  /** Sessions ended, keys and account gone. */
+  removeUser(username: string): Promise<Readonly<{ sessions_ended: number; was_present: boolean }>>;
+  sshHostKey(): Promise<string | null>;
+}>;
+
+export type Host = Readonly<{
+  pci: Pci;
+  disks: Disks;
+  images: Images;
+  hypervisor: Hypervisor;
+  network: Network;
+  fabric: Fabric;
+  gpu: Gpu;
+  system: System;
+  /** What can be asked of this host at all. */
+  kinds: readonly TaskKind[];
+}>;
