@@ -1,0 +1,31 @@
+/**
+ * What a task handler is given and gives. By the time a handler runs, the task was verified, journalled and allowed by
+ * the platform; a handler only acts on its host. It may be run again after a crash, so it ensures rather than does.
+ * It throws a HostError to say why it did not: the code is the result's `error_code`, the message its `reason`.
+ */
+import type { TaskKind, TaskOutput, TaskParams } from '@gpuaas/contract/node';
+import type { Log } from '@gpuaas/kit';
+import type { Host } from '../host/host.ts';
+
+export type TaskTold = Readonly<{ percent: number; bytes_per_s?: number | null; note?: string | null }>;
+
+export type TaskContext = Readonly<{
+  host: Host;
+  node_id: string;
+  task_id: string;
+  attempt: number;
+  correlation_id: string;
+  /** Carries node, task and correlation id already. */
+  log: Log;
+  /** Aborted when the task is cancelled, out of time, or the agent stops. */
+  signal: AbortSignal;
+  /** May be called as often as one likes; only some of it is sent. */
+  progress(told: TaskTold): void;
+  now(): Date;
+  /** The agent's state folder: leases and whatever else must outlive the process. */
+  state: string;
+}>;
+
+export type TaskHandler<K extends TaskKind> = (ctx: TaskContext, params: TaskParams<K>) => Promise<TaskOutput<K>>;
+/** A kind without a handler is answered `unsupported`. */
+export type TaskHandlers = { readonly [K in TaskKind]?: TaskHandler<K> };
