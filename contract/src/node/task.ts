@@ -82,6 +82,7 @@ const CleanupOutput = Closed({
       method: Type.String(),
       scope: Type.Array(PciAddress),
       is_ok: Type.Boolean(),
+      reason: Type.Optional(Type.String({ description: 'Why it is not ok.' })),
     }),
   ),
   removed: Type.Array(Type.String({ description: 'What else was taken away: seed, lease, port, partition.' })),

@@ -19,7 +19,15 @@ import type {
   Tool,
 } from '@gpuaas/contract/node';
 
-export type HostErrorCode = 'conflict' | 'drift' | 'blocked' | 'no_space' | 'unsupported' | 'timeout' | 'host_error';
+export type HostErrorCode =
+  | 'stale_generation'
+  | 'conflict'
+  | 'drift'
+  | 'blocked'
+  | 'no_space'
+  | 'unsupported'
+  | 'timeout'
+  | 'host_error';
 
 /** Why the host did not do it, in words that an operator can act on. */
 export class HostError extends Error {
