@@ -39,6 +39,36 @@ CREATE OR REPLACE FUNCTION gpuaas_tenant()
  STABLE PARALLEL SAFE
 RETURN COALESCE(current_setting('gpuaas.tenant_id'::text, true), ''::text);
 
+CREATE OR REPLACE FUNCTION keep_log_partitions(days_kept integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+AS $function$
+declare
+  day date;
+  part record;
+  changed integer := 0;
+begin
+  for day in select generate_series(current_date - 1, current_date + 2, interval '1 day')::date loop
+    if to_regclass(format('log_lines_%s', to_char(day, 'YYYYMMDD'))) is null then
+      begin
+        execute format('create table %I partition of log_lines for values from (%L) to (%L)', 'log_lines_' || to_char(day, 'YYYYMMDD'), day, day + 1);
+        changed := changed + 1;
+      exception when check_violation then null; -- the default partition holds lines of that day already
+      end;
+    end if;
+  end loop;
+  for part in select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = 'log_lines'::regclass and c.relname ~ '^log_lines_[0-9]{8}$'
+        and to_date(right(c.relname, 8), 'YYYYMMDD') < current_date - days_kept loop
+    execute format('drop table %I', part.name);
+    changed := changed + 1;
+  end loop;
+  delete from log_lines_default where logged_at < now() - make_interval(days => days_kept);
+  return changed;
+end $function$;
+
 CREATE OR REPLACE FUNCTION refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -61,6 +91,14 @@ CREATE OR REPLACE FUNCTION refuse_released_claim()
 AS $function$
 begin
   raise exception 'claim % begins released', new.id using errcode = 'check_violation';
+end $function$;
+
+CREATE OR REPLACE FUNCTION refuse_usage_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'usage record % is closed', old.id using errcode = 'insufficient_privilege';
 end $function$;
 
 CREATE OR REPLACE FUNCTION require(is_met boolean, what text)
@@ -153,6 +191,9 @@ END) stored,
   data_disks jsonb default '[]'::jsonb not null,
   version integer default 1 not null,
   created_at timestamp with time zone default now() not null,
+  private_network cidr default '10.100.0.0/24'::cidr not null,
+  reboot_required boolean default false not null,
+  has_drift boolean default false not null,
   constraint nodes_pkey PRIMARY KEY (id),
   constraint nodes_id_claim_mode_key UNIQUE (id, claim_mode),
   constraint nodes_id_region_name_host_role_key UNIQUE (id, region_name, host_role),
@@ -300,6 +341,7 @@ CREATE INDEX allocations_by_project ON allocations USING btree (project_id, id);
 CREATE INDEX allocations_due ON allocations USING btree (release_at) WHERE ((release_at IS NOT NULL) AND (release_requested_at IS NULL));
 CREATE INDEX allocations_live ON allocations USING btree (state, state_since) WHERE (state <> 'released'::text);
 CREATE UNIQUE INDEX allocations_name ON allocations USING btree (project_id, name) WHERE (state <> ALL (ARRAY['released'::text, 'failed'::text]));
+CREATE INDEX allocations_released ON allocations USING btree (released_at) WHERE (released_at IS NOT NULL);
 CREATE TRIGGER custody BEFORE UPDATE OF state ON allocations FOR EACH ROW WHEN (new.state = 'active'::text AND old.state <> 'active'::text) EXECUTE FUNCTION check_custody();
 grant insert, select, update on allocations to gpuaas_app;
 
@@ -352,13 +394,14 @@ create table wipe_proofs (
   node_id text not null,
   slot_id text,
   target_id text generated always as (COALESCE(slot_id, node_id)) stored,
-  allocation_id text not null,
+  allocation_id text,
   task_id text not null,
   method text not null,
   is_verified boolean not null,
   evidence jsonb not null,
   correlation_id text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
+  disk_serial text,
   constraint wipe_proofs_pkey PRIMARY KEY (id),
   constraint wipe_proofs_id_slot_id_is_verified_key UNIQUE (id, slot_id, is_verified),
   constraint wipe_proofs_id_target_id_allocation_id_is_verified_key UNIQUE (id, target_id, allocation_id, is_verified),
@@ -366,10 +409,11 @@ create table wipe_proofs (
   constraint wipe_proofs_method_check CHECK (method <> ''::text),
   constraint wipe_proofs_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
+CREATE INDEX wipe_proofs_by_age ON wipe_proofs USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
 CREATE INDEX wipe_proofs_by_allocation ON wipe_proofs USING btree (allocation_id);
 CREATE INDEX wipe_proofs_by_slot ON wipe_proofs USING btree (slot_id, created_at) WHERE (slot_id IS NOT NULL);
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON wipe_proofs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
-grant insert (allocation_id), insert (correlation_id), insert (evidence), insert (id), insert (is_verified), insert (method), insert (node_id), insert (slot_id), insert (task_id), select on wipe_proofs to gpuaas_app;
+grant insert (allocation_id), insert (correlation_id), insert (disk_serial), insert (evidence), insert (id), insert (is_verified), insert (method), insert (node_id), insert (slot_id), insert (task_id), select on wipe_proofs to gpuaas_app;
 
 create table node_resource_slots (
   id text not null,
@@ -415,15 +459,20 @@ END) stored,
   discovery_task_id text,
   version integer default 1 not null,
   created_at timestamp with time zone default now() not null,
+  content_hash text,
+  content jsonb,
+  drift jsonb,
   constraint node_resource_slots_pkey PRIMARY KEY (id),
   constraint node_resource_slots_id_node_id_claim_mode_key UNIQUE (id, node_id, claim_mode),
   constraint node_resource_slots_id_node_id_key UNIQUE (id, node_id),
   constraint node_resource_slots_node_id_slot_index_key UNIQUE (node_id, slot_index),
   constraint available_is_complete CHECK (status <> 'available'::text OR gpu_pci_address IS NOT NULL AND nvme_serial IS NOT NULL AND nvme_device IS NOT NULL AND mac_address IS NOT NULL AND private_ip IS NOT NULL AND fabric_claim_mode = 'per_slot_vf'::text AND fabric_vf_pci_address IS NOT NULL AND fabric_claim_mode IS NOT NULL),
   constraint available_is_wiped CHECK (status <> 'available'::text OR last_claimed_at IS NULL OR wipe_proof_id IS NOT NULL AND wiped_at IS NOT NULL AND wiped_at >= last_claimed_at),
+  constraint drift_needs_reapproval CHECK (drift IS NULL OR approval <> 'approved'::text),
   constraint node_resource_slots_approval_check CHECK (approval = ANY (ARRAY['approved'::text, 'disabled'::text, 'needs_reapproval'::text])),
   constraint node_resource_slots_check CHECK (approval = 'disabled'::text AND approved_at IS NULL OR approved_by IS NOT NULL AND approved_at IS NOT NULL AND discovery_task_id IS NOT NULL),
   constraint node_resource_slots_check1 CHECK ((wipe_proof_id IS NULL) = (wiped_at IS NULL)),
+  constraint node_resource_slots_content_hash_check CHECK (content_hash ~ '^[0-9a-f]{64}$'::text),
   constraint node_resource_slots_destructive_wipe_policy_check CHECK (destructive_wipe_policy = ANY (ARRAY['nvme_sanitize'::text, 'nvme_format'::text, 'blkdiscard'::text])),
   constraint node_resource_slots_fabric_claim_mode_check CHECK (fabric_claim_mode = 'per_slot_vf'::text),
   constraint node_resource_slots_fabric_vf_pci_address_check CHECK (fabric_vf_pci_address ~ '^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$'::text),
@@ -607,6 +656,9 @@ create table audit_logs (
   constraint audit_logs_id_check CHECK (id ~~ 'aud\_%'::text),
   constraint audit_logs_result_check CHECK (result = ANY (ARRAY['success'::text, 'failure'::text, 'denied'::text]))
 );
+CREATE INDEX audit_logs_by_action ON audit_logs USING btree (action, id);
+CREATE INDEX audit_logs_by_actor ON audit_logs USING btree (actor_id, id) WHERE (actor_id IS NOT NULL);
+CREATE INDEX audit_logs_by_age ON audit_logs USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
 CREATE INDEX audit_logs_by_correlation ON audit_logs USING btree (correlation_id);
 CREATE INDEX audit_logs_by_organization ON audit_logs USING btree (organization_id, id);
 CREATE INDEX audit_logs_in_commit_order ON audit_logs USING btree (xid, id);
@@ -648,6 +700,47 @@ create table capacity_counters (
   constraint capacity_counters_pkey PRIMARY KEY (region_name, gpu_model, pool_organization_id)
 );
 grant delete, insert, select, update on capacity_counters to gpuaas_app;
+
+create table disk_ownerships (
+  id text not null,
+  node_id text not null,
+  region_name text not null,
+  serial text not null,
+  device text not null,
+  state text not null,
+  state_reason text,
+  state_since timestamp with time zone default clock_timestamp() not null,
+  approved_by text not null,
+  reason text not null,
+  wipe_proof_id text,
+  version integer default 1 not null,
+  correlation_id text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint disk_ownerships_pkey PRIMARY KEY (id),
+  constraint disk_ownerships_check CHECK (state <> 'owned'::text OR wipe_proof_id IS NOT NULL),
+  constraint disk_ownerships_device_check CHECK (device ~ '^/dev/disk/by-id/[A-Za-z0-9._:-]+$'::text),
+  constraint disk_ownerships_id_check CHECK (id ~~ 'dsk\_%'::text),
+  constraint disk_ownerships_serial_check CHECK (serial <> ''::text),
+  constraint disk_ownerships_state_check CHECK (state = ANY (ARRAY['approved'::text, 'wiping'::text, 'blocked'::text, 'owned'::text, 'revoked'::text])),
+  constraint disk_ownerships_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
+  constraint disk_ownerships_wipe_proof_id_fkey FOREIGN KEY (wipe_proof_id) REFERENCES wipe_proofs(id)
+);
+CREATE INDEX disk_ownerships_by_node ON disk_ownerships USING btree (node_id, id);
+CREATE UNIQUE INDEX disk_ownerships_once ON disk_ownerships USING btree (region_name, serial) WHERE (state <> 'revoked'::text);
+grant insert, select, update on disk_ownerships to gpuaas_app;
+
+create table health_breaker (
+  id integer default 1 not null,
+  is_tripped boolean default false not null,
+  tripped_at timestamp with time zone,
+  reason text,
+  reset_by text,
+  reset_at timestamp with time zone,
+  version integer default 1 not null,
+  constraint health_breaker_pkey PRIMARY KEY (id),
+  constraint health_breaker_id_check CHECK (id = 1)
+);
+grant insert, select, update on health_breaker to gpuaas_app;
 
 create table idempotency_keys (
   tenant text not null,
@@ -692,6 +785,106 @@ create table invitations (
 CREATE INDEX invitations_by_organization ON invitations USING btree (organization_id, id);
 grant insert, select, update on invitations to gpuaas_app;
 
+create table log_lines (
+  logged_at timestamp with time zone not null,
+  service text not null,
+  host_role text not null,
+  host_name text not null,
+  node_id text,
+  level text not null,
+  message text not null,
+  correlation_id text,
+  error_code text,
+  fields jsonb not null,
+  origin text not null,
+  number bigint not null,
+  constraint log_lines_pkey PRIMARY KEY (logged_at, origin, number),
+  constraint log_lines_host_role_check CHECK (host_role = ANY (ARRAY['platform_control'::text, 'app_control'::text, 'worker_compute'::text]))
+) partition by RANGE (logged_at);
+CREATE INDEX log_lines_by_correlation ON ONLY public.log_lines USING btree (correlation_id, logged_at) WHERE (correlation_id IS NOT NULL);
+CREATE INDEX log_lines_by_node ON ONLY public.log_lines USING btree (node_id, logged_at) WHERE (node_id IS NOT NULL);
+grant insert, select on log_lines to gpuaas_app;
+
+create table log_lines_default partition of log_lines DEFAULT;
+
+create table node_agents (
+  node_id text not null,
+  last_seen_at timestamp with time zone not null,
+  agent_version text not null,
+  boot_id text not null,
+  booted_at timestamp with time zone not null,
+  kinds text[] not null,
+  clock_skew_ms bigint default 0 not null,
+  constraint node_agents_pkey PRIMARY KEY (node_id),
+  constraint node_agents_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
+);
+CREATE INDEX node_agents_by_seen ON node_agents USING btree (last_seen_at);
+grant insert, select, update on node_agents to gpuaas_app;
+
+create table node_enrollments (
+  id text not null,
+  node_id text not null,
+  token_hash bytea not null,
+  created_by text not null,
+  correlation_id text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone not null,
+  used_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  constraint node_enrollments_pkey PRIMARY KEY (id),
+  constraint node_enrollments_token_hash_key UNIQUE (token_hash),
+  constraint node_enrollments_id_check CHECK (id ~~ 'enr\_%'::text),
+  constraint node_enrollments_token_hash_check CHECK (octet_length(token_hash) = 32),
+  constraint node_enrollments_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
+);
+CREATE UNIQUE INDEX node_enrollments_one_open ON node_enrollments USING btree (node_id) WHERE ((used_at IS NULL) AND (revoked_at IS NULL));
+grant insert, select, update on node_enrollments to gpuaas_app;
+
+create table trust_keys (
+  id text not null,
+  purpose text not null,
+  state text not null,
+  state_since timestamp with time zone default clock_timestamp() not null,
+  public_pem text not null,
+  fingerprint_sha256 text not null,
+  sealed_private_key bytea not null,
+  retires_at timestamp with time zone,
+  version integer default 1 not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint trust_keys_pkey PRIMARY KEY (id),
+  constraint trust_keys_fingerprint_sha256_key UNIQUE (fingerprint_sha256),
+  constraint trust_keys_fingerprint_sha256_check CHECK (fingerprint_sha256 ~ '^[0-9a-f]{64}$'::text),
+  constraint trust_keys_id_check CHECK (id ~~ 'tky\_%'::text),
+  constraint trust_keys_purpose_check CHECK (purpose = ANY (ARRAY['node_ca'::text, 'task_signer'::text])),
+  constraint trust_keys_state_check CHECK (state = ANY (ARRAY['staged'::text, 'active'::text, 'grace'::text, 'retired'::text, 'revoked'::text]))
+);
+CREATE UNIQUE INDEX trust_keys_one_active ON trust_keys USING btree (purpose) WHERE (state = 'active'::text);
+grant insert, select, update on trust_keys to gpuaas_app;
+
+create table node_certificates (
+  serial_number text not null,
+  node_id text not null,
+  ca_key_id text not null,
+  enrollment_id text not null,
+  fingerprint_sha256 text not null,
+  not_before timestamp with time zone not null,
+  not_after timestamp with time zone not null,
+  revoked_at timestamp with time zone,
+  revoked_reason text,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint node_certificates_pkey PRIMARY KEY (serial_number),
+  constraint node_certificates_fingerprint_sha256_key UNIQUE (fingerprint_sha256),
+  constraint node_certificates_check CHECK ((revoked_at IS NULL) = (revoked_reason IS NULL)),
+  constraint node_certificates_fingerprint_sha256_check CHECK (fingerprint_sha256 ~ '^[0-9a-f]{64}$'::text),
+  constraint node_certificates_serial_number_check CHECK (serial_number ~ '^[0-9a-f]{2,40}$'::text),
+  constraint node_certificates_ca_key_id_fkey FOREIGN KEY (ca_key_id) REFERENCES trust_keys(id),
+  constraint node_certificates_enrollment_id_fkey FOREIGN KEY (enrollment_id) REFERENCES node_enrollments(id),
+  constraint node_certificates_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
+);
+CREATE INDEX node_certificates_by_node ON node_certificates USING btree (node_id, not_after DESC);
+CREATE INDEX node_certificates_revoked ON node_certificates USING btree (revoked_at) WHERE (revoked_at IS NOT NULL);
+grant insert, select, update on node_certificates to gpuaas_app;
+
 create table node_fabric_partitions (
   node_id text not null,
   partition_id integer not null,
@@ -701,6 +894,34 @@ create table node_fabric_partitions (
   constraint node_fabric_partitions_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
 grant delete, insert, select on node_fabric_partitions to gpuaas_app;
+
+create table node_health_overrides (
+  node_id text not null,
+  source text not null,
+  mode text not null,
+  alerts jsonb not null,
+  muted_alert_ids text[] default '{}'::text[] not null,
+  reason text not null,
+  created_by text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone,
+  constraint node_health_overrides_pkey PRIMARY KEY (node_id, source),
+  constraint node_health_overrides_mode_check CHECK (mode = ANY (ARRAY['merge'::text, 'replace'::text])),
+  constraint node_health_overrides_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
+);
+grant delete, insert, select, update on node_health_overrides to gpuaas_app;
+
+create table node_health_reports (
+  node_id text not null,
+  source text not null,
+  observed_at timestamp with time zone not null,
+  received_at timestamp with time zone default clock_timestamp() not null,
+  successes jsonb not null,
+  alerts jsonb not null,
+  constraint node_health_reports_pkey PRIMARY KEY (node_id, source),
+  constraint node_health_reports_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
+);
+grant insert, select, update on node_health_reports to gpuaas_app;
 
 create table node_placement_summary (
   node_id text not null,
@@ -746,15 +967,26 @@ create table node_tasks (
   dispatched_at timestamp with time zone,
   finished_at timestamp with time zone,
   expires_at timestamp with time zone not null,
+  started_at timestamp with time zone,
+  error_code text,
+  percent integer,
+  bytes_per_s bigint,
+  progress_note text,
+  progressed_at timestamp with time zone,
+  workflow_run_id text,
   constraint node_tasks_pkey PRIMARY KEY (id),
   constraint node_tasks_attempt_check CHECK (attempt > 0),
   constraint node_tasks_id_check CHECK (id ~~ 'tsk\_%'::text),
+  constraint node_tasks_percent_check CHECK (percent >= 0 AND percent <= 100),
   constraint node_tasks_state_check CHECK (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text, 'completed'::text, 'failed'::text, 'expired'::text, 'cancelled'::text])),
   constraint node_tasks_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
+CREATE INDEX node_tasks_by_node ON node_tasks USING btree (node_id, kind, id DESC);
+CREATE INDEX node_tasks_finished ON node_tasks USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 CREATE UNIQUE INDEX node_tasks_once ON node_tasks USING btree (allocation_id, kind, attempt) WHERE (allocation_id IS NOT NULL);
 CREATE INDEX node_tasks_open ON node_tasks USING btree (state, expires_at) WHERE (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text]));
 CREATE INDEX node_tasks_queue ON node_tasks USING btree (node_id, id) WHERE (state = 'queued'::text);
+CREATE INDEX node_tasks_under_way ON node_tasks USING btree (node_id, id) WHERE (state = ANY (ARRAY['dispatched'::text, 'running'::text]));
 grant insert, select, update on node_tasks to gpuaas_app;
 
 create table oidc_records (
@@ -886,6 +1118,27 @@ create table sku_vm_profiles (
 CREATE UNIQUE INDEX sku_vm_profiles_default ON sku_vm_profiles USING btree (sku_name, gpu_count) WHERE is_default;
 grant insert, select on sku_vm_profiles to gpuaas_app;
 
+create table slot_overrides (
+  id text not null,
+  slot_id text not null,
+  kind text not null,
+  generation integer not null,
+  reason text not null,
+  requested_by text not null,
+  requested_at timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone not null,
+  confirmed_by text,
+  confirmed_at timestamp with time zone,
+  constraint slot_overrides_pkey PRIMARY KEY (id),
+  constraint override_needs_second_person CHECK (confirmed_by IS NULL OR confirmed_by <> requested_by),
+  constraint slot_overrides_check CHECK ((confirmed_by IS NULL) = (confirmed_at IS NULL)),
+  constraint slot_overrides_id_check CHECK (id ~~ 'ovr\_%'::text),
+  constraint slot_overrides_kind_check CHECK (kind = 'mark_wiped'::text),
+  constraint slot_overrides_slot_id_fkey FOREIGN KEY (slot_id) REFERENCES node_resource_slots(id)
+);
+CREATE INDEX slot_overrides_open ON slot_overrides USING btree (slot_id, id) WHERE (confirmed_at IS NULL);
+grant insert, select, update on slot_overrides to gpuaas_app;
+
 create table ssh_keys (
   id text not null,
   user_id text not null,
@@ -904,6 +1157,41 @@ create table ssh_keys (
   constraint ssh_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
 );
 grant delete, insert, select, update on ssh_keys to gpuaas_app;
+
+create table topology_discoveries (
+  task_id text not null,
+  node_id text not null,
+  map_hash text not null,
+  facts jsonb not null,
+  map jsonb not null,
+  reboot_required boolean not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint topology_discoveries_pkey PRIMARY KEY (task_id),
+  constraint topology_discoveries_map_hash_check CHECK (map_hash ~ '^[0-9a-f]{64}$'::text),
+  constraint topology_discoveries_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
+  constraint topology_discoveries_task_id_fkey FOREIGN KEY (task_id) REFERENCES node_tasks(id)
+);
+CREATE INDEX topology_discoveries_newest ON topology_discoveries USING btree (node_id, task_id DESC);
+grant insert, select on topology_discoveries to gpuaas_app;
+
+create table topology_candidates (
+  id text not null,
+  task_id text not null,
+  node_id text not null,
+  slot_index integer not null,
+  content_hash text not null,
+  content jsonb not null,
+  blockers jsonb not null,
+  constraint topology_candidates_pkey PRIMARY KEY (id),
+  constraint topology_candidates_task_id_slot_index_key UNIQUE (task_id, slot_index),
+  constraint topology_candidates_content_hash_check CHECK (content_hash ~ '^[0-9a-f]{64}$'::text),
+  constraint topology_candidates_id_check CHECK (id ~~ 'cnd\_%'::text),
+  constraint topology_candidates_slot_index_check CHECK (slot_index >= 0 AND slot_index <= 63),
+  constraint topology_candidates_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
+  constraint topology_candidates_task_id_fkey FOREIGN KEY (task_id) REFERENCES topology_discoveries(task_id)
+);
+CREATE INDEX topology_candidates_by_node ON topology_candidates USING btree (node_id, task_id DESC);
+grant insert, select on topology_candidates to gpuaas_app;
 
 create table usage_records (
   id text not null,
@@ -932,6 +1220,7 @@ create table usage_records (
 );
 CREATE INDEX usage_by_project ON usage_records USING btree (project_id, id);
 CREATE UNIQUE INDEX usage_one_open ON usage_records USING btree (allocation_id) WHERE (ended_at IS NULL);
+CREATE TRIGGER closed_is_final BEFORE UPDATE ON usage_records FOR EACH ROW WHEN (old.ended_at IS NOT NULL) EXECUTE FUNCTION refuse_usage_change();
 grant insert, select, update on usage_records to gpuaas_app;
 
 create table workflow_runs (
@@ -1070,6 +1359,14 @@ alter table invitations enable row level security;
 create policy scope on invitations
   using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
 
+alter table log_lines enable row level security;
+create policy platform_only on log_lines
+  using ((gpuaas_tenant() = '*'::text));
+
+alter table node_enrollments enable row level security;
+create policy platform_only on node_enrollments
+  using ((gpuaas_tenant() = '*'::text));
+
 alter table oidc_records enable row level security;
 create policy platform_only on oidc_records
   using ((gpuaas_tenant() = '*'::text));
@@ -1119,6 +1416,10 @@ alter table tenant_memberships enable row level security;
 create policy scope on tenant_memberships
   using ((((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)) OR (user_id = gpuaas_principal())))
   with check (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
+alter table trust_keys enable row level security;
+create policy platform_only on trust_keys
+  using ((gpuaas_tenant() = '*'::text));
 
 alter table usage_records enable row level security;
 create policy scope on usage_records

@@ -151,6 +151,103 @@ export type Capacity = {
   counted_at: string;
 };
 
+export type Discovery = {
+  task: NodeTask;
+  map: {
+    map_hash: string;
+    /** When it was found. */
+    created_at: string;
+    candidates: {
+      /** Id of the candidate. */
+      id: string;
+      slot_index: number;
+      content_hash: string;
+      content: {
+        slot_index: number;
+        gpu_pci_address: string | null;
+        gpu_uuid: string | null;
+        gpu_vendor_device: string | null;
+        gpu_model: string | null;
+        module_id: number | null;
+        mig_mode: 'enabled' | 'disabled' | null;
+        mediated_devices: number;
+        numa_node: number | null;
+        upstream_port: string | null;
+        iommu_group: number | null;
+        iommu_group_strangers: string[];
+        nvme_serial: string | null;
+        nvme_device: string | null;
+        nvme_size_bytes: number | null;
+        nvme_mounts: string[];
+        nvme_holders: string[];
+        nvme_filesystems: string[];
+        wipe_policy: 'nvme_sanitize' | 'nvme_format' | 'blkdiscard' | null;
+        fabric_parent_pci_address: string | null;
+        fabric_claim_mode: 'per_slot_vf' | 'shared' | null;
+        fabric_vf_pci_address: string | null;
+        fabric_vf_guid: string | null;
+        mac_address: string | null;
+        private_ip: string | null;
+        ovs_port: string | null;
+        blockers: {
+          /** Stable word, e.g. nvme_mounted. */
+          code: string;
+          /** The field of the candidate it concerns. */
+          field: string;
+          /** What stands in the way and what would fix it. */
+          message: string;
+        }[];
+      };
+      blockers: {
+        /** Stable word, e.g. nvme_mounted. */
+        code: string;
+        /** The field of the candidate it concerns. */
+        field: string;
+        /** What stands in the way and what would fix it. */
+        message: string;
+      }[];
+      /** The approved slot of this index. */
+      slot_id: string | null;
+      /** Against the approved slot. */
+      standing: 'new' | 'approved' | 'changed';
+      diff: Record<string, unknown>;
+    }[];
+    partitions: {
+      partition_id: number;
+      module_ids: number[];
+      is_active: boolean;
+    }[];
+    prerequisites: {
+      name: string;
+      is_met: boolean;
+      needs_reboot: boolean;
+      /** What was found, and if it is not met what to do. */
+      message: string;
+    }[];
+    reboot_required: boolean;
+  } | null;
+};
+
+export type DiskOwnership = {
+  /** Id of the disk ownership. */
+  id: string;
+  /** Id of the node. */
+  node_id: string;
+  serial: string;
+  device: string;
+  state: 'approved' | 'wiping' | 'blocked' | 'owned' | 'revoked';
+  /** What stands in the way. */
+  state_reason: string | null;
+  /** When it came into this state. */
+  state_since: string;
+  approved_by: string;
+  reason: string;
+  wipe_proof_id: string | null;
+  version: number;
+  /** When it was approved. */
+  created_at: string;
+};
+
 export type Invitation = {
   /** Id of the invitation. */
   id: string;
@@ -235,11 +332,43 @@ export type Node = {
   held_reason: string | null;
   health: 'ok' | 'unhealthy' | 'unknown';
   is_runtime_validated: boolean;
+  /** The newest discovery differs from what was approved. */
+  has_drift: boolean;
+  reboot_required: boolean;
+  /** When its agent last asked for work. */
+  last_seen_at: string | null;
+  /** Its agent was seen within 25 seconds. */
+  is_connected: boolean;
   free_gpus: number;
   largest_set: number;
   version: number;
   /** When it was added. */
   created_at: string;
+};
+
+export type NodeTask = {
+  /** Id of the node task. */
+  id: string;
+  /** Id of the node. */
+  node_id: string;
+  allocation_id: string | null;
+  kind: string;
+  attempt: number;
+  state: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled';
+  state_reason: string | null;
+  error_code: string | null;
+  percent: number | null;
+  correlation_id: string;
+  /** When it was asked for. */
+  created_at: string;
+  /** When the agent got it. */
+  dispatched_at: string | null;
+  /** When the host began. */
+  started_at: string | null;
+  /** When it ended. */
+  finished_at: string | null;
+  /** When it is given up. */
+  expires_at: string;
 };
 
 export type Organization = {
@@ -426,6 +555,7 @@ export type Slot = {
   /** When it came into this status. */
   status_since: string;
   health: 'ok' | 'unhealthy' | 'unknown';
+  health_detail: Record<string, unknown>;
   generation: number;
   module_id: number | null;
   numa_node: number | null;
@@ -441,6 +571,12 @@ export type Slot = {
   /** Last verified wipe. */
   wiped_at: string | null;
   wipe_proof_id: string | null;
+  /** What the newest discovery found otherwise than approved, by field. */
+  drift: Record<string, unknown> | null;
+  approved_by: string | null;
+  /** When it was approved. */
+  approved_at: string | null;
+  version: number;
 };
 
 export type SshKey = {
@@ -560,6 +696,11 @@ export type WorkflowStep = {
   /** When it ended. */
   finished_at: string;
   duration_ms: number;
+};
+
+export type node = {
+  /** Id of the node. */
+  node_id: string;
 };
 
 /** Every code a refusal can carry, with what to do about it. */
@@ -803,7 +944,7 @@ export const operations = {
   adminAllocationForceCleanup: { method: 'POST', path: '/api/v1/admin/allocations/{allocation_id}/force-cleanup', idempotency: 'required', body: true },
   adminNodeList: { method: 'GET', path: '/api/v1/admin/nodes', page: true },
   adminNodeGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}' },
-  adminNodeSlotList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slots', page: true },
+  adminNodeSlotList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/resource-slots', page: true },
   adminNodeHold: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/hold', idempotency: 'required', body: true },
   adminHoldCreate: { method: 'POST', path: '/api/v1/admin/holds', idempotency: 'required', body: true },
   adminNodeDrain: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/drain', idempotency: 'required', body: true },
@@ -2088,20 +2229,14 @@ export type Operations = {
   /** One node */
   adminNodeGet: {
     request: {
-      params: {
-        /** Id of the node. */
-        node_id: string;
-      };
+      params: node;
     };
     response: Node;
   };
   /** Slots of a node with bindings, claim and wipe proof */
   adminNodeSlotList: {
     request: {
-      params: {
-        /** Id of the node. */
-        node_id: string;
-      };
+      params: node;
       query?: {
         /** Rows per page. Default: 50. */
         limit?: number | undefined;
@@ -2118,10 +2253,7 @@ export type Operations = {
   /** Keep a node for bare metal, or let it go */
   adminNodeHold: {
     request: {
-      params: {
-        /** Id of the node. */
-        node_id: string;
-      };
+      params: node;
       body: {
         is_held: boolean;
         /** Why; kept in the audit row. */
@@ -2151,10 +2283,7 @@ export type Operations = {
   /** Stop placing on a node, or take it back into use; what runs is untouched */
   adminNodeDrain: {
     request: {
-      params: {
-        /** Id of the node. */
-        node_id: string;
-      };
+      params: node;
       body: {
         is_draining: boolean;
         /** Why; kept in the audit row. */
@@ -2166,10 +2295,7 @@ export type Operations = {
   /** What converting a node would take and give */
   adminNodeConvertPlan: {
     request: {
-      params: {
-        /** Id of the node. */
-        node_id: string;
-      };
+      params: node;
       query: {
         to: 'slice' | 'baremetal';
       };
@@ -2195,10 +2321,7 @@ export type Operations = {
   /** Convert a node that nothing claims, by the plan that was shown */
   adminNodeConvert: {
     request: {
-      params: {
-        /** Id of the node. */
-        node_id: string;
-      };
+      params: node;
       body: {
         to: 'slice' | 'baremetal';
         plan_hash: string;

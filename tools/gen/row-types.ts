@@ -28,6 +28,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   integer: 'number',
   json: 'Json',
   jsonb: 'Json',
+  cidr: 'string',
   macaddr: 'string',
   numeric: 'string',
   real: 'number',

@@ -38,6 +38,8 @@ const TAGS: Readonly<Record<string, string>> = {
   'SSH keys': 'Public keys placed on the machines a person launches.',
   Allocations: 'What you launched: whole nodes and GPU slices, from request to verified wipe.',
   Placement: 'Nodes, slots, claims, capacity and quotas, for operators.',
+  Nodes:
+    'Hosts and their agents: enrolment, discovery, approval of slots, disks, health, trust and logs. For operators.',
   Catalog: 'Regions, SKUs with prices, operating system images.',
   Audit: 'Who did what, sealed into hash chains.',
   Events: 'What happened in a project, as pages and as a stream.',

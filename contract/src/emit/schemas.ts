@@ -5,8 +5,16 @@
  */
 import type { TSchema } from 'typebox';
 import { Action, Money, Problem } from '../common.ts';
+import * as candidate from '../node/candidate.ts';
+import * as facts from '../node/facts.ts';
+import * as health from '../node/health.ts';
 import * as admin from '../public/admin.ts';
+import * as adminHealth from '../public/admin-health.ts';
+import * as adminLog from '../public/admin-log.ts';
+import * as adminNode from '../public/admin-node.ts';
 import * as adminPlacement from '../public/admin-placement.ts';
+import * as adminTopology from '../public/admin-topology.ts';
+import * as adminTrust from '../public/admin-trust.ts';
 import * as allocation from '../public/allocation.ts';
 import * as apiToken from '../public/api-token.ts';
 import * as auditLog from '../public/audit-log.ts';
@@ -26,6 +34,8 @@ export type JsonObject = { [key: string]: Json };
 
 const modules = [
   adminPlacement,
+  ...[adminNode, adminTopology, adminHealth, adminTrust, adminLog],
+  ...[candidate, facts, health],
   allocation,
   capacity,
   { Action, Money, Problem },

@@ -42,6 +42,7 @@ export {
 } from './api.ts';
 export { TopologyMap as TopologyMapShape, WIPE_POLICIES } from './candidate.ts';
 export { HostFacts as HostFactsShape } from './facts.ts';
+export { candidateHash, mapHash } from './hash.ts';
 export { CLASSIFICATIONS, HealthReport as HealthReportShape } from './health.ts';
 export {
   TASK_ERRORS,

@@ -39,6 +39,10 @@ export const Node = Closed({
   held_reason: Nullable(Type.String()),
   health: StringEnum(HEALTHS),
   is_runtime_validated: Type.Boolean(),
+  has_drift: Type.Boolean({ description: 'The newest discovery differs from what was approved.' }),
+  reboot_required: Type.Boolean(),
+  last_seen_at: Nullable(Time('When its agent last asked for work.')),
+  is_connected: Type.Boolean({ description: 'Its agent was seen within 25 seconds.' }),
   free_gpus: Type.Integer(),
   largest_set: Type.Integer(),
   version: Type.Integer(),
@@ -54,6 +58,7 @@ export const Slot = Closed({
   status_reason: Nullable(Type.String()),
   status_since: Time('When it came into this status.'),
   health: StringEnum(HEALTHS),
+  health_detail: Type.Object({}, { additionalProperties: true }),
   generation: Type.Integer(),
   module_id: Nullable(Type.Integer()),
   numa_node: Nullable(Type.Integer()),
@@ -66,6 +71,14 @@ export const Slot = Closed({
   last_claimed_at: Nullable(Time('Last claim.')),
   wiped_at: Nullable(Time('Last verified wipe.')),
   wipe_proof_id: Nullable(Type.String()),
+  drift: Nullable(
+    Type.Record(Type.String(), Closed({ approved: Type.Unknown(), found: Type.Unknown() }), {
+      description: 'What the newest discovery found otherwise than approved, by field.',
+    }),
+  ),
+  approved_by: Nullable(Type.String()),
+  approved_at: Nullable(Time('When it was approved.')),
+  version: Type.Integer(),
 });
 
 const Claim = Closed({
@@ -174,7 +187,7 @@ export const adminPlacementApi = define({
   },
   adminNodeSlotList: {
     ...read,
-    path: '/api/v1/admin/nodes/{node_id}/slots',
+    path: '/api/v1/admin/nodes/{node_id}/resource-slots',
     summary: 'Slots of a node with bindings, claim and wipe proof',
     permission: 'admin.node.read',
     params: node,

@@ -11,6 +11,7 @@ export type SlotRow = Readonly<{
   status_reason: string | null;
   status_since: string;
   health: 'ok' | 'unhealthy' | 'unknown';
+  health_detail: Readonly<Record<string, unknown>>;
   generation: number;
   module_id: number | null;
   numa_node: number | null;
@@ -24,6 +25,10 @@ export type SlotRow = Readonly<{
   last_claimed_at: string | null;
   wiped_at: string | null;
   wipe_proof_id: string | null;
+  drift: Record<string, { approved: unknown; found: unknown }> | null;
+  approved_by: string | null;
+  approved_at: string | null;
+  version: number;
 }>;
 
 export const listSlots = async (
@@ -33,11 +38,11 @@ export const listSlots = async (
 ): Promise<SlotRow[]> =>
   (
     await reader.query<SlotRow>(
-      `select s.id, s.node_id, s.slot_index, s.approval, s.status, s.status_reason, s.status_since, s.health, s.generation, s.module_id,
+      `select s.id, s.node_id, s.slot_index, s.approval, s.status, s.status_reason, s.status_since, s.health, s.health_detail, s.generation, s.module_id,
          s.numa_node, s.gpu_pci_address, s.nvme_serial, s.mac_address::text, host(s.private_ip) as private_ip, s.fabric_vf_pci_address,
          (select c.allocation_id from allocation_resource_claims c where c.node_id = s.node_id and c.released_at is null
             and (c.slot_id = s.id or c.claim_kind = 'node_exclusive') limit 1) as allocation_id,
-         s.last_claimed_at, s.wiped_at, s.wipe_proof_id
+         s.last_claimed_at, s.wiped_at, s.wipe_proof_id, s.drift, s.approved_by, s.approved_at, s.version
        from node_resource_slots s where s.node_id = $1 and ($2::integer is null or s.slot_index > $2) order by s.slot_index limit $3`,
       [nodeId, page.after, page.limit],
     )

@@ -148,6 +148,33 @@ export interface CapacityCounters {
   counted_at: GeneratedTimestamp;
 }
 
+export interface DiskOwnerships {
+  id: string;
+  node_id: string;
+  region_name: string;
+  serial: string;
+  device: string;
+  state: 'approved' | 'wiping' | 'blocked' | 'owned' | 'revoked';
+  state_reason: string | null;
+  state_since: GeneratedTimestamp;
+  approved_by: string;
+  reason: string;
+  wipe_proof_id: string | null;
+  version: Generated<number>;
+  correlation_id: string;
+  created_at: GeneratedTimestamp;
+}
+
+export interface HealthBreaker {
+  id: Generated<number>;
+  is_tripped: Generated<boolean>;
+  tripped_at: NullableTimestamp;
+  reason: string | null;
+  reset_by: string | null;
+  reset_at: NullableTimestamp;
+  version: Generated<number>;
+}
+
 export interface IdempotencyKeys {
   tenant: string;
   principal_id: string;
@@ -175,10 +202,81 @@ export interface Invitations {
   created_at: GeneratedTimestamp;
 }
 
+export interface LogLines {
+  logged_at: Timestamp;
+  service: string;
+  host_role: 'platform_control' | 'app_control' | 'worker_compute';
+  host_name: string;
+  node_id: string | null;
+  level: string;
+  message: string;
+  correlation_id: string | null;
+  error_code: string | null;
+  fields: Json;
+  origin: string;
+  number: Int8;
+}
+
+export interface NodeAgents {
+  node_id: string;
+  last_seen_at: Timestamp;
+  agent_version: string;
+  boot_id: string;
+  booted_at: Timestamp;
+  kinds: string[];
+  clock_skew_ms: Generated<number>;
+}
+
+export interface NodeCertificates {
+  serial_number: string;
+  node_id: string;
+  ca_key_id: string;
+  enrollment_id: string;
+  fingerprint_sha256: string;
+  not_before: Timestamp;
+  not_after: Timestamp;
+  revoked_at: NullableTimestamp;
+  revoked_reason: string | null;
+  created_at: GeneratedTimestamp;
+}
+
+export interface NodeEnrollments {
+  id: string;
+  node_id: string;
+  token_hash: Buffer;
+  created_by: string;
+  correlation_id: string;
+  created_at: GeneratedTimestamp;
+  expires_at: Timestamp;
+  used_at: NullableTimestamp;
+  revoked_at: NullableTimestamp;
+}
+
 export interface NodeFabricPartitions {
   node_id: string;
   partition_id: number;
   module_ids: number[];
+}
+
+export interface NodeHealthOverrides {
+  node_id: string;
+  source: string;
+  mode: 'merge' | 'replace';
+  alerts: Json;
+  muted_alert_ids: Generated<string[]>;
+  reason: string;
+  created_by: string;
+  created_at: GeneratedTimestamp;
+  expires_at: NullableTimestamp;
+}
+
+export interface NodeHealthReports {
+  node_id: string;
+  source: string;
+  observed_at: Timestamp;
+  received_at: GeneratedTimestamp;
+  successes: Json;
+  alerts: Json;
 }
 
 export interface NodePlacementSummary {
@@ -236,6 +334,9 @@ export interface NodeResourceSlots {
   discovery_task_id: string | null;
   version: Generated<number>;
   created_at: GeneratedTimestamp;
+  content_hash: string | null;
+  content: NullableJson;
+  drift: NullableJson;
 }
 
 export interface NodeTasks {
@@ -255,6 +356,13 @@ export interface NodeTasks {
   dispatched_at: NullableTimestamp;
   finished_at: NullableTimestamp;
   expires_at: Timestamp;
+  started_at: NullableTimestamp;
+  error_code: string | null;
+  percent: number | null;
+  bytes_per_s: ColumnType<number | null, number | null | undefined, number | null>;
+  progress_note: string | null;
+  progressed_at: NullableTimestamp;
+  workflow_run_id: string | null;
 }
 
 export interface Nodes {
@@ -282,6 +390,9 @@ export interface Nodes {
   data_disks: GeneratedJson;
   version: Generated<number>;
   created_at: GeneratedTimestamp;
+  private_network: Generated<string>;
+  reboot_required: Generated<boolean>;
+  has_drift: Generated<boolean>;
 }
 
 export interface OidcRecords {
@@ -432,6 +543,19 @@ export interface SkuVmProfiles {
   is_default: Generated<boolean>;
 }
 
+export interface SlotOverrides {
+  id: string;
+  slot_id: string;
+  kind: string;
+  generation: number;
+  reason: string;
+  requested_by: string;
+  requested_at: GeneratedTimestamp;
+  expires_at: Timestamp;
+  confirmed_by: string | null;
+  confirmed_at: NullableTimestamp;
+}
+
 export interface SshKeys {
   id: string;
   user_id: string;
@@ -447,6 +571,39 @@ export interface TenantMemberships {
   organization_id: string;
   user_id: string;
   role: 'owner' | 'admin' | 'member' | 'viewer';
+  version: Generated<number>;
+  created_at: GeneratedTimestamp;
+}
+
+export interface TopologyCandidates {
+  id: string;
+  task_id: string;
+  node_id: string;
+  slot_index: number;
+  content_hash: string;
+  content: Json;
+  blockers: Json;
+}
+
+export interface TopologyDiscoveries {
+  task_id: string;
+  node_id: string;
+  map_hash: string;
+  facts: Json;
+  map: Json;
+  reboot_required: boolean;
+  created_at: GeneratedTimestamp;
+}
+
+export interface TrustKeys {
+  id: string;
+  purpose: 'node_ca' | 'task_signer';
+  state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
+  state_since: GeneratedTimestamp;
+  public_pem: string;
+  fingerprint_sha256: string;
+  sealed_private_key: Buffer;
+  retires_at: NullableTimestamp;
   version: Generated<number>;
   created_at: GeneratedTimestamp;
 }
@@ -486,13 +643,14 @@ export interface WipeProofs {
   node_id: string;
   slot_id: string | null;
   target_id: ColumnType<string, never, never>;
-  allocation_id: string;
+  allocation_id: string | null;
   task_id: string;
   method: string;
   is_verified: boolean;
   evidence: Json;
   correlation_id: string;
   created_at: GeneratedTimestamp;
+  disk_serial: string | null;
 }
 
 export interface WorkflowRuns {
@@ -562,9 +720,17 @@ export interface DB {
   audit_sealer: AuditSealer;
   audit_seals: AuditSeals;
   capacity_counters: CapacityCounters;
+  disk_ownerships: DiskOwnerships;
+  health_breaker: HealthBreaker;
   idempotency_keys: IdempotencyKeys;
   invitations: Invitations;
+  log_lines: LogLines;
+  node_agents: NodeAgents;
+  node_certificates: NodeCertificates;
+  node_enrollments: NodeEnrollments;
   node_fabric_partitions: NodeFabricPartitions;
+  node_health_overrides: NodeHealthOverrides;
+  node_health_reports: NodeHealthReports;
   node_placement_summary: NodePlacementSummary;
   node_resource_slots: NodeResourceSlots;
   node_tasks: NodeTasks;
@@ -584,8 +750,12 @@ export interface DB {
   service_accounts: ServiceAccounts;
   sku_catalog: SkuCatalog;
   sku_vm_profiles: SkuVmProfiles;
+  slot_overrides: SlotOverrides;
   ssh_keys: SshKeys;
   tenant_memberships: TenantMemberships;
+  topology_candidates: TopologyCandidates;
+  topology_discoveries: TopologyDiscoveries;
+  trust_keys: TrustKeys;
   usage_records: UsageRecords;
   users: Users;
   wipe_proofs: WipeProofs;

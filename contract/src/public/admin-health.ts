@@ -1,0 +1,121 @@
+import Type from 'typebox';
+import { Closed, Nullable, StringEnum, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+import { CLASSIFICATIONS, HealthAlert, HealthReport } from '../node/health.ts';
+import { NodeTask, node, nodeChange, nodeRead, Reason } from './admin-node.ts';
+import { HEALTHS } from './admin-placement.ts';
+
+const Override = Closed({
+  source: Type.String(),
+  mode: StringEnum(['merge', 'replace']),
+  alerts: Type.Array(HealthAlert),
+  muted_alert_ids: Type.Array(Type.String()),
+  reason: Type.String(),
+  created_by: Type.String(),
+  created_at: Time('When it was set.'),
+  expires_at: Nullable(Time('Until when it counts.')),
+});
+
+const NodeHealth = Closed({
+  node_id: Id('node'),
+  health: StringEnum(HEALTHS),
+  prevents: Type.Array(StringEnum(CLASSIFICATIONS), { description: 'What the alerts that count keep from happening.' }),
+  alerts: Type.Array(HealthAlert, { description: 'What counts, after overrides.' }),
+  reports: Type.Array(HealthReport),
+  overrides: Type.Array(Override),
+  slots: Type.Array(
+    Closed({
+      slot_id: Id('slot'),
+      slot_index: Type.Integer(),
+      health: StringEnum(HEALTHS),
+      alerts: Type.Array(HealthAlert),
+    }),
+  ),
+});
+
+const Breaker = Closed({
+  is_tripped: Type.Boolean(),
+  tripped_at: Nullable(Time('When too many hosts fell ill at once.')),
+  reason: Nullable(Type.String()),
+  reset_by: Nullable(Type.String()),
+  reset_at: Nullable(Time('When a person reset it.')),
+  version: Type.Integer(),
+});
+
+const source = Closed({ node_id: Id('node'), source: Type.String({ pattern: '^[a-z0-9_.-]{1,64}$' }) });
+
+export const adminHealthApi = define({
+  nodeHealthGet: {
+    ...nodeRead,
+    path: '/api/v1/admin/nodes/{node_id}/health',
+    summary: 'What every source says about a node and its slots, and what counts',
+    permission: 'admin.node.read',
+    params: node,
+    response: NodeHealth,
+  },
+  nodeHealthProbe: {
+    ...nodeChange,
+    path: '/api/v1/admin/nodes/{node_id}/health/probe',
+    summary: 'Have the agent look at its host’s health now',
+    permission: 'admin.node.update',
+    audit: 'node.health.probe',
+    params: node,
+    body: Closed({}),
+    status: 202,
+    response: NodeTask,
+    location: '/api/v1/admin/nodes/{node_id}/health',
+    errors: ['conflict'],
+  },
+  nodeHealthOverridePut: {
+    ...nodeChange,
+    method: 'PUT',
+    idempotency: 'none',
+    path: '/api/v1/admin/nodes/{node_id}/health/overrides/{source}',
+    summary: 'Say otherwise than a source: add to or mute its alerts, or replace them',
+    permission: 'admin.node.update',
+    audit: 'node.health.override',
+    params: source,
+    body: Closed({
+      mode: StringEnum(['merge', 'replace']),
+      alerts: Type.Array(HealthAlert, { maxItems: 50 }),
+      muted_alert_ids: Type.Array(Type.String({ pattern: '^[a-z0-9_.-]{1,64}$' }), { maxItems: 50 }),
+      expires_at: Nullable(Time('Until when it counts; null until it is removed.')),
+      reason: Reason,
+    }),
+    status: 200,
+    response: NodeHealth,
+  },
+  nodeHealthOverrideDelete: {
+    ...nodeChange,
+    method: 'DELETE',
+    idempotency: 'none',
+    path: '/api/v1/admin/nodes/{node_id}/health/overrides/{source}',
+    summary: 'Believe the source again',
+    permission: 'admin.node.update',
+    audit: 'node.health.override_remove',
+    params: source,
+    status: 204,
+    response: null,
+  },
+  healthBreakerGet: {
+    ...nodeRead,
+    path: '/api/v1/admin/health/breaker',
+    summary: 'Whether a wave of bad reports has been stopped from taking hosts out of sale',
+    permission: 'admin.node.read',
+    query: Closed({}),
+    response: Breaker,
+  },
+  healthBreakerReset: {
+    ...nodeChange,
+    path: '/api/v1/admin/health/breaker/reset',
+    summary: 'Let reports take hosts out of sale again',
+    permission: 'admin.node.update',
+    audit: 'health.breaker.reset',
+    ifMatch: true,
+    body: Closed({ reason: Reason }),
+    status: 200,
+    response: Breaker,
+    errors: ['conflict'],
+  },
+});

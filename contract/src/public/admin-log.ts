@@ -1,0 +1,37 @@
+import Type from 'typebox';
+import { Closed, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+import { nodeRead } from './admin-node.ts';
+
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+
+const LogEntry = Closed({
+  logged_at: Time('When it was written.'),
+  level: StringEnum(LEVELS),
+  service: Type.String(),
+  host_role: StringEnum(['platform_control', 'app_control', 'worker_compute']),
+  host_name: Type.String(),
+  node_id: Nullable(Type.String()),
+  message: Type.String(),
+  correlation_id: Nullable(Type.String()),
+  error_code: Nullable(Type.String()),
+  fields: Type.Object({}, { additionalProperties: true }),
+});
+
+export const adminLogApi = define({
+  logList: {
+    ...nodeRead,
+    path: '/api/v1/admin/logs',
+    summary: 'Log lines of every process and agent by correlation id or node, oldest first',
+    permission: 'admin.log.read',
+    query: Closed({
+      ...PageQuery,
+      correlation_id: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$' })),
+      node_id: Type.Optional(Id('node')),
+      level: Type.Optional(StringEnum(LEVELS, { description: 'This level and above.' })),
+      since: Type.Optional(Time('Not before; a day ago if left out.')),
+    }),
+    response: Page(LogEntry),
+  },
+});

@@ -1,0 +1,79 @@
+import Type from 'typebox';
+import { Closed, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+import { nodeChange, nodeRead, Reason } from './admin-node.ts';
+
+const PURPOSES = ['node_ca', 'task_signer'] as const;
+
+const TrustKey = Closed({
+  id: Id('trust_key'),
+  purpose: StringEnum(PURPOSES),
+  state: StringEnum(['staged', 'active', 'grace', 'retired', 'revoked']),
+  state_since: Time('When it came into this state.'),
+  fingerprint_sha256: Type.String(),
+  retires_at: Nullable(Time('Until when it is still trusted.')),
+  version: Type.Integer(),
+  created_at: Time('When it was made.'),
+});
+
+const key = Closed({ trust_key_id: Id('trust_key') });
+const move = {
+  ...nodeChange,
+  permission: 'admin.trust.update',
+  params: key,
+  ifMatch: true,
+  body: Closed({ reason: Reason }),
+  status: 200,
+  response: TrustKey,
+  errors: ['conflict'],
+} as const;
+
+export const adminTrustApi = define({
+  trustKeyList: {
+    ...nodeRead,
+    path: '/api/v1/admin/trust-keys',
+    summary: 'Keys that sign certificates of nodes and tasks, newest first',
+    permission: 'admin.trust.read',
+    query: Closed({ ...PageQuery, purpose: Type.Optional(StringEnum(PURPOSES)) }),
+    response: Page(TrustKey),
+  },
+  trustKeyGet: {
+    ...nodeRead,
+    path: '/api/v1/admin/trust-keys/{trust_key_id}',
+    summary: 'One key',
+    permission: 'admin.trust.read',
+    params: key,
+    response: TrustKey,
+  },
+  trustKeyCreate: {
+    ...nodeChange,
+    path: '/api/v1/admin/trust-keys',
+    summary: 'Stage a new key: agents learn to trust it before anything is signed with it',
+    permission: 'admin.trust.update',
+    audit: 'trust_key.create',
+    body: Closed({ purpose: StringEnum(PURPOSES), reason: Reason }),
+    status: 201,
+    response: TrustKey,
+    location: '/api/v1/admin/trust-keys/{id}',
+    errors: ['conflict'],
+  },
+  trustKeyActivate: {
+    ...move,
+    path: '/api/v1/admin/trust-keys/{trust_key_id}/activate',
+    summary: 'Sign with a staged key from now on; the one before stays trusted for a while',
+    audit: 'trust_key.activate',
+  },
+  trustKeyRetire: {
+    ...move,
+    path: '/api/v1/admin/trust-keys/{trust_key_id}/retire',
+    summary: 'Stop trusting a key that is in its grace time, or was only staged',
+    audit: 'trust_key.retire',
+  },
+  trustKeyRevoke: {
+    ...move,
+    path: '/api/v1/admin/trust-keys/{trust_key_id}/revoke',
+    summary: 'Stop trusting a key at once; refused for the active one',
+    audit: 'trust_key.revoke',
+  },
+});
