@@ -157,4 +157,9 @@ export type Host = Readonly<{
   system: System;
   /** What can be asked of this host at all. */
   kinds: readonly TaskKind[];
+  /**
+   * Does the work of one task. A real host has no use for it; the simulated one finds by it the faults that were laid
+   * for a kind of task. `host.during?.(kind, work) ?? work()`.
+   */
+  during?<T>(kind: TaskKind, work: () => Promise<T>): Promise<T>;
 }>;
