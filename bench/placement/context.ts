@@ -22,17 +22,14 @@ export const PRINCIPAL: Principal = {
   credential: { kind: 'oidc', id: null, scopes: ['all'], project_id: null, expires_at: null },
 };
 
+/** Made once a process, as the server does. */
+const log = silentLog();
+const secrets = createSecrets(Buffer.alloc(32));
+const events = createEventHub();
+
 export const contextFor = (database: Database, tenant: Tenant, operation: string): Ctx => {
-  const log = silentLog();
   return {
-    deps: {
-      config: {} as Config,
-      database,
-      clock: systemClock,
-      log,
-      secrets: createSecrets(Buffer.alloc(32)),
-      events: createEventHub(),
-    },
+    deps: { config: {} as Config, database, clock: systemClock, log, secrets, events },
     log,
     principal: PRINCIPAL,
     correlation_id: randomUUID(),

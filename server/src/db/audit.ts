@@ -23,31 +23,53 @@ export type AuditRow = Readonly<{
   metadata: Readonly<Record<string, unknown>>;
 }>;
 
+export const AUDIT_COLUMNS = `id, organization_id, project_id, actor_kind, actor_id, actor_role, source_ip, user_agent,
+  action, target_kind, target_id, result, error_code, policy, correlation_id, metadata`;
+
+export const auditValues = (row: AuditRow): unknown[] => [
+  mintId('aud'),
+  row.organization_id,
+  row.project_id,
+  row.actor_kind,
+  row.actor_id,
+  row.actor_role,
+  row.source_ip,
+  row.user_agent,
+  row.action,
+  row.target_kind,
+  row.target_id,
+  row.result,
+  row.error_code,
+  row.policy,
+  row.correlation_id,
+  JSON.stringify(row.metadata),
+];
+
 export const insertAuditLog = async (tx: Tx, row: AuditRow): Promise<void> => {
   await tx.query(
-    `insert into audit_logs (id, organization_id, project_id, actor_kind, actor_id, actor_role, source_ip, user_agent,
-       action, target_kind, target_id, result, error_code, policy, correlation_id, metadata)
+    `insert into audit_logs (${AUDIT_COLUMNS})
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-    [
-      mintId('aud'),
-      row.organization_id,
-      row.project_id,
-      row.actor_kind,
-      row.actor_id,
-      row.actor_role,
-      row.source_ip,
-      row.user_agent,
-      row.action,
-      row.target_kind,
-      row.target_id,
-      row.result,
-      row.error_code,
-      row.policy,
-      row.correlation_id,
-      JSON.stringify(row.metadata),
-    ],
+    auditValues(row),
   );
 };
+
+export type SystemAction = Pick<
+  AuditRow,
+  'organization_id' | 'project_id' | 'action' | 'target_kind' | 'target_id' | 'policy' | 'correlation_id' | 'metadata'
+>;
+
+/** What moved although nobody asked. `policy` says by which rule. */
+export const insertSystemAudit = (tx: Tx, row: SystemAction): Promise<void> =>
+  insertAuditLog(tx, {
+    ...row,
+    actor_kind: 'system',
+    actor_id: null,
+    actor_role: null,
+    source_ip: null,
+    user_agent: null,
+    result: 'success',
+    error_code: null,
+  });
 
 export type AuditLogRow = AuditRow & Readonly<{ id: string; created_at: string; sealed: boolean }>;
 

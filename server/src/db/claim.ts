@@ -1,6 +1,7 @@
 /** What a placement writes, in one round trip. */
 import type { Tx } from './client.ts';
 import type { SummaryRow } from './placement.ts';
+import type { NewRun } from './workflow-run.ts';
 
 export type NewClaimSet = Readonly<{
   allocation: Readonly<{
@@ -35,6 +36,8 @@ export type NewClaimSet = Readonly<{
   gpu_hourly_price_minor: number;
   currency: string;
   summary: SummaryRow;
+  /** What provisions the allocation; subject, tenant and correlation are the allocation's. */
+  run: Pick<NewRun, 'id' | 'workflow' | 'workflow_version' | 'steps' | 'step' | 'deadline_ms'>;
 }>;
 
 /** What the statement found wanting, by the word it raised; undefined for any other error. */
@@ -44,13 +47,13 @@ export const claimRefusal = (err: unknown): 'quota' | 'capacity' | undefined => 
 };
 
 /**
- * Everything a claim is, in one statement: allocation, slot states, claims, node mode, placement as sold, quota use
- * and the index row. Quota is taken by a conditional upsert, organization first, so its lock lasts from here to the
+ * Everything a claim is, in one statement: allocation, slot states, claims, node mode, placement as sold, quota use,
+ * the index row and the first run. Quota is taken by a conditional upsert, organization first, so its lock lasts from here to the
  * commit and no longer. What it does not get in full it refuses itself, by failing the transaction: it may leave in
  * one packet with the commit, and nobody has to count rows first.
  */
 export const insertClaimSet = (tx: Tx, set: NewClaimSet): Promise<unknown> => {
-  const { allocation: a, summary: s } = set;
+  const { allocation: a, summary: s, run: r } = set;
   return tx.query(
     `with allocation as (
        insert into allocations (id, organization_id, project_id, name, capacity_shape, sku_name, region_name, image_name, gpu_count, node_id,
@@ -81,7 +84,10 @@ export const insertClaimSet = (tx: Tx, set: NewClaimSet): Promise<unknown> => {
        where quotas.gpu_limit is null or quotas.gpu_used + excluded.gpu_used <= quotas.gpu_limit returning 1),
      summary as (
        update node_placement_summary set occupancy = $19, is_schedulable = $28, free_mask = $29, free_count = $30, largest_set = $31,
-         key_1 = $32, key_2 = $33, key_4 = $34, key_8 = $35, key_node = $36, updated_at = now() where node_id = $10 returning 1)
+         key_1 = $32, key_2 = $33, key_4 = $34, key_8 = $35, key_node = $36, updated_at = now() where node_id = $10 returning 1),
+     run as (
+       insert into workflow_runs (id, workflow, workflow_version, subject_id, organization_id, project_id, correlation_id, steps, step, deadline_ms, deadline_at)
+       values ($38, $39, $40, $1, $2, $3, $16, $41, $42, $43::bigint, $37::timestamptz + $43::bigint * interval '1 millisecond'))
      select require((select count(*) from quota) = 2, 'quota'),
        require((select count(*) from slot) = cardinality($18::text[]), 'slots'),
        require((select count(*) from node_claim) + (select count(*) from slot_claim) = cardinality($20::text[]), 'claims'),
@@ -124,6 +130,12 @@ export const insertClaimSet = (tx: Tx, set: NewClaimSet): Promise<unknown> => {
       s.key_8,
       s.key_node,
       a.created_at,
+      r.id,
+      r.workflow,
+      r.workflow_version,
+      r.steps,
+      r.step,
+      r.deadline_ms,
     ],
   );
 };

@@ -6,6 +6,7 @@
  * Reads take a Reader, writes a Tx, so a write outside a transaction does not compile.
  */
 import { createHash } from 'node:crypto';
+import type { Socket } from 'node:net';
 import type { Log } from '@gpuaas/kit';
 import { backoffMs, pause } from '@gpuaas/kit';
 import { Pool, type PoolClient, types } from 'pg';
@@ -69,6 +70,24 @@ const statementName = (text: string): string | undefined => {
   return name;
 };
 
+/**
+ * What a transaction says before it waits for an answer leaves in one write. A write of its own for every statement
+ * wakes the server as often, which costs more than most statements do.
+ */
+const holdUntilWaiting = (client: PoolClient): (() => void) => {
+  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+  let isHeld = false;
+  return () => {
+    if (isHeld) return;
+    isHeld = true;
+    stream.cork();
+    process.nextTick(() => {
+      isHeld = false;
+      stream.uncork();
+    });
+  };
+};
+
 const run = <R extends object>(
   client: PoolClient,
   text: string,
@@ -124,7 +143,9 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     const pending: Promise<unknown>[] = [];
     // The first failure is the cause; every statement behind it only says that the transaction is aborted.
     let cause: unknown;
+    const hold = holdUntilWaiting(client);
     const query = <R extends object>(text: string, values?: readonly unknown[]): Promise<Result<R>> => {
+      hold();
       const sent = run<R>(client, text, values);
       sent.catch((err: unknown) => {
         cause ??= err;
@@ -144,6 +165,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
         afterCommit: (hook) => hooks.push(hook),
         enter: (next) => send(SET_SCOPE, [next.tenant_id, next.principal_id]),
       });
+      hold();
       const commit = client.query('commit');
       commit.catch(() => {});
       // Whichever was told first, the failure that explains the others is the one to report.

@@ -1,6 +1,6 @@
 /** The memory behind Idempotency-Key: at most one effect per (tenant, principal, operation, key), and its answer. */
 import { createHash } from 'node:crypto';
-import type { Tx } from './client.ts';
+import type { Reader, Tx } from './client.ts';
 
 export type IdempotencyKey = Readonly<{ tenant: string; principal_id: string; operation: string; key: string }>;
 export type StoredResponse = Readonly<{
@@ -10,6 +10,10 @@ export type StoredResponse = Readonly<{
   response_sealed: boolean;
 }>;
 
+const TAKEN = 'idempotency key';
+const OF_KEY = 'tenant = $1 and principal_id = $2 and operation = $3 and key = $4 and expires_at > now()';
+const keyValues = (id: IdempotencyKey): string[] => [id.tenant, id.principal_id, id.operation, id.key];
+
 const lockNumber = (id: IdempotencyKey): string =>
   createHash('sha256')
     .update([id.tenant, id.principal_id, id.operation, id.key].join('\0'))
@@ -18,40 +22,39 @@ const lockNumber = (id: IdempotencyKey): string =>
     .toString();
 
 /**
- * Try-locks the key for the transaction and looks for an earlier answer. Two statements, sent together: the look-up
- * must see what was committed before the lock came free, so it needs a snapshot taken after it.
+ * Try-locks the key for the transaction and makes sure that it has no answer yet; otherwise the transaction fails. It may
+ * leave together with the work that the key stands for, which then fails with it. Two statements: the look-up must see
+ * what was committed before the lock came free, so it needs a snapshot taken after it.
  */
-export const claimIdempotencyKey = async (
-  tx: Tx,
-  id: IdempotencyKey,
-): Promise<{ locked: boolean; stored: StoredResponse | undefined }> => {
-  const [lock, stored] = await Promise.all([
-    tx.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1::bigint) as locked', [lockNumber(id)]),
-    tx.query<StoredResponse>(
-      `select request_hash, status, response, response_sealed from idempotency_keys
-       where tenant = $1 and principal_id = $2 and operation = $3 and key = $4 and expires_at > now()`,
-      [id.tenant, id.principal_id, id.operation, id.key],
-    ),
+export const claimIdempotencyKey = (tx: Tx, id: IdempotencyKey): Promise<unknown> =>
+  Promise.all([
+    tx.query(`select require(pg_try_advisory_xact_lock($1::bigint), '${TAKEN}')`, [lockNumber(id)]),
+    tx.query(`select require(not exists (select from idempotency_keys where ${OF_KEY}), '${TAKEN}')`, keyValues(id)),
   ]);
-  return { locked: lock.rows[0]?.locked ?? false, stored: stored.rows[0] };
+
+/** Whether a transaction failed because its key has an answer or is being answered. */
+export const isKeyTaken = (err: unknown): boolean =>
+  err instanceof Error && 'code' in err && err.code === 'GP409' && err.message === TAKEN;
+
+export const findStoredResponse = async (reader: Reader, id: IdempotencyKey): Promise<StoredResponse | undefined> => {
+  const { rows } = await reader.query<StoredResponse>(
+    `select request_hash, status, response, response_sealed from idempotency_keys where ${OF_KEY}`,
+    keyValues(id),
+  );
+  return rows[0];
 };
 
+export const ANSWER_COLUMNS = 'tenant, principal_id, operation, key, request_hash, status, response, response_sealed';
+
+export const answerValues = (id: IdempotencyKey, record: StoredResponse): unknown[] => [
+  ...keyValues(id),
+  record.request_hash,
+  record.status,
+  record.response,
+  record.response_sealed,
+];
+
 /** An expired record of the same key is replaced: its time was promised to be over. */
-export const insertIdempotencyRecord = (tx: Tx, id: IdempotencyKey, record: StoredResponse) =>
-  tx.query(
-    `insert into idempotency_keys (tenant, principal_id, operation, key, request_hash, status, response, response_sealed)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)
-     on conflict (tenant, principal_id, operation, key) do update set request_hash = excluded.request_hash, status = excluded.status,
-       response = excluded.response, response_sealed = excluded.response_sealed, created_at = now(), expires_at = excluded.expires_at
-     where idempotency_keys.expires_at <= now()`,
-    [
-      id.tenant,
-      id.principal_id,
-      id.operation,
-      id.key,
-      record.request_hash,
-      record.status,
-      record.response,
-      record.response_sealed,
-    ],
-  );
+export const REPLACE_EXPIRED = `on conflict (tenant, principal_id, operation, key) do update set request_hash = excluded.request_hash,
+  status = excluded.status, response = excluded.response, response_sealed = excluded.response_sealed, created_at = now(),
+  expires_at = excluded.expires_at where idempotency_keys.expires_at <= now()`;

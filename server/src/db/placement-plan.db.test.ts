@@ -164,4 +164,12 @@ const aClaimSet = (
     key_8: null,
     key_node: null,
   },
+  run: {
+    id: mintId('wfr'),
+    workflow: 'provision-slice',
+    workflow_version: 1,
+    steps: ['a'],
+    step: 'a',
+    deadline_ms: 1000,
+  },
 });

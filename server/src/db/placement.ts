@@ -157,7 +157,10 @@ export type CandidateQuery = Readonly<{
  * and each is an ordered index scan of its own: one condition over both would sort the fleet.
  *
  * Locking and reading are two statements, because the second must see what was committed before the lock came free; a
- * setting of the transaction carries the node from one to the other, so both still leave in one packet.
+ * setting of the transaction carries the node from one to the other, so both still leave in one packet. From here on
+ * the transaction keeps to plans made once: its queries look up by key, and planning one anew costs more than running it.
+ *
+ * A SKU of another shape than the key is for gets no node, so the shape need not be known to ask.
  *
  * Who waits takes the nodes in the order of their ids: a row that no longer fits once its lock comes free stays locked
  * while the next is waited for, and in the order of a key that changes meanwhile two placements would wait for each other.
@@ -168,13 +171,14 @@ export const lockBestNode = async (tx: Tx, query: CandidateQuery): Promise<Sched
     `with candidate as materialized (
        select c.node_id from (values (''), ($3)) pool (organization_id) cross join lateral (
          select s.node_id, s.${key} from node_placement_summary s
-         where s.region_name = $1 and s.gpu_model = (select gpu_model from sku_catalog where name = $2)
+         where s.region_name = $1 and s.gpu_model = (select gpu_model from sku_catalog where name = $2 and capacity_shape = '${key === 'key_node' ? 'baremetal' : 'gpu_slice'}')
            and s.pool_organization_id = pool.organization_id and s.${key} is not null and s.node_id <> all ($4::text[])
          order by s.${key}, s.node_id limit ${query.depth}) c),
      locked as materialized (
        select s.node_id from node_placement_summary s join candidate using (node_id)
        where s.${key} is not null order by ${query.is_patient ? '' : `s.${key}, `}s.node_id limit 1 for update of s ${query.is_patient ? '' : 'skip locked'})
-     select set_config('gpuaas.locked_node', coalesce((select node_id from locked), ''), true)`,
+     select set_config('gpuaas.locked_node', coalesce((select node_id from locked), ''), true),
+       set_config('plan_cache_mode', 'force_generic_plan', true)`,
     [query.region_name, query.sku_name, query.organization_id, query.except],
   );
   const [, { rows }] = await Promise.all([
@@ -186,10 +190,10 @@ export const lockBestNode = async (tx: Tx, query: CandidateQuery): Promise<Sched
   return rows[0] && toNode(rows[0], [query.sku_name]);
 };
 
-/** The heads of the index for every count, unlocked: enough to know what would fit. */
+/** The heads of the index for every count, unlocked: enough to know what would fit. Depth is part of the text, as above. */
 export const listBestNodes = async (
   reader: Reader,
-  query: Readonly<{ region_name: string | null; gpu_model: string; organization_id: string; depth: number }>,
+  query: Readonly<{ region_name: string | null; gpu_model: string; organization_id: string; depth: 4 }>,
 ): Promise<SchedulerNode[]> => {
   const heads = (['key_1', 'key_2', 'key_4', 'key_8', 'key_node'] as const)
     .map(
@@ -197,13 +201,13 @@ export const listBestNodes = async (
         key,
       ) => `select c.node_id from regions r cross join (values (''), ($3)) pool (organization_id) cross join lateral (
          select s.node_id from node_placement_summary s where s.region_name = r.name and s.gpu_model = $2
-           and s.pool_organization_id = pool.organization_id and s.${key} is not null order by s.${key}, s.node_id limit $4) c
+           and s.pool_organization_id = pool.organization_id and s.${key} is not null order by s.${key}, s.node_id limit ${query.depth}) c
        where $1::text is null or r.name = $1`,
     )
     .join(' union ');
   const { rows } = await reader.query<NodeRow & { sku_names: string[] }>(
     `with head as materialized (${heads}) select ${NODE}, ${SKUS} from head join nodes n on n.id = head.node_id join pools p on p.id = n.pool_id order by n.id`,
-    [query.region_name, query.gpu_model, query.organization_id, query.depth],
+    [query.region_name, query.gpu_model, query.organization_id],
   );
   return rows.map((row) => toNode(row, row.sku_names));
 };

@@ -74,6 +74,14 @@ describe('committing a placement', () => {
       created_at: new Date().toISOString(),
       deadline_s: 60,
     },
+    run: {
+      id: mintId('wfr'),
+      workflow: 'provision-slice',
+      workflow_version: 1,
+      steps: ['a'],
+      step: 'a',
+      deadline_ms: 1000,
+    },
   });
   const query = () => ({
     region_name: REGION,

@@ -73,6 +73,7 @@ export type Sale = Readonly<{
   launch: CheckedLaunch;
   profile: LaunchFacts['profile'];
   allocation: NewClaimSet['allocation'];
+  run: NewClaimSet['run'];
 }>;
 
 const refusal = (err: unknown, allocation: NewClaimSet['allocation']): unknown => {
@@ -97,7 +98,7 @@ const refusal = (err: unknown, allocation: NewClaimSet['allocation']): unknown =
  * Sends the claim set; it leaves with the commit. Quota that another launch took meanwhile, and a name that is taken,
  * are the two things that may still refuse, and both fail the transaction.
  */
-export const commitClaims = (tx: Tx, choice: Choice, { launch, profile, allocation }: Sale): void => {
+export const commitClaims = (tx: Tx, choice: Choice, { launch, profile, allocation, run }: Sale): void => {
   const { node, placed } = choice;
   const { sku, request } = launch;
   const isSlice = request.shape === 'gpu_slice';
@@ -118,6 +119,7 @@ export const commitClaims = (tx: Tx, choice: Choice, { launch, profile, allocati
       afterClaim(node, { slot_ids: placed.slot_ids, shape: request.shape, claimed_at_s }),
       sku.gpu_model,
     ),
+    run,
   });
   tx.defer(
     sent.catch((err: unknown) => {

@@ -9,7 +9,7 @@ import { AppError, conflict, notFound } from '../errors.ts';
 import { chooseNode, commitClaims, lockFirst } from '../placement/commit.ts';
 import { alternativesOf, decideWide, reasonsOf, refusalOf } from '../placement/refusal.ts';
 import { checkLaunch, keyColumnOf, type Launch } from '../placement/request.ts';
-import { startFirstRun } from '../workflows/engine/run.ts';
+import { newRun, runChanged } from '../workflows/engine/run.ts';
 import { provisionBaremetal } from '../workflows/provision-baremetal.ts';
 import { provisionSlice } from '../workflows/provision-slice.ts';
 import { allocationView } from './allocation-view.ts';
@@ -73,12 +73,12 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
   const { tx } = ctx;
   const launch = launchOf(ctx, body);
   const sshKeyIds = body.ssh_key_ids ?? [];
-  // The shape is not known before the catalog is read, so the first look goes by the likelier one: both leave together.
+  // The shape is not known before the catalog is read, so the first look is for a slice: both leave together.
   const query = { region_name: launch.region_name, sku_name: launch.sku_name, organization_id: launch.organization_id };
   const sliceKey = keyColumnOf(launch.gpu_count, false);
-  const [facts, first] = await Promise.all([
-    findLaunchFacts(tx, { ...launch, ssh_key_ids: sshKeyIds }),
+  const [first, facts] = await Promise.all([
     lockFirst(tx, { ...query, key: sliceKey }),
+    findLaunchFacts(tx, { ...launch, ssh_key_ids: sshKeyIds }),
   ]);
   const checked = checkLaunch(launch, facts);
   if (facts.ssh_keys_found !== sshKeyIds.length) throw notFound('SSH key');
@@ -86,7 +86,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
   const isSlice = request.shape === 'gpu_slice';
   const isOpen = sku.enabled && checked.region.enabled;
   const key = keyColumnOf(launch.gpu_count, !isSlice);
-  let choice = isOpen ? await chooseNode(tx, request, { ...query, key }, isSlice ? first : undefined) : null;
+  let choice = isOpen ? await chooseNode(tx, request, { ...query, key }, first) : null;
   for (let looks = 1; choice === null; looks++) {
     const { decision } = await decideWide(tx, request, sku.gpu_model);
     if (decision.kind === 'unplaceable') throw refusalOf(decision, checked);
@@ -117,15 +117,15 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
     created_at: facts.now,
     deadline_s: REQUESTED_DEADLINE_S,
   };
-  const run = {
+  const run = newRun({
     workflow: isSlice ? provisionSlice : provisionBaremetal,
     subject_id: id,
     organization_id: launch.organization_id,
     project_id: launch.project_id,
     correlation_id: ctx.correlation_id,
-  };
-  commitClaims(tx, choice, { launch: checked, profile: facts.profile, allocation });
-  startFirstRun(tx, run, () => ctx.deps.events.wake());
+  });
+  commitClaims(tx, choice, { launch: checked, profile: facts.profile, allocation, run });
+  ctx.emit('workflow_run.changed', { subject: run.id, data: runChanged({ ...run, state: 'pending' }).data });
   ctx.note({ sku_name: sku.name, gpu_count: request.gpu_count, region_name: launch.region_name });
   ctx.emit('allocation.changed', {
     subject: id,

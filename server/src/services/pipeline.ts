@@ -1,7 +1,10 @@
 /**
- * The transaction of a mutation. In order: try-lock of the idempotency key (taken means 409), look-up of an earlier
- * answer, the handler, then audit row, events and stored answer sent together with the commit. Everything commits
- * together or nothing does; what is refused is audited apart, after the rollback.
+ * The transaction of a mutation. In order: try-lock of the idempotency key and look-up of an earlier answer, the
+ * handler, then audit row, events and stored answer sent together with the commit. Everything commits together or
+ * nothing does; what is refused is audited apart, after the rollback.
+ *
+ * The handler does not wait for the word about its key: most keys are new. A key that is taken fails the transaction,
+ * so nothing of what the handler did remains, and the earlier answer is given in a transaction of its own.
  */
 import { createHash } from 'node:crypto';
 import type { Operation } from '@gpuaas/contract';
@@ -10,11 +13,13 @@ import { type AuditRow, insertAuditLog } from '../db/audit.ts';
 import { PLATFORM, type Scope, type Tx } from '../db/client.ts';
 import {
   claimIdempotencyKey,
+  findStoredResponse,
   type IdempotencyKey,
-  insertIdempotencyRecord,
+  isKeyTaken,
   type StoredResponse,
 } from '../db/idempotency.ts';
-import { insertOutboxEvent } from '../db/outbox.ts';
+import type { NewOutboxEvent } from '../db/outbox.ts';
+import { insertRecord } from '../db/record.ts';
 import { AppError } from '../errors.ts';
 
 /** What the router knows about a request once it is allowed. */
@@ -55,11 +60,14 @@ const actorOf = (
   correlation_id: ctx.correlation_id,
 });
 
-const replay = (admitted: Admitted, stored: StoredResponse, requestHash: Buffer, boundTo: string): Answer => {
+/** A sealed answer opens for the request that it was given to, and no other. */
+const boundTo = (id: IdempotencyKey): string => [id.tenant, id.principal_id, id.operation, id.key].join('\0');
+
+const replay = (admitted: Admitted, stored: StoredResponse, requestHash: Buffer, id: IdempotencyKey): Answer => {
   if (!stored.request_hash.equals(requestHash))
     throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used for a different request.');
   const text = stored.response_sealed
-    ? admitted.ctx.deps.secrets.open(stored.response, boundTo)
+    ? admitted.ctx.deps.secrets.open(stored.response, boundTo(id))
     : stored.response.toString('utf8');
   return { status: stored.status, body: text === '' ? undefined : JSON.parse(text), replayed: true };
 };
@@ -70,7 +78,16 @@ type Draft = {
   metadata: Record<string, unknown>;
   organization_id: string | null;
   project_id: string | null;
+  events: NewOutboxEvent[];
 };
+
+const newDraft = ({ organization_id, project_id, principal }: Ctx): Draft => ({
+  target: null,
+  metadata: {},
+  organization_id: organization_id ?? principal?.audit_organization_id ?? null,
+  project_id,
+  events: [],
+});
 
 const writeContext = (admitted: Admitted, tx: Tx, draft: Draft): WriteCtx => {
   const { ctx } = admitted;
@@ -78,16 +95,14 @@ const writeContext = (admitted: Admitted, tx: Tx, draft: Draft): WriteCtx => {
     ...ctx,
     tx,
     emit: (event_type, event) => {
-      tx.defer(
-        insertOutboxEvent(tx, {
-          event_type,
-          subject: event.subject,
-          data: event.data,
-          organization_id: event.organization_id ?? ctx.organization_id,
-          project_id: event.project_id ?? ctx.project_id,
-          correlation_id: ctx.correlation_id,
-        }),
-      );
+      draft.events.push({
+        event_type,
+        subject: event.subject,
+        data: event.data,
+        organization_id: event.organization_id ?? ctx.organization_id,
+        project_id: event.project_id ?? ctx.project_id,
+        correlation_id: ctx.correlation_id,
+      });
       tx.afterCommit(() => ctx.deps.events.wake());
     },
     target: (kind, id) => {
@@ -124,8 +139,33 @@ const auditRow = (admitted: Admitted, draft: Draft, body: unknown, replayed: boo
   };
 };
 
+/** What the same request was answered before; without an answer yet, it is still running. */
+const answerAgain = (admitted: Admitted, id: IdempotencyKey, requestHash: Buffer): Promise<Answer> =>
+  admitted.ctx.deps.database.write(admitted.scope, async (tx) => {
+    const stored = await findStoredResponse(tx, id);
+    if (stored === undefined)
+      throw new AppError('idempotency_in_flight', 'A request with this Idempotency-Key is still running.', {
+        retry_after_s: 1,
+      });
+    const answer = replay(admitted, stored, requestHash, id);
+    tx.defer(insertAuditLog(tx, auditRow(admitted, newDraft(admitted.ctx), answer.body, true)));
+    return answer;
+  });
+
+const storedAnswer = (admitted: Admitted, id: IdempotencyKey, requestHash: Buffer, body: unknown): StoredResponse => {
+  const { ctx, operation } = admitted;
+  const text = body === undefined ? '' : JSON.stringify(body);
+  const sealed = operation.secret === true;
+  return {
+    request_hash: requestHash,
+    status: operation.status,
+    response: sealed ? ctx.deps.secrets.seal(text, boundTo(id)) : Buffer.from(text),
+    response_sealed: sealed,
+  };
+};
+
 /** Runs a mutation once, or gives the answer that the same request got before. */
-export const mutate = (admitted: Admitted, handle: (ctx: WriteCtx) => Promise<unknown>): Promise<Answer> => {
+export const mutate = async (admitted: Admitted, handle: (ctx: WriteCtx) => Promise<unknown>): Promise<Answer> => {
   const { ctx, operation, scope } = admitted;
   // The reach of the credential is part of the request: a narrow token must not be handed what a wide one was given.
   const { scopes, project_id } = ctx.principal?.credential ?? { scopes: [], project_id: null };
@@ -139,45 +179,27 @@ export const mutate = (admitted: Admitted, handle: (ctx: WriteCtx) => Promise<un
           operation: ctx.operation,
           key: admitted.idempotency_key,
         };
-  const boundTo = id === null ? '' : [id.tenant, id.principal_id, id.operation, id.key].join('\0');
-
-  return ctx.deps.database.write(scope, async (tx) => {
-    const draft: Draft = {
-      target: null,
-      metadata: {},
-      organization_id: ctx.organization_id ?? ctx.principal?.audit_organization_id ?? null,
-      project_id: ctx.project_id,
-    };
-    if (id !== null) {
-      const { locked, stored } = await claimIdempotencyKey(tx, id);
-      // An answer that is there is given whoever else is just being given it.
-      if (!locked && stored === undefined)
-        throw new AppError('idempotency_in_flight', 'A request with this Idempotency-Key is still running.', {
-          retry_after_s: 1,
-        });
-      if (stored !== undefined) {
-        const answer = replay(admitted, stored, requestHash, boundTo);
-        tx.defer(insertAuditLog(tx, auditRow(admitted, draft, answer.body, true)));
-        return answer;
+  try {
+    return await ctx.deps.database.write(scope, async (tx) => {
+      const draft = newDraft(ctx);
+      const claimed = id === null ? undefined : claimIdempotencyKey(tx, id);
+      if (claimed !== undefined) tx.defer(claimed);
+      let body: unknown;
+      try {
+        body = await handle(writeContext(admitted, tx, draft));
+      } catch (err) {
+        // Whatever the handler stumbled over, a taken key is why.
+        await claimed;
+        throw err;
       }
-    }
-    const body = await handle(writeContext(admitted, tx, draft));
-    tx.defer(insertAuditLog(tx, auditRow(admitted, draft, body, false)));
-    if (id !== null) {
-      const text = body === undefined ? '' : JSON.stringify(body);
-      const sealed = operation.secret === true;
-      const response = sealed ? ctx.deps.secrets.seal(text, boundTo) : Buffer.from(text);
-      tx.defer(
-        insertIdempotencyRecord(tx, id, {
-          request_hash: requestHash,
-          status: operation.status,
-          response,
-          response_sealed: sealed,
-        }),
-      );
-    }
-    return { status: operation.status, body, replayed: false };
-  });
+      const answer = id === null ? null : { id, stored: storedAnswer(admitted, id, requestHash, body) };
+      tx.defer(insertRecord(tx, { audit: auditRow(admitted, draft, body, false), events: draft.events, answer }));
+      return { status: operation.status, body, replayed: false };
+    });
+  } catch (err) {
+    if (id !== null && isKeyTaken(err)) return answerAgain(admitted, id, requestHash);
+    throw err;
+  }
 };
 
 export type Refusal = Readonly<{

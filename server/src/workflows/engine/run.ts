@@ -5,13 +5,14 @@
  */
 import { invariant, mintId } from '@gpuaas/kit';
 import type { Tx } from '../../db/client.ts';
-import { insertOutboxEvent } from '../../db/outbox.ts';
+import { insertOutboxEvent, type NewOutboxEvent } from '../../db/outbox.ts';
 import { insertStep } from '../../db/workflow.ts';
 import {
   findLiveRun,
   findRun,
   insertRun,
   insertSignal,
+  type NewRun,
   requestCancel,
   restartRun,
   type WorkflowRunRow,
@@ -33,24 +34,25 @@ type Told = Readonly<{
   state: WorkflowState;
 }>;
 
+/** What is told about a run that has a new state. */
+export const runChanged = (run: Told) =>
+  ({
+    event_type: 'workflow_run.changed',
+    organization_id: run.organization_id,
+    project_id: run.project_id,
+    subject: run.id,
+    correlation_id: run.correlation_id,
+    data: {
+      workflow_run_id: run.id,
+      workflow: run.workflow,
+      subject_id: run.subject_id,
+      step: run.step,
+      state: run.state,
+    },
+  }) satisfies NewOutboxEvent;
+
 /** Puts the run's new state into the outbox of the transaction that gave it. Not awaited: it leaves with the commit. */
-export const tellRunChanged = (tx: Tx, run: Told): void =>
-  tx.defer(
-    insertOutboxEvent(tx, {
-      event_type: 'workflow_run.changed',
-      organization_id: run.organization_id,
-      project_id: run.project_id,
-      subject: run.id,
-      correlation_id: run.correlation_id,
-      data: {
-        workflow_run_id: run.id,
-        workflow: run.workflow,
-        subject_id: run.subject_id,
-        step: run.step,
-        state: run.state,
-      },
-    }),
-  );
+export const tellRunChanged = (tx: Tx, run: Told): void => tx.defer(insertOutboxEvent(tx, runChanged(run)));
 
 export type StartRun = Readonly<{
   workflow: Startable;
@@ -62,7 +64,8 @@ export type StartRun = Readonly<{
   deadline_ms?: number | undefined;
 }>;
 
-const newRun = (start: StartRun) => ({
+/** The row of a run that is about to start. Who writes it by a statement of its own tells of it too. */
+export const newRun = (start: StartRun): NewRun => ({
   id: mintId('wfr'),
   workflow: start.workflow.name,
   workflow_version: start.workflow.version,
@@ -74,18 +77,6 @@ const newRun = (start: StartRun) => ({
   step: start.workflow.first,
   deadline_ms: start.deadline_ms ?? start.workflow.deadlineMs,
 });
-
-/** For a subject made in this transaction, about which nothing can be running yet: sent, not awaited, with the commit. */
-export const startFirstRun = (tx: Tx, start: StartRun, wake?: Wake): void => {
-  const run = newRun(start);
-  tx.defer(
-    insertRun(tx, run).then((inserted) =>
-      invariant(inserted !== undefined, `nothing runs yet about ${start.subject_id}`),
-    ),
-  );
-  tellRunChanged(tx, { ...run, state: 'pending' });
-  if (wake) tx.afterCommit(wake);
-};
 
 /** A live run of this workflow for this subject is given back as it is: starting twice is starting once. */
 export const startRun = async (tx: Tx, start: StartRun, wake?: Wake): Promise<WorkflowRunRow> => {
