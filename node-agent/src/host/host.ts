@@ -159,7 +159,7 @@ export type Host = Readonly<{
   kinds: readonly TaskKind[];
   /**
    * Does the work of one task. A real host has no use for it; the simulated one finds by it the faults that were laid
-   * for a kind of task. `host.during?.(kind, work) ?? work()`.
+   * for a kind of task and for what its params name. `host.during?.(task, work) ?? work()`.
    */
-  during?<T>(kind: TaskKind, work: () => Promise<T>): Promise<T>;
+  during?<T>(task: Readonly<{ kind: TaskKind; params: object }>, work: () => Promise<T>): Promise<T>;
 }>;
