@@ -1,0 +1,163 @@
+/**
+ * What stands between a candidate and approval, in words an operator can act on. A fact that could not be read blocks
+ * like one that is bad; nothing here turns "unknown" into "fine".
+ */
+import type { Blocker, Candidate, HostFacts } from '@gpuaas/contract/node';
+import { block, type Judged, list, NO_SWITCH, type Rule, under } from './blocker-rule.ts';
+import { drive } from './blockers-of-drive.ts';
+import { isInfiniband } from './kinds.ts';
+import { factOf, reasonOf } from './read.ts';
+
+/** Which field suffers when a part of the facts is unreadable. Images do not make a slot. */
+const PARTS = {
+  system: 'numa_node',
+  pci: 'gpu_pci_address',
+  iommu_groups: 'iommu_group',
+  gpus: 'gpu_uuid',
+  disks: 'nvme_serial',
+  nics: 'fabric_vf_guid',
+  fabric: 'module_id',
+  network: 'private_ip',
+  tools: 'wipe_policy',
+} as const satisfies Partial<Record<keyof HostFacts, keyof Candidate>>;
+
+const unreadable: Rule = ({ facts }) =>
+  (Object.keys(PARTS) as (keyof typeof PARTS)[]).flatMap((part) => {
+    const reason = reasonOf(facts[part]);
+    return reason === null
+      ? []
+      : block(
+          'facts_unreadable',
+          PARTS[part],
+          `The host's ${part.replace('_', ' ')} could not be read: ${reason.replace(/[.\s]+$/, '')}. Repair that and discover again.`,
+        );
+  });
+
+/** A driver that answers for some GPUs and not for this one has lost it. */
+const gpu: Rule = ({ place, facts, found }) => {
+  if (place.gpu === null)
+    return block(
+      'gpu_missing',
+      'gpu_pci_address',
+      `A drive and a network card are${under(place)}, but no GPU: it may have fallen off the bus. Reseat or replace it, then discover again.`,
+    );
+  const driver = place.gpu.driver;
+  const isListed = factOf(facts.gpus)?.some((one) => one.pci_address === found.gpu_pci_address) !== false;
+  const blockers =
+    (driver === 'nvidia' || driver === 'amdgpu') && !isListed
+      ? block(
+          'gpu_unreadable',
+          'gpu_uuid',
+          `The driver ${driver} holds GPU ${found.gpu_pci_address} but does not report it. Look into the kernel's log, reset or replace the GPU, then discover again.`,
+        )
+      : [];
+  if (found.mig_mode === 'enabled')
+    blockers.push(
+      ...block(
+        'mig_enabled',
+        'mig_mode',
+        'MIG is enabled. Destroy its instances, run nvidia-smi -mig 0 and reset the GPU.',
+      ),
+    );
+  const children = found.mediated_devices + place.gpu.virtual_functions.length;
+  if (children > 0)
+    blockers.push(
+      ...block(
+        'vgpu_children',
+        'mediated_devices',
+        `${children} virtual GPU${children === 1 ? ' was' : 's were'} made of this GPU. Remove them before it can be given away whole.`,
+      ),
+    );
+  const switches = factOf(facts.fabric)?.nvswitches.length ?? 0;
+  if (switches > 0 && found.module_id === null)
+    blockers.push(
+      ...block(
+        'module_id_missing',
+        'module_id',
+        `The host has ${switches} NVSwitches, and GPUs share them by module id, which only the host driver tells. Bind the GPU to the nvidia driver once and discover again.`,
+      ),
+    );
+  return blockers;
+};
+
+const ZERO_GUID = /^[0:]*$/;
+
+const fabric: Rule = ({ place, facts, found, vf_nic, card_nic }) => {
+  if (place.card === null)
+    return block(
+      'vf_missing',
+      'fabric_vf_pci_address',
+      place.upstream_port === null
+        ? `${NO_SWITCH}: no network card.`
+        : `No fabric card is${under(place)}. Fit one there, then discover again.`,
+    );
+  if (found.fabric_vf_pci_address === null)
+    return block(
+      'vf_missing',
+      'fabric_vf_pci_address',
+      place.card.virtual_functions_max === 0
+        ? `Card ${place.card.address} offers no virtual functions. Turn SR-IOV on in its firmware (mlxconfig SRIOV_EN=1 NUM_OF_VFS=8) and restart the host.`
+        : `Card ${place.card.address} has ${place.vfs_of_card} virtual functions, too few for one per slot. Write a larger number to its sriov_numvfs.`,
+    );
+  if (reasonOf(facts.nics) !== null || !isInfiniband(place.card, card_nic)) return [];
+  if (found.fabric_vf_guid === null && vf_nic?.guid == null)
+    return block(
+      'vf_guid_unreadable',
+      'fabric_vf_guid',
+      `The GUID of virtual function ${found.fabric_vf_pci_address} could not be read. Bind it to its driver once, or give it a GUID through the card's sriov folder.`,
+    );
+  return ZERO_GUID.test(found.fabric_vf_guid ?? '')
+    ? block(
+        'vf_guid_zero',
+        'fabric_vf_guid',
+        `Virtual function ${found.fabric_vf_pci_address} has a GUID of zeros and would not join the fabric. Set its node and port GUID, then discover again.`,
+      )
+    : [];
+};
+
+const HOW_GROUPS = 'Turn the IOMMU on in firmware and kernel command line, then restart the host';
+
+const isolation: Rule = ({ facts, found, place, vf_iommu_group }) => {
+  if (reasonOf(facts.iommu_groups) !== null) return [];
+  const blockers: Blocker[] = [];
+  if (place.gpu !== null && found.iommu_group === null)
+    blockers.push(
+      ...block(
+        'iommu_group_missing',
+        'iommu_group',
+        `GPU ${found.gpu_pci_address} is in no IOMMU group. ${HOW_GROUPS}.`,
+      ),
+    );
+  if (found.fabric_vf_pci_address !== null && vf_iommu_group === null)
+    blockers.push(
+      ...block(
+        'iommu_group_missing',
+        'fabric_vf_pci_address',
+        `Virtual function ${found.fabric_vf_pci_address} is in no IOMMU group. ${HOW_GROUPS}.`,
+      ),
+    );
+  if (found.iommu_group_strangers.length > 0)
+    blockers.push(
+      ...block(
+        'iommu_group_shared',
+        'iommu_group_strangers',
+        `The slot's IOMMU groups also hold ${list(found.iommu_group_strangers)}, which is not given away with it. Turn ACS on for the switch's ports in firmware, then restart the host.`,
+      ),
+    );
+  return blockers;
+};
+
+const suggestions: Rule = ({ found }) =>
+  found.private_ip === null
+    ? block(
+        'private_ip_missing',
+        'private_ip',
+        `The private network has no address left for slot ${found.slot_index}. Name a larger one.`,
+      )
+    : [];
+
+const RULES: readonly Rule[] = [unreadable, gpu, drive, fabric, isolation, suggestions];
+
+/** Without the PCI tree there is nothing to say about pairs. */
+export const blockersOf = (judged: Judged): Blocker[] =>
+  'unreadable' in judged.facts.pci ? unreadable(judged) : RULES.flatMap((rule) => rule(judged));

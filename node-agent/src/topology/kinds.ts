@@ -1,0 +1,41 @@
+/**
+ * What a PCI function is, by class and id, never by place or size. Only what is known to be a slot's part is taken:
+ * management endpoints, NVSwitches, board graphics and BlueField cards are none.
+ */
+import type { NicFacts, PciFunction } from '@gpuaas/contract/node';
+
+const NVIDIA = '10de';
+const AMD = '1002';
+const MELLANOX = '15b3';
+/** 3D controller, processing accelerator, other display controller. Board graphics is VGA (0300). */
+const ACCELERATOR_CLASSES = ['0302', '1200', '0380'];
+/** BlueField device ids are a2xx; their DMA and management functions are no network class. */
+const BLUEFIELD = /^a2[0-9a-f]{2}$/;
+
+export const idOf = (fn: PciFunction): string => `${fn.vendor_id}:${fn.device_id}`;
+export const isBridge = (fn: PciFunction): boolean => fn.class_code.startsWith('06') && !isNvSwitch(fn);
+export const isNvme = (fn: PciFunction): boolean => fn.class_code.startsWith('0108') && fn.physical_function === null;
+export const isNvSwitch = (fn: PciFunction): boolean =>
+  fn.vendor_id === NVIDIA && fn.class_code.startsWith('0680') && fn.physical_function === null;
+
+/** An empty list means the agent's own: every accelerator of NVIDIA and AMD. */
+export const isAccelerator = (fn: PciFunction, accelerators: readonly string[]): boolean => {
+  if (fn.physical_function !== null || isNetwork(fn)) return false;
+  if (accelerators.length > 0) return accelerators.includes(idOf(fn));
+  return (
+    (fn.vendor_id === NVIDIA || fn.vendor_id === AMD) &&
+    ACCELERATOR_CLASSES.some((code) => fn.class_code.startsWith(code))
+  );
+};
+
+const isNetwork = (fn: PciFunction): boolean => fn.class_code.startsWith('02');
+
+/** Cards that can carry a slot's fabric: network functions that can be split and are not the management card. */
+export const isFabricCard = (fn: PciFunction, nics: ReadonlyMap<string, NicFacts>): boolean =>
+  isNetwork(fn) &&
+  fn.physical_function === null &&
+  !BLUEFIELD.test(fn.vendor_id === MELLANOX ? fn.device_id : '') &&
+  nics.get(fn.address)?.is_bluefield !== true;
+
+export const isInfiniband = (fn: PciFunction, nic: NicFacts | undefined): boolean =>
+  nic?.link_layer === 'infiniband' || (nic?.link_layer == null && fn.class_code.startsWith('0207'));

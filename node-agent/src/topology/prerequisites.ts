@@ -1,0 +1,171 @@
+/**
+ * What the host itself needs before slices can run on it. Each line says what was found and, if it is not met, what to
+ * do; a part that could not be read is not met.
+ */
+import type { Fact, HostFacts, Prerequisite } from '@gpuaas/contract/node';
+import type { ToolName } from '../host/tools.ts';
+import type { Place } from './places.ts';
+import { factOf, reasonOf } from './read.ts';
+
+type Finding = Omit<Prerequisite, 'name'>;
+const met = (message: string): Finding => ({ is_met: true, needs_reboot: false, message });
+const unmet = (message: string, needs_reboot = false): Finding => ({ is_met: false, needs_reboot, message });
+
+const of = <T>(fact: Fact<T>, judge: (value: T) => Finding): Finding =>
+  'value' in fact ? judge(fact.value) : unmet(`Could not be read: ${fact.unreadable}`);
+
+const tool = (facts: HostFacts, name: ToolName, how: string): Finding =>
+  of(facts.tools, (tools) => {
+    const found = tools.find((one) => one.name === name);
+    if (found === undefined) return unmet(`${name} was not looked for.`);
+    return found.version === null ? unmet(`${name} is not there. ${how}`) : met(`${name} ${found.version}`);
+  });
+
+const all = (findings: readonly Finding[]): Finding => {
+  const missing = findings.filter((one) => !one.is_met);
+  const told = missing.length > 0 ? missing : findings;
+  return {
+    is_met: missing.length === 0,
+    needs_reboot: missing.some((one) => one.needs_reboot),
+    message: told.map((one) => one.message).join('; '),
+  };
+};
+
+const ON = ['intel_iommu=on', 'amd_iommu=on', 'iommu=pt', 'iommu=on'];
+const OFF = ['intel_iommu=off', 'amd_iommu=off', 'iommu=off'];
+const ARGUMENTS = 'intel_iommu=on iommu=pt (AMD: iommu=pt)';
+
+/** Kernels may have it on without being told; then the groups prove it. */
+const iommuArguments = (facts: HostFacts): Finding =>
+  of(facts.system, ({ kernel_command_line }) => {
+    const words = kernel_command_line.split(/\s+/);
+    const off = words.find((word) => OFF.includes(word));
+    if (off !== undefined) return unmet(`The kernel was started with ${off}. Replace it by ${ARGUMENTS}.`, true);
+    const on = words.filter((word) => ON.some((one) => word === one || word.startsWith(`${one},`)));
+    if (on.length > 0) return met(on.join(' '));
+    return (factOf(facts.iommu_groups)?.length ?? 0) > 0
+      ? met('Not on the command line, but on by the kernel’s default.')
+      : unmet(`Add ${ARGUMENTS} to the kernel command line and restart the host.`, true);
+  });
+
+const iommuGroups = (facts: HostFacts): Finding =>
+  of(facts.iommu_groups, (groups) =>
+    groups.length > 0
+      ? met(`${groups.length} groups`)
+      : unmet('There are no IOMMU groups. Turn VT-d or AMD-Vi on in firmware and kernel, then restart the host.', true),
+  );
+
+const sriov = (facts: HostFacts, places: readonly Place[]): Finding =>
+  of(facts.pci, () => {
+    const cards = [...new Map(places.flatMap(({ card }) => (card ? [[card.address, card] as const] : []))).values()];
+    if (cards.length === 0) return unmet('No fabric card shares a PCIe switch with a GPU.');
+    const off = cards.filter((card) => card.virtual_functions_max === 0).map((card) => card.address);
+    if (off.length > 0)
+      return unmet(`SR-IOV is off in the firmware of ${off.join(', ')}. Turn it on with mlxconfig and restart.`, true);
+    const bare = cards.filter((card) => card.virtual_functions.length === 0).map((card) => card.address);
+    return bare.length > 0
+      ? unmet(`No virtual functions were made of ${bare.join(', ')}. Write their number to sriov_numvfs.`)
+      : met(`${cards.reduce((sum, card) => sum + card.virtual_functions.length, 0)} virtual functions`);
+  });
+
+const hugepages = (facts: HostFacts): Finding =>
+  of(facts.system, (system) => {
+    const reserved = system.hugepages.filter((one) => one.total > 0);
+    return reserved.length > 0
+      ? met(reserved.map((one) => `node ${one.node}: ${one.total} x ${one.size_kib} KiB, ${one.free} free`).join('; '))
+      : unmet(
+          'None are reserved. Add hugepagesz=1G hugepages=N to the kernel command line and restart the host.',
+          true,
+        );
+  });
+
+const fabricManager = (facts: HostFacts): Finding =>
+  of(facts.fabric, ({ nvswitches, manager, partitions }) => {
+    if (nvswitches.length === 0) return met('Not needed: the host has no NVSwitch.');
+    if (!manager.is_running) return unmet('The host has NVSwitches and nv-fabricmanager does not run. Start it.');
+    if (manager.mode !== 'shared_nvswitch')
+      return unmet(
+        `nv-fabricmanager runs in ${manager.mode ?? 'unknown'} mode. Set FABRIC_MODE=1 in fabricmanager.cfg and start it anew.`,
+      );
+    return partitions.length > 0
+      ? met(`${manager.version ?? 'version unknown'}, shared mode, ${partitions.length} partitions`)
+      : unmet('nv-fabricmanager offers no partitions. Look into its log.');
+  });
+
+const secureBoot = (facts: HostFacts): Finding =>
+  of(facts.system, ({ secure_boot }) => {
+    if (secure_boot === null)
+      return unmet('Whether secure boot is on could not be read from the firmware’s variables.');
+    return secure_boot
+      ? unmet('Secure boot is on, and profiles that tune the host need it off. Turn it off in firmware.', true)
+      : met('off');
+  });
+
+const ovs = (facts: HostFacts): Finding =>
+  all([
+    tool(facts, 'ovs-vsctl', 'Install openvswitch-switch.'),
+    of(facts.network, ({ ovs_version, bridges }) => {
+      if (ovs_version === null) return unmet('Open vSwitch does not answer. Start it.');
+      return bridges.length > 0
+        ? met(`bridges ${bridges.map((one) => one.name).join(', ')}`)
+        : unmet('There is no bridge. Make ovsbr0 with the gateway address of the private network.');
+    }),
+  ]);
+
+const PARTS = ['system', 'pci', 'iommu_groups', 'gpus', 'disks', 'nics', 'fabric', 'network', 'tools'] as const;
+
+const readable = (facts: HostFacts): Finding => {
+  const blind = PARTS.flatMap((part) => {
+    const reason = reasonOf(facts[part]);
+    return reason === null ? [] : [`${part.replace('_', ' ')}: ${reason}`];
+  });
+  return blind.length === 0 ? met('Everything could be read.') : unmet(`Could not be read: ${blind.join('; ')}`);
+};
+
+const CHECKS: Readonly<Record<string, (facts: HostFacts, places: readonly Place[]) => Finding>> = {
+  facts_readable: readable,
+  accelerators: (facts, places) =>
+    of(facts.pci, () =>
+      places.some((place) => place.gpu !== null)
+        ? met(`${places.filter((place) => place.gpu !== null).length} found`)
+        : unmet('No GPU was found on the PCI bus.'),
+    ),
+  kvm: (facts) =>
+    of(facts.system, ({ has_kvm }) =>
+      has_kvm ? met('/dev/kvm is there') : unmet('/dev/kvm is not there. Turn virtualization on in firmware.', true),
+    ),
+  iommu_kernel_args: iommuArguments,
+  iommu_groups: iommuGroups,
+  vfio_pci: (facts) => tool(facts, 'vfio-pci', 'Load the module vfio-pci.'),
+  sriov,
+  ovs,
+  libvirt: (facts) => tool(facts, 'libvirt', 'Install libvirt-daemon-system.'),
+  qemu: (facts) =>
+    all([tool(facts, 'qemu', 'Install qemu-system-x86.'), tool(facts, 'qemu-img', 'Install qemu-utils.')]),
+  uefi_firmware: (facts) => tool(facts, 'uefi-firmware', 'Install ovmf.'),
+  cloud_init_tools: (facts) => tool(facts, 'cloud-localds', 'Install cloud-image-utils.'),
+  rdma_tools: (facts) => tool(facts, 'rdma', 'Install rdma-core and iproute2.'),
+  nvme_cli: (facts) =>
+    all([tool(facts, 'nvme', 'Install nvme-cli.'), tool(facts, 'blkdiscard', 'Install util-linux.')]),
+  hugepages,
+  fabric_manager: fabricManager,
+  ip_forwarding: (facts) =>
+    of(facts.network, ({ ip_forwarding }) =>
+      ip_forwarding ? met('on') : unmet('IPv4 forwarding is off. Set net.ipv4.ip_forward=1.'),
+    ),
+  nat: (facts) =>
+    of(facts.network, ({ has_masquerade }) =>
+      has_masquerade ? met('a masquerade rule is there') : unmet('No rule masquerades the private network. Add one.'),
+    ),
+  dhcp: (facts) => tool(facts, 'dnsmasq', 'Install dnsmasq-base.'),
+  image_cache: (facts) =>
+    of(facts.images, (images) =>
+      images.length > 0
+        ? met(`${images.length} images`)
+        : unmet('No image is cached yet; the first launch waits for one.'),
+    ),
+  secure_boot: secureBoot,
+};
+
+export const prerequisitesOf = (facts: HostFacts, places: readonly Place[]): Prerequisite[] =>
+  Object.entries(CHECKS).map(([name, check]) => ({ name, ...check(facts, places) }));
