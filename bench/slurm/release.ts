@@ -8,7 +8,7 @@ import { type Database, PLATFORM } from '../../server/src/db/client.ts';
 import { listHeldSlots } from '../../server/src/db/lifecycle.ts';
 import { judgeWipe } from '../../server/src/domain/wipe.ts';
 import { beginRelease } from '../../server/src/workflows/begin-release.ts';
-import { proveCleanup } from '../../server/src/workflows/custody.ts';
+import { proveCleanup } from '../../server/src/workflows/prove-cleanup.ts';
 import { createOnce } from '../placement/create.ts';
 
 const evidenceOf = (slot_id: string, serial: string | null, generation: number) => ({
@@ -24,15 +24,19 @@ const evidenceOf = (slot_id: string, serial: string | null, generation: number) 
 
 const releaseOnce = (database: Database, id: string): Promise<void> =>
   database.write(PLATFORM, async (tx) => {
-    await beginRelease(tx, { allocation_id: id, reason: 'Its release was asked for.' });
-    const slots = await listHeldSlots(tx, id);
+    // What is held does not change by the acceptance, so both are asked in one packet.
+    const [slots] = await Promise.all([
+      listHeldSlots(tx, id),
+      beginRelease(tx, { allocation_id: id, reason: 'Its release was asked for.' }),
+    ]);
     const disks = slots.map((slot) => evidenceOf(slot.id, slot.nvme_serial, slot.generation));
     const verdict = judgeWipe(
       { network_detached: true, disks },
       slots.map((slot) => ({ slot_id: slot.id, serial: slot.nvme_serial, generation: slot.generation })),
     );
     if (!verdict.is_verified) throw new Error(`the evidence is refused: ${verdict.reason}`);
-    await proveCleanup(tx, id, { task_id: `tsk_${id}`, verdict, may_try_again: false });
+    const node_id = slots[0]?.node_id ?? '';
+    await proveCleanup(tx, id, { task_id: `tsk_${id}`, node_id, verdict, may_try_again: false });
   });
 
 /** Pairs of launch and release per second, by so many clients at once over so many seconds. */

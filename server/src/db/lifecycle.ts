@@ -43,6 +43,7 @@ export const lockLiveClaims = async (tx: Tx, allocationId: string): Promise<Clai
 
 export type HeldSlot = Readonly<{
   id: string;
+  node_id: string;
   slot_index: number;
   status: string;
   /** The generation that the claim took; for a whole node, the slot's own. */
@@ -57,12 +58,13 @@ export type HeldSlot = Readonly<{
   destructive_wipe_policy: string | null;
 }>;
 
-const HELD = `from node_resource_slots s join allocation_resource_claims c on c.allocation_id = $1 and c.released_at is null
+/** Slots that an allocation ($1) holds. */
+export const HELD = `from node_resource_slots s join allocation_resource_claims c on c.allocation_id = $1 and c.released_at is null
   and c.node_id = s.node_id and (c.slot_id = s.id or c.claim_kind = 'node_exclusive') and s.parent_slot_id is null`;
 
 export const listHeldSlots = async (reader: Reader, allocationId: string): Promise<HeldSlot[]> => {
   const { rows } = await reader.query<HeldSlot>(
-    `select s.id, s.slot_index, s.status, coalesce(c.slot_generation, s.generation) as generation, s.module_id,
+    `select s.id, s.node_id, s.slot_index, s.status, coalesce(c.slot_generation, s.generation) as generation, s.module_id,
        s.gpu_pci_address, s.nvme_serial, s.nvme_device, s.mac_address::text as mac_address,
        host(s.private_ip) as private_ip, s.fabric_vf_pci_address, s.destructive_wipe_policy
      ${HELD} order by s.slot_index`,
@@ -111,62 +113,6 @@ export const moveHeldNode = async (
     [move.allocation_id, move.from, move.to],
   );
   return rowCount;
-};
-
-/**
- * Gives a wiped slot its proof, and puts it up for sale again if nothing else speaks against it; otherwise it is kept
- * apart for an operator. False when the slot has been claimed anew since: then the proof is not about it.
- */
-export const moveSlotToWiped = async (
-  tx: Tx,
-  wiped: Readonly<{ slot_id: string; generation: number; proof_id: string }>,
-): Promise<boolean> => {
-  const { rowCount } = await tx.query(
-    `update node_resource_slots s set wipe_proof_id = p.id, wiped_at = p.created_at, version = s.version + 1,
-       status = case when f.is_fit then 'available' else 'quarantined' end,
-       status_reason = case when f.is_fit then null else coalesce(s.status_reason, 'Wiped, but not fit for sale.') end,
-       status_since = clock_timestamp()
-     from wipe_proofs p, (select x.id, x.status <> 'quarantined' and x.approval = 'approved' and x.health = 'ok'
-         and x.gpu_pci_address is not null and x.nvme_serial is not null and x.nvme_device is not null
-         and x.mac_address is not null and x.private_ip is not null and x.fabric_claim_mode is not null
-         and x.fabric_vf_pci_address is not null as is_fit from node_resource_slots x where x.id = $1) f
-     where s.id = $1 and f.id = s.id and s.generation = $2 and p.id = $3 and p.slot_id = s.id and p.is_verified
-       and s.status in ('cleaning', 'quarantined')`,
-    [wiped.slot_id, wiped.generation, wiped.proof_id],
-  );
-  return rowCount === 1;
-};
-
-export const releaseClaim = async (tx: Tx, id: string, proofId: string): Promise<boolean> => {
-  const { rowCount } = await tx.query(
-    `update allocation_resource_claims set released_at = clock_timestamp(), wipe_proof_id = $2
-     where id = $1 and released_at is null`,
-    [id, proofId],
-  );
-  return rowCount === 1;
-};
-
-/** A node that nobody claims any more is free. */
-export const freeNode = async (tx: Tx, nodeId: string): Promise<void> => {
-  await tx.query(
-    `update nodes n set occupancy = 'free', version = n.version + 1 where n.id = $1 and n.occupancy <> 'free'
-       and not exists (select from allocation_resource_claims c where c.node_id = n.id and c.released_at is null)`,
-    [nodeId],
-  );
-};
-
-/** Organization first, as when it was taken. */
-export const returnQuota = async (
-  tx: Tx,
-  tenant: Readonly<{ organization_id: string; project_id: string }>,
-  gpus: number,
-): Promise<void> => {
-  for (const project of ['', tenant.project_id])
-    await tx.query('update quotas set gpu_used = gpu_used - $3 where organization_id = $1 and project_id = $2', [
-      tenant.organization_id,
-      project,
-      gpus,
-    ]);
 };
 
 /** Says why in words without moving: `failed` stays `failed` while it is cleaned up. */

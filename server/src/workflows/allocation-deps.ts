@@ -10,13 +10,14 @@ import { type AllocationDeps, type TaskAnswer, type TaskAsk, TRIES_MAX } from '.
 import { failProvisioning } from './begin-release.ts';
 import {
   activateAllocation,
+  auditRun,
   blockCleanup,
   CUSTODY_STATES,
   enter,
-  proveCleanup,
   rejectProof,
   resumeCleanup,
 } from './custody.ts';
+import { proveCleanup } from './prove-cleanup.ts';
 
 /** Longer than any host needs; after it the task has expired, whatever the host says. */
 const TASK_EXPIRES_S = 20 * 60;
@@ -49,7 +50,12 @@ type Delay = (tries: number) => number;
 const ensureTask = async (tx: Tx, ask: TaskAsk, delayMs: Delay): Promise<TaskAnswer> => {
   const row = await lockAllocation(tx, ask.allocation_id);
   if (row === undefined || row.node_id === null || !PHASES[ask.phase].includes(row.state)) return { kind: 'gone' };
-  const latest = await findLatestTask(tx, row.id, ask.kind, ask.run_id);
+  const [latest, underWay, slots, node] = await Promise.all([
+    findLatestTask(tx, row.id, ask.kind, ask.run_id),
+    countTasksUnderWay(tx, row.id),
+    listHeldSlots(tx, row.id),
+    findHeldNode(tx, row.id),
+  ]);
   const isOwn = latest?.params['workflow_run_id'] === ask.run_id && latest.tries > 0;
   if (latest !== undefined && isOwn) {
     if (latest.state === 'completed') return { kind: 'completed' };
@@ -58,9 +64,7 @@ const ensureTask = async (tx: Tx, ask: TaskAsk, delayMs: Delay): Promise<TaskAns
     const ms = delayMs(latest.tries) - latest.age_ms;
     if (ms > 0) return { kind: 'later', ms };
   }
-  if ((await countTasksUnderWay(tx, row.id)) > 0) return { kind: 'later', ms: UNDER_WAY_MS };
-  const slots = await listHeldSlots(tx, row.id);
-  const node = await findHeldNode(tx, row.id);
+  if (underWay > 0) return { kind: 'later', ms: UNDER_WAY_MS };
   // Nothing is held any more: a proof has freed it.
   if (slots.length === 0 && node === undefined) return { kind: 'gone' };
   if (row.state === 'requested') await enter(tx, row, 'provisioning', null);
@@ -106,24 +110,30 @@ export const createAllocationDeps = (
     fail: (id, reason) => (tx) => failProvisioning(tx, id, reason, wake),
     isBlocked: (id) =>
       database.read(PLATFORM, async (reader) => {
-        const row = await findAllocation(reader, id);
+        const [row, node, slots] = await Promise.all([
+          findAllocation(reader, id),
+          findHeldNode(reader, id),
+          listHeldSlots(reader, id),
+        ]);
         if (row === undefined || !CUSTODY_STATES.includes(row.state)) return false;
         if (row.state === 'release_failed') return true;
-        const node = await findHeldNode(reader, id);
-        const slots = await listHeldSlots(reader, id);
         return node?.occupancy === 'cleanup_blocked' || slots.some((slot) => slot.status === 'cleanup_blocked');
       }),
-    resume: (id) => (tx) => resumeCleanup(tx, id),
+    resume: (id) => async (tx) => {
+      const row = await resumeCleanup(tx, id);
+      if (row !== undefined) auditRun(tx, row, 'resume_cleanup', null);
+    },
     withdrawTasks: (id, reason) => (tx) => cancelQueuedTasks(tx, id, reason),
     block: (id, reason) => (tx) => blockCleanup(tx, id, reason),
-    judge: (id, runId) =>
+    judge: ({ id, ...allocation }, runId) =>
       database.read(PLATFORM, async (reader) => {
-        const row = await findAllocation(reader, id);
-        const kind = row?.capacity_shape === 'gpu_slice' ? 'slice.cleanup' : 'node.cleanup';
-        const task = await findLatestTask(reader, id, kind, runId);
+        const kind = allocation.capacity_shape === 'gpu_slice' ? 'slice.cleanup' : 'node.cleanup';
+        const [task, node, slots] = await Promise.all([
+          findLatestTask(reader, id, kind, runId),
+          findHeldNode(reader, id),
+          listHeldSlots(reader, id),
+        ]);
         if (task?.state !== 'completed' || task.params['workflow_run_id'] !== runId) return undefined;
-        const node = await findHeldNode(reader, id);
-        const slots = await listHeldSlots(reader, id);
         const targets: WipeTarget[] = [
           ...slots.map((slot) => ({ slot_id: slot.id, serial: slot.nvme_serial, generation: slot.generation })),
           // A data disk that is a slot's own is proven with the slot.
@@ -132,7 +142,7 @@ export const createAllocationDeps = (
             .map((disk) => ({ slot_id: null, serial: disk.serial, generation: null })),
         ];
         const verdict = judgeWipe(task.output, targets);
-        return { task_id: task.id, verdict, may_try_again: task.tries < TRIES_MAX };
+        return { task_id: task.id, node_id: task.node_id, verdict, may_try_again: task.tries < TRIES_MAX };
       }),
     prove: (id, judged) => (tx) => proveCleanup(tx, id, judged),
     reject: (id, judged) => (tx) => rejectProof(tx, id, judged),

@@ -33,7 +33,7 @@ export type TaskAnswer =
   /** The next try, or another task of the allocation, must be waited for. */
   | Readonly<{ kind: 'later'; ms: number }>;
 
-export type Judged = Readonly<{ task_id: string; verdict: WipeVerdict; may_try_again: boolean }>;
+export type Judged = Readonly<{ task_id: string; node_id: string; verdict: WipeVerdict; may_try_again: boolean }>;
 
 export type AllocationDeps = Readonly<{
   load(id: string): Promise<AllocationRow>;
@@ -47,7 +47,7 @@ export type AllocationDeps = Readonly<{
   /** Takes back what was asked of the host and not begun: it must not happen beside what comes next. */
   withdrawTasks(id: string, reason: string): Commit;
   block(id: string, reason: string): Commit;
-  judge(id: string, runId: string): Promise<Judged | undefined>;
+  judge(allocation: AllocationRow, runId: string): Promise<Judged | undefined>;
   prove(id: string, judged: Judged): Commit;
   reject(id: string, judged: Judged): Commit;
 }>;

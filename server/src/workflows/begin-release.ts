@@ -3,17 +3,18 @@
  * what has not begun and start the run that erases, in one transaction. Runs are locked before their allocation, as
  * workers lock them.
  */
-import { type AllocationRow, findAllocation, lockAllocation } from '../db/allocation.ts';
+import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
 import { lockLiveClaims } from '../db/lifecycle.ts';
-import { cancelQueuedTasks } from '../db/node-task.ts';
+import { lockSummary } from '../db/placement.ts';
+import { cancelProvisioningRun, enterCleanup } from '../db/release.ts';
 import { closeUsage, lockOpenUsage } from '../db/usage.ts';
-import { findLiveRun, requestCancel, type WorkflowRunRow } from '../db/workflow-run.ts';
-import { billingEffect, isReleasable } from '../domain/allocation.ts';
+import { billingEffect, isReleasable, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
 import { usageCost } from '../domain/usage.ts';
 import { conflict, notFound } from '../errors.ts';
-import { enter, resumeCleanup, startCleaning } from './custody.ts';
-import { signalRun, startRun } from './engine/run.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { allocationChanged, auditRun, resumeCleanup } from './custody.ts';
+import { newRun, runChanged, type StartRun, signalRun, startRun } from './engine/run.ts';
 import { provisionBaremetal } from './provision-baremetal.ts';
 import { provisionSlice } from './provision-slice.ts';
 import { RUNTIME_ABSENT, releaseAllocation } from './release-allocation.ts';
@@ -21,69 +22,76 @@ import { RUNTIME_ABSENT, releaseAllocation } from './release-allocation.ts';
 type Wake = () => void;
 
 /** A live run is joined: one allocation is never cleaned by two. */
-const startCleanup = (tx: Tx, row: AllocationRow, wake?: Wake): Promise<WorkflowRunRow> =>
-  startRun(
-    tx,
-    {
-      workflow: releaseAllocation,
-      subject_id: row.id,
-      organization_id: row.organization_id,
-      project_id: row.project_id,
-      correlation_id: row.correlation_id,
-    },
-    wake,
-  );
+const cleanupOf = (row: AllocationRow): StartRun => ({
+  workflow: releaseAllocation,
+  subject_id: row.id,
+  organization_id: row.organization_id,
+  project_id: row.project_id,
+  correlation_id: row.correlation_id,
+});
 
 const endCharging = async (tx: Tx, id: string): Promise<void> => {
   const open = await lockOpenUsage(tx, id);
-  if (open !== undefined) await closeUsage(tx, open.id, usageCost(open, BigInt(open.micros)));
+  if (open !== undefined) tx.defer(closeUsage(tx, open.id, usageCost(open, BigInt(open.micros))));
 };
 
-const cancelProvisioning = async (tx: Tx, row: AllocationRow, reason: string): Promise<void> => {
-  const { name } = row.capacity_shape === 'gpu_slice' ? provisionSlice : provisionBaremetal;
-  const run = await findLiveRun(tx, name, row.id);
-  if (run !== undefined) await requestCancel(tx, run.id, reason);
+type Entry = Readonly<{ to: 'releasing' | 'failed'; reason: string; task_reason: string }>;
+
+/**
+ * A locked allocation goes into cleanup. Slots of a slice are as little for sale while they wait to be erased as they
+ * were before, so only a whole node, whose occupancy changes, touches the placement index.
+ */
+const beginCleanup = async (tx: Tx, row: AllocationRow, entry: Entry, wake?: Wake): Promise<void> => {
+  const nodeId = row.capacity_shape === 'baremetal' ? row.node_id : null;
+  if (nodeId !== null) tx.defer(lockSummary(tx, nodeId));
+  const run = newRun(cleanupOf(row));
+  tx.defer(
+    enterCleanup(tx, {
+      allocation_id: row.id,
+      from: sourcesOf(entry.to),
+      deadline_s: STATE_DEADLINE_S[entry.to],
+      ...entry,
+      run,
+      events: [allocationChanged(row, entry.to, entry.reason), runChanged({ ...run, state: 'pending' })],
+    }),
+  );
+  if (wake) tx.afterCommit(wake);
+  if (billingEffect(row.state, entry.to) === 'close') await endCharging(tx, row.id);
+  if (nodeId !== null) await refreshSummary(tx, nodeId);
 };
 
 export type Release = Readonly<{
   allocation_id: string;
   /** What the allocation's reason says; for everybody who may see it. */
   reason: string;
-  /** Throws when it must not be released. Asked again once the row is locked. */
+  /** Throws when it must not be released. Asked of the locked row. */
   check?: (row: AllocationRow) => void;
 }>;
 
-const assertReleasable = (row: AllocationRow, release: Release): void => {
-  release.check?.(row);
-  if (!isReleasable(row.state)) throw conflict(`The allocation is ${row.state}; there is nothing to release.`);
-};
-
 /** Accepts a release. Accepting it twice is accepting it once. */
 export const beginRelease = async (tx: Tx, release: Release, wake?: Wake): Promise<void> => {
-  const seen = await findAllocation(tx, release.allocation_id);
-  if (seen === undefined) throw notFound('allocation');
-  assertReleasable(seen, release);
-  if (seen.state === 'requested' || seen.state === 'provisioning') await cancelProvisioning(tx, seen, release.reason);
-  const row = await lockAllocation(tx, release.allocation_id);
+  const { allocation_id, reason } = release;
+  const workflows = [provisionSlice.name, provisionBaremetal.name];
+  const [, row] = await Promise.all([
+    cancelProvisioningRun(tx, { allocation_id, workflows, reason }),
+    lockAllocation(tx, allocation_id),
+  ]);
   if (row === undefined) throw notFound('allocation');
-  assertReleasable(row, release);
-  if (row.state !== 'releasing') {
-    await enter(tx, row, 'releasing', release.reason);
-    if (billingEffect(row.state, 'releasing') === 'close') await endCharging(tx, row.id);
-    await cancelQueuedTasks(tx, row.id, 'The allocation is being released.');
-    await startCleaning(tx, row, release.reason);
+  release.check?.(row);
+  if (!isReleasable(row.state)) throw conflict(`The allocation is ${row.state}; there is nothing to release.`);
+  if (row.state === 'releasing') await startRun(tx, cleanupOf(row), wake);
+  else {
+    const task_reason = 'The allocation is being released.';
+    await beginCleanup(tx, row, { to: 'releasing', reason, task_reason }, wake);
   }
-  await startCleanup(tx, row, wake);
 };
 
 /** Provisioning has failed: never charged, still held, cleaned up without being asked. */
 export const failProvisioning = async (tx: Tx, id: string, reason: string, wake?: Wake): Promise<void> => {
   const row = await lockAllocation(tx, id);
   if (row?.state !== 'requested' && row?.state !== 'provisioning') return;
-  await enter(tx, row, 'failed', reason);
-  await cancelQueuedTasks(tx, id, reason);
-  await startCleaning(tx, row, reason);
-  await startCleanup(tx, row, wake);
+  auditRun(tx, row, 'fail', reason);
+  await beginCleanup(tx, row, { to: 'failed', reason, task_reason: reason }, wake);
 };
 
 export type Cleanup = Readonly<{ allocation_id: string; runtime_verified_absent: boolean }>;
@@ -96,6 +104,6 @@ export const restartCleanup = async (tx: Tx, cleanup: Cleanup, wake?: Wake): Pro
     throw conflict(`The allocation is ${row.state}; release it instead.`);
   if ((await lockLiveClaims(tx, row.id)).length === 0) throw conflict('Everything it held is clean already.');
   await resumeCleanup(tx, row.id);
-  const run = await startCleanup(tx, row, wake);
+  const run = await startRun(tx, cleanupOf(row), wake);
   if (cleanup.runtime_verified_absent) await signalRun(tx, { run_id: run.id, name: RUNTIME_ABSENT }, wake);
 };

@@ -55,7 +55,7 @@ export const releaseAllocation = workflow<AllocationDeps, AllocationRow, Step>({
       return answer === 'gone' ? done() : answer;
     }),
     prove: inCustody('prove', async (deps, allocation, ctx) => {
-      const judged = await deps.judge(allocation.id, ctx.run.id);
+      const judged = await deps.judge(allocation, ctx.run.id);
       if (judged === undefined) return next('wipe');
       if (judged.verdict.is_verified) return done(deps.prove(allocation.id, judged));
       if (judged.may_try_again) return next('wipe', deps.reject(allocation.id, judged));

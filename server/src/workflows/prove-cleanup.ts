@@ -1,0 +1,82 @@
+/**
+ * The transaction in which a verified wipe frees everything at once: claims, slots, node, quota and, if it was released,
+ * the allocation itself. It takes two round trips. The first locks the allocation and the node's row of the placement
+ * index and reads what they are; the second writes all of it and leaves with the commit, so the node is kept from other
+ * placements for no longer than that.
+ */
+import { invariant, mintId } from '@gpuaas/kit';
+import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
+import type { Tx } from '../db/client.ts';
+import { loadSchedulerNode, lockSummary } from '../db/placement.ts';
+import { findHolding, type Holding, type ProvenRelease, releaseClaimSet } from '../db/release.ts';
+import { summaryRow } from '../placement/summary.ts';
+import type { Judged } from './allocation-steps.ts';
+import { allocationChanged, auditRun, CUSTODY_STATES } from './custody.ts';
+import { isFit, wipedNode } from './wiped-node.ts';
+
+type Written = Pick<ProvenRelease, 'proofs' | 'claims'>;
+
+/** One proof per disk. A claim on a slot rests on the proof of its disk, one on the whole node on a proof for all of them. */
+const proofsOf = ({ verdict }: Judged, claims: Holding['claims']): Written => {
+  const perDisk = verdict.disks.map((disk) => ({
+    id: mintId('wpf'),
+    slot_id: disk.target.slot_id,
+    method: disk.method,
+    evidence: { ...disk.evidence, reason: disk.reason },
+  }));
+  const isWhole = claims.some((claim) => claim.slot_id === null);
+  const whole = { id: mintId('wpf'), slot_id: null, method: 'every disk', evidence: { reason: verdict.reason } };
+  return {
+    proofs: isWhole ? [...perDisk, whole] : perDisk,
+    claims: claims.map((claim) => {
+      const proof = claim.slot_id === null ? whole : perDisk.find((disk) => disk.slot_id === claim.slot_id);
+      invariant(proof !== undefined, `claim ${claim.id} has a proof`);
+      return { id: claim.id, proof_id: proof.id, gpu_count: claim.gpu_count };
+    }),
+  };
+};
+
+/** Every slot that was wiped, with the generation that the evidence is about. */
+const wipedSlotsOf = ({ verdict }: Judged): readonly Readonly<{ id: string; generation: number }>[] =>
+  verdict.disks.flatMap(({ target: { slot_id, generation } }) => {
+    if (slot_id === null) return [];
+    invariant(generation !== null, `the wipe of slot ${slot_id} is about one of its generations`);
+    return [{ id: slot_id, generation }];
+  });
+
+/** What `failed` was before it stays: the proof ends custody, not the state. */
+const endOf = (row: AllocationRow): Pick<ProvenRelease['allocation'], 'from' | 'to' | 'reason'> => ({
+  from: row.state,
+  to: row.state === 'releasing' ? 'released' : row.state,
+  reason: row.state === 'releasing' ? null : row.failure_reason,
+});
+
+/** Safe to run again: nothing happens once nothing is held. */
+export const proveCleanup = async (tx: Tx, id: string, judged: Judged): Promise<void> => {
+  const { node_id } = judged;
+  invariant(judged.verdict.is_verified, 'only a verified wipe frees anything');
+  const [row, , holding, found] = await Promise.all([
+    lockAllocation(tx, id),
+    lockSummary(tx, node_id),
+    findHolding(tx, id, node_id),
+    loadSchedulerNode(tx, node_id),
+  ]);
+  if (row === undefined || !CUSTODY_STATES.includes(row.state) || holding.claims.length === 0) return;
+  invariant(found !== undefined && row.node_id === node_id, `allocation ${id} is on node ${node_id}`);
+  const wiped = wipedSlotsOf(judged);
+  const { node, gpu_model } = found;
+  const end = endOf(row);
+  auditRun(tx, row, 'prove_cleanup', end.reason);
+  tx.defer(
+    releaseClaimSet(tx, {
+      allocation: { id, organization_id: row.organization_id, project_id: row.project_id, ...end },
+      node_id,
+      task_id: judged.task_id,
+      correlation_id: row.correlation_id,
+      ...proofsOf(judged, holding.claims),
+      slots: wiped.map((slot) => ({ ...slot, is_fit: node.slots.some((s) => s.id === slot.id && isFit(s)) })),
+      summary: summaryRow(wipedNode(node, new Set(wiped.map((slot) => slot.id)), holding), gpu_model),
+      events: [allocationChanged(row, end.to, end.reason)],
+    }),
+  );
+};

@@ -1,0 +1,37 @@
+/**
+ * What a node looks like once some of its slots are proven clean, as the release's transaction leaves it. The index row
+ * is made from it and leaves with that transaction; the statement checks every slot again as it frees it.
+ */
+import type { SchedulerNode, SchedulerSlot } from '@gpuaas/scheduler';
+import type { Holding } from '../db/release.ts';
+
+/** Whether a wiped slot may be sold again. What was set apart before stays apart. */
+export const isFit = (slot: SchedulerSlot): boolean =>
+  slot.status !== 'quarantined' &&
+  slot.approval === 'approved' &&
+  slot.health === 'ok' &&
+  slot.has_gpu &&
+  slot.has_nvme &&
+  slot.has_mac &&
+  slot.has_private_ip &&
+  slot.has_fabric_vf &&
+  slot.fabric_claim_mode !== null;
+
+export const wipedNode = (
+  node: SchedulerNode,
+  wiped: ReadonlySet<string>,
+  { is_shared, claimed_at_s }: Pick<Holding, 'is_shared' | 'claimed_at_s'>,
+): SchedulerNode => {
+  const slots = node.slots.map((slot): SchedulerSlot => {
+    if (!wiped.has(slot.id)) return slot;
+    return { ...slot, status: isFit(slot) ? 'available' : 'quarantined' };
+  });
+  const freed = new Set(slots.filter((slot) => slot.status === 'available').map((slot) => slot.id));
+  const left = Object.entries(claimed_at_s).filter(([id]) => !freed.has(id));
+  return {
+    ...node,
+    occupancy: is_shared ? node.occupancy : 'free',
+    oldest_claim_at_s: left.length === 0 ? null : Math.min(...left.map(([, at]) => at)),
+    slots,
+  };
+};
