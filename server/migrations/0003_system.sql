@@ -23,6 +23,10 @@ create table audit_logs (
 create index audit_logs_by_organization on audit_logs (organization_id, id);
 create index audit_logs_by_correlation on audit_logs (correlation_id);
 create index audit_logs_in_commit_order on audit_logs (xid, id);
+create index audit_logs_by_actor on audit_logs (actor_id, id) where actor_id is not null;
+create index audit_logs_by_action on audit_logs (action, id);
+-- Rows are appended in the order of their time, so a few bytes per block find those of an hour.
+create index audit_logs_by_age on audit_logs using brin (created_at) with (pages_per_range = 32, autosummarize = on);
 
 -- The chain: one per organization and one for the platform. A seal covers one audit row and everything before it.
 create table audit_seals (
