@@ -76,6 +76,7 @@ create table wipe_proofs (
 );
 create index wipe_proofs_by_slot on wipe_proofs (slot_id, created_at) where slot_id is not null;
 create index wipe_proofs_by_allocation on wipe_proofs (allocation_id);
+create index wipe_proofs_by_age on wipe_proofs using brin (created_at) with (pages_per_range = 32, autosummarize = on);
 create trigger append_only before update or delete or truncate on wipe_proofs for each statement execute function refuse_change();
 
 create table node_resource_slots (

@@ -46,6 +46,7 @@ create unique index allocations_name on allocations (project_id, name) where sta
 create index allocations_by_project on allocations (project_id, id);
 create index allocations_by_organization on allocations (organization_id, id);
 create index allocations_live on allocations (state, state_since) where state not in ('released');
+create index allocations_released on allocations (released_at) where released_at is not null;
 create index allocations_due on allocations (release_at) where release_at is not null and release_requested_at is null;
 create index allocations_by_node on allocations (node_id) where node_id is not null;
 
@@ -170,6 +171,7 @@ create table node_tasks (
 );
 create unique index node_tasks_once on node_tasks (allocation_id, kind, attempt) where allocation_id is not null;
 create index node_tasks_queue on node_tasks (node_id, id) where state = 'queued';
+create index node_tasks_finished on node_tasks (finished_at) where finished_at is not null;
 create index node_tasks_open on node_tasks (state, expires_at) where state in ('queued', 'dispatched', 'running');
 
 -- GPUs a tenant or project may hold at once; no row means no limit at that level. Used is counted in the claim's transaction.
@@ -208,6 +210,13 @@ create table usage_records (
   -- Two intervals of one allocation never overlap.
   constraint usage_never_overlaps exclude using gist (allocation_id with =, tstzrange(started_at, ended_at) with &&)
 );
+-- A closed record is final: what was wrong with it is corrected by an entry of its own.
+create function refuse_usage_change() returns trigger language plpgsql as $$
+begin
+  raise exception 'usage record % is closed', old.id using errcode = 'insufficient_privilege';
+end $$;
+create trigger closed_is_final before update on usage_records
+  for each row when (old.ended_at is not null) execute function refuse_usage_change();
 create unique index usage_one_open on usage_records (allocation_id) where ended_at is null;
 create index usage_by_project on usage_records (project_id, id);
 

@@ -207,6 +207,30 @@ const SLOT_STATUS = {
   release_failed: 'cleanup_blocked',
 } as const;
 
+/** How it came to its state, a millisecond apart, with an audit row for what somebody answered for. */
+const PATHS = {
+  requested: ['requested'],
+  provisioning: ['requested', 'provisioning'],
+  active: ['requested', 'provisioning', 'active'],
+  releasing: ['requested', 'provisioning', 'active', 'releasing'],
+  failed: ['requested', 'provisioning', 'failed'],
+  release_failed: ['requested', 'provisioning', 'active', 'releasing', 'release_failed'],
+} as const;
+
+const tell = (sql: Sql, id: string, path: readonly string[]): Promise<unknown> =>
+  sql.query(
+    `with told as (
+       insert into outbox_events (id, event_type, organization_id, project_id, subject, data, correlation_id, created_at)
+       select 'evt_' || substr(a.id, 5) || '_' || p.n, 'allocation.changed', a.organization_id, a.project_id, a.id,
+         jsonb_build_object('allocation_id', a.id, 'name', a.name, 'state', p.state, 'state_reason', null), a.correlation_id,
+         clock_timestamp() + (p.n - 100) * interval '1 millisecond'
+       from allocations a cross join unnest($2::text[]) with ordinality p (state, n) where a.id = $1)
+     insert into audit_logs (id, organization_id, project_id, actor_kind, action, target_kind, target_id, result, policy, correlation_id)
+     select 'aud_' || substr(a.id, 5), a.organization_id, a.project_id, 'system', 'allocation.create', 'allocation', a.id, 'success', 'test',
+       a.correlation_id from allocations a where a.id = $1`,
+    [id, path],
+  );
+
 /** An allocation as a create would have left it, or as it is some way into its life, with claims and quota. */
 export const anAllocation = async (sql: Sql, facts: AllocationFacts): Promise<TestAllocation> => {
   const tenant = facts.tenant ?? (await aTenant(sql));
@@ -293,5 +317,6 @@ export const anAllocation = async (sql: Sql, facts: AllocationFacts): Promise<Te
      from allocations a where a.id = $2 and a.activated_at is not null`,
     [mintId('usg'), id, facts.price_minor ?? PRICE_MINOR],
   );
+  await tell(sql, id, PATHS[state]);
   return { ...tenant, id, node_id: node.id, slot_ids };
 };

@@ -2,7 +2,7 @@
 import { type Invariant, RECENT } from './invariant-rule.ts';
 
 /** A run that has just ended or begun is not a missing owner. */
-const SETTLED = "clock_timestamp() - interval '5 minutes'";
+const SETTLED = "statement_timestamp() - interval '5 minutes'";
 
 export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
   {
@@ -64,24 +64,32 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
   {
     name: 'usage_never_overlaps',
     rule: 'The charged intervals of an allocation do not overlap, are not negative and start once.',
-    sql: `select u.allocation_id as subject_id, 'records ' || u.id || ' and ' || v.id as detail from usage_records u
-      join usage_records v on v.allocation_id = u.allocation_id and v.id > u.id
-        and (u.started_at = v.started_at or tstzrange(u.started_at, u.ended_at) && tstzrange(v.started_at, v.ended_at))
-      where v.ended_at is null or v.ended_at > ${RECENT}
-      union all select u.allocation_id, 'record ' || u.id || ' ends before it starts' from usage_records u where u.ended_at < u.started_at`,
+    sql: `select u.allocation_id as subject_id, case when u.ended_at < u.started_at then 'record ' || u.id || ' ends before it starts'
+        else 'records ' || u.id || ' and ' || u.next_id end as detail
+      from (select r.*, lead(r.id) over following as next_id, lead(r.started_at) over following as next_at from usage_records r
+        where r.ended_at is null or r.ended_at > ${RECENT} window following as (partition by r.allocation_id order by r.started_at, r.id)) u
+      where u.ended_at < u.started_at or u.next_at = u.started_at or u.next_at < coalesce(u.ended_at, 'infinity')`,
+  },
+  {
+    name: 'charged_by_one_record',
+    rule: 'An allocation is active once, so one record charges it: billing that runs again adds none.',
+    sql: `select u.allocation_id as subject_id, count(*) || ' records' as detail from usage_records u
+      where u.ended_at is null or u.ended_at > ${RECENT} group by u.allocation_id having count(*) > 1`,
   },
   {
     name: 'charged_time_is_active_time',
     rule: 'Charged time is the time from active to the accepted release, to the second, and runs only while active.',
-    sql: `select a.id as subject_id, a.state || ', charged ' || round(charged.seconds, 3) || ' s, active ' || round(lived.seconds, 3) || ' s' as detail
-      from allocations a cross join lateral (
-        select coalesce(sum(extract(epoch from coalesce(u.ended_at, now()) - u.started_at)), 0) as seconds,
-          coalesce(bool_or(u.ended_at is null), false) as is_open, min(u.started_at) as first_at, max(u.ended_at) as last_at
-        from usage_records u where u.allocation_id = a.id) charged
-      cross join lateral (select coalesce(extract(epoch from coalesce(a.release_requested_at, now()) - a.activated_at), 0) as seconds) lived
-      where (a.state <> 'released' or a.released_at > ${RECENT}) and (abs(charged.seconds - lived.seconds) > 1
-        or charged.is_open <> (a.state = 'active') or charged.first_at < a.activated_at - interval '1 second'
-        or charged.last_at > a.release_requested_at + interval '1 second')`,
+    sql: `select x.id as subject_id, max(x.state) || ', charged ' || round(sum(x.charged), 3) || ' s, active ' || round(max(x.lived), 3) || ' s' as detail
+      from (select a.id, a.state, coalesce(extract(epoch from coalesce(a.release_requested_at, now()) - a.activated_at), 0) as lived,
+          a.activated_at as from_at, a.release_requested_at as to_at, 0::numeric as charged, null::boolean as is_open
+        from allocations a where a.release_requested_at is null or a.release_requested_at > ${RECENT}
+        union all select u.allocation_id, null, null, u.started_at + interval '1 second', u.ended_at - interval '1 second',
+          extract(epoch from coalesce(u.ended_at, now()) - u.started_at), u.ended_at is null
+        from usage_records u where u.ended_at is null or u.ended_at > ${RECENT} - interval '1 minute') x
+      group by x.id having max(x.state) is not null and (abs(sum(x.charged) - max(x.lived)) > 1
+        or coalesce(bool_or(x.is_open), false) <> (max(x.state) = 'active')
+        or min(x.from_at) filter (where x.is_open is not null) < min(x.from_at) filter (where x.is_open is null)
+        or max(x.to_at) filter (where x.is_open is not null) > max(x.to_at) filter (where x.is_open is null))`,
   },
   {
     name: 'closed_cost_is_right',

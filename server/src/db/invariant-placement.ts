@@ -56,9 +56,9 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'taken_slot_has_claim',
-    rule: 'A slot that is reserved, in use or being cleaned has an unreleased claim.',
+    rule: 'A slot that is reserved, in use, being cleaned or blocked has an unreleased claim.',
     sql: `select s.id as subject_id, 'status ' || s.status || ' without a claim' as detail from node_resource_slots s
-      where s.status in ('reserved', 'in_use', 'cleaning') and not exists (select from ${LIVE} and c.node_id = s.node_id
+      where s.status in ('reserved', 'in_use', 'cleaning', 'cleanup_blocked') and not exists (select from ${LIVE} and c.node_id = s.node_id
         and (c.slot_id = s.id or c.claim_kind = 'node_exclusive'))`,
   },
   {
@@ -76,12 +76,10 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
     rule: 'On a board with a fabric the GPUs of a slice are one of its partitions.',
     sql: `select held.allocation_id as subject_id, 'modules ' || array_to_string(held.modules, ', ') as detail
       from (select c.allocation_id, c.node_id, array_agg(s.module_id order by s.module_id) as modules from allocation_resource_claims c
-        join node_resource_slots s on s.id = c.slot_id
-        where exists (select from allocation_resource_claims l where l.allocation_id = c.allocation_id and l.released_at is null)
-        group by c.allocation_id, c.node_id) held
+        join node_resource_slots s on s.id = c.slot_id where c.released_at is null group by c.allocation_id, c.node_id) held
       where exists (select from node_fabric_partitions f where f.node_id = held.node_id)
         and not exists (select from node_fabric_partitions f where f.node_id = held.node_id
-          and array(select unnest(f.module_ids) order by 1) = held.modules)`,
+          and cardinality(f.module_ids) = cardinality(held.modules) and f.module_ids @> held.modules)`,
   },
   {
     name: 'exclusive_excludes_slots',
@@ -116,6 +114,14 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
       from node_resource_slots s join nodes n on n.id = s.node_id
       where s.approval <> 'disabled' and (s.approved_by is null or s.approved_at is null or s.discovery_task_id is null
         or n.host_role <> 'worker_compute')`,
+  },
+  {
+    name: 'index_has_every_node',
+    rule: 'Every node has its row in the placement index, in its own region, and no row is of a node that is gone.',
+    sql: `select coalesce(n.id, m.node_id) as subject_id, case when m.node_id is null then 'no row in the index' when n.id is null then 'no such node'
+        else 'indexed as ' || m.gpu_model || ' in ' || m.region_name end as detail
+      from nodes n full join node_placement_summary m on m.node_id = n.id
+      where m.node_id is null or n.id is null or m.region_name <> n.region_name or m.gpu_model <> n.gpu_model`,
   },
   {
     name: 'index_matches_slots',

@@ -7,5 +7,8 @@ export type Invariant = Readonly<{
   sql: string;
 }>;
 
-/** History is looked at this far back; older rows were looked at when they were young. */
-export const RECENT = "clock_timestamp() - interval '35 days'";
+/**
+ * History is looked at this far back; older rows were looked at when they were young. The time of the statement, not
+ * the clock: an index can be searched for what does not change while it is searched.
+ */
+export const RECENT = "statement_timestamp() - interval '1 day'";

@@ -11,12 +11,13 @@ import { INVARIANTS, listViolations } from './invariant.ts';
 /** Checks, unique indexes and exclusions that would refuse what these tests do on purpose. */
 const WALLS = `do $$ declare wall record; begin
   for wall in select conrelid::regclass::text as t, conname as c from pg_constraint
-    where connamespace = 'public'::regnamespace and contype in ('c', 'x') and conrelid <> 0 loop
+    where connamespace = 'public'::regnamespace and contype in ('c', 'x') and conrelid <> 0 and coninhcount = 0 loop
     execute format('alter table %s drop constraint %I', wall.t, wall.c);
   end loop;
   for wall in select indexrelid::regclass::text as i from pg_index x join pg_class k on k.oid = x.indrelid
     where k.relnamespace = 'public'::regnamespace and x.indisunique and not x.indisprimary
-      and not exists (select from pg_constraint c where c.conindid = x.indexrelid) loop
+      and not exists (select from pg_constraint c where c.conindid = x.indexrelid)
+      and not exists (select from pg_inherits i where i.inhrelid = x.indexrelid) loop
     execute format('drop index %s', wall.i);
   end loop; end $$`;
 
@@ -80,12 +81,55 @@ describe('invariants', () => {
       verified,
     ] as const;
 
+  const slotOf = (allocation: TestAllocation) => allocation.slot_ids[0] ?? '';
+  const told = (allocation: TestAllocation, state: string, order: number) =>
+    [
+      `insert into outbox_events (id, event_type, subject, data, correlation_id, created_at)
+       values ('evt_' || $3::integer, 'allocation.changed', $1, jsonb_build_object('state', $2::text), 'test', now() + $3 * interval '1 second')`,
+      allocation.id,
+      state,
+      order,
+    ] as const;
+
+  type TaskFacts = Readonly<{
+    allocation?: TestAllocation;
+    attempt?: number;
+    state?: string;
+    created_at?: string;
+    finished_at?: string;
+    expires_at?: string;
+    slots?: string;
+  }>;
+  /** A cleanup that was asked for ten minutes ago and answered just now; `facts` are SQL. */
+  const task = (id: string, facts: TaskFacts = {}) => {
+    const { id: allocationId, node_id } = facts.allocation ?? releasing;
+    return [
+      `insert into node_tasks (id, node_id, allocation_id, kind, params, attempt, state, output, correlation_id, created_at, finished_at, expires_at)
+       values ($1, $2, $3, 'slice.cleanup', jsonb_build_object('slots', ${facts.slots ?? "'[]'::jsonb"}), $4, $5, '{}', 'test',
+         ${facts.created_at ?? "now() - interval '10 minutes'"}, ${facts.finished_at ?? "now() - interval '1 second'"},
+         ${facts.expires_at ?? "now() + interval '1 hour'"})`,
+      id,
+      node_id,
+      allocationId,
+      facts.attempt ?? 1,
+      facts.state ?? 'completed',
+    ] as const;
+  };
+  /** The slot as its task named it, in this generation or another. */
+  const erased = (older = 0) =>
+    `(select jsonb_agg(jsonb_build_object('slot_id', slot_id, 'generation', slot_generation + ${older}))
+      from allocation_resource_claims where allocation_id = '${releasing.id}')`;
+  const released = () =>
+    [
+      "update allocation_resource_claims set released_at = clock_timestamp(), wipe_proof_id = 'wpf_test' where slot_id = $1",
+      slotOf(releasing),
+    ] as const;
+
   type Damage = Readonly<{
     what: string;
     do: () => readonly (readonly [string, ...unknown[]])[];
     finds: () => readonly string[];
   }>;
-  const slotOf = (allocation: TestAllocation) => allocation.slot_ids[0] ?? '';
   const FORCED: Readonly<Record<string, readonly Damage[]>> = {
     one_claim_per_slot: [
       {
@@ -271,6 +315,23 @@ describe('invariants', () => {
         finds: () => [...nodes.empty.slot_ids].sort(),
       },
     ],
+    index_has_every_node: [
+      {
+        what: 'a node that the index does not know',
+        do: () => [['delete from node_placement_summary where node_id = $1', nodes.empty.id]],
+        finds: () => [nodes.empty.id],
+      },
+      {
+        what: 'an index row of a node that is gone',
+        do: () => [["update node_placement_summary set node_id = 'nod_gone' where node_id = $1", nodes.empty.id]],
+        finds: () => [nodes.empty.id, 'nod_gone'],
+      },
+      {
+        what: 'a node that is offered in another region',
+        do: () => [["update node_placement_summary set region_name = 'moon-1' where node_id = $1", nodes.empty.id]],
+        finds: () => [nodes.empty.id],
+      },
+    ],
     index_matches_slots: [
       {
         what: 'an index that offers a quarantined slot',
@@ -412,6 +473,158 @@ describe('invariants', () => {
           ],
         ],
         finds: () => ['tsk_1'],
+      },
+    ],
+    change_is_told: [
+      {
+        what: 'a state that was changed by hand',
+        do: () => [["update allocations set state = 'failed', state_since = now() where id = $1", active.id]],
+        finds: () => [active.id],
+      },
+      {
+        what: 'a release that ended without an event',
+        do: () => [["update allocations set state = 'released', released_at = now() where id = $1", releasing.id]],
+        finds: () => [releasing.id],
+      },
+      {
+        what: 'a launch whose event is missing',
+        do: () => [["delete from outbox_events where subject = $1 and data ->> 'state' = 'provisioning'", metal.id]],
+        finds: () => [metal.id],
+      },
+    ],
+    change_is_audited: [
+      {
+        what: 'a launch that nobody answers for',
+        do: () => [['delete from audit_logs where target_id = $1', active.id]],
+        finds: () => [active.id],
+      },
+      {
+        what: 'a launch whose audit row was written apart from it',
+        do: () => [["update audit_logs set xid = '1' where target_id = $1", active.id]],
+        finds: () => [active.id],
+      },
+      {
+        what: 'a launch with only the audit row of an attempt that was refused',
+        do: () => [["update audit_logs set result = 'failure' where target_id = $1", active.id]],
+        finds: () => [active.id],
+      },
+    ],
+    states_follow_the_graph: [
+      {
+        what: 'a move that the graph does not know',
+        do: () => [["delete from outbox_events where subject = $1 and data ->> 'state' = 'provisioning'", active.id]],
+        finds: () => [active.id],
+      },
+      {
+        what: 'a life that goes on after its end',
+        do: () => [told(active, 'releasing', 1), told(active, 'released', 2), told(active, 'active', 3)],
+        finds: () => [active.id],
+      },
+      {
+        what: 'an allocation that began in the middle',
+        do: () => [
+          [
+            "delete from outbox_events where subject = $1 and data ->> 'state' in ('requested', 'provisioning')",
+            active.id,
+          ],
+        ],
+        finds: () => [active.id],
+      },
+      {
+        what: 'a move without a correlation id',
+        do: () => [["update outbox_events set correlation_id = '' where subject = $1", active.id]],
+        finds: () => [active.id],
+      },
+    ],
+    late_results_do_not_count: [
+      {
+        what: 'an answer that was heard after its task had expired',
+        do: () => [task('tsk_1', { expires_at: "now() - interval '1 minute'" })],
+        finds: () => ['tsk_1'],
+      },
+      {
+        what: 'an answer of an attempt that another had taken over from',
+        do: () => [
+          task('tsk_1'),
+          task('tsk_2', {
+            attempt: 2,
+            created_at: "now() - interval '5 minutes'",
+            state: 'running',
+            finished_at: 'null',
+          }),
+        ],
+        finds: () => ['tsk_1'],
+      },
+      {
+        what: 'output of a task that was called off',
+        do: () => [task('tsk_1', { state: 'cancelled' })],
+        finds: () => ['tsk_1'],
+      },
+    ],
+    proof_is_of_its_task: [
+      {
+        what: 'a proof that no task gave',
+        do: () => [proof(slotOf(releasing), releasing.id, releasing.node_id), released()],
+        finds: () => ['wpf_test'],
+      },
+      {
+        what: 'a proof of a task that failed',
+        do: () => [
+          task('tsk_test', { state: 'failed', slots: erased() }),
+          proof(slotOf(releasing), releasing.id, releasing.node_id),
+          released(),
+        ],
+        finds: () => ['wpf_test'],
+      },
+      {
+        what: 'a proof by the task of another allocation',
+        do: () => [
+          task('tsk_test', { slots: erased(), allocation: active }),
+          proof(slotOf(releasing), releasing.id, releasing.node_id),
+          released(),
+        ],
+        finds: () => ['wpf_test'],
+      },
+      {
+        what: 'a proof of an attempt that another had taken over from',
+        do: () => [
+          task('tsk_test', { slots: erased() }),
+          task('tsk_2', { attempt: 2, state: 'running', finished_at: 'null' }),
+          proof(slotOf(releasing), releasing.id, releasing.node_id),
+          released(),
+        ],
+        finds: () => ['wpf_test'],
+      },
+      {
+        what: 'a proof of an earlier generation of the slot',
+        do: () => [
+          task('tsk_test', { slots: erased(-1) }),
+          proof(slotOf(releasing), releasing.id, releasing.node_id),
+          released(),
+        ],
+        finds: () => ['wpf_test'],
+      },
+      {
+        what: 'nothing about a proof as it should be',
+        do: () => [
+          task('tsk_test', { slots: erased() }),
+          proof(slotOf(releasing), releasing.id, releasing.node_id),
+          released(),
+        ],
+        finds: () => [],
+      },
+    ],
+    charged_by_one_record: [
+      {
+        what: 'a second record of the same hour',
+        do: () => [
+          [
+            `insert into usage_records select 'usg_zz', allocation_id, organization_id, project_id, sku_name, gpu_count, gpu_hourly_price_minor,
+               currency, ended_at, ended_at, 0, correlation_id, created_at from usage_records where allocation_id = $1`,
+            releasing.id,
+          ],
+        ],
+        finds: () => [releasing.id],
       },
     ],
     usage_never_overlaps: [

@@ -3,11 +3,17 @@
  * integration tests. Each statement sees one moment, so a change that commits as a whole is never seen half.
  */
 import type { Reader } from './client.ts';
+import { HISTORY_INVARIANTS } from './invariant-history.ts';
 import { LIFECYCLE_INVARIANTS, MONEY_INVARIANTS } from './invariant-life.ts';
 import { PLACEMENT_INVARIANTS } from './invariant-placement.ts';
 import type { Invariant } from './invariant-rule.ts';
 
-export const INVARIANTS: readonly Invariant[] = [...PLACEMENT_INVARIANTS, ...LIFECYCLE_INVARIANTS, ...MONEY_INVARIANTS];
+export const INVARIANTS: readonly Invariant[] = [
+  ...PLACEMENT_INVARIANTS,
+  ...LIFECYCLE_INVARIANTS,
+  ...HISTORY_INVARIANTS,
+  ...MONEY_INVARIANTS,
+];
 
 export type Violation = Readonly<{ invariant: string; subject_id: string; detail: string }>;
 

@@ -1,0 +1,87 @@
+/**
+ * What must hold of the traces that changes leave: events, audit rows and the answers of hosts. Traces are many and
+ * never change, so only those of the last hour are read, by indexes on their time; the reconciler looks sixty times
+ * at each.
+ */
+import { allocationMoves } from '../domain/allocation.ts';
+import type { Invariant } from './invariant-rule.ts';
+
+/** Stable within a statement, unlike the clock, so that indexes on time can be used. */
+const FRESH = "statement_timestamp() - interval '1 hour'";
+/** What is written with a change carries a time a little before or after the change's own. */
+const AROUND = "statement_timestamp() - interval '61 minutes'";
+
+const MOVES = Object.entries(allocationMoves)
+  .flatMap(([from, targets]) => targets.map((to) => `('${from}', '${to}')`))
+  .join(', ');
+
+/** Progress of a machine needs no name; what somebody decided, or what the system gave up or proved, does. */
+const ANSWERED_FOR = "('requested', 'releasing', 'release_failed', 'released', 'failed')";
+
+/** Allocations that changed lately. A state is never older than its allocation, so new ones are among them. */
+const CHANGED = `(select a.* from allocations a where a.state in ('requested', 'provisioning', 'active', 'releasing', 'release_failed', 'failed')
+    and a.state_since > ${FRESH}
+  union all select a.* from allocations a where a.released_at > ${FRESH}) a`;
+
+const TOLD = `told as materialized (select e.subject, e.id, e.xid, e.created_at, e.correlation_id, e.data ->> 'state' as state
+  from outbox_events e where e.event_type = 'allocation.changed' and e.created_at > ${AROUND})`;
+
+/**
+ * Where two sets of traces are compared they are stacked and grouped, not joined: the planner cannot know how many rows
+ * the platform's scope sees, and a join chosen for a handful takes minutes for a busy hour.
+ */
+export const HISTORY_INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'change_is_told',
+    rule: 'A state that an allocation entered is told by an event that committed with it.',
+    sql: `with ${TOLD}
+      select x.id as subject_id, 'no event tells ' || x.state as detail from (
+        select a.id, a.state, false as is_event from ${CHANGED} union all select subject, state, true from told) x
+      group by x.id, x.state having bool_and(not x.is_event)`,
+  },
+  {
+    name: 'change_is_audited',
+    rule: 'Every launch, release, failure and proof has its audit row in the transaction that told of it.',
+    sql: `with ${TOLD}
+      select x.id as subject_id, min(x.state) || ' without an audit row' as detail from (
+        select subject as id, xid, state from told where state in ${ANSWERED_FOR} and created_at > ${FRESH}
+        union all select l.target_id, l.xid, null from audit_logs l
+          where l.created_at > ${AROUND} and l.target_kind = 'allocation' and l.result = 'success') x
+      group by x.id, x.xid having bool_and(x.state is not null)`,
+  },
+  {
+    name: 'states_follow_the_graph',
+    rule: 'An allocation begins as requested, moves only as the graph of states allows, and every move has a correlation id.',
+    sql: `with ${TOLD}, moved as (
+        select told.*, lag(told.state) over (partition by told.subject order by told.created_at, told.id) as before from told)
+      select m.subject as subject_id, case when m.correlation_id = '' then m.state || ' without a correlation id'
+        else 'from ' || coalesce(m.before, 'nothing') || ' to ' || m.state end as detail
+      from moved m where m.correlation_id = ''
+        or m.before <> m.state and (m.before, m.state) not in (${MOVES})
+        or m.before is null and m.state <> 'requested' and exists (select from allocations a where a.id = m.subject and a.created_at > ${FRESH})`,
+  },
+  {
+    name: 'late_results_do_not_count',
+    rule: 'A host is heard only about the attempt that is under way, and before it expires.',
+    sql: `select t.id as subject_id, case when t.state in ('expired', 'cancelled') then 'has output though ' || t.state
+        when t.finished_at > t.expires_at then 'was heard after it had expired' else 'was heard though another attempt had begun' end as detail
+      from node_tasks t where t.finished_at > ${FRESH} and case when t.state in ('expired', 'cancelled') then t.output is not null
+        else t.finished_at > t.expires_at or exists (select from node_tasks n
+          where n.allocation_id = t.allocation_id and n.kind = t.kind and n.attempt > t.attempt and n.created_at < t.finished_at) end`,
+  },
+  {
+    name: 'proof_is_of_its_task',
+    rule: 'What frees a slot or node is the answer of the cleanup that was asked for it, of its generation and not outrun by another.',
+    sql: `select p.id as subject_id, case when t.id is null then 'no task ' || p.task_id when t.state <> 'completed' then 'its task is ' || t.state
+        when t.allocation_id is distinct from p.allocation_id or t.node_id <> p.node_id then 'its task was for something else'
+        when t.finished_at > p.created_at then 'its task was answered after it'
+        when n.id is not null then 'attempt ' || n.attempt || ' had begun' else 'its task erased another generation of the slot' end as detail
+      from wipe_proofs p join allocation_resource_claims c on c.allocation_id = p.allocation_id and c.wipe_proof_id = p.id left join node_tasks t on t.id = p.task_id
+      left join node_tasks n on n.allocation_id = t.allocation_id and n.kind = t.kind and n.attempt = t.attempt + 1 and n.created_at < p.created_at
+      where p.created_at > ${FRESH} and (t.id is null or t.state <> 'completed' or t.allocation_id is distinct from p.allocation_id
+        or t.node_id <> p.node_id or t.finished_at > p.created_at or n.id is not null
+        or c.slot_id is not null and not exists (
+          select from jsonb_to_recordset(coalesce(t.params -> 'slots', '[]')) as s (slot_id text, generation integer)
+          where s.slot_id = c.slot_id and s.generation = c.slot_generation))`,
+  },
+];
