@@ -5,7 +5,7 @@
  */
 import { invariant } from '@gpuaas/kit';
 import { findAllocation } from '../db/allocation.ts';
-import { insertAuditLog } from '../db/audit.ts';
+import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { listDueAllocations, lockDueAllocation } from '../db/lifecycle.ts';
 
@@ -26,19 +26,12 @@ const releaseOne = (deps: ReleaseDueDeps, id: string): Promise<boolean> =>
     invariant(row !== undefined, `allocation ${id} is locked`);
     await deps.release(tx, id, DUE_REASON);
     tx.defer(
-      insertAuditLog(tx, {
+      insertSystemAudit(tx, {
         organization_id: row.organization_id,
         project_id: row.project_id,
-        actor_kind: 'system',
-        actor_id: null,
-        actor_role: null,
-        source_ip: null,
-        user_agent: null,
         action: 'allocation.release',
         target_kind: 'allocation',
         target_id: id,
-        result: 'success',
-        error_code: null,
         policy: 'maximum duration',
         correlation_id: row.correlation_id,
         metadata: { release_at: row.release_at },

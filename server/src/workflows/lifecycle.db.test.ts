@@ -5,11 +5,13 @@ import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
 import { settle, truth } from '../../test/host.ts';
 import { type AllocationFacts, aNode, anAllocation, type TestNode } from '../../test/placement.ts';
-import { type Database, PLATFORM } from '../db/client.ts';
+import { findAllocation } from '../db/allocation.ts';
+import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { INVARIANTS, listViolations } from '../db/invariant.ts';
 import { AppError } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { beginRelease, restartCleanup } from './begin-release.ts';
+import { auditRun } from './custody.ts';
 import { retryRun, startRun } from './engine/run.ts';
 import { provisionBaremetal } from './provision-baremetal.ts';
 import { provisionSlice } from './provision-slice.ts';
@@ -48,8 +50,21 @@ const provision = (
     }),
   );
 
+/** What the service adds to a change: who asked for it. */
+const audited = async (tx: Tx, id: string, action: string, change: Promise<void>) => {
+  await change;
+  const row = await findAllocation(tx, id);
+  assert.ok(row);
+  auditRun(tx, row, action, 'test');
+};
+
 const release = (database: Database, id: string) =>
-  database.write(PLATFORM, (tx) => beginRelease(tx, { allocation_id: id, reason: 'test' }));
+  database.write(PLATFORM, (tx) => audited(tx, id, 'release', beginRelease(tx, { allocation_id: id, reason: 'test' })));
+
+const cleanUp = (database: Database, id: string, runtime_verified_absent: boolean) =>
+  database.write(PLATFORM, (tx) =>
+    audited(tx, id, 'force_cleanup', restartCleanup(tx, { allocation_id: id, runtime_verified_absent })),
+  );
 
 type Facts = Readonly<{
   state: string;
@@ -215,9 +230,7 @@ test('a machine that cannot be stopped is blocked, and an operator who saw that 
   assert.deepEqual(await settle(w.database, fail), Array(3).fill('slice.vm_stop'));
   assert.equal((await factsOf(w.sql, made.id)).state, 'release_failed');
 
-  await w.database.write(PLATFORM, (tx) =>
-    restartCleanup(tx, { allocation_id: made.id, runtime_verified_absent: true }),
-  );
+  await cleanUp(w.database, made.id, true);
   const cleaning = await factsOf(w.sql, made.id);
   assert.deepEqual([cleaning.slots, cleaning.live_claims], [['cleaning'], 1], 'nothing is freed by saying so');
   assert.deepEqual(await settle(w.database, fail), ['slice.cleanup']);
@@ -231,9 +244,7 @@ test('a stop that no host has begun is withdrawn once an operator has seen that 
   await settle(w.database, { host: async () => 0, rounds: 3 });
   const stop = "select state from node_tasks where allocation_id = $1 and kind = 'slice.vm_stop'";
   assert.deepEqual((await w.sql.query(stop, [made.id])).rows, [{ state: 'queued' }]);
-  await w.database.write(PLATFORM, (tx) =>
-    restartCleanup(tx, { allocation_id: made.id, runtime_verified_absent: true }),
-  );
+  await cleanUp(w.database, made.id, true);
   await settle(w.database, { host: async () => 0, rounds: 3 });
   assert.deepEqual((await w.sql.query(stop, [made.id])).rows, [{ state: 'cancelled' }]);
   assert.deepEqual(await settle(w.database), ['slice.cleanup']);
@@ -249,16 +260,11 @@ test('cleanup after a failure is blocked when it cannot be proven, and the state
   const blocked = await factsOf(w.sql, made.id);
   assert.deepEqual([blocked.state, blocked.slots, blocked.live_claims], ['failed', ['cleanup_blocked'], 1]);
   await assert.rejects(release(w.database, made.id), (err) => err instanceof AppError && err.code === 'conflict');
-  await w.database.write(PLATFORM, (tx) =>
-    restartCleanup(tx, { allocation_id: made.id, runtime_verified_absent: false }),
-  );
+  await cleanUp(w.database, made.id, false);
   await settle(w.database);
   const clean = await factsOf(w.sql, made.id);
   assert.deepEqual([clean.state, clean.slots, clean.live_claims], ['failed', ['available'], 0]);
-  await assert.rejects(
-    w.database.write(PLATFORM, (tx) => restartCleanup(tx, { allocation_id: made.id, runtime_verified_absent: false })),
-    /clean already/,
-  );
+  await assert.rejects(cleanUp(w.database, made.id, false), /clean already/);
   await checkInvariants(w);
 });
 
