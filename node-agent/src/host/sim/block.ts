@@ -1,0 +1,55 @@
+/**
+ * The bytes of a simulated drive: a sparse file that is made when something is first written. Where nothing was ever
+ * written, or everything was given back to the file system, it reads as noughts, as an erased drive does.
+ */
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export type Block = Readonly<{
+  size_bytes: number;
+  read(offset: number, length: number): Promise<Buffer>;
+  write(offset: number, bytes: Uint8Array): Promise<void>;
+  /** Every byte is given back; what is read afterwards is nought. */
+  erase(): Promise<void>;
+}>;
+
+const isMissing = (err: unknown): boolean => err instanceof Error && 'code' in err && err.code === 'ENOENT';
+
+export const openBlock = (dir: string, serial: string, sizeBytes: number): Block => {
+  const folder = join(dir, 'disks');
+  const file = join(folder, `${serial}.img`);
+
+  const withFile = async <T>(flags: string, work: (handle: FileHandle) => Promise<T>): Promise<T> => {
+    await using handle = await open(file, flags);
+    return await work(handle);
+  };
+
+  return {
+    size_bytes: sizeBytes,
+    read: async (offset, length) => {
+      const bytes = Buffer.alloc(Math.max(0, Math.min(length, sizeBytes - offset)));
+      try {
+        await withFile('r', (handle) => handle.read(bytes, 0, bytes.length, offset));
+      } catch (err) {
+        if (!isMissing(err)) throw err;
+      }
+      return bytes;
+    },
+    write: async (offset, bytes) => {
+      await mkdir(folder, { recursive: true });
+      // Neither 'a' nor 'w': the first cannot write at an offset, the second begins anew.
+      await withFile('a', (handle) => handle.truncate(sizeBytes));
+      await withFile('r+', (handle) => handle.write(bytes, 0, bytes.length, offset));
+    },
+    erase: async () => {
+      try {
+        await withFile('r+', async (handle) => {
+          await handle.truncate(0);
+          await handle.truncate(sizeBytes);
+        });
+      } catch (err) {
+        if (!isMissing(err)) throw err;
+      }
+    },
+  };
+};

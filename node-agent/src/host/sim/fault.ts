@@ -1,0 +1,213 @@
+/**
+ * What can go wrong on a simulated host, as rules that anybody who can write to its folder may lay: one file per rule
+ * under `faults/`, read again before each operation. A rule either disturbs an operation (`when` and `do`) or says how
+ * things stand (`state`); a state holds until its rule is cleared, but for those of ONCE, which happen when they are
+ * first seen. How often a rule was used is the host's to remember, so that one crash is not a crash at every start.
+ */
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { TASK_KINDS, type TaskKind } from '@gpuaas/contract/node';
+import { mintId } from '@gpuaas/kit';
+import type { HostErrorCode } from '../host.ts';
+
+export const HOST_OPERATIONS = [
+  'pci.list',
+  'pci.iommuGroups',
+  'pci.bind',
+  'pci.reset',
+  'disks.list',
+  'disks.open',
+  'disks.wipe',
+  'disks.read',
+  'disks.signatures',
+  'images.list',
+  'images.pull',
+  'images.evict',
+  'images.clone',
+  'hypervisor.list',
+  'hypervisor.start',
+  'hypervisor.reboot',
+  'hypervisor.stop',
+  'hypervisor.remove',
+  'hypervisor.guest',
+  'network.facts',
+  'network.nics',
+  'network.attach',
+  'network.detach',
+  'network.ports',
+  'network.lease',
+  'fabric.facts',
+  'fabric.activate',
+  'fabric.deactivate',
+  'gpu.list',
+  'system.facts',
+  'system.tools',
+  'system.kernelLog',
+  'system.ensureUser',
+  'system.removeUser',
+  'system.sshHostKey',
+] as const;
+export type HostOperation = (typeof HOST_OPERATIONS)[number];
+
+export const FAULT_DEEDS = ['hang', 'fail', 'crash', 'lie', 'slow'] as const;
+export type FaultDeed = (typeof FAULT_DEEDS)[number];
+
+export const FAULT_STATES = [
+  'disk_mounted',
+  'disk_held',
+  'disk_missing',
+  'wipe_rejected',
+  'device_missing',
+  'iommu_group_merged',
+  'iommu_off',
+  'driver_binding_lost',
+  'mig_enabled',
+  'vgpu_children',
+  'link_width_reduced',
+  'gpu_off_the_bus',
+  'gpu_xid',
+  'gpu_ecc',
+  'gpu_temperature',
+  'reset_fails',
+  'reset_reaches_neighbours',
+  'd3cold',
+  'fabric_manager_dead',
+  'fabric_manager_restarted',
+  'no_lease',
+  'wrong_lease',
+  'mac_conflict',
+  'guest_ignores_shutdown',
+  'guest_crashed',
+  'image_cache_full',
+  'hugepages_gone',
+  'rebooted',
+] as const;
+export type FaultState = (typeof FAULT_STATES)[number];
+
+/** These happen once, when they are first seen, and leave their mark on the host. */
+export const ONCE: readonly FaultState[] = [
+  'driver_binding_lost',
+  'fabric_manager_restarted',
+  'guest_crashed',
+  'rebooted',
+];
+
+/** Where a lie can be told: the answer says done, and it is not. */
+export const CAN_LIE: readonly HostOperation[] = [
+  'disks.wipe',
+  'images.clone',
+  'images.pull',
+  'hypervisor.guest',
+  'hypervisor.stop',
+  'network.detach',
+  'pci.reset',
+];
+
+/** The operation by which a kind of task is known where the host is not told whose work it does. */
+export const OPERATIONS_OF_TASK: Readonly<Record<TaskKind, readonly HostOperation[]>> = {
+  'diag.health_probe': ['system.kernelLog'],
+  'slice.topology_discover': ['system.tools'],
+  'slice.bundle_lease': ['pci.iommuGroups'],
+  'image.pull': ['images.pull'],
+  'image.evict': ['images.evict'],
+  'slice.image_clone': ['images.clone'],
+  'slice.vm_start': ['hypervisor.start'],
+  'slice.vm_readiness': ['hypervisor.guest', 'network.lease'],
+  'slice.vm_reboot': ['hypervisor.reboot'],
+  'slice.vm_stop': ['hypervisor.stop'],
+  'slice.cleanup': ['disks.wipe'],
+  'slice.reconcile': ['hypervisor.list'],
+  'node.cleanup': ['disks.wipe'],
+  'allocation.provision_user': ['system.ensureUser'],
+  'allocation.install_authorized_keys': ['system.ensureUser'],
+  'allocation.deprovision_user': ['system.removeUser'],
+  'agent.update': [],
+};
+
+/** Without a filter the rule is for the whole host. A slot is meant by its index, in the order of its GPUs. */
+type Filter = Readonly<{ slot?: number; serial?: string; address?: string }>;
+export type OperationFault = Filter &
+  Readonly<{
+    when: HostOperation | TaskKind;
+    do: FaultDeed;
+    /** How many times; without it every time. */
+    times?: number;
+    /** The effect is had first: a crash after it loses only the answer. */
+    after?: boolean;
+    delay_ms?: number;
+    code?: HostErrorCode;
+    message?: string;
+  }>;
+/** `value` is the Xid, the degrees, the count of errors or the lanes that are left. */
+export type StateFault = Filter & Readonly<{ state: FaultState; value?: number }>;
+export type NewFault = OperationFault | StateFault;
+export type FaultRule = NewFault & Readonly<{ id: string; added_at: string }>;
+
+export const isStateFault = <T extends NewFault>(rule: T): rule is T & StateFault => 'state' in rule;
+
+const folder = (dir: string): string => join(dir, 'faults');
+const oneOf = (list: readonly string[], value: unknown): boolean => typeof value === 'string' && list.includes(value);
+
+/** Throws with what is wrong: a fault that never fires is worse than none. */
+export const checkFault = (fault: NewFault): void => {
+  if (isStateFault(fault)) {
+    if (!oneOf(FAULT_STATES, fault.state)) throw new Error(`There is no state "${String(fault.state)}".`);
+    return;
+  }
+  if (!oneOf([...HOST_OPERATIONS, ...TASK_KINDS], fault.when)) {
+    throw new Error(`There is no operation or kind of task "${String(fault.when)}".`);
+  }
+  if (!oneOf(FAULT_DEEDS, fault.do)) throw new Error(`A fault cannot "${String(fault.do)}".`);
+  if (fault.do === 'lie' && !operationsOf(fault.when).some((operation) => CAN_LIE.includes(operation))) {
+    throw new Error(`${fault.when} cannot lie; only ${CAN_LIE.join(', ')} and tasks that do one of these can.`);
+  }
+};
+
+export const operationsOf = (when: HostOperation | TaskKind): readonly HostOperation[] =>
+  isTaskKind(when) ? OPERATIONS_OF_TASK[when] : [when];
+export const isTaskKind = (when: HostOperation | TaskKind): when is TaskKind => when in OPERATIONS_OF_TASK;
+
+export const addFault = (dir: string, fault: NewFault, now: () => Date = () => new Date()): FaultRule => {
+  checkFault(fault);
+  const rule = { ...fault, id: mintId('flt', now().getTime()), added_at: now().toISOString() };
+  mkdirSync(folder(dir), { recursive: true });
+  const file = join(folder(dir), `${rule.id}.json`);
+  writeFileSync(`${file}.new`, `${JSON.stringify(rule)}\n`);
+  renameSync(`${file}.new`, file);
+  return rule;
+};
+
+/** Oldest first. */
+export const readFaults = (dir: string): readonly FaultRule[] => {
+  let names: string[];
+  try {
+    names = readdirSync(folder(dir));
+  } catch (err) {
+    if (isMissing(err)) return [];
+    throw err;
+  }
+  return names
+    .filter((name) => name.endsWith('.json'))
+    .sort()
+    .flatMap((name) => readRule(join(folder(dir), name)));
+};
+
+const readRule = (file: string): readonly FaultRule[] => {
+  try {
+    const rule = JSON.parse(readFileSync(file, 'utf8')) as FaultRule;
+    checkFault(rule);
+    return [rule];
+  } catch (err) {
+    if (isMissing(err)) return [];
+    throw new Error(`The fault rule ${file} cannot be read.`, { cause: err });
+  }
+};
+
+/** Without ids all of them. How many there were. */
+export const clearFaults = (dir: string, ids?: readonly string[]): number => {
+  const rules = readFaults(dir).filter((rule) => ids === undefined || ids.includes(rule.id));
+  for (const rule of rules) rmSync(join(folder(dir), `${rule.id}.json`), { force: true });
+  return rules.length;
+};
+
+const isMissing = (err: unknown): boolean => err instanceof Error && 'code' in err && err.code === 'ENOENT';

@@ -1,0 +1,142 @@
+/**
+ * Guests of a simulated host. A guest boots if its boot drive holds an image, writes to its drives as tenants do, and
+ * reports what it finds when it is up. A domain without our ownership tag is shown and never touched.
+ */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Domain, HostError, type Hypervisor, type Machine } from '../host.ts';
+import type { Core } from './core.ts';
+import { blockOf } from './disk-table.ts';
+import { domainNames, findSame, refuseStart } from './domain-check.ts';
+import { sshKeyOf } from './identity.ts';
+import { signaturesOn } from './signature.ts';
+import type { SimDomain } from './state.ts';
+
+const seedFile = (core: Core, name: string): string => join(core.dir, 'seeds', `${name}.json`);
+
+const getOurs = (core: Core, name: string): SimDomain | undefined => {
+  const domain = core.store.read().domains.find((one) => one.name === name);
+  if (domain !== undefined && domain.allocation_id === null) {
+    throw new HostError('conflict', `${name} is not ours; it is left alone.`);
+  }
+  return domain;
+};
+
+const edit = (core: Core, name: string, change: Partial<SimDomain>): void =>
+  core.store.change((state) => {
+    const domain = state.domains.find((one) => one.name === name);
+    if (domain !== undefined) Object.assign(domain, change);
+  });
+
+const bootSerial = (plan: Machine['plan']): string | undefined =>
+  plan.slots.find((slot) => slot.slot_id === plan.boot_slot_id)?.nvme_serial;
+
+/** What the guest finds. Without its partition, made active before it boots, the fabric never comes up for it. */
+const bootGuest = async (core: Core, plan: Machine['plan']): Promise<SimDomain['guest']> => {
+  const serial = bootSerial(plan);
+  if (serial === undefined || !(await signaturesOn(blockOf(core, serial))).includes('ext4')) return null;
+  const { fabric_partition_id: partition } = plan;
+  const hasFabric = partition === null || core.store.read().active_partitions.includes(partition);
+  return { gpu_count: hasFabric ? plan.slots.length : 0 };
+};
+
+/** Three quarters in, away from everything an image writes. */
+const leaveTenantData = async (core: Core, machine: Machine): Promise<void> => {
+  const offset = Math.floor((core.disk_bytes * 3) / 4);
+  const bytes = Buffer.alloc(4096, `data of ${machine.allocation_id} `);
+  for (const slot of machine.plan.slots) await blockOf(core, slot.nvme_serial).write(offset, bytes);
+};
+
+const start = async (core: Core, machine: Machine): Promise<void> => {
+  if (findSame(core, machine)?.state === 'running') return;
+  refuseStart(core, machine);
+  const guest = await bootGuest(core, machine.plan);
+  if (guest !== null) await leaveTenantData(core, machine);
+  findSame(core, machine);
+  mkdirSync(join(core.dir, 'seeds'), { recursive: true });
+  writeFileSync(seedFile(core, machine.name), JSON.stringify(machine.seed), { mode: 0o600 });
+  const domain: SimDomain = {
+    name: machine.name,
+    allocation_id: machine.allocation_id,
+    plan: machine.plan,
+    state: 'running',
+    started_at: core.now().toISOString(),
+    guest,
+  };
+  core.store.change((state) => {
+    state.domains = [...state.domains.filter(({ name }) => name !== machine.name), domain];
+  });
+};
+
+/** Up, and long enough to have said something. */
+export const isUp = (core: Core, domain: SimDomain): boolean =>
+  domain.state === 'running' &&
+  domain.guest !== null &&
+  domain.started_at !== null &&
+  core.now().getTime() >= Date.parse(domain.started_at) + core.pace.boot_ms;
+
+const reboot = async (core: Core, name: string, isHard: boolean): Promise<void> => {
+  const domain = getOurs(core, name);
+  if (domain === undefined || domain.state === 'shut_off') throw new HostError('drift', `${name} is not running.`);
+  if (!isHard && (domain.state !== 'running' || core.fault('guest_ignores_shutdown', ...domainNames(domain)))) {
+    throw new HostError('timeout', `${name} did not answer the request to reboot.`);
+  }
+  const guest = domain.plan === null ? null : await bootGuest(core, domain.plan);
+  edit(core, name, { state: 'running', started_at: core.now().toISOString(), guest });
+};
+
+const stop = async (
+  core: Core,
+  name: string,
+  graceS: number,
+  isLie: boolean,
+): Promise<'absent' | 'graceful' | 'hard'> => {
+  const domain = getOurs(core, name);
+  if (domain === undefined || domain.state === 'shut_off') return 'absent';
+  if (isLie) return 'graceful';
+  const listens =
+    graceS > 0 && isUp(core, domain) && core.fault('guest_ignores_shutdown', ...domainNames(domain)) === undefined;
+  if (!listens && graceS > 0) await core.pause(Math.min(graceS * 1000, core.pace.grace_ms));
+  edit(core, name, { state: 'shut_off', started_at: null, guest: null });
+  return listens ? 'graceful' : 'hard';
+};
+
+const remove = (core: Core, name: string): void => {
+  const domain = getOurs(core, name);
+  if (domain !== undefined && domain.state !== 'shut_off') {
+    throw new HostError('conflict', `${name} is ${domain.state}; stop it before it is removed.`);
+  }
+  rmSync(seedFile(core, name), { force: true });
+  if (domain === undefined) return;
+  core.store.change((state) => {
+    state.domains = state.domains.filter((one) => one.name !== name);
+  });
+};
+
+export const createHypervisor = (core: Core): Hypervisor => {
+  const names = (name: string): readonly string[] =>
+    core.store
+      .read()
+      .domains.filter((domain) => domain.name === name)
+      .flatMap(domainNames);
+  return {
+    list: () =>
+      core.act('hypervisor.list', [], () =>
+        core.store.read().domains.map(({ name, allocation_id, state }): Domain => ({ name, allocation_id, state })),
+      ),
+    start: (machine) => core.act('hypervisor.start', domainNames(machine), () => start(core, machine)),
+    reboot: (name, isHard) => core.act('hypervisor.reboot', names(name), () => reboot(core, name, isHard)),
+    stop: (name, graceS) => core.act('hypervisor.stop', names(name), (isLie) => stop(core, name, graceS, isLie)),
+    remove: (name) => core.act('hypervisor.remove', names(name), () => remove(core, name)),
+    guest: (name) =>
+      core.act('hypervisor.guest', names(name), (isLie) => {
+        const domain = core.store.read().domains.find((one) => one.name === name);
+        if (domain?.guest == null || !isUp(core, domain)) return null;
+        const count = domain.guest.gpu_count;
+        return {
+          ssh_host_key: sshKeyOf(core.name, domain.allocation_id ?? name),
+          gpu_count: isLie ? Math.max(0, count - 1) : count,
+        };
+      }),
+  };
+};

@@ -1,0 +1,110 @@
+/**
+ * The image cache, and cloning: real bytes at the start, the middle and the end of the drive, with a partition table
+ * and an ext4 superblock where an operating system has them. So a guest can tell whether it has something to boot, and
+ * a wipe that left something behind is found by reading.
+ */
+import { createHash } from 'node:crypto';
+import type { CachedImage } from '@gpuaas/contract/node';
+import { HostError, type ImageName, type Images, type OpenDisk, type Progress } from '../host.ts';
+import type { Core } from './core.ts';
+import { blockOf } from './disk-table.ts';
+import type { OpenDrives } from './disks.ts';
+import { hexOf } from './identity.ts';
+import { EXT4_MAGIC, FIRST_PARTITION, GPT_MAGIC } from './signature.ts';
+
+const CHUNK = 64 * 1024;
+const IMAGE_BYTES = 4 * 1024 ** 3;
+const STEPS = 4;
+
+/** A name always means the same image. */
+export const digestOf = (name: string): string => `sha256:${hexOf(64, 'image', name)}`;
+
+/** The bytes of an image at a place: never nought, different for every image and place. */
+export const imageBytes = (digest: string, place: number): Buffer => {
+  const line = createHash('sha512')
+    .update(`${digest}\0${place}`)
+    .digest()
+    .map((byte) => byte | 1);
+  return Buffer.concat(Array.from({ length: CHUNK / line.length }, () => line));
+};
+
+const piecesOf = (digest: string, size: number): ReadonlyArray<Readonly<{ offset: number; bytes: Buffer }>> => {
+  const start = imageBytes(digest, 0);
+  GPT_MAGIC.bytes.copy(start, GPT_MAGIC.offset);
+  const partition = imageBytes(digest, 1);
+  EXT4_MAGIC.bytes.copy(partition, EXT4_MAGIC.offset);
+  const end = imageBytes(digest, 3);
+  GPT_MAGIC.bytes.copy(end, CHUNK - 512);
+  const middle = Math.floor(size / 2 / CHUNK) * CHUNK;
+  return [
+    { offset: 0, bytes: start },
+    { offset: FIRST_PARTITION, bytes: partition },
+    { offset: middle, bytes: imageBytes(digest, 2) },
+    { offset: size - CHUNK, bytes: end },
+  ];
+};
+
+const findCached = (images: readonly CachedImage[], image: ImageName): CachedImage | undefined =>
+  images.find((one) => (image.digest === null ? one.name === image.name : one.digest === image.digest));
+
+const pull = async (core: Core, image: ImageName, onProgress: Progress, isLie: boolean): Promise<CachedImage> => {
+  const cached = findCached(core.store.read().images, image);
+  if (cached !== undefined) return cached;
+  const used = core.store.read().images.reduce((sum, one) => sum + one.size_bytes, 0);
+  if (core.fault('image_cache_full') !== undefined || used + IMAGE_BYTES > core.profile.image_cache_bytes) {
+    throw new HostError('no_space', `The image cache has no room for ${image.name}; evict an image first.`);
+  }
+  for (let step = 1; step <= STEPS; step++) {
+    await core.pause(core.pace.pull_ms / STEPS);
+    onProgress({ percent: (step / STEPS) * 100, bytes_per_s: rate(IMAGE_BYTES, core.pace.pull_ms) });
+  }
+  const expected = image.digest ?? digestOf(image.name);
+  // What was fetched is not what was asked for: the digest tells, and nothing is kept.
+  if (isLie) throw new HostError('drift', `${image.name} was fetched as ${digestOf('another')}, not as ${expected}.`);
+  const added = { digest: expected, name: image.name, size_bytes: IMAGE_BYTES };
+  return core.store.change((state) => {
+    const already = findCached(state.images, { name: image.name, digest: expected });
+    if (already === undefined) state.images.push(added);
+    return already ?? added;
+  });
+};
+
+const rate = (bytes: number, ms: number): number | null => (ms === 0 ? null : Math.round(bytes / (ms / 1000)));
+
+const clone = async (core: Core, image: ImageName, to: OpenDisk, onProgress: Progress, isLie: boolean) => {
+  const cached = findCached(core.store.read().images, image);
+  if (cached === undefined) throw new HostError('drift', `${image.name} is not in the image cache; pull it first.`);
+  const block = blockOf(core, to.serial);
+  const pieces = piecesOf(cached.digest, block.size_bytes);
+  let written = 0;
+  for (const [index, { offset, bytes }] of pieces.entries()) {
+    await core.pause(core.pace.clone_ms / pieces.length);
+    // Asks the open disk, which says whether it is still the one that was opened.
+    await to.read(offset, 0);
+    if (!isLie) await block.write(offset, bytes);
+    written += bytes.length;
+    onProgress({
+      percent: Math.round(((index + 1) / pieces.length) * 100),
+      bytes_per_s: rate(IMAGE_BYTES, core.pace.clone_ms),
+    });
+  }
+  return { bytes_written: written, digest: cached.digest };
+};
+
+export const createImages = (core: Core, opened: OpenDrives): Images => ({
+  list: () => core.act('images.list', [], () => core.store.read().images),
+  pull: (image, onProgress) => core.act('images.pull', [], (isLie) => pull(core, image, onProgress, isLie)),
+  evict: (digest) =>
+    core.act('images.evict', [], () =>
+      core.store.change((state) => {
+        const freed = state.images.filter((image) => image.digest === digest);
+        state.images = state.images.filter((image) => image.digest !== digest);
+        return { freed_bytes: freed.reduce((sum, image) => sum + image.size_bytes, 0) };
+      }),
+    ),
+  clone: (image, to, onProgress) =>
+    core.act('images.clone', [to.serial], (isLie) => {
+      if (!opened.has(to)) throw new HostError('conflict', `${to.serial} is not open here.`);
+      return clone(core, image, to, onProgress, isLie);
+    }),
+});

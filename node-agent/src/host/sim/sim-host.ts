@@ -1,0 +1,121 @@
+/**
+ * A machine of its own in a folder: state in a JSON file, drives as sparse files with real bytes, faults as files that
+ * anybody may add. It outlives the process; whoever opens the folder again finds the same host. At rest it holds no
+ * timer and no open file, so a thousand of them fit in a few processes.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TASK_KINDS } from '@gpuaas/contract/node';
+import type { Host } from '../host.ts';
+import { createCore, type Pace } from './core.ts';
+import { blockOf } from './disk-table.ts';
+import { createDisks, type OpenDrives } from './disks.ts';
+import { createFabric } from './fabric.ts';
+import { createGpu } from './gpu.ts';
+import { boot } from './happening.ts';
+import { createHypervisor } from './hypervisor.ts';
+import { createImages } from './images.ts';
+import { createNetwork } from './network.ts';
+import { createPci } from './pci.ts';
+import { PROFILES, type ProfileName } from './profile.ts';
+import type { SimSlot } from './slot.ts';
+import type { State } from './state.ts';
+import { createSystem } from './system.ts';
+
+export type SimOptions = Readonly<{
+  dir: string;
+  name: string;
+  profile: ProfileName;
+  disk_bytes?: number;
+  vfio_at_boot?: boolean;
+  pace?: Partial<Pace>;
+  now?: () => Date;
+  /** How the host waits where its pace or a fault asks it to. */
+  pause?: (ms: number) => Promise<void>;
+  /** A crash is the end of the process, unless the caller stands in for one. */
+  onCrash?: () => void;
+}>;
+
+/** What only a simulated host can be asked: what a person at the rack, or inside the guest, would do or see. */
+export type SimHost = Host &
+  Required<Pick<Host, 'during'>> &
+  Readonly<{
+    name: string;
+    dir: string;
+    slots: readonly SimSlot[];
+    reboot(): void;
+    powerOff(): void;
+    powerOn(): void;
+    /** Somebody's own guest, without our tag. */
+    defineForeignDomain(name: string): void;
+    openSession(username: string): void;
+    logKernel(text: string): void;
+    readDisk(serial: string, offset: number, length: number): Promise<Buffer>;
+    writeDisk(serial: string, offset: number, bytes: Uint8Array): Promise<void>;
+    state(): Readonly<State>;
+  }>;
+
+const DISK_BYTES = 64 * 1024 ** 2;
+const NO_WAIT: Pace = { boot_ms: 0, clone_ms: 0, wipe_ms: 0, pull_ms: 0, grace_ms: 0 };
+/** As after SIGKILL: nothing is flushed and nobody is told. */
+const CRASH_STATUS = 137;
+
+export const createSimHost = (options: SimOptions): SimHost => {
+  const core = createCore({
+    dir: options.dir,
+    name: options.name,
+    profile: PROFILES[options.profile],
+    disk_bytes: options.disk_bytes ?? DISK_BYTES,
+    vfio_at_boot: options.vfio_at_boot ?? false,
+    pace: { ...NO_WAIT, ...options.pace },
+    now: options.now ?? (() => new Date()),
+    pause:
+      options.pause ??
+      (async (ms) => {
+        if (ms > 0) await sleep(ms);
+      }),
+    onCrash: options.onCrash ?? (() => process.exit(CRASH_STATUS)),
+  });
+  const opened: OpenDrives = new WeakSet();
+  const { store } = core;
+  return {
+    pci: createPci(core),
+    disks: createDisks(core, opened),
+    images: createImages(core, opened),
+    hypervisor: createHypervisor(core),
+    network: createNetwork(core),
+    fabric: createFabric(core),
+    gpu: createGpu(core),
+    system: createSystem(core),
+    kinds: TASK_KINDS,
+    during: core.during,
+    name: core.name,
+    dir: core.dir,
+    slots: core.slots,
+    reboot: () => store.change((state) => boot(core, state)),
+    powerOff: () =>
+      store.change((state) => {
+        boot(core, state);
+        state.is_on = false;
+      }),
+    powerOn: () => {
+      if (!store.read().is_on) store.change((state) => boot(core, state));
+    },
+    defineForeignDomain: (name) =>
+      store.change(({ domains }) => {
+        domains.push({ name, allocation_id: null, plan: null, state: 'running', started_at: null, guest: null });
+      }),
+    openSession: (username) =>
+      store.change(({ users }) => {
+        const user = users[username];
+        if (user === undefined) throw new Error(`${username} has no account on ${core.name}.`);
+        user.sessions += 1;
+      }),
+    logKernel: (text) =>
+      store.change(({ log }) => {
+        log.push({ at: core.now().toISOString(), text });
+      }),
+    readDisk: (serial, offset, length) => blockOf(core, serial).read(offset, length),
+    writeDisk: (serial, offset, bytes) => blockOf(core, serial).write(offset, bytes),
+    state: () => store.read(),
+  };
+};

@@ -1,0 +1,78 @@
+/**
+ * What a simulated host remembers: one JSON file in its folder, replaced whole by a rename, so a reader sees the state
+ * before or after a change and never half of it. It is written only when something changed. Another process may open the
+ * same folder, as the lab does to reboot a host: a file that was replaced is read again before the next operation.
+ */
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { BundlePlan, CachedImage } from '@gpuaas/contract/node';
+import type { Domain, Port } from '../host.ts';
+
+export type SimDomain = {
+  name: string;
+  allocation_id: string | null;
+  plan: BundlePlan | null;
+  state: Domain['state'];
+  /** When the guest began to boot; null while it is not running. */
+  started_at: string | null;
+  /** What the guest found when it booted; null where its boot disk holds nothing to boot. */
+  guest: { gpu_count: number } | null;
+};
+
+export type State = {
+  schema: 1;
+  is_on: boolean;
+  boot: { id: string; at: string; count: number };
+  /** Bindings made since boot, by address. */
+  drivers: Record<string, string | null>;
+  active_partitions: number[];
+  domains: SimDomain[];
+  ports: Port[];
+  images: CachedImage[];
+  users: Record<string, { ssh_public_keys: string[]; sessions: number }>;
+  log: { at: string; text: string }[];
+  /** How often each fault rule was used, by rule id. */
+  fault_hits: Record<string, number>;
+};
+
+export type Store = Readonly<{
+  /** As it is in the file now. Not to be changed. */
+  read(): Readonly<State>;
+  /** The whole change or none of it. */
+  change<T>(edit: (state: State) => T): T;
+}>;
+
+export const openStore = (dir: string, first: () => State): Store => {
+  const file = join(dir, 'state.json');
+  let state: State | null = null;
+  let seen = 0n;
+
+  const inode = (): bigint => statSync(file, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n;
+  const write = (next: State): void => {
+    const temporary = `${file}.${process.pid}`;
+    writeFileSync(temporary, `${JSON.stringify(next)}\n`);
+    renameSync(temporary, file);
+    state = next;
+    seen = inode();
+  };
+  const read = (): State => {
+    const now = inode();
+    if (now === 0n) write(state ?? first());
+    else if (state === null || now !== seen) {
+      state = JSON.parse(readFileSync(file, 'utf8')) as State;
+      seen = now;
+    }
+    return state ?? first();
+  };
+
+  mkdirSync(dir, { recursive: true });
+  return {
+    read,
+    change: (edit) => {
+      const next = structuredClone(read());
+      const result = edit(next);
+      write(next);
+      return result;
+    },
+  };
+};
