@@ -26,6 +26,8 @@ export type NewClaimSet = Readonly<{
     deadline_s: number;
   }>;
   node_id: string;
+  /** The node, as it was locked, holds slices already, and this is one more. */
+  is_node_taken: boolean;
   slot_ids: readonly string[];
   claim_ids: readonly string[];
   partition_id: number | null;
@@ -46,6 +48,12 @@ export const claimRefusal = (err: unknown): 'quota' | 'capacity' | undefined => 
   return err.message === 'quota' ? 'quota' : 'capacity';
 };
 
+/** Not for a node that is sliced already: the claims' own key sees to it that it stays so. */
+const OCCUPY = `node as (update nodes set occupancy = $19, version = version + 1 where id = $10 and occupancy = 'free'),`;
+
+const SLOT_CLAIMS = `select ($20::text[])[array_position($18::text[], slot.id)], $1, $2, $3, 'slot', $10, slot.id, 1, slot.generation from slot`;
+const NODE_CLAIM = `values (($20::text[])[1], $1, $2, $3, 'node_exclusive', $10, null, $9, null)`;
+
 /**
  * Everything a claim is, in one statement: allocation, slot states, claims, node mode, placement as sold, quota use,
  * the index row and the first run. Quota is taken by a conditional upsert, organization first, so its lock lasts from here to the
@@ -54,6 +62,7 @@ export const claimRefusal = (err: unknown): 'quota' | 'capacity' | undefined => 
  */
 export const insertClaimSet = (tx: Tx, set: NewClaimSet): Promise<unknown> => {
   const { allocation: a, summary: s, run: r } = set;
+  const isSlice = a.capacity_shape === 'gpu_slice';
   return tx.query(
     `with allocation as (
        insert into allocations (id, organization_id, project_id, name, capacity_shape, sku_name, region_name, image_name, gpu_count, node_id,
@@ -63,23 +72,16 @@ export const insertClaimSet = (tx: Tx, set: NewClaimSet): Promise<unknown> => {
        update node_resource_slots set status = 'reserved', status_since = clock_timestamp(), status_reason = null,
          generation = generation + 1, last_claimed_at = clock_timestamp(), version = version + 1
        where id = any ($18) and node_id = $10 and status = 'available' returning id, generation),
-     node as (
-       update nodes set occupancy = $19, version = version + 1
-       where id = $10 and occupancy = any (case $19 when 'sliced' then array['free', 'sliced'] else array['free'] end)
-         and (occupancy <> $19 or $19 = 'exclusive')),
-     node_claim as (
-       insert into allocation_resource_claims (id, allocation_id, organization_id, project_id, claim_kind, node_id, gpu_count)
-       select ($20::text[])[1], $1, $2, $3, 'node_exclusive', $10, $9 where $5 = 'baremetal' returning 1),
-     slot_claim as (
+     ${set.is_node_taken ? '' : OCCUPY}
+     claim as (
        insert into allocation_resource_claims (id, allocation_id, organization_id, project_id, claim_kind, node_id, slot_id, gpu_count, slot_generation)
-       select ($20::text[])[array_position($18::text[], slot.id)], $1, $2, $3, 'slot', $10, slot.id, 1, slot.generation
-       from slot where $5 = 'gpu_slice' returning 1),
+       ${isSlice ? SLOT_CLAIMS : NODE_CLAIM} returning 1),
      placement as (
        insert into allocation_placements (allocation_id, organization_id, project_id, node_id, slot_ids, partition_id, vm_profile_name, vcpu_count,
          memory_mib, gpu_count, gpu_hourly_price_minor, currency, scores)
        values ($1, $2, $3, $10, $18, $21, $22, $23, $24, $9, $25, $26, $27)),
      quota as (
-       insert into quotas (organization_id, project_id, gpu_used) select $2, q.project_id, $9 from (values (1, ''), (2, $3)) q (rank, project_id) order by q.rank
+       insert into quotas (organization_id, project_id, gpu_used) values ($2, '', $9), ($2, $3, $9)
        on conflict (organization_id, project_id) do update set gpu_used = quotas.gpu_used + excluded.gpu_used
        where quotas.gpu_limit is null or quotas.gpu_used + excluded.gpu_used <= quotas.gpu_limit returning 1),
      summary as (
@@ -88,10 +90,11 @@ export const insertClaimSet = (tx: Tx, set: NewClaimSet): Promise<unknown> => {
      run as (
        insert into workflow_runs (id, workflow, workflow_version, subject_id, organization_id, project_id, correlation_id, steps, step, deadline_ms, deadline_at)
        values ($38, $39, $40, $1, $2, $3, $16, $41, $42, $43::bigint, $37::timestamptz + $43::bigint * interval '1 millisecond'))
-     select require((select count(*) from quota) = 2, 'quota'),
-       require((select count(*) from slot) = cardinality($18::text[]), 'slots'),
-       require((select count(*) from node_claim) + (select count(*) from slot_claim) = cardinality($20::text[]), 'claims'),
-       require((select count(*) from summary) = 1, 'summary')`,
+     select require(w.wanting is null, w.wanting) from (select case
+       when (select count(*) from slot) <> cardinality($18::text[]) then 'slots'
+       when (select count(*) from claim) <> cardinality($20::text[]) then 'claims'
+       when (select count(*) from summary) <> 1 then 'summary'
+       when (select count(*) from quota) <> 2 then 'quota' end as wanting) w`,
     [
       a.id,
       a.organization_id,
@@ -111,7 +114,7 @@ export const insertClaimSet = (tx: Tx, set: NewClaimSet): Promise<unknown> => {
       a.correlation_id,
       a.deadline_s,
       set.slot_ids,
-      a.capacity_shape === 'gpu_slice' ? 'sliced' : 'exclusive',
+      isSlice ? 'sliced' : 'exclusive',
       set.claim_ids,
       set.partition_id,
       set.vm_profile_name,

@@ -1,5 +1,7 @@
 /** The catalog facts a launch is decided by, and the quota it would draw on, in one query. */
-import type { Reader } from './client.ts';
+import type { SchedulerNode } from '@gpuaas/scheduler';
+import type { Reader, Tx } from './client.ts';
+import { type CandidateQuery, LOCKED_NODE, NODE, NODE_FROM, type NodeRow, sendLock, toNode } from './placement.ts';
 
 export type LaunchFacts = Readonly<{
   sku: Readonly<{
@@ -36,33 +38,53 @@ export type LaunchQuery = Readonly<{
   project_id: string;
 }>;
 
-export const findLaunchFacts = async (reader: Reader, query: LaunchQuery): Promise<LaunchFacts> => {
-  const { rows } = await reader.query<LaunchFacts>(
-    `select
-       (select to_jsonb(k) from sku_catalog k where k.name = $1) as sku,
-       (select to_jsonb(r) from regions r where r.name = $2) as region,
-       case when $3::text is not null then exists (select from os_images i join os_image_skus x on x.image_name = i.name
-         where i.name = $3 and i.enabled and x.sku_name = $1) end as is_image_usable,
-       (select jsonb_build_object('name', f.name, 'vcpu_count', f.vcpu_count, 'memory_mib', f.memory_mib) from sku_vm_profiles f
-         where f.sku_name = $1 and f.gpu_count = $4 and case when $5::text is null then f.is_default else f.name = $5 end) as profile,
-       (select count(*) from ssh_keys s where s.id = any ($6)) as ssh_keys_found,
-       (select min(q.gpu_limit - q.gpu_used) from quotas q where q.organization_id = $7 and q.project_id in ('', $8) and q.gpu_limit is not null)
-         as quota_gpus_remaining,
-       clock_timestamp() as now`,
-    [
-      query.sku_name,
-      query.region_name,
-      query.image_name,
-      query.gpu_count,
-      query.vm_profile,
-      query.ssh_key_ids,
-      query.organization_id,
-      query.project_id,
-    ],
-  );
-  const [facts] = rows;
-  if (facts === undefined) throw new Error('a query without a from clause gives one row');
-  return facts;
+const FACTS = `
+  (select row_to_json(k) from sku_catalog k where k.name = $1) as sku,
+  (select row_to_json(r) from regions r where r.name = $2) as region,
+  case when $3::text is not null then exists (select from os_images i join os_image_skus x on x.image_name = i.name
+    where i.name = $3 and i.enabled and x.sku_name = $1) end as is_image_usable,
+  (select json_build_object('name', f.name, 'vcpu_count', f.vcpu_count, 'memory_mib', f.memory_mib) from sku_vm_profiles f
+    where f.sku_name = $1 and f.gpu_count = $4 and case when $5::text is null then f.is_default else f.name = $5 end) as profile,
+  (select count(*) from ssh_keys s where s.id = any ($6)) as ssh_keys_found,
+  (select min(q.gpu_limit - q.gpu_used) from quotas q where q.organization_id = $7 and q.project_id in ('', $8) and q.gpu_limit is not null)
+    as quota_gpus_remaining,
+  clock_timestamp() as now`;
+
+const factValues = (query: LaunchQuery): unknown[] => [
+  query.sku_name,
+  query.region_name,
+  query.image_name,
+  query.gpu_count,
+  query.vm_profile,
+  query.ssh_key_ids,
+  query.organization_id,
+  query.project_id,
+];
+
+const onlyRow = <R>(rows: readonly R[]): R => {
+  const [row] = rows;
+  if (row === undefined) throw new Error('a query without a table to look in gives one row');
+  return row;
+};
+
+export const findLaunchFacts = async (reader: Reader, query: LaunchQuery): Promise<LaunchFacts> =>
+  onlyRow((await reader.query<LaunchFacts>(`select ${FACTS}`, factValues(query))).rows);
+
+/** The facts and the best node, locked: all that a launch is decided by, in one packet. */
+export const lockLaunch = async (
+  tx: Tx,
+  query: LaunchQuery,
+  candidates: CandidateQuery,
+): Promise<Readonly<{ facts: LaunchFacts; node: SchedulerNode | undefined }>> => {
+  const [, { rows }] = await Promise.all([
+    sendLock(tx, candidates),
+    tx.query<LaunchFacts & (NodeRow | { id: null })>(
+      `select ${FACTS}, ${NODE} from (values (1)) one left join (${NODE_FROM}) on n.id = ${LOCKED_NODE}`,
+      factValues(query),
+    ),
+  ]);
+  const row = onlyRow(rows);
+  return { facts: row, node: row.id === null ? undefined : toNode(row, [query.sku_name]) };
 };
 
 export type CatalogFacts = Readonly<{

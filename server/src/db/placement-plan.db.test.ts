@@ -138,6 +138,7 @@ const aClaimSet = (
     deadline_s: 60,
   },
   node_id: nodeId,
+  is_node_taken: false,
   slot_ids: slotIds,
   claim_ids: slotIds.map(() => mintId('clm')),
   partition_id: null,

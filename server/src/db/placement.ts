@@ -8,37 +8,41 @@ import type { Reader, Tx } from './client.ts';
 export type KeyColumn = 'key_1' | 'key_2' | 'key_4' | 'key_8' | 'key_node';
 
 /** A node as the scheduler sees it. Slots say whether they have a device, never which. */
-const NODE = `n.id, n.region_name as region, n.gpu_model, n.state, n.host_role, n.capacity_mode, n.occupancy, n.is_held, n.health,
+export const NODE = `n.id, n.region_name, n.gpu_model, n.state, n.host_role, n.capacity_mode, n.occupancy, n.is_held, n.health,
   n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at) as runtime_validated,
-  (select floor(extract(epoch from min(s.last_claimed_at)))::bigint from node_resource_slots s
-   where s.node_id = n.id and s.status <> 'available') as oldest_claim_at_s,
   p.id as pool_id, p.organization_id as pool_tenant_id,
-  (select jsonb_agg(jsonb_build_array(s.id, s.slot_index, s.module_id, s.numa_node, s.approval, s.status, s.health,
+  (select json_agg(json_build_array(s.id, s.slot_index, s.module_id, s.numa_node, s.approval, s.status, s.health,
      s.gpu_pci_address is not null, s.nvme_serial is not null and s.nvme_device is not null, s.mac_address is not null,
-     s.private_ip is not null, s.fabric_vf_pci_address is not null, s.fabric_claim_mode) order by s.slot_index)
-   from node_resource_slots s where s.node_id = n.id and s.parent_slot_id is null) as slots,
-  (select jsonb_agg(jsonb_build_array(f.partition_id, f.module_ids) order by f.partition_id)
+     s.private_ip is not null, s.fabric_vf_pci_address is not null, s.fabric_claim_mode, s.parent_slot_id is not null,
+     case when s.status <> 'available' then floor(date_part('epoch', s.last_claimed_at)) end) order by s.slot_index)
+   from node_resource_slots s where s.node_id = n.id) as slots,
+  (select json_agg(json_build_array(f.partition_id, f.module_ids) order by f.partition_id)
    from node_fabric_partitions f where f.node_id = n.id) as partitions`;
+export const NODE_FROM = 'nodes n join pools p on p.id = n.pool_id';
 
 type SlotTuple = [
-  string,
-  number,
-  number | null,
-  number | null,
-  SchedulerSlot['approval'],
-  SchedulerSlot['status'],
-  SchedulerSlot['health'],
-  boolean,
-  boolean,
-  boolean,
-  boolean,
-  boolean,
-  string | null,
+  id: string,
+  slot_index: number,
+  module_id: number | null,
+  numa_node: number | null,
+  approval: SchedulerSlot['approval'],
+  status: SchedulerSlot['status'],
+  health: SchedulerSlot['health'],
+  has_gpu: boolean,
+  has_nvme: boolean,
+  has_mac: boolean,
+  has_private_ip: boolean,
+  has_fabric_vf: boolean,
+  fabric_claim_mode: string | null,
+  /** A fraction of another slot. */
+  is_part: boolean,
+  /** Only of slots that are taken. */
+  claimed_at_s: number | null,
 ];
 
-type NodeRow = Readonly<{
+export type NodeRow = Readonly<{
   id: string;
-  region: string;
+  region_name: string;
   gpu_model: string;
   state: SchedulerNode['state'];
   host_role: string;
@@ -47,7 +51,6 @@ type NodeRow = Readonly<{
   is_held: boolean;
   health: SchedulerNode['health'];
   runtime_validated: boolean;
-  oldest_claim_at_s: number | null;
   pool_id: string;
   pool_tenant_id: string | null;
   slots: SlotTuple[] | null;
@@ -88,9 +91,16 @@ const toSlot = (tuple: SlotTuple): SchedulerSlot => {
   };
 };
 
-const toNode = (row: NodeRow, skuNames: readonly string[]): SchedulerNode => ({
+const oldestClaim = (slots: readonly SlotTuple[]): number | null => {
+  let oldest: number | null = null;
+  for (const [, , , , , , , , , , , , , , claimed_at_s] of slots)
+    if (claimed_at_s !== null && (oldest === null || claimed_at_s < oldest)) oldest = claimed_at_s;
+  return oldest;
+};
+
+export const toNode = (row: NodeRow, skuNames: readonly string[]): SchedulerNode => ({
   id: row.id,
-  region: row.region,
+  region: row.region_name,
   sku_names: skuNames,
   state: row.state,
   host_role: row.host_role,
@@ -100,9 +110,9 @@ const toNode = (row: NodeRow, skuNames: readonly string[]): SchedulerNode => ({
   held_for: row.is_held ? 'baremetal' : null,
   health: row.health,
   runtime_validated: row.runtime_validated,
-  oldest_claim_at_s: row.oldest_claim_at_s,
+  oldest_claim_at_s: oldestClaim(row.slots ?? []),
   image_names: null,
-  slots: (row.slots ?? []).map(toSlot),
+  slots: (row.slots ?? []).filter(([, , , , , , , , , , , , , is_part]) => !is_part).map(toSlot),
   partitions: row.partitions?.map(([id, module_ids]) => ({ id: String(id), module_ids })) ?? null,
 });
 
@@ -112,7 +122,7 @@ const SKUS = 'array(select k.name from sku_catalog k where k.gpu_model = n.gpu_m
 
 export const loadSchedulerNode = async (reader: Reader, nodeId: string): Promise<PlacementNode | undefined> => {
   const { rows } = await reader.query<NodeRow & { sku_names: string[] }>(
-    `select ${NODE}, ${SKUS} from nodes n join pools p on p.id = n.pool_id where n.id = $1`,
+    `select ${NODE}, ${SKUS} from ${NODE_FROM} where n.id = $1`,
     [nodeId],
   );
   return rows[0] && { node: toNode(rows[0], rows[0].sku_names), gpu_model: rows[0].gpu_model };
@@ -130,7 +140,7 @@ export const listSchedulerNodes = async (
   }>,
 ): Promise<SchedulerNode[]> => {
   const { rows } = await reader.query<NodeRow & { sku_names: string[] }>(
-    `select ${NODE}, ${SKUS} from nodes n join pools p on p.id = n.pool_id
+    `select ${NODE}, ${SKUS} from ${NODE_FROM}
      where ($1::text is null or n.region_name = $1) and ($2::text is null or n.gpu_model = $2) and n.state <> 'deleted'
        and ($3::text is null or p.organization_id is null or p.organization_id = $3)
      order by n.id limit $4`,
@@ -152,40 +162,52 @@ export type CandidateQuery = Readonly<{
   is_patient: boolean;
 }>;
 
+/** Best first, of one pool: one condition over two would sort the fleet. `pool` is a parameter or a literal. */
+const headOf = ({ key, depth }: CandidateQuery, pool: string): string =>
+  `(select s.node_id, s.${key} as rank from node_placement_summary s
+    where s.region_name = $1 and s.gpu_model = (select gpu_model from sku_catalog where name = $2 and capacity_shape = '${key === 'key_node' ? 'baremetal' : 'gpu_slice'}')
+      and s.pool_organization_id = ${pool} and s.${key} is not null and s.node_id <> all ($4::text[])
+    order by s.${key}, s.node_id limit ${depth})`;
+
+/** Two pools may serve the tenant, shared and its own. */
+const candidates = (query: CandidateQuery): string =>
+  `${headOf(query, "''")} union all ${headOf(query, '$3')} order by rank, node_id`;
+
+const lockedNode = (query: CandidateQuery): string =>
+  query.is_patient
+    ? `candidate as materialized (${candidates(query)}),
+       locked as materialized (
+         select s.node_id from node_placement_summary s join candidate using (node_id)
+         where s.${query.key} is not null order by s.node_id limit 1 for update of s)`
+    : `locked as materialized (
+         select s.node_id from (${candidates(query)}) c join node_placement_summary s using (node_id)
+         where s.${query.key} is not null order by c.rank, c.node_id limit 1 for update of s skip locked)`;
+
 /**
- * The best node that no other placement holds right now, locked. Two pools may serve the tenant, shared and its own,
- * and each is an ordered index scan of its own: one condition over both would sort the fleet.
- *
- * Locking and reading are two statements, because the second must see what was committed before the lock came free; a
- * setting of the transaction carries the node from one to the other, so both still leave in one packet. From here on
- * the transaction keeps to plans made once: its queries look up by key, and planning one anew costs more than running it.
+ * Sends the lock of the best node that no other placement holds right now. Who reads it asks for LOCKED_NODE in a
+ * statement of its own, because that must see what was committed before the lock came free; a setting of the transaction
+ * carries the node from one to the other, so both still leave in one packet. From here on the transaction keeps to plans
+ * made once: its queries look up by key, and planning one anew costs more than running it.
  *
  * A SKU of another shape than the key is for gets no node, so the shape need not be known to ask.
  *
  * Who waits takes the nodes in the order of their ids: a row that no longer fits once its lock comes free stays locked
  * while the next is waited for, and in the order of a key that changes meanwhile two placements would wait for each other.
  */
-export const lockBestNode = async (tx: Tx, query: CandidateQuery): Promise<SchedulerNode | undefined> => {
-  const { key } = query;
-  const lock = tx.query(
-    `with candidate as materialized (
-       select c.node_id from (values (''), ($3)) pool (organization_id) cross join lateral (
-         select s.node_id, s.${key} from node_placement_summary s
-         where s.region_name = $1 and s.gpu_model = (select gpu_model from sku_catalog where name = $2 and capacity_shape = '${key === 'key_node' ? 'baremetal' : 'gpu_slice'}')
-           and s.pool_organization_id = pool.organization_id and s.${key} is not null and s.node_id <> all ($4::text[])
-         order by s.${key}, s.node_id limit ${query.depth}) c),
-     locked as materialized (
-       select s.node_id from node_placement_summary s join candidate using (node_id)
-       where s.${key} is not null order by ${query.is_patient ? '' : `s.${key}, `}s.node_id limit 1 for update of s ${query.is_patient ? '' : 'skip locked'})
+export const sendLock = (tx: Tx, query: CandidateQuery): Promise<unknown> =>
+  tx.query(
+    `with ${lockedNode(query)}
      select set_config('gpuaas.locked_node', coalesce((select node_id from locked), ''), true),
        set_config('plan_cache_mode', 'force_generic_plan', true)`,
     [query.region_name, query.sku_name, query.organization_id, query.except],
   );
+
+export const LOCKED_NODE = "current_setting('gpuaas.locked_node')";
+
+export const lockBestNode = async (tx: Tx, query: CandidateQuery): Promise<SchedulerNode | undefined> => {
   const [, { rows }] = await Promise.all([
-    lock,
-    tx.query<NodeRow>(
-      `select ${NODE} from nodes n join pools p on p.id = n.pool_id where n.id = current_setting('gpuaas.locked_node')`,
-    ),
+    sendLock(tx, query),
+    tx.query<NodeRow>(`select ${NODE} from ${NODE_FROM} where n.id = ${LOCKED_NODE}`),
   ]);
   return rows[0] && toNode(rows[0], [query.sku_name]);
 };

@@ -89,11 +89,17 @@ describe('committing a placement', () => {
     organization_id: tenant.organization_id,
     key: 'key_2' as const,
   });
+  const first = (tx: Tx) =>
+    lockFirst(
+      tx,
+      { ...query(), project_id: tenant.project_id, image_name: null, vm_profile: null, gpu_count: 2, ssh_key_ids: [] },
+      'key_2',
+    );
   /** Places by the book, with something happening between the decision and its commit. */
   const launch = (name: string, meanwhile: (tx: Tx, nodeId: string) => Promise<unknown> = async () => {}) =>
     db.database.write(PLATFORM, async (tx) => {
       const sale = saleOf(name);
-      const choice = await chooseNode(tx, sale.launch.request, query(), await lockFirst(tx, query()));
+      const choice = await chooseNode(tx, sale.launch.request, query(), (await first(tx)).node);
       assert.ok(choice);
       await meanwhile(tx, choice.node.id);
       commitClaims(tx, choice, sale);
@@ -135,7 +141,7 @@ describe('committing a placement', () => {
   });
 
   it('a node that no longer fits, whatever the index says, is passed over for the next', async () => {
-    const chosen = await db.database.write(PLATFORM, (tx) => lockFirst(tx, query()));
+    const { node: chosen } = await db.database.write(PLATFORM, first);
     assert.ok(chosen);
     // Behind the index's back, as no code of ours does.
     await owner.query("update nodes set state = 'draining' where id = $1", [chosen.id]);

@@ -17,8 +17,8 @@ import {
 import { claimRefusal, insertClaimSet, type NewClaimSet } from '../db/claim.ts';
 import type { Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
-import type { LaunchFacts } from '../db/launch.ts';
-import { type CandidateQuery, lockBestNode } from '../db/placement.ts';
+import { type LaunchFacts, type LaunchQuery, lockLaunch } from '../db/launch.ts';
+import { type CandidateQuery, type KeyColumn, lockBestNode } from '../db/placement.ts';
 import { AppError } from '../errors.ts';
 import type { CheckedLaunch } from './request.ts';
 import { summaryRow } from './summary.ts';
@@ -44,9 +44,18 @@ const judge = (node: SchedulerNode, request: PlacementRequest): Choice | null =>
 
 export type NodeQuery = Omit<CandidateQuery, 'depth' | 'except' | 'is_patient'>;
 
-/** First look, sent before the catalog is known; `chooseNode` goes on from its answer. */
-export const lockFirst = (tx: Tx, query: NodeQuery): Promise<SchedulerNode | undefined> =>
-  lockBestNode(tx, { ...query, ...LOOKS[0], except: [] });
+/** First look, sent with the question for the catalog; `chooseNode` goes on from its answer. */
+export const lockFirst = (tx: Tx, launch: LaunchQuery, key: KeyColumn): ReturnType<typeof lockLaunch> =>
+  lockLaunch(tx, launch, { ...launch, key, ...LOOKS[0], except: [] });
+
+/** One more look. A node that turns out not to fit is let go again: who starts to wait holds nothing. */
+const lookAgain = async (tx: Tx, request: PlacementRequest, query: CandidateQuery): Promise<Choice | string | null> => {
+  tx.defer(tx.query('savepoint look'));
+  const node = await lockBestNode(tx, query);
+  const choice = node === undefined ? null : judge(node, request);
+  if (choice === null) tx.defer(tx.query('rollback to savepoint look'));
+  return choice ?? node?.id ?? null;
+};
 
 /** A locked node that takes the request, or null. `first` is what the first look locked. */
 export const chooseNode = async (
@@ -55,17 +64,16 @@ export const chooseNode = async (
   query: NodeQuery,
   first: SchedulerNode | undefined,
 ): Promise<Choice | null> => {
-  const except: string[] = [];
-  let node = first;
-  for (const look of LOOKS) {
-    node ??= await lockBestNode(tx, { ...query, ...look, except });
-    while (node !== undefined) {
-      const choice = judge(node, request);
-      if (choice !== null) return choice;
-      except.push(node.id);
-      node = await lockBestNode(tx, { ...query, ...look, except });
+  const choice = first === undefined ? null : judge(first, request);
+  if (choice !== null) return choice;
+  const except: string[] = first === undefined ? [] : [first.id];
+  for (const look of LOOKS)
+    for (;;) {
+      const found = await lookAgain(tx, request, { ...query, ...look, except });
+      if (found === null) break;
+      if (typeof found !== 'string') return found;
+      except.push(found);
     }
-  }
   return null;
 };
 
@@ -106,6 +114,7 @@ export const commitClaims = (tx: Tx, choice: Choice, { launch, profile, allocati
   const sent = insertClaimSet(tx, {
     allocation,
     node_id: node.id,
+    is_node_taken: isSlice && node.occupancy === 'sliced',
     slot_ids: placed.slot_ids,
     claim_ids: isSlice ? placed.slot_ids.map(() => mintId('clm')) : [mintId('clm')],
     partition_id: placed.partition_id === null ? null : Number(placed.partition_id),

@@ -76,10 +76,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
   // The shape is not known before the catalog is read, so the first look is for a slice: both leave together.
   const query = { region_name: launch.region_name, sku_name: launch.sku_name, organization_id: launch.organization_id };
   const sliceKey = keyColumnOf(launch.gpu_count, false);
-  const [first, facts] = await Promise.all([
-    lockFirst(tx, { ...query, key: sliceKey }),
-    findLaunchFacts(tx, { ...launch, ssh_key_ids: sshKeyIds }),
-  ]);
+  const { facts, node: first } = await lockFirst(tx, { ...launch, ssh_key_ids: sshKeyIds }, sliceKey);
   const checked = checkLaunch(launch, facts);
   if (facts.ssh_keys_found !== sshKeyIds.length) throw notFound('SSH key');
   const { request, sku } = checked;
