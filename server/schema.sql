@@ -982,6 +982,7 @@ create table node_tasks (
   constraint node_tasks_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
 CREATE INDEX node_tasks_by_node ON node_tasks USING btree (node_id, kind, id DESC);
+CREATE INDEX node_tasks_by_run ON node_tasks USING btree (workflow_run_id, kind) WHERE (workflow_run_id IS NOT NULL);
 CREATE INDEX node_tasks_finished ON node_tasks USING btree (finished_at) WHERE (finished_at IS NOT NULL);
 CREATE UNIQUE INDEX node_tasks_once ON node_tasks USING btree (allocation_id, kind, attempt) WHERE (allocation_id IS NOT NULL);
 CREATE INDEX node_tasks_open ON node_tasks USING btree (state, expires_at) WHERE (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text]));

@@ -956,6 +956,19 @@ export const operations = {
   adminSchedulerSnapshot: { method: 'GET', path: '/api/v1/admin/scheduler/snapshot' },
   adminInvariantCheck: { method: 'GET', path: '/api/v1/admin/invariants' },
   adminClaimBackfill: { method: 'POST', path: '/api/v1/admin/claims/backfill', idempotency: 'required', body: true },
+  nodeDiscoveryCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery', idempotency: 'required', body: true },
+  nodeDiscoveryGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery' },
+  nodeDiscoveryFactsGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/facts' },
+  adminNodeSlotGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}' },
+  nodeSlotApprove: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/approve', idempotency: 'required', body: true },
+  nodeSlotDisable: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/disable', idempotency: 'required', ifMatch: true, body: true },
+  nodeSlotEnable: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/enable', idempotency: 'required', ifMatch: true, body: true },
+  nodeSlotQuarantine: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/quarantine', idempotency: 'required', ifMatch: true, body: true },
+  nodeSlotRepair: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/repair', idempotency: 'required', ifMatch: true, body: true },
+  nodeSlotMarkWiped: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/mark-wiped', idempotency: 'required', body: true },
+  nodeDiskList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/disks', page: true },
+  nodeDiskOwn: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/disks', idempotency: 'required', body: true },
+  nodeDiskRevoke: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/disks/{disk_ownership_id}/revoke', idempotency: 'required', body: true },
 } as const satisfies Readonly<Record<string, OperationInfo>>;
 
 export type OperationId = keyof typeof operations;
@@ -2420,11 +2433,15 @@ export type Operations = {
       checks: number;
     };
   };
-  /** Give node-bound allocations without claims their claim rows. A dry run shows what it would do; running it again changes nothing. */
+  /** Give node-bound allocations without claims their claim rows. One request is one batch in one transaction. Ask on with `after_id` until `next_after_id` is null. A dry run shows what it would do; running it again changes nothing. */
   adminClaimBackfill: {
     request: {
       body: {
         is_dry_run: boolean;
+        /** Id of the allocation. */
+        after_id?: string | undefined;
+        /** Allocations. Default: 100. */
+        limit?: number | undefined;
       };
     };
     response: {
@@ -2440,6 +2457,199 @@ export type Operations = {
         allocation_id: string;
         reason: string;
       }[];
+      /** Id of the allocation. */
+      next_after_id: string | null;
     };
+  };
+  /** Have the agent look at its host and propose slots */
+  nodeDiscoveryCreate: {
+    request: {
+      params: node;
+      body?: Record<string, never> | undefined;
+    };
+    response: NodeTask;
+  };
+  /** The newest discovery: candidates, blockers, prerequisites and how they differ from what is approved */
+  nodeDiscoveryGet: {
+    request: {
+      params: node;
+    };
+    response: Discovery;
+  };
+  /** What the newest discovery read of the host */
+  nodeDiscoveryFactsGet: {
+    request: {
+      params: node;
+    };
+    response: Record<string, unknown>;
+  };
+  /** One slot */
+  adminNodeSlotGet: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+        /** Id of the slot. */
+        slot_id: string;
+      };
+    };
+    response: Slot;
+  };
+  /** Approve candidates into slots: all, or those named. Names the discovery by its hash: if another was made since, 412. Refused with every reason while anything stands in the way. A changed slot is approved again only while nobody holds it. */
+  nodeSlotApprove: {
+    request: {
+      params: node;
+      body: {
+        map_hash: string;
+        slot_indexes?: number[] | undefined;
+        wipe_policy?: 'nvme_sanitize' | 'nvme_format' | 'blkdiscard' | undefined;
+      };
+    };
+    response: {
+      slots: Slot[];
+    };
+  };
+  /** Take a slot out of sale; what runs on it is untouched */
+  nodeSlotDisable: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+        /** Id of the slot. */
+        slot_id: string;
+      };
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: Slot;
+  };
+  /** Put a disabled slot back into sale, if it still is what was approved */
+  nodeSlotEnable: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+        /** Id of the slot. */
+        slot_id: string;
+      };
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: Slot;
+  };
+  /** Keep a slot that nobody holds from being used until it is repaired */
+  nodeSlotQuarantine: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+        /** Id of the slot. */
+        slot_id: string;
+      };
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: Slot;
+  };
+  /** Bind anew, discover, wipe and approve again; each step is shown in the run. The slot comes back only with a wipe proof. Refused while an allocation holds it. */
+  nodeSlotRepair: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+        /** Id of the slot. */
+        slot_id: string;
+      };
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: Slot;
+  };
+  /** Vouch for a wipe without proof; counts when a second person says the same. The first call asks, a call by another operator within an hour confirms. Refused while an allocation holds the slot. */
+  nodeSlotMarkWiped: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+        /** Id of the slot. */
+        slot_id: string;
+      };
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: {
+      override: {
+        /** Id of the slot override. */
+        id: string;
+        /** Id of the slot. */
+        slot_id: string;
+        kind: 'mark_wiped';
+        reason: string;
+        requested_by: string;
+        /** When it was asked for. */
+        requested_at: string;
+        /** Until when a second person may confirm it. */
+        expires_at: string;
+        confirmed_by: string | null;
+        /** When it was confirmed. */
+        confirmed_at: string | null;
+      };
+      slot: Slot;
+    };
+  };
+  /** Disks of a node that the platform may erase, and what stands in the way */
+  nodeDiskList: {
+    request: {
+      params: node;
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: DiskOwnership[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Approve that the platform erases a disk, by serial. The agent never unmounts anything: it waits until the disk is free, erases it, reads it back, and discovery runs again. */
+  nodeDiskOwn: {
+    request: {
+      params: node;
+      body: {
+        serial: string;
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: DiskOwnership;
+  };
+  /** Take that approval back, while nothing has been erased */
+  nodeDiskRevoke: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+        /** Id of the disk ownership. */
+        disk_ownership_id: string;
+      };
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: DiskOwnership;
   };
 };

@@ -78,6 +78,7 @@ alter table node_tasks
   add column workflow_run_id text;
 create index node_tasks_under_way on node_tasks (node_id, id) where state in ('dispatched', 'running');
 create index node_tasks_by_node on node_tasks (node_id, kind, id desc);
+create index node_tasks_by_run on node_tasks (workflow_run_id, kind) where workflow_run_id is not null;
 
 -- What discoveries found. The newest of a node is the one that counts.
 create table topology_discoveries (

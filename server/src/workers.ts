@@ -19,9 +19,11 @@ import { createRegistry } from './workflows/engine/registry.ts';
 import { createWorker } from './workflows/engine/worker.ts';
 import { bind } from './workflows/engine/workflow.ts';
 import { expireOverdueTasks } from './workflows/finish-task.ts';
+import { createDiskDeps, ownDisk } from './workflows/own-disk.ts';
 import { provisionBaremetal } from './workflows/provision-baremetal.ts';
 import { provisionSlice } from './workflows/provision-slice.ts';
 import { releaseAllocation } from './workflows/release-allocation.ts';
+import { createRepairDeps, repairSlot } from './workflows/repair-slot.ts';
 
 const RELAY_INTERVAL_MS = 200;
 const SEAL_INTERVAL_MS = 250;
@@ -97,6 +99,8 @@ const startWorkflows = (deps: Deps, hub: EventHub, shutdown: Shutdown): void => 
       bind(provisionSlice, allocations),
       bind(provisionBaremetal, allocations),
       bind(releaseAllocation, allocations),
+      bind(ownDisk, createDiskDeps(deps.database)),
+      bind(repairSlot, createRepairDeps(deps.database)),
     ]),
     log: deps.log,
     service: 'gpuaas-provisioning-worker',

@@ -1,6 +1,7 @@
 /** The public API: the table of contents of what users, the CLI, the console and apps can call. */
 import { adminApi } from './admin.ts';
 import { adminPlacementApi } from './admin-placement.ts';
+import { adminTopologyApi } from './admin-topology.ts';
 import { allocationApi } from './allocation.ts';
 import { apiTokenApi } from './api-token.ts';
 import { auditLogApi } from './audit-log.ts';
@@ -31,6 +32,7 @@ export const api = {
   ...workflowRunApi,
   ...adminApi,
   ...adminPlacementApi,
+  ...adminTopologyApi,
 };
 
 export type PublicApi = typeof api;

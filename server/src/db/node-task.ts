@@ -126,11 +126,11 @@ export type TaskResult = Readonly<{
   output: Readonly<Record<string, unknown>> | null;
 }>;
 
-/** Undefined when the task is not this attempt, or not under way any more. */
+/** Undefined when the task is not this attempt, or not under way any more, or too late. */
 export const finishTask = async (tx: Tx, result: TaskResult): Promise<NodeTaskRow | undefined> => {
   const { rows } = await tx.query<NodeTaskRow>(
     `update node_tasks t set state = $3, state_reason = $4, output = $5, finished_at = clock_timestamp()
-     where t.id = $1 and t.attempt = $2 and t.state in ('dispatched', 'running') returning ${TASK}`,
+     where t.id = $1 and t.attempt = $2 and t.state in ('dispatched', 'running') and t.expires_at > clock_timestamp() returning ${TASK}`,
     [
       result.id,
       result.attempt,
@@ -161,4 +161,57 @@ export const expireTasks = async (tx: Tx, limit: number): Promise<NodeTaskRow[]>
     [limit],
   );
   return rows;
+};
+
+/** Work for a host that no allocation asked for: a discovery, a repair, a probe. */
+export type NewHostTask = Readonly<{
+  node_id: string;
+  kind: string;
+  params: Readonly<Record<string, unknown>>;
+  correlation_id: string;
+  expires_in_s: number;
+  /** The run that waits for it, and which of its tries this is. */
+  run: Readonly<{ id: string; attempt: number }> | null;
+}>;
+
+export const insertHostTask = async (tx: Tx, task: NewHostTask): Promise<string> => {
+  const id = mintId('tsk');
+  await tx.query(
+    `insert into node_tasks (id, node_id, kind, params, attempt, correlation_id, expires_at, workflow_run_id)
+     values ($1, $2, $3, $4, $5, $6, clock_timestamp() + make_interval(secs => $7), $8)`,
+    [
+      id,
+      task.node_id,
+      task.kind,
+      JSON.stringify(task.params),
+      task.run?.attempt ?? 1,
+      task.correlation_id,
+      task.expires_in_s,
+      task.run?.id ?? null,
+    ],
+  );
+  return id;
+};
+
+/** The newest task of this kind that the run asked for since an operator last took it up again. */
+export const findRunTask = async (
+  reader: Reader,
+  runId: string,
+  kind: string,
+): Promise<(NodeTaskRow & Readonly<{ age_ms: number; tries: number }>) | undefined> => {
+  const { rows } = await reader.query<NodeTaskRow & { age_ms: number; tries: number }>(
+    `select ${TASK},
+       greatest(0, extract(epoch from clock_timestamp() - coalesce(t.finished_at, t.created_at)) * 1000)::float8 as age_ms,
+       (count(*) over ())::integer as tries
+     from node_tasks t where t.workflow_run_id = $1 and t.kind = $2
+       and t.created_at > coalesce((select max(s.finished_at) from workflow_steps s where s.run_id = $1 and s.outcome = 'retried'), '-infinity')
+     order by t.attempt desc, t.id desc limit 1`,
+    [runId, kind],
+  );
+  return rows[0];
+};
+
+/** The run asks anew: what this task answered has been used. */
+export const releaseRunTask = async (tx: Tx, id: string): Promise<void> => {
+  await tx.query('update node_tasks set workflow_run_id = null where id = $1', [id]);
 };

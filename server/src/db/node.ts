@@ -186,3 +186,8 @@ export const insertDiscovery = async (
       [task.id, task.node_id, JSON.stringify(task.output), task.correlation_id],
     )
   ).rowCount === 1;
+
+/** The network behind the node's NAT that slices get addresses of. */
+export const findPrivateNetwork = async (reader: Reader, id: string): Promise<string> =>
+  (await reader.query<{ network: string }>('select private_network::text as network from nodes where id = $1', [id]))
+    .rows[0]?.network ?? '';

@@ -1,4 +1,5 @@
 /** Slots of a node and the GPU sets its fabric allows. */
+import type { TaskSlot } from '@gpuaas/contract/node';
 import type { Reader, Tx } from './client.ts';
 import type { NodeResourceSlots } from './types.gen.ts';
 
@@ -31,6 +32,13 @@ export type SlotRow = Readonly<{
   version: number;
 }>;
 
+const SLOT = `s.id, s.node_id, s.slot_index, s.approval, s.status, s.status_reason, s.status_since, s.health, s.health_detail, s.generation,
+  s.module_id, s.numa_node, s.gpu_pci_address, s.nvme_serial, s.mac_address::text, host(s.private_ip) as private_ip,
+  s.fabric_vf_pci_address,
+  (select c.allocation_id from allocation_resource_claims c where c.node_id = s.node_id and c.released_at is null
+     and (c.slot_id = s.id or c.claim_kind = 'node_exclusive') limit 1) as allocation_id,
+  s.last_claimed_at, s.wiped_at, s.wipe_proof_id, s.drift, s.approved_by, s.approved_at, s.version`;
+
 export const listSlots = async (
   reader: Reader,
   nodeId: string,
@@ -38,15 +46,36 @@ export const listSlots = async (
 ): Promise<SlotRow[]> =>
   (
     await reader.query<SlotRow>(
-      `select s.id, s.node_id, s.slot_index, s.approval, s.status, s.status_reason, s.status_since, s.health, s.health_detail, s.generation, s.module_id,
-         s.numa_node, s.gpu_pci_address, s.nvme_serial, s.mac_address::text, host(s.private_ip) as private_ip, s.fabric_vf_pci_address,
-         (select c.allocation_id from allocation_resource_claims c where c.node_id = s.node_id and c.released_at is null
-            and (c.slot_id = s.id or c.claim_kind = 'node_exclusive') limit 1) as allocation_id,
-         s.last_claimed_at, s.wiped_at, s.wipe_proof_id, s.drift, s.approved_by, s.approved_at, s.version
-       from node_resource_slots s where s.node_id = $1 and ($2::integer is null or s.slot_index > $2) order by s.slot_index limit $3`,
+      `select ${SLOT} from node_resource_slots s
+       where s.node_id = $1 and ($2::integer is null or s.slot_index > $2) order by s.slot_index limit $3`,
       [nodeId, page.after, page.limit],
     )
   ).rows;
+
+export const findSlot = async (reader: Reader, nodeId: string, id: string): Promise<SlotRow | undefined> =>
+  (
+    await reader.query<SlotRow>(`select ${SLOT} from node_resource_slots s where s.node_id = $1 and s.id = $2`, [
+      nodeId,
+      id,
+    ])
+  ).rows[0];
+
+export type RepairSlot = Readonly<{ node_id: string; task_slot: TaskSlot }>;
+
+/** A slot as hosts are told of it. Undefined unless it is complete. */
+export const findRepairSlot = async (reader: Reader, id: string): Promise<RepairSlot | undefined> => {
+  const { rows } = await reader.query<TaskSlot & { node_id: string }>(
+    `select node_id, id as slot_id, slot_index, generation, module_id, gpu_pci_address, nvme_serial, nvme_device, mac_address::text,
+       host(private_ip) as private_ip, fabric_vf_pci_address, destructive_wipe_policy as wipe_policy
+     from node_resource_slots where id = $1 and gpu_pci_address is not null and nvme_serial is not null and nvme_device is not null
+       and mac_address is not null and private_ip is not null and fabric_vf_pci_address is not null`,
+    [id],
+  );
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  const { node_id, ...task_slot } = row;
+  return { node_id, task_slot };
+};
 
 export type NewSlot = Readonly<{
   id: string;

@@ -6,7 +6,9 @@ export type NewWipeProof = Readonly<{
   node_id: string;
   /** Null when the proof is about the node as a whole. */
   slot_id: string | null;
-  allocation_id: string;
+  /** Null when no allocation held what was erased: a disk taken over, a slot under repair. */
+  allocation_id: string | null;
+  disk_serial?: string;
   task_id: string;
   method: string;
   is_verified: boolean;
@@ -17,8 +19,8 @@ export type NewWipeProof = Readonly<{
 export const insertWipeProof = async (tx: Tx, proof: NewWipeProof): Promise<string> => {
   const id = mintId('wpf');
   await tx.query(
-    `insert into wipe_proofs (id, node_id, slot_id, allocation_id, task_id, method, is_verified, evidence, correlation_id)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    `insert into wipe_proofs (id, node_id, slot_id, allocation_id, task_id, method, is_verified, evidence, correlation_id, disk_serial)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [
       id,
       proof.node_id,
@@ -29,6 +31,7 @@ export const insertWipeProof = async (tx: Tx, proof: NewWipeProof): Promise<stri
       proof.is_verified,
       JSON.stringify(proof.evidence),
       proof.correlation_id,
+      proof.disk_serial ?? null,
     ],
   );
   return id;

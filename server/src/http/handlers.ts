@@ -10,6 +10,7 @@ import * as auditLog from '../services/audit-log.ts';
 import * as backfill from '../services/backfill.ts';
 import * as capacity from '../services/capacity.ts';
 import * as catalog from '../services/catalog.ts';
+import * as diskOwnership from '../services/disk-ownership.ts';
 import * as event from '../services/event.ts';
 import * as invariant from '../services/invariant.ts';
 import * as invitation from '../services/invitation.ts';
@@ -20,7 +21,9 @@ import * as project from '../services/project.ts';
 import * as quota from '../services/quota.ts';
 import * as scheduler from '../services/scheduler.ts';
 import * as serviceAccount from '../services/service-account.ts';
+import * as slot from '../services/slot.ts';
 import * as sshKey from '../services/ssh-key.ts';
+import * as topology from '../services/topology.ts';
 import * as usage from '../services/usage.ts';
 import * as workflowRun from '../services/workflow-run.ts';
 
@@ -98,6 +101,19 @@ export const handlers = {
   adminNodeDrain: node.drain,
   adminNodeConvertPlan: node.convertPlan,
   adminNodeConvert: node.convert,
+  nodeDiscoveryCreate: topology.discoveryCreate,
+  nodeDiscoveryGet: topology.discoveryGet,
+  nodeDiscoveryFactsGet: topology.factsGet,
+  adminNodeSlotGet: slot.get,
+  nodeSlotApprove: slot.approve,
+  nodeSlotDisable: slot.disable,
+  nodeSlotEnable: slot.enable,
+  nodeSlotQuarantine: slot.quarantine,
+  nodeSlotRepair: slot.repair,
+  nodeSlotMarkWiped: slot.markWiped,
+  nodeDiskList: diskOwnership.list,
+  nodeDiskOwn: diskOwnership.own,
+  nodeDiskRevoke: diskOwnership.revoke,
   adminCapacityList: capacity.fleetList,
   adminQuotaList: quota.list,
   adminQuotaPut: quota.put,

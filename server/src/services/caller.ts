@@ -38,3 +38,6 @@ export const changedMeanwhile = (current: number): AppError =>
 
 export const onlyText = (value: string | number | undefined): string | null =>
   value === undefined ? null : String(value);
+
+/** The person or machine that asks, for rows that name who did it. */
+export const callerId = (ctx: Ctx): string => principalOf(ctx).id;

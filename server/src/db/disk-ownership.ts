@@ -1,0 +1,84 @@
+/** Disks that an operator lets the platform erase, by serial. */
+import type { Reader, Tx } from './client.ts';
+import type { DiskOwnerships } from './types.gen.ts';
+
+export type DiskOwnershipRow = Readonly<{
+  id: string;
+  node_id: string;
+  serial: string;
+  device: string;
+  state: DiskOwnerships['state'];
+  state_reason: string | null;
+  state_since: string;
+  approved_by: string;
+  reason: string;
+  wipe_proof_id: string | null;
+  version: number;
+  correlation_id: string;
+  created_at: string;
+}>;
+
+const OWNERSHIP =
+  'id, node_id, serial, device, state, state_reason, state_since, approved_by, reason, wipe_proof_id, version, correlation_id, created_at';
+
+export const findOwnership = async (reader: Reader, id: string): Promise<DiskOwnershipRow | undefined> =>
+  (await reader.query<DiskOwnershipRow>(`select ${OWNERSHIP} from disk_ownerships where id = $1`, [id])).rows[0];
+
+/** Undefined when the disk is owned, or about to be, already. */
+export const insertOwnership = async (
+  tx: Tx,
+  row: Pick<DiskOwnershipRow, 'id' | 'node_id' | 'serial' | 'device' | 'approved_by' | 'reason' | 'correlation_id'> &
+    Readonly<{ region_name: string }>,
+): Promise<DiskOwnershipRow | undefined> =>
+  (
+    await tx.query<DiskOwnershipRow>(
+      `insert into disk_ownerships (id, node_id, region_name, serial, device, state, approved_by, reason, correlation_id)
+       values ($1, $2, $3, $4, $5, 'approved', $6, $7, $8) on conflict do nothing returning ${OWNERSHIP}`,
+      [row.id, row.node_id, row.region_name, row.serial, row.device, row.approved_by, row.reason, row.correlation_id],
+    )
+  ).rows[0];
+
+export const listOwnerships = async (
+  reader: Reader,
+  nodeId: string,
+  page: Readonly<{ after: string | null; limit: number }>,
+): Promise<DiskOwnershipRow[]> =>
+  (
+    await reader.query<DiskOwnershipRow>(
+      `select ${OWNERSHIP} from disk_ownerships where node_id = $1 and ($2::text is null or id > $2) order by id limit $3`,
+      [nodeId, page.after, page.limit],
+    )
+  ).rows;
+
+/** Undefined when it was in none of the from-states. */
+export const moveOwnership = async (
+  tx: Tx,
+  move: Readonly<{
+    id: string;
+    from: readonly DiskOwnerships['state'][];
+    to: DiskOwnerships['state'];
+    reason: string | null;
+    wipe_proof_id?: string;
+  }>,
+): Promise<DiskOwnershipRow | undefined> =>
+  (
+    await tx.query<DiskOwnershipRow>(
+      `update disk_ownerships set state = $3, state_reason = $4, state_since = case when state = $3 then state_since else clock_timestamp() end,
+         wipe_proof_id = coalesce($5, wipe_proof_id), version = version + 1
+       where id = $1 and state = any ($2) returning ${OWNERSHIP}`,
+      [move.id, move.from, move.to, move.reason, move.wipe_proof_id ?? null],
+    )
+  ).rows[0];
+
+/** A disk the platform owns is one that bare-metal cleanup erases. */
+export const declareDataDisk = async (
+  tx: Tx,
+  nodeId: string,
+  disk: Readonly<{ serial: string; device: string }>,
+): Promise<void> => {
+  await tx.query(
+    `update nodes set data_disks = data_disks || $2::jsonb, version = version + 1
+     where id = $1 and not data_disks @> jsonb_build_array(jsonb_build_object('serial', $3::text))`,
+    [nodeId, JSON.stringify([disk]), disk.serial],
+  );
+};

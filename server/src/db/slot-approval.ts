@@ -1,0 +1,208 @@
+/** Writing slots: approved from candidates, taken out of sale, drifted, vouched for. Who writes locked the node's index row. */
+import type { Candidate } from '@gpuaas/contract/node';
+import type { Reader, Tx } from './client.ts';
+import type { NewSlot } from './slot.ts';
+import type { NodeResourceSlots } from './types.gen.ts';
+
+export type ApprovedSlot = Readonly<{
+  id: string;
+  node_id: string;
+  slot_index: number;
+  approval: NodeResourceSlots['approval'];
+  status: NodeResourceSlots['status'];
+  generation: number;
+  gpu_pci_address: string | null;
+  nvme_serial: string | null;
+  content: Candidate | null;
+  drift: Record<string, unknown> | null;
+  is_claimed: boolean;
+  version: number;
+}>;
+
+const APPROVED = `select s.id, s.node_id, s.slot_index, s.approval, s.status, s.generation, s.gpu_pci_address, s.nvme_serial, s.content,
+    s.drift, exists (select from allocation_resource_claims c where c.node_id = s.node_id and c.released_at is null
+      and (c.slot_id = s.id or c.claim_kind = 'node_exclusive')) as is_claimed, s.version
+  from node_resource_slots s where s.node_id = $1 order by s.slot_index`;
+
+export const listApprovedSlots = async (reader: Reader, nodeId: string): Promise<ApprovedSlot[]> =>
+  (await reader.query<ApprovedSlot>(APPROVED, [nodeId])).rows;
+
+/** Every slot of the node with what was approved, locked for change. */
+export const lockSlots = async (tx: Tx, nodeId: string): Promise<ApprovedSlot[]> =>
+  (await tx.query<ApprovedSlot>(`${APPROVED} for update of s`, [nodeId])).rows;
+
+/** Whether any slot still differs from what was approved. */
+export const clearNodeDrift = async (tx: Tx, nodeId: string): Promise<void> => {
+  await tx.query(
+    `update nodes set version = version + 1, has_drift = exists (
+       select from node_resource_slots s where s.node_id = $1 and s.approval = 'needs_reapproval') where id = $1`,
+    [nodeId],
+  );
+};
+
+export type SlotApproval = Readonly<{
+  node: Readonly<{ id: string; region_name: string }>;
+  approved_by: string;
+  discovery_task_id: string;
+}>;
+
+type Written = NewSlot & Readonly<{ content_hash: string; content: Candidate }>;
+
+const RECORD = `(id text, slot_index integer, gpu_pci_address text, gpu_uuid text, module_id integer, numa_node integer,
+  nvme_serial text, nvme_device text, mac_address macaddr, private_ip inet, fabric_vf_pci_address text, destructive_wipe_policy text,
+  content_hash text, content jsonb)`;
+
+/** New slots, for sale at once: the database refuses whatever is incomplete or bound twice. */
+export const insertCandidateSlots = async (tx: Tx, by: SlotApproval, slots: readonly Written[]): Promise<void> => {
+  await tx.query(
+    `insert into node_resource_slots (id, node_id, region_name, slot_index, approval, status, health, gpu_pci_address, gpu_uuid, module_id,
+       numa_node, nvme_serial, nvme_device, mac_address, private_ip, network_id, fabric_claim_mode, fabric_vf_pci_address,
+       destructive_wipe_policy, approved_by, approved_at, discovery_task_id, content_hash, content)
+     select s.id, $1, $2, s.slot_index, 'approved', 'available', 'ok', s.gpu_pci_address, s.gpu_uuid, s.module_id, s.numa_node,
+       s.nvme_serial, s.nvme_device, s.mac_address, s.private_ip, $1, 'per_slot_vf', s.fabric_vf_pci_address,
+       s.destructive_wipe_policy, $3, clock_timestamp(), $4, s.content_hash, s.content
+     from jsonb_to_recordset($5) as s ${RECORD}`,
+    [by.node.id, by.node.region_name, by.approved_by, by.discovery_task_id, JSON.stringify(slots)],
+  );
+};
+
+/** What a slot has become is approved. Its status stays: only a wipe proof makes it available. */
+export const reapproveSlots = async (tx: Tx, by: SlotApproval, slots: readonly Written[]): Promise<void> => {
+  await tx.query(
+    `update node_resource_slots t set approval = 'approved', drift = null, gpu_pci_address = s.gpu_pci_address,
+       gpu_uuid = coalesce(s.gpu_uuid, t.gpu_uuid), module_id = s.module_id, numa_node = s.numa_node, nvme_serial = s.nvme_serial,
+       nvme_device = s.nvme_device, mac_address = s.mac_address, private_ip = s.private_ip, fabric_claim_mode = 'per_slot_vf',
+       fabric_vf_pci_address = s.fabric_vf_pci_address, destructive_wipe_policy = s.destructive_wipe_policy,
+       approved_by = $2, approved_at = clock_timestamp(), discovery_task_id = $3, content_hash = s.content_hash, content = s.content,
+       version = t.version + 1
+     from jsonb_to_recordset($4) as s ${RECORD} where t.id = s.id and t.node_id = $1`,
+    [by.node.id, by.approved_by, by.discovery_task_id, JSON.stringify(slots)],
+  );
+};
+
+/** What the newest discovery found otherwise. Slots that were disabled stay so; what runs is untouched. */
+export const markDrift = async (tx: Tx, drifts: readonly Readonly<{ id: string; drift: object }>[]): Promise<void> => {
+  await tx.query(
+    `update node_resource_slots t set approval = case t.approval when 'approved' then 'needs_reapproval' else t.approval end,
+       drift = d.drift, version = t.version + 1
+     from jsonb_to_recordset($1) as d (id text, drift jsonb) where t.id = d.id and t.drift is distinct from d.drift`,
+    [JSON.stringify(drifts)],
+  );
+};
+
+/** True when the slot still had this version. */
+export const setApproval = async (
+  tx: Tx,
+  change: Readonly<{ id: string; version: number; approval: 'approved' | 'disabled'; reason: string }>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `update node_resource_slots set approval = $3, status_reason = $4, drift = case $3 when 'approved' then null else drift end,
+         version = version + 1 where id = $1 and version = $2`,
+      [change.id, change.version, change.approval, change.reason],
+    )
+  ).rowCount === 1;
+
+export const quarantineSlot = async (
+  tx: Tx,
+  change: Readonly<{ id: string; version: number; reason: string }>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `update node_resource_slots set status = 'quarantined', status_reason = $3, status_since = clock_timestamp(), version = version + 1
+       where id = $1 and version = $2 and status in ('available', 'cleanup_blocked', 'quarantined')`,
+      [change.id, change.version, change.reason],
+    )
+  ).rowCount === 1;
+
+/** Back for sale by proof; nothing else leads here. */
+export const restoreSlot = async (
+  tx: Tx,
+  change: Readonly<{ id: string; wipe_proof_id: string; reason: string | null }>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `update node_resource_slots set status = 'available', status_reason = $3, status_since = clock_timestamp(), wipe_proof_id = $2,
+         health = 'ok', version = version + 1
+       where id = $1 and status in ('quarantined', 'cleanup_blocked', 'available')
+         and not exists (select from allocation_resource_claims c where c.node_id = node_resource_slots.node_id and c.released_at is null
+           and (c.slot_id = $1 or c.claim_kind = 'node_exclusive'))`,
+      [change.id, change.wipe_proof_id, change.reason],
+    )
+  ).rowCount === 1;
+
+export type SlotOverrideRow = Readonly<{
+  id: string;
+  slot_id: string;
+  kind: 'mark_wiped';
+  reason: string;
+  requested_by: string;
+  requested_at: string;
+  expires_at: string;
+  confirmed_by: string | null;
+  confirmed_at: string | null;
+}>;
+
+const OVERRIDE = 'id, slot_id, kind, reason, requested_by, requested_at, expires_at, confirmed_by, confirmed_at';
+
+/** The open request for this very generation of the slot. */
+export const lockOpenOverride = async (
+  tx: Tx,
+  slot: Readonly<{ id: string; generation: number }>,
+): Promise<SlotOverrideRow | undefined> =>
+  (
+    await tx.query<SlotOverrideRow>(
+      `select ${OVERRIDE} from slot_overrides where slot_id = $1 and generation = $2 and confirmed_at is null
+         and expires_at > clock_timestamp() order by id desc limit 1 for update`,
+      [slot.id, slot.generation],
+    )
+  ).rows[0];
+
+export const insertOverride = async (
+  tx: Tx,
+  row: Readonly<{ id: string; slot_id: string; generation: number; reason: string; requested_by: string }>,
+): Promise<SlotOverrideRow | undefined> =>
+  (
+    await tx.query<SlotOverrideRow>(
+      `insert into slot_overrides (id, slot_id, kind, generation, reason, requested_by, expires_at)
+       values ($1, $2, 'mark_wiped', $3, $4, $5, clock_timestamp() + interval '1 hour') returning ${OVERRIDE}`,
+      [row.id, row.slot_id, row.generation, row.reason, row.requested_by],
+    )
+  ).rows[0];
+
+export const confirmOverride = async (tx: Tx, id: string, by: string): Promise<SlotOverrideRow | undefined> =>
+  (
+    await tx.query<SlotOverrideRow>(
+      `update slot_overrides set confirmed_by = $2, confirmed_at = clock_timestamp() where id = $1 and confirmed_at is null returning ${OVERRIDE}`,
+      [id, by],
+    )
+  ).rows[0];
+
+/** Devices and addresses that an approved slot elsewhere in the site, or another slot of the node, has already. */
+export const listTakenBindings = async (
+  reader: Reader,
+  node: Readonly<{ id: string; region_name: string }>,
+  slots: readonly Pick<
+    NewSlot,
+    'id' | 'slot_index' | 'nvme_serial' | 'mac_address' | 'private_ip' | 'gpu_pci_address' | 'fabric_vf_pci_address'
+  >[],
+): Promise<Readonly<{ slot_index: number; field: string; value: string; node_name: string }>[]> =>
+  (
+    await reader.query<{ slot_index: number; field: string; value: string; node_name: string }>(
+      `select w.slot_index, b.field, b.value, n.name as node_name
+       from jsonb_to_recordset($3) as w (id text, slot_index integer, nvme_serial text, mac_address macaddr, private_ip inet,
+         gpu_pci_address text, fabric_vf_pci_address text)
+       join node_resource_slots s on s.approval = 'approved' and s.region_name = $2 and s.id <> w.id
+         and not s.id = any (select o.id from jsonb_to_recordset($3) as o (id text))
+         and (s.nvme_serial = w.nvme_serial or s.mac_address = w.mac_address or s.node_id = $1)
+       join nodes n on n.id = s.node_id
+       cross join lateral (values ('nvme_serial', w.nvme_serial, s.nvme_serial = w.nvme_serial),
+         ('mac_address', w.mac_address::text, s.mac_address = w.mac_address),
+         ('private_ip', host(w.private_ip), s.node_id = $1 and s.private_ip = w.private_ip),
+         ('gpu_pci_address', w.gpu_pci_address, s.node_id = $1 and s.gpu_pci_address = w.gpu_pci_address),
+         ('fabric_vf_pci_address', w.fabric_vf_pci_address, s.node_id = $1 and s.fabric_vf_pci_address = w.fabric_vf_pci_address)
+       ) b (field, value, is_same)
+       where b.is_same order by 1, 2`,
+      [node.id, node.region_name, JSON.stringify(slots)],
+    )
+  ).rows;

@@ -1,0 +1,103 @@
+/** What discoveries found. The newest of a node is the one that counts; older ones stay as evidence for approvals. */
+import type { Candidate, FabricPartition, Prerequisite } from '@gpuaas/contract/node';
+import { mintId } from '@gpuaas/kit';
+import type { Reader, Tx } from './client.ts';
+
+export type StoredMap = Readonly<{
+  partitions: readonly FabricPartition[];
+  prerequisites: readonly Prerequisite[];
+}>;
+
+export type DiscoveryRow = Readonly<{
+  task_id: string;
+  node_id: string;
+  map_hash: string;
+  map: StoredMap;
+  reboot_required: boolean;
+  created_at: string;
+}>;
+
+export type CandidateRow = Readonly<{
+  id: string;
+  slot_index: number;
+  content_hash: string;
+  content: Candidate;
+}>;
+
+export const insertDiscovery = async (
+  tx: Tx,
+  found: Readonly<{
+    task_id: string;
+    node_id: string;
+    map_hash: string;
+    facts: unknown;
+    map: StoredMap;
+    reboot_required: boolean;
+    candidates: readonly Readonly<{ content_hash: string; content: Candidate }>[];
+  }>,
+): Promise<void> => {
+  const candidates = found.candidates.map(({ content_hash, content }) => ({
+    id: mintId('cnd'),
+    slot_index: content.slot_index,
+    content_hash,
+    content,
+    blockers: content.blockers,
+  }));
+  await tx.query(
+    `with discovery as (
+       insert into topology_discoveries (task_id, node_id, map_hash, facts, map, reboot_required) values ($1, $2, $3, $4, $5, $6))
+     insert into topology_candidates (id, task_id, node_id, slot_index, content_hash, content, blockers)
+     select c.id, $1, $2, c.slot_index, c.content_hash, c.content, c.blockers
+     from jsonb_to_recordset($7) as c (id text, slot_index integer, content_hash text, content jsonb, blockers jsonb)`,
+    [
+      found.task_id,
+      found.node_id,
+      found.map_hash,
+      JSON.stringify(found.facts),
+      JSON.stringify(found.map),
+      found.reboot_required,
+      JSON.stringify(candidates),
+    ],
+  );
+};
+
+export const findNewestDiscovery = async (reader: Reader, nodeId: string): Promise<DiscoveryRow | undefined> =>
+  (
+    await reader.query<DiscoveryRow>(
+      `select task_id, node_id, map_hash, map, reboot_required, created_at from topology_discoveries
+       where node_id = $1 order by task_id desc limit 1`,
+      [nodeId],
+    )
+  ).rows[0];
+
+export const findNewestFacts = async (
+  reader: Reader,
+  nodeId: string,
+): Promise<Readonly<Record<string, unknown>> | undefined> =>
+  (
+    await reader.query<{ facts: Record<string, unknown> }>(
+      'select facts from topology_discoveries where node_id = $1 order by task_id desc limit 1',
+      [nodeId],
+    )
+  ).rows[0]?.facts;
+
+export const listCandidates = async (reader: Reader, taskId: string): Promise<CandidateRow[]> =>
+  (
+    await reader.query<CandidateRow>(
+      'select id, slot_index, content_hash, content from topology_candidates where task_id = $1 order by slot_index',
+      [taskId],
+    )
+  ).rows;
+
+/** What the prerequisite check of the discovery says; it counts while it is newer than the boot. */
+export const recordRuntimeCheck = async (
+  tx: Tx,
+  nodeId: string,
+  found: Readonly<{ is_passed: boolean; reboot_required: boolean; has_drift: boolean }>,
+): Promise<void> => {
+  await tx.query(
+    `update nodes set runtime_checked_at = clock_timestamp(), is_runtime_passed = $2, reboot_required = $3, has_drift = $4,
+       version = version + 1 where id = $1`,
+    [nodeId, found.is_passed, found.reboot_required, found.has_drift],
+  );
+};

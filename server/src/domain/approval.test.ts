@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Candidate } from '@gpuaas/contract/node';
+import { candidate } from '../../test/candidate.ts';
+import { approvalProblems } from './approval.ts';
+
+const judge = (wanted: readonly Candidate[], all: readonly Candidate[] = wanted, has_fabric = true) =>
+  approvalProblems(wanted, { all, has_fabric }).map(({ slot_index, field, code }) => [slot_index, field, code]);
+
+describe('approving candidates', () => {
+  it('takes candidates without fault', () => {
+    assert.deepEqual(judge([0, 1, 2, 3].map((index) => candidate(index))), []);
+  });
+
+  for (const [field, name] of [
+    ['gpu_pci_address', 'GPU'],
+    ['nvme_serial', 'drive'],
+    ['nvme_device', 'device name'],
+    ['mac_address', 'MAC'],
+    ['private_ip', 'address'],
+    ['fabric_vf_pci_address', 'virtual function'],
+    ['wipe_policy', 'way to erase'],
+    ['iommu_group', 'IOMMU group'],
+    ['module_id', 'module id on a board with a fabric'],
+  ] as const)
+    it(`refuses a slot without ${name} and names the field`, () => {
+      assert.deepEqual(judge([candidate(0, { [field]: null })]), [[0, field, 'required']]);
+    });
+
+  it('needs no module id on a board without a fabric', () => {
+    assert.deepEqual(judge([candidate(0, { module_id: null })], undefined, false), []);
+  });
+
+  it('refuses what has the wrong form', () => {
+    assert.deepEqual(judge([candidate(0, { nvme_device: '/dev/nvme0n1' })]), [[0, 'nvme_device', 'malformed']]);
+  });
+
+  for (const [over, field, code] of [
+    [{ nvme_mounts: ['/mnt/data'] }, 'nvme_serial', 'mounted'],
+    [{ nvme_holders: ['dm-0'] }, 'nvme_serial', 'held'],
+    [{ nvme_filesystems: ['ext4'] }, 'nvme_serial', 'foreign_filesystem'],
+    [{ fabric_vf_guid: '0000:0000:0000:0000' }, 'fabric_vf_guid', 'guid_zero'],
+    [{ iommu_group_strangers: ['0000:01:00.0'] }, 'iommu_group', 'reaches_beyond'],
+    [{ mig_mode: 'enabled' }, 'mig_mode', 'mig_enabled'],
+    [{ mediated_devices: 2 }, 'mediated_devices', 'has_vgpus'],
+    [{ fabric_claim_mode: 'shared' }, 'fabric_claim_mode', 'not_per_slot_vf'],
+  ] as const)
+    it(`refuses ${code} and says what would fix it`, () => {
+      const wanted = [candidate(0, over as Partial<Candidate>)];
+      assert.deepEqual(judge(wanted), [[0, field, code]]);
+      assert.match(
+        approvalProblems(wanted, { all: wanted, has_fabric: true })[0]?.message ?? '',
+        /^Slot 0: .+\. [A-Z].+\.$/,
+      );
+    });
+
+  it('refuses two slots that share a device or an address, once', () => {
+    const vf = candidate(0).fabric_vf_pci_address;
+    assert.deepEqual(judge([candidate(0), candidate(1, { fabric_vf_pci_address: vf })]), [
+      [1, 'fabric_vf_pci_address', 'duplicate'],
+    ]);
+  });
+
+  it('does not take slots without a device for slots that share one', () => {
+    const without = [0, 1].map((index) => candidate(index, { private_ip: null }));
+    assert.deepEqual(judge(without), [
+      [0, 'private_ip', 'required'],
+      [1, 'private_ip', 'required'],
+    ]);
+  });
+
+  it('refuses every slot of a card while one of them has no function of its own, wanted or not', () => {
+    const parent = '0000:aa:00.0';
+    const own = candidate(0, { fabric_parent_pci_address: parent });
+    const shared = candidate(1, { fabric_parent_pci_address: parent, fabric_claim_mode: 'shared' });
+    assert.deepEqual(judge([own], [own, shared]), [[0, 'fabric_parent_pci_address', 'shared_parent']]);
+    assert.deepEqual(judge([shared], [own, shared]), [[1, 'fabric_claim_mode', 'not_per_slot_vf']]);
+  });
+
+  it('asks nothing of the parent of a slot that has none', () => {
+    assert.deepEqual(judge([candidate(0, { fabric_parent_pci_address: null })]), []);
+  });
+});

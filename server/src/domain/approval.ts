@@ -1,0 +1,184 @@
+/**
+ * When candidates may become slots. Judged from the evidence they carry, whatever the agent concluded from it; each
+ * refusal names the field and what would fix it. One candidate may be refused because of another: a card whose slots
+ * do not all have a function of their own could sell the same fabric twice.
+ */
+import type { Candidate } from '@gpuaas/contract/node';
+
+export type ApprovalProblem = Readonly<{ slot_index: number; field: string; code: string; message: string }>;
+
+const PCI = /^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/;
+const BINDINGS = [
+  ['gpu_pci_address', 'GPU PCI address', PCI, 'Check that the GPU is seated and visible, then discover again.'],
+  ['nvme_serial', 'NVMe serial', /^.+$/, 'Check the drive behind the GPU’s switch, then discover again.'],
+  ['nvme_device', 'NVMe device by id', /^\/dev\/disk\/by-id\/[A-Za-z0-9._:-]+$/, 'Check udev, then discover again.'],
+  ['mac_address', 'management MAC address', /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/, 'Discover again.'],
+  ['private_ip', 'private IP address', /^[0-9a-f.:]+$/, 'Widen the private network of the node, then discover again.'],
+  [
+    'fabric_vf_pci_address',
+    'fabric VF PCI address',
+    PCI,
+    'Create virtual functions on the card behind the GPU’s switch, then discover again.',
+  ],
+  ['wipe_policy', 'wipe policy', /^.+$/, 'Name one with wipe_policy, or replace the drive by one that can be erased.'],
+] as const;
+
+const ONCE = [
+  ['gpu_pci_address', 'the GPU'],
+  ['fabric_vf_pci_address', 'the fabric VF'],
+  ['nvme_serial', 'the NVMe drive'],
+  ['mac_address', 'the MAC address'],
+  ['private_ip', 'the private IP'],
+  ['module_id', 'the module id'],
+] as const;
+
+const gapsOf = (found: Candidate): ApprovalProblem[] => {
+  const say = (field: keyof Candidate, code: string, message: string): ApprovalProblem => ({
+    slot_index: found.slot_index,
+    field,
+    code,
+    message: `Slot ${found.slot_index}: ${message}`,
+  });
+  const bindings = BINDINGS.flatMap(([field, name, grammar, fix]) => {
+    const value = found[field];
+    if (value === null) return [say(field, 'required', `there is no ${name}. ${fix}`)];
+    return grammar.test(value) ? [] : [say(field, 'malformed', `"${value}" is no ${name}. ${fix}`)];
+  });
+  return [
+    ...bindings,
+    ...(found.fabric_claim_mode === 'per_slot_vf'
+      ? []
+      : [
+          say(
+            'fabric_claim_mode',
+            'not_per_slot_vf',
+            'the fabric would be shared. Give it a virtual function of its own.',
+          ),
+        ]),
+    ...(found.fabric_vf_guid !== null && /^[0:.]+$/.test(found.fabric_vf_guid)
+      ? [say('fabric_vf_guid', 'guid_zero', 'its virtual function has no GUID. Assign one, then discover again.')]
+      : []),
+    ...(found.nvme_mounts.length > 0
+      ? [
+          say(
+            'nvme_serial',
+            'mounted',
+            `the drive is mounted at ${found.nvme_mounts.join(', ')}. Unmount it on the host, approve its ownership to have it wiped, then discover again.`,
+          ),
+        ]
+      : []),
+    ...(found.nvme_holders.length > 0
+      ? [
+          say(
+            'nvme_serial',
+            'held',
+            `the drive is held by ${found.nvme_holders.join(', ')}. Remove it from there, approve its ownership to have it wiped, then discover again.`,
+          ),
+        ]
+      : []),
+    ...(found.nvme_filesystems.length > 0
+      ? [
+          say(
+            'nvme_serial',
+            'foreign_filesystem',
+            `the drive carries ${found.nvme_filesystems.join(', ')} and no wipe of it is on record. Approve its ownership to have it wiped, then discover again.`,
+          ),
+        ]
+      : []),
+    ...(found.iommu_group === null
+      ? [
+          say(
+            'iommu_group',
+            'required',
+            'the GPU is in no IOMMU group. Turn the IOMMU on in firmware and kernel command line and reboot.',
+          ),
+        ]
+      : []),
+    ...(found.iommu_group_strangers.length > 0
+      ? [
+          say(
+            'iommu_group',
+            'reaches_beyond',
+            `its IOMMU group also holds ${found.iommu_group_strangers.join(', ')}. Enable ACS on the switch and reboot.`,
+          ),
+        ]
+      : []),
+    ...(found.mig_mode === 'enabled'
+      ? [say('mig_mode', 'mig_enabled', 'the GPU is in MIG mode. Disable MIG, reset the GPU, then discover again.')]
+      : []),
+    ...(found.mediated_devices > 0
+      ? [
+          say(
+            'mediated_devices',
+            'has_vgpus',
+            `the GPU has ${found.mediated_devices} vGPU children. Remove them, then discover again.`,
+          ),
+        ]
+      : []),
+  ];
+};
+
+const sharedOf = (wanted: readonly Candidate[]): ApprovalProblem[] =>
+  ONCE.flatMap(([field, name]) => {
+    const first = new Map<string | number, number>();
+    return wanted.flatMap((found) => {
+      const value = found[field];
+      if (value === null) return [];
+      const other = first.get(value);
+      if (other === undefined) {
+        first.set(value, found.slot_index);
+        return [];
+      }
+      return [
+        {
+          slot_index: found.slot_index,
+          field,
+          code: 'duplicate',
+          message: `Slots ${other} and ${found.slot_index} share ${name} ${value}. Approve one of them.`,
+        },
+      ];
+    });
+  });
+
+/** `all` are the host's candidates: a card's other slots matter even when they are not wanted now. */
+const parentsOf = (wanted: readonly Candidate[], all: readonly Candidate[]): ApprovalProblem[] =>
+  wanted.flatMap((found) => {
+    const parent = found.fabric_parent_pci_address;
+    if (parent === null) return [];
+    const without = all.filter(
+      (other) => other.fabric_parent_pci_address === parent && other.fabric_claim_mode !== 'per_slot_vf',
+    );
+    return without.length === 0 || without.includes(found)
+      ? []
+      : [
+          {
+            slot_index: found.slot_index,
+            field: 'fabric_parent_pci_address',
+            code: 'shared_parent',
+            message: `Slot ${found.slot_index}: its card ${parent} also serves slot ${without.map((other) => other.slot_index).join(', ')}, which has no virtual function of its own. Give every slot of the card one.`,
+          },
+        ];
+  });
+
+export type ApprovalContext = Readonly<{
+  /** The board has fabric sets, so every slot needs its module id. */
+  has_fabric: boolean;
+  /** Every candidate of the host. */
+  all: readonly Candidate[];
+}>;
+
+export const approvalProblems = (wanted: readonly Candidate[], context: ApprovalContext): ApprovalProblem[] => [
+  ...wanted.flatMap(gapsOf),
+  ...(context.has_fabric
+    ? wanted
+        .filter((found) => found.module_id === null)
+        .map((found) => ({
+          slot_index: found.slot_index,
+          field: 'module_id',
+          code: 'required',
+          message: `Slot ${found.slot_index}: there is no module id, which the fabric’s sets need. Load the GPU driver on the host, then discover again.`,
+        }))
+    : []),
+  ...sharedOf(wanted),
+  ...parentsOf(wanted, context.all),
+];

@@ -1,0 +1,81 @@
+/** Disks an operator lets the platform erase. The disk must have been seen on that very node, and must not be its boot disk. */
+import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
+import type { HostFacts } from '@gpuaas/contract/node';
+import { mintId } from '@gpuaas/kit';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import * as db from '../db/disk-ownership.ts';
+import { findNewestFacts } from '../db/topology.ts';
+import { AppError, conflict, notFound } from '../errors.ts';
+import { startRun } from '../workflows/engine/run.ts';
+import { ownDisk } from '../workflows/own-disk.ts';
+import { callerId, onlyText } from './caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { getNode } from './topology.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+const view = ({ correlation_id: _, ...row }: db.DiskOwnershipRow) => row;
+
+export const list = (ctx: ReadCtx, { params, query }: Req<'nodeDiskList'>) =>
+  ctx.read(async (reader) => {
+    const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+    const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+    const node = await getNode(reader, params.node_id);
+    return pageOf(
+      ctx,
+      limit,
+      await db.listOwnerships(reader, node.id, { after, limit: limit + 1 }),
+      (row) => [row.id],
+      view,
+    );
+  });
+
+const seenDisk = (facts: HostFacts | undefined, serial: string) => {
+  if (facts === undefined) throw conflict('Nothing has been discovered on this node yet.');
+  if (!('value' in facts.disks)) throw conflict(`The disks of this node could not be read: ${facts.disks.unreadable}`);
+  const disk = facts.disks.value.find((found) => found.serial === serial);
+  if (disk === undefined) throw conflict('The newest discovery found no disk with this serial on this node.');
+  if (disk.is_boot) throw conflict('The host boots from this disk; it is never erased.');
+  if (disk.device === null)
+    throw conflict('The disk has no stable name under /dev/disk/by-id; it cannot be told from others.');
+  return { ...disk, device: disk.device };
+};
+
+export const own = async (ctx: WriteCtx, { params, body }: Req<'nodeDiskOwn'>) => {
+  const node = await getNode(ctx.tx, params.node_id);
+  const disk = seenDisk((await findNewestFacts(ctx.tx, node.id)) as HostFacts | undefined, body.serial);
+  const row = await db.insertOwnership(ctx.tx, {
+    id: mintId(ID_PREFIXES.disk_ownership),
+    node_id: node.id,
+    region_name: node.region_name,
+    serial: body.serial,
+    device: disk.device,
+    approved_by: callerId(ctx),
+    reason: body.reason,
+    correlation_id: ctx.correlation_id,
+  });
+  if (row === undefined) throw new AppError('already_exists', 'The ownership of this disk is approved already.');
+  const start = {
+    workflow: ownDisk,
+    subject_id: row.id,
+    organization_id: null,
+    project_id: null,
+    correlation_id: ctx.correlation_id,
+  };
+  const run = await startRun(ctx.tx, start, () => ctx.deps.events.wake());
+  ctx.target('disk_ownership', row.id);
+  ctx.note({ serial: row.serial, workflow_run_id: run.id, reason: body.reason });
+  return view(row);
+};
+
+export const revoke = async (ctx: WriteCtx, { params, body }: Req<'nodeDiskRevoke'>) => {
+  const before = await db.findOwnership(ctx.tx, params.disk_ownership_id);
+  if (before === undefined || before.node_id !== params.node_id) throw notFound('disk ownership');
+  const from = ['approved', 'blocked'] as const;
+  const row = await db.moveOwnership(ctx.tx, { id: before.id, from, to: 'revoked', reason: body.reason });
+  if (row === undefined)
+    throw conflict(`The disk is ${before.state}; only an approval that has not led to a wipe can be taken back.`);
+  ctx.target('disk_ownership', row.id);
+  ctx.note({ serial: row.serial, state_before: before.state, reason: body.reason });
+  return view(row);
+};

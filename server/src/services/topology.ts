@@ -1,0 +1,169 @@
+/**
+ * Discovery: an operator asks, the host answers, what it found is stored apart from slots with a hash. A candidate is
+ * never schedulable. What differs from an approved slot takes the slot out of sale until somebody approves it again,
+ * and leaves whoever holds it alone.
+ */
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import type { Candidate, TaskOutput } from '@gpuaas/contract/node';
+import { invariant } from '@gpuaas/kit';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import { findOpenTask, insertNodeTask, listNodeTasks, type TaskView } from '../db/agent-task.ts';
+import type { Reader, Tx } from '../db/client.ts';
+import { findNode, findPrivateNetwork, type NodeRow } from '../db/node.ts';
+import { lockSummary } from '../db/placement.ts';
+import { type ApprovedSlot, listApprovedSlots, lockSlots, markDrift } from '../db/slot-approval.ts';
+import {
+  type CandidateRow,
+  type DiscoveryRow,
+  findNewestDiscovery,
+  findNewestFacts,
+  insertDiscovery,
+  listCandidates,
+  recordRuntimeCheck,
+} from '../db/topology.ts';
+import { approvalProblems } from '../domain/approval.ts';
+import { contentHash, diffOf, mapHash, pairSlots } from '../domain/topology.ts';
+import { conflict, notFound } from '../errors.ts';
+import { refreshSummary } from '../placement/summary.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+const DISCOVERY_EXPIRES_S = 600;
+const DISCOVER = 'slice.topology_discover';
+
+export const getNode = async (reader: Reader, id: string): Promise<NodeRow> => {
+  const row = await findNode(reader, id);
+  if (row === undefined) throw notFound('node');
+  return row;
+};
+
+/** One at a time: a discovery that is under way answers for a second one. */
+export const discoveryCreate = async (ctx: WriteCtx, { params }: Req<'nodeDiscoveryCreate'>): Promise<TaskView> => {
+  const node = await getNode(ctx.tx, params.node_id);
+  if (node.host_role !== 'worker_compute')
+    throw conflict(`The node is ${node.host_role}; only compute hosts have slots.`);
+  if (node.last_seen_at === null) throw conflict('No agent of this node has been seen yet; enrol it first.');
+  const open = await findOpenTask(ctx.tx, node.id, DISCOVER);
+  if (open !== undefined) return open;
+  const task = await insertNodeTask(ctx.tx, {
+    node_id: node.id,
+    kind: DISCOVER,
+    params: { accelerators: [], private_network: await findPrivateNetwork(ctx.tx, node.id) },
+    correlation_id: ctx.correlation_id,
+    expires_in_s: DISCOVERY_EXPIRES_S,
+  });
+  invariant(task !== undefined, 'the task was just written');
+  ctx.target('node', node.id);
+  ctx.note({ task_id: task.id });
+  ctx.tx.afterCommit(() => ctx.deps.events.wake());
+  return task;
+};
+
+const candidateView = (
+  row: CandidateRow,
+  slot: ApprovedSlot | undefined,
+  all: readonly Candidate[],
+  hasFabric: boolean,
+) => {
+  const diff = slot?.content == null ? {} : diffOf(slot.content, row.content);
+  const own = approvalProblems([row.content], { has_fabric: hasFabric, all }).map(({ code, field, message }) => ({
+    code,
+    field,
+    message,
+  }));
+  const known = new Set(own.map(({ field }) => field));
+  return {
+    id: row.id,
+    slot_index: row.slot_index,
+    content_hash: row.content_hash,
+    content: row.content,
+    blockers: [...own, ...row.content.blockers.filter(({ field }) => !known.has(field))],
+    slot_id: slot?.id ?? null,
+    standing:
+      slot === undefined
+        ? ('new' as const)
+        : Object.keys(diff).length > 0
+          ? ('changed' as const)
+          : ('approved' as const),
+    diff,
+  };
+};
+
+const mapView = async (reader: Reader, found: DiscoveryRow) => {
+  const candidates = await listCandidates(reader, found.task_id);
+  const all = candidates.map(({ content }) => content);
+  const slots = pairSlots(await listApprovedSlots(reader, found.node_id), all);
+  const slotOf = new Map(
+    [...slots].flatMap(([slot, candidate]) => (candidate === undefined ? [] : [[candidate, slot]])),
+  );
+  return {
+    map_hash: found.map_hash,
+    created_at: found.created_at,
+    candidates: candidates.map((row) =>
+      candidateView(row, slotOf.get(row.content), all, found.map.partitions.length > 0),
+    ),
+    partitions: [...found.map.partitions],
+    prerequisites: [...found.map.prerequisites],
+    reboot_required: found.reboot_required,
+  };
+};
+
+export const discoveryGet = (ctx: ReadCtx, { params }: Req<'nodeDiscoveryGet'>) =>
+  ctx.read(async (reader) => {
+    const node = await getNode(reader, params.node_id);
+    const [task] = await listNodeTasks(reader, {
+      node_id: node.id,
+      kind: DISCOVER,
+      before: null,
+      state: null,
+      limit: 1,
+    });
+    if (task === undefined) throw notFound('discovery of this node');
+    const found = await findNewestDiscovery(reader, node.id);
+    return { task, map: found === undefined ? null : await mapView(reader, found) };
+  });
+
+export const factsGet = (ctx: ReadCtx, { params }: Req<'nodeDiscoveryFactsGet'>) =>
+  ctx.read(async (reader) => {
+    const facts = await findNewestFacts(reader, (await getNode(reader, params.node_id)).id);
+    if (facts === undefined) throw notFound('discovery of this node');
+    return facts;
+  });
+
+/** Compares every slot with what was found of it, and says which have drifted. */
+const driftsOf = (slots: readonly ApprovedSlot[], candidates: readonly Candidate[]) =>
+  [...pairSlots(slots, candidates)].flatMap(([slot, found]) => {
+    if (slot.content === null) return [];
+    const drift = diffOf(slot.content, found);
+    const isNews = Object.keys(drift).length > 0 || slot.drift !== null;
+    return isNews ? [{ id: slot.id, drift }] : [];
+  });
+
+/** What a host answered to a discovery, in the transaction that takes the answer. */
+export const recordDiscovery = async (
+  tx: Tx,
+  task: Readonly<{ id: string; node_id: string }>,
+  output: TaskOutput<'slice.topology_discover'>,
+): Promise<void> => {
+  const { candidates, partitions, prerequisites, reboot_required } = output.map;
+  await lockSummary(tx, task.node_id);
+  const slots = await lockSlots(tx, task.node_id);
+  await insertDiscovery(tx, {
+    task_id: task.id,
+    node_id: task.node_id,
+    // Ours, not the agent's: an approval is by this hash.
+    map_hash: mapHash(candidates, partitions),
+    facts: output.facts,
+    map: { partitions, prerequisites },
+    reboot_required,
+    candidates: candidates.map((content) => ({ content_hash: contentHash(content), content })),
+  });
+  const drifts = driftsOf(slots, candidates);
+  if (drifts.length > 0) await markDrift(tx, drifts);
+  await recordRuntimeCheck(tx, task.node_id, {
+    is_passed: prerequisites.every(({ is_met }) => is_met) && !reboot_required,
+    reboot_required,
+    has_drift: drifts.length > 0,
+  });
+  await refreshSummary(tx, task.node_id);
+};

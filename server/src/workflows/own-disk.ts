@@ -1,0 +1,128 @@
+/**
+ * Makes a disk the platform's own: erased with proof, then discovered again. Nothing is erased while the host uses the
+ * disk and nothing is ever unmounted; until it is free the ownership says what stands in the way, and it is looked at
+ * again.
+ */
+import { type Database, PLATFORM, type Tx } from '../db/client.ts';
+import { type DiskOwnershipRow, declareDataDisk, findOwnership, moveOwnership } from '../db/disk-ownership.ts';
+import { findPrivateNetwork } from '../db/node.ts';
+import { insertHostTask, releaseRunTask } from '../db/node-task.ts';
+import { lockSummary } from '../db/placement.ts';
+import { insertWipeProof } from '../db/wipe-proof.ts';
+import { judgeWipe } from '../domain/wipe.ts';
+import { notFound } from '../errors.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { done, next, stuck, waitForSignal } from './engine/outcome.ts';
+import { workflow } from './engine/workflow.ts';
+import { type AskHost, createAskHost } from './host-task.ts';
+
+export type DiskDeps = Readonly<{ load(id: string): Promise<DiskOwnershipRow>; ask: AskHost }>;
+type Step = 'wipe' | 'awaitFree' | 'rediscover' | 'giveUp';
+
+/** Nobody sends it yet: the time that passes is what is waited for. */
+const LOOK_AGAIN = 'look_again';
+
+const LOOK_AGAIN_MS = 30_000;
+const DAYS_14_MS = 14 * 24 * 3_600_000;
+const OPEN = ['approved', 'wiping', 'blocked'] as const;
+const DISCOVERY_EXPIRES_S = 600;
+
+const blockedReason = (output: Readonly<Record<string, unknown>>, serial: string): string | undefined =>
+  ((output['blocked'] ?? []) as ReadonlyArray<Readonly<{ serial: string; reason: string }>>).find(
+    (blocked) => blocked.serial === serial,
+  )?.reason;
+
+const own = async (
+  tx: Tx,
+  disk: DiskOwnershipRow,
+  proof: Readonly<{ task_id: string; method: string; evidence: Readonly<Record<string, unknown>> }>,
+): Promise<void> => {
+  await lockSummary(tx, disk.node_id);
+  const wipe_proof_id = await insertWipeProof(tx, {
+    node_id: disk.node_id,
+    slot_id: null,
+    allocation_id: null,
+    disk_serial: disk.serial,
+    task_id: proof.task_id,
+    method: proof.method,
+    is_verified: true,
+    evidence: proof.evidence,
+    correlation_id: disk.correlation_id,
+  });
+  if ((await moveOwnership(tx, { id: disk.id, from: OPEN, to: 'owned', reason: null, wipe_proof_id })) === undefined)
+    return;
+  await declareDataDisk(tx, disk.node_id, { serial: disk.serial, device: disk.device });
+  await refreshSummary(tx, disk.node_id);
+};
+
+export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, Step>({
+  name: 'own-disk',
+  version: 1,
+  first: 'wipe',
+  deadlineMs: DAYS_14_MS,
+  onCancel: 'giveUp',
+  onDeadline: 'giveUp',
+  load: (deps, id) => deps.load(id),
+  steps: {
+    wipe: async (deps, disk, ctx) => {
+      if (disk.state === 'revoked') return done();
+      if (disk.state === 'owned') return next('rediscover');
+      const answer = await deps.ask(ctx, {
+        node_id: disk.node_id,
+        kind: 'node.cleanup',
+        params: { allocation_id: null, disks: [{ serial: disk.serial, device: disk.device }], slots: [] },
+        tries_max: Number.MAX_SAFE_INTEGER,
+        doing: 'The disk is being erased.',
+      });
+      if (answer.kind === 'resting') return answer.outcome;
+      if (answer.kind === 'failed') return stuck(answer.reason);
+      const blocked = blockedReason(answer.output, disk.serial);
+      if (blocked !== undefined)
+        return next('awaitFree', async (tx) => {
+          await moveOwnership(tx, { id: disk.id, from: OPEN, to: 'blocked', reason: blocked });
+          await releaseRunTask(tx, answer.task_id);
+        });
+      const target = { slot_id: null, serial: disk.serial, generation: null };
+      const verdict = judgeWipe(answer.output, [target]);
+      const [evidence] = verdict.disks;
+      if (verdict.is_verified && evidence !== undefined)
+        return next('rediscover', (tx) =>
+          own(tx, disk, { task_id: answer.task_id, method: evidence.method, evidence: evidence.evidence }),
+        );
+      return stuck(verdict.reason ?? 'The erasure could not be proven.');
+    },
+    awaitFree: async (_deps, disk, ctx) => {
+      if (ctx.signals.take(LOOK_AGAIN) !== undefined || ctx.signals.timedOut(LOOK_AGAIN)) return next('wipe');
+      return waitForSignal(LOOK_AGAIN, LOOK_AGAIN_MS, disk.state_reason ?? 'The disk is in use.');
+    },
+    rediscover: async (_deps, disk, ctx) =>
+      done(async (tx) => {
+        await insertHostTask(tx, {
+          node_id: disk.node_id,
+          kind: 'slice.topology_discover',
+          params: { accelerators: [], private_network: await findPrivateNetwork(tx, disk.node_id) },
+          correlation_id: ctx.run.correlation_id,
+          expires_in_s: DISCOVERY_EXPIRES_S,
+          run: null,
+        });
+      }),
+    giveUp: async (_deps, disk) =>
+      done(async (tx) => {
+        await moveOwnership(tx, {
+          id: disk.id,
+          from: OPEN,
+          to: 'blocked',
+          reason: 'It was given up before the disk was free.',
+        });
+      }),
+  },
+});
+
+export const createDiskDeps = (database: Database): DiskDeps => ({
+  load: async (id) => {
+    const disk = await database.read(PLATFORM, (reader) => findOwnership(reader, id));
+    if (disk === undefined) throw notFound('disk ownership');
+    return disk;
+  },
+  ask: createAskHost(database),
+});

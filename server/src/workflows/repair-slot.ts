@@ -1,0 +1,113 @@
+/**
+ * Repairs a slot that nobody holds: it is kept from being claimed, its devices are bound anew, the host is discovered
+ * again, the drive erased. The wipe proof brings the slot back; if discovery found something else than was approved, it
+ * stays out of sale until an operator approves what it is now.
+ */
+import { type Database, PLATFORM, type Tx } from '../db/client.ts';
+import { findPrivateNetwork } from '../db/node.ts';
+import { lockSummary } from '../db/placement.ts';
+import { findRepairSlot, type RepairSlot } from '../db/slot.ts';
+import { restoreSlot } from '../db/slot-approval.ts';
+import { insertWipeProof } from '../db/wipe-proof.ts';
+import { judgeWipe } from '../domain/wipe.ts';
+import { conflict, notFound } from '../errors.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { done, next, stuck } from './engine/outcome.ts';
+import { workflow } from './engine/workflow.ts';
+import { type AskHost, createAskHost } from './host-task.ts';
+
+export type RepairDeps = Readonly<{
+  load(slotId: string): Promise<RepairSlot>;
+  privateNetwork(nodeId: string): Promise<string>;
+  ask: AskHost;
+}>;
+type Step = 'rebind' | 'rediscover' | 'wipe';
+
+const TRIES_MAX = 3;
+const HOUR_MS = 3_600_000;
+
+const restore = async (
+  tx: Tx,
+  slot: RepairSlot,
+  proof: Readonly<{
+    task_id: string;
+    method: string;
+    evidence: Readonly<Record<string, unknown>>;
+    correlation_id: string;
+  }>,
+): Promise<void> => {
+  await lockSummary(tx, slot.node_id);
+  const wipe_proof_id = await insertWipeProof(tx, {
+    node_id: slot.node_id,
+    slot_id: slot.task_slot.slot_id,
+    allocation_id: null,
+    disk_serial: slot.task_slot.nvme_serial,
+    is_verified: true,
+    ...proof,
+  });
+  if (!(await restoreSlot(tx, { id: slot.task_slot.slot_id, wipe_proof_id, reason: null })))
+    throw conflict('The slot was taken meanwhile.');
+  await refreshSummary(tx, slot.node_id);
+};
+
+export const repairSlot = workflow<RepairDeps, RepairSlot, Step>({
+  name: 'repair-slot',
+  version: 1,
+  first: 'rebind',
+  deadlineMs: HOUR_MS,
+  load: (deps, id) => deps.load(id),
+  steps: {
+    rebind: async (deps, slot, ctx) => {
+      const answer = await deps.ask(ctx, {
+        node_id: slot.node_id,
+        kind: 'slice.reconcile',
+        params: { rebind: [slot.task_slot] },
+        tries_max: TRIES_MAX,
+        doing: 'The devices are being bound anew.',
+      });
+      if (answer.kind === 'resting') return answer.outcome;
+      return answer.kind === 'failed' ? stuck(answer.reason) : next('rediscover');
+    },
+    rediscover: async (deps, slot, ctx) => {
+      const answer = await deps.ask(ctx, {
+        node_id: slot.node_id,
+        kind: 'slice.topology_discover',
+        params: { accelerators: [], private_network: await deps.privateNetwork(slot.node_id) },
+        tries_max: TRIES_MAX,
+        doing: 'The host is being looked at.',
+      });
+      if (answer.kind === 'resting') return answer.outcome;
+      return answer.kind === 'failed' ? stuck(answer.reason) : next('wipe');
+    },
+    wipe: async (deps, slot, ctx) => {
+      const answer = await deps.ask(ctx, {
+        node_id: slot.node_id,
+        kind: 'node.cleanup',
+        params: { allocation_id: null, disks: [], slots: [slot.task_slot] },
+        tries_max: TRIES_MAX,
+        doing: 'The drive is being erased.',
+      });
+      if (answer.kind === 'resting') return answer.outcome;
+      if (answer.kind === 'failed') return stuck(answer.reason);
+      const { slot_id, nvme_serial, generation } = slot.task_slot;
+      const verdict = judgeWipe(answer.output, [{ slot_id, serial: nvme_serial, generation }]);
+      const [disk] = verdict.disks;
+      if (!verdict.is_verified || disk === undefined)
+        return stuck(verdict.reason ?? 'The erasure could not be proven.');
+      const { correlation_id } = ctx.run;
+      return done((tx) =>
+        restore(tx, slot, { task_id: answer.task_id, method: disk.method, evidence: disk.evidence, correlation_id }),
+      );
+    },
+  },
+});
+
+export const createRepairDeps = (database: Database): RepairDeps => ({
+  load: async (slotId) => {
+    const slot = await database.read(PLATFORM, (reader) => findRepairSlot(reader, slotId));
+    if (slot === undefined) throw notFound('slot');
+    return slot;
+  },
+  privateNetwork: (nodeId) => database.read(PLATFORM, (reader) => findPrivateNetwork(reader, nodeId)),
+  ask: createAskHost(database),
+});
