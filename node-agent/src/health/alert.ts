@@ -1,0 +1,42 @@
+/**
+ * How an alert is made. The operator's message may name devices; the tenant's never does: it says what the tenant feels and
+ * what they can do, and where there is nothing to say it is null.
+ */
+import type { CLASSIFICATIONS, HealthAlert, HostFacts } from '@gpuaas/contract/node';
+
+export type Classification = (typeof CLASSIFICATIONS)[number];
+
+/** The parts of a host's facts that its health is read from. */
+export type HealthFacts = Pick<HostFacts, 'observed_at' | 'system' | 'pci' | 'gpus' | 'disks' | 'fabric'>;
+
+/** What the host had when it was last looked over: what is missing now is missing. */
+export type Expectation = Readonly<{
+  gpu_addresses: readonly string[];
+  disk_serials: readonly string[];
+  boot_id: string | null;
+  /** When another boot id than that was first seen, and how it read; null if none was. */
+  boot_changed: Readonly<{ from: string; seen_at: string }> | null;
+  /** Since when each alert stands, by `id target`. */
+  since: Readonly<Record<string, string>>;
+}>;
+
+export type Found = Omit<HealthAlert, 'since'> & Readonly<{ at?: Date | null }>;
+export type Checked = Readonly<{ name: string; found: readonly Found[] }>;
+
+export const PREVENT: readonly Classification[] = ['prevent_allocations'];
+export const QUIET: readonly Classification[] = ['suppress_alert'];
+export const SHOWN: readonly Classification[] = [];
+
+const MESSAGE_MAX = 500;
+const TENANT_MESSAGE_MAX = 200;
+
+export const alertKey = (alert: Readonly<{ id: string; target: string }>): string => `${alert.id} ${alert.target}`;
+
+export const toAlert = (found: Found, expectation: Expectation, observedAt: string): HealthAlert => ({
+  id: found.id,
+  target: found.target,
+  since: expectation.since[alertKey(found)] ?? found.at?.toISOString() ?? observedAt,
+  message: found.message.slice(0, MESSAGE_MAX),
+  tenant_message: found.tenant_message?.slice(0, TENANT_MESSAGE_MAX) ?? null,
+  classifications: [...found.classifications],
+});

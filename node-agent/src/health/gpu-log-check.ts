@@ -1,0 +1,80 @@
+/** Alerts from the kernel's log: one per GPU and Xid, however often it was said. */
+import { type Checked, type Found, PREVENT, QUIET, SHOWN } from './alert.ts';
+import { type GpuEvent, gpuEvents } from './kernel-log.ts';
+import { xidName } from './xid.ts';
+
+export const checkLog = (lines: readonly string[], bootedAt: Date | null): Checked => {
+  const events = gpuEvents(lines, bootedAt);
+  const groups = Map.groupBy(events, (event) => `${idOf(event)} ${event.pci_address}`);
+  return { name: 'kernel_log', found: [...groups.values()].flatMap(foundOf) };
+};
+
+/** An Xid 79 and the line without an Xid tell the same thing. */
+const idOf = (event: GpuEvent): string =>
+  event.xid === null || event.xid === 79 ? 'gpu_off_the_bus' : `gpu_xid_${event.xid}`;
+
+const foundOf = (events: readonly GpuEvent[]): readonly Found[] => {
+  const [first] = events;
+  const last = events.at(-1);
+  if (first === undefined || last === undefined) return [];
+  const times = events.length === 1 ? 'once' : `${events.length} times`;
+  const base = { id: idOf(first), target: first.pci_address, at: first.at };
+  if (base.id === 'gpu_off_the_bus')
+    return [
+      {
+        ...base,
+        message: `GPU ${first.pci_address} has fallen off the bus (${times}). Move machines away and power-cycle the host.`,
+        tenant_message: 'A GPU of this machine stopped answering. We will move you to other hardware.',
+        classifications: [...PREVENT],
+      },
+    ];
+  const what = `GPU ${first.pci_address}: Xid ${first.xid} (${xidName(first.xid ?? 0)}), ${times}`;
+  return [{ ...base, ...judge(events, last, what) }];
+};
+
+type Judged = Pick<Found, 'message' | 'tenant_message' | 'classifications'>;
+
+const judge = (events: readonly GpuEvent[], last: GpuEvent, what: string): Judged => {
+  const broken: Judged = {
+    message: `${what}. Stop what runs on it and reset the GPU; replace it if it comes back.`,
+    tenant_message: 'A GPU of this machine reported a hardware error. Save your work; it needs a reset.',
+    classifications: [...PREVENT],
+  };
+  switch (last.kind) {
+    case 'broken':
+      return broken;
+    case 'link':
+      return events.some((event) => /\bfatal\b/i.test(event.text))
+        ? broken
+        : { message: `${what}. The link recovered by itself.`, tenant_message: null, classifications: [...SHOWN] };
+    case 'recovery':
+      return recovery(last, what);
+    case 'program':
+      return {
+        message: `${what}. An error of the program that used it.`,
+        tenant_message:
+          'A program on this machine caused a GPU error and was ended. Check the program and start it again.',
+        classifications: [...QUIET],
+      };
+    case 'noise':
+      return { message: `${what}. Nothing needs to be done.`, tenant_message: null, classifications: [...QUIET] };
+    case 'unsettled':
+      return {
+        message: `${what}. The catalog names no action; ask the vendor if it comes back.`,
+        tenant_message: null,
+        classifications: [...SHOWN],
+      };
+  }
+};
+
+/** The driver says itself what would recover the GPU; what it said last holds. */
+const recovery = (last: GpuEvent, what: string): Judged => {
+  const action = /\bto 0x[0-9a-f]+ \((.+?)\)/i.exec(last.text)?.[1] ?? 'unknown';
+  if (action.toLowerCase() === 'none')
+    return { message: `${what}. No recovery is needed.`, tenant_message: null, classifications: [...QUIET] };
+  return {
+    message: `${what}. The driver asks for: ${action}.`,
+    tenant_message: 'A GPU of this machine needs a reset before it works again. Save your work.',
+    classifications: [...PREVENT],
+  };
+};

@@ -1,0 +1,182 @@
+/**
+ * Checks of what the host shows. A part that cannot be read fails its check: it says so as an alert, and where nothing can
+ * be told without that part it prevents allocations like any other failure.
+ */
+import type { Fact } from '@gpuaas/contract/node';
+import { isAccelerator } from '../topology/kinds.ts';
+import { factOf, reasonOf } from '../topology/read.ts';
+import { type Checked, type Expectation, type Found, type HealthFacts, PREVENT, SHOWN } from './alert.ts';
+
+const HOT_C = 85;
+const TOO_HOT_C = 90;
+/** How long a restart of the host is told. */
+const BOOT_TOLD_MS = 15 * 60_000;
+
+const TENANT_HARDWARE = 'A GPU of this machine reported a hardware error. Save your work; it needs a reset.';
+
+export const checkReadable = (facts: HealthFacts): Checked => {
+  const told = (part: string, fact: Fact<unknown>, classifications = PREVENT): Found[] => {
+    const reason = reasonOf(fact);
+    if (reason === null) return [];
+    const message = `The host's ${part} cannot be read: ${reason}`;
+    return [
+      {
+        id: `unreadable_${part}`,
+        target: 'node',
+        message,
+        tenant_message: null,
+        classifications: [...classifications],
+      },
+    ];
+  };
+  // A host whose GPUs are all given to guests has nobody to ask about them.
+  const isDriven = (factOf(facts.pci) ?? []).some((pci) => pci.driver === 'nvidia');
+  return {
+    name: 'facts_readable',
+    found: [
+      ...told('system', facts.system),
+      ...told('pci', facts.pci),
+      ...told('disks', facts.disks),
+      ...told('gpus', facts.gpus, isDriven ? PREVENT : SHOWN),
+      ...told('fabric', facts.fabric, SHOWN),
+    ],
+  };
+};
+
+export const checkGpuCount = (facts: HealthFacts, expectation: Expectation): Checked => {
+  const pci = factOf(facts.pci) ?? [];
+  const dead = pci.filter((each) => each.vendor_id === 'ffff' && expectation.gpu_addresses.includes(each.address));
+  const present = pci.filter((each) => isAccelerator(each, [])).map((each) => each.address);
+  const missing = expectation.gpu_addresses.filter((address) => !present.includes(address));
+  if (factOf(facts.pci) === null || missing.length === 0) return { name: 'gpu_count', found: [] };
+  const count = `${expectation.gpu_addresses.length - missing.length} of ${expectation.gpu_addresses.length} GPUs`;
+  return {
+    name: 'gpu_count',
+    found: [
+      {
+        id: 'gpu_count',
+        target: 'node',
+        message: `${count} are on the host; missing: ${missing.join(', ')}. Reseat or replace them and discover again.`,
+        tenant_message: null,
+        classifications: [...SHOWN],
+      },
+      ...missing.map((address) => ({
+        id: dead.some((each) => each.address === address) ? 'gpu_off_the_bus' : 'gpu_missing',
+        target: address,
+        message: `GPU ${address} is not on the host any more. Power-cycle the host; replace the GPU if it stays away.`,
+        tenant_message: 'A GPU of this machine stopped answering. We will move you to other hardware.',
+        classifications: [...PREVENT],
+      })),
+    ],
+  };
+};
+
+export const checkLinks = (facts: HealthFacts): Checked => ({
+  name: 'gpu_link_width',
+  found: (factOf(facts.pci) ?? [])
+    .filter((pci) => isAccelerator(pci, []) && pci.link !== null)
+    .flatMap((pci): Found[] => {
+      const { width = 0, max_width: max = 0 } = pci.link ?? {};
+      // A width of nought is one that the device does not tell.
+      if (width === 0 || width >= max) return [];
+      return [
+        {
+          id: 'gpu_link_width',
+          target: pci.address,
+          message: `GPU ${pci.address} runs on ${width} PCIe lanes instead of ${max}. Reseat it or its riser.`,
+          tenant_message: 'A GPU of this machine is connected more slowly than it should be.',
+          classifications: [...PREVENT],
+        },
+      ];
+    }),
+});
+
+export const checkEcc = (facts: HealthFacts): Checked => ({
+  name: 'gpu_ecc',
+  found: (factOf(facts.gpus) ?? [])
+    .filter((gpu) => (gpu.ecc_uncorrected ?? 0) > 0)
+    .map((gpu) => ({
+      id: 'gpu_ecc',
+      target: gpu.pci_address,
+      message: `GPU ${gpu.pci_address} has ${gpu.ecc_uncorrected} uncorrected memory errors. Reset it; replace it if they come back.`,
+      tenant_message: TENANT_HARDWARE,
+      classifications: [...PREVENT],
+    })),
+});
+
+export const checkTemperature = (facts: HealthFacts): Checked => ({
+  name: 'gpu_temperature',
+  found: (factOf(facts.gpus) ?? [])
+    .filter((gpu) => (gpu.temperature_c ?? 0) >= HOT_C)
+    .map((gpu) => {
+      const isTooHot = (gpu.temperature_c ?? 0) >= TOO_HOT_C;
+      return {
+        id: 'gpu_temperature',
+        target: gpu.pci_address,
+        message: `GPU ${gpu.pci_address} is at ${gpu.temperature_c} °C. Look at fans and air flow.`,
+        tenant_message: isTooHot ? 'A GPU of this machine is too hot and runs more slowly.' : null,
+        classifications: isTooHot ? [...PREVENT] : [...SHOWN],
+      };
+    }),
+});
+
+export const checkFabricManager = (facts: HealthFacts): Checked => {
+  const fabric = factOf(facts.fabric);
+  const isDown = fabric !== null && fabric.nvswitches.length > 0 && !fabric.manager.is_running;
+  return {
+    name: 'fabric_manager',
+    found: isDown
+      ? [
+          {
+            id: 'fabric_manager_down',
+            target: 'node',
+            message: `Fabric Manager does not run on a host with ${fabric.nvswitches.length} NVSwitches. Start it; running machines keep their partitions.`,
+            tenant_message: null,
+            classifications: [...PREVENT],
+          },
+        ]
+      : [],
+  };
+};
+
+export const checkDisks = (facts: HealthFacts, expectation: Expectation): Checked => {
+  const disks = factOf(facts.disks);
+  const present = new Set(disks?.map((disk) => disk.serial));
+  return {
+    name: 'disks',
+    found: expectation.disk_serials
+      .filter((serial) => disks !== null && !present.has(serial))
+      .map((serial) => ({
+        id: 'disk_missing',
+        target: serial,
+        message: `Disk ${serial} is not on the host any more. Reseat or replace it and discover again.`,
+        tenant_message: 'A disk of this machine stopped answering.',
+        classifications: [...PREVENT],
+      })),
+  };
+};
+
+export const checkBoot = (facts: HealthFacts, expectation: Expectation): Checked => {
+  const system = factOf(facts.system);
+  const now = Date.parse(facts.observed_at);
+  const before =
+    expectation.boot_id !== null && system !== null && system.boot_id !== expectation.boot_id
+      ? { from: expectation.boot_id, seen_at: facts.observed_at }
+      : expectation.boot_changed;
+  const isTold = before !== null && now - Date.parse(before.seen_at) < BOOT_TOLD_MS;
+  return {
+    name: 'boot_id',
+    found: isTold
+      ? [
+          {
+            id: 'boot_id_changed',
+            target: 'node',
+            at: system === null ? null : new Date(system.booted_at),
+            message: `The host restarted: boot ${before.from} became ${system?.boot_id ?? 'unknown'}. Its machines are off and their devices bound anew.`,
+            tenant_message: 'The machine was restarted because its host restarted.',
+            classifications: [...SHOWN],
+          },
+        ]
+      : [],
+  };
+};

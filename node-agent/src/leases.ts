@@ -1,0 +1,197 @@
+/**
+ * Who holds what on this host. A lease binds slots, with their devices and addresses, to one allocation; nothing is
+ * written to a disk, bound or started without one. The record is one file, replaced as a whole and on disk before anybody
+ * acts on it, so it survives the agent. It also remembers the newest generation of every slot: a task of an older claim
+ * is refused here even if the journal is gone.
+ *
+ * A lease ends by cleanup. One that was taken and never used also ends by time, but only while nothing of it is on the
+ * host: no byte written, no domain, no port. A record that cannot be read is an error, never an empty one.
+ */
+import { join } from 'node:path';
+import type { BundlePlan, TaskSlot } from '@gpuaas/contract/node';
+import { readIfThere, writeDurably } from './control-plane/durable.ts';
+import { HostError } from './host/host.ts';
+
+export type Lease = Readonly<{
+  allocation_id: string;
+  slots: readonly TaskSlot[];
+  plan: BundlePlan;
+  taken_at: string;
+  /** When it is over if it was never used. */
+  expires_at: string;
+  /** Since when something of it may be on the host. Only cleanup ends such a lease. */
+  touched_at: string | null;
+  /** Since when it is being cleaned. Nothing is cloned or started for it any more. */
+  cleaning_since: string | null;
+}>;
+
+export type LeaseBook = Readonly<{
+  schema: 1;
+  /** The newest generation seen of each slot. */
+  generations: Readonly<Record<string, number>>;
+  leases: readonly Lease[];
+}>;
+
+const EMPTY: LeaseBook = { schema: 1, generations: {}, leases: [] };
+const pathOf = (state: string): string => join(state, 'leases.json');
+
+const codeOf = (err: unknown): string | undefined => (err as NodeJS.ErrnoException | undefined)?.code;
+
+const parse = (text: string, path: string): LeaseBook => {
+  const book = JSON.parse(text) as Partial<LeaseBook>;
+  if (book.schema !== 1 || !Array.isArray(book.leases) || typeof book.generations !== 'object')
+    throw new Error(`${path} is not a record of leases of this version`);
+  return book as LeaseBook;
+};
+
+export const readLeases = async (state: string): Promise<LeaseBook> => {
+  const path = pathOf(state);
+  try {
+    const text = await readIfThere(path);
+    return text === undefined ? EMPTY : parse(text, path);
+  } catch (cause) {
+    throw new HostError('host_error', `the leases of this host cannot be read: ${path}`, { cause });
+  }
+};
+
+/** On disk when it returns, or not at all. */
+const writeLeases = async (state: string, book: LeaseBook): Promise<void> => {
+  const path = pathOf(state);
+  try {
+    await writeDurably(path, JSON.stringify(book));
+  } catch (cause) {
+    const code = codeOf(cause) === 'ENOSPC' ? 'no_space' : 'host_error';
+    throw new HostError(code, `the leases of this host cannot be written: ${path}`, { cause });
+  }
+};
+
+/** Changes of one file wait for each other; the entry goes when nobody waits. */
+const changing = new Map<string, Promise<unknown>>();
+
+export const changeLeases = async (state: string, change: (book: LeaseBook) => LeaseBook): Promise<LeaseBook> => {
+  const path = pathOf(state);
+  const before = changing.get(path) ?? Promise.resolve();
+  const mine = before
+    .catch(() => undefined)
+    .then(async () => {
+      const old = await readLeases(state);
+      const book = change(old);
+      if (book !== old) await writeLeases(state, book);
+      return book;
+    });
+  changing.set(path, mine);
+  try {
+    return await mine;
+  } finally {
+    if (changing.get(path) === mine) changing.delete(path);
+  }
+};
+
+/** A slot that was given to a later claim is not acted on for an earlier one. */
+export const refuseStale = (book: LeaseBook, slots: readonly TaskSlot[]): void => {
+  for (const slot of slots) {
+    const newest = book.generations[slot.slot_id] ?? 0;
+    if (slot.generation < newest)
+      throw new HostError(
+        'stale_generation',
+        `slot ${slot.slot_id} is at generation ${newest} on this host; this task is of generation ${slot.generation}`,
+      );
+  }
+};
+
+export const noteGenerations = (book: LeaseBook, slots: readonly TaskSlot[]): LeaseBook => {
+  const newer = slots.filter((slot) => slot.generation > (book.generations[slot.slot_id] ?? -1));
+  if (newer.length === 0) return book;
+  const seen = Object.fromEntries(newer.map((slot) => [slot.slot_id, slot.generation]));
+  return { ...book, generations: { ...book.generations, ...seen } };
+};
+
+/** What of a lease is on the host: the names of its domain and port. */
+export type Present = Readonly<{ allocations: ReadonlySet<string>; ports: ReadonlySet<string> }>;
+
+/** Over by time, and nothing of it is here. */
+export const isOver = (lease: Lease, now: Date, present: Present): boolean =>
+  lease.touched_at === null &&
+  lease.cleaning_since === null &&
+  now.getTime() >= Date.parse(lease.expires_at) &&
+  !present.allocations.has(lease.allocation_id) &&
+  !present.ports.has(lease.plan.ovs_port);
+
+/** Each device or address that one of the slots shares with a lease of another allocation, with its holder. */
+export const findConflicts = (
+  leases: readonly Lease[],
+  allocationId: string,
+  slots: readonly TaskSlot[],
+): readonly string[] =>
+  leases
+    .filter((lease) => lease.allocation_id !== allocationId)
+    .flatMap((lease) =>
+      lease.slots.flatMap((held) =>
+        slots.flatMap((slot) =>
+          SHARED.filter(([, read]) => read(slot) === read(held)).map(
+            ([what, read]) => `${what} ${read(slot)} is leased to allocation ${lease.allocation_id}`,
+          ),
+        ),
+      ),
+    );
+
+const SHARED: ReadonlyArray<readonly [what: string, read: (slot: TaskSlot) => string]> = [
+  ['slot', (slot) => slot.slot_id],
+  ['GPU', (slot) => slot.gpu_pci_address],
+  ['virtual function', (slot) => slot.fabric_vf_pci_address],
+  ['disk', (slot) => slot.nvme_serial],
+  ['MAC', (slot) => slot.mac_address.toLowerCase()],
+  ['address', (slot) => slot.private_ip],
+];
+
+const isSameClaim = (lease: Lease, slots: readonly TaskSlot[]): boolean =>
+  lease.slots.length === slots.length &&
+  slots.every((slot) =>
+    lease.slots.some((held) => held.slot_id === slot.slot_id && held.generation === slot.generation),
+  );
+
+export const findLease = (book: LeaseBook, allocationId: string): Lease | undefined =>
+  book.leases.find((lease) => lease.allocation_id === allocationId);
+
+/** The lease that lets a task act on its slots. */
+export const getLease = (book: LeaseBook, allocationId: string, slots: readonly TaskSlot[]): Lease => {
+  refuseStale(book, slots);
+  const lease = findLease(book, allocationId);
+  if (lease === undefined)
+    throw new HostError('conflict', `allocation ${allocationId} has no lease on this host; lease its bundle first`);
+  if (!isSameClaim(lease, slots))
+    throw new HostError('conflict', `the lease of allocation ${allocationId} is for other slots or generations`);
+  if (lease.cleaning_since !== null)
+    throw new HostError('conflict', `allocation ${allocationId} is being cleaned since ${lease.cleaning_since}`);
+  return lease;
+};
+
+/** The lease of this very claim, whatever its state. */
+export const findSameLease = (book: LeaseBook, allocationId: string, slots: readonly TaskSlot[]): Lease | undefined => {
+  const lease = findLease(book, allocationId);
+  return lease !== undefined && isSameClaim(lease, slots) ? lease : undefined;
+};
+
+export const putLease = (book: LeaseBook, lease: Lease): LeaseBook => ({
+  ...noteGenerations(book, lease.slots),
+  leases: [...book.leases.filter((each) => each.allocation_id !== lease.allocation_id), lease],
+});
+
+/** Records, before the first act, that something of the lease may be on the host from now on. */
+export const touchLease = (state: string, allocationId: string, now: Date): Promise<LeaseBook> =>
+  changeLeases(state, (book) => {
+    const lease = findLease(book, allocationId);
+    if (lease === undefined || lease.touched_at !== null) return book;
+    return putLease(book, { ...lease, touched_at: now.toISOString() });
+  });
+
+/** The named slots are proven clean: they leave their leases, and a lease without slots is over. */
+export const releaseSlots = (book: LeaseBook, slotIds: ReadonlySet<string>): LeaseBook => {
+  if (!book.leases.some((lease) => lease.slots.some((slot) => slotIds.has(slot.slot_id)))) return book;
+  return {
+    ...book,
+    leases: book.leases
+      .map((lease) => ({ ...lease, slots: lease.slots.filter((slot) => !slotIds.has(slot.slot_id)) }))
+      .filter((lease) => lease.slots.length > 0),
+  };
+};

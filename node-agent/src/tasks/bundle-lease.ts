@@ -1,0 +1,55 @@
+/**
+ * `slice.bundle_lease`: the plan of a bundle and the right to make it. Validation, record and answer, and nothing else: a
+ * refused lease leaves the host as it was, a granted one too. Asked again, it gives the same lease.
+ */
+
+import { HostError } from '../host/host.ts';
+import { changeLeases, findLease, findSameLease, isOver, putLease, readLeases, refuseStale } from '../leases.ts';
+import { planBundle } from './bundle-plan.ts';
+import { exclusive, slotKeys } from './exclusive.ts';
+import { presentOn, readLiveHost } from './live-host.ts';
+import type { TaskHandler } from './task.ts';
+
+/** Long enough for any provisioning that is still wanted; a lease in use does not end by time. */
+const UNUSED_MS = 2 * 60 * 60_000;
+
+/** Decisions of one host are made one after another: each must see the leases of those before it. */
+const DECISION = 'decision';
+
+export const bundleLease: TaskHandler<'slice.bundle_lease'> = (ctx, params) =>
+  exclusive(ctx, slotKeys(params.slots), () =>
+    exclusive(ctx, [DECISION], async (act) => {
+      const { allocation_id: allocationId, slots } = params;
+      const known = await readLeases(ctx.state);
+      refuseStale(known, slots);
+      const mine = findLease(known, allocationId);
+      if (mine?.cleaning_since != null)
+        throw new HostError('conflict', `allocation ${allocationId} is being cleaned since ${mine.cleaning_since}`);
+      if (mine?.touched_at != null) {
+        if (findSameLease(known, allocationId, slots) !== undefined) return { plan: mine.plan };
+        throw new HostError(
+          'conflict',
+          `allocation ${allocationId} holds other slots here; they must be cleaned first`,
+        );
+      }
+      const live = await act('reading the host', readLiveHost(ctx.host));
+      const now = ctx.now();
+      const held = known.leases.filter((lease) => !isOver(lease, now, presentOn(live)));
+      const plan = planBundle(live, params, held);
+      await changeLeases(ctx.state, (book) =>
+        putLease(
+          { ...book, leases: book.leases.filter((lease) => !isOver(lease, now, presentOn(live))) },
+          {
+            allocation_id: allocationId,
+            slots,
+            plan,
+            taken_at: now.toISOString(),
+            expires_at: new Date(now.getTime() + UNUSED_MS).toISOString(),
+            touched_at: null,
+            cleaning_since: null,
+          },
+        ),
+      );
+      return { plan };
+    }),
+  );

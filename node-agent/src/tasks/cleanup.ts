@@ -1,0 +1,135 @@
+/**
+ * What both cleanups share. The order is that of isolation: the network first, so that nobody reaches what is being
+ * cleaned; then the disks; then definition, seed, addresses, port and partition; then the GPUs. A step that fails does not
+ * keep the others from being done, but nothing is released until all of it is proven.
+ */
+import type { TaskOutput, TaskSlot } from '@gpuaas/contract/node';
+import { HostError } from '../host/host.ts';
+import type { LeaseBook } from '../leases.ts';
+import type { Act } from './exclusive.ts';
+import { resetGpu } from './gpu-reset.ts';
+import { domainName, portName } from './names.ts';
+import type { TaskContext } from './task.ts';
+import { type WipeTarget, wipeDisk } from './wipe.ts';
+
+export type CleanupOutput = TaskOutput<'slice.cleanup'>;
+
+export const targetOf = (slot: TaskSlot): WipeTarget => ({
+  serial: slot.nvme_serial,
+  device: slot.nvme_device,
+  policy: slot.wipe_policy,
+  slot: { slot_id: slot.slot_id, generation: slot.generation },
+});
+
+/** A machine that is not off may use its disks and GPUs. Only what is off is cleaned. */
+export const refuseRunning = async (ctx: TaskContext, act: Act, allocationIds: readonly string[]): Promise<void> => {
+  const domains = await act('listing the domains', ctx.host.hypervisor.list());
+  const on = domains.find(
+    (domain) =>
+      domain.allocation_id !== null && allocationIds.includes(domain.allocation_id) && domain.state !== 'shut_off',
+  );
+  if (on !== undefined)
+    throw new HostError('blocked', `domain ${on.name} is ${on.state}; stop it before its slots are cleaned`);
+};
+
+/** Port, address reservation and NAT. True when a look afterwards finds none of it. */
+export const detachNetwork = async (
+  ctx: TaskContext,
+  act: Act,
+  given: Readonly<{ allocation_id: string; mac_address: string }>,
+): Promise<Readonly<{ is_detached: boolean; was_there: boolean }>> => {
+  const port = { name: portName(given.allocation_id), mac_address: given.mac_address };
+  const wasThere = await act(`detaching ${port.name}`, ctx.host.network.detach(port));
+  const left = await act('listing ports', ctx.host.network.ports());
+  return {
+    was_there: wasThere,
+    is_detached: !left.some(
+      (each) => each.name === port.name || each.mac_address.toLowerCase() === port.mac_address.toLowerCase(),
+    ),
+  };
+};
+
+export const wipeAll = async (
+  ctx: TaskContext,
+  act: Act,
+  targets: readonly WipeTarget[],
+): Promise<Pick<CleanupOutput, 'disks' | 'blocked'>> => {
+  const disks: CleanupOutput['disks'] = [];
+  const blocked: CleanupOutput['blocked'] = [];
+  for (const [index, target] of targets.entries()) {
+    ctx.progress({ percent: 10 + Math.floor((70 * index) / targets.length), note: `wiping disk ${target.serial}` });
+    const wiped = await wipeDisk(ctx, act, target);
+    if ('evidence' in wiped) disks.push(wiped.evidence);
+    else {
+      ctx.log.warn({ serial: target.serial, reason: wiped.blocked }, 'a disk cannot be wiped');
+      blocked.push({ serial: target.serial, reason: wiped.blocked });
+    }
+  }
+  return { disks, blocked };
+};
+
+/** Definition and seed of the allocation's machine. A domain without its tag is left alone. */
+export const removeMachine = async (ctx: TaskContext, act: Act, allocationId: string): Promise<readonly string[]> => {
+  const name = domainName(allocationId);
+  const domains = await act('listing the domains', ctx.host.hypervisor.list());
+  const domain = domains.find((each) => each.name === name);
+  if (domain !== undefined && domain.allocation_id !== allocationId)
+    throw new HostError('conflict', `domain ${name} does not carry the tag of allocation ${allocationId}`);
+  // Asked also when no domain is left: its seed may be.
+  await act(`removing ${name}`, ctx.host.hypervisor.remove(name));
+  return domain === undefined ? [] : [`domain ${name} and its seed`];
+};
+
+/**
+ * The active partitions made of nothing but these modules. One that reaches beyond them belongs to somebody else, and one
+ * with the same modules under another lease cannot be: the lease would have refused it.
+ */
+export const deactivatePartitions = async (
+  ctx: TaskContext,
+  act: Act,
+  slots: readonly TaskSlot[],
+): Promise<readonly string[]> => {
+  const modules = new Set(slots.flatMap((slot) => slot.module_id ?? []));
+  const { partitions } = await act('reading the fabric', ctx.host.fabric.facts());
+  const own = partitions.filter((each) => each.is_active && each.module_ids.every((module) => modules.has(module)));
+  for (const { partition_id } of own)
+    await act(`fabric partition ${partition_id}`, ctx.host.fabric.deactivate(partition_id));
+  return own.map((each) => `fabric partition ${each.partition_id}`);
+};
+
+export const resetGpus = async (
+  ctx: TaskContext,
+  act: Act,
+  slots: readonly TaskSlot[],
+): Promise<CleanupOutput['gpu_resets']> => {
+  const resets: CleanupOutput['gpu_resets'] = [];
+  for (const slot of slots) resets.push(await resetGpu(ctx, act, slot));
+  return resets;
+};
+
+/** The slots whose disk and GPU are both proven. */
+export const provenSlots = (
+  slots: readonly TaskSlot[],
+  output: Pick<CleanupOutput, 'disks' | 'gpu_resets'>,
+): ReadonlySet<string> =>
+  new Set(
+    slots
+      .filter(
+        (slot) =>
+          output.disks.some((disk) => disk.slot_id === slot.slot_id && disk.is_verified) &&
+          output.gpu_resets.some((reset) => reset.gpu_pci_address === slot.gpu_pci_address && reset.is_ok),
+      )
+      .map((slot) => slot.slot_id),
+  );
+
+/** Nothing of a slot is cleaned for one allocation while another holds it. */
+export const refuseHeldByOthers = (book: LeaseBook, allocationId: string | null, slots: readonly TaskSlot[]): void => {
+  for (const lease of book.leases) {
+    if (lease.allocation_id === allocationId) continue;
+    const held = lease.slots.find((slot) =>
+      slots.some((each) => each.slot_id === slot.slot_id || each.nvme_serial === slot.nvme_serial),
+    );
+    if (held !== undefined)
+      throw new HostError('conflict', `slot ${held.slot_id} is leased to allocation ${lease.allocation_id}`);
+  }
+};

@@ -1,0 +1,38 @@
+/**
+ * The reset of a GPU between two tenants. It may reach the functions of its own slot and nothing else; the host refuses
+ * one that would. A GPU that does not come back from it is not ok, and nothing here says otherwise.
+ */
+import type { TaskOutput, TaskSlot } from '@gpuaas/contract/node';
+import { HostError } from '../host/host.ts';
+import { hasFallenOff } from './bundle-slot.ts';
+import type { Act } from './exclusive.ts';
+import type { TaskContext } from './task.ts';
+
+export type GpuReset = TaskOutput<'slice.cleanup'>['gpu_resets'][number];
+
+export const resetGpu = async (ctx: TaskContext, act: Act, slot: TaskSlot): Promise<GpuReset> => {
+  const address = slot.gpu_pci_address;
+  const failed = (reason: string): GpuReset => {
+    ctx.log.error({ gpu_pci_address: address, reason }, 'a GPU was not reset');
+    return { gpu_pci_address: address, method: 'none', scope: [], is_ok: false, reason };
+  };
+  try {
+    const before = await act('listing PCI functions', ctx.host.pci.list());
+    if (!before.some((pci) => pci.address === address)) return failed(`GPU ${address} is not on the host`);
+    const own = before.map((pci) => pci.address).filter((each) => deviceOf(each) === deviceOf(address));
+    const reset = await act(`the reset of GPU ${address}`, ctx.host.pci.reset(address, own));
+    const after = await act('listing PCI functions', ctx.host.pci.list());
+    const gpu = after.find((pci) => pci.address === address);
+    const isBack = gpu !== undefined && !hasFallenOff(gpu);
+    const told = { gpu_pci_address: address, method: reset.method, scope: [...reset.scope] };
+    if (reset.is_ok && isBack) return { ...told, is_ok: true };
+    const reason = isBack ? 'the reset failed' : 'the GPU did not come back from its reset; power-cycle the host';
+    ctx.log.error({ ...told, reason }, 'a GPU was not reset');
+    return { ...told, is_ok: false, reason };
+  } catch (err) {
+    if (!(err instanceof HostError) || ctx.signal.aborted) throw err;
+    return failed(err.message);
+  }
+};
+
+const deviceOf = (address: string): string => address.slice(0, address.lastIndexOf('.'));

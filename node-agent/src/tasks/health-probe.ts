@@ -1,0 +1,9 @@
+/** `diag.health_probe`: the report that is also sent by itself, at once. */
+
+import { probeHealth } from '../health/probe.ts';
+import { withinTime } from './exclusive.ts';
+import type { TaskHandler } from './task.ts';
+
+export const healthProbe: TaskHandler<'diag.health_probe'> = async (ctx) => ({
+  report: await withinTime(ctx.signal, 'looking at the host', probeHealth(ctx)),
+});

@@ -1,0 +1,15 @@
+/** `image.pull` and `image.evict`: what the host has at hand to make machines of. */
+import { withinTime } from './exclusive.ts';
+import type { TaskHandler } from './task.ts';
+
+export const imagePull: TaskHandler<'image.pull'> = async (ctx, params) => {
+  const { digest, size_bytes } = await withinTime(
+    ctx.signal,
+    `the download of ${params.image.name}`,
+    ctx.host.images.pull(params.image, ctx.progress),
+  );
+  return { digest, size_bytes };
+};
+
+export const imageEvict: TaskHandler<'image.evict'> = (ctx, params) =>
+  withinTime(ctx.signal, `the removal of ${params.digest}`, ctx.host.images.evict(params.digest));

@@ -1,0 +1,64 @@
+/**
+ * `slice.image_clone`: the image onto the disk of the boot slot. The other slots' disks become the machine's data disks;
+ * they must be blank, and are looked at before anything is written, because a byte of a former tenant on one of them
+ * would be handed to this one.
+ */
+import { HostError, type OpenDisk } from '../host/host.ts';
+import { getLease, readLeases, touchLease } from '../leases.ts';
+import { type Act, exclusive, slotKeys } from './exclusive.ts';
+import { bootSlot, domainName } from './names.ts';
+import { readBack } from './read-back.ts';
+import type { TaskContext, TaskHandler } from './task.ts';
+
+export const imageClone: TaskHandler<'slice.image_clone'> = (ctx, params) =>
+  exclusive(ctx, slotKeys(params.slots), async (act) => {
+    const lease = getLease(await readLeases(ctx.state), params.allocation_id, params.slots);
+    const name = domainName(params.allocation_id);
+    const domains = await act('listing the domains', ctx.host.hypervisor.list());
+    const domain = domains.find((each) => each.name === name || each.allocation_id === params.allocation_id);
+    if (domain !== undefined)
+      throw new HostError('conflict', `domain ${domain.name} is there, ${domain.state}; its disk is not written over`);
+    // From the cache if it is there. A machine's disk is only opened for an image that the host has and has checked.
+    const { digest } = await act(
+      `the download of ${params.image.name}`,
+      ctx.host.images.pull(params.image, (told) => ctx.progress({ ...told, percent: told.percent / 2 })),
+    );
+    const boot = bootSlot(params.slots);
+    for (const slot of params.slots.filter((each) => each.slot_id !== boot.slot_id))
+      await withDisk(ctx, act, slot, (disk) => refuseUnlessBlank(act, disk));
+    return withDisk(ctx, act, boot, async (disk) => {
+      // An interrupted clone of this lease may be on it; anything else may not.
+      if (lease.touched_at === null) await refuseUnlessBlank(act, disk);
+      await touchLease(ctx.state, params.allocation_id, ctx.now());
+      return act(
+        `the clone of ${params.image.name}`,
+        ctx.host.images.clone({ name: params.image.name, digest }, disk, (told) =>
+          ctx.progress({ ...told, percent: 50 + told.percent / 2 }),
+        ),
+      );
+    });
+  });
+
+const withDisk = async <T>(
+  ctx: TaskContext,
+  act: Act,
+  slot: Readonly<{ nvme_serial: string; nvme_device: string }>,
+  fn: (disk: OpenDisk) => Promise<T>,
+): Promise<T> => {
+  const identity = { serial: slot.nvme_serial, device: slot.nvme_device };
+  const disk = await act(`opening disk ${slot.nvme_serial}`, ctx.host.disks.open(identity));
+  try {
+    return await fn(disk);
+  } finally {
+    await act(`closing disk ${slot.nvme_serial}`, disk.close());
+  }
+};
+
+const refuseUnlessBlank = async (act: Act, disk: OpenDisk): Promise<void> => {
+  const found = await act(`reading disk ${disk.serial}`, readBack(disk));
+  if (found.bytes_not_erased > 0 || found.signatures_left.length > 0)
+    throw new HostError(
+      'blocked',
+      `disk ${disk.serial} is not blank: ${found.signatures_left.join(', ') || `${found.bytes_not_erased} bytes of data`} found; it must be wiped first`,
+    );
+};

@@ -1,0 +1,33 @@
+/** Which handler does which task. `agent.update` is the agent's own matter and is added where the agent is put together. */
+import { bundleLease } from './bundle-lease.ts';
+import { healthProbe } from './health-probe.ts';
+import { imageEvict, imagePull } from './image-cache.ts';
+import { imageClone } from './image-clone.ts';
+import { nodeCleanup } from './node-cleanup.ts';
+import { reconcile } from './reconcile.ts';
+import { sliceCleanup } from './slice-cleanup.ts';
+import type { TaskHandlers } from './task.ts';
+import { topologyDiscover } from './topology-discover.ts';
+import { deprovisionUser, installAuthorizedKeys, provisionUser } from './user.ts';
+import { vmReboot, vmStop } from './vm-power.ts';
+import { vmReadiness } from './vm-readiness.ts';
+import { vmStart } from './vm-start.ts';
+
+export const handlers = {
+  'diag.health_probe': healthProbe,
+  'slice.topology_discover': topologyDiscover,
+  'slice.bundle_lease': bundleLease,
+  'image.pull': imagePull,
+  'image.evict': imageEvict,
+  'slice.image_clone': imageClone,
+  'slice.vm_start': vmStart,
+  'slice.vm_readiness': vmReadiness,
+  'slice.vm_reboot': vmReboot,
+  'slice.vm_stop': vmStop,
+  'slice.cleanup': sliceCleanup,
+  'slice.reconcile': reconcile,
+  'node.cleanup': nodeCleanup,
+  'allocation.provision_user': provisionUser,
+  'allocation.install_authorized_keys': installAuthorizedKeys,
+  'allocation.deprovision_user': deprovisionUser,
+} satisfies TaskHandlers;

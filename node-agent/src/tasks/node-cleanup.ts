@@ -1,0 +1,78 @@
+/**
+ * `node.cleanup`: the declared data disks of a host that was given away whole, and the disks and GPUs of its slots, with
+ * the same proof as a slice. It is also how a slot under repair is wiped: a slot that is proven here leaves whatever lease
+ * was left behind on it. A disk in use is named with what uses it; the agent never unmounts.
+ */
+import { HostError } from '../host/host.ts';
+import { changeLeases, noteGenerations, type readLeases, refuseStale, releaseSlots } from '../leases.ts';
+import {
+  type CleanupOutput,
+  deactivatePartitions,
+  detachNetwork,
+  provenSlots,
+  refuseRunning,
+  removeMachine,
+  resetGpus,
+  targetOf,
+  wipeAll,
+} from './cleanup.ts';
+import { type Act, exclusive, slotKeys } from './exclusive.ts';
+import type { TaskContext, TaskHandler } from './task.ts';
+
+export const nodeCleanup: TaskHandler<'node.cleanup'> = (ctx, params) => {
+  const ofSlots = new Set(params.slots.map((slot) => slot.nvme_serial));
+  const disks = params.disks.filter((disk) => !ofSlots.has(disk.serial));
+  const keys = [...slotKeys(params.slots), ...disks.map((disk) => `disk ${disk.serial}`)];
+  return exclusive(ctx, keys, async (act) => {
+    const { slots } = params;
+    const book = await changeLeases(ctx.state, (before) => {
+      refuseStale(before, slots);
+      return noteGenerations(before, slots);
+    });
+    const serials = new Set([...ofSlots, ...disks.map((disk) => disk.serial)]);
+    const left = book.leases.filter((lease) => lease.slots.some((slot) => serials.has(slot.nvme_serial)));
+    const inUse = left.find((lease) => lease.cleaning_since === null && lease.allocation_id !== params.allocation_id);
+    if (inUse !== undefined)
+      throw new HostError(
+        'conflict',
+        `allocation ${inUse.allocation_id} holds slots of this cleanup; release it first`,
+      );
+    await refuseRunning(ctx, act, [...left.map((lease) => lease.allocation_id), params.allocation_id ?? '']);
+
+    const network = await detachLeft(ctx, act, left);
+    const wiped = await wipeAll(ctx, act, [
+      ...slots.map(targetOf),
+      ...disks.map((disk) => ({ serial: disk.serial, device: disk.device, policy: null, slot: null })),
+    ]);
+    const removed: string[] = [...network.removed];
+    for (const lease of left) removed.push(...(await removeMachine(ctx, act, lease.allocation_id)));
+    if (slots.length > 0) removed.push(...(await deactivatePartitions(ctx, act, slots)));
+    const output: CleanupOutput = {
+      network_detached: network.is_detached,
+      ...wiped,
+      gpu_resets: await resetGpus(ctx, act, slots),
+      removed,
+    };
+    if (output.network_detached)
+      await changeLeases(ctx.state, (before) => releaseSlots(before, provenSlots(slots, output)));
+    return output;
+  });
+};
+
+type Left = Awaited<ReturnType<typeof readLeases>>['leases'];
+
+const detachLeft = async (
+  ctx: TaskContext,
+  act: Act,
+  left: Left,
+): Promise<Readonly<{ is_detached: boolean; removed: readonly string[] }>> => {
+  const removed: string[] = [];
+  let isDetached = true;
+  for (const lease of left) {
+    const { mac_address } = lease.plan;
+    const told = await detachNetwork(ctx, act, { allocation_id: lease.allocation_id, mac_address });
+    isDetached &&= told.is_detached;
+    if (told.was_there) removed.push(`OVS port of allocation ${lease.allocation_id}`);
+  }
+  return { is_detached: isDetached, removed };
+};

@@ -1,0 +1,66 @@
+/**
+ * `slice.vm_readiness`: a machine counts as ready when the address server gave its MAC the reserved address, the guest has
+ * told its SSH host key, and it sees as many GPUs as were claimed. A machine that is there but not reachable is not ready,
+ * however long it takes; what was missing at the end is what the operator reads.
+ */
+import type { TaskOutput } from '@gpuaas/contract/node';
+import { pause } from '@gpuaas/kit';
+import { HostError } from '../host/host.ts';
+import { getLease, type Lease, readLeases } from '../leases.ts';
+import { withinTime } from './exclusive.ts';
+import { domainName } from './names.ts';
+import type { TaskContext, TaskHandler } from './task.ts';
+
+type Ready = TaskOutput<'slice.vm_readiness'>;
+type Look = Readonly<{ ready: Ready } | { missing: string }>;
+
+const POLL_MS = 500;
+
+export const vmReadiness: TaskHandler<'slice.vm_readiness'> = async (ctx, params) => {
+  const lease = getLease(await readLeases(ctx.state), params.allocation_id, params.slots);
+  let missing = 'nothing was seen of the machine';
+  while (!ctx.signal.aborted) {
+    const look = await withinTime(ctx.signal, 'looking at the machine', lookOnce(ctx, lease)).catch((err: unknown) => {
+      if (ctx.signal.aborted && err instanceof HostError && err.code === 'timeout') return { missing };
+      throw err;
+    });
+    if ('ready' in look) return look.ready;
+    missing = look.missing;
+    ctx.progress({ percent: 50, note: missing });
+    await pause(POLL_MS, ctx.signal);
+  }
+  throw new HostError('timeout', `the machine did not become ready in time: ${missing}`);
+};
+
+const lookOnce = async (ctx: TaskContext, lease: Lease): Promise<Look> => {
+  const { mac_address: mac, private_ip: expected } = lease.plan;
+  const name = domainName(lease.allocation_id);
+  const domain = (await ctx.host.hypervisor.list()).find((each) => each.name === name);
+  if (domain?.state !== 'running')
+    throw new HostError('host_error', `domain ${name} is ${domain?.state ?? 'not there'}; it was to be running`);
+  const address = await ctx.host.network.lease(mac, expected);
+  if (address.state === 'conflict')
+    throw new HostError(
+      'conflict',
+      `address ${expected} was to go to MAC ${mac} but is answered by MAC ${address.other_mac ?? 'unknown'}`,
+    );
+  if (address.state === 'none') return { missing: `MAC ${mac} has no address lease` };
+  if (address.ip !== expected)
+    return { missing: `MAC ${mac} was given ${address.ip ?? 'no address'} instead of ${expected}` };
+  const guest = await ctx.host.hypervisor.guest(name);
+  if (guest === null) return { missing: 'the guest has not told its SSH host key' };
+  const wanted = lease.slots.length;
+  if (guest.gpu_count === null) return { missing: 'the guest has not told how many GPUs it sees' };
+  if (guest.gpu_count !== wanted)
+    throw new HostError('drift', `the guest sees ${guest.gpu_count} GPUs, ${wanted} were claimed`);
+  return {
+    ready: {
+      mac,
+      expected_ip: expected,
+      actual_ip: address.ip,
+      lease_state: 'bound',
+      ssh_host_key: guest.ssh_host_key,
+      gpu_count: guest.gpu_count,
+    },
+  };
+};

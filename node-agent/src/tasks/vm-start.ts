@@ -1,0 +1,117 @@
+/**
+ * `slice.vm_start`: the fabric partition, the devices, the network and then the machine. A guest that boots before its
+ * partition is active never joins the fabric, so the order is a rule. What was made is taken back if the machine does not
+ * start; devices stay on vfio-pci, which is where a slice host keeps them.
+ */
+import { HostError } from '../host/host.ts';
+import { getLease, type Lease, readLeases, touchLease } from '../leases.ts';
+import { deviceProblems, diskProblems } from './bundle-slot.ts';
+import { type Act, exclusive, slotKeys, withinTime } from './exclusive.ts';
+import { domainName } from './names.ts';
+import type { TaskContext, TaskHandler } from './task.ts';
+
+/** How long each step back may take: a host that hangs must not keep the task from telling that it failed. */
+const STEP_BACK_MS = 30_000;
+
+export const vmStart: TaskHandler<'slice.vm_start'> = (ctx, params) =>
+  exclusive(ctx, slotKeys(params.slots), async (act) => {
+    const lease = getLease(await readLeases(ctx.state), params.allocation_id, params.slots);
+    const name = domainName(params.allocation_id);
+    const domains = await act('listing the domains', ctx.host.hypervisor.list());
+    const there = domains.find((domain) => domain.name === name);
+    if (there !== undefined && there.allocation_id !== params.allocation_id)
+      throw new HostError('conflict', `a domain ${name} is here that is not of allocation ${params.allocation_id}`);
+    if (there?.state === 'running') return { domain: name };
+    await refuseDrift(ctx, act, lease);
+    await touchLease(ctx.state, params.allocation_id, ctx.now());
+    try {
+      await prepare(ctx, act, lease);
+      ctx.progress({ percent: 60, note: 'starting the machine' });
+      await act(
+        `the start of ${name}`,
+        ctx.host.hypervisor.start({
+          name,
+          allocation_id: params.allocation_id,
+          plan: lease.plan,
+          seed: {
+            hostname: params.hostname,
+            ssh_public_keys: params.ssh_public_keys,
+            user_data: params.user_data,
+          },
+        }),
+      );
+    } catch (err) {
+      await stepBack(ctx, lease, name);
+      throw err;
+    }
+    return { domain: name };
+  });
+
+/** The host as it was leased: it may have changed since. */
+const refuseDrift = async (ctx: TaskContext, act: Act, lease: Lease): Promise<void> => {
+  const [pci, groups, disks] = await act(
+    'reading the host',
+    Promise.all([ctx.host.pci.list(), ctx.host.pci.iommuGroups(), ctx.host.disks.list()]),
+  );
+  const problems = lease.slots.flatMap((slot) => [
+    ...deviceProblems({ pci, groups }, slot),
+    // By now the disk carries the image, which is what it should.
+    ...diskProblems(
+      disks.map((disk) => ({ ...disk, filesystems: [] })),
+      slot,
+    ),
+  ]);
+  const [first] = problems;
+  if (first !== undefined) throw new HostError(first.code, problems.map((problem) => problem.message).join('; '));
+};
+
+const prepare = async (ctx: TaskContext, act: Act, lease: Lease): Promise<void> => {
+  const { plan } = lease;
+  if (plan.fabric_partition_id !== null)
+    await act(`fabric partition ${plan.fabric_partition_id}`, ctx.host.fabric.activate(plan.fabric_partition_id));
+  ctx.progress({ percent: 20, note: 'binding devices' });
+  for (const slot of plan.slots)
+    for (const address of [slot.gpu_pci_address, slot.fabric_vf_pci_address])
+      await act(`binding ${address}`, ctx.host.pci.bind(address, 'vfio-pci'));
+  ctx.progress({ percent: 40, note: 'attaching the network' });
+  await act(
+    `port ${plan.ovs_port}`,
+    ctx.host.network.attach({
+      name: plan.ovs_port,
+      mac_address: plan.mac_address,
+      private_ip: plan.private_ip,
+      allocation_id: lease.allocation_id,
+    }),
+  );
+};
+
+/** In the opposite order. A step back that fails is logged and does not hide why the start failed; cleanup does it again. */
+const stepBack = async (ctx: TaskContext, lease: Lease, name: string): Promise<void> => {
+  const { plan } = lease;
+  const steps: ReadonlyArray<readonly [what: string, undo: () => Promise<unknown>]> = [
+    [`removing ${name}`, () => removeOwn(ctx, lease, name)],
+    [
+      `detaching ${plan.ovs_port}`,
+      () => ctx.host.network.detach({ name: plan.ovs_port, mac_address: plan.mac_address }),
+    ],
+    ...(plan.fabric_partition_id === null
+      ? []
+      : [
+          [
+            `deactivating fabric partition ${plan.fabric_partition_id}`,
+            () => ctx.host.fabric.deactivate(plan.fabric_partition_id ?? 0),
+          ] as const,
+        ]),
+  ];
+  for (const [what, undo] of steps)
+    await withinTime(AbortSignal.timeout(STEP_BACK_MS), what, undo()).catch((err: unknown) =>
+      ctx.log.warn({ err }, `${what} failed after a failed start`),
+    );
+};
+
+const removeOwn = async (ctx: TaskContext, lease: Lease, name: string): Promise<void> => {
+  const domain = (await ctx.host.hypervisor.list()).find((each) => each.name === name);
+  if (domain?.allocation_id !== lease.allocation_id) return;
+  await ctx.host.hypervisor.stop(name, 0);
+  await ctx.host.hypervisor.remove(name);
+};
