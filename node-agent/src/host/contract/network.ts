@@ -1,0 +1,102 @@
+/** Ports with their reservations, and the leases guests get by them. */
+import assert from 'node:assert/strict';
+import type { Port } from '../host.ts';
+import {
+  ALLOCATION,
+  contractTest,
+  eventually,
+  machineOf,
+  OTHER_ALLOCATION,
+  prepare,
+  refuses,
+  slotAt,
+} from './subject.ts';
+
+const PORT: Port = {
+  name: 'gp000000000001',
+  mac_address: '02:00:00:00:00:01',
+  private_ip: '10.100.0.11',
+  allocation_id: ALLOCATION,
+};
+const OTHER: Port = {
+  name: 'gp000000000002',
+  mac_address: '02:00:00:00:00:02',
+  private_ip: '10.100.0.12',
+  allocation_id: OTHER_ALLOCATION,
+};
+
+export const networkTests = [
+  contractTest('network', 'every card is listed once', {}, async ({ host }) => {
+    const cards = (await host.network.nics()).map((nic) => nic.pci_address);
+    assert.equal(new Set(cards).size, cards.length);
+  }),
+  contractTest(
+    'network.ports',
+    'a port attached twice is attached once, and stands on a bridge',
+    {},
+    async ({ host }) => {
+      await host.network.attach(PORT);
+      await host.network.attach(PORT);
+      assert.deepEqual([...(await host.network.ports())], [PORT]);
+      const bridges = (await host.network.facts()).bridges.filter((bridge) => bridge.ports.includes(PORT.name));
+      assert.equal(bridges.length, 1);
+    },
+  ),
+  contractTest(
+    'network.ports',
+    'a name, MAC or address that is taken is a conflict and changes nothing',
+    {},
+    async ({ host }) => {
+      await host.network.attach(PORT);
+      for (const key of ['name', 'mac_address', 'private_ip'] as const) {
+        await refuses(host.network.attach({ ...OTHER, [key]: PORT[key] }), 'conflict');
+      }
+      assert.deepEqual([...(await host.network.ports())], [PORT]);
+    },
+  ),
+  contractTest(
+    'network.ports',
+    'detaching takes all of it away, leaves the rest, and the second time finds nothing',
+    {},
+    async ({ host }) => {
+      await host.network.attach(PORT);
+      await host.network.attach(OTHER);
+      assert.equal(await host.network.detach(PORT), true);
+      assert.equal(await host.network.detach(PORT), false);
+      assert.deepEqual([...(await host.network.ports())], [OTHER]);
+      assert.ok((await host.network.facts()).bridges.every((bridge) => !bridge.ports.includes(PORT.name)));
+      await host.network.attach({
+        ...OTHER,
+        name: PORT.name,
+        mac_address: PORT.mac_address,
+        private_ip: PORT.private_ip,
+      });
+    },
+  ),
+  contractTest('network.ports', 'nobody has a lease where no guest asked for one', {}, async ({ host }) => {
+    await host.network.attach(PORT);
+    assert.deepEqual(await host.network.lease(PORT.mac_address, PORT.private_ip), {
+      state: 'none',
+      ip: null,
+      other_mac: null,
+    });
+  }),
+  contractTest(
+    'hypervisor',
+    'a guest gets the address reserved for its MAC, and none after its port is gone',
+    { slots: 1 },
+    async (subject) => {
+      const { host } = subject;
+      await prepare(subject, [slotAt(subject, 0)]);
+      await host.network.attach(PORT);
+      await host.hypervisor.start(machineOf([slotAt(subject, 0)]));
+      const lease = await eventually(async () => {
+        const found = await host.network.lease(PORT.mac_address, PORT.private_ip);
+        return found.state === 'none' ? null : found;
+      });
+      assert.deepEqual(lease, { state: 'bound', ip: PORT.private_ip, other_mac: null });
+      await host.network.detach(PORT);
+      assert.equal((await host.network.lease(PORT.mac_address, PORT.private_ip)).state, 'none');
+    },
+  ),
+];
