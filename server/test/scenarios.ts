@@ -9,6 +9,7 @@ import type { Scenarios } from './scenario.ts';
 import { allocationScenarios } from './scenarios-allocation.ts';
 import { fleetScenarios } from './scenarios-fleet.ts';
 import { lifecycleScenarios } from './scenarios-lifecycle.ts';
+import { topologyScenarios } from './scenarios-topology.ts';
 
 const unique = (word: string): string => `${word}-${randomUUID().slice(0, 8)}`;
 const owner = ({ acme }: Cast) => acme.owner;
@@ -58,6 +59,7 @@ const asSuperadmin = async ({ superadmin }: Cast) => ({ as: superadmin });
 export const scenarios: Scenarios = {
   ...allocationScenarios,
   ...fleetScenarios,
+  ...topologyScenarios,
   ...lifecycleScenarios,
   meGet: asOwner,
 

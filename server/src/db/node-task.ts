@@ -22,10 +22,11 @@ export type NodeTaskRow = Readonly<{
   correlation_id: string;
   created_at: string;
   finished_at: string | null;
+  workflow_run_id: string | null;
 }>;
 
 const TASK = `t.id, t.node_id, t.allocation_id, t.slot_id, t.kind, t.params, t.attempt, t.slot_generation, t.state,
-  t.state_reason, t.output, t.correlation_id, t.created_at, t.finished_at`;
+  t.state_reason, t.output, t.correlation_id, t.created_at, t.finished_at, t.workflow_run_id`;
 
 export type NewNodeTask = Readonly<{
   node_id: string;

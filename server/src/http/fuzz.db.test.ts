@@ -9,6 +9,7 @@ import { assertProblem, operations } from '../../test/ask.ts';
 import { type Cast, insertRun, join, makeCast, must, newSshKey, strangeId, type User } from '../../test/cast.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { newAllocation, newNode } from '../../test/scenarios-allocation.ts';
+import { newApprovedSlot } from '../../test/scenarios-topology.ts';
 
 const REQUESTS = 10_500;
 const AT_ONCE = 16;
@@ -53,6 +54,9 @@ describe('a storm of requests out of the contract', () => {
       region_name: ['us-buffalo-1', 'eu-frankfurt-1'],
       image_name: ['ubuntu-24.04-h200-cuda'],
       node_id: [strangeId('node')],
+      slot_id: [strangeId('slot')],
+      disk_ownership_id: [strangeId('disk_ownership')],
+      slot_indexes: [[0], [0, 1], [63]],
       allocation_id: [strangeId('allocation')],
       gpu_count: [1, 1, 2, 8],
       gpu_model: ['H200 SXM'],
@@ -82,6 +86,11 @@ describe('a storm of requests out of the contract', () => {
     for (let n = 0; n < 10; n++) {
       const made = await acme.owner.post('/api/v1/tokens', { name: 'fuzzed', scopes: ['read'], expires_in_s: 3600 });
       pool['token_id']?.push(must(made, 201).body.api_token.id);
+    }
+    for (let n = 0; n < 3; n++) {
+      const slot = await newApprovedSlot(cast);
+      pool['node_id']?.push(slot.node_id);
+      pool['slot_id']?.push(slot.slot_id);
     }
     for (let n = 0; n < 12; n++) {
       pool['node_id']?.push((await newNode(cast, { capacity_mode: 'flexible' })).id);

@@ -83,7 +83,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
   const isSlice = request.shape === 'gpu_slice';
   const isOpen = sku.enabled && checked.region.enabled;
   const key = keyColumnOf(launch.gpu_count, !isSlice);
-  let choice = isOpen ? await chooseNode(tx, request, { ...query, key }, first) : null;
+  let choice = isOpen ? await chooseNode(tx, request, { ...query, key }, isSlice ? first : undefined) : null;
   for (let looks = 1; choice === null; looks++) {
     const { decision } = await decideWide(tx, request, sku.gpu_model);
     if (decision.kind === 'unplaceable') throw refusalOf(decision, checked);

@@ -1,14 +1,17 @@
 /**
  * Gives allocations that were bound to a node before there were claims the claim that says so. What is not certain is
  * left alone and named: a slice's slots cannot be guessed, and a node that somebody holds is not given away twice.
- * Running it again finds nothing left to do.
+ * A request is one batch in one transaction; whoever asks goes on from `next_after_id`. What is cut short goes on by
+ * running it again, and running it once more finds nothing left to do.
  */
 import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import type { WriteCtx } from '../context.ts';
+import { lockAllocation } from '../db/allocation.ts';
 import { insertBackfilledClaim, listUnclaimed, type UnclaimedRow } from '../db/backfill.ts';
 import { lockSummary } from '../db/placement.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { restartCleanup } from '../workflows/begin-release.ts';
 
 const reasonToSkip = (row: UnclaimedRow): string | null => {
   if (row.capacity_shape === 'gpu_slice') return 'Which slots a slice holds cannot be known without claims.';
@@ -18,22 +21,34 @@ const reasonToSkip = (row: UnclaimedRow): string | null => {
   return row.occupancy === 'free' ? null : `The node's occupancy is ${row.occupancy}.`;
 };
 
+const BATCH_ROWS = 100;
+
+/** True when it was still there to be claimed. A release that nobody works on is taken up: only its proof frees the node. */
+const claim = async (ctx: WriteCtx, { allocation_id, node_id, state }: UnclaimedRow): Promise<boolean> => {
+  const { tx } = ctx;
+  await lockAllocation(tx, allocation_id);
+  await lockSummary(tx, node_id);
+  const claim_id = mintId(ID_PREFIXES.claim);
+  if (!(await insertBackfilledClaim(tx, { allocation_id, node_id, claim_id }))) return false;
+  await refreshSummary(tx, node_id);
+  if (state === 'releasing')
+    await restartCleanup(tx, { allocation_id, runtime_verified_absent: false }, () => ctx.deps.events.wake());
+  return true;
+};
+
 export const claimBackfill = async (ctx: WriteCtx, { body }: RequestOf<PublicApi['adminClaimBackfill']>) => {
+  const { is_dry_run, after_id = '', limit = BATCH_ROWS } = body;
   const claimed: { allocation_id: string; node_id: string }[] = [];
   const skipped: { allocation_id: string; reason: string }[] = [];
-  for (const row of await listUnclaimed(ctx.tx)) {
+  const rows = await listUnclaimed(ctx.tx, { after_id, limit });
+  for (const row of rows) {
     const { allocation_id, node_id } = row;
     let reason = reasonToSkip(row);
-    if (reason === null && !body.is_dry_run) {
-      await lockSummary(ctx.tx, node_id);
-      const claim_id = mintId(ID_PREFIXES.claim);
-      if (await insertBackfilledClaim(ctx.tx, { allocation_id, node_id, claim_id }))
-        await refreshSummary(ctx.tx, node_id);
-      else reason = 'The node was taken meanwhile.';
-    }
+    if (reason === null && !is_dry_run && !(await claim(ctx, row))) reason = 'It or its node changed meanwhile.';
     if (reason === null) claimed.push({ allocation_id, node_id });
     else skipped.push({ allocation_id, reason });
   }
-  ctx.note({ is_dry_run: body.is_dry_run, claimed: claimed.length, skipped: skipped.length });
-  return { is_dry_run: body.is_dry_run, claimed, skipped };
+  ctx.note({ is_dry_run, claimed: claimed.length, skipped: skipped.length });
+  const next_after_id = rows.length < limit ? null : (rows.at(-1)?.allocation_id ?? null);
+  return { is_dry_run, claimed, skipped, next_after_id };
 };

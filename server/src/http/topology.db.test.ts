@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Candidate } from '@gpuaas/contract/node';
+import { startTestApp, type TestApp } from '../../test/app.ts';
+import { candidate } from '../../test/candidate.ts';
+import { must, type User } from '../../test/cast.ts';
+import { anEnrolledNode, discover, discovery, eight } from '../../test/discovered.ts';
+import { assertInvariants } from '../../test/invariants.ts';
+import { until } from '../../test/until.ts';
+import { PLATFORM } from '../db/client.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { signalRun } from '../workflows/engine/run.ts';
+import { finishTask } from '../workflows/finish-task.ts';
+
+let app: TestApp;
+let root: User;
+let second: User;
+let ada: User;
+let hosts = 500;
+const closers: (() => Promise<void>)[] = [];
+before(async () => {
+  app = await startTestApp({ after: (fn) => void closers.unshift(fn) });
+  root = await app.admin();
+  [second, ada] = [await app.user('second'), await app.user('ada')];
+  await sql("update users set platform_role = 'ops' where id = $1", [second.me.id]);
+});
+after(async () => {
+  await assertInvariants(app.db.database);
+  for (const close of closers) await close();
+});
+
+const sql = (text: string, values: unknown[] = []) =>
+  app.db.database.write(PLATFORM, (tx) => tx.query<Record<string, unknown>>(text, values));
+const node = () =>
+  anEnrolledNode(app.db.database, { query: sql }, { region_name: 'us-buffalo-1', capacity_mode: 'slice' });
+const at = (id: string, rest: string): string => `/api/v1/admin/nodes/${id}/${rest}`;
+const mapOf = async (id: string) => must(await root.get(at(id, 'slice-topology/discovery')), 200).body.map;
+const slotsOf = async (id: string) => must(await root.get(at(id, 'resource-slots')), 200).body.items;
+const approve = async (id: string, body: object = {}, as = root) =>
+  as.post(at(id, 'resource-slots/approve'), { map_hash: (await mapOf(id)).map_hash, ...body });
+const withVersion = (version: number) => ({ 'if-match': `"v${version}"` });
+const onSlot = (slot: { node_id: string; id: string; version: number }, verb: string, as = root) =>
+  as.post(at(slot.node_id, `resource-slots/${slot.id}/${verb}`), { reason: 'Tried' }, withVersion(slot.version));
+const launch = (gpu_count = 1) =>
+  ada.post(`/api/v1/projects/${ada.project_id}/allocations`, {
+    name: `a-${Math.random().toString(36).slice(2)}`,
+    sku_name: 'h200-sxm-slice',
+    region_name: 'us-buffalo-1',
+    gpu_count,
+  });
+/** A host of its own with what was found on it; `over` changes single slots. */
+const host = async (
+  over: Readonly<Record<number, Partial<Candidate>>> = {},
+  also: Parameters<typeof discovery>[1] = {},
+) => {
+  const id = await node();
+  const number = ++hosts;
+  const found = (change: typeof over) => eight(number).map((slot, index) => ({ ...slot, ...change[index] }));
+  await discover(app.db.database, id, discovery(found(over), also));
+  return { id, again: (change: typeof over) => discover(app.db.database, id, discovery(found(change), also)) };
+};
+
+test('a candidate is never schedulable, and approved it is', async () => {
+  const { id } = await host();
+  assert.deepEqual(await slotsOf(id), []);
+  assert.equal((await launch()).status, 409);
+  const { slots } = must(await approve(id), 200).body;
+  assert.equal(slots.length, 8);
+  assert.ok(slots.every((slot: { approved_by: string }) => slot.approved_by === root.me.id));
+  assert.equal((await launch(8)).status, 202);
+});
+
+test('some candidates can be approved without the others, and approving again changes nothing', async () => {
+  const { id } = await host();
+  assert.equal(must(await approve(id, { slot_indexes: [1, 3] }), 200).body.slots.length, 2);
+  const before = await slotsOf(id);
+  must(await approve(id, { slot_indexes: [1, 3] }), 200);
+  assert.deepEqual(await slotsOf(id), before);
+  assert.equal(must(await approve(id), 200).body.slots.length, 8);
+});
+
+test('every fault is named with its field at once, and nothing is written', async () => {
+  const { id } = await host({
+    0: { nvme_mounts: ['/mnt/share'] },
+    1: { fabric_vf_pci_address: null, fabric_claim_mode: null },
+    2: { mig_mode: 'enabled' },
+  });
+  const { status, body } = await approve(id);
+  assert.equal(status, 409);
+  assert.deepEqual(
+    body.errors.map((error: { pointer: string; code: string }) => [error.pointer, error.code]),
+    [
+      ['/candidates/0/nvme_serial', 'mounted'],
+      ['/candidates/1/fabric_vf_pci_address', 'required'],
+      ['/candidates/1/fabric_claim_mode', 'not_per_slot_vf'],
+      ['/candidates/2/mig_mode', 'mig_enabled'],
+    ],
+  );
+  assert.deepEqual(await slotsOf(id), []);
+});
+
+test('a serial or MAC of another node of the site is refused by name', async () => {
+  const one = await host();
+  must(await approve(one.id), 200);
+  const [taken] = await slotsOf(one.id);
+  const two = await host({ 0: { nvme_serial: taken.nvme_serial }, 1: { mac_address: taken.mac_address } });
+  const { body } = await approve(two.id);
+  assert.deepEqual(
+    body.errors.map((error: { pointer: string; code: string }) => [error.pointer, error.code]),
+    [
+      ['/candidates/0/nvme_serial', 'taken'],
+      ['/candidates/1/mac_address', 'taken'],
+    ],
+  );
+});
+
+test('two operators: whoever approves a discovery that is not the newest, or edits a slot that has changed, gets 412', async () => {
+  const { id, again } = await host();
+  const { map_hash } = await mapOf(id);
+  await again({ 7: { numa_node: 5 } });
+  assert.equal((await root.post(at(id, 'resource-slots/approve'), { map_hash })).status, 412);
+  must(await approve(id), 200);
+  const [slot] = await slotsOf(id);
+  must(await onSlot(slot, 'disable'), 200);
+  assert.equal((await onSlot(slot, 'quarantine', second)).status, 412);
+});
+
+test('drift takes a slot out of sale with the difference, leaves its allocation alone, and approval brings it back', async () => {
+  const { id, again } = await host();
+  must(await approve(id), 200);
+  await sql("update nodes set state = 'draining' where id <> $1 and state = 'active'", [id]);
+  await app.db.database.write(PLATFORM, async (tx) => {
+    for (const row of (await tx.query<{ id: string }>('select id from nodes', [])).rows)
+      await refreshSummary(tx, row.id);
+  });
+  const allocation = must(await launch(1), 202).body;
+  const held = (await slotsOf(id)).find(
+    (slot: { allocation_id: string | null }) => slot.allocation_id === allocation.id,
+  );
+  const free = (await slotsOf(id)).find((slot: { allocation_id: string | null }) => slot.allocation_id === null);
+  await again({ [held.slot_index]: { numa_node: 3 }, [free.slot_index]: { nvme_size_bytes: 1 } });
+  const after = new Map((await slotsOf(id)).map((slot: { id: string }) => [slot.id, slot]));
+  const drifted = (slot: { id: string }) =>
+    after.get(slot.id) as { approval: string; status: string; drift: object; allocation_id: string };
+  assert.equal(drifted(held).approval, 'needs_reapproval');
+  assert.equal(drifted(held).allocation_id, allocation.id);
+  assert.deepEqual(drifted(free).drift, { nvme_size_bytes: { approved: 3_840_755_982_336, found: 1 } });
+  assert.equal(must(await root.get(`/api/v1/admin/nodes/${id}`), 200).body.has_drift, true);
+  const changed = (await mapOf(id)).candidates.filter((row: { standing: string }) => row.standing === 'changed');
+  assert.equal(changed.length, 2);
+  const refused = await approve(id);
+  assert.deepEqual(
+    refused.body.errors.map((error: { code: string }) => error.code),
+    ['held'],
+  );
+  must(await approve(id, { slot_indexes: [free.slot_index] }), 200);
+  assert.equal((await slotsOf(id)).find((slot: { id: string }) => slot.id === free.id).approval, 'approved');
+});
+
+test('a GPU that is gone is drift, and what cannot be read is not taken for unchanged', async () => {
+  const { id } = await host();
+  must(await approve(id), 200);
+  const left = eight(hosts)
+    .filter((found) => found.slot_index !== 2)
+    .map((found, slot_index) => ({ ...found, slot_index }));
+  await discover(app.db.database, id, discovery(left));
+  const approvals = (await slotsOf(id)).map((slot: { approval: string }) => slot.approval);
+  assert.deepEqual(
+    approvals,
+    approvals.map((_: string, index: number) => (index === 2 ? 'needs_reapproval' : 'approved')),
+  );
+});
+
+test('a failed prerequisite keeps slices away until a later check passes', async () => {
+  const broken = { prerequisites: [{ name: 'ovs', is_met: false, needs_reboot: false, message: 'No bridge.' }] };
+  const { id } = await host({}, broken);
+  must(await approve(id), 200);
+  assert.equal(must(await root.get(`/api/v1/admin/nodes/${id}`), 200).body.is_runtime_validated, false);
+  await discover(app.db.database, id, discovery(eight(hosts)));
+  assert.equal(must(await root.get(`/api/v1/admin/nodes/${id}`), 200).body.is_runtime_validated, true);
+});
+
+test('a disabled slot comes back by enabling only while it is what was approved', async () => {
+  const { id, again } = await host();
+  must(await approve(id), 200);
+  const [first, other] = await slotsOf(id);
+  const disabled = must(await onSlot(first, 'disable'), 200).body;
+  must(await onSlot(other, 'disable'), 200);
+  assert.equal(must(await onSlot(disabled, 'enable'), 200).body.approval, 'approved');
+  await again({ [other.slot_index]: { fabric_vf_guid: '0c42:ffff' } });
+  const changed = (await slotsOf(id)).find((slot: { id: string }) => slot.id === other.id);
+  assert.equal((await onSlot(changed, 'enable')).status, 409);
+});
+
+test('vouching for a wipe takes two people', async () => {
+  const { id } = await host();
+  must(await approve(id), 200);
+  const [slot] = await slotsOf(id);
+  must(await onSlot(slot, 'quarantine'), 200);
+  const vouch = (as: User) => as.post(at(id, `resource-slots/${slot.id}/mark-wiped`), { reason: 'Seen it myself' });
+  assert.equal(must(await vouch(root), 200).body.override.confirmed_by, null);
+  assert.equal(must(await vouch(root), 200).body.slot.status, 'quarantined');
+  const done = must(await vouch(second), 200).body;
+  assert.deepEqual([done.override.requested_by, done.override.confirmed_by], [root.me.id, second.me.id]);
+  assert.equal(done.slot.status, 'available');
+  await assert.rejects(
+    sql('update slot_overrides set confirmed_by = requested_by where id = $1', [done.override.id]),
+    /override_needs_second_person/,
+  );
+});
+
+type Task = { id: string; kind: string; attempt: number };
+const nextTask = async (nodeId: string, kind: string): Promise<Task> => {
+  let found: Task | undefined;
+  await until(`a ${kind} is asked of the host`, async () => {
+    const { rows } = await sql(
+      "select id, kind, attempt from node_tasks where node_id = $1 and kind = $2 and state = 'queued'",
+      [nodeId, kind],
+    );
+    found = rows[0] as Task | undefined;
+    return found !== undefined;
+  });
+  return found as Task;
+};
+const answer = (task: Task, output: object) =>
+  app.db.database.write(PLATFORM, async (tx) => {
+    await tx.query("update node_tasks set state = 'running' where id = $1", [task.id]);
+    await finishTask(
+      tx,
+      {
+        id: task.id,
+        attempt: task.attempt,
+        state: 'completed',
+        reason: null,
+        output: output as Record<string, unknown>,
+      },
+      () => app.app.deps.events.wake(),
+    );
+  });
+const erased = (serial: string, slot: { id: string; generation: number } | null) => ({
+  network_detached: true,
+  disks: [
+    {
+      slot_id: slot?.id ?? null,
+      serial,
+      generation: slot?.generation ?? null,
+      method: 'nvme_format',
+      bytes_read_back: 4096,
+      bytes_not_erased: 0,
+      is_verified: true,
+      finished_at: new Date().toISOString(),
+    },
+  ],
+  blocked: [],
+  gpu_resets: [],
+  removed: [],
+});
+
+test('a repair binds anew, looks, wipes, and only the proof brings the slot back', async () => {
+  const { id } = await host();
+  must(await approve(id), 200);
+  const [slot] = await slotsOf(id);
+  assert.equal(must(await onSlot(slot, 'repair'), 202).body.status, 'quarantined');
+  await answer(await nextTask(id, 'slice.reconcile'), { domains: [], drift: [], rebound: [] });
+  await answer(await nextTask(id, 'slice.topology_discover'), {});
+  await answer(await nextTask(id, 'node.cleanup'), erased(slot.nvme_serial, slot));
+  const now = async () => must(await root.get(at(id, `resource-slots/${slot.id}`)), 200).body;
+  await until('the slot is available', async () => (await now()).status === 'available');
+  assert.notEqual((await now()).wipe_proof_id, null);
+});
+
+test('a disk is taken over only when the host has let go of it, with proof, and is then discovered again', async () => {
+  const { id } = await host({ 3: { nvme_mounts: ['/mnt/share'], nvme_filesystems: ['xfs'] } });
+  const { nvme_serial: serial } = candidate(3, {}, hosts);
+  const owned = must(await root.post(at(id, 'disks'), { serial, reason: 'Ours now' }), 202).body;
+  const state = async () => must(await root.get(at(id, 'disks')), 200).body.items[0];
+  const first = await nextTask(id, 'node.cleanup');
+  await answer(first, {
+    ...erased('none', null),
+    disks: [],
+    blocked: [{ serial, reason: 'It is mounted at /mnt/share.' }],
+  });
+  await until('it says what stands in the way', async () => (await state()).state === 'blocked');
+  assert.equal((await state()).state_reason, 'It is mounted at /mnt/share.');
+  const { rows } = await sql("select id from workflow_runs where workflow = 'own-disk' and subject_id = $1", [
+    owned.id,
+  ]);
+  const runId = String(rows[0]?.['id']);
+  await app.db.database.write(PLATFORM, async (tx) => {
+    await signalRun(tx, { run_id: runId, name: 'look_again' }, () => app.app.deps.events.wake());
+  });
+  await answer(await nextTask(id, 'node.cleanup'), erased(serial ?? '', null));
+  await until('it is owned', async () => (await state()).state === 'owned');
+  await nextTask(id, 'slice.topology_discover');
+  assert.equal((await root.post(at(id, `disks/${owned.id}/revoke`), { reason: 'Too late' })).status, 409);
+  assert.equal((await root.post(at(id, 'disks'), { serial, reason: 'Again' })).status, 409);
+});
+
+test('the disk a host boots from is never erased', async () => {
+  const { id } = await host();
+  const { body } = await root.post(at(id, 'disks'), { serial: candidate(7, {}, hosts).nvme_serial, reason: 'No' });
+  assert.match(body.detail, /boots from this disk/);
+});

@@ -1,0 +1,90 @@
+/** Nodes whose agent has been seen and whose host has been discovered, without an agent: for tests of what follows. */
+import type { HostFacts, TaskOutput } from '@gpuaas/contract/node';
+import type { Database } from '../src/db/client.ts';
+import { PLATFORM } from '../src/db/client.ts';
+import { insertHostTask } from '../src/db/node-task.ts';
+import { refreshSummary } from '../src/placement/summary.ts';
+import { recordDiscovery } from '../src/services/topology.ts';
+import { candidate } from './candidate.ts';
+import { aNode, HGX_PARTITIONS, type NodeFacts, type Sql } from './placement.ts';
+
+type Output = TaskOutput<'slice.topology_discover'>;
+let hosts = 0;
+
+const unread = { unreadable: 'Not looked at.' } as const;
+const factsOf = (candidates: Output['map']['candidates']): HostFacts => ({
+  schema: 1,
+  observed_at: new Date().toISOString(),
+  ...{ system: unread, pci: unread, iommu_groups: unread, gpus: unread, nics: unread, fabric: unread },
+  ...{ network: unread, tools: unread, images: unread },
+  disks: {
+    value: candidates.map((found, index) => ({
+      name: `nvme${index}n1`,
+      serial: found.nvme_serial,
+      model: 'Test',
+      eui: null,
+      device: found.nvme_device,
+      major_minor: `259:${index}`,
+      pci_address: null,
+      size_bytes: found.nvme_size_bytes ?? 0,
+      namespaces: 1,
+      is_boot: index === 7,
+      is_swap: false,
+      mounts: found.nvme_mounts,
+      holders: found.nvme_holders,
+      filesystems: found.nvme_filesystems,
+      partitions: [],
+      erase: unread,
+    })),
+  },
+});
+
+/** What a host answers to a discovery: eight slots of an H200 board, or those given. */
+export const discovery = (candidates = eight(++hosts), over: Partial<Output['map']> = {}): Output => ({
+  facts: factsOf(candidates),
+  map: {
+    candidates: [...candidates],
+    partitions: HGX_PARTITIONS.map((module_ids, partition_id) => ({
+      partition_id,
+      module_ids: [...module_ids],
+      is_active: false,
+    })),
+    prerequisites: [{ name: 'kvm', is_met: true, needs_reboot: false, message: 'KVM is available.' }],
+    reboot_required: false,
+    ...over,
+  },
+  map_hash: '0'.repeat(64),
+});
+
+export const eight = (host: number) => [0, 1, 2, 3, 4, 5, 6, 7].map((index) => candidate(index, {}, host));
+
+/** The host answers: the node has this discovery from now on. */
+export const discover = (database: Database, nodeId: string, output: Output = discovery()): Promise<string> =>
+  database.write(PLATFORM, async (tx) => {
+    const id = await insertHostTask(tx, {
+      node_id: nodeId,
+      kind: 'slice.topology_discover',
+      params: {},
+      correlation_id: 'test-discovery',
+      expires_in_s: 600,
+      run: null,
+    });
+    await tx.query(
+      "update node_tasks set state = 'completed', output = '{}', finished_at = clock_timestamp() where id = $1",
+      [id],
+    );
+    await recordDiscovery(tx, { id, node_id: nodeId }, output);
+    return id;
+  });
+
+/** A node without slots whose agent was seen just now. */
+export const anEnrolledNode = async (database: Database, sql: Sql, facts: NodeFacts = {}): Promise<string> => {
+  const { id } = await aNode(sql, { slots: false, partitions: false, ...facts });
+  await sql.query(
+    `insert into node_agents (node_id, last_seen_at, agent_version, boot_id, booted_at, kinds)
+     values ($1, clock_timestamp() + interval '1 day', '0.1.0', 'boot-1', clock_timestamp() - interval '1 hour', '{}')`,
+    [id],
+  );
+  await database.write(PLATFORM, (tx) => refreshSummary(tx, id));
+  return id;
+};

@@ -1,0 +1,98 @@
+/** Scenarios of discovery, approval, slots and disks. */
+import type { Cast } from './cast.ts';
+import { must } from './cast.ts';
+import { anEnrolledNode, discover } from './discovered.ts';
+import type { Scenarios } from './scenario.ts';
+
+const REGION = 'us-buffalo-1';
+const because = { reason: 'It was asked for' };
+
+/** A node of the catalog's region with a discovery and nothing approved. */
+export const newDiscovered = async ({ sql, test }: Cast): Promise<string> => {
+  const id = await anEnrolledNode(test.db.database, sql, { region_name: REGION });
+  await discover(test.db.database, id);
+  return id;
+};
+
+const pathOf = (nodeId: string, rest: string): string => `/api/v1/admin/nodes/${nodeId}/${rest}`;
+
+const mapOf = async (cast: Cast, nodeId: string) =>
+  must(await cast.superadmin.get(pathOf(nodeId, 'slice-topology/discovery')), 200).body.map;
+
+/** A slot of such a node, approved. */
+export const newApprovedSlot = async (cast: Cast) => {
+  const node_id = await newDiscovered(cast);
+  const { map_hash } = await mapOf(cast, node_id);
+  const approved = await cast.superadmin.post(pathOf(node_id, 'resource-slots/approve'), { map_hash });
+  const [slot] = must(approved, 200).body.slots;
+  return { node_id, slot_id: slot.id as string, version: slot.version as number };
+};
+
+const atDiscovered = async (cast: Cast) => ({ as: cast.superadmin, params: { node_id: await newDiscovered(cast) } });
+const atSlot = async (cast: Cast) => {
+  const { version, ...params } = await newApprovedSlot(cast);
+  return { as: cast.superadmin, params, body: because, if_match: version };
+};
+const atSlotIn = async (cast: Cast, ...verbs: readonly string[]) => {
+  const ask = await atSlot(cast);
+  let version = ask.if_match;
+  for (const verb of verbs) {
+    const path = pathOf(ask.params.node_id, `resource-slots/${ask.params.slot_id}/${verb}`);
+    version = must(await cast.superadmin.post(path, because, { 'if-match': `"v${version}"` }), 200).body.version;
+  }
+  return { ...ask, if_match: version };
+};
+
+const newOwnership = async (cast: Cast) => {
+  const node_id = await newDiscovered(cast);
+  const { candidates } = await mapOf(cast, node_id);
+  const serial: string = candidates[0].content.nvme_serial;
+  return { node_id, serial };
+};
+
+type Mine =
+  | 'nodeDiscoveryCreate'
+  | 'nodeDiscoveryGet'
+  | 'nodeDiscoveryFactsGet'
+  | 'adminNodeSlotGet'
+  | 'nodeSlotApprove'
+  | 'nodeSlotDisable'
+  | 'nodeSlotEnable'
+  | 'nodeSlotQuarantine'
+  | 'nodeSlotRepair'
+  | 'nodeSlotMarkWiped'
+  | 'nodeDiskList'
+  | 'nodeDiskOwn'
+  | 'nodeDiskRevoke';
+
+export const topologyScenarios: Pick<Scenarios, Mine> = {
+  nodeDiscoveryCreate: async (cast) => ({ ...(await atDiscovered(cast)), body: {} }),
+  nodeDiscoveryGet: atDiscovered,
+  nodeDiscoveryFactsGet: atDiscovered,
+  adminNodeSlotGet: async (cast) => {
+    const { version: _, ...params } = await newApprovedSlot(cast);
+    return { as: cast.superadmin, params };
+  },
+  nodeSlotApprove: async (cast) => {
+    const ask = await atDiscovered(cast);
+    return { ...ask, body: { map_hash: (await mapOf(cast, ask.params.node_id)).map_hash, slot_indexes: [0, 1] } };
+  },
+  nodeSlotDisable: atSlot,
+  nodeSlotEnable: (cast) => atSlotIn(cast, 'disable'),
+  nodeSlotQuarantine: atSlot,
+  nodeSlotRepair: atSlot,
+  nodeSlotMarkWiped: async (cast) => {
+    const { if_match: _, ...ask } = await atSlotIn(cast, 'quarantine');
+    return ask;
+  },
+  nodeDiskList: atDiscovered,
+  nodeDiskOwn: async (cast) => {
+    const { node_id, serial } = await newOwnership(cast);
+    return { as: cast.superadmin, params: { node_id }, body: { serial, ...because } };
+  },
+  nodeDiskRevoke: async (cast) => {
+    const { node_id, serial } = await newOwnership(cast);
+    const owned = must(await cast.superadmin.post(pathOf(node_id, 'disks'), { serial, ...because }), 202).body;
+    return { as: cast.superadmin, params: { node_id, disk_ownership_id: owned.id }, body: because };
+  },
+};
