@@ -45,19 +45,23 @@ export type Store = Readonly<{
 export const openStore = (dir: string, first: () => State): Store => {
   const file = join(dir, 'state.json');
   let state: State | null = null;
-  let seen = 0n;
+  let seen: string | null = null;
 
-  const inode = (): bigint => statSync(file, { bigint: true, throwIfNoEntry: false })?.ino ?? 0n;
+  /** A number of a file may be given out again, so its time and size tell as well. */
+  const stampOf = (): string | null => {
+    const found = statSync(file, { bigint: true, throwIfNoEntry: false });
+    return found === undefined ? null : `${found.ino}:${found.ctimeNs}:${found.size}`;
+  };
   const write = (next: State): void => {
     const temporary = `${file}.${process.pid}`;
     writeFileSync(temporary, `${JSON.stringify(next)}\n`);
     renameSync(temporary, file);
     state = next;
-    seen = inode();
+    seen = stampOf();
   };
   const read = (): State => {
-    const now = inode();
-    if (now === 0n) write(state ?? first());
+    const now = stampOf();
+    if (now === null) write(state ?? first());
     else if (state === null || now !== seen) {
       state = JSON.parse(readFileSync(file, 'utf8')) as State;
       seen = now;
