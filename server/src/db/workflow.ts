@@ -38,14 +38,13 @@ const LEASED = `r.id, r.workflow, r.workflow_version, r.subject_id, r.organizati
   (extract(epoch from r.deadline_at - clock_timestamp()) * 1000)::float8 as deadline_in_ms`;
 
 export type ClaimKey = Readonly<{ workflow: string; version: number; base_ms: number; cap_ms: number }>;
-export type ClaimedRun = LeasedRun &
-  Readonly<{ from_state: WorkflowState; from_owner: string | null; from_started_at: string | null }>;
+export type ClaimedRun = LeasedRun & Readonly<{ from_state: WorkflowState }>;
 
 /**
  * Takes up to `limit` due runs of the given workflows, skipping what another worker is taking. The materialised CTE
  * matters: without it the planner may run the locking select once per row and take more than was asked. A crashed
- * attempt is due again after its lease and not before its backoff; finding one (`from_state` is running) leaves room
- * in the timeline for the caller to say so.
+ * attempt is due again after its lease and not before its backoff. A run that is found `running` was left by a worker
+ * that stopped reporting: that attempt gets its line in the timeline as an error.
  */
 export const claimRuns = async (
   tx: Tx,
@@ -61,13 +60,21 @@ export const claimRuns = async (
          where r.workflow = k.workflow and r.workflow_version = k.version and r.due_at <= now()
            and r.state in ('pending', 'running', 'waiting')
          order by r.due_at limit $5 for update skip locked) r
-       order by r.due_at limit $5)
+       order by r.due_at limit $5),
+     taken as (
      update workflow_runs r set state = 'running', state_since = clock_timestamp(), wake_at = null,
        attempt = r.attempt + 1, attempt_started_at = clock_timestamp(), lease_number = r.lease_number + 1,
        step_count = r.step_count + (r.state = 'running')::integer, lease_owner = $6, lease_until = clock_timestamp() + $7 * ${MS},
        due_at = clock_timestamp() + greatest($7, due.backoff_ms) * ${MS}
      from due where r.id = due.id
-     returning ${LEASED}, due.from_state, due.from_owner, due.from_started_at`,
+     returning ${LEASED}, due.from_state, due.from_owner, due.from_started_at),
+     left_behind as (
+       insert into workflow_steps
+         (run_id, sequence, organization_id, step, attempt, outcome, detail, internal_detail, started_at, finished_at)
+       select t.id, t.step_count, t.organization_id, t.step, t.attempt - 1, 'error', 'The worker stopped reporting.',
+         'worker ' || coalesce(t.from_owner, 'unknown') || ' stopped reporting', coalesce(t.from_started_at, n.at), n.at
+       from taken t cross join (select clock_timestamp() as at) n where t.from_state = 'running')
+     select * from taken`,
     [
       claim.keys.map((key) => key.workflow),
       claim.keys.map((key) => key.version),

@@ -3,6 +3,7 @@
  * timeline and its event. The run is locked first and decided on afterwards, so a cancellation or a signal that came
  * while the step ran is seen, and a worker that lost its lease writes nothing at all.
  */
+import { invariant } from '@gpuaas/kit';
 import { type Database, PLATFORM, type Tx } from '../../db/client.ts';
 import {
   consumeSignals,
@@ -56,7 +57,12 @@ const writeTimeline = (tx: Tx, run: LeasedRun, move: Move): void => {
   });
 };
 
-const write = async (tx: Tx, recording: Recording): Promise<LeasedRun> => {
+type Written = Readonly<{
+  /** Sent, not awaited: it leaves with the commit. */
+  moved: Promise<LeasedRun | undefined>;
+}>;
+
+const write = async (tx: Tx, recording: Recording): Promise<Written> => {
   const { acted, bound } = recording;
   const run = await lockLeasedRun(tx, recording.run);
   if (run === undefined) throw new LeaseLost(`run ${recording.run.id} is no longer held by this worker`);
@@ -64,32 +70,35 @@ const write = async (tx: Tx, recording: Recording): Promise<LeasedRun> => {
   const settled = settle(run, bound.plan, acted.result);
   const move: Move =
     settled.state === 'running' && !recording.go_on ? { ...settled, state: 'pending', attempt: 0 } : settled;
+  const awaited = move.wake?.kind === 'signal' ? move.wake.name : undefined;
 
   if (acted.commit) await acted.commit(tx);
   await recording.committing?.();
 
-  const awaited = move.wake?.kind === 'signal' ? move.wake.name : undefined;
-  const consumed = acted.taken.length === 0 ? 0 : await consumeSignals(tx, run.id, acted.taken);
-  const isThere =
-    awaited !== undefined &&
-    run.signals_pending > consumed &&
-    (await listPendingSignals(tx, run.id)).some((signal) => signal.name === awaited);
+  const [consumed, pending] = await Promise.all([
+    acted.taken.length === 0 ? 0 : consumeSignals(tx, run.id, acted.taken),
+    awaited === undefined || run.signals_pending <= acted.taken.length ? [] : listPendingSignals(tx, run.id),
+  ]);
   const repeats = repeatsWait(run, move);
 
   if (repeats) tx.defer(prolongStep(tx, run.id, run.step_count));
   else writeTimeline(tx, run, move);
-  const moved = await moveRun(tx, run, move, {
+  const moved = moveRun(tx, run, move, {
     lease_ms: recording.lease_ms,
     consumed,
     entries_added: repeats ? 0 : move.entries.length,
-    due_now: isThere,
+    due_now: pending.some((signal) => signal.name === awaited),
     keep_signal_deadline: awaited !== undefined && awaited === run.waiting_for && !run.signal_overdue,
   });
-  if (moved === undefined) throw new LeaseLost(`run ${run.id} moved while it was locked`);
-  if (!repeats) tellRunChanged(tx, moved);
-  return moved;
+  tx.defer(moved);
+  if (!repeats) tellRunChanged(tx, { ...run, step: move.step, state: move.state });
+  return { moved };
 };
 
 /** The run after the move. Throws LeaseLost when it was not ours to move; then nothing was written. */
-export const record = (recording: Recording): Promise<LeasedRun> =>
-  recording.database.write(PLATFORM, (tx) => write(tx, recording));
+export const record = async (recording: Recording): Promise<LeasedRun> => {
+  const { moved } = await recording.database.write(PLATFORM, (tx) => write(tx, recording));
+  const run = await moved;
+  invariant(run !== undefined, `run ${recording.run.id} is moved while it is locked`);
+  return run;
+};
