@@ -27,6 +27,9 @@ const SECRET_KEYS = [
   'private_key',
 ];
 
+/** Lines of a moment are written together: under load a write for each costs a tenth of the request it tells of. */
+const TOGETHER = { minLength: 4_096, periodicFlush: 50 };
+
 export const createLog = (options: LogOptions): Log =>
   pino(
     {
@@ -37,7 +40,7 @@ export const createLog = (options: LogOptions): Log =>
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: SECRET_KEYS.flatMap((key) => [key, `*.${key}`]), censor: '[redacted]' },
     },
-    options.destination ?? pino.destination({ fd: 1, sync: false }),
+    options.destination ?? pino.destination({ fd: 1, sync: false, ...TOGETHER }),
   );
 
 /** For tests and tools that want none. */

@@ -75,7 +75,7 @@ export const lockLaunch = async (
   tx: Tx,
   query: LaunchQuery,
   candidates: CandidateQuery,
-): Promise<Readonly<{ facts: LaunchFacts; node: SchedulerNode | undefined }>> => {
+): Promise<Readonly<{ facts: LaunchFacts; node: SchedulerNode | null }>> => {
   const [, { rows }] = await Promise.all([
     sendLock(tx, candidates),
     tx.query<LaunchFacts & (NodeRow | { id: null })>(
@@ -84,7 +84,7 @@ export const lockLaunch = async (
     ),
   ]);
   const row = onlyRow(rows);
-  return { facts: row, node: row.id === null ? undefined : toNode(row, [query.sku_name]) };
+  return { facts: row, node: row.id === null ? null : toNode(row, [query.sku_name]) };
 };
 
 export type CatalogFacts = Readonly<{

@@ -163,7 +163,7 @@ export type CandidateQuery = Readonly<{
 }>;
 
 /** Best first, of one pool: one condition over two would sort the fleet. `pool` is a parameter or a literal. */
-const headOf = ({ key, depth }: CandidateQuery, pool: string): string =>
+const headOf = ({ key, depth }: Pick<CandidateQuery, 'key' | 'depth'>, pool: string): string =>
   `(select s.node_id, s.${key} as rank from node_placement_summary s
     where s.region_name = $1 and s.gpu_model = (select gpu_model from sku_catalog where name = $2 and capacity_shape = '${key === 'key_node' ? 'baremetal' : 'gpu_slice'}')
       and s.pool_organization_id = ${pool} and s.${key} is not null and s.node_id <> all ($4::text[])
@@ -210,6 +210,15 @@ export const lockBestNode = async (tx: Tx, query: CandidateQuery): Promise<Sched
     tx.query<NodeRow>(`select ${NODE} from ${NODE_FROM} where n.id = ${LOCKED_NODE}`),
   ]);
   return rows[0] && toNode(rows[0], [query.sku_name]);
+};
+
+/** Whether the index has any node for the request, held by another placement or not. */
+export const hasCandidates = async (reader: Reader, query: Omit<CandidateQuery, 'is_patient'>): Promise<boolean> => {
+  const { rows } = await reader.query<{ has: boolean }>(
+    `select exists ${headOf(query, "''")} or exists ${headOf(query, '$3')} as has`,
+    [query.region_name, query.sku_name, query.organization_id, query.except],
+  );
+  return rows[0]?.has === true;
 };
 
 /** The heads of the index for every count, unlocked: enough to know what would fit. Depth is part of the text, as above. */

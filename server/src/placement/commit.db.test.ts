@@ -4,6 +4,7 @@ import { mintId } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { type TestDatabase, testDatabase } from '../../test/database.ts';
 import { aNode, aTenant, GPU_MODEL, REGION, SLICE_SKU, type Tenant } from '../../test/placement.ts';
+import { until } from '../../test/until.ts';
 import { PLATFORM, type Tx } from '../db/client.ts';
 import { chooseNode, commitClaims, lockFirst, type Sale } from './commit.ts';
 import { refreshSummary } from './summary.ts';
@@ -148,6 +149,29 @@ describe('committing a placement', () => {
     const placed = await launch('elsewhere');
     assert.ok(nodeIds.includes(placed));
     assert.notEqual(placed, chosen.id);
+  });
+
+  it('who waits for a node holds none of those that it has passed over', async () => {
+    const { rows } = await owner.query<{ id: string; state: string }>('select id, state from nodes order by state');
+    const [fit, unfit] = rows;
+    assert.ok(fit && unfit);
+    assert.deepEqual([fit.state, unfit.state], ['active', 'draining']);
+    await owner.query('begin');
+    await owner.query('select from node_placement_summary where node_id = $1 for update', [fit.id]);
+    const waiting = db.database.write(PLATFORM, (tx) =>
+      chooseNode(tx, saleOf('waits').launch.request, query(), undefined),
+    );
+    await until('it waits', async () => {
+      // Within a transaction activity is read once and remembered.
+      await owner.query('select pg_stat_clear_snapshot()');
+      const { rowCount } = await owner.query(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      return rowCount === 1;
+    });
+    await owner.query('select from node_placement_summary where node_id = $1 for update nowait', [unfit.id]);
+    await owner.query('commit');
+    assert.equal((await waiting)?.node.id, fit.id);
   });
 
   it('with every node unfit there is none to choose', async () => {

@@ -18,7 +18,7 @@ import { claimRefusal, insertClaimSet, type NewClaimSet } from '../db/claim.ts';
 import type { Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import { type LaunchFacts, type LaunchQuery, lockLaunch } from '../db/launch.ts';
-import { type CandidateQuery, type KeyColumn, lockBestNode } from '../db/placement.ts';
+import { type CandidateQuery, hasCandidates, type KeyColumn, lockBestNode } from '../db/placement.ts';
 import { AppError } from '../errors.ts';
 import type { CheckedLaunch } from './request.ts';
 import { summaryRow } from './summary.ts';
@@ -57,23 +57,26 @@ const lookAgain = async (tx: Tx, request: PlacementRequest, query: CandidateQuer
   return choice ?? node?.id ?? null;
 };
 
-/** A locked node that takes the request, or null. `first` is what the first look locked. */
+/** A locked node that takes the request, or null. `first` is what the first look locked, if there was one. */
 export const chooseNode = async (
   tx: Tx,
   request: PlacementRequest,
   query: NodeQuery,
-  first: SchedulerNode | undefined,
+  first: SchedulerNode | null | undefined,
 ): Promise<Choice | null> => {
-  const choice = first === undefined ? null : judge(first, request);
+  const choice = first ? judge(first, request) : null;
   if (choice !== null) return choice;
-  const except: string[] = first === undefined ? [] : [first.id];
-  for (const look of LOOKS)
+  const except: string[] = first ? [first.id] : [];
+  for (const look of first === null ? LOOKS.slice(1) : LOOKS) {
+    // Most who find nothing at once find nothing at all, and need not look deeper or wait.
+    if (look !== LOOKS[0] && !(await hasCandidates(tx, { ...query, ...look, except }))) break;
     for (;;) {
       const found = await lookAgain(tx, request, { ...query, ...look, except });
       if (found === null) break;
       if (typeof found !== 'string') return found;
       except.push(found);
     }
+  }
   return null;
 };
 

@@ -196,12 +196,23 @@ export const timeline = async (ctx: ReadCtx, { params, query }: Req<'allocationT
   );
 };
 
+/** A maximum that has passed would release at once, and by a field that reads like a promise for later. */
+const assertNotOver = (ctx: Ctx, row: db.AllocationRow, maxDurationS: number | null | undefined): void => {
+  if (typeof maxDurationS !== 'number' || row.state !== 'active' || row.activated_at === null) return;
+  const activeS = Math.floor((ctx.deps.clock.now().getTime() - Date.parse(row.activated_at)) / 1000);
+  if (activeS >= maxDurationS)
+    throw conflict(
+      `The allocation has been active for ${activeS} s, so a maximum duration of ${maxDurationS} s is over already. Release it instead, or give a longer one.`,
+    );
+};
+
 export const update = async (ctx: WriteCtx, req: Req<'allocationUpdate'>) => {
   const { allocation_id } = req.params;
   const before = await db.findProjectAllocation(ctx.tx, projectOf(ctx), allocation_id);
   if (before === undefined) throw notFound('allocation');
   if (before.state === 'released' || before.state === 'failed') throw conflict(`The allocation is ${before.state}.`);
   const { name, tags, is_protected, max_duration_s } = req.body;
+  assertNotOver(ctx, before, max_duration_s);
   const change = { name: name ?? null, tags: tags ?? null, is_protected: is_protected ?? null, max_duration_s };
   try {
     if (!(await db.updateAllocation(ctx.tx, projectOf(ctx), allocation_id, req.if_match, change)))
