@@ -1,15 +1,18 @@
 /**
- * Our side of a pair: a launch through the service, then its release. What the host does in between, stopping the
- * machine and erasing the disks, is left out, as nothing runs on the other side either; its evidence is made up here
- * and judged, stored and acted upon by the functions that the release workflow calls. Acceptance and proof share a
- * transaction, since no host stands between them.
+ * Our side of a pair: a launch and its release, both through their services in the real pipeline, audit rows and all.
+ * What the host does in between, stopping the machine and erasing the disks, is left out, as nothing runs on the other
+ * side either; its evidence is made up here and judged, stored and acted upon by the functions that the release workflow
+ * calls. Acceptance and proof share a transaction, since no host stands between them.
  */
-import { type Database, PLATFORM } from '../../server/src/db/client.ts';
-import { listHeldSlots } from '../../server/src/db/lifecycle.ts';
+import { api } from '@gpuaas/contract';
+import { type Database, PLATFORM, type Tx } from '../../server/src/db/client.ts';
+import { type HeldSlot, listHeldSlots } from '../../server/src/db/lifecycle.ts';
 import { judgeWipe } from '../../server/src/domain/wipe.ts';
-import { beginRelease } from '../../server/src/workflows/begin-release.ts';
+import { release } from '../../server/src/services/allocation-release.ts';
+import { mutate } from '../../server/src/services/pipeline.ts';
 import { proveCleanup } from '../../server/src/workflows/prove-cleanup.ts';
-import { createOnce } from '../placement/create.ts';
+import { contextFor, PRINCIPAL } from '../placement/context.ts';
+import { createOnce, type Made } from '../placement/create.ts';
 
 const evidenceOf = (slot_id: string, serial: string | null, generation: number) => ({
   slot_id,
@@ -22,22 +25,43 @@ const evidenceOf = (slot_id: string, serial: string | null, generation: number) 
   finished_at: new Date().toISOString(),
 });
 
-const releaseOnce = (database: Database, id: string): Promise<void> =>
-  database.write(PLATFORM, async (tx) => {
-    // What is held does not change by the acceptance, so both are asked in one packet.
-    const [slots] = await Promise.all([
-      listHeldSlots(tx, id),
-      beginRelease(tx, { allocation_id: id, reason: 'Its release was asked for.' }),
-    ]);
-    const disks = slots.map((slot) => evidenceOf(slot.id, slot.nvme_serial, slot.generation));
-    const verdict = judgeWipe(
-      { network_detached: true, disks },
-      slots.map((slot) => ({ slot_id: slot.id, serial: slot.nvme_serial, generation: slot.generation })),
-    );
-    if (!verdict.is_verified) throw new Error(`the evidence is refused: ${verdict.reason}`);
-    const node_id = slots[0]?.node_id ?? '';
-    await proveCleanup(tx, id, { task_id: `tsk_${id}`, node_id, verdict, may_try_again: false });
-  });
+const prove = async (tx: Tx, id: string, slots: readonly HeldSlot[]): Promise<void> => {
+  const disks = slots.map((slot) => evidenceOf(slot.id, slot.nvme_serial, slot.generation));
+  const verdict = judgeWipe(
+    { network_detached: true, disks },
+    slots.map((slot) => ({ slot_id: slot.id, serial: slot.nvme_serial, generation: slot.generation })),
+  );
+  if (!verdict.is_verified) throw new Error(`the evidence is refused: ${verdict.reason}`);
+  const node_id = slots[0]?.node_id ?? '';
+  await proveCleanup(tx, id, { task_id: `tsk_${id}`, node_id, verdict, may_try_again: false });
+};
+
+const releaseOnce = async (database: Database, made: Made): Promise<void> => {
+  const params = { project_id: made.project_id, allocation_id: made.id };
+  await mutate(
+    {
+      ctx: contextFor(database, made, 'allocationRelease'),
+      operation: api.allocationRelease,
+      scope: { tenant_id: made.organization_id, principal_id: PRINCIPAL.id },
+      role: 'project:member',
+      policy: 'project:member holds allocation.release',
+      params,
+      idempotency_key: null,
+      fingerprint: '',
+    },
+    async ({ tx, ...write }) => {
+      // What is held does not change by the acceptance, so both are asked in one packet.
+      const [answer, slots] = await Promise.all([
+        release({ tx, ...write }, { params, query: {}, body: {}, if_match: undefined, last_event_id: undefined }),
+        listHeldSlots(tx, made.id),
+      ]);
+      // The workflow is not the tenant.
+      tx.enter(PLATFORM);
+      await prove(tx, made.id, slots);
+      return answer;
+    },
+  );
+};
 
 /** Pairs of launch and release per second, by so many clients at once over so many seconds. */
 export const pairRate = async (

@@ -1,0 +1,233 @@
+/**
+ * The agent as a value: connection, journal, runner and logs, started and stopped as one. A host runs one; the lab runs
+ * thousands in a process, so nothing here is global and nothing is held that an idle agent does not need.
+ */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { HealthReport, NodeAnswer, TaskKind } from '@gpuaas/contract/node';
+import type { Log } from '@gpuaas/kit';
+import { type Connection, openConnection } from './control-plane/connection.ts';
+import { keepPolling } from './control-plane/poll.ts';
+import { keepRenewed } from './control-plane/renewal.ts';
+import type { TaskApi } from './control-plane/task-api.ts';
+import { runHealthLoop } from './health/loop.ts';
+import type { Host } from './host/host.ts';
+import { createIntake } from './intake.ts';
+import { type Journal, type JournalOptions, openJournal } from './journal.ts';
+import { takeLock } from './lock.ts';
+import { createLogSpool, type LogSpool } from './log-spool.ts';
+import { createAgentLog, keepShipping } from './logs.ts';
+import type { Patience } from './report.ts';
+import { type Boundary, createRunner, type Runner, type RunnerOptions } from './runner.ts';
+import { createStanding } from './standing.ts';
+import type { TaskHandlers } from './tasks/task.ts';
+import { createUpdater, type Updater } from './update.ts';
+
+export type AgentConfig = Readonly<{
+  url: URL;
+  state: string;
+  version: string;
+  log_level?: string;
+  /** Where lines go besides the platform; null for nowhere. */
+  write_log?: ((line: string) => void) | null;
+  /** False: lines are not shipped. `memory`: they wait for shipping without touching the disk. */
+  ship_logs?: boolean | 'memory';
+  /** False where losing the machine loses the simulated host as well. */
+  is_journal_synced?: boolean;
+  wait_s?: number;
+  patience?: Patience;
+  limits_s?: RunnerOptions['limits_s'];
+  concurrent_max?: number;
+  /** How often the host's health is looked at and told; false: never. */
+  health?: Readonly<{ every_ms?: number; look_ms?: number }> | false;
+  /** Where versions are installed; without it `agent.update` is unsupported. */
+  home?: string;
+  restart?: (reason: string) => void;
+  now?: () => Date;
+}>;
+
+export type AgentOptions = Readonly<{
+  host: Host;
+  handlers: TaskHandlers;
+  config: AgentConfig;
+  /** For tests that stop the process between two writes. */
+  at?: (boundary: Boundary, taskId: string) => void;
+  journal_fs?: JournalOptions['fs'];
+}>;
+
+export type Agent = Readonly<{
+  node_id: string;
+  log: Log;
+  /** Resolves when the platform has answered for the first time. */
+  reached: Promise<void>;
+  /** Tasks that the platform has no result of yet. */
+  in_hand(): readonly string[];
+  idle(): Promise<void>;
+  reportHealth(report: HealthReport): Promise<void>;
+  /** Running tasks are told to end and are done again at the next start. */
+  stop(): Promise<void>;
+}>;
+
+const taskApiOf = (connection: Connection): TaskApi => {
+  const params = (taskId: string) => ({ node_id: connection.node_id, task_id: taskId });
+  return {
+    start: ({ task_id, attempt, correlation_id }, signal) =>
+      connection.call('taskStart', { params: params(task_id), body: { attempt }, correlation_id, signal }),
+    progress: ({ task_id, correlation_id }, body, signal) =>
+      connection.call('taskProgress', { params: params(task_id), body, correlation_id, signal }),
+    result: ({ task_id, correlation_id }, body, signal) =>
+      connection.call('taskResult', { params: params(task_id), body, correlation_id, signal, timeout_ms: 60_000 }),
+  };
+};
+
+const updaterOf = (config: AgentConfig, connection: Connection): Updater | undefined =>
+  config.home === undefined || config.restart === undefined
+    ? undefined
+    : createUpdater({
+        home: config.home,
+        version: config.version,
+        restart: config.restart,
+        download: (digest, signal) =>
+          connection.stream('agentReleaseGet', { params: { digest }, signal, timeout_ms: 10 * 60_000 }),
+      });
+
+const spoolOf = (config: AgentConfig): LogSpool | null =>
+  config.ship_logs === false
+    ? null
+    : createLogSpool({
+        start_id: randomUUID(),
+        folder: config.ship_logs === 'memory' ? null : join(config.state, 'logs'),
+        ...(config.ship_logs === 'memory' ? { bytes_max: 256 * 1024 } : {}),
+      });
+
+type Parts = Readonly<{ connection: Connection; journal: Journal; log: Log; spool: LogSpool | null }>;
+
+/** An agent that can be started and stopped as often as one likes. */
+export const createAgent = (options: AgentOptions) => {
+  let running: Agent | undefined;
+  return {
+    start: async (): Promise<Agent> => {
+      running = await startAgent(options);
+      return running;
+    },
+    stop: async (): Promise<void> => {
+      await running?.stop();
+      running = undefined;
+    },
+  };
+};
+
+/** Runs until stopped. Rejects when the host is not enrolled, the journal is damaged or another agent runs here. */
+const startAgent = async (options: AgentOptions): Promise<Agent> => {
+  const { config } = options;
+  const unlock = await takeLock(config.state);
+  try {
+    const connection = await openConnection(config);
+    const spool = spoolOf(config);
+    const log = createAgentLog({
+      level: config.log_level ?? 'info',
+      spool,
+      write: config.write_log === undefined ? (line) => void process.stderr.write(line) : config.write_log,
+    }).child({ node_id: connection.node_id });
+    const journal = await openJournal({
+      state: config.state,
+      ...(config.now === undefined ? {} : { now: config.now }),
+      ...(config.is_journal_synced === undefined ? {} : { is_synced: config.is_journal_synced }),
+      ...(options.journal_fs === undefined ? {} : { fs: options.journal_fs }),
+    });
+    if (journal.torn_bytes > 0)
+      log.warn({ bytes: journal.torn_bytes }, 'the last line of the journal was torn and is gone');
+    return wire(options, { connection, journal, log, spool }, unlock);
+  } catch (err) {
+    await unlock();
+    throw err;
+  }
+};
+
+const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>): Agent => {
+  const { config, host } = options;
+  const { connection, journal, log, spool } = parts;
+  const now = config.now ?? (() => new Date());
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const api = taskApiOf(connection);
+  const updater = updaterOf(config, connection);
+  const handlers: TaskHandlers = {
+    ...(updater === undefined ? {} : { 'agent.update': updater.handler }),
+    ...options.handlers,
+  };
+  const shared = { node_id: connection.node_id, journal, api, log, now, ...(options.at ? { at: options.at } : {}) };
+  const runner: Runner = createRunner({
+    ...shared,
+    state: config.state,
+    host,
+    handlers,
+    ...(config.limits_s === undefined ? {} : { limits_s: config.limits_s }),
+    ...(config.concurrent_max === undefined ? {} : { concurrent_max: config.concurrent_max }),
+    ...(config.patience === undefined ? {} : { patience: config.patience }),
+  });
+  const intake = createIntake({
+    ...shared,
+    runner,
+    signers: connection.signers,
+    refreshTrust: () =>
+      connection.refreshTrust().catch((err: unknown) => log.warn({ err }, 'the trust bundle cannot be fetched')),
+    signal,
+  });
+
+  const reached = Promise.withResolvers<void>();
+  let hasReached = false;
+  const onAnswer = async (answer: NodeAnswer<'taskWait'>): Promise<void> => {
+    if (!hasReached) {
+      hasReached = true;
+      await updater?.confirm();
+      reached.resolve();
+    }
+    for (const taskId of answer.cancelled) runner.cancel(taskId);
+    await intake.deliver(answer.tasks);
+  };
+
+  const kinds = (): TaskKind[] =>
+    (Object.keys(handlers) as TaskKind[]).filter((kind) => kind === 'agent.update' || host.kinds.includes(kind));
+  const standing = createStanding({ host, version: config.version, kinds, now, log });
+  const reportHealth = async (report: HealthReport): Promise<void> => {
+    await connection.call('healthReport', { params: { node_id: connection.node_id }, body: { report }, signal });
+  };
+
+  runner.resume();
+  const loops = [
+    keepPolling({
+      connection,
+      log,
+      now,
+      signal,
+      wait_s: config.wait_s ?? 15,
+      patience: config.patience ?? { baseMs: 500, capMs: 15_000 },
+      standing,
+      in_hand: () => journal.open().map((record) => record.task_id),
+      onAnswer,
+    }),
+    keepRenewed({ connection, log, now, signal }),
+    ...(spool === null ? [] : [keepShipping({ connection, spool, log, signal, every_ms: 2000 })]),
+    ...(config.health === false
+      ? []
+      : [runHealthLoop({ host, state: config.state, now, send: reportHealth, log, signal, ...config.health })]),
+  ].map((loop) => loop.catch((err: unknown) => log.fatal({ err }, 'a part of the agent ended; restart it')));
+
+  return {
+    node_id: connection.node_id,
+    log,
+    reached: reached.promise,
+    in_hand: () => journal.open().map((record) => record.task_id),
+    idle: runner.idle,
+    reportHealth,
+    stop: async () => {
+      stopping.abort();
+      await runner.stop();
+      connection.close();
+      await Promise.all(loops);
+      await journal.close();
+      await unlock();
+    },
+  };
+};

@@ -1,0 +1,180 @@
+/**
+ * Calls to the node API: one keep-alive pool and one TLS context per certificate, answers checked by the contract. A
+ * client is made for one pair of certificate and trust and is retired as a whole when either changes, so that no
+ * connection outlives what it was trusted by.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import { Agent, request as httpsRequest } from 'node:https';
+import { createSecureContext } from 'node:tls';
+import { type NodeAnswer, type NodeBody, type NodeOperationId, nodeApi } from '@gpuaas/contract/node';
+import { answerMismatch } from '../schemas.ts';
+import { ControlPlaneError, failureOf, failureOfTransport } from './errors.ts';
+
+export type CallOptions<K extends NodeOperationId> = Readonly<{
+  params?: Readonly<Record<string, string>>;
+  body?: NodeBody<K>;
+  correlation_id?: string;
+  signal?: AbortSignal;
+  timeout_ms?: number;
+}>;
+
+export type NodeClient = Readonly<{
+  call<K extends NodeOperationId>(operation: K, options?: CallOptions<K>): Promise<NodeAnswer<K>>;
+  /** The bytes of an answer, piece by piece. */
+  stream<K extends NodeOperationId>(operation: K, options: CallOptions<K>): Promise<AsyncIterable<Buffer>>;
+  /** Takes no new connection for this pair; what is under way may end. */
+  retire(): void;
+  /** Ends what is under way too. */
+  close(): void;
+}>;
+
+export type ClientTrust =
+  /** Certificates to trust, as PEM. */
+  | Readonly<{ ca: string; identity?: Readonly<{ private_key_pem: string; certificate_pem: string }> }>
+  /** Only to fetch a certificate that is then compared with a fingerprint. */
+  | 'anyone';
+
+const ANSWER_MAX = 16 * 1024 * 1024;
+const TIMEOUT_MS = 30_000;
+
+const pathOf = (template: string, params: Readonly<Record<string, string>>): string =>
+  template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+
+const secureContextOf = (trust: Exclude<ClientTrust, 'anyone'>) => {
+  try {
+    return createSecureContext({
+      ca: trust.ca,
+      minVersion: 'TLSv1.3',
+      ...(trust.identity === undefined
+        ? {}
+        : { key: trust.identity.private_key_pem, cert: trust.identity.certificate_pem }),
+    });
+  } catch (err) {
+    throw new ControlPlaneError('invalid', 'Key, certificate or trust bundle of this host cannot be read.', {
+      cause: err,
+    });
+  }
+};
+
+export const createClient = (options: Readonly<{ url: URL; trust: ClientTrust; version: string }>): NodeClient => {
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: 1 });
+  const tls =
+    options.trust === 'anyone'
+      ? { rejectUnauthorized: false, minVersion: 'TLSv1.3' as const }
+      : { secureContext: secureContextOf(options.trust) };
+  let underWay = 0;
+  let isRetired = false;
+
+  const settle = (): void => {
+    underWay -= 1;
+    if (isRetired && underWay === 0) agent.destroy();
+  };
+
+  const open = (operation: NodeOperationId, call: CallOptions<NodeOperationId>): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const { method, path } = nodeApi[operation];
+      const body = call.body === undefined ? undefined : Buffer.from(JSON.stringify(call.body));
+      const send = (isSecond: boolean): void => {
+        const request = httpsRequest(new URL(pathOf(path, call.params ?? {}), options.url), {
+          method,
+          agent,
+          ...tls,
+          headers: {
+            accept: 'application/json',
+            'user-agent': `gpuaas-node-agent/${options.version}`,
+            ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': body.length }),
+            ...(call.correlation_id === undefined ? {} : { 'x-correlation-id': call.correlation_id }),
+          },
+        });
+        const timer = setTimeout(
+          () => request.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' })),
+          call.timeout_ms ?? TIMEOUT_MS,
+        );
+        const abort = (): void => void request.destroy(new Error('the agent stops'));
+        const cleanUp = (): void => {
+          clearTimeout(timer);
+          call.signal?.removeEventListener('abort', abort);
+        };
+        call.signal?.addEventListener('abort', abort, { once: true });
+        request.on('response', (response) => {
+          response.once('close', cleanUp);
+          resolve(response);
+        });
+        request.on('error', (err: NodeJS.ErrnoException) => {
+          cleanUp();
+          // The server may close an idle connection just as we use it; every call of the node API may be repeated.
+          if (!isSecond && request.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(err.code ?? '')) send(true);
+          else reject(failureOfTransport(err));
+        });
+        if (call.signal?.aborted) abort();
+        request.end(body);
+      };
+      send(false);
+    });
+
+  const readAll = async (response: IncomingMessage): Promise<string> => {
+    const parts: Buffer[] = [];
+    let size = 0;
+    try {
+      for await (const part of response as AsyncIterable<Buffer>) {
+        size += part.length;
+        if (size > ANSWER_MAX) throw new ControlPlaneError('invalid', 'The answer of the node API is too long.');
+        parts.push(part);
+      }
+    } catch (err) {
+      throw err instanceof ControlPlaneError ? err : failureOfTransport(err as Error);
+    }
+    return Buffer.concat(parts).toString('utf8');
+  };
+
+  const openOk = async (operation: NodeOperationId, call: CallOptions<NodeOperationId>): Promise<IncomingMessage> => {
+    const response = await open(operation, call);
+    const status = response.statusCode ?? 0;
+    if (status >= 200 && status < 300) return response;
+    throw failureOf(status, await readAll(response), response.headers['retry-after']);
+  };
+
+  const parse = <K extends NodeOperationId>(operation: K, text: string): NodeAnswer<K> => {
+    let answer: unknown;
+    try {
+      answer = JSON.parse(text);
+    } catch (err) {
+      throw new ControlPlaneError('failed', `The answer to ${operation} is no JSON.`, { cause: err });
+    }
+    const wrong = answerMismatch(operation, answer);
+    if (wrong !== null)
+      throw new ControlPlaneError('failed', `The answer to ${operation} breaks the contract: ${wrong}`);
+    return answer as NodeAnswer<K>;
+  };
+
+  return {
+    call: async (operation, call = {}) => {
+      underWay += 1;
+      try {
+        return parse(operation, await readAll(await openOk(operation, call as CallOptions<NodeOperationId>)));
+      } finally {
+        settle();
+      }
+    },
+    stream: async (operation, call) => {
+      underWay += 1;
+      try {
+        const response = await openOk(operation, call as CallOptions<NodeOperationId>);
+        response.once('close', settle);
+        return response as AsyncIterable<Buffer>;
+      } catch (err) {
+        settle();
+        throw err;
+      }
+    },
+    retire: () => {
+      isRetired = true;
+      if (underWay === 0) agent.destroy();
+    },
+    close: () => {
+      isRetired = true;
+      agent.destroy();
+    },
+  };
+};

@@ -1,0 +1,124 @@
+/**
+ * The agent's standing with the platform: certificate, trust and the client that uses them, replaced together. A new
+ * certificate or bundle is used only after a call with it worked; until then the one before stays, in memory and on
+ * the disk. When the platform refuses us, a certificate that another process enrolled is picked up from the disk.
+ */
+import type { TrustBundle } from '@gpuaas/contract/node';
+import { type Signers, signersOf } from '../verify.ts';
+import { type CallOptions, createClient, type NodeClient } from './client.ts';
+import { createCsr, createKey, keyPem } from './csr.ts';
+import { ControlPlaneError } from './errors.ts';
+import {
+  certificatesOf,
+  type Identity,
+  identityOf,
+  identityVersion,
+  readStanding,
+  type Standing,
+  writeIdentity,
+  writeTrust,
+} from './identity.ts';
+
+export type Connection = Readonly<{
+  node_id: string;
+  identity(): Identity;
+  trust(): TrustBundle;
+  signers(): Signers;
+  call: NodeClient['call'];
+  stream: NodeClient['stream'];
+  /** The next certificate, for a new key. */
+  renew(): Promise<void>;
+  refreshTrust(): Promise<void>;
+  /** True when another process enrolled this host anew; from now on its certificate is used. */
+  reload(): Promise<boolean>;
+  close(): void;
+}>;
+
+export class NotEnrolledError extends Error {
+  override name = 'NotEnrolledError';
+}
+
+export const openConnection = async (
+  options: Readonly<{ url: URL; state: string; version: string }>,
+): Promise<Connection> => {
+  const load = async (): Promise<Standing> => {
+    const standing = await readStanding(options.state);
+    if (standing === undefined)
+      throw new NotEnrolledError(`This host is not enrolled (${options.state}): run gpuaas-node-agent enroll.`);
+    return standing;
+  };
+  const clientOf = ({ identity, trust }: Standing): NodeClient =>
+    createClient({ url: options.url, version: options.version, trust: { ca: trust.ca_bundle_pem, identity } });
+
+  let version = await identityVersion(options.state);
+  let standing = await load();
+  let client = clientOf(standing);
+  let signers = signersOf(standing.trust);
+  const nodeId = standing.identity.node_id;
+
+  const adopt = (next: Standing, fresh: NodeClient): void => {
+    const before = client;
+    signers = signersOf(next.trust);
+    standing = next;
+    client = fresh;
+    before.retire();
+  };
+
+  /** A bundle that would lock us out, or names no authority, is not taken. */
+  const proven = async (next: Standing): Promise<NodeClient> => {
+    if (certificatesOf(next.trust.ca_bundle_pem).length === 0)
+      throw new ControlPlaneError('failed', 'The trust bundle holds no certificate.');
+    const fresh = clientOf(next);
+    try {
+      await fresh.call('trustBundleGet');
+      return fresh;
+    } catch (err) {
+      fresh.close();
+      throw err;
+    }
+  };
+
+  return {
+    node_id: nodeId,
+    identity: () => standing.identity,
+    trust: () => standing.trust,
+    signers: () => signers,
+    call: (operation, call) => client.call(operation, call),
+    stream: (operation, call) => client.stream(operation, call),
+    renew: async () => {
+      const key = await createKey();
+      const call: CallOptions<'certificateRenew'> = {
+        params: { node_id: nodeId },
+        body: { csr_pem: createCsr(key, nodeId) },
+      };
+      const answer = await client.call('certificateRenew', call);
+      if (answer.node_id !== nodeId)
+        throw new ControlPlaneError('failed', 'The certificate that came back names another node.');
+      const next = { identity: identityOf(answer, keyPem(key)), trust: answer.trust };
+      const fresh = await proven(next);
+      await writeTrust(options.state, next.trust);
+      await writeIdentity(options.state, next.identity);
+      version = await identityVersion(options.state);
+      adopt(next, fresh);
+    },
+    refreshTrust: async () => {
+      const trust = await client.call('trustBundleGet');
+      if (trust.version === standing.trust.version) return;
+      const next = { identity: standing.identity, trust };
+      const fresh = await proven(next);
+      await writeTrust(options.state, trust);
+      adopt(next, fresh);
+    },
+    reload: async () => {
+      const found = await identityVersion(options.state);
+      if (found === version || found === '') return false;
+      const next = await load();
+      // Another node's certificate does not make this process another node: its journal speaks of the first.
+      if (next.identity.node_id !== nodeId) return false;
+      version = found;
+      adopt(next, clientOf(next));
+      return true;
+    },
+    close: () => client.close(),
+  };
+};

@@ -1,0 +1,41 @@
+/** Files that are there whole or not at all, also after power loss: written beside, synced, then renamed over. */
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+export const syncFolder = async (folder: string): Promise<void> => {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+};
+
+export const writeDurably = async (path: string, text: string, mode = 0o600): Promise<void> => {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const beside = `${path}.new`;
+  try {
+    const handle = await open(beside, 'w', mode);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(beside, path);
+  } catch (err) {
+    await rm(beside, { force: true }).catch(() => {});
+    throw err;
+  }
+  await syncFolder(dirname(path));
+};
+
+/** Undefined when there is no such file; anything else that keeps it from being read is thrown. */
+export const readIfThere = async (path: string): Promise<string | undefined> => {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (err) {
+    if ((err as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw err;
+  }
+};

@@ -1,0 +1,94 @@
+/** Why a call to the platform did not work, sorted by what an agent does about it. */
+
+/**
+ * `unreachable`: nobody answered. `untrusted`: somebody answered who is not the platform by our trust bundle.
+ * `refused`: the platform does not take our certificate or token. `missing`, `conflict`, `invalid`: it will say the
+ * same next time. `busy`, `failed`: it may not.
+ */
+export type FailureKind =
+  | 'unreachable'
+  | 'untrusted'
+  | 'refused'
+  | 'missing'
+  | 'conflict'
+  | 'invalid'
+  | 'busy'
+  | 'failed';
+
+export class ControlPlaneError extends Error {
+  override name = 'ControlPlaneError';
+  readonly kind: FailureKind;
+  readonly status: number | null;
+  readonly code: string | null;
+  readonly retry_after_s: number | null;
+
+  constructor(
+    kind: FailureKind,
+    message: string,
+    options: ErrorOptions & { status?: number; code?: string; retry_after_s?: number } = {},
+  ) {
+    super(message, options);
+    this.kind = kind;
+    this.status = options.status ?? null;
+    this.code = options.code ?? null;
+    this.retry_after_s = options.retry_after_s ?? null;
+  }
+}
+
+/** Whether the same call may work later without anyone changing it. */
+export const isPassing = (err: unknown): boolean =>
+  err instanceof ControlPlaneError && !['missing', 'conflict', 'invalid'].includes(err.kind);
+
+const kindOfStatus = (status: number): FailureKind => {
+  if (status === 401 || status === 403) return 'refused';
+  if (status === 404 || status === 410) return 'missing';
+  if (status === 409) return 'conflict';
+  if ([408, 425, 429, 502, 503, 504].includes(status)) return 'busy';
+  return status >= 500 ? 'failed' : 'invalid';
+};
+
+/** From an answer that is not a success; the body is a problem of the contract, or whatever stood in between. */
+export const failureOf = (status: number, body: string, retryAfter: string | undefined): ControlPlaneError => {
+  let problem: { detail?: unknown; code?: unknown; retry_after_s?: unknown } = {};
+  try {
+    const parsed: unknown = JSON.parse(body);
+    if (typeof parsed === 'object' && parsed !== null) problem = parsed;
+  } catch {
+    // Not ours: a proxy's page says nothing that belongs into a log.
+  }
+  const seconds = typeof problem.retry_after_s === 'number' ? problem.retry_after_s : Number(retryAfter);
+  return new ControlPlaneError(
+    kindOfStatus(status),
+    typeof problem.detail === 'string' ? problem.detail.slice(0, 500) : `The node API answered ${status}.`,
+    {
+      status,
+      ...(typeof problem.code === 'string' ? { code: problem.code } : {}),
+      ...(Number.isFinite(seconds) && seconds > 0 ? { retry_after_s: Math.min(seconds, 300) } : {}),
+    },
+  );
+};
+
+/** Alerts that the other side sends about our certificate. */
+const ALERTS =
+  /ALERT_(?:BAD_CERTIFICATE|CERTIFICATE_|UNKNOWN_CA|ACCESS_DENIED|UNSUPPORTED_CERTIFICATE)|CERTIFICATE_REQUIRED/;
+/** What OpenSSL and Node say about a server certificate they do not trust. */
+const DISTRUST =
+  /^(?:CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|ERR_TLS_CERT|HOSTNAME_MISMATCH)/;
+
+export const failureOfTransport = (err: Error): ControlPlaneError => {
+  const code = (err as NodeJS.ErrnoException).code ?? '';
+  if (ALERTS.test(code))
+    return new ControlPlaneError('refused', 'The node API does not accept this host’s certificate.', {
+      cause: err,
+      code,
+    });
+  if (DISTRUST.test(code))
+    return new ControlPlaneError('untrusted', `What answers is not a node API this host trusts (${code}).`, {
+      cause: err,
+      code,
+    });
+  return new ControlPlaneError('unreachable', `The node API cannot be reached (${code || err.message}).`, {
+    cause: err,
+    ...(code === '' ? {} : { code }),
+  });
+};

@@ -1,0 +1,91 @@
+/**
+ * The long poll: rests at the platform until there is work, and comes back with backoff and jitter when it is away, so
+ * that a thousand agents do not return in the same second. Losing the platform changes nothing on the host.
+ */
+import type { NodeAnswer, NodeBody } from '@gpuaas/contract/node';
+import { backoffMs, type Log, pause } from '@gpuaas/kit';
+import { CLOCK_SKEW_MAX_MS } from '../verify.ts';
+import { createConditionLog } from './condition.ts';
+import type { Connection } from './connection.ts';
+import { ControlPlaneError } from './errors.ts';
+
+export type PollOptions = Readonly<{
+  connection: Connection;
+  log: Log;
+  now: () => Date;
+  signal: AbortSignal;
+  wait_s: number;
+  patience: Readonly<{ baseMs: number; capMs: number }>;
+  standing: () => Promise<Pick<NodeBody<'taskWait'>, 'agent_version' | 'boot_id' | 'booted_at' | 'kinds'>>;
+  in_hand: () => readonly string[];
+  onAnswer: (answer: NodeAnswer<'taskWait'>) => Promise<void>;
+}>;
+
+const IN_HAND_MAX = 1000;
+/** A server that answers at once with nothing must not be asked in a tight circle. */
+const REST_FLOOR_MS = 250;
+
+export const keepPolling = async (options: PollOptions): Promise<void> => {
+  const { connection, log, signal } = options;
+  const condition = createConditionLog(log, 'task wait');
+  let isSkewed = false;
+
+  const noteSkew = (serverTime: string): void => {
+    const skewMs = options.now().getTime() - Date.parse(serverTime);
+    const isNow = Math.abs(skewMs) > CLOCK_SKEW_MAX_MS;
+    if (isNow === isSkewed) return;
+    isSkewed = isNow;
+    if (isNow)
+      log.error(
+        { skew_ms: skewMs, error_code: 'clock_skew' },
+        'this host’s clock is wrong; tasks are refused until it is set',
+      );
+    else log.info({ skew_ms: skewMs }, 'this host’s clock is right again');
+  };
+
+  const once = async (): Promise<NodeAnswer<'taskWait'>> => {
+    const answer = await connection.call('taskWait', {
+      params: { node_id: connection.node_id },
+      body: {
+        ...(await options.standing()),
+        in_hand: options.in_hand().slice(0, IN_HAND_MAX),
+        trust_version: connection.trust().version,
+        clock: options.now().toISOString(),
+        wait_s: options.wait_s,
+      },
+      signal,
+      timeout_ms: (options.wait_s + 15) * 1000,
+    });
+    condition.ok();
+    noteSkew(answer.server_time);
+    if (answer.trust_version !== connection.trust().version)
+      await connection.refreshTrust().catch((err: unknown) => log.warn({ err }, 'the new trust bundle was not taken'));
+    return answer;
+  };
+
+  for (let failures = 0; !signal.aborted; ) {
+    const beganMs = performance.now();
+    try {
+      const answer = await once();
+      failures = 0;
+      await options.onAnswer(answer);
+      const restMs = REST_FLOOR_MS - (performance.now() - beganMs);
+      if (answer.tasks.length === 0 && restMs > 0 && options.wait_s > 0) await pause(restMs, signal);
+    } catch (err) {
+      if (signal.aborted) return;
+      failures += 1;
+      const kind = condition.failed(err);
+      if (kind === 'refused' || kind === 'untrusted') await takeNewIdentity(connection, log);
+      const askedMs = err instanceof ControlPlaneError ? (err.retry_after_s ?? 0) * 1000 : 0;
+      await pause(Math.max(askedMs, backoffMs(failures, options.patience)), signal);
+    }
+  }
+};
+
+const takeNewIdentity = async (connection: Connection, log: Log): Promise<void> => {
+  try {
+    if (await connection.reload()) log.info('this host was enrolled again; its new certificate is used from now on');
+  } catch (err) {
+    log.warn({ err }, 'the new certificate of this host cannot be read');
+  }
+};

@@ -1,0 +1,114 @@
+/**
+ * The door for delivered tasks: verify, compare with the journal, write down, hand on. What is refused is told to the
+ * platform once per delivery and not journalled. A refused copy of a task that the journal knows is only logged:
+ * whoever replays an old delivery must not be able to fail the task itself.
+ */
+import type { SignedTask, TaskPayload } from '@gpuaas/contract/node';
+import type { Log } from '@gpuaas/kit';
+import type { TaskApi } from './control-plane/task-api.ts';
+import { HostError } from './host/host.ts';
+import type { Journal } from './journal.ts';
+import type { Boundary, Runner } from './runner.ts';
+import { type Signers, type TaskErrorCode, type Verdict, verifyTask } from './verify.ts';
+
+export type Intake = Readonly<{ deliver(tasks: readonly SignedTask[]): Promise<void> }>;
+
+export type IntakeOptions = Readonly<{
+  node_id: string;
+  journal: Journal;
+  runner: Runner;
+  api: TaskApi;
+  log: Log;
+  now: () => Date;
+  signers: () => Signers;
+  /** Asked when a signer is unknown: there may be a newer bundle. */
+  refreshTrust: () => Promise<void>;
+  signal: AbortSignal;
+  at?: (boundary: Boundary, taskId: string) => void;
+}>;
+
+type Head = Readonly<{ task_id: string; attempt: number; correlation_id: string | null }>;
+
+export const createIntake = (options: IntakeOptions): Intake => {
+  const { journal, runner, log, now } = options;
+  /** Copies of a task that arrive while it is being written down join in. */
+  const taking = new Set<string>();
+
+  const refuse = async (task: Head | null, code: TaskErrorCode, reason: string): Promise<void> => {
+    const correlation_id = task?.correlation_id ?? task?.task_id ?? 'unknown';
+    log.warn({ task_id: task?.task_id, correlation_id, error_code: code, reason }, 'task refused');
+    if (task === null || journal.find(task.task_id) !== undefined || taking.has(task.task_id)) return;
+    const at = now().toISOString();
+    const result = {
+      attempt: task.attempt,
+      state: 'failed' as const,
+      error_code: code,
+      reason,
+      output: null,
+      started_at: null,
+      finished_at: at,
+    };
+    try {
+      await options.api.result({ ...task, correlation_id }, result, options.signal);
+    } catch (err) {
+      // It is delivered again, and refused again, as long as the platform wants an answer.
+      log.debug({ err, task_id: task.task_id }, 'a refusal could not be told');
+    }
+  };
+
+  const judge = (signed: SignedTask): Verdict =>
+    verifyTask(signed, { node_id: options.node_id, signers: options.signers(), now: now() });
+
+  const accept = async (payload: TaskPayload): Promise<void> => {
+    taking.add(payload.task_id);
+    try {
+      await journal.accept(payload);
+    } catch (err) {
+      taking.delete(payload.task_id);
+      if (!(err instanceof HostError)) throw err;
+      return refuse(payload, err.code, err.message);
+    }
+    taking.delete(payload.task_id);
+    options.at?.('accepted', payload.task_id);
+    runner.begin(payload.task_id);
+  };
+
+  const take = async (signed: SignedTask): Promise<void> => {
+    let verdict = judge(signed);
+    if (!verdict.is_valid && verdict.code === 'unknown_signer') {
+      await options.refreshTrust();
+      verdict = judge(signed);
+    }
+    if (!verdict.is_valid) return refuse(verdict.task, verdict.code, verdict.reason);
+    const { payload } = verdict;
+    if (taking.has(payload.task_id)) return;
+    const judgement = journal.judge(payload);
+    switch (judgement.kind) {
+      case 'new':
+        return accept(payload);
+      case 'known':
+        if (['finished', 'acknowledged'].includes(judgement.record.state)) runner.retell(payload.task_id);
+        else runner.begin(payload.task_id);
+        return;
+      case 'forged':
+        return refuse(payload, 'conflict', 'This task id was used before with other content.');
+      case 'stale':
+        return refuse(
+          payload,
+          'stale_generation',
+          `Generation ${judgement.generation} of ${judgement.slot_id} is over; this host knows ${judgement.newest}.`,
+        );
+      default:
+        judgement satisfies never;
+    }
+  };
+
+  return {
+    deliver: async (tasks) => {
+      // In order of delivery: a newer generation that comes first makes the older one stale.
+      await Promise.all(
+        tasks.map((signed) => take(signed).catch((err: unknown) => log.error({ err }, 'a task could not be taken'))),
+      );
+    },
+  };
+};

@@ -1,0 +1,230 @@
+/**
+ * What this host was asked and what became of it, written before acting: accepted, begun, finished, acknowledged. From
+ * it follows that a task is done once however often it is delivered, that a restart goes on where the process ended,
+ * and that a slot's older owner cannot come back (`newest generation per slot`). A task id names one content for good;
+ * the times of signing are no part of it, because a redelivery is signed anew.
+ */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { TaskPayload, TaskResult, TaskSlot } from '@gpuaas/contract/node';
+import { type JournalFile, type JournalFs, openJournalFile } from './journal-file.ts';
+
+type Entry = Readonly<
+  | { e: 'generations'; generations: Readonly<Record<string, number>> }
+  | { e: 'accepted'; at: string; task_id: string; sha256: string; payload: TaskPayload }
+  | { e: 'begun'; at: string; task_id: string }
+  | { e: 'finished'; at: string; task_id: string; result: TaskResult }
+  | { e: 'acknowledged'; at: string; task_id: string }
+>;
+
+export type TaskRecord = Readonly<{
+  task_id: string;
+  sha256: string;
+  state: 'accepted' | 'begun' | 'finished' | 'acknowledged';
+  /** Null once it is no longer needed. */
+  payload: TaskPayload | null;
+  result: TaskResult | null;
+  begun_at: string | null;
+  /** When it was accepted, or for a finished story acknowledged. */
+  at: string;
+}>;
+
+export type Judgement =
+  | Readonly<{ kind: 'new' }>
+  | Readonly<{ kind: 'known'; record: TaskRecord }>
+  /** The id is known with other content. */
+  | Readonly<{ kind: 'forged' }>
+  | Readonly<{ kind: 'stale'; slot_id: string; generation: number; newest: number }>;
+
+export type Journal = Readonly<{
+  torn_bytes: number;
+  judge(payload: TaskPayload): Judgement;
+  find(taskId: string): TaskRecord | undefined;
+  /** Not yet acknowledged, oldest first. */
+  open(): readonly TaskRecord[];
+  /** Rejected, with nothing remembered, when it cannot be written. */
+  accept(payload: TaskPayload): Promise<void>;
+  begin(taskId: string): Promise<void>;
+  /**
+   * Remembered at once. Whether it is on the disk is the answer: what happened has happened, so a line that could not
+   * be written is owed and goes with the next.
+   */
+  finish(taskId: string, result: TaskResult): Promise<boolean>;
+  acknowledge(taskId: string): Promise<boolean>;
+  /** The result of a task, also of one acknowledged lately. */
+  resultOf(taskId: string): Promise<TaskResult | null>;
+  close(): Promise<void>;
+}>;
+
+export type JournalOptions = Readonly<{
+  state: string;
+  now?: () => Date;
+  /** False only where losing the machine loses the host as well, as in the simulator. */
+  is_synced?: boolean;
+  /** How long acknowledged tasks are remembered. Longer than a signature can live. */
+  keep_ms?: number;
+  compact_above?: number;
+  fs?: JournalFs;
+}>;
+
+const canonical = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(canonical);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inner]) => [key, canonical(inner)]),
+  );
+};
+
+export const contentHash = (payload: TaskPayload): string => {
+  const { issued_at: _, expires_at: __, ...content } = payload;
+  return createHash('sha256')
+    .update(JSON.stringify(canonical(content)))
+    .digest('hex');
+};
+
+/** The slots a task speaks of, wherever its kind puts them. */
+export const slotsOf = (payload: TaskPayload): readonly TaskSlot[] => {
+  const { slots, rebind } = payload.params as { slots?: TaskSlot[]; rebind?: TaskSlot[] };
+  return [...(slots ?? []), ...(rebind ?? [])];
+};
+
+export const openJournal = async (options: JournalOptions): Promise<Journal> => {
+  const now = options.now ?? (() => new Date());
+  const keepMs = options.keep_ms ?? 24 * 3600_000;
+  const path = join(options.state, 'journal.jsonl');
+  const { file, lines, torn_bytes } = await openJournalFile({
+    path,
+    is_synced: options.is_synced ?? true,
+    ...(options.fs === undefined ? {} : { fs: options.fs }),
+  });
+  const memory = createMemory();
+  for (const line of lines) memory.apply(JSON.parse(line) as Entry);
+
+  let compactAbove = options.compact_above ?? 1024 * 1024;
+  const compact = async (): Promise<void> => {
+    memory.forget(new Date(now().getTime() - keepMs));
+    await file.rewrite((current) => [
+      JSON.stringify({ e: 'generations', generations: memory.generations() } satisfies Entry),
+      ...current.filter((line) => memory.wants(JSON.parse(line) as Entry)),
+    ]);
+    compactAbove = Math.max(options.compact_above ?? 1024 * 1024, 2 * file.size());
+  };
+  if (file.size() > compactAbove) await compact();
+
+  /** Lines that should be on the disk and are not. */
+  let owed: string[] = [];
+  const write = async (entry: Entry, isOwed: boolean): Promise<void> => {
+    const line = JSON.stringify(entry);
+    const batch = [...owed, line];
+    const debt = owed;
+    owed = [];
+    try {
+      await file.append(batch, () => memory.apply(entry));
+    } catch (err) {
+      owed = [...debt, ...(isOwed ? [line] : []), ...owed];
+      throw err;
+    }
+  };
+  const settle = async (entry: Entry): Promise<boolean> => {
+    memory.apply(entry);
+    try {
+      await write(entry, true);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const at = (): string => now().toISOString();
+
+  return {
+    torn_bytes,
+    judge: memory.judge,
+    find: memory.find,
+    open: memory.open,
+    accept: (payload) => {
+      memory.raise(payload);
+      return write({ e: 'accepted', at: at(), task_id: payload.task_id, sha256: contentHash(payload), payload }, false);
+    },
+    begin: (taskId) => write({ e: 'begun', at: at(), task_id: taskId }, false),
+    finish: (taskId, result) => settle({ e: 'finished', at: at(), task_id: taskId, result }),
+    acknowledge: async (taskId) => {
+      const isWritten = await settle({ e: 'acknowledged', at: at(), task_id: taskId });
+      // A journal that cannot be made smaller is still a journal.
+      if (isWritten && file.size() > compactAbove) await compact().catch(() => {});
+      return isWritten;
+    },
+    resultOf: async (taskId) => memory.find(taskId)?.result ?? (await findResult(file, taskId)),
+    close: file.close,
+  };
+};
+
+const findResult = async (file: JournalFile, taskId: string): Promise<TaskResult | null> => {
+  for (const line of (await file.read()).toReversed()) {
+    const entry = JSON.parse(line) as Entry;
+    if (entry.e === 'finished' && entry.task_id === taskId) return entry.result;
+  }
+  return null;
+};
+
+const createMemory = () => {
+  const tasks = new Map<string, TaskRecord>();
+  const newest = new Map<string, number>();
+
+  const raise = (slotId: string, generation: number): void => {
+    if (generation > (newest.get(slotId) ?? -1)) newest.set(slotId, generation);
+  };
+  const raiseAll = (payload: TaskPayload): void => {
+    for (const slot of slotsOf(payload)) raise(slot.slot_id, slot.generation);
+  };
+
+  const apply = (entry: Entry): void => {
+    if (entry.e === 'generations') {
+      for (const [slotId, generation] of Object.entries(entry.generations)) raise(slotId, generation);
+      return;
+    }
+    if (entry.e === 'accepted') {
+      raiseAll(entry.payload);
+      const { task_id, sha256, payload, at } = entry;
+      if (!tasks.has(task_id))
+        tasks.set(task_id, { task_id, sha256, state: 'accepted', payload, result: null, begun_at: null, at });
+      return;
+    }
+    const record = tasks.get(entry.task_id);
+    if (record === undefined || record.state === 'acknowledged') return;
+    if (entry.e === 'begun' && record.state === 'accepted')
+      tasks.set(entry.task_id, { ...record, state: 'begun', begun_at: entry.at });
+    // Large parts leave memory as soon as they are not needed; the file keeps them.
+    if (entry.e === 'finished' && record.state !== 'finished')
+      tasks.set(entry.task_id, { ...record, state: 'finished', result: entry.result });
+    if (entry.e === 'acknowledged')
+      tasks.set(entry.task_id, { ...record, state: 'acknowledged', payload: null, result: null, at: entry.at });
+  };
+
+  const judge = (payload: TaskPayload): Judgement => {
+    const record = tasks.get(payload.task_id);
+    if (record !== undefined)
+      return record.sha256 === contentHash(payload) ? { kind: 'known', record } : { kind: 'forged' };
+    for (const slot of slotsOf(payload)) {
+      const known = newest.get(slot.slot_id) ?? -1;
+      if (slot.generation < known)
+        return { kind: 'stale', slot_id: slot.slot_id, generation: slot.generation, newest: known };
+    }
+    return { kind: 'new' };
+  };
+
+  return {
+    apply,
+    judge,
+    raise: raiseAll,
+    find: (taskId: string) => tasks.get(taskId),
+    open: () => [...tasks.values()].filter((record) => record.state !== 'acknowledged'),
+    generations: () => Object.fromEntries(newest),
+    forget: (before: Date) => {
+      for (const record of tasks.values())
+        if (record.state === 'acknowledged' && record.at < before.toISOString()) tasks.delete(record.task_id);
+    },
+    wants: (entry: Entry) => entry.e !== 'generations' && tasks.has(entry.task_id),
+  };
+};

@@ -1,0 +1,30 @@
+/**
+ * One agent per state folder: two would each do every task. The lock names a process for good (its pid and when it
+ * started), so a lock that outlived its process by kill -9 is known for what it is.
+ */
+import { open, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findProcessIdentity, isProcessAlive } from '@gpuaas/kit';
+
+export class LockedError extends Error {
+  override name = 'LockedError';
+}
+
+export const takeLock = async (state: string): Promise<() => Promise<void>> => {
+  const path = join(state, 'agent.lock');
+  const own = findProcessIdentity(process.pid) ?? String(process.pid);
+  for (let attempt = 0; attempt < 3; attempt++) {
+    try {
+      const handle = await open(path, 'wx', 0o600);
+      await handle.writeFile(own);
+      await handle.close();
+      return () => rm(path, { force: true });
+    } catch (err) {
+      if ((err as NodeJS.ErrnoException).code !== 'EEXIST') throw err;
+    }
+    const holder = (await readFile(path, 'utf8').catch(() => '')).trim();
+    if (isProcessAlive(holder)) throw new LockedError(`Another agent (process ${holder.split(':')[0]}) uses ${state}.`);
+    await rm(path, { force: true });
+  }
+  throw new LockedError(`${path} cannot be taken.`);
+};

@@ -1,0 +1,292 @@
+/**
+ * Takes accepted tasks through their life: asks whether to begin, journals, acts, journals the result and tells it.
+ * Each step is written before the next is taken, so the process may end anywhere: `resume` goes on from the journal.
+ */
+import { setTimeout as timeout } from 'node:timers/promises';
+import type { TaskKind, TaskPayload, TaskResult } from '@gpuaas/contract/node';
+import type { Log } from '@gpuaas/kit';
+import { ControlPlaneError } from './control-plane/errors.ts';
+import type { TaskApi, TaskRef } from './control-plane/task-api.ts';
+import { execute, type Outcome, Stopping } from './execute.ts';
+import { type Host, HostError } from './host/host.ts';
+import { type Journal, slotsOf, type TaskRecord } from './journal.ts';
+import { TIME_LIMITS_S } from './limits.ts';
+import { createQueue } from './queue.ts';
+import { redactText } from './redact.ts';
+import { PATIENCE, type Patience, reportResult, untilAnswered } from './report.ts';
+import type { TaskContext, TaskHandlers } from './tasks/task.ts';
+import { createTeller } from './teller.ts';
+
+/** Where a task stands between two writes: what a crash test stops at. */
+export type Boundary = 'accepted' | 'allowed' | 'begun' | 'acted' | 'finished' | 'reported' | 'acknowledged';
+
+export type RunnerOptions = Readonly<{
+  node_id: string;
+  state: string;
+  host: Host;
+  handlers: TaskHandlers;
+  journal: Journal;
+  api: TaskApi;
+  log: Log;
+  now: () => Date;
+  limits_s?: Partial<Readonly<Record<TaskKind, number>>>;
+  concurrent_max?: number;
+  patience?: Patience;
+  progress_every_ms?: number;
+  /** How long a task that was told to end may take to end before its result is told without it. */
+  grace_ms?: number;
+  at?: (boundary: Boundary, taskId: string) => void;
+}>;
+
+export type Runner = Readonly<{
+  /** A task that the journal has accepted. */
+  begin(taskId: string): void;
+  /** Tells the result of a finished task again, if it is not being told already. */
+  retell(taskId: string): void;
+  resume(): void;
+  cancel(taskId: string): void;
+  idle(): Promise<void>;
+  /** Running tasks are told to end and stay begun in the journal. */
+  stop(): Promise<void>;
+}>;
+
+/** Work on one slot, one disk or one allocation is done in order. */
+const keysOf = (payload: TaskPayload): string[] => {
+  const { disks } = payload.params as { disks?: { serial: string }[] };
+  return [
+    ...slotsOf(payload).flatMap((slot) => [`slot:${slot.slot_id}`, `disk:${slot.nvme_serial}`]),
+    ...(disks ?? []).map((disk) => `disk:${disk.serial}`),
+    ...(payload.allocation_id === null ? [] : [`allocation:${payload.allocation_id}`]),
+  ];
+};
+
+const cancelled = (): HostError => new HostError('conflict', 'The platform cancelled the task while it ran.');
+
+export const createRunner = (options: RunnerOptions): Runner => {
+  const { journal, now } = options;
+  const patience = options.patience ?? PATIENCE;
+  const queue = createQueue(options.concurrent_max ?? 16);
+  const stopping = new AbortController();
+  const held = new Map<string, AbortController>();
+  const telling = new Map<string, Promise<void>>();
+  const at = options.at ?? (() => {});
+  const graceMs = options.grace_ms ?? 10_000;
+
+  const logOf = (payload: TaskPayload): Log =>
+    options.log.child({
+      task_id: payload.task_id,
+      kind: payload.kind,
+      correlation_id: payload.correlation_id,
+      ...(payload.allocation_id === null ? {} : { allocation_id: payload.allocation_id }),
+    });
+
+  const resultOf = (
+    payload: TaskPayload,
+    startedAt: string | null,
+    told: Pick<TaskResult, 'state' | 'error_code' | 'reason' | 'output'>,
+  ): TaskResult => ({
+    attempt: payload.attempt,
+    ...told,
+    reason: told.reason === null ? null : redactText(told.reason).slice(0, 2000),
+    started_at: startedAt,
+    finished_at: now().toISOString(),
+  });
+  const failure = (
+    payload: TaskPayload,
+    startedAt: string | null,
+    err: HostError | { code: 'expired'; message: string },
+  ) => resultOf(payload, startedAt, { state: 'failed', error_code: err.code, reason: err.message, output: null });
+
+  const tell = (payload: TaskRef, result: TaskResult, log: Log): void => {
+    if (telling.has(payload.task_id)) return;
+    const story = async (): Promise<void> => {
+      const isTold = await reportResult({
+        api: options.api,
+        task: payload,
+        result,
+        signal: stopping.signal,
+        patience,
+        log,
+      });
+      if (!isTold) return;
+      at('reported', payload.task_id);
+      await journal.acknowledge(payload.task_id);
+      at('acknowledged', payload.task_id);
+    };
+    telling.set(
+      payload.task_id,
+      story()
+        .catch((err: unknown) => log.error({ err }, 'the result could not be told'))
+        .finally(() => telling.delete(payload.task_id)),
+    );
+  };
+
+  const finish = async (payload: TaskPayload, result: TaskResult, log: Log): Promise<void> => {
+    const isWritten = await journal.finish(payload.task_id, result);
+    if (!isWritten) log.error('the result could not be journalled; it is told anyway and written when there is space');
+    at('finished', payload.task_id);
+    const { state, error_code, reason } = result;
+    log[state === 'completed' ? 'info' : 'warn']({ state, error_code, reason }, 'task finished');
+    tell(payload, result, log);
+  };
+
+  /** Undefined: the agent stopped before it was told. */
+  const mayBegin = async (record: TaskRecord, payload: TaskPayload, log: Log): Promise<boolean | undefined> => {
+    const isOver = (): boolean => record.state === 'accepted' && now().getTime() > Date.parse(payload.expires_at);
+    try {
+      const answer = await untilAnswered(() => options.api.start(payload, stopping.signal), {
+        signal: stopping.signal,
+        patience,
+        until: isOver,
+      });
+      if (answer?.may_begin === false) log.info({ reason: answer.reason }, 'task is not to be begun');
+      return answer?.may_begin ?? (isOver() ? true : undefined);
+    } catch (err) {
+      if (!(err instanceof ControlPlaneError)) throw err;
+      log.info({ err }, 'the platform does not know this task any more');
+      return false;
+    }
+  };
+
+  const act = (payload: TaskPayload, log: Log): ReturnType<typeof execute> => {
+    const controller = held.get(payload.task_id) ?? new AbortController();
+    const teller = createTeller({
+      api: options.api,
+      task: payload,
+      every_ms: options.progress_every_ms ?? 2000,
+      signal: controller.signal,
+      onUnwanted: () => controller.abort(cancelled()),
+    });
+    const ctx: TaskContext = {
+      host: options.host,
+      node_id: options.node_id,
+      task_id: payload.task_id,
+      attempt: payload.attempt,
+      correlation_id: payload.correlation_id,
+      log,
+      signal: controller.signal,
+      progress: teller.tell,
+      now,
+      state: options.state,
+    };
+    const { outcome, ended } = execute({
+      handlers: options.handlers,
+      payload,
+      ctx,
+      controller,
+      limit_s: options.limits_s?.[payload.kind] ?? TIME_LIMITS_S[payload.kind],
+      grace_ms: graceMs,
+    });
+    return { outcome: outcome.finally(teller.stop), ended };
+  };
+
+  const conclude = (payload: TaskPayload, startedAt: string, outcome: Outcome, log: Log): TaskResult | undefined => {
+    if (outcome.kind === 'stopped') return undefined;
+    if (outcome.kind === 'completed')
+      return resultOf(payload, startedAt, {
+        state: 'completed',
+        error_code: null,
+        reason: null,
+        output: outcome.output,
+      });
+    if (outcome.cause !== outcome.error) log.error({ err: outcome.cause }, 'a task handler broke');
+    return failure(payload, startedAt, outcome.error);
+  };
+
+  const run = async (record: TaskRecord, payload: TaskPayload): Promise<void> => {
+    const log = logOf(payload);
+    const isAllowed = await mayBegin(record, payload, log);
+    if (isAllowed === undefined) return;
+    if (!isAllowed) {
+      await journal.acknowledge(payload.task_id);
+      return;
+    }
+    at('allowed', payload.task_id);
+    if (record.state === 'accepted') {
+      if (now().getTime() > Date.parse(payload.expires_at))
+        return finish(
+          payload,
+          failure(payload, null, { code: 'expired', message: 'Its time was over before it was begun.' }),
+          log,
+        );
+      try {
+        await journal.begin(payload.task_id);
+      } catch (err) {
+        if (!(err instanceof HostError)) throw err;
+        return finish(payload, failure(payload, null, err), log);
+      }
+    }
+    at('begun', payload.task_id);
+    if (stopping.signal.aborted) return;
+    log.info('task begun');
+    const startedAt = record.begun_at ?? now().toISOString();
+    const { outcome, ended } = act(payload, log);
+    const result = conclude(payload, startedAt, await outcome, log);
+    at('acted', payload.task_id);
+    if (result !== undefined) await finish(payload, result, log);
+    await ended;
+  };
+
+  const begin = (taskId: string): void => {
+    const record = journal.find(taskId);
+    if (record?.payload == null || held.has(taskId) || stopping.signal.aborted) return;
+    const payload = record.payload;
+    held.set(taskId, new AbortController());
+    queue.add({
+      id: taskId,
+      keys: keysOf(payload),
+      is_exclusive: payload.kind === 'agent.update',
+      run: () =>
+        run(record, payload)
+          .catch((err: unknown) =>
+            logOf(payload).error({ err }, 'a task could not be run; it is tried again at the next start'),
+          )
+          .finally(() => held.delete(taskId)),
+    });
+  };
+
+  const retell = async (record: TaskRecord): Promise<void> => {
+    const result = await journal.resultOf(record.task_id);
+    if (result === null) return;
+    const correlation = record.payload?.correlation_id ?? record.task_id;
+    const ref = { task_id: record.task_id, attempt: result.attempt, correlation_id: correlation };
+    tell(ref, result, options.log.child({ task_id: record.task_id, correlation_id: correlation }));
+  };
+  const retellLater = (record: TaskRecord): void => {
+    retell(record).catch((err: unknown) =>
+      options.log.error({ err, task_id: record.task_id }, 'a result could not be read'),
+    );
+  };
+
+  return {
+    begin,
+    retell: (taskId) => {
+      const record = journal.find(taskId);
+      if (record !== undefined) retellLater(record);
+    },
+    resume: () => {
+      for (const record of journal.open())
+        if (record.state === 'finished') retellLater(record);
+        else begin(record.task_id);
+    },
+    cancel: (taskId) => {
+      if (queue.remove(taskId)) {
+        held.delete(taskId);
+        void journal.acknowledge(taskId);
+      } else held.get(taskId)?.abort(cancelled());
+    },
+    idle: async () => {
+      await queue.idle();
+      await Promise.all(telling.values());
+    },
+    stop: async () => {
+      stopping.abort();
+      queue.close();
+      for (const controller of held.values()) controller.abort(new Stopping('the agent stops'));
+      const grace = new AbortController();
+      const late = timeout(graceMs, undefined, { signal: grace.signal }).catch(() => {});
+      await Promise.race([Promise.all([queue.idle(), ...telling.values()]), late]);
+      grace.abort();
+    },
+  };
+};

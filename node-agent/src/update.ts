@@ -1,0 +1,147 @@
+/**
+ * `agent.update`: another version of this agent, named by the digest of its bytes. The bytes are written beside those
+ * that run, `current` is swapped in one rename, and the process ends so that the service starts the new one. What
+ * counts the starts is the launcher, which no update touches: a version that cannot even be parsed is rolled back too.
+ * The task stays begun in the journal over the restart, and whichever version runs then answers it.
+ *
+ *   <home>/versions/<sha256>/gpuaas-node-agent.mjs
+ *   <home>/current -> versions/<sha256>
+ *   <home>/update/pending      the version before, while the new one has not reached the platform
+ *   <home>/update/starts       how often the new one was started
+ *   <home>/update/rolled-back  the version that did not make it
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, open, readlink, rename, rm, symlink } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { readIfThere, syncFolder, writeDurably } from './control-plane/durable.ts';
+import { ControlPlaneError } from './control-plane/errors.ts';
+import { HostError } from './host/host.ts';
+import type { TaskContext, TaskHandler } from './tasks/task.ts';
+
+export const BUNDLE_NAME = 'gpuaas-node-agent.mjs';
+/** sysexits: "try again"; the service restarts on it and does not count it as a failure. */
+export const RESTART_EXIT_CODE = 75;
+const RELEASE_MAX = 64 * 1024 * 1024;
+
+export type Updater = Readonly<{
+  handler: TaskHandler<'agent.update'>;
+  /** The platform was reached: this version stays. */
+  confirm(): Promise<void>;
+}>;
+
+export type UpdaterOptions = Readonly<{
+  home: string;
+  version: string;
+  /** The bytes of a release, piece by piece. */
+  download: (digest: string, signal: AbortSignal) => Promise<AsyncIterable<Buffer>>;
+  /** Ends this process so that the service starts the current version. */
+  restart: (reason: string) => void;
+}>;
+
+export const createUpdater = (options: UpdaterOptions): Updater => {
+  const versions = join(options.home, 'versions');
+  const current = join(options.home, 'current');
+  const file = (name: 'pending' | 'starts' | 'rolled-back'): string => join(options.home, 'update', name);
+  const confirmed = Promise.withResolvers<void>();
+
+  const currentVersion = async (): Promise<string> => {
+    try {
+      return basename(await readlink(current));
+    } catch (err) {
+      throw new HostError(
+        'unsupported',
+        `This agent was not installed in versions (${current}); it cannot update itself.`,
+        {
+          cause: err,
+        },
+      );
+    }
+  };
+
+  const fetchInto = async (folder: string, sha256: string, ctx: TaskContext): Promise<void> => {
+    await mkdir(folder, { recursive: true, mode: 0o755 });
+    const path = join(folder, BUNDLE_NAME);
+    const beside = `${path}.new`;
+    const hash = createHash('sha256');
+    let size = 0;
+    const handle = await open(beside, 'w', 0o644);
+    try {
+      for await (const part of await options.download(`sha256:${sha256}`, ctx.signal)) {
+        size += part.length;
+        if (size > RELEASE_MAX) throw new HostError('blocked', 'The release is larger than any agent.');
+        hash.update(part);
+        await handle.writeFile(part);
+      }
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    const found = hash.digest('hex');
+    if (found !== sha256) {
+      await rm(beside, { force: true });
+      throw new HostError('blocked', `The bytes that came have the digest sha256:${found}; nothing was installed.`);
+    }
+    await rename(beside, path);
+    await syncFolder(folder);
+  };
+
+  const swap = async (to: string): Promise<void> => {
+    const beside = `${current}.new`;
+    await rm(beside, { force: true });
+    await symlink(join('versions', to), beside);
+    await rename(beside, current);
+    await syncFolder(options.home);
+  };
+
+  const install = async (sha256: string, before: string, ctx: TaskContext): Promise<void> => {
+    try {
+      await fetchInto(join(versions, sha256), sha256, ctx);
+      await rm(file('rolled-back'), { force: true });
+      await rm(file('starts'), { force: true });
+      await writeDurably(file('pending'), `${before}\n`, 0o644);
+      await swap(sha256);
+    } catch (err) {
+      if (err instanceof HostError) throw err;
+      if (err instanceof ControlPlaneError)
+        throw new HostError('host_error', `The release cannot be fetched: ${err.message}`, { cause: err });
+      const code = (err as NodeJS.ErrnoException).code;
+      throw new HostError(
+        code === 'ENOSPC' ? 'no_space' : 'host_error',
+        `The release cannot be installed: ${String(err)}`,
+        { cause: err },
+      );
+    }
+  };
+
+  const untilAborted = (signal: AbortSignal): Promise<never> =>
+    new Promise((_, reject) => {
+      const end = (): void => reject(signal.reason as Error);
+      if (signal.aborted) end();
+      else signal.addEventListener('abort', end, { once: true });
+    });
+
+  return {
+    handler: async (ctx, { digest }) => {
+      const sha256 = digest.slice('sha256:'.length);
+      const before = await currentVersion();
+      if (before === sha256) {
+        // Either this is the new version after its restart, or there is nothing to do. Both end when we are heard.
+        await Promise.race([confirmed.promise, untilAborted(ctx.signal)]);
+        return { version: options.version };
+      }
+      if ((await readIfThere(file('rolled-back')))?.trim() === sha256) {
+        await rm(file('rolled-back'), { force: true });
+        throw new HostError('host_error', 'The new version did not reach the platform; the one before runs again.');
+      }
+      await install(sha256, before, ctx);
+      ctx.log.info({ digest }, 'the new version is installed; the agent restarts');
+      options.restart('update');
+      return untilAborted(ctx.signal);
+    },
+    confirm: async () => {
+      await rm(file('pending'), { force: true });
+      await rm(file('starts'), { force: true });
+      confirmed.resolve();
+    },
+  };
+};

@@ -1,0 +1,91 @@
+/**
+ * Whether a delivered task may be looked at at all. The signature is checked over the exact bytes before anything in
+ * them is believed; then that it is for this node, of this hour, of a kind this agent knows, and of the kind's shape.
+ * Whoever holds the connection but no signing key can make a host do nothing.
+ */
+import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import {
+  type SignedTask,
+  type TASK_ERRORS,
+  TASK_KINDS,
+  type TaskPayload,
+  type TrustBundle,
+} from '@gpuaas/contract/node';
+import { paramsMismatch, payloadMismatch } from './schemas.ts';
+
+export type TaskErrorCode = (typeof TASK_ERRORS)[number];
+
+export type Verdict =
+  | Readonly<{ is_valid: true; payload: TaskPayload }>
+  | Readonly<{
+      is_valid: false;
+      code: TaskErrorCode;
+      reason: string;
+      /** As far as the text says it; null where it does not even say that. */
+      task: Readonly<{ task_id: string; attempt: number; correlation_id: string | null }> | null;
+    }>;
+
+/** Keys of the signers a bundle names. Staged ones count: one becomes active before every agent has heard of it. */
+export type Signers = ReadonlyMap<string, KeyObject>;
+
+export const signersOf = (trust: TrustBundle): Signers => {
+  const signers = new Map<string, KeyObject>();
+  for (const signer of trust.task_signers) {
+    const key = createPublicKey(signer.public_key_pem);
+    if (key.asymmetricKeyType === 'ed25519') signers.set(signer.signer_id, key);
+  }
+  return signers;
+};
+
+export const CLOCK_SKEW_MAX_MS = 2 * 60_000;
+
+export const verifyTask = (
+  signed: SignedTask,
+  context: Readonly<{ node_id: string; signers: Signers; now: Date }>,
+): Verdict => {
+  const value = parse(signed.payload);
+  const task = headOf(value);
+  const refuse = (code: TaskErrorCode, reason: string): Verdict => ({ is_valid: false, code, reason, task });
+
+  const key = context.signers.get(signed.signer_id);
+  if (key === undefined) return refuse('unknown_signer', 'It is signed by a key this host does not trust.');
+  if (!verify(null, Buffer.from(signed.payload), key, Buffer.from(signed.signature, 'base64')))
+    return refuse('bad_signature', 'Its signature does not fit its text.');
+  if (value === undefined) return refuse('bad_params', 'What was signed is not JSON.');
+
+  const kind = (value as { kind?: unknown } | null)?.kind;
+  if (typeof kind === 'string' && !(TASK_KINDS as readonly string[]).includes(kind))
+    return refuse('unknown_kind', `This agent knows no task of the kind ${kind.slice(0, 64)}.`);
+  const wrong = payloadMismatch(value);
+  if (wrong !== null) return refuse('bad_params', `The task breaks the contract: ${wrong}.`);
+  const payload = value as TaskPayload;
+  if (payload.node_id !== context.node_id) return refuse('wrong_node', 'It is meant for another node.');
+
+  const skew = context.now.getTime() - Date.parse(payload.issued_at);
+  if (context.now.getTime() > Date.parse(payload.expires_at))
+    return refuse('expired', `It ended at ${payload.expires_at}; this host’s clock says ${context.now.toISOString()}.`);
+  if (Math.abs(skew) > CLOCK_SKEW_MAX_MS)
+    return refuse(
+      'clock_skew',
+      `It was signed ${Math.round(Math.abs(skew) / 1000)} s ${skew > 0 ? 'before' : 'after'} this host’s time: set the clock, or it is a replay.`,
+    );
+  const mismatch = paramsMismatch(payload.kind, payload.params);
+  if (mismatch !== null)
+    return refuse('bad_params', `The parameters of ${payload.kind} break the contract: ${mismatch}.`);
+  return { is_valid: true, payload };
+};
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+const headOf = (value: unknown): Extract<Verdict, { is_valid: false }>['task'] => {
+  const { task_id, attempt, correlation_id } = (value ?? {}) as Record<string, unknown>;
+  if (typeof task_id !== 'string' || !/^tsk_[0-9a-z]{26}$/.test(task_id)) return null;
+  if (typeof attempt !== 'number' || !Number.isInteger(attempt) || attempt < 1) return null;
+  return { task_id, attempt, correlation_id: typeof correlation_id === 'string' ? correlation_id.slice(0, 128) : null };
+};

@@ -1,0 +1,76 @@
+/** Agents for tests: enrolled at a test platform, on a host that can tell its boot and nothing else. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { TASK_KINDS } from '@gpuaas/contract/node';
+import { type Agent, type AgentConfig, type AgentOptions, createAgent } from '../src/agent.ts';
+import { enroll } from '../src/control-plane/enroll.ts';
+import { type Host, HostError } from '../src/host/host.ts';
+import type { TaskHandlers } from '../src/tasks/task.ts';
+import type { Platform } from './platform.ts';
+
+export const BOOT = { boot_id: 'b-1', booted_at: '2026-01-01T00:00:00.000Z' };
+
+/** Whatever else is asked of it cannot be read. */
+export const plainHost = (): Host => {
+  const system = { facts: async () => ({ ...BOOT }) };
+  const unreadable = new Proxy(
+    {},
+    { get: () => () => Promise.reject(new HostError('unsupported', 'there is nothing here')) },
+  );
+  return new Proxy({} as Host, {
+    get: (_, part) =>
+      part === 'kinds' ? TASK_KINDS : part === 'system' ? system : part === 'then' ? undefined : unreadable,
+  });
+};
+
+export const temporaryFolder = async (t: TestContext): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'gpuaas-agent-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+};
+
+export const standing = { agent_version: '0.0.0-test', ...BOOT, kinds: [...TASK_KINDS] };
+
+export const enrolled = async (platform: Platform, state: string, nodeId = platform.nodeId()): Promise<string> => {
+  await enroll({
+    url: platform.url,
+    ca_sha256: platform.authority().sha256,
+    token: platform.mintToken(nodeId),
+    state,
+    hostname: 'test-host',
+    standing,
+  });
+  return nodeId;
+};
+
+export const QUICK = { baseMs: 20, capMs: 100 };
+
+export type Started = Readonly<{ agent: Agent; lines: Record<string, unknown>[] }>;
+
+export const startTestAgent = async (
+  t: TestContext,
+  platform: Platform,
+  options: Readonly<{ state: string; handlers: TaskHandlers; config?: Partial<AgentConfig> }> &
+    Pick<AgentOptions, 'at' | 'journal_fs'>,
+): Promise<Started> => {
+  const lines: Record<string, unknown>[] = [];
+  const { state, handlers, config, ...rest } = options;
+  const agent = await createAgent({
+    host: plainHost(),
+    handlers,
+    config: {
+      url: platform.url,
+      state,
+      version: '0.0.0-test',
+      write_log: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
+      patience: QUICK,
+      health: false,
+      ...config,
+    },
+    ...rest,
+  }).start();
+  t.after(() => agent.stop());
+  return { agent, lines };
+};
