@@ -36,10 +36,16 @@ export const openBlock = (dir: string, serial: string, sizeBytes: number): Block
       return bytes;
     },
     write: async (offset, bytes) => {
-      await mkdir(folder, { recursive: true });
-      // Neither 'a' nor 'w': the first cannot write at an offset, the second begins anew.
-      await withFile('a', (handle) => handle.truncate(sizeBytes));
-      await withFile('r+', (handle) => handle.write(bytes, 0, bytes.length, offset));
+      const put = (handle: FileHandle) => handle.write(bytes, 0, bytes.length, offset);
+      try {
+        await withFile('r+', put);
+      } catch (err) {
+        if (!isMissing(err)) throw err;
+        await mkdir(folder, { recursive: true });
+        // Two first writes at once both make the file and neither empties it.
+        await withFile('a', (handle) => handle.truncate(sizeBytes));
+        await withFile('r+', put);
+      }
     },
     erase: async () => {
       try {

@@ -12,6 +12,7 @@ import {
   type HostOperation,
   isStateFault,
   isTaskKind,
+  type Laid,
   ONCE,
   type OperationFault,
   operationsOf,
@@ -55,7 +56,7 @@ export type Core = Readonly<{
   pause: (ms: number) => Promise<void>;
   /** The rule that says so, if one does for any of the names; for the whole host if none are given. */
   fault(state: FaultState, ...names: readonly string[]): StateFault | undefined;
-  faults(state: FaultState): readonly (StateFault & FaultRule)[];
+  faults(state: FaultState): readonly Laid<StateFault>[];
   /** `touched` are the names the operation is about: serials, addresses. */
   act<T>(operation: HostOperation, touched: readonly string[], work: (isLie: boolean) => T | Promise<T>): Promise<T>;
   during<T>(task: Readonly<{ kind: TaskKind; params: object }>, work: () => Promise<T>): Promise<T>;
@@ -84,15 +85,16 @@ export const createCore = (options: CoreOptions): Core => {
   const place = { name, now, slots, profile };
   const store = openStore(dir, () => firstState(options));
   const task = new AsyncLocalStorage<TaskKind>();
+  /** As they were when the newest operation began. */
+  let rules: readonly FaultRule[] = [];
   let isDead = false;
 
-  const stateRules = (state: FaultState) =>
-    readFaults(dir)
-      .filter(isStateFault)
-      .filter((rule) => rule.state === state);
+  const stateRules = (state: FaultState) => rules.filter(isStateFault).filter((rule) => rule.state === state);
 
   /** What happens once happens now, if a rule for it has appeared. */
-  const catchUp = (rules: readonly FaultRule[]): void => {
+  const catchUp = (): void => {
+    store.refresh();
+    rules = readFaults(dir);
     const hits = store.read().fault_hits;
     for (const rule of rules) {
       if (!isStateFault(rule) || !ONCE.includes(rule.state) || hits[rule.id] !== undefined) continue;
@@ -103,10 +105,10 @@ export const createCore = (options: CoreOptions): Core => {
     }
   };
 
-  const isLeft = (rule: OperationFault & FaultRule): boolean =>
+  const isLeft = (rule: Laid<OperationFault>): boolean =>
     rule.times === undefined || (store.read().fault_hits[rule.id] ?? 0) < rule.times;
 
-  const use = (rule: OperationFault & FaultRule): void => {
+  const use = (rule: Laid<OperationFault>): void => {
     if (rule.times === undefined) return;
     store.change((state) => {
       state.fault_hits[rule.id] = (state.fault_hits[rule.id] ?? 0) + 1;
@@ -122,7 +124,7 @@ export const createCore = (options: CoreOptions): Core => {
     throw new HostError('timeout', `${what} hung until the fault was cleared.`);
   };
 
-  const disturb = async (rule: OperationFault & FaultRule, what: string): Promise<void> => {
+  const disturb = async (rule: Laid<OperationFault>, what: string): Promise<void> => {
     use(rule);
     switch (rule.do) {
       case 'fail':
@@ -142,31 +144,32 @@ export const createCore = (options: CoreOptions): Core => {
 
   const gate = async <T>(
     what: string,
-    rulesNow: () => readonly (OperationFault & FaultRule)[],
+    isFor: (rule: OperationFault) => boolean,
+    touched: readonly string[],
     work: (isLie: boolean) => T | Promise<T>,
   ): Promise<T> => {
     if (isDead) throw new Error(`The process of ${name} has crashed.`);
+    catchUp();
+    const found = rules.flatMap((rule) =>
+      !isStateFault(rule) && isFor(rule) && isMeant(place, rule, touched) ? [rule] : [],
+    );
     let isLie = false;
-    for (const rule of rulesNow()) {
-      if (rule.after === true) continue;
+    for (const rule of found) {
+      if (rule.after === true || !isLeft(rule)) continue;
       await disturb(rule, what);
       isLie ||= rule.do === 'lie';
     }
+    if (!store.read().is_on) throw new HostError('host_error', `${name} is powered off.`);
     const result = await work(isLie);
-    for (const rule of rulesNow()) if (rule.after === true) await disturb(rule, what);
+    for (const rule of found) if (rule.after === true && isLeft(rule)) await disturb(rule, what);
     return result;
   };
 
-  const rulesFor = (operation: HostOperation, touched: readonly string[]) => {
-    const rules = readFaults(dir);
-    catchUp(rules);
+  /** Inside a task its own rules act at its edge; only a lie needs the operation that tells it. */
+  const isForOperation = (rule: OperationFault, operation: HostOperation): boolean => {
     const kind = task.getStore();
-    return rules.filter((rule): rule is OperationFault & FaultRule => {
-      if (isStateFault(rule) || !isLeft(rule) || !isMeant(place, rule, touched)) return false;
-      if (!operationsOf(rule.when).includes(operation)) return false;
-      // Inside a task its own rules act at its edge; only a lie needs the operation that tells it.
-      return !isTaskKind(rule.when) || kind === undefined || (kind === rule.when && rule.do === 'lie');
-    });
+    if (!operationsOf(rule.when).includes(operation)) return false;
+    return !isTaskKind(rule.when) || kind === undefined || (kind === rule.when && rule.do === 'lie');
   };
 
   return {
@@ -183,28 +186,8 @@ export const createCore = (options: CoreOptions): Core => {
     pause,
     fault: (state, ...names) => stateRules(state).find((rule) => names.length === 0 || isMeant(place, rule, names)),
     faults: stateRules,
-    act: (operation, touched, work) =>
-      gate(
-        operation,
-        () => rulesFor(operation, touched),
-        (isLie) => {
-          if (!store.read().is_on) throw new HostError('host_error', `${name} is powered off.`);
-          return work(isLie);
-        },
-      ),
+    act: (operation, touched, work) => gate(operation, (rule) => isForOperation(rule, operation), touched, work),
     during: ({ kind, params }, work) =>
-      task.run(kind, () => {
-        const touched = textsIn(params);
-        const rules = () =>
-          readFaults(dir).filter(
-            (rule): rule is OperationFault & FaultRule =>
-              !isStateFault(rule) &&
-              rule.when === kind &&
-              rule.do !== 'lie' &&
-              isLeft(rule) &&
-              isMeant(place, rule, touched),
-          );
-        return gate(kind, rules, work);
-      }),
+      task.run(kind, () => gate(kind, (rule) => rule.when === kind && rule.do !== 'lie', textsIn(params), work)),
   };
 };

@@ -141,9 +141,10 @@ export type OperationFault = Filter &
 /** `value` is the Xid, the degrees, the count of errors or the lanes that are left. */
 export type StateFault = Filter & Readonly<{ state: FaultState; value?: number }>;
 export type NewFault = OperationFault | StateFault;
-export type FaultRule = NewFault & Readonly<{ id: string; added_at: string }>;
+export type Laid<T extends NewFault> = T & Readonly<{ id: string; added_at: string }>;
+export type FaultRule = Laid<OperationFault> | Laid<StateFault>;
 
-export const isStateFault = <T extends NewFault>(rule: T): rule is T & StateFault => 'state' in rule;
+export const isStateFault = <T extends NewFault>(rule: T): rule is Extract<T, StateFault> => 'state' in rule;
 
 const folder = (dir: string): string => join(dir, 'faults');
 const oneOf = (list: readonly string[], value: unknown): boolean => typeof value === 'string' && list.includes(value);

@@ -98,6 +98,7 @@ export const createSimHost = (options: SimOptions): SimHost => {
         state.is_on = false;
       }),
     powerOn: () => {
+      store.refresh();
       if (!store.read().is_on) store.change((state) => boot(core, state));
     },
     defineForeignDomain: (name) =>
@@ -116,6 +117,9 @@ export const createSimHost = (options: SimOptions): SimHost => {
       }),
     readDisk: (serial, offset, length) => blockOf(core, serial).read(offset, length),
     writeDisk: (serial, offset, bytes) => blockOf(core, serial).write(offset, bytes),
-    state: () => store.read(),
+    state: () => {
+      store.refresh();
+      return store.read();
+    },
   };
 };

@@ -36,7 +36,9 @@ export type State = {
 };
 
 export type Store = Readonly<{
-  /** As it is in the file now. Not to be changed. */
+  /** Looks at the file, and reads it if another process replaced it. Done before each operation. */
+  refresh(): void;
+  /** As it was when last looked at. Not to be changed. */
   read(): Readonly<State>;
   /** The whole change or none of it. */
   change<T>(edit: (state: State) => T): T;
@@ -52,28 +54,30 @@ export const openStore = (dir: string, first: () => State): Store => {
     const found = statSync(file, { bigint: true, throwIfNoEntry: false });
     return found === undefined ? null : `${found.ino}:${found.ctimeNs}:${found.size}`;
   };
-  const write = (next: State): void => {
+  const write = (next: State): State => {
     const temporary = `${file}.${process.pid}`;
     writeFileSync(temporary, `${JSON.stringify(next)}\n`);
     renameSync(temporary, file);
     state = next;
     seen = stampOf();
+    return next;
   };
-  const read = (): State => {
+  const refresh = (): State => {
     const now = stampOf();
-    if (now === null) write(state ?? first());
-    else if (state === null || now !== seen) {
+    if (now === null) return write(state ?? first());
+    if (state === null || now !== seen) {
       state = JSON.parse(readFileSync(file, 'utf8')) as State;
       seen = now;
     }
-    return state ?? first();
+    return state;
   };
 
   mkdirSync(dir, { recursive: true });
   return {
-    read,
+    refresh,
+    read: () => state ?? refresh(),
     change: (edit) => {
-      const next = structuredClone(read());
+      const next = structuredClone(refresh());
       const result = edit(next);
       write(next);
       return result;
