@@ -194,5 +194,6 @@ export const placementAnswers = {
     is_dry_run: true,
     claimed: [{ allocation_id: placementIds.allocation, node_id: placementIds.node }],
     skipped: [{ allocation_id: id('alc', '2b'), reason: 'its node is claimed by another' }],
+    next_after_id: null,
   },
 } satisfies { [K in keyof Operations]?: Operations[K]['response'] };

@@ -1,6 +1,7 @@
-import { command, type Group, toggle } from '../command.ts';
+import type { Answer } from '@gpuaas/sdk';
+import { command, type Group, integer, toggle } from '../command.ts';
 import { CliError } from '../exit.ts';
-import { keyFlags, yesFlags } from '../flags.ts';
+import { yesFlags } from '../flags.ts';
 
 export const adminInvariants: Group = {
   name: 'invariants',
@@ -37,14 +38,27 @@ export const adminClaims: Group = {
   commands: [
     command({
       name: 'backfill',
-      summary: 'give node-bound allocations without claims their claim rows',
-      flags: { 'dry-run': toggle('show what it would do'), ...yesFlags, ...keyFlags },
+      summary: 'give node-bound allocations without claims their claim rows, batch by batch; go on by running it again',
+      flags: {
+        'dry-run': toggle('show what it would do'),
+        'batch-size': integer('allocations per transaction; 100 unless told'),
+        ...yesFlags,
+      },
       run: async (cli, { flags }) => {
         const is_dry_run = flags.dryRun === true;
         if (!is_dry_run) await cli.confirm('Write the missing claims? See them first with --dry-run.', flags.yes);
-        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await (await cli.client()).call('adminClaimBackfill', { body: { is_dry_run } }, options);
-        const { claimed, skipped } = answer.data;
+        const client = await cli.client();
+        const claimed: { allocation_id: string; node_id: string }[] = [];
+        const skipped: { allocation_id: string; reason: string }[] = [];
+        const ask = async (after_id: string | undefined): Promise<Answer<object>> => {
+          const body = { is_dry_run, after_id, limit: flags.batchSize };
+          const answer = await client.call('adminClaimBackfill', { body }, { signal: cli.signal });
+          claimed.push(...answer.data.claimed);
+          skipped.push(...answer.data.skipped);
+          const { next_after_id } = answer.data;
+          return next_after_id === null ? answer : ask(next_after_id);
+        };
+        const last = await ask(undefined);
         const rows = [
           ...claimed.map(({ allocation_id, node_id }) => ({ allocation_id, verdict: `claims ${node_id}` })),
           ...skipped.map(({ allocation_id, reason }) => ({ allocation_id, verdict: `skipped: ${reason}` })),
@@ -55,7 +69,8 @@ export const adminClaims: Group = {
             { header: 'VERDICT', value: ({ verdict }) => verdict, shrink: 'wrap' },
           ]);
         const counts = `${claimed.length} without a claim, ${skipped.length} skipped`;
-        cli.out.done(is_dry_run ? `${counts}; nothing was written.` : `${counts}; the claims are written.`, answer);
+        const sentence = is_dry_run ? `${counts}; nothing was written.` : `${counts}; the claims are written.`;
+        cli.out.done(sentence, last, { is_dry_run, claimed, skipped });
       },
     }),
   ],

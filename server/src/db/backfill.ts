@@ -17,24 +17,33 @@ export type UnclaimedRow = Readonly<{
   earlier_allocation_id: string | null;
 }>;
 
+const UNCLAIMED = `a.state in ('active', 'releasing', 'release_failed') and a.node_id is not null
+  and not exists (select from allocation_resource_claims c where c.allocation_id = a.id)`;
+
 /** Active and releasing allocations that name a node and have no claim at all, oldest first. */
-export const listUnclaimed = async (reader: Reader): Promise<UnclaimedRow[]> =>
+export const listUnclaimed = async (
+  reader: Reader,
+  page: Readonly<{ after_id: string; limit: number }>,
+): Promise<UnclaimedRow[]> =>
   (
     await reader.query<UnclaimedRow>(
-      `select a.id as allocation_id, a.organization_id, a.project_id, a.capacity_shape, a.state, a.gpu_count, a.node_id, n.host_role, n.occupancy,
-         (select c.allocation_id from allocation_resource_claims c where c.node_id = a.node_id and c.released_at is null order by c.id limit 1)
+      `select u.*, n.host_role, n.occupancy,
+         (select c.allocation_id from allocation_resource_claims c where c.node_id = u.node_id and c.released_at is null order by c.id limit 1)
            as holder_allocation_id,
-         lag(a.id) over (partition by a.node_id order by a.id) as earlier_allocation_id
-       from allocations a join nodes n on n.id = a.node_id
-       where a.state in ('active', 'releasing', 'release_failed')
-         and not exists (select from allocation_resource_claims c where c.allocation_id = a.id)
-       order by a.id`,
+         (select a.id from allocations a where a.node_id = u.node_id and a.id < u.allocation_id and ${UNCLAIMED} order by a.id desc limit 1)
+           as earlier_allocation_id
+       from (
+         select a.id as allocation_id, a.organization_id, a.project_id, a.capacity_shape, a.state, a.gpu_count, a.node_id
+         from allocations a where a.id > $1 and ${UNCLAIMED} order by a.id limit $2) u
+       join nodes n on n.id = u.node_id order by u.allocation_id`,
+      [page.after_id, page.limit],
     )
   ).rows;
 
 /**
  * The claim, and with it what a launch writes beside one: the node's mode, its slots, quota use at both levels, and the
- * placement as sold, at today's price where no sale was recorded. False when the node is not free any more.
+ * placement as sold, at today's price where no sale was recorded. Node and slots are what the allocation's state makes of
+ * them. False when the node is not free any more, or the allocation got a claim or ended meanwhile.
  */
 export const insertBackfilledClaim = async (
   tx: Tx,
@@ -42,10 +51,15 @@ export const insertBackfilledClaim = async (
 ): Promise<boolean> =>
   (
     await tx.query(
-      `with node as (update nodes set occupancy = 'exclusive', version = version + 1 where id = $2 and occupancy = 'free' returning id),
-       allocation as (select a.* from allocations a join node on true where a.id = $1),
+      `with asked as materialized (select a.* from allocations a where a.id = $1 and a.node_id = $2 and ${UNCLAIMED}),
+       node as (
+         update nodes n set version = n.version + 1,
+           occupancy = case asked.state when 'active' then 'exclusive' when 'releasing' then 'cleaning' else 'cleanup_blocked' end
+         from asked where n.id = $2 and n.occupancy = 'free' returning n.id),
+       allocation as (select asked.* from asked join node on true),
        slot as (
-         update node_resource_slots s set status = case allocation.state when 'active' then 'in_use' else 'cleaning' end, status_reason = null,
+         update node_resource_slots s set status_reason = null,
+           status = case allocation.state when 'active' then 'in_use' when 'releasing' then 'cleaning' else 'cleanup_blocked' end,
            status_since = clock_timestamp(), generation = s.generation + 1, last_claimed_at = clock_timestamp(), version = s.version + 1
          from allocation where s.node_id = $2 and s.status = 'available' returning s.id),
        quota as (

@@ -17,12 +17,15 @@ export const INVARIANTS: readonly Invariant[] = [
 
 export type Violation = Readonly<{ invariant: string; subject_id: string; detail: string }>;
 
-/** A broken rule is told by its first offenders; thousands say no more. */
+/**
+ * A broken rule is told by its first offenders; thousands say no more. They are found before they are put in order:
+ * otherwise the planner walks a whole table in that order, hoping to be done early.
+ */
 const VIOLATIONS_MAX = 100;
 
 export const listViolations = async (reader: Reader, invariant: Invariant): Promise<Violation[]> => {
   const { rows } = await reader.query<Omit<Violation, 'invariant'>>(
-    `select subject_id, detail from (${invariant.sql}) violation order by 1, 2 limit ${VIOLATIONS_MAX}`,
+    `with violation as materialized (${invariant.sql}) select subject_id, detail from violation order by 1, 2 limit ${VIOLATIONS_MAX}`,
   );
   return rows.map((row) => ({ invariant: invariant.name, ...row }));
 };
