@@ -68,8 +68,10 @@ export const allocationId = async (cli: Cli, project_id: string, named: string):
 
 export const nodeId = async (cli: Cli, named: string): Promise<string> => {
   if (named.startsWith('nod_')) return named;
-  const nodes = (await cli.client()).pages.adminNodeList({ query: { limit: 200 } }, { signal: cli.signal });
-  return (await find(nodes, ({ name }) => name === named, `node named "${named}"`)).id;
+  const query = { name: named };
+  const [found] = (await (await cli.client()).adminNodeList({ query }, { signal: cli.signal })).items;
+  if (found === undefined) throw new GpuaasError('not_found', `There is no node named "${named}".`);
+  return found.id;
 };
 
 /** An organization of the platform, whoever belongs to it. */

@@ -952,7 +952,7 @@ export const operations = {
   adminNodeConvert: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/convert', idempotency: 'required', body: true },
   adminCapacityList: { method: 'GET', path: '/api/v1/admin/capacity', page: true },
   adminQuotaList: { method: 'GET', path: '/api/v1/admin/quotas', page: true },
-  adminQuotaPut: { method: 'PUT', path: '/api/v1/admin/quotas', body: true },
+  adminQuotaPut: { method: 'PUT', path: '/api/v1/admin/quotas', ifMatch: true, body: true },
   adminSchedulerSnapshot: { method: 'GET', path: '/api/v1/admin/scheduler/snapshot' },
   adminInvariantCheck: { method: 'GET', path: '/api/v1/admin/invariants' },
   adminClaimBackfill: { method: 'POST', path: '/api/v1/admin/claims/backfill', idempotency: 'required', body: true },
@@ -969,6 +969,12 @@ export const operations = {
   nodeDiskList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/disks', page: true },
   nodeDiskOwn: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/disks', idempotency: 'required', body: true },
   nodeDiskRevoke: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/disks/{disk_ownership_id}/revoke', idempotency: 'required', body: true },
+  nodeHealthGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/health' },
+  nodeHealthProbe: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/health/probe', idempotency: 'required', body: true },
+  nodeHealthOverridePut: { method: 'PUT', path: '/api/v1/admin/nodes/{node_id}/health/overrides/{source}', body: true },
+  nodeHealthOverrideDelete: { method: 'DELETE', path: '/api/v1/admin/nodes/{node_id}/health/overrides/{source}' },
+  healthBreakerGet: { method: 'GET', path: '/api/v1/admin/health/breaker' },
+  healthBreakerReset: { method: 'POST', path: '/api/v1/admin/health/breaker/reset', idempotency: 'required', ifMatch: true, body: true },
 } as const satisfies Readonly<Record<string, OperationInfo>>;
 
 export type OperationId = keyof typeof operations;
@@ -2228,6 +2234,8 @@ export type Operations = {
         limit?: number | undefined;
         /** The next_cursor of the page before. */
         cursor?: string | undefined;
+        /** Only the node of this name. */
+        name?: string | undefined;
         /** Lower-case name, unique where it is used. */
         region_name?: string | undefined;
         state?: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'quarantined' | 'draining' | 'retired' | 'removing' | 'deleted' | undefined;
@@ -2382,6 +2390,8 @@ export type Operations = {
         cursor?: string | undefined;
         /** Id of the organization. */
         organization_id?: string | undefined;
+        /** Id of the project. */
+        project_id?: string | undefined;
       } | undefined;
     };
     response: {
@@ -2390,7 +2400,7 @@ export type Operations = {
       next_cursor: string | null;
     };
   };
-  /** Set the GPU limit of an organization or one of its projects. A limit below what is used stops new launches and touches nothing that runs. */
+  /** Set the GPU limit of an organization or one of its projects. A limit below what is used stops new launches and touches nothing that runs. A limit that was never set has version 1. */
   adminQuotaPut: {
     request: {
       body: {
@@ -2651,5 +2661,255 @@ export type Operations = {
       };
     };
     response: DiskOwnership;
+  };
+  /** What every source says about a node and its slots, and what counts */
+  nodeHealthGet: {
+    request: {
+      params: node;
+    };
+    response: {
+      /** Id of the node. */
+      node_id: string;
+      health: 'ok' | 'unhealthy' | 'unknown';
+      /** What the alerts that count keep from happening. */
+      prevents: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
+      /** What counts, after overrides. */
+      alerts: {
+        /** Stable word, e.g. gpu_off_the_bus. */
+        id: string;
+        target: string;
+        /** When it was first seen. */
+        since: string;
+        /** For operators. */
+        message: string;
+        /** For the tenant; null tells them nothing. */
+        tenant_message: string | null;
+        classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
+      }[];
+      reports: {
+        source: string;
+        /** When it was looked at. */
+        observed_at: string;
+        /** Checks that passed. */
+        successes: string[];
+        alerts: {
+          /** Stable word, e.g. gpu_off_the_bus. */
+          id: string;
+          target: string;
+          /** When it was first seen. */
+          since: string;
+          /** For operators. */
+          message: string;
+          /** For the tenant; null tells them nothing. */
+          tenant_message: string | null;
+          classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
+        }[];
+      }[];
+      overrides: {
+        source: string;
+        mode: 'merge' | 'replace';
+        alerts: {
+          /** Stable word, e.g. gpu_off_the_bus. */
+          id: string;
+          target: string;
+          /** When it was first seen. */
+          since: string;
+          /** For operators. */
+          message: string;
+          /** For the tenant; null tells them nothing. */
+          tenant_message: string | null;
+          classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
+        }[];
+        muted_alert_ids: string[];
+        reason: string;
+        created_by: string;
+        /** When it was set. */
+        created_at: string;
+        /** Until when it counts. */
+        expires_at: string | null;
+      }[];
+      slots: {
+        /** Id of the slot. */
+        slot_id: string;
+        slot_index: number;
+        health: 'ok' | 'unhealthy' | 'unknown';
+        alerts: {
+          /** Stable word, e.g. gpu_off_the_bus. */
+          id: string;
+          target: string;
+          /** When it was first seen. */
+          since: string;
+          /** For operators. */
+          message: string;
+          /** For the tenant; null tells them nothing. */
+          tenant_message: string | null;
+          classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
+        }[];
+      }[];
+    };
+  };
+  /** Have the agent look at its host’s health now */
+  nodeHealthProbe: {
+    request: {
+      params: node;
+      body?: Record<string, never> | undefined;
+    };
+    response: NodeTask;
+  };
+  /** Say otherwise than a source: add to or mute its alerts, or replace them */
+  nodeHealthOverridePut: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+        source: string;
+      };
+      body: {
+        mode: 'merge' | 'replace';
+        alerts: {
+          /** Stable word, e.g. gpu_off_the_bus. */
+          id: string;
+          target: string;
+          /** When it was first seen. */
+          since: string;
+          /** For operators. */
+          message: string;
+          /** For the tenant; null tells them nothing. */
+          tenant_message: string | null;
+          classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
+        }[];
+        muted_alert_ids: string[];
+        /** Until when it counts; null until it is removed. */
+        expires_at: string | null;
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: {
+      /** Id of the node. */
+      node_id: string;
+      health: 'ok' | 'unhealthy' | 'unknown';
+      /** What the alerts that count keep from happening. */
+      prevents: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
+      /** What counts, after overrides. */
+      alerts: {
+        /** Stable word, e.g. gpu_off_the_bus. */
+        id: string;
+        target: string;
+        /** When it was first seen. */
+        since: string;
+        /** For operators. */
+        message: string;
+        /** For the tenant; null tells them nothing. */
+        tenant_message: string | null;
+        classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
+      }[];
+      reports: {
+        source: string;
+        /** When it was looked at. */
+        observed_at: string;
+        /** Checks that passed. */
+        successes: string[];
+        alerts: {
+          /** Stable word, e.g. gpu_off_the_bus. */
+          id: string;
+          target: string;
+          /** When it was first seen. */
+          since: string;
+          /** For operators. */
+          message: string;
+          /** For the tenant; null tells them nothing. */
+          tenant_message: string | null;
+          classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
+        }[];
+      }[];
+      overrides: {
+        source: string;
+        mode: 'merge' | 'replace';
+        alerts: {
+          /** Stable word, e.g. gpu_off_the_bus. */
+          id: string;
+          target: string;
+          /** When it was first seen. */
+          since: string;
+          /** For operators. */
+          message: string;
+          /** For the tenant; null tells them nothing. */
+          tenant_message: string | null;
+          classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
+        }[];
+        muted_alert_ids: string[];
+        reason: string;
+        created_by: string;
+        /** When it was set. */
+        created_at: string;
+        /** Until when it counts. */
+        expires_at: string | null;
+      }[];
+      slots: {
+        /** Id of the slot. */
+        slot_id: string;
+        slot_index: number;
+        health: 'ok' | 'unhealthy' | 'unknown';
+        alerts: {
+          /** Stable word, e.g. gpu_off_the_bus. */
+          id: string;
+          target: string;
+          /** When it was first seen. */
+          since: string;
+          /** For operators. */
+          message: string;
+          /** For the tenant; null tells them nothing. */
+          tenant_message: string | null;
+          classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
+        }[];
+      }[];
+    };
+  };
+  /** Believe the source again */
+  nodeHealthOverrideDelete: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+        source: string;
+      };
+    };
+    response: undefined;
+  };
+  /** Whether a wave of bad reports has been stopped from taking hosts out of sale */
+  healthBreakerGet: {
+    request: {
+      query?: Record<string, never> | undefined;
+    };
+    response: {
+      is_tripped: boolean;
+      /** When too many hosts fell ill at once. */
+      tripped_at: string | null;
+      reason: string | null;
+      reset_by: string | null;
+      /** When a person reset it. */
+      reset_at: string | null;
+      version: number;
+    };
+  };
+  /** Let reports take hosts out of sale again */
+  healthBreakerReset: {
+    request: {
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: {
+      is_tripped: boolean;
+      /** When too many hosts fell ill at once. */
+      tripped_at: string | null;
+      reason: string | null;
+      reset_by: string | null;
+      /** When a person reset it. */
+      reset_at: string | null;
+      version: number;
+    };
   };
 };

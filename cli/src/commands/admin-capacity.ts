@@ -1,7 +1,8 @@
 import { command, type Group, integer, required, text, toggle } from '../command.ts';
+import type { Cli } from '../context.ts';
 import { UsageError } from '../exit.ts';
 import { anyOrganizationId } from '../find.ts';
-import { collect, keyFlags, pageFlags } from '../flags.ts';
+import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
 
 export const adminHold: Group = {
   name: 'hold',
@@ -63,6 +64,13 @@ export const adminCapacity: Group = {
   ],
 };
 
+/** The organization's own limit comes first in its list. One that was never set has no row and version 1. */
+const quotaVersion = async (cli: Cli, organization_id: string, project_id: string | undefined): Promise<number> => {
+  const query = { organization_id, project_id, limit: 1 };
+  const [found] = (await (await cli.client()).adminQuotaList({ query }, { signal: cli.signal })).items;
+  return found !== undefined && (found.project_id ?? undefined) === project_id ? found.version : 1;
+};
+
 export const adminQuota: Group = {
   name: 'quota',
   summary: 'GPU limits of tenants',
@@ -93,6 +101,7 @@ export const adminQuota: Group = {
         gpus: integer('GPUs at most'),
         unlimited: toggle('no limit at this level'),
         'in-project': text('the limit of this project only', 'id'),
+        ...ifMatchFlags,
       },
       examples: ['gpuaas admin quota set acme --gpus 64'],
       run: async (cli, { args, flags }) => {
@@ -100,7 +109,9 @@ export const adminQuota: Group = {
           throw new UsageError('What limit?', 'Give either --gpus or --unlimited.');
         const organization_id = await anyOrganizationId(cli, args.organization);
         const body = { organization_id, project_id: flags.inProject, gpu_limit: flags.gpus ?? null };
-        const answer = await (await cli.client()).call('adminQuotaPut', { body }, { signal: cli.signal });
+        const client = await cli.client();
+        const ifMatch = flags.ifMatch ?? (await quotaVersion(cli, organization_id, flags.inProject));
+        const answer = await client.call('adminQuotaPut', { body }, { ifMatch, signal: cli.signal });
         const { project_id, gpu_limit, gpu_used } = answer.data;
         const limit = gpu_limit === null ? 'no GPU limit' : `a limit of ${gpu_limit} GPUs`;
         cli.out.done(`${project_id ?? answer.data.organization_id} has ${limit}; ${gpu_used} are used.`, answer);

@@ -44,6 +44,7 @@ export const adminNode: Group = {
       name: 'list',
       summary: 'nodes with mode, occupancy and what is free',
       flags: {
+        name: text('only the node of this name', 'name'),
         region: text('only this region', 'name'),
         state: choice('only this state', NODE_STATES),
         ...pageFlags,
@@ -52,7 +53,7 @@ export const adminNode: Group = {
         const client = await cli.client();
         const read = (page: { limit: number; cursor: string | undefined }) =>
           client.adminNodeList(
-            { query: { ...page, region_name: flags.region, state: flags.state } },
+            { query: { ...page, name: flags.name, region_name: flags.region, state: flags.state } },
             { signal: cli.signal },
           );
         cli.out.list(await collect(flags, read), columns);

@@ -174,7 +174,12 @@ export const adminPlacementApi = define({
     path: '/api/v1/admin/nodes',
     summary: 'Nodes with mode, occupancy and what is free',
     permission: 'admin.node.read',
-    query: Closed({ ...PageQuery, region_name: Type.Optional(Name()), state: Type.Optional(StringEnum(NODE_STATES)) }),
+    query: Closed({
+      ...PageQuery,
+      name: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$', description: 'Only the node of this name.' })),
+      region_name: Type.Optional(Name()),
+      state: Type.Optional(StringEnum(NODE_STATES)),
+    }),
     response: Page(Node),
   },
   adminNodeGet: {
@@ -285,7 +290,11 @@ export const adminPlacementApi = define({
     path: '/api/v1/admin/quotas',
     summary: 'GPU limits and what is used',
     permission: 'admin.quota.read',
-    query: Closed({ ...PageQuery, organization_id: Type.Optional(Id('organization')) }),
+    query: Closed({
+      ...PageQuery,
+      organization_id: Type.Optional(Id('organization')),
+      project_id: Type.Optional(Id('project')),
+    }),
     response: Page(Quota),
   },
   adminQuotaPut: {
@@ -295,9 +304,11 @@ export const adminPlacementApi = define({
     idempotency: 'none',
     path: '/api/v1/admin/quotas',
     summary: 'Set the GPU limit of an organization or one of its projects',
-    description: 'A limit below what is used stops new launches and touches nothing that runs.',
+    description:
+      'A limit below what is used stops new launches and touches nothing that runs. A limit that was never set has version 1.',
     permission: 'admin.quota.update',
     audit: 'quota.update',
+    ifMatch: true,
     body: Closed({
       organization_id: Id('organization'),
       project_id: Type.Optional(Id('project')),
@@ -334,15 +345,21 @@ export const adminPlacementApi = define({
     ...change,
     path: '/api/v1/admin/claims/backfill',
     summary: 'Give node-bound allocations without claims their claim rows',
-    description: 'A dry run shows what it would do; running it again changes nothing.',
+    description:
+      'One request is one batch in one transaction. Ask on with `after_id` until `next_after_id` is null. A dry run shows what it would do; running it again changes nothing.',
     permission: 'admin.allocation.release',
     audit: 'claim.backfill',
-    body: Closed({ is_dry_run: Type.Boolean() }),
+    body: Closed({
+      is_dry_run: Type.Boolean(),
+      after_id: Type.Optional(Id('allocation')),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Allocations.' })),
+    }),
     status: 200,
     response: Closed({
       is_dry_run: Type.Boolean(),
       claimed: Type.Array(Closed({ allocation_id: Id('allocation'), node_id: Id('node') })),
       skipped: Type.Array(Closed({ allocation_id: Id('allocation'), reason: Type.String() })),
+      next_after_id: Nullable(Id('allocation')),
     }),
   },
 });

@@ -47,13 +47,19 @@ export const findNode = async (reader: Reader, id: string): Promise<NodeRow | un
 
 export const listNodes = async (
   reader: Reader,
-  page: Readonly<{ after: string | null; limit: number; region_name: string | null; state: string | null }>,
+  page: Readonly<{
+    after: string | null;
+    limit: number;
+    name: string | null;
+    region_name: string | null;
+    state: string | null;
+  }>,
 ): Promise<NodeRow[]> =>
   (
     await reader.query<NodeRow>(
       `select ${NODE} where ($1::text is null or n.id > $1) and ($2::text is null or n.region_name = $2)
-         and (n.state = $3 or ($3::text is null and n.state <> 'deleted')) order by n.id limit $4`,
-      [page.after, page.region_name, page.state, page.limit],
+         and (n.state = $3 or ($3::text is null and n.state <> 'deleted')) and ($5::text is null or n.name = $5) order by n.id limit $4`,
+      [page.after, page.region_name, page.state, page.limit, page.name],
     )
   ).rows;
 

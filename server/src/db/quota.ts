@@ -22,27 +22,40 @@ export const findQuotas = async (reader: Reader, organizationId: string, project
 
 export const listQuotas = async (
   reader: Reader,
-  page: Readonly<{ after: readonly [string, string] | null; limit: number; organization_id: string | null }>,
+  page: Readonly<{
+    after: readonly [string, string] | null;
+    limit: number;
+    organization_id: string | null;
+    project_id: string | null;
+  }>,
 ): Promise<QuotaRow[]> =>
   (
     await reader.query<QuotaRow>(
       `select * from quotas where ($1::text is null or (organization_id, project_id) > ($1, $2)) and ($3::text is null or organization_id = $3)
-       order by organization_id, project_id limit $4`,
-      [page.after?.[0] ?? null, page.after?.[1] ?? null, page.organization_id, page.limit],
+         and ($4::text is null or project_id = $4) order by organization_id, project_id limit $5`,
+      [page.after?.[0] ?? null, page.after?.[1] ?? null, page.organization_id, page.project_id, page.limit],
     )
   ).rows;
 
-/** Sets the limit. A row that is new begins with what live claims use already. */
+/**
+ * Sets the limit; undefined when the version has moved. No row, and a row that only counts use, are version 1: a limit
+ * that nobody has set. A row that is new begins with what live claims use already.
+ */
 export const putQuota = async (
   tx: Tx,
-  quota: Pick<QuotaRow, 'organization_id' | 'project_id' | 'gpu_limit'>,
+  quota: Pick<QuotaRow, 'organization_id' | 'project_id' | 'gpu_limit' | 'version'>,
 ): Promise<QuotaRow | undefined> =>
   (
     await tx.query<QuotaRow>(
-      `insert into quotas (organization_id, project_id, gpu_limit, gpu_used)
-       values ($1, $2, $3, (select coalesce(sum(c.gpu_count), 0) from allocation_resource_claims c
-         where c.organization_id = $1 and $2 in ('', c.project_id) and c.released_at is null))
-       on conflict (organization_id, project_id) do update set gpu_limit = excluded.gpu_limit, version = quotas.version + 1 returning *`,
-      [quota.organization_id, quota.project_id, quota.gpu_limit],
+      `with changed as (
+         update quotas set gpu_limit = $3, version = version + 1 where organization_id = $1 and project_id = $2 and version = $4 returning *),
+       made as (
+         insert into quotas (organization_id, project_id, gpu_limit, gpu_used, version)
+         select $1, $2, $3, (select coalesce(sum(c.gpu_count), 0) from allocation_resource_claims c
+           where c.organization_id = $1 and $2 in ('', c.project_id) and c.released_at is null), 2
+         where $4 = 1 and not exists (select from quotas where organization_id = $1 and project_id = $2)
+         on conflict (organization_id, project_id) do nothing returning *)
+       select * from changed union all select * from made`,
+      [quota.organization_id, quota.project_id, quota.gpu_limit, quota.version],
     )
   ).rows[0];

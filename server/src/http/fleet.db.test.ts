@@ -232,8 +232,17 @@ test("a dedicated pool is its tenant's alone, in capacity as in placement", asyn
   assert.deepEqual([await slicesFor(ada), await slicesFor(await app.user('bob'))], [22, 14]);
 });
 
+test('a node is found by its name', async () => {
+  const { items } = must(await root.get('/api/v1/admin/nodes?limit=1'), 200).body;
+  const [first] = items;
+  const found = must(await root.get(`/api/v1/admin/nodes?name=${first.name}`), 200).body;
+  assert.deepEqual([found.items.map(({ id }: { id: string }) => id), found.next_cursor], [[first.id], null]);
+  assert.deepEqual(must(await root.get('/api/v1/admin/nodes?name=nowhere'), 200).body.items, []);
+});
+
 test('a quota is set per organization and project, and the tighter one is what is left', async () => {
-  const put = (body: object) => root.call('PUT', '/api/v1/admin/quotas', body);
+  const put = (body: object, version = 1) =>
+    root.call('PUT', '/api/v1/admin/quotas', body, { 'if-match': `"v${version}"` });
   const { organization_id, project_id } = ada;
   const path = `/api/v1/projects/${project_id}/quota`;
   const before = must(await ada.get(path), 200).body;
@@ -243,14 +252,22 @@ test('a quota is set per organization and project, and the tighter one is what i
   assert.equal((await ada.get(path)).body.gpus_remaining, 2);
   const refused = await launch(4);
   assert.deepEqual([refused.status, refused.body.code], [409, 'quota_exceeded']);
-  must(await put({ organization_id, project_id, gpu_limit: 5 }), 200);
+  must(await put({ organization_id, project_id, gpu_limit: 5 }, 2), 200);
   assert.equal(
     (await ada.get(path)).body.gpus_remaining,
     0,
     'a limit below what is used leaves nothing and stops nothing',
   );
-  must(await put({ organization_id, project_id, gpu_limit: null }), 200);
+  must(await put({ organization_id, project_id, gpu_limit: null }, 3), 200);
   assert.equal((await ada.get(path)).body.gpus_remaining, 22);
+
+  const stale = await put({ organization_id, project_id, gpu_limit: 1 }, 3);
+  assert.deepEqual([stale.status, stale.body.code], [412, 'precondition_failed']);
+  assert.match(stale.body.detail, /"v4"/);
+  const blind = await root.call('PUT', '/api/v1/admin/quotas', { organization_id, gpu_limit: 1 });
+  assert.deepEqual([blind.status, blind.body.code], [428, 'precondition_required']);
+  const own = must(await root.get(`/api/v1/admin/quotas?project_id=${project_id}`), 200).body.items;
+  assert.deepEqual([own.length, own[0].version, own[0].gpu_limit], [1, 4, null]);
 
   const { items } = must(await root.get(`/api/v1/admin/quotas?organization_id=${organization_id}&limit=1`), 200).body;
   assert.deepEqual([items.length, items[0].project_id, items[0].gpu_limit], [1, null, 40]);

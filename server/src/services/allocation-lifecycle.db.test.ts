@@ -178,6 +178,20 @@ describe('operators', () => {
 });
 
 describe('maximum duration', () => {
+  it('is not set to a time that has passed: who wants the end now releases', async (t) => {
+    const { owner, make, path } = await world(t);
+    const { id } = await make({ state: 'active' });
+    const url = `${path}/allocations/${id}`;
+    const set = (max_duration_s: number | null) => owner.call('PATCH', url, { max_duration_s }, { 'if-match': '"v1"' });
+    const refused = must(await set(1800), 409).body;
+    assert.match(refused.detail, /active for 36\d\d s.*1800 s is over already\. Release it instead/);
+    assert.equal(must(await owner.get(url), 200).body.max_duration_s, null);
+    assert.equal(must(await set(7200), 200).body.max_duration_s, 7200);
+    const waiting = await make({ state: 'requested' });
+    const other = `${path}/allocations/${waiting.id}`;
+    must(await owner.call('PATCH', other, { max_duration_s: 1800 }, { 'if-match': '"v1"' }), 200);
+  });
+
   it('releases by the clock what is not protected, once, with the system as the actor', async (t) => {
     const { sql, make, database } = await world(t);
     const due = await make({ state: 'active', max_duration_s: 3600 });

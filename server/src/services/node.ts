@@ -37,6 +37,7 @@ export const list = async (ctx: ReadCtx, { query }: Req<'adminNodeList'>) => {
     db.listNodes(reader, {
       after,
       limit: limit + 1,
+      name: query.name ?? null,
       region_name: query.region_name ?? null,
       state: query.state ?? null,
     }),

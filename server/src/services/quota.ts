@@ -6,7 +6,7 @@ import { findOrganization } from '../db/organization.ts';
 import { findProjectOrganization } from '../db/principal.ts';
 import * as db from '../db/quota.ts';
 import { notFound } from '../errors.ts';
-import { organizationOf, projectOf } from './caller.ts';
+import { changedMeanwhile, organizationOf, projectOf } from './caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -45,19 +45,23 @@ export const list = async (ctx: ReadCtx, { query }: Req<'adminQuotaList'>) => {
       after: key === undefined ? null : [String(key[0]), String(key[1])],
       limit: limit + 1,
       organization_id: query.organization_id ?? null,
+      project_id: query.project_id ?? null,
     }),
   );
   return pageOf(ctx, limit, rows, (row) => [row.organization_id, row.project_id], quotaView);
 };
 
-export const put = async (ctx: WriteCtx, { body }: Req<'adminQuotaPut'>) => {
+export const put = async (ctx: WriteCtx, { body, if_match }: Req<'adminQuotaPut'>) => {
   const { organization_id, gpu_limit } = body;
   const project_id = body.project_id ?? '';
   if ((await findOrganization(ctx.tx, organization_id)) === undefined) throw notFound('organization');
   if (project_id !== '' && (await findProjectOrganization(ctx.tx, project_id)) !== organization_id)
     throw notFound('project');
-  const row = await db.putQuota(ctx.tx, { organization_id, project_id, gpu_limit });
-  invariant(row !== undefined, 'an upsert gives its row');
+  const row = await db.putQuota(ctx.tx, { organization_id, project_id, gpu_limit, version: if_match });
+  if (row === undefined) {
+    const levels = await db.findQuotas(ctx.tx, organization_id, project_id);
+    throw changedMeanwhile(levels.find((level) => level.project_id === project_id)?.version ?? 1);
+  }
   // The tenant finds the operator's change in its own audit log.
   ctx.concerns(organization_id, body.project_id);
   ctx.target('quota', body.project_id ?? organization_id);

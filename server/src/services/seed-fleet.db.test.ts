@@ -9,7 +9,7 @@ import { listSchedulerNodes } from '../db/placement.ts';
 import { seedCatalog } from './seed.ts';
 import { seedFleet } from './seed-fleet.ts';
 
-const page = { after: null, limit: 100, region_name: null, state: null };
+const page = { after: null, limit: 100, name: null, region_name: null, state: null };
 const nodesOf = (database: Database) => database.read(PLATFORM, (reader) => listNodes(reader, page));
 
 test('the demo fleet is six approved hosts in mixed modes, and seeding again changes nothing', async (t) => {
