@@ -49,6 +49,7 @@ export const fleetScenarios: Pick<Scenarios, Mine> = {
   adminQuotaPut: async (cast) => ({
     as: cast.superadmin,
     body: { organization_id: cast.rival.organization_id, gpu_limit: 64 },
+    if_match: 1,
   }),
   adminSchedulerSnapshot: asOperator,
   adminInvariantCheck: asOperator,
