@@ -194,6 +194,7 @@ END) stored,
   private_network cidr default '10.100.0.0/24'::cidr not null,
   reboot_required boolean default false not null,
   has_drift boolean default false not null,
+  fell_ill_at timestamp with time zone,
   constraint nodes_pkey PRIMARY KEY (id),
   constraint nodes_id_claim_mode_key UNIQUE (id, claim_mode),
   constraint nodes_id_region_name_host_role_key UNIQUE (id, region_name, host_role),
@@ -217,6 +218,7 @@ END),
   constraint nodes_pool_id_fkey FOREIGN KEY (pool_id) REFERENCES pools(id),
   constraint nodes_region_name_fkey FOREIGN KEY (region_name) REFERENCES regions(name)
 );
+CREATE INDEX nodes_by_illness ON nodes USING btree (fell_ill_at) WHERE (fell_ill_at IS NOT NULL);
 CREATE INDEX nodes_by_region ON nodes USING btree (region_name, id);
 grant insert, select, update on nodes to gpuaas_app;
 

@@ -5,7 +5,10 @@ alter table nodes
   add column private_network cidr not null default '10.100.0.0/24',
   add column reboot_required boolean not null default false,
   -- Facts of the newest discovery differ from what was approved.
-  add column has_drift boolean not null default false;
+  add column has_drift boolean not null default false,
+  -- When alerts last took it, or a slot of it, out of sale: many at once are more likely one wrong signal.
+  add column fell_ill_at timestamptz;
+create index nodes_by_illness on nodes (fell_ill_at) where fell_ill_at is not null;
 
 -- Keys the platform signs with. Private halves are sealed.
 create table trust_keys (

@@ -8,6 +8,7 @@ import { type Cast, insertRun, join, must, newSshKey } from './cast.ts';
 import type { Scenarios } from './scenario.ts';
 import { allocationScenarios } from './scenarios-allocation.ts';
 import { fleetScenarios } from './scenarios-fleet.ts';
+import { healthScenarios } from './scenarios-health.ts';
 import { lifecycleScenarios } from './scenarios-lifecycle.ts';
 import { topologyScenarios } from './scenarios-topology.ts';
 
@@ -60,6 +61,7 @@ export const scenarios: Scenarios = {
   ...allocationScenarios,
   ...fleetScenarios,
   ...topologyScenarios,
+  ...healthScenarios,
   ...lifecycleScenarios,
   meGet: asOwner,
 

@@ -1,5 +1,6 @@
 /** The public API: the table of contents of what users, the CLI, the console and apps can call. */
 import { adminApi } from './admin.ts';
+import { adminHealthApi } from './admin-health.ts';
 import { adminPlacementApi } from './admin-placement.ts';
 import { adminTopologyApi } from './admin-topology.ts';
 import { allocationApi } from './allocation.ts';
@@ -33,6 +34,7 @@ export const api = {
   ...adminApi,
   ...adminPlacementApi,
   ...adminTopologyApi,
+  ...adminHealthApi,
 };
 
 export type PublicApi = typeof api;

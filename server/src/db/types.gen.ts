@@ -393,6 +393,7 @@ export interface Nodes {
   private_network: Generated<string>;
   reboot_required: Generated<boolean>;
   has_drift: Generated<boolean>;
+  fell_ill_at: NullableTimestamp;
 }
 
 export interface OidcRecords {

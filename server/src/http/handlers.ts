@@ -12,6 +12,7 @@ import * as capacity from '../services/capacity.ts';
 import * as catalog from '../services/catalog.ts';
 import * as diskOwnership from '../services/disk-ownership.ts';
 import * as event from '../services/event.ts';
+import * as healthReport from '../services/health-report.ts';
 import * as invariant from '../services/invariant.ts';
 import * as invitation from '../services/invitation.ts';
 import * as me from '../services/me.ts';
@@ -111,6 +112,12 @@ export const handlers = {
   nodeSlotQuarantine: slot.quarantine,
   nodeSlotRepair: slot.repair,
   nodeSlotMarkWiped: slot.markWiped,
+  nodeHealthGet: healthReport.get,
+  nodeHealthProbe: healthReport.probe,
+  nodeHealthOverridePut: healthReport.overridePut,
+  nodeHealthOverrideDelete: healthReport.overrideDelete,
+  healthBreakerGet: healthReport.breakerGet,
+  healthBreakerReset: healthReport.breakerReset,
   nodeDiskList: diskOwnership.list,
   nodeDiskOwn: diskOwnership.own,
   nodeDiskRevoke: diskOwnership.revoke,

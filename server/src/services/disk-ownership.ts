@@ -9,6 +9,7 @@ import { AppError, conflict, notFound } from '../errors.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { ownDisk } from '../workflows/own-disk.ts';
 import { callerId, onlyText } from './caller.ts';
+import { refuseHostChanges } from './health-report.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 import { getNode } from './topology.ts';
 
@@ -43,6 +44,7 @@ const seenDisk = (facts: HostFacts | undefined, serial: string) => {
 
 export const own = async (ctx: WriteCtx, { params, body }: Req<'nodeDiskOwn'>) => {
   const node = await getNode(ctx.tx, params.node_id);
+  await refuseHostChanges(ctx.tx, node.id);
   const disk = seenDisk((await findNewestFacts(ctx.tx, node.id)) as HostFacts | undefined, body.serial);
   const row = await db.insertOwnership(ctx.tx, {
     id: mintId(ID_PREFIXES.disk_ownership),

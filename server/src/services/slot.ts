@@ -20,6 +20,7 @@ import { refreshSummary } from '../placement/summary.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { repairSlot } from '../workflows/repair-slot.ts';
 import { callerId } from './caller.ts';
+import { refuseHostChanges } from './health-report.ts';
 import { getNode } from './topology.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -245,6 +246,7 @@ export const quarantine = async (ctx: WriteCtx, req: Req<'nodeSlotQuarantine'>) 
 export const repair = async (ctx: WriteCtx, req: Req<'nodeSlotRepair'>) => {
   const slot = await lockSlot(ctx, req);
   refuseHeld(slot);
+  await refuseHostChanges(ctx.tx, slot.node_id);
   if (!(await db.quarantineSlot(ctx.tx, { id: slot.id, version: slot.version, reason: 'It is being repaired.' })))
     throw conflict(`The slot is ${slot.status}; it cannot be repaired now.`);
   const run = await startRun(

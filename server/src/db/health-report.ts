@@ -1,0 +1,157 @@
+/** Reports, overrides and the breaker. */
+import type { HealthAlert, HealthReport } from '@gpuaas/contract/node';
+import type { HealthOverride, SlotTargets } from '../domain/health.ts';
+import type { Reader, Tx } from './client.ts';
+
+export type ReportRow = HealthReport;
+export type OverrideRow = HealthOverride & Readonly<{ reason: string; created_by: string; created_at: string }>;
+export type SlotHealthRow = SlotTargets &
+  Readonly<{ slot_index: number; health: 'ok' | 'unhealthy' | 'unknown'; alerts: readonly HealthAlert[] | null }>;
+export type BreakerRow = Readonly<{
+  is_tripped: boolean;
+  tripped_at: string | null;
+  reason: string | null;
+  reset_by: string | null;
+  reset_at: string | null;
+  version: number;
+}>;
+
+/** False when a newer report of this source is there already. */
+export const upsertReport = async (tx: Tx, nodeId: string, report: HealthReport): Promise<boolean> =>
+  (
+    await tx.query(
+      `insert into node_health_reports as r (node_id, source, observed_at, successes, alerts) values ($1, $2, $3, $4, $5)
+       on conflict (node_id, source) do update set observed_at = excluded.observed_at, received_at = clock_timestamp(),
+         successes = excluded.successes, alerts = excluded.alerts where r.observed_at <= excluded.observed_at`,
+      [nodeId, report.source, report.observed_at, JSON.stringify(report.successes), JSON.stringify(report.alerts)],
+    )
+  ).rowCount === 1;
+
+/** The report before, and whether what counts may have changed since for another reason: a reset, an override that ended. */
+export const findReport = async (
+  reader: Reader,
+  nodeId: string,
+  source: string,
+): Promise<Readonly<{ alerts: readonly HealthAlert[]; is_stale: boolean }> | undefined> =>
+  (
+    await reader.query<{ alerts: HealthAlert[]; is_stale: boolean }>(
+      `select r.alerts, r.received_at < coalesce((select reset_at from health_breaker), '-infinity') or exists (
+           select from node_health_overrides o where o.node_id = $1 and o.expires_at between r.received_at and clock_timestamp()) as is_stale
+       from node_health_reports r where r.node_id = $1 and r.source = $2`,
+      [nodeId, source],
+    )
+  ).rows[0];
+
+export const listReports = async (reader: Reader, nodeId: string): Promise<ReportRow[]> =>
+  (
+    await reader.query<ReportRow>(
+      'select source, observed_at, successes, alerts from node_health_reports where node_id = $1 order by source',
+      [nodeId],
+    )
+  ).rows;
+
+export const listOverrides = async (reader: Reader, nodeId: string): Promise<OverrideRow[]> =>
+  (
+    await reader.query<OverrideRow>(
+      `select source, mode, alerts, muted_alert_ids, reason, created_by, created_at, expires_at from node_health_overrides
+       where node_id = $1 order by source`,
+      [nodeId],
+    )
+  ).rows;
+
+export const putOverride = async (
+  tx: Tx,
+  nodeId: string,
+  row: HealthOverride & Readonly<{ reason: string; created_by: string }>,
+): Promise<void> => {
+  await tx.query(
+    `insert into node_health_overrides (node_id, source, mode, alerts, muted_alert_ids, reason, created_by, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (node_id, source) do update set mode = excluded.mode, alerts = excluded.alerts,
+       muted_alert_ids = excluded.muted_alert_ids, reason = excluded.reason, created_by = excluded.created_by,
+       created_at = clock_timestamp(), expires_at = excluded.expires_at`,
+    [
+      nodeId,
+      row.source,
+      row.mode,
+      JSON.stringify(row.alerts),
+      row.muted_alert_ids,
+      row.reason,
+      row.created_by,
+      row.expires_at,
+    ],
+  );
+};
+
+export const deleteOverride = async (tx: Tx, nodeId: string, source: string): Promise<boolean> =>
+  (await tx.query('delete from node_health_overrides where node_id = $1 and source = $2', [nodeId, source]))
+    .rowCount === 1;
+
+export const listSlotHealth = async (reader: Reader, nodeId: string): Promise<SlotHealthRow[]> =>
+  (
+    await reader.query<SlotHealthRow>(
+      `select id, slot_index, health, health_detail -> 'alerts' as alerts, gpu_pci_address, nvme_serial, fabric_vf_pci_address
+       from node_resource_slots where node_id = $1 order by slot_index`,
+      [nodeId],
+    )
+  ).rows;
+
+export type NewHealth = Readonly<{ health: 'ok' | 'unhealthy' | 'unknown'; alerts: readonly HealthAlert[] }>;
+
+export const setNodeHealth = async (tx: Tx, nodeId: string, to: NewHealth, fellIll: boolean): Promise<void> => {
+  await tx.query(
+    `update nodes set health = $2, health_detail = health_detail || jsonb_build_object('alerts', $3::jsonb),
+       fell_ill_at = case when $4 then clock_timestamp() else fell_ill_at end, version = version + 1 where id = $1`,
+    [nodeId, to.health, JSON.stringify(to.alerts), fellIll],
+  );
+};
+
+export const setSlotHealths = async (
+  tx: Tx,
+  healths: readonly (NewHealth & Readonly<{ id: string }>)[],
+): Promise<void> => {
+  await tx.query(
+    `update node_resource_slots t set health = h.health, version = t.version + 1,
+       health_detail = t.health_detail || jsonb_build_object('alerts', h.alerts, 'since', clock_timestamp())
+     from jsonb_to_recordset($1) as h (id text, health text, alerts jsonb) where t.id = h.id`,
+    [JSON.stringify(healths)],
+  );
+};
+
+const BREAKER = 'is_tripped, tripped_at, reason, reset_by, reset_at, version';
+
+export const findBreaker = async (reader: Reader): Promise<BreakerRow | undefined> =>
+  (await reader.query<BreakerRow>(`select ${BREAKER} from health_breaker`)).rows[0];
+
+/** Whoever is about to take a host out of sale asks one after the other. */
+export const lockBreaker = async (tx: Tx): Promise<BreakerRow | undefined> =>
+  (await tx.query<BreakerRow>(`select ${BREAKER} from health_breaker for update`)).rows[0];
+
+export const tripBreaker = async (tx: Tx, reason: string): Promise<void> => {
+  await tx.query(
+    `update health_breaker set is_tripped = true, tripped_at = clock_timestamp(), reason = $1, version = version + 1 where not is_tripped`,
+    [reason],
+  );
+};
+
+export const resetBreaker = async (tx: Tx, version: number, by: string): Promise<BreakerRow | undefined> =>
+  (
+    await tx.query<BreakerRow>(
+      `update health_breaker set is_tripped = false, reset_by = $2, reset_at = clock_timestamp(), version = version + 1
+       where version = $1 returning ${BREAKER}`,
+      [version, by],
+    )
+  ).rows[0];
+
+/** Hosts that alerts took out of sale lately, since a person last reset the breaker; and how many there are. */
+export const countFallenIll = async (
+  reader: Reader,
+  windowMin: number,
+): Promise<Readonly<{ fallen: number; nodes: number }>> =>
+  (
+    await reader.query<{ fallen: number; nodes: number }>(
+      `select (select count(*) from nodes where fell_ill_at > greatest(clock_timestamp() - make_interval(mins => $1),
+           coalesce((select reset_at from health_breaker), '-infinity'))) as fallen,
+         (select count(*) from nodes where state not in ('deleted', 'retired') and host_role = 'worker_compute') as nodes`,
+      [windowMin],
+    )
+  ).rows[0] ?? { fallen: 0, nodes: 0 };

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { HealthAlert } from '@gpuaas/contract/node';
+import { type HealthOverride, judgeHealth, tripsBreaker } from './health.ts';
+
+const now = new Date('2026-11-15T12:00:00Z');
+const GPU = '0000:1b:00.0';
+const alert = (over: Partial<HealthAlert> = {}): HealthAlert => ({
+  id: 'gpu_off_the_bus',
+  target: 'node',
+  since: now.toISOString(),
+  message: 'It fell off the bus.',
+  tenant_message: null,
+  classifications: ['prevent_allocations'],
+  ...over,
+});
+const slots = [
+  { id: 'slt_a', gpu_pci_address: GPU, nvme_serial: 'S1', fabric_vf_pci_address: '0000:1a:00.1' },
+  { id: 'slt_b', gpu_pci_address: '0000:3c:00.0', nvme_serial: 'S2', fabric_vf_pci_address: null },
+];
+const override = (over: Partial<HealthOverride> = {}): HealthOverride => ({
+  source: 'agent',
+  mode: 'merge',
+  alerts: [],
+  muted_alert_ids: [],
+  expires_at: null,
+  ...over,
+});
+const judge = (alerts: readonly HealthAlert[], overrides: readonly HealthOverride[] = []) =>
+  judgeHealth({ reports: [{ source: 'agent', alerts: [...alerts] }], overrides, slots, now });
+const healths = (verdict: ReturnType<typeof judgeHealth>) => [
+  verdict.health,
+  ...verdict.slots.map(({ health }) => health),
+];
+
+describe('what health reports mean', () => {
+  it('is unknown while nobody has reported', () => {
+    assert.deepEqual(healths(judgeHealth({ reports: [], overrides: [], slots, now })), [
+      'unknown',
+      'unknown',
+      'unknown',
+    ]);
+  });
+
+  it('is ok when a report has no alert that prevents', () => {
+    assert.deepEqual(healths(judge([alert({ classifications: ['suppress_alert'] })])), ['ok', 'ok', 'ok']);
+  });
+
+  it('takes the one slot out of sale whose GPU, drive or function is meant', () => {
+    for (const target of [GPU, 'S1', '0000:1a:00.1'])
+      assert.deepEqual(healths(judge([alert({ target })])), ['ok', 'unhealthy', 'ok'], target);
+  });
+
+  it('takes the node out of sale for what belongs to no slot', () => {
+    const verdict = judge([
+      alert({ target: '0000:83:00.0', classifications: ['prevent_allocations', 'prevent_host_changes'] }),
+    ]);
+    assert.deepEqual(healths(verdict), ['unhealthy', 'ok', 'ok']);
+    assert.deepEqual(verdict.prevents, ['prevent_allocations', 'prevent_host_changes']);
+  });
+
+  it('lets an operator mute, add to and replace what a source says', () => {
+    assert.equal(judge([alert()], [override({ muted_alert_ids: ['gpu_off_the_bus'] })]).health, 'ok');
+    assert.equal(judge([], [override({ alerts: [alert()] })]).health, 'unhealthy');
+    assert.deepEqual(judge([alert()], [override({ mode: 'replace' })]).alerts, []);
+    assert.equal(judge([], [override({ source: 'operator', alerts: [alert()] })]).health, 'unhealthy');
+  });
+
+  it('forgets an override when its time is over', () => {
+    const over = override({ mode: 'replace', expires_at: now.toISOString() });
+    assert.equal(judge([alert()], [over]).health, 'unhealthy');
+    const later = override({ mode: 'replace', expires_at: '2026-11-15T12:00:01Z' });
+    assert.equal(judge([alert()], [later]).health, 'ok');
+  });
+});
+
+describe('the breaker', () => {
+  it('lets a few hosts fall ill and stops a wave', () => {
+    assert.equal(tripsBreaker(4, 10), false);
+    assert.equal(tripsBreaker(5, 10), true);
+    assert.equal(tripsBreaker(100, 1_000), false);
+    assert.equal(tripsBreaker(101, 1_000), true);
+  });
+});

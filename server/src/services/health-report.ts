@@ -1,0 +1,164 @@
+/**
+ * Health of hosts as reported and as operators say otherwise. A report changes what is for sale in its own transaction.
+ * When a wave of hosts falls ill at once the breaker trips: reports are kept and shown, but nothing more is taken out of
+ * sale until a person has looked. Getting well is never held back, and nothing that runs is touched either way.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import type { HealthReport } from '@gpuaas/contract/node';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import { findOpenTask, insertNodeTask } from '../db/agent-task.ts';
+import type { Reader, Tx } from '../db/client.ts';
+import * as db from '../db/health-report.ts';
+import { lockSummary } from '../db/placement.ts';
+import { BREAKER_WINDOW_MIN, judgeHealth, tripsBreaker, type Verdict } from '../domain/health.ts';
+import { conflict, notFound } from '../errors.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { callerId, changedMeanwhile } from './caller.ts';
+import { getNode } from './topology.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+const PROBE_EXPIRES_S = 120;
+
+const judge = async (reader: Reader, nodeId: string) => {
+  const [reports, overrides, slots] = await Promise.all([
+    db.listReports(reader, nodeId),
+    db.listOverrides(reader, nodeId),
+    db.listSlotHealth(reader, nodeId),
+  ]);
+  return { reports, overrides, slots, verdict: judgeHealth({ reports, overrides, slots, now: new Date() }) };
+};
+
+/** True while one more host may be taken out of sale; trips the breaker when that would be one too many. */
+const mayFallIll = async (tx: Tx): Promise<boolean> => {
+  const breaker = await db.lockBreaker(tx);
+  if (breaker?.is_tripped === true) return false;
+  const { fallen, nodes } = await db.countFallenIll(tx, BREAKER_WINDOW_MIN);
+  if (!tripsBreaker(fallen + 1, nodes)) return true;
+  await db.tripBreaker(tx, `${fallen + 1} of ${nodes} hosts fell ill within ${BREAKER_WINDOW_MIN} minutes.`);
+  return false;
+};
+
+type Before = Awaited<ReturnType<typeof judge>>['slots'];
+
+const changesOf = (slots: Before, verdict: Verdict) =>
+  verdict.slots.filter(({ id, health, alerts }) => {
+    const before = slots.find((slot) => slot.id === id);
+    return before?.health !== health || !isDeepStrictEqual(before.alerts ?? [], alerts);
+  });
+
+/** Makes what counts true for placement. */
+const apply = async (tx: Tx, nodeId: string): Promise<void> => {
+  await lockSummary(tx, nodeId);
+  const node = await getNode(tx, nodeId);
+  const { slots, verdict } = await judge(tx, nodeId);
+  const changed = changesOf(slots, verdict);
+  const isNews = node.health !== verdict.health;
+  const fallsIll =
+    (isNews && verdict.health === 'unhealthy') ||
+    changed.some(
+      ({ id, health }) => health === 'unhealthy' && slots.find((slot) => slot.id === id)?.health !== 'unhealthy',
+    );
+  if (fallsIll && !(await mayFallIll(tx))) return;
+  const own = verdict.alerts.filter((alert) => !verdict.slots.some((slot) => slot.alerts.includes(alert)));
+  await db.setNodeHealth(tx, nodeId, { health: verdict.health, alerts: own }, fallsIll);
+  if (changed.length > 0) await db.setSlotHealths(tx, changed);
+  await refreshSummary(tx, nodeId);
+};
+
+/** What a source says about a node, in the transaction that takes the report. False when it is older than what is known. */
+export const recordHealth = async (tx: Tx, nodeId: string, report: HealthReport): Promise<boolean> => {
+  const before = await db.findReport(tx, nodeId, report.source);
+  if (!(await db.upsertReport(tx, nodeId, report))) return false;
+  // Most reports say what the one before said.
+  if (before === undefined || before.is_stale || !isDeepStrictEqual(before.alerts, report.alerts))
+    await apply(tx, nodeId);
+  return true;
+};
+
+/** Destructive work on a host waits while an alert says so. */
+export const refuseHostChanges = async (reader: Reader, nodeId: string): Promise<void> => {
+  const { verdict } = await judge(reader, nodeId);
+  if (verdict.prevents.includes('prevent_host_changes'))
+    throw conflict('An alert of this node keeps changes away from its host; look at its health first.');
+};
+
+const view = (nodeId: string, { reports, overrides, slots, verdict }: Awaited<ReturnType<typeof judge>>) => ({
+  node_id: nodeId,
+  health: verdict.health,
+  prevents: [...verdict.prevents],
+  alerts: [...verdict.alerts],
+  reports,
+  overrides: overrides.map(({ alerts, muted_alert_ids, ...rest }) => ({
+    ...rest,
+    alerts: [...alerts],
+    muted_alert_ids: [...muted_alert_ids],
+  })),
+  slots: verdict.slots.map(({ id, health, alerts }) => ({
+    slot_id: id,
+    slot_index: slots.find((slot) => slot.id === id)?.slot_index ?? 0,
+    health,
+    alerts: [...alerts],
+  })),
+});
+
+export const get = (ctx: ReadCtx, { params }: Req<'nodeHealthGet'>) =>
+  ctx.read(async (reader) => {
+    const node = await getNode(reader, params.node_id);
+    return view(node.id, await judge(reader, node.id));
+  });
+
+export const probe = async (ctx: WriteCtx, { params }: Req<'nodeHealthProbe'>) => {
+  const node = await getNode(ctx.tx, params.node_id);
+  if (node.last_seen_at === null) throw conflict('No agent of this node has been seen yet; enrol it first.');
+  const task =
+    (await findOpenTask(ctx.tx, node.id, 'diag.health_probe')) ??
+    (await insertNodeTask(ctx.tx, {
+      node_id: node.id,
+      kind: 'diag.health_probe',
+      params: {},
+      correlation_id: ctx.correlation_id,
+      expires_in_s: PROBE_EXPIRES_S,
+    }));
+  if (task === undefined) throw new Error('the task was just written');
+  ctx.target('node', node.id);
+  ctx.tx.afterCommit(() => ctx.deps.events.wake());
+  return task;
+};
+
+export const overridePut = async (ctx: WriteCtx, { params, body }: Req<'nodeHealthOverridePut'>) => {
+  const node = await getNode(ctx.tx, params.node_id);
+  await db.putOverride(ctx.tx, node.id, { source: params.source, ...body, created_by: callerId(ctx) });
+  await apply(ctx.tx, node.id);
+  ctx.target('node', node.id);
+  ctx.note({ source: params.source, mode: body.mode, muted: body.muted_alert_ids, reason: body.reason });
+  return view(node.id, await judge(ctx.tx, node.id));
+};
+
+export const overrideDelete = async (ctx: WriteCtx, { params }: Req<'nodeHealthOverrideDelete'>) => {
+  const node = await getNode(ctx.tx, params.node_id);
+  if (!(await db.deleteOverride(ctx.tx, node.id, params.source))) throw notFound('override');
+  await apply(ctx.tx, node.id);
+  ctx.target('node', node.id);
+  ctx.note({ source: params.source });
+  return undefined;
+};
+
+const getBreaker = async (reader: Reader): Promise<db.BreakerRow> => {
+  const row = await db.findBreaker(reader);
+  if (row === undefined) throw new Error('the breaker has one row');
+  return row;
+};
+
+export const breakerGet = (ctx: ReadCtx) => ctx.read(getBreaker);
+
+export const breakerReset = async (ctx: WriteCtx, { body, if_match }: Req<'healthBreakerReset'>) => {
+  const before = await getBreaker(ctx.tx);
+  if (before.version === if_match && !before.is_tripped) throw conflict('The breaker is not tripped.');
+  const row = await db.resetBreaker(ctx.tx, if_match, callerId(ctx));
+  if (row === undefined) throw changedMeanwhile(before.version);
+  ctx.target('health_breaker', 'health');
+  ctx.note({ tripped_at: before.tripped_at, tripped_because: before.reason, reason: body.reason });
+  return row;
+};

@@ -1,0 +1,47 @@
+/** Scenarios of health: what is reported, what operators say otherwise, and the breaker. */
+import type { Cast } from './cast.ts';
+import { must } from './cast.ts';
+import type { Scenarios } from './scenario.ts';
+import { newDiscovered } from './scenarios-topology.ts';
+
+const atNode = async (cast: Cast) => ({ as: cast.superadmin, params: { node_id: await newDiscovered(cast) } });
+const override = {
+  mode: 'merge' as const,
+  alerts: [],
+  muted_alert_ids: ['gpu_temperature'],
+  expires_at: null,
+  reason: 'The sensor is broken',
+};
+
+const atOverride = async (cast: Cast) => {
+  const { as, params } = await atNode(cast);
+  return { as, params: { ...params, source: 'agent' } };
+};
+
+type Mine =
+  | 'nodeHealthGet'
+  | 'nodeHealthProbe'
+  | 'nodeHealthOverridePut'
+  | 'nodeHealthOverrideDelete'
+  | 'healthBreakerGet'
+  | 'healthBreakerReset';
+
+export const healthScenarios: Pick<Scenarios, Mine> = {
+  nodeHealthGet: atNode,
+  nodeHealthProbe: async (cast) => ({ ...(await atNode(cast)), body: {} }),
+  nodeHealthOverridePut: async (cast) => ({ ...(await atOverride(cast)), body: override }),
+  nodeHealthOverrideDelete: async (cast) => {
+    const ask = await atOverride(cast);
+    const path = `/api/v1/admin/nodes/${ask.params.node_id}/health/overrides/agent`;
+    must(await cast.superadmin.call('PUT', path, override), 200);
+    return ask;
+  },
+  healthBreakerGet: async (cast) => ({ as: cast.superadmin }),
+  healthBreakerReset: async (cast) => {
+    await cast.sql.query(
+      "update health_breaker set is_tripped = true, tripped_at = now(), reason = 'Tried', version = version + 1",
+    );
+    const { version } = must(await cast.superadmin.get('/api/v1/admin/health/breaker'), 200).body;
+    return { as: cast.superadmin, body: { reason: 'Looked at it' }, if_match: version };
+  },
+};
