@@ -23,7 +23,8 @@ const callHandler = async <K extends TaskKind>(
   params: TaskParams<K>,
 ): Promise<TaskOutput<K>> => {
   if (handler === undefined) throw new HostError('unsupported', `This host cannot do ${kind}.`);
-  const output = await handler(ctx, params);
+  const work = () => handler(ctx, params);
+  const output = await (ctx.host.during?.({ kind, params }, work) ?? work());
   const wrong = outputMismatch(kind, output);
   if (wrong !== null) throw new HostError('host_error', `The answer of ${kind} breaks the contract: ${wrong}.`);
   return output;

@@ -15,7 +15,7 @@ import { pciTests } from './contract/pci.ts';
 import type { ContractTest, Part, Subject } from './contract/subject.ts';
 import { systemTests } from './contract/system.ts';
 
-export type { Part, Subject, SubjectSlot } from './contract/subject.ts';
+export type { Part, Subject } from './contract/subject.ts';
 
 export type ContractOptions = Readonly<{ lacks?: Partial<Record<Part, string>> }>;
 
