@@ -1,0 +1,354 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  ALLOCATION,
+  IMAGE,
+  leaseOf,
+  OTHER,
+  of,
+  provision,
+  startOf,
+  startTestHost,
+  type TestHost,
+} from '../../test/slice.ts';
+import { clearFaults } from '../host/sim/fault.ts';
+import { readLeases } from '../leases.ts';
+
+const stopped = async (host: TestHost, indexes: readonly number[]) => {
+  const slots = await host.slots(indexes);
+  await provision(host, slots);
+  await host.run('slice.vm_stop', { ...of(slots), grace_s: 0 });
+  return slots;
+};
+
+/** A deadline that is reached as soon as the task has looked once. */
+const shortly = () => {
+  const controller = new AbortController();
+  return { signal: controller.signal, progress: () => controller.abort() };
+};
+
+describe('a clone', () => {
+  test('is refused while a disk of the bundle is mounted, and no byte changes', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0, 1]);
+    await host.run('slice.bundle_lease', leaseOf(slots));
+    const before = await host.hashes();
+    host.fault({ state: 'disk_mounted', slot: 1 });
+    await assert.rejects(host.run('slice.image_clone', { ...of(slots), image: IMAGE }), { code: 'blocked' });
+    assert.equal(await host.hashes(), before);
+  });
+
+  test('is refused if a data disk or the boot disk still has bytes of somebody, and no byte changes', async (t) => {
+    for (const index of [0, 1]) {
+      const host = startTestHost(t);
+      const slots = await host.slots([0, 1]);
+      await host.run('slice.bundle_lease', leaseOf(slots));
+      await host.sim.writeDisk(slots[index]?.nvme_serial ?? '', 3 * 1024 * 1024, Buffer.from('left behind'));
+      const before = await host.hashes();
+      await assert.rejects(host.run('slice.image_clone', { ...of(slots), image: IMAGE }), /11 bytes of data found/);
+      assert.equal(await host.hashes(), before);
+    }
+  });
+
+  test('is refused when the image is not what was asked for, before the disk is opened', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0]);
+    await host.run('slice.bundle_lease', leaseOf(slots));
+    const before = await host.hashes();
+    host.fault({ when: 'images.pull', do: 'lie' });
+    await assert.rejects(host.run('slice.image_clone', { ...of(slots), image: IMAGE }), { code: 'drift' });
+    assert.equal(await host.hashes(), before);
+  });
+
+  test('never writes over the disk of a machine that is defined', async (t) => {
+    const host = startTestHost(t);
+    const slots = await stopped(host, [0]);
+    const before = await host.hashes();
+    await assert.rejects(host.run('slice.image_clone', { ...of(slots), image: IMAGE }), { code: 'conflict' });
+    assert.equal(await host.hashes(), before);
+  });
+});
+
+describe('a start', () => {
+  const cloned = async (host: TestHost, indexes: readonly number[]) => {
+    const slots = await host.slots(indexes);
+    await host.run('slice.bundle_lease', leaseOf(slots));
+    await host.run('slice.image_clone', { ...of(slots), image: IMAGE });
+    return slots;
+  };
+
+  test('that fails takes back port, partition and definition, and can be done again', async (t) => {
+    for (const when of ['hypervisor.start', 'network.attach', 'pci.bind', 'fabric.activate'] as const) {
+      const host = startTestHost(t);
+      const slots = await cloned(host, [0, 1]);
+      host.fault({ when, do: 'fail', after: true, times: 1 });
+      await assert.rejects(host.run('slice.vm_start', startOf(slots)), /failed/);
+      const left = host.sim.state();
+      assert.deepEqual([left.domains, left.ports, left.active_partitions], [[], [], []], when);
+      await host.run('slice.vm_start', startOf(slots));
+      assert.equal((await host.run('slice.vm_readiness', of(slots))).gpu_count, 2);
+    }
+  });
+
+  test('done twice starts once', async (t) => {
+    const host = startTestHost(t);
+    const slots = await cloned(host, [0]);
+    await host.run('slice.vm_start', startOf(slots));
+    const { started_at } = host.sim.state().domains[0] ?? {};
+    await host.run('slice.vm_start', startOf(slots));
+    assert.deepEqual(
+      host.sim.state().domains.map((domain) => domain.started_at),
+      [started_at],
+    );
+  });
+
+  test('refuses what changed since the lease and what somebody else put in its place', async (t) => {
+    const host = startTestHost(t);
+    const slots = await cloned(host, [0]);
+    host.fault({ state: 'device_missing', slot: 0 });
+    await assert.rejects(host.run('slice.vm_start', startOf(slots)), { code: 'drift' });
+    clearFaults(host.sim.dir);
+    host.sim.defineForeignDomain(`gpuaas-${ALLOCATION.replaceAll('_', '-')}`);
+    await assert.rejects(host.run('slice.vm_start', startOf(slots)), { code: 'conflict' });
+    assert.equal(host.sim.state().domains[0]?.state, 'running', 'it is left alone');
+  });
+
+  test('binds devices that lost their binding', async (t) => {
+    const host = startTestHost(t);
+    const slots = await cloned(host, [0]);
+    await host.sim.pci.bind(slots[0]?.gpu_pci_address ?? '', 'vfio-pci');
+    host.fault({ state: 'driver_binding_lost', slot: 0 });
+    await host.run('slice.vm_start', startOf(slots));
+    assert.equal(host.sim.state().drivers[slots[0]?.gpu_pci_address ?? ''], 'vfio-pci');
+  });
+
+  test('that hangs ends with its time and holds its slots until the host lets go', async (t) => {
+    const host = startTestHost(t);
+    const slots = await cloned(host, [0]);
+    host.fault({ when: 'hypervisor.start', do: 'hang' });
+    const controller = new AbortController();
+    const progress = (told: { note?: string | null }) => {
+      if (told.note === 'starting the machine') controller.abort();
+    };
+    await assert.rejects(host.run('slice.vm_start', startOf(slots), { signal: controller.signal, progress }), {
+      code: 'timeout',
+      message: /the start of gpuaas-.* did not end in time/,
+    });
+    await assert.rejects(host.run('slice.cleanup', of(slots), { signal: AbortSignal.timeout(1) }), {
+      code: 'timeout',
+      message: /an earlier task on slot/,
+    });
+    clearFaults(host.sim.dir);
+    const cleaned = await host.run('slice.cleanup', of(slots));
+    assert.equal(cleaned.disks[0]?.is_verified, true);
+  });
+});
+
+describe('readiness', () => {
+  test('fails at its deadline and says what was missing', async (t) => {
+    for (const [state, reason] of [
+      ['no_lease', /MAC 02:00:00:00:00:00 has no address lease/],
+      ['wrong_lease', /was given 10\.100\.0\.110 instead of 10\.100\.0\.10/],
+    ] as const) {
+      const host = startTestHost(t);
+      const slots = await host.slots([0]);
+      await provision(host, slots);
+      host.fault({ state });
+      await assert.rejects(host.run('slice.vm_readiness', of(slots), shortly()), (err: Error & { code?: string }) => {
+        assert.match(err.message, reason);
+        assert.equal(err.code, 'timeout');
+        return true;
+      });
+    }
+  });
+
+  test('waits for a guest that is slow to come up', async (t) => {
+    let now = Date.now();
+    const host = startTestHost(t, { pace: { boot_ms: 60_000 }, now: () => new Date(now) });
+    const slots = await host.slots([0]);
+    await provision(host, slots);
+    const progress = () => {
+      now += 60_000;
+    };
+    assert.equal((await host.run('slice.vm_readiness', of(slots), { progress })).gpu_count, 1);
+  });
+
+  test('names both MACs when another machine answers for the address', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0]);
+    await provision(host, slots);
+    host.fault({ state: 'mac_conflict' });
+    await assert.rejects(host.run('slice.vm_readiness', of(slots)), {
+      code: 'conflict',
+      message: /was to go to MAC 02:00:00:00:00:00 but is answered by MAC b8:3f:d2/,
+    });
+  });
+
+  test('fails when the guest sees fewer GPUs than were claimed', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0, 1]);
+    await provision(host, slots);
+    host.fault({ when: 'hypervisor.guest', do: 'lie' });
+    await assert.rejects(host.run('slice.vm_readiness', of(slots)), {
+      code: 'drift',
+      message: 'the guest sees 1 GPUs, 2 were claimed',
+    });
+  });
+
+  test('fails at once when the machine is gone', async (t) => {
+    const host = startTestHost(t);
+    const slots = await stopped(host, [0]);
+    await assert.rejects(host.run('slice.vm_readiness', of(slots)), /is shut_off; it was to be running/);
+  });
+});
+
+describe('a stop', () => {
+  test('is hard for a guest that does not listen', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0]);
+    await provision(host, slots);
+    host.fault({ state: 'guest_ignores_shutdown' });
+    assert.deepEqual(await host.run('slice.vm_stop', { ...of(slots), grace_s: 5 }), { how: 'hard' });
+  });
+
+  test('and a reboot leave a domain without the tag alone', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0]);
+    await host.run('slice.bundle_lease', leaseOf(slots));
+    await assert.rejects(host.run('slice.vm_reboot', { ...of(slots), is_hard: true }), /is not on the host/);
+    host.sim.defineForeignDomain(`gpuaas-${ALLOCATION.replaceAll('_', '-')}`);
+    await assert.rejects(host.run('slice.vm_stop', { ...of(slots), grace_s: 0 }), { code: 'conflict' });
+    await assert.rejects(host.run('slice.vm_reboot', { ...of(slots), is_hard: true }), { code: 'conflict' });
+  });
+});
+
+describe('a cleanup', () => {
+  test('is refused while the machine runs, and no byte changes', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0]);
+    await provision(host, slots);
+    const before = await host.hashes();
+    host.fault({ when: 'hypervisor.stop', do: 'lie' });
+    await host.run('slice.vm_stop', { ...of(slots), grace_s: 0 });
+    await assert.rejects(host.run('slice.cleanup', of(slots)), { code: 'blocked', message: /is running; stop it/ });
+    assert.equal(await host.hashes(), before);
+    assert.equal(host.sim.state().ports.length, 1);
+  });
+
+  test('catches a drive that says it wiped and did not, and keeps the lease', async (t) => {
+    const host = startTestHost(t);
+    const slots = await stopped(host, [0, 1]);
+    host.fault({ when: 'disks.wipe', do: 'lie', slot: 1 });
+    const { disks } = await host.run('slice.cleanup', of(slots));
+    assert.deepEqual(
+      disks.map((disk) => [disk.is_verified, disk.command_status]),
+      [
+        [true, 0],
+        [false, 0],
+      ],
+    );
+    assert.ok((disks[1]?.bytes_not_erased ?? 0) > 0);
+    assert.equal((await readLeases(host.state)).leases.length, 1);
+    await assert.rejects(host.run('slice.vm_start', startOf(slots)), /is being cleaned/);
+    await assert.rejects(host.run('slice.bundle_lease', leaseOf(slots, OTHER)), { code: 'conflict' });
+    clearFaults(host.sim.dir);
+    assert.ok((await host.run('slice.cleanup', of(slots))).disks.every((disk) => disk.is_verified));
+    assert.deepEqual((await readLeases(host.state)).leases, []);
+  });
+
+  test('names a disk that is mounted with what stands in the way, wipes the others, and never unmounts', async (t) => {
+    const host = startTestHost(t);
+    const slots = await stopped(host, [0, 1]);
+    const mounted = slots[1]?.nvme_serial ?? '';
+    const bytes = await host.sim.readDisk(mounted, 0, 4 * 1024 * 1024);
+    host.fault({ state: 'disk_mounted', slot: 1 });
+    const { disks, blocked } = await host.run('slice.cleanup', of(slots));
+    assert.deepEqual(
+      disks.map((disk) => disk.serial),
+      [slots[0]?.nvme_serial],
+    );
+    assert.equal(blocked[0]?.serial, mounted);
+    assert.match(blocked[0]?.reason ?? '', /mounted at .*never unmounts/);
+    assert.ok(bytes.equals(await host.sim.readDisk(mounted, 0, 4 * 1024 * 1024)));
+    assert.equal((await readLeases(host.state)).leases.length, 1);
+  });
+
+  test('wipes only as the policy says: a drive that cannot is blocked and not wiped otherwise', async (t) => {
+    const host = startTestHost(t);
+    const slots = await stopped(host, [0]);
+    host.fault({ when: 'disks.wipe', do: 'fail', code: 'unsupported', message: 'Invalid Command Opcode', times: 1 });
+    const first = await host.run('slice.cleanup', of(slots));
+    assert.deepEqual([first.disks, first.blocked[0]?.reason], [[], 'Invalid Command Opcode']);
+    const second = await host.run(
+      'slice.cleanup',
+      of(slots.map((slot) => ({ ...slot, wipe_policy: 'blkdiscard' as const }))),
+    );
+    assert.deepEqual([second.disks[0]?.method, second.disks[0]?.is_verified], ['blkdiscard', true]);
+  });
+
+  test('reports a GPU whose reset fails or reaches a neighbour as not ok, and keeps the lease', async (t) => {
+    for (const [state, reason] of [
+      ['reset_fails', /the reset failed/],
+      ['reset_reaches_neighbours', /would reach/],
+      ['device_missing', /is not on the host/],
+    ] as const) {
+      const host = startTestHost(t);
+      const slots = await stopped(host, [0]);
+      host.fault({ state, slot: 0 });
+      const { gpu_resets, disks } = await host.run('slice.cleanup', of(slots));
+      assert.equal(gpu_resets[0]?.is_ok, false);
+      assert.match(gpu_resets[0]?.reason ?? '', reason);
+      assert.equal(disks[0]?.is_verified, true, 'the disk is proven all the same');
+      assert.equal((await readLeases(host.state)).leases.length, 1);
+    }
+  });
+
+  test('says that the network is not detached when it is not', async (t) => {
+    const host = startTestHost(t);
+    const slots = await stopped(host, [0]);
+    host.fault({ when: 'network.detach', do: 'lie' });
+    assert.equal((await host.run('slice.cleanup', of(slots))).network_detached, false);
+    assert.equal((await readLeases(host.state)).leases.length, 1);
+  });
+
+  test('that hangs in a wipe ends with its time, keeps the lease, and is done again later', async (t) => {
+    const host = startTestHost(t);
+    const slots = await stopped(host, [0]);
+    host.fault({ when: 'disks.wipe', do: 'hang', times: 1 });
+    const controller = new AbortController();
+    const hung = host.run('slice.cleanup', of(slots), { signal: controller.signal });
+    const isHanging = (): boolean => Object.keys(host.sim.state().fault_hits).length > 0;
+    while (!isHanging()) await new Promise((resolve) => setImmediate(resolve));
+    controller.abort();
+    await assert.rejects(hung, { code: 'timeout', message: /the wipe of disk .* did not end in time/ });
+    assert.equal((await readLeases(host.state)).leases.length, 1);
+    clearFaults(host.sim.dir);
+    assert.equal((await host.run('slice.cleanup', of(slots))).disks[0]?.is_verified, true);
+  });
+
+  test('touches nothing that another allocation holds', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0]);
+    await provision(host, slots);
+    const before = await host.hashes();
+    await assert.rejects(host.run('slice.cleanup', of(slots, OTHER)), { code: 'conflict' });
+    await assert.rejects(
+      host.run('node.cleanup', {
+        allocation_id: null,
+        disks: [{ serial: slots[0]?.nvme_serial ?? '', device: slots[0]?.nvme_device ?? '' }],
+        slots: [],
+      }),
+      { code: 'conflict', message: new RegExp(ALLOCATION) },
+    );
+    assert.equal(await host.hashes(), before);
+  });
+
+  test('of a bundle that was only leased, or of nothing at all, leaves proof too', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0]);
+    await host.run('slice.bundle_lease', leaseOf(slots));
+    assert.equal((await host.run('slice.cleanup', of(slots))).disks[0]?.is_verified, true);
+    const again = await host.run('slice.cleanup', of(slots));
+    assert.deepEqual([again.disks[0]?.is_verified, again.removed], [true, []]);
+  });
+});
