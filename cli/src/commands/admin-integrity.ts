@@ -68,8 +68,9 @@ export const adminClaims: Group = {
             { header: 'ALLOCATION', value: ({ allocation_id }) => allocation_id },
             { header: 'VERDICT', value: ({ verdict }) => verdict, shrink: 'wrap' },
           ]);
-        const counts = `${claimed.length} without a claim, ${skipped.length} skipped`;
-        const sentence = is_dry_run ? `${counts}; nothing was written.` : `${counts}; the claims are written.`;
+        const sentence = is_dry_run
+          ? `${claimed.length} would get a claim, ${skipped.length} skipped; nothing was written.`
+          : `${claimed.length} got a claim, ${skipped.length} skipped.`;
         cli.out.done(sentence, last, { is_dry_run, claimed, skipped });
       },
     }),

@@ -101,7 +101,11 @@ export const restartCleanup = async (tx: Tx, cleanup: Cleanup, wake?: Wake): Pro
   const row = await lockAllocation(tx, cleanup.allocation_id);
   if (row === undefined) throw notFound('allocation');
   if (row.state !== 'releasing' && row.state !== 'release_failed' && row.state !== 'failed')
-    throw conflict(`The allocation is ${row.state}; release it instead.`);
+    throw conflict(
+      row.state === 'released'
+        ? 'The allocation is released; there is nothing left to clean.'
+        : `The allocation is ${row.state}; release it instead.`,
+    );
   if ((await lockLiveClaims(tx, row.id)).length === 0) throw conflict('Everything it held is clean already.');
   await resumeCleanup(tx, row.id);
   const run = await startRun(tx, cleanupOf(row), wake);
