@@ -4,12 +4,13 @@ import type { Database } from '../../server/src/db/client.ts';
 import { create } from '../../server/src/services/allocation.ts';
 import { mutate } from '../../server/src/services/pipeline.ts';
 import { contextFor, PRINCIPAL } from './context.ts';
-import { REGION, SLICE_SKU, tenant } from './fleet.ts';
+import { REGION, SLICE_SKU, type Tenant, tenant } from './fleet.ts';
 
 let calls = 0;
 
-/** Gives the id of what was created. */
-export const createOnce = async (database: Database, gpuCount: number): Promise<string> => {
+export type Made = Tenant & Readonly<{ id: string }>;
+
+export const createOnce = async (database: Database, gpuCount: number): Promise<Made> => {
   const n = calls++;
   const bound = tenant(n);
   const ctx = contextFor(database, bound, 'allocationCreate');
@@ -34,7 +35,7 @@ export const createOnce = async (database: Database, gpuCount: number): Promise<
         last_event_id: undefined,
       }),
   );
-  return (body as Readonly<{ id: string }>).id;
+  return { ...bound, id: (body as Readonly<{ id: string }>).id };
 };
 
 /** Creates per second of so many clients over so many seconds. */

@@ -20,9 +20,20 @@ const isInstalled = async (): Promise<boolean> => {
   return found.every(({ status }) => status === 'fulfilled');
 };
 
+const apt = (...args: readonly string[]): Promise<unknown> =>
+  run('apt-get', ['-qq', '-o', 'DPkg::Lock::Timeout=600', ...args], {
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  });
+
+/** The lists of packages may be missing or old; then they are read once and the installation is tried again. */
 const install = async (): Promise<void> => {
-  const apt = ['-qq', '-o', 'DPkg::Lock::Timeout=600', 'install', '-y', '--no-install-recommends', ...PACKAGES];
-  await run('apt-get', apt, { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
+  const packages = ['install', '-y', '--no-install-recommends', ...PACKAGES];
+  try {
+    await apt(...packages);
+  } catch {
+    await apt('update');
+    await apt(...packages);
+  }
 };
 
 /** Why there is no Slurm to measure against; null when there is. */

@@ -67,6 +67,8 @@ begin
     ('evt_rel' || n || 'a', 'allocation.changed', org, prj, alc, '{"state":"releasing"}', 'bench-correlation'),
     ('evt_rel' || n || 'b', 'workflow_run.changed', org, prj, alc, '{"state":"pending"}', 'bench-correlation'),
     ('evt_rel' || n || 'c', 'allocation.changed', org, prj, alc, '{"state":"released"}', 'bench-correlation');
-  insert into audit_logs (id, organization_id, project_id, actor_kind, action, target_kind, target_id, result, policy, correlation_id, metadata)
-    values ('aud_rel' || n, org, prj, 'system', 'allocation.prove_cleanup', 'allocation', alc, 'success', 'workflow', 'bench-correlation', '{"reason":null}');
+  insert into audit_logs (id, organization_id, project_id, actor_kind, actor_id, actor_role, source_ip, user_agent, action, target_kind, target_id, result, policy, correlation_id, metadata)
+    values ('aud_rel' || n, org, prj, 'user', 'usr_bench', 'project:member', '127.0.0.1', 'bench', 'allocation.release', 'allocation', alc, 'success', 'project:member holds allocation.release',
+      'bench-correlation', '{}'),
+    ('aud_prf' || n, org, prj, 'system', null, null, null, null, 'allocation.prove_cleanup', 'allocation', alc, 'success', 'workflow', 'bench-correlation', '{"reason":null}');
 end $$;

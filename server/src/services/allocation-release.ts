@@ -7,18 +7,20 @@ import { beginRelease } from '../workflows/begin-release.ts';
 import { viewFor } from './allocation.ts';
 import { projectOf } from './caller.ts';
 
-const assertUnprotected = (row: AllocationRow): void => {
+/** Of this project: an allocation of another is as good as missing. */
+const assertMay = (row: AllocationRow, projectId: string): void => {
+  if (row.project_id !== projectId) throw notFound('allocation');
   if (row.is_protected && row.state !== 'releasing')
     throw conflict('The allocation is protected; take the protection off first.');
 };
 
 export const release = async (ctx: WriteCtx, { params }: RequestOf<PublicApi['allocationRelease']>) => {
   const { allocation_id } = params;
-  // Of this project: an allocation of another is as good as missing.
-  if ((await findProjectAllocation(ctx.tx, projectOf(ctx), allocation_id)) === undefined) throw notFound('allocation');
+  const projectId = projectOf(ctx);
   const reason = 'Its release was asked for.';
-  await beginRelease(ctx.tx, { allocation_id, reason, check: assertUnprotected }, () => ctx.deps.events.wake());
-  const row = await findProjectAllocation(ctx.tx, projectOf(ctx), allocation_id);
+  const check = (row: AllocationRow) => assertMay(row, projectId);
+  await beginRelease(ctx.tx, { allocation_id, reason, check }, () => ctx.deps.events.wake());
+  const row = await findProjectAllocation(ctx.tx, projectId, allocation_id);
   if (row === undefined) throw notFound('allocation');
   return viewFor(ctx)(row);
 };
