@@ -73,6 +73,8 @@ export const DiskFacts = Closed({
   holders: Type.Array(Type.String()),
   /** Signatures found on it or its partitions, e.g. ext4, LVM2_member. */
   filesystems: Type.Array(Type.String()),
+  /** Why what is written on this disk could not be read; `filesystems` then proves nothing. */
+  unreadable: Type.Optional(Type.String()),
   partitions: Type.Array(Type.String()),
   erase: Fact(
     Closed({

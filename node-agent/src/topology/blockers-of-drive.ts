@@ -67,6 +67,14 @@ export const drive: Rule = ({ place, facts, found, disk }) => {
         `Drive ${name} is held by ${list(disk.holders)} (LVM, RAID or device mapper). Remove what uses it.`,
       ),
     );
+  if (disk.unreadable !== undefined)
+    blockers.push(
+      ...block(
+        'facts_unreadable',
+        'nvme_filesystems',
+        `What is written on drive ${name} could not be read: ${disk.unreadable} Repair that or replace the drive.`,
+      ),
+    );
   if (disk.filesystems.length > 0 || disk.partitions.length > 0)
     blockers.push(
       ...block(

@@ -27,7 +27,7 @@ const all = (findings: readonly Finding[]): Finding => {
   return {
     is_met: missing.length === 0,
     needs_reboot: missing.some((one) => one.needs_reboot),
-    message: told.map((one) => one.message).join('; '),
+    message: told.map((one) => one.message).join(' '),
   };
 };
 

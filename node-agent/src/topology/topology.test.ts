@@ -129,6 +129,12 @@ test('what uses a drive is named and blocks', () => {
   assert.match(blocker?.message ?? '', /SN19.*mounted at \/mnt\/test-cache.*unmount/);
 });
 
+test('a drive that cannot be read blocks its own slot and no other', () => {
+  const facts = withDisk({ unreadable: 'wipefs: Input/output error' });
+  assert.deepEqual(codes(facts), ['facts_unreadable']);
+  for (const slot of [1, 2, 3, 4, 5, 6, 7]) assert.deepEqual(codes(facts, slot), []);
+});
+
 test('the wipe policy is what the drive says it can do, and nothing without it', () => {
   const none = { sanitize_crypto: false, sanitize_block: false, format: false, format_crypto: false, discard: false };
   const policy = (can: Partial<typeof none>) =>

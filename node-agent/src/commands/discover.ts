@@ -1,0 +1,72 @@
+/**
+ * `gpuaas-node-agent discover`: what the agent would tell the platform about this host, or about a recording of one,
+ * without any platform. It changes nothing.
+ */
+import { parseArgs } from 'node:util';
+import { createFiles } from '../host/linux/files.ts';
+import { createLinuxHost } from '../host/linux/host.ts';
+import { createRecorder } from '../host/linux/record.ts';
+import { createRun } from '../host/linux/run.ts';
+import { collectFacts } from '../topology/collect.ts';
+import { mapHash, topologyOf } from '../topology/topology.ts';
+import { describeHost } from './discover-text.ts';
+
+export const DISCOVER_USAGE = `Usage: gpuaas-node-agent discover [options]
+
+Reads this host, or a recording of one, and prints the slots it could offer.
+
+  --root DIR              read the recording in DIR instead of this host
+  --record DIR            also write what was read into DIR, with names removed
+  --json                  print facts and candidates as JSON
+  --accelerator ID        only these GPUs, as vendor:device; may be repeated
+  --private-network CIDR  where suggested addresses come from (10.100.0.0/24)
+  --node-id ID            whose MAC addresses are suggested (nod_unknown)
+  --help                  print this
+`;
+
+export type Output = Readonly<{ out(text: string): void; err(text: string): void }>;
+
+const OPTIONS = {
+  root: { type: 'string' },
+  record: { type: 'string' },
+  json: { type: 'boolean', default: false },
+  accelerator: { type: 'string', multiple: true, default: [] as string[] },
+  'private-network': { type: 'string', default: '10.100.0.0/24' },
+  'node-id': { type: 'string', default: 'nod_unknown' },
+  help: { type: 'boolean', default: false },
+} as const;
+
+const usageError = (io: Output, message: string): number => {
+  io.err(`${message}\n\n${DISCOVER_USAGE}`);
+  return 2;
+};
+
+/** Gives the exit status: 0 when it could look, whatever it found. */
+export const discover = async (argv: readonly string[], io: Output): Promise<number> => {
+  let values: ReturnType<typeof parse>;
+  try {
+    values = parse(argv);
+  } catch (error) {
+    return usageError(io, error instanceof Error ? error.message : String(error));
+  }
+  if (values.help) {
+    io.out(DISCOVER_USAGE);
+    return 0;
+  }
+  const { root, record } = values;
+  if (root !== undefined && record !== undefined) return usageError(io, 'A recording cannot be recorded again.');
+  const recorder = record === undefined ? null : createRecorder({ files: createFiles(), run: createRun() }, record);
+  const host = createLinuxHost({ ...(root === undefined ? {} : { root }), ...recorder });
+  const facts = await collectFacts(host);
+  if (recorder !== null && 'value' in facts.tools) await recorder.finish(facts.tools.value);
+  const map = topologyOf(facts, {
+    node_id: values['node-id'],
+    accelerators: values.accelerator,
+    private_network: values['private-network'],
+  });
+  const told = { facts, map, map_hash: mapHash(map) };
+  io.out(values.json ? `${JSON.stringify(told, null, 2)}\n` : describeHost(told));
+  return 0;
+};
+
+const parse = (argv: readonly string[]) => parseArgs({ args: [...argv], options: OPTIONS, strict: true }).values;

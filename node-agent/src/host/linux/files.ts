@@ -1,0 +1,89 @@
+/**
+ * Everything the agent reads of a host's files goes through here, below a root that is `/` on a live host and a folder
+ * for a recording. "Not there" and "cannot be read" are two answers: `find…` gives null only for the first, and every
+ * other failure throws. What begins with a dot is not listed, so that an empty folder can be kept in a repository.
+ */
+import { readdir, readFile, readlink, realpath } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { HostError } from '../host.ts';
+
+export type Files = Readonly<{
+  root: string;
+  /** Without the white space at its end. */
+  text(path: string): Promise<string>;
+  find(path: string): Promise<string | null>;
+  findBytes(path: string): Promise<Buffer | null>;
+  /** Sorted; only those like the pattern, where one is given. */
+  names(path: string, like?: RegExp): Promise<readonly string[]>;
+  findNames(path: string, like?: RegExp): Promise<readonly string[] | null>;
+  /** Where a symbolic link points, as written. */
+  findLink(path: string): Promise<string | null>;
+  /** Where a path leads after all links, as seen from the root. */
+  findReal(path: string): Promise<string | null>;
+  exists(path: string): Promise<boolean>;
+}>;
+
+const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ENODEV', 'ENXIO']);
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+
+const orAbsent = async <T>(path: string, read: () => Promise<T>): Promise<T | null> => {
+  try {
+    return await read();
+  } catch (error) {
+    if (ABSENT.has(codeOf(error))) return null;
+    throw new HostError('host_error', `${path} could not be read (${codeOf(error)}).`, { cause: error });
+  }
+};
+
+const required = async <T>(path: string, read: Promise<T | null>): Promise<T> => {
+  const value = await read;
+  if (value === null) throw new HostError('host_error', `${path} is not there.`);
+  return value;
+};
+
+export const createFiles = (root = '/'): Files => {
+  const at = (path: string): string => join(root, path);
+  const findBytes = (path: string): Promise<Buffer | null> => orAbsent(path, () => readFile(at(path)));
+  const find = async (path: string): Promise<string | null> =>
+    (await findBytes(path))?.toString('utf8').trimEnd() ?? null;
+  const findNames = (path: string, like = /./): Promise<readonly string[] | null> =>
+    orAbsent(path, async () =>
+      (await readdir(at(path))).filter((name) => !name.startsWith('.') && like.test(name)).sort(),
+    );
+  const findReal = (path: string): Promise<string | null> =>
+    orAbsent(path, async () => {
+      const [base, real] = await Promise.all([realpath(root), realpath(at(path))]);
+      const inside = relative(base, real);
+      if (inside === '..' || inside.startsWith(`..${sep}`))
+        throw new HostError('host_error', `${path} leads out of the recording.`);
+      return `/${inside}`;
+    });
+  return {
+    root,
+    find,
+    findBytes,
+    findNames,
+    findReal,
+    text: (path) => required(path, find(path)),
+    names: (path, like) => required(path, findNames(path, like)),
+    findLink: (path) =>
+      orAbsent(path, async () => {
+        try {
+          return await readlink(at(path));
+        } catch (error) {
+          // Something that is no link leads nowhere.
+          if (codeOf(error) === 'EINVAL') return null;
+          throw error;
+        }
+      }),
+    exists: async (path) => (await findReal(path)) !== null,
+  };
+};
+
+/** A whole number, or a sentence about what stood there instead. */
+export const integerOf = (text: string, what: string): number => {
+  const value = Number(text.trim());
+  if (!Number.isSafeInteger(value)) throw new HostError('host_error', `${what} is not a number: ${text.slice(0, 40)}`);
+  return value;
+};

@@ -1,0 +1,114 @@
+/**
+ * A real machine. It reads everything; of writing it does what needs no virtual machine: driver bindings and resets,
+ * wipes, accounts. What is missing says so by `unsupported`, and `kinds` leaves the tasks out that would need it.
+ *
+ * Below a root of its own it reads a recording instead (see node-agent/README.md): nothing is run and nothing written.
+ */
+import type { PciFunction, TaskKind } from '@gpuaas/contract/node';
+import { type Domain, type Host, HostError } from '../host.ts';
+import { listDisks } from './disks.ts';
+import { readFabric } from './fabric.ts';
+import { createFiles, type Files } from './files.ts';
+import { listGpus } from './gpu.ts';
+import { readNetwork } from './network.ts';
+import { listNics } from './nics.ts';
+import { openDisk } from './open-disk.ts';
+import { listIommuGroups, listPci } from './pci.ts';
+import { bindPci, resetPci } from './pci-write.ts';
+import { createRecordedRun, createRun, type Run } from './run.ts';
+import { readKernelLog, readSshHostKey, readSystem } from './system.ts';
+import { listTools } from './tools.ts';
+import { ensureUser, removeUser } from './users.ts';
+
+const KINDS: readonly TaskKind[] = [
+  'diag.health_probe',
+  'slice.topology_discover',
+  'node.cleanup',
+  'allocation.provision_user',
+  'allocation.install_authorized_keys',
+  'allocation.deprovision_user',
+  'agent.update',
+];
+
+const refuse = (what: string) => async (): Promise<never> => {
+  throw new HostError('unsupported', `This agent cannot ${what} on a real host yet.`);
+};
+
+/** Machines are libvirt's; a host without it has none. */
+const listMachines = async (run: Run): Promise<readonly Domain[]> => {
+  try {
+    await run({ argv: ['virsh', '--version'], recorded: 'virsh-version.txt' });
+  } catch (error) {
+    if (error instanceof HostError && error.code === 'unsupported') return [];
+    throw error;
+  }
+  return refuse('list virtual machines')();
+};
+
+export type LinuxOptions = Readonly<{
+  root?: string;
+  /** Instead of the recording's commands: tests give programs of their own. */
+  run?: Run;
+  files?: Files;
+}>;
+
+export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Host => {
+  const files = given.files ?? createFiles(root);
+  const isRecording = root !== '/' && given.run === undefined;
+  const run = given.run ?? (isRecording ? createRecordedRun(files) : createRun());
+  const pci = (): Promise<readonly PciFunction[]> => listPci(files);
+  /** A recording is read and never written. */
+  const live = async <T>(act: () => Promise<T>): Promise<T> => {
+    if (isRecording) throw new HostError('unsupported', 'A recording can only be read.');
+    return act();
+  };
+  return {
+    kinds: isRecording ? ['diag.health_probe', 'slice.topology_discover'] : KINDS,
+    pci: {
+      list: pci,
+      iommuGroups: () => listIommuGroups(files),
+      bind: (address, driver) => live(() => bindPci(files, address, driver)),
+      reset: (address, allowed) => live(() => resetPci(files, address, allowed)),
+    },
+    disks: {
+      list: () => listDisks(files, run),
+      open: (identity) => live(() => openDisk(files, run, identity)),
+    },
+    gpu: { list: async () => listGpus(files, run, await pci()) },
+    network: {
+      facts: () => readNetwork(files, run),
+      nics: async () => listNics(files, await pci()),
+      attach: refuse('attach a network port'),
+      detach: refuse('detach a network port'),
+      ports: refuse('list its network ports'),
+      lease: refuse('read address leases'),
+    },
+    fabric: {
+      facts: async () => readFabric(files, run, await pci()),
+      activate: refuse('activate a fabric partition'),
+      deactivate: refuse('deactivate a fabric partition'),
+    },
+    images: {
+      list: refuse('list cached images'),
+      pull: refuse('pull an image'),
+      evict: refuse('evict an image'),
+      clone: refuse('clone an image'),
+    },
+    hypervisor: {
+      list: () => listMachines(run),
+      start: refuse('start a virtual machine'),
+      reboot: refuse('restart a virtual machine'),
+      stop: refuse('stop a virtual machine'),
+      remove: refuse('remove a virtual machine'),
+      guest: refuse('ask a virtual machine'),
+    },
+    system: {
+      facts: () => readSystem(files),
+      tools: () => listTools(files, run),
+      kernelLog: () => readKernelLog(run),
+      ensureUser: (user) => live(() => ensureUser(run, user)),
+      removeUser: (username) => live(() => removeUser(run, username)),
+      sshHostKey: () => readSshHostKey(files),
+    },
+  };
+};

@@ -1,0 +1,92 @@
+/**
+ * Binding and reset of PCI functions through sysfs. What a reset would reach is worked out first and compared with what
+ * it may reach: a secondary bus reset takes every function on the bus with it, and a function-level reset leaves state
+ * behind on the GPUs this is for, so it is used only for virtual functions and where nothing else is offered.
+ */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PciFunction } from '@gpuaas/contract/node';
+import { isBridge, isNvSwitch } from '../../topology/kinds.ts';
+import { HostError, type Reset } from '../host.ts';
+import type { Files } from './files.ts';
+import { listPci } from './pci.ts';
+
+const DEVICES = '/sys/bus/pci/devices';
+const STORAGE = '01';
+
+/** Only below a tree that is live: a recording is never written. */
+const write = async (files: Files, path: string, text: string): Promise<void> => {
+  try {
+    await writeFile(join(files.root, path), text, { flag: 'r+' });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    throw new HostError('host_error', `${path} could not be written (${code}).`, { cause: error });
+  }
+};
+
+const find = async (
+  files: Files,
+  address: string,
+): Promise<Readonly<{ fn: PciFunction; all: readonly PciFunction[] }>> => {
+  const all = await listPci(files);
+  const fn = all.find((one) => one.address === address);
+  if (fn === undefined) throw new HostError('drift', `PCI function ${address} is not there.`);
+  return { fn, all };
+};
+
+const driverOf = async (files: Files, address: string): Promise<string | null> =>
+  (await files.findLink(`${DEVICES}/${address}/driver`))?.split('/').at(-1) ?? null;
+
+const refuseForeign = (fn: PciFunction): void => {
+  if (isNvSwitch(fn)) throw new HostError('blocked', `${fn.address} is an NVSwitch, which stays with the host.`);
+  if (isBridge(fn)) throw new HostError('blocked', `${fn.address} is a bridge, which stays with the host.`);
+  if (fn.class_code.startsWith(STORAGE))
+    throw new HostError('blocked', `${fn.address} is a storage controller, which stays with the host.`);
+};
+
+export const bindPci = async (files: Files, address: string, driver: 'vfio-pci' | null): Promise<void> => {
+  const { fn } = await find(files, address);
+  refuseForeign(fn);
+  if (fn.driver === driver) return;
+  const folder = `${DEVICES}/${address}`;
+  if (driver !== null && fn.iommu_group === null)
+    throw new HostError('blocked', `${address} is in no IOMMU group, so ${driver} cannot hold it.`);
+  await write(files, `${folder}/driver_override`, `${driver ?? ''}\n`);
+  if (fn.driver !== null) await write(files, `${folder}/driver/unbind`, address);
+  if (driver !== null) await write(files, '/sys/bus/pci/drivers_probe', address);
+  const now = await driverOf(files, address);
+  if (now !== driver)
+    throw new HostError('host_error', `${address} is held by ${now ?? 'no driver'} and not by ${driver ?? 'none'}.`);
+};
+
+/** Everything on the same bus; the bridges below it are there too. */
+const onBus = (address: string, all: readonly PciFunction[]): readonly string[] => {
+  const bus = address.slice(0, address.lastIndexOf(':'));
+  return all.map((one) => one.address).filter((one) => one.startsWith(`${bus}:`));
+};
+
+const DEAD = 0xffff;
+
+export const resetPci = async (files: Files, address: string, allowed: readonly string[]): Promise<Reset> => {
+  const { fn, all } = await find(files, address);
+  refuseForeign(fn);
+  const isVirtual = fn.physical_function !== null;
+  const method = ['bus', 'flr', ...fn.reset_methods].find(
+    (one) => fn.reset_methods.includes(one) && !(isVirtual && one === 'bus'),
+  );
+  if (method === undefined) throw new HostError('unsupported', `${address} offers no reset.`);
+  const scope = method === 'bus' ? onBus(address, all) : [address];
+  const strangers = scope.filter((one) => one !== address && !allowed.includes(one));
+  if (strangers.length > 0)
+    throw new HostError('blocked', `A ${method} reset of ${address} would also reset ${strangers.join(', ')}.`);
+  const folder = `${DEVICES}/${address}`;
+  await write(files, `${folder}/reset_method`, `${method}\n`);
+  try {
+    await write(files, `${folder}/reset`, '1\n');
+  } finally {
+    // The kernel goes back to the methods it would choose by itself.
+    await write(files, `${folder}/reset_method`, 'default\n');
+  }
+  const config = await files.findBytes(`${folder}/config`);
+  return { method, scope, is_ok: config !== null && config.length >= 2 && config.readUInt16LE(0) !== DEAD };
+};

@@ -1,0 +1,66 @@
+/** Which tools the host has, by asking each for its version. A recording keeps the answers in `commands/tools.json`. */
+import type { Tool } from '@gpuaas/contract/node';
+import { HostError } from '../host.ts';
+import { TOOL_NAMES, type ToolName } from '../tools.ts';
+import type { Files } from './files.ts';
+import { jsonOf, type Run } from './run.ts';
+
+const RECORDED = '/commands/tools.json';
+const FIRMWARE = [
+  '/usr/share/OVMF/OVMF_CODE_4M.fd',
+  '/usr/share/OVMF/OVMF_CODE.fd',
+  '/usr/share/edk2/ovmf/OVMF_CODE.fd',
+  '/usr/share/qemu/OVMF.fd',
+];
+
+const ASKED = {
+  libvirt: ['libvirtd', '--version'],
+  qemu: ['qemu-system-x86_64', '--version'],
+  'qemu-img': ['qemu-img', '--version'],
+  'cloud-localds': ['cloud-localds', '--help'],
+  'ovs-vsctl': ['ovs-vsctl', '--version'],
+  dnsmasq: ['dnsmasq', '--version'],
+  nft: ['nft', '--version'],
+  nvme: ['nvme', 'version'],
+  blkdiscard: ['blkdiscard', '--version'],
+  rdma: ['rdma', '-Version'],
+  'nvidia-smi': ['nvidia-smi', '--version'],
+  'amd-smi': ['amd-smi', 'version'],
+  'nv-fabricmanager': ['nv-fabricmanager', '--version'],
+} as const satisfies Partial<Record<ToolName, readonly [string, ...string[]]>>;
+
+/** A program that is there but does not say which it is, is there. */
+const askVersion = async (run: Run, argv: readonly [string, ...string[]]): Promise<string | null> => {
+  try {
+    const { stdout, stderr } = await run({ argv, recorded: 'tools.json', timeout_ms: 10_000 });
+    return /\d+(?:\.\d+)+(?:[-\w.]*)?/.exec(`${stdout}\n${stderr}`)?.[0] ?? 'unknown';
+  } catch (error) {
+    if (error instanceof HostError && error.code === 'unsupported') return null;
+    throw error;
+  }
+};
+
+const findFirmware = async (files: Files): Promise<string | null> => {
+  for (const path of FIRMWARE) if (await files.exists(path)) return path.split('/').at(-1) ?? null;
+  return null;
+};
+
+/** Loaded, built in, or ready to load. */
+const findVfio = async (files: Files): Promise<string | null> => {
+  const kernel = await files.text('/proc/sys/kernel/osrelease');
+  if (await files.exists('/sys/bus/pci/drivers/vfio-pci')) return kernel;
+  for (const list of ['modules.builtin', 'modules.dep'])
+    if (/\/vfio-pci\.ko/.test((await files.find(`/lib/modules/${kernel}/${list}`)) ?? '')) return kernel;
+  return null;
+};
+
+export const listTools = async (files: Files, run: Run): Promise<readonly Tool[]> => {
+  if (files.root !== '/') return jsonOf(await files.text(RECORDED), RECORDED) as Tool[];
+  return Promise.all(
+    TOOL_NAMES.map(async (name): Promise<Tool> => {
+      if (name === 'uefi-firmware') return { name, version: await findFirmware(files) };
+      if (name === 'vfio-pci') return { name, version: await findVfio(files) };
+      return { name, version: await askVersion(run, ASKED[name]) };
+    }),
+  );
+};

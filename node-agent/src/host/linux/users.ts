@@ -1,0 +1,82 @@
+/**
+ * Accounts of tenants on a host that is theirs. An account is ours if its comment says so; any other of the same name is
+ * left alone. Keys are written by a process that runs as the account itself, so that nothing a tenant puts into the home
+ * directory can turn the write elsewhere.
+ */
+import { HostError, type User } from '../host.ts';
+import { outputOf, type Run } from './run.ts';
+
+const COMMENT = 'gpuaas tenant';
+const NOT_FOUND = 2;
+const USERNAME = /^[a-z][a-z0-9-]{0,30}$/;
+
+type Account = Readonly<{ uid: number; gid: number; comment: string; home: string }>;
+
+const find = async (run: Run, username: string): Promise<Account | null> => {
+  if (!USERNAME.test(username)) throw new HostError('blocked', 'The name of the account is not allowed.');
+  const command = { argv: ['getent', 'passwd', username], recorded: 'getent-passwd.txt' } as const;
+  const { status, stdout } = await run(command);
+  if (status === NOT_FOUND) return null;
+  if (status !== 0) throw new HostError('host_error', `getent failed with status ${status}.`);
+  const [, , uid, gid, comment = '', home] = stdout.trim().split(':');
+  if (uid === undefined || gid === undefined || home === undefined)
+    throw new HostError('host_error', 'getent printed no account.');
+  return { uid: Number(uid), gid: Number(gid), comment, home };
+};
+
+const getOurs = async (run: Run, username: string): Promise<Account | null> => {
+  const account = await find(run, username);
+  if (account !== null && account.comment !== COMMENT)
+    throw new HostError('conflict', `The account ${username} is there already and is not the platform's.`);
+  return account;
+};
+
+export const ensureUser = async (run: Run, { username, ssh_public_keys }: User): Promise<void> => {
+  let account = await getOurs(run, username);
+  if (account === null) {
+    await outputOf(run, {
+      argv: ['useradd', '--create-home', '--shell', '/bin/bash', '--comment', COMMENT, username],
+      recorded: 'useradd.txt',
+    });
+    account = await getOurs(run, username);
+  }
+  if (account === null) throw new HostError('host_error', `The account ${username} was made and is not there.`);
+  if (ssh_public_keys.some((key) => /[\r\n]/.test(key))) throw new HostError('blocked', 'A public key is one line.');
+  const as = { uid: account.uid, gid: account.gid };
+  await outputOf(run, { argv: ['mkdir', '-p', '-m', '700', `${account.home}/.ssh`], recorded: 'mkdir.txt', ...as });
+  await outputOf(run, {
+    argv: ['install', '-m', '600', '/dev/stdin', `${account.home}/.ssh/authorized_keys`],
+    recorded: 'install.txt',
+    input: ssh_public_keys.map((key) => `${key}\n`).join(''),
+    ...as,
+  });
+};
+
+/** Sessions as logind lists them; a host without it has none it could end. */
+const countSessions = async (run: Run, username: string): Promise<number> => {
+  try {
+    const { stdout } = await run({ argv: ['loginctl', 'list-sessions', '--no-legend'], recorded: 'loginctl.txt' });
+    return stdout.split('\n').filter((line) => line.trim().split(/\s+/)[2] === username).length;
+  } catch (error) {
+    if (error instanceof HostError && error.code === 'unsupported') return 0;
+    throw error;
+  }
+};
+
+const NO_PROCESS = 1;
+
+export const removeUser = async (
+  run: Run,
+  username: string,
+): Promise<Readonly<{ sessions_ended: number; was_present: boolean }>> => {
+  if ((await getOurs(run, username)) === null) return { sessions_ended: 0, was_present: false };
+  // Expired first: nobody comes in while those who are in are shown out.
+  await outputOf(run, { argv: ['usermod', '--lock', '--expiredate', '1', username], recorded: 'usermod.txt' });
+  const sessions_ended = await countSessions(run, username);
+  if (sessions_ended > 0)
+    await outputOf(run, { argv: ['loginctl', 'terminate-user', username], recorded: 'loginctl-terminate.txt' });
+  const killed = await run({ argv: ['pkill', '-KILL', '-u', username], recorded: 'pkill.txt' });
+  if (killed.status > NO_PROCESS) throw new HostError('host_error', `pkill failed with status ${killed.status}.`);
+  await outputOf(run, { argv: ['userdel', '--remove', username], recorded: 'userdel.txt' });
+  return { sessions_ended, was_present: true };
+};
