@@ -6,6 +6,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { type Clock, type Log, type Shutdown, systemClock } from '@gpuaas/kit';
 import type { FastifyInstance } from 'fastify';
+import { type NodeApi, startNodeApi } from './agents.ts';
 import type { Config } from './config.ts';
 import type { Deps } from './context.ts';
 import { createDatabase, type Database } from './db/client.ts';
@@ -40,6 +41,8 @@ export type App = Readonly<{
   http: FastifyInstance;
   /** Where the API listens, once `listen` resolved. */
   url: string;
+  /** The listener of agents, where this process has that role. */
+  node_api: NodeApi | null;
 }>;
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
@@ -173,5 +176,6 @@ export const startApp = async (options: AppOptions): Promise<App> => {
   await http.listen({ host: config.host, port: config.port });
   const { port } = http.server.address() as AddressInfo;
   log.info({ host: config.host, port }, 'listening');
-  return { deps, http, url: `http://${config.host}:${port}` };
+  const nodeApi = config.roles.includes('gpuaas-node-api') ? await startNodeApi(deps, hub, shutdown) : null;
+  return { deps, http, url: `http://${config.host}:${port}`, node_api: nodeApi };
 };

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { ConfigReader, type Env } from '@gpuaas/kit';
 
-export const ROLES = ['gpuaas-api', 'gpuaas-provisioning-worker', 'gpuaas-outbox-relay'] as const;
+export const ROLES = ['gpuaas-api', 'gpuaas-provisioning-worker', 'gpuaas-outbox-relay', 'gpuaas-node-api'] as const;
 export type Role = (typeof ROLES)[number];
 
 export type Config = Readonly<{
@@ -15,6 +15,20 @@ export type Config = Readonly<{
   port: number;
   /** How callers reach the API; the embedded issuer and links are built from it. */
   public_url: string;
+  node_api: Readonly<{
+    host: string;
+    port: number;
+    /** How agents reach it; what operators are told to install agents with. */
+    url: string;
+    /** Host names and addresses that its certificate is for. */
+    names: readonly string[];
+    /** Enrolments and other requests without a certificate, per address and minute. */
+    stranger_rate_per_minute: number;
+    /** Files of agent releases, named by their SHA-256. */
+    releases_dir: string;
+  }>;
+  /** How many days log lines are kept. */
+  log_days: number;
   /** Folder for keys, audit chain heads and sign-in details of the laptop default. */
   state_dir: string;
   database_url: string;
@@ -89,12 +103,32 @@ export const readConfig = (env: Env, roles?: string): Config => {
   const publicUrl = read.url('GPUAAS_PUBLIC_URL');
   if (mode === 'production' && servesApi && publicUrl?.protocol !== 'https:')
     read.problem('GPUAAS_PUBLIC_URL', 'must be set in production, and https: bearer tokens travel to it');
+  const nodeApiPort = read.integer('GPUAAS_NODE_API_PORT', 8443, { min: 0, max: 65535 });
+  const nodeApiNames = read
+    .text('GPUAAS_NODE_API_NAMES', 'localhost,127.0.0.1')
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
   const config: Config = {
     mode,
     roles: wantedRoles,
     host: read.text('GPUAAS_HOST', '127.0.0.1'),
     port,
     public_url: (publicUrl?.href ?? `http://localhost:${port}`).replace(/\/$/, ''),
+    node_api: {
+      host: read.text('GPUAAS_NODE_API_HOST', '127.0.0.1'),
+      port: nodeApiPort,
+      url: (
+        read.url('GPUAAS_NODE_API_URL')?.href ?? `https://${nodeApiNames[0] ?? 'localhost'}:${nodeApiPort}`
+      ).replace(/\/$/, ''),
+      names: nodeApiNames,
+      stranger_rate_per_minute: read.integer('GPUAAS_NODE_API_RATE_LIMIT_PER_MINUTE', 120, {
+        min: 1,
+        max: 100_000_000,
+      }),
+      releases_dir: read.text('GPUAAS_AGENT_RELEASES_DIR', join(stateDir, 'agent-releases')),
+    },
+    log_days: read.integer('GPUAAS_LOG_DAYS', 7, { min: 1, max: 3650 }),
     state_dir: stateDir,
     database_url: databaseUrl ?? '',
     app_database_url: read.optional('GPUAAS_APP_DATABASE_URL') ?? null,

@@ -90,6 +90,9 @@ export const startTestApp = async (
       DATABASE_URL: db.ownerUrl,
       GPUAAS_OIDC_ISSUER: issuer.url,
       GPUAAS_PORT: '0',
+      GPUAAS_NODE_API_PORT: '0',
+      // The listener of agents is started by tests that have agents.
+      GPUAAS_ROLES: 'gpuaas-api,gpuaas-provisioning-worker,gpuaas-outbox-relay',
       GPUAAS_STATE_DIR: stateDir,
       GPUAAS_VALIDATE_RESPONSES: '1',
       GPUAAS_RATE_LIMIT_PER_MINUTE: '1000000',

@@ -5,6 +5,7 @@
 import Type, { type Static, type TObject } from 'typebox';
 import { Closed, StringEnum } from '../common.ts';
 import { Id } from '../ids.ts';
+import { NODE_STATES } from '../public/admin-placement.ts';
 import { ALLOCATION_STATES } from '../public/allocation.ts';
 import { WORKFLOW_STATES } from '../public/workflow-run.ts';
 import { PROJECT_ROLES, TENANT_ROLES } from '../roles.ts';
@@ -74,6 +75,19 @@ export const events = defineEvents({
   'allocation.updated': {
     summary: 'An allocation was renamed, tagged, protected or given another duration.',
     data: Closed({ allocation_id: Id('allocation'), ...named }),
+  },
+  'node.changed': {
+    summary: 'A node came into a state.',
+    data: Closed({
+      node_id: Id('node'),
+      ...named,
+      state: StringEnum(NODE_STATES),
+      state_reason: Type.Union([Type.String(), Type.Null()]),
+    }),
+  },
+  'node.rebooted': {
+    summary: 'A host booted since its agent was last seen.',
+    data: Closed({ node_id: Id('node'), ...named }),
   },
   'workflow_run.changed': {
     summary: 'A workflow run moved.',

@@ -181,6 +181,9 @@ export type NodeOperationId = keyof NodeApi;
 export type NodeBody<K extends NodeOperationId> = NodeApi[K] extends { readonly body: infer S extends TSchema }
   ? Static<S>
   : undefined;
+export type NodeParams<K extends NodeOperationId> = NodeApi[K] extends { readonly params: infer S extends TSchema }
+  ? Static<S>
+  : Record<string, never>;
 export type NodeAnswer<K extends NodeOperationId> = NodeApi[K]['response'] extends TSchema
   ? Static<NodeApi[K]['response']>
   : undefined;

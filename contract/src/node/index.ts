@@ -38,6 +38,7 @@ export {
   type NodeBody,
   type NodeOperation,
   type NodeOperationId,
+  type NodeParams,
   nodeApi,
 } from './api.ts';
 export { TopologyMap as TopologyMapShape, WIPE_POLICIES } from './candidate.ts';

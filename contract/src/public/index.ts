@@ -1,8 +1,11 @@
 /** The public API: the table of contents of what users, the CLI, the console and apps can call. */
 import { adminApi } from './admin.ts';
 import { adminHealthApi } from './admin-health.ts';
+import { adminLogApi } from './admin-log.ts';
+import { adminNodeApi } from './admin-node.ts';
 import { adminPlacementApi } from './admin-placement.ts';
 import { adminTopologyApi } from './admin-topology.ts';
+import { adminTrustApi } from './admin-trust.ts';
 import { allocationApi } from './allocation.ts';
 import { apiTokenApi } from './api-token.ts';
 import { auditLogApi } from './audit-log.ts';
@@ -33,8 +36,11 @@ export const api = {
   ...workflowRunApi,
   ...adminApi,
   ...adminPlacementApi,
+  ...adminNodeApi,
   ...adminTopologyApi,
   ...adminHealthApi,
+  ...adminTrustApi,
+  ...adminLogApi,
 };
 
 export type PublicApi = typeof api;

@@ -15,8 +15,10 @@ import * as event from '../services/event.ts';
 import * as healthReport from '../services/health-report.ts';
 import * as invariant from '../services/invariant.ts';
 import * as invitation from '../services/invitation.ts';
+import * as logLine from '../services/log-line.ts';
 import * as me from '../services/me.ts';
 import * as node from '../services/node.ts';
+import * as nodeAgent from '../services/node-agent.ts';
 import * as organization from '../services/organization.ts';
 import * as project from '../services/project.ts';
 import * as quota from '../services/quota.ts';
@@ -25,6 +27,7 @@ import * as serviceAccount from '../services/service-account.ts';
 import * as slot from '../services/slot.ts';
 import * as sshKey from '../services/ssh-key.ts';
 import * as topology from '../services/topology.ts';
+import * as trustKey from '../services/trust-key.ts';
 import * as usage from '../services/usage.ts';
 import * as workflowRun from '../services/workflow-run.ts';
 
@@ -97,6 +100,19 @@ export const handlers = {
   adminNodeList: node.list,
   adminNodeGet: node.get,
   adminNodeSlotList: node.slotList,
+  nodeCreate: nodeAgent.create,
+  nodeEnrollmentCreate: nodeAgent.enrollmentCreate,
+  nodeAgentGet: nodeAgent.get,
+  nodeAgentRevoke: nodeAgent.revoke,
+  nodeAgentUpdate: nodeAgent.update,
+  nodeTaskList: nodeAgent.taskList,
+  trustKeyList: trustKey.list,
+  trustKeyGet: trustKey.get,
+  trustKeyCreate: trustKey.create,
+  trustKeyActivate: trustKey.activate,
+  trustKeyRetire: trustKey.retire,
+  trustKeyRevoke: trustKey.revoke,
+  logList: logLine.list,
   adminNodeHold: node.hold,
   adminHoldCreate: node.holdCreate,
   adminNodeDrain: node.drain,

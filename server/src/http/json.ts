@@ -28,7 +28,7 @@ const checkKey = (raw: string, keys: Set<string>): void => {
   keys.add(key);
 };
 
-const walk = (text: string): void => {
+const walk = (text: string, valuesMax: number): void => {
   // One entry per open bracket: the keys seen in an object, null for an array.
   const open: (Set<string> | null)[] = [];
   let values = 0;
@@ -51,12 +51,12 @@ const walk = (text: string): void => {
       expectKey = false;
     } else if (char === 44) {
       expectKey = open.at(-1) instanceof Set;
-      if (++values > VALUES_MAX) throw refuse('too_many_values', `The body holds more than ${VALUES_MAX} values.`);
+      if (++values > valuesMax) throw refuse('too_many_values', `The body holds more than ${valuesMax} values.`);
     }
   }
 };
 
-export const parseJson = (body: Buffer): unknown => {
+export const parseJson = (body: Buffer, valuesMax = VALUES_MAX): unknown => {
   if (body.length === 0) throw refuse('empty', 'The body is empty; send a JSON object.');
   let text: string;
   try {
@@ -65,7 +65,7 @@ export const parseJson = (body: Buffer): unknown => {
     throw refuse('invalid_utf8', 'The body is not valid UTF-8.');
   }
   try {
-    walk(text);
+    walk(text, valuesMax);
     return JSON.parse(text);
   } catch (err) {
     if (err instanceof AppError) throw err;

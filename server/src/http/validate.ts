@@ -3,29 +3,17 @@
  * are text, so their numbers and booleans are coerced. Responses are checked in tests and when asked for.
  */
 import type { Operation } from '@gpuaas/contract';
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { AppError, type FieldError } from '../errors.ts';
+import { createAjv } from '../schema.ts';
 
 const ERRORS_SHOWN_MAX = 20;
 
-const options = {
-  allErrors: true,
-  strict: true,
-  strictTypes: false,
-  useDefaults: true,
-  allowUnionTypes: true,
-} as const;
-const withFormats = (ajv: Ajv2020): Ajv2020 => {
-  // Both module systems end up here with different wrappings of the same function.
-  const add = (addFormats as unknown as { default?: typeof addFormats }).default ?? addFormats;
-  (add as unknown as (ajv: Ajv2020, formats: string[]) => void)(ajv, ['date-time', 'email']);
-  return ajv;
-};
+const options = { allErrors: true, useDefaults: true } as const;
 
-const strict = withFormats(new Ajv2020(options));
+const strict = createAjv(options);
 // Text such as 1e400 coerces to infinity, which strict numbers would let past `maximum` instead of refusing it.
-const coercing = withFormats(new Ajv2020({ ...options, coerceTypes: true, strictNumbers: false }));
+const coercing = createAjv({ ...options, coerceTypes: true, strictNumbers: false });
 
 export type Part = 'params' | 'query' | 'body';
 
@@ -95,7 +83,7 @@ const invalid = (part: Part, errors: readonly FieldError[]): AppError => {
 
 export type Validators = Readonly<Record<Part, (value: unknown) => unknown> & { response: ValidateFunction | null }>;
 
-export const compileOperation = (operation: Operation): Validators => ({
+export const compileOperation = (operation: Pick<Operation, 'params' | 'query' | 'body' | 'response'>): Validators => ({
   params: compile('params', operation.params),
   query: compile('query', operation.query),
   body: compile('body', operation.body),

@@ -1,0 +1,230 @@
+/**
+ * Tasks on their way to agents and back. A task is handed out by one process only, however many look for it; an answer
+ * counts for the node, the task and the attempt that were handed out.
+ */
+import { mintId } from '@gpuaas/kit';
+import type { Reader, Tx } from './client.ts';
+import type { NodeTaskState } from './node-task.ts';
+
+/** Nodes with work that is not too late, for a process that knows who waits. */
+export const listNodesWithWork = async (reader: Reader): Promise<string[]> =>
+  (
+    await reader.query<{ node_id: string }>(
+      "select distinct node_id from node_tasks where state = 'queued' and expires_at > clock_timestamp()",
+    )
+  ).rows.map((row) => row.node_id);
+
+export type OutgoingTask = Readonly<{
+  id: string;
+  node_id: string;
+  kind: string;
+  attempt: number;
+  params: Readonly<Record<string, unknown>>;
+  allocation_id: string | null;
+  correlation_id: string;
+  expires_at: string;
+}>;
+
+const OUTGOING = `t.id, t.node_id, t.kind, t.attempt, t.params, t.allocation_id,
+  t.correlation_id, t.expires_at`;
+
+/** Takes what is queued for these nodes, oldest first, a few at a time for each. */
+export const dispatchTasks = async (tx: Tx, nodeIds: readonly string[], perNode: number): Promise<OutgoingTask[]> =>
+  (
+    await tx.query<OutgoingTask>(
+      `with taken as materialized (
+         select q.id from unnest($1::text[]) as w (node_id) cross join lateral (
+           select o.id from node_tasks o where o.node_id = w.node_id and o.state = 'queued' and o.expires_at > clock_timestamp()
+           order by o.id limit $2 for update skip locked) q)
+       update node_tasks t set state = 'dispatched', dispatched_at = clock_timestamp() from taken where t.id = taken.id
+       returning ${OUTGOING}`,
+      [nodeIds, perNode],
+    )
+  ).rows;
+
+/** Handed out before to these nodes, and not in their hands (`node task` pairs). Those of the last moment may be on their way. */
+export const redispatchTasks = async (
+  tx: Tx,
+  nodeIds: readonly string[],
+  inHand: readonly string[],
+  onTheirWayS: number,
+): Promise<OutgoingTask[]> =>
+  (
+    await tx.query<OutgoingTask>(
+      `with lost as materialized (
+         select o.id from node_tasks o where o.node_id = any ($1) and o.state in ('dispatched', 'running')
+           and o.expires_at > clock_timestamp() and o.id <> all ($2)
+           and o.dispatched_at <= clock_timestamp() - make_interval(secs => $3)
+         order by o.id for update skip locked)
+       update node_tasks t set dispatched_at = clock_timestamp() from lost where t.id = lost.id returning ${OUTGOING}`,
+      [nodeIds, inHand, onTheirWayS],
+    )
+  ).rows;
+
+/** Of these nodes, those with work: queued, or handed out before and not in their hands. */
+export const listNodesToServe = async (
+  reader: Reader,
+  nodeIds: readonly string[],
+  inHand: readonly string[],
+): Promise<string[]> =>
+  (
+    await reader.query<{ node_id: string }>(
+      `select node_id from node_tasks where node_id = any ($1) and state = 'queued' and expires_at > clock_timestamp()
+       union
+       select node_id from node_tasks where node_id = any ($1) and state in ('dispatched', 'running')
+         and expires_at > clock_timestamp() and id <> all ($2)`,
+      [nodeIds, inHand],
+    )
+  ).rows.map((row) => row.node_id);
+
+/** Those of the named tasks that are over, or that nobody here knows. */
+export const listOverTasks = async (
+  reader: Reader,
+  pairs: Readonly<{ node_ids: readonly string[]; task_ids: readonly string[] }>,
+): Promise<Readonly<{ node_id: string; task_id: string }>[]> =>
+  (
+    await reader.query<{ node_id: string; task_id: string }>(
+      `select h.node_id, h.task_id from unnest($1::text[], $2::text[]) as h (node_id, task_id)
+         left join node_tasks t on t.id = h.task_id and t.node_id = h.node_id
+       where t.id is null or t.state not in ('dispatched', 'running') or t.expires_at <= clock_timestamp()`,
+      [pairs.node_ids, pairs.task_ids],
+    )
+  ).rows;
+
+export type TaskOnNode = Readonly<{ id: string; node_id: string; attempt: number }>;
+
+/** True while the task may be begun; begun twice is begun once. */
+export const startTask = async (tx: Tx, task: TaskOnNode): Promise<boolean> =>
+  (
+    await tx.query(
+      `update node_tasks set state = 'running', started_at = coalesce(started_at, clock_timestamp())
+       where id = $1 and node_id = $2 and attempt = $3 and state in ('dispatched', 'running') and expires_at > clock_timestamp()`,
+      [task.id, task.node_id, task.attempt],
+    )
+  ).rowCount === 1;
+
+/** True while anyone wants to know. */
+export const noteProgress = async (
+  tx: Tx,
+  task: TaskOnNode,
+  progress: Readonly<{ percent: number; bytes_per_s: number | null; note: string | null }>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `update node_tasks set percent = $4, bytes_per_s = $5, progress_note = $6, progressed_at = clock_timestamp()
+       where id = $1 and node_id = $2 and attempt = $3 and state in ('dispatched', 'running') and expires_at > clock_timestamp()`,
+      [task.id, task.node_id, task.attempt, progress.percent, progress.bytes_per_s, progress.note],
+    )
+  ).rowCount === 1;
+
+export type AgentTaskRow = Readonly<{
+  id: string;
+  node_id: string;
+  allocation_id: string | null;
+  kind: string;
+  attempt: number;
+  params: Readonly<Record<string, unknown>>;
+  state: NodeTaskState;
+  state_reason: string | null;
+  output: Readonly<Record<string, unknown>> | null;
+  correlation_id: string;
+  is_overdue: boolean;
+}>;
+
+/** Locked until the answer to it is written. */
+export const lockAgentTask = async (tx: Tx, nodeId: string, id: string): Promise<AgentTaskRow | undefined> =>
+  (
+    await tx.query<AgentTaskRow>(
+      `select id, node_id, allocation_id, kind, attempt, params, state, state_reason, output, correlation_id,
+         expires_at <= clock_timestamp() as is_overdue
+       from node_tasks where id = $1 and node_id = $2 for update`,
+      [id, nodeId],
+    )
+  ).rows[0];
+
+export const findAgentTask = async (
+  reader: Reader,
+  nodeId: string,
+  id: string,
+): Promise<Pick<AgentTaskRow, 'state' | 'attempt' | 'state_reason' | 'is_overdue'> | undefined> =>
+  (
+    await reader.query<Pick<AgentTaskRow, 'state' | 'attempt' | 'state_reason' | 'is_overdue'>>(
+      `select state, attempt, state_reason, expires_at <= clock_timestamp() as is_overdue
+       from node_tasks where id = $1 and node_id = $2`,
+      [id, nodeId],
+    )
+  ).rows[0];
+
+/** What the host says beside its answer. */
+export const noteResult = async (
+  tx: Tx,
+  id: string,
+  note: Readonly<{ error_code: string | null; started_at: string | null }>,
+): Promise<void> => {
+  await tx.query(
+    'update node_tasks set error_code = $2, started_at = coalesce(started_at, $3::timestamptz) where id = $1',
+    [id, note.error_code, note.started_at],
+  );
+};
+
+export type TaskView = Readonly<{
+  id: string;
+  node_id: string;
+  allocation_id: string | null;
+  kind: string;
+  attempt: number;
+  state: NodeTaskState;
+  state_reason: string | null;
+  error_code: string | null;
+  percent: number | null;
+  correlation_id: string;
+  created_at: string;
+  dispatched_at: string | null;
+  started_at: string | null;
+  finished_at: string | null;
+  expires_at: string;
+}>;
+
+const VIEW = `t.id, t.node_id, t.allocation_id, t.kind, t.attempt, t.state, t.state_reason, t.error_code, t.percent,
+  t.correlation_id, t.created_at, t.dispatched_at, t.started_at, t.finished_at, t.expires_at`;
+
+/** Newest first. */
+export const listNodeTasks = async (
+  reader: Reader,
+  page: Readonly<{ node_id: string; kind?: string; before: string | null; state: string | null; limit: number }>,
+): Promise<TaskView[]> =>
+  (
+    await reader.query<TaskView>(
+      `select ${VIEW} from node_tasks t where t.node_id = $1 and ($2::text is null or t.id < $2)
+         and ($3::text is null or t.state = $3) and ($5::text is null or t.kind = $5) order by t.id desc limit $4`,
+      [page.node_id, page.before, page.state, page.limit, page.kind ?? null],
+    )
+  ).rows;
+
+export const findOpenTask = async (reader: Reader, nodeId: string, kind: string): Promise<TaskView | undefined> =>
+  (
+    await reader.query<TaskView>(
+      `select ${VIEW} from node_tasks t where t.node_id = $1 and t.kind = $2 and t.state in ('queued', 'dispatched', 'running')
+       order by t.id desc limit 1`,
+      [nodeId, kind],
+    )
+  ).rows[0];
+
+/** Work of the node itself, for no allocation. */
+export const insertNodeTask = async (
+  tx: Tx,
+  task: Readonly<{
+    node_id: string;
+    kind: string;
+    params: Readonly<Record<string, unknown>>;
+    correlation_id: string;
+    expires_in_s: number;
+  }>,
+): Promise<TaskView | undefined> =>
+  (
+    await tx.query<TaskView>(
+      `insert into node_tasks as t (id, node_id, kind, params, correlation_id, expires_at)
+       values ($1, $2, $3, $4, $5, clock_timestamp() + make_interval(secs => $6)) returning ${VIEW}`,
+      [mintId('tsk'), task.node_id, task.kind, JSON.stringify(task.params), task.correlation_id, task.expires_in_s],
+    )
+  ).rows[0];

@@ -1,0 +1,73 @@
+/** Log lines of every process and agent. A line is named by who numbered it and its number, so one sent twice is kept once. */
+import type { Reader, Tx } from './client.ts';
+
+export type LogLineRow = Readonly<{
+  logged_at: string;
+  service: string;
+  host_role: 'platform_control' | 'app_control' | 'worker_compute';
+  host_name: string;
+  node_id: string | null;
+  level: string;
+  message: string;
+  correlation_id: string | null;
+  error_code: string | null;
+  fields: Readonly<Record<string, unknown>>;
+  origin: string;
+  number: number;
+}>;
+
+const COLUMNS =
+  'logged_at, service, host_role, host_name, node_id, level, message, correlation_id, error_code, fields, origin, number';
+
+export const insertLogLines = async (tx: Tx, lines: readonly LogLineRow[]): Promise<void> => {
+  await tx.query(
+    `insert into log_lines (${COLUMNS})
+     select ${COLUMNS} from jsonb_to_recordset($1::jsonb) as l (logged_at timestamptz, service text, host_role text,
+       host_name text, node_id text, level text, message text, correlation_id text, error_code text, fields jsonb,
+       origin text, number bigint)
+     on conflict do nothing`,
+    // PostgreSQL cannot store the character zero in text.
+    [JSON.stringify(lines).replaceAll('\\u0000', '')],
+  );
+};
+
+export type LogPosition = Readonly<{ logged_at: string; origin: string; number: number }>;
+
+export type LogQuery = Readonly<{
+  correlation_id: string | null;
+  node_id: string | null;
+  levels: readonly string[];
+  since: string;
+  after: LogPosition | null;
+  limit: number;
+}>;
+
+/** Oldest first. A time travels as text with its microseconds, so that a cursor stands exactly behind its line. */
+export const listLogLines = async (
+  reader: Reader,
+  query: LogQuery,
+): Promise<(LogLineRow & Readonly<{ exact_at: string }>)[]> => {
+  const values: unknown[] = [query.since, query.levels, query.limit];
+  const add = (value: unknown): string => `$${values.push(value)}`;
+  // Only the conditions that were asked for stand in the text, so that each combination gets a plan of its own.
+  const conditions = [
+    ...(query.correlation_id === null ? [] : [`correlation_id = ${add(query.correlation_id)}`]),
+    ...(query.node_id === null ? [] : [`node_id = ${add(query.node_id)}`]),
+    ...(query.after === null
+      ? []
+      : [
+          `(logged_at, origin, number) > (${add(query.after.logged_at)}::timestamptz, ${add(query.after.origin)}, ${add(query.after.number)}::bigint)`,
+        ]),
+  ];
+  const { rows } = await reader.query<LogLineRow & Readonly<{ exact_at: string }>>(
+    `select ${COLUMNS}, logged_at::text as exact_at from log_lines
+     where logged_at >= $1::timestamptz and level = any ($2) ${conditions.map((one) => `and ${one}`).join(' ')}
+     order by logged_at, origin, number limit $3`,
+    values,
+  );
+  return rows;
+};
+
+/** Makes the partitions of the days around now and drops those past their time; how many changed. */
+export const keepLogPartitions = async (tx: Tx, daysKept: number): Promise<number> =>
+  (await tx.query<{ changed: number }>('select keep_log_partitions($1) as changed', [daysKept])).rows[0]?.changed ?? 0;

@@ -1,0 +1,112 @@
+/** What is known of agents: when they were seen and what they said of themselves. Written for many nodes at once. */
+import type { Reader, Tx } from './client.ts';
+import type { NodeState } from './node.ts';
+
+export type Sighting = Readonly<{
+  node_id: string;
+  /** How long ago it was, when it is written down. */
+  age_ms: number;
+  agent_version: string;
+  boot_id: string;
+  booted_at: string;
+  kinds: readonly string[];
+  clock_skew_ms: number;
+}>;
+
+export type SeenNode = Readonly<{
+  node_id: string;
+  name: string;
+  state: NodeState;
+  is_known: boolean;
+  is_rebooted: boolean;
+}>;
+
+/**
+ * Writes down when agents were seen, in one statement for all. Gives back the nodes that something follows from: those
+ * that booted since, and those not at work before. They are written only when that is asked for, in the transaction of
+ * what follows, so that nothing is known and not acted on.
+ */
+export const putSightings = async (
+  tx: Tx,
+  sightings: readonly Sighting[],
+  options: Readonly<{ with_news: boolean }>,
+): Promise<SeenNode[]> =>
+  (
+    await tx.query<SeenNode>(
+      `with seen as materialized (
+         select * from jsonb_to_recordset($1::jsonb) as s (node_id text, age_ms float8, agent_version text, boot_id text,
+           booted_at timestamptz, kinds jsonb, clock_skew_ms bigint)),
+       before as materialized (
+         select a.node_id, a.boot_id from node_agents a join seen s on s.node_id = a.node_id order by a.node_id for update of a),
+       news as materialized (
+         select s.node_id, n.name, n.state, b.node_id is not null as is_known, b.boot_id is distinct from s.boot_id as is_rebooted
+         from seen s join nodes n on n.id = s.node_id left join before b on b.node_id = s.node_id
+         where n.state = 'enrolling' or b.boot_id is distinct from s.boot_id),
+       written as (
+         insert into node_agents as a (node_id, last_seen_at, agent_version, boot_id, booted_at, kinds, clock_skew_ms)
+         select s.node_id, clock_timestamp() - make_interval(secs => s.age_ms / 1000), s.agent_version, s.boot_id, s.booted_at,
+           array(select jsonb_array_elements_text(s.kinds)), s.clock_skew_ms
+         from seen s where $2 or s.node_id not in (select node_id from news) order by s.node_id
+         on conflict (node_id) do update set last_seen_at = greatest(a.last_seen_at, excluded.last_seen_at),
+           agent_version = excluded.agent_version, boot_id = excluded.boot_id, booted_at = excluded.booted_at,
+           kinds = excluded.kinds, clock_skew_ms = excluded.clock_skew_ms)
+       select node_id, name, state, is_known, is_rebooted from news order by node_id`,
+      [JSON.stringify(sightings), options.with_news],
+    )
+  ).rows;
+
+/** The check of its runtime counts no more once a node has booted. When that was is told by the host's clock, less its error. */
+export const noteBoot = async (tx: Tx, nodeId: string): Promise<void> => {
+  await tx.query(
+    `update nodes n set version = n.version + 1,
+       booted_at = least(clock_timestamp(), a.booted_at - make_interval(secs => a.clock_skew_ms / 1000.0))
+     from node_agents a where n.id = $1 and a.node_id = n.id`,
+    [nodeId],
+  );
+};
+
+export type AgentRow = Readonly<{
+  is_connected: boolean;
+  last_seen_at: string;
+  agent_version: string;
+  boot_id: string;
+  booted_at: string;
+  clock_skew_ms: number;
+  kinds: readonly string[];
+}>;
+
+export const findAgent = async (reader: Reader, nodeId: string): Promise<AgentRow | undefined> =>
+  (
+    await reader.query<AgentRow>(
+      `select last_seen_at > clock_timestamp() - interval '25 s' as is_connected, last_seen_at, agent_version, boot_id,
+         booted_at, clock_skew_ms, kinds from node_agents where node_id = $1`,
+      [nodeId],
+    )
+  ).rows[0];
+
+/** Nodes whose state says other than when their agent was last seen. Nodes that never had an agent are not meant. */
+export const listMistakenNodes = async (
+  reader: Reader,
+  offlineAfterS: number,
+  limit: number,
+): Promise<Readonly<{ id: string; name: string; is_seen: boolean }>[]> =>
+  (
+    await reader.query<{ id: string; name: string; is_seen: boolean }>(
+      `select n.id, n.name, false as is_seen from nodes n join node_agents a on a.node_id = n.id
+         where n.state = 'active' and a.last_seen_at <= clock_timestamp() - make_interval(secs => $1)
+       union all
+       select n.id, n.name, true from nodes n join node_agents a on a.node_id = n.id
+         where n.state = 'offline' and a.last_seen_at > clock_timestamp() - make_interval(secs => $1)
+       order by id limit $2`,
+      [offlineAfterS, limit],
+    )
+  ).rows;
+
+/** Whether the agent was seen lately, read again under the lock of its node. */
+export const isAgentSeen = async (reader: Reader, nodeId: string, withinS: number): Promise<boolean> =>
+  (
+    await reader.query(
+      `select 1 as one from node_agents where node_id = $1 and last_seen_at > clock_timestamp() - make_interval(secs => $2)`,
+      [nodeId, withinS],
+    )
+  ).rowCount === 1;

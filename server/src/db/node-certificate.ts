@@ -1,0 +1,159 @@
+/** How agents come in: enrolment tokens, of which only the hash is kept, and the certificates they were exchanged for. */
+import type { Reader, Tx } from './client.ts';
+import type { NodeState } from './node.ts';
+
+/** The first of two halves of a lock's name; the other is the node. */
+const CERTIFICATES_LOCK = 4_752_013;
+
+/** Ends the open door of a node, if there is one. */
+export const revokeEnrollments = async (tx: Tx, nodeId: string): Promise<void> => {
+  await tx.query(
+    `update node_enrollments set revoked_at = clock_timestamp()
+     where node_id = $1 and used_at is null and revoked_at is null`,
+    [nodeId],
+  );
+};
+
+export const insertEnrollment = async (
+  tx: Tx,
+  row: Readonly<{
+    id: string;
+    node_id: string;
+    token_hash: Buffer;
+    created_by: string;
+    correlation_id: string;
+    life_s: number;
+  }>,
+): Promise<string> => {
+  const { rows } = await tx.query<{ expires_at: string }>(
+    `insert into node_enrollments (id, node_id, token_hash, created_by, correlation_id, expires_at)
+     values ($1, $2, $3, $4, $5, clock_timestamp() + make_interval(secs => $6)) returning expires_at`,
+    [row.id, row.node_id, row.token_hash, row.created_by, row.correlation_id, row.life_s],
+  );
+  return rows[0]?.expires_at ?? '';
+};
+
+export type EnrollmentRow = Readonly<{
+  id: string;
+  node_id: string;
+  node_name: string;
+  node_state: NodeState;
+  is_used: boolean;
+  is_revoked: boolean;
+  is_expired: boolean;
+  correlation_id: string;
+}>;
+
+/** Locked, so that of two who bring the same token one sees what the other did. */
+export const lockEnrollment = async (tx: Tx, tokenHash: Buffer): Promise<EnrollmentRow | undefined> =>
+  (
+    await tx.query<EnrollmentRow>(
+      `select e.id, e.node_id, n.name as node_name, n.state as node_state, e.used_at is not null as is_used,
+         e.revoked_at is not null as is_revoked, e.expires_at <= clock_timestamp() as is_expired, e.correlation_id
+       from node_enrollments e join nodes n on n.id = e.node_id where e.token_hash = $1 for update of e`,
+      [tokenHash],
+    )
+  ).rows[0];
+
+export const markEnrollmentUsed = async (tx: Tx, id: string): Promise<void> => {
+  await tx.query('update node_enrollments set used_at = clock_timestamp() where id = $1', [id]);
+};
+
+export type NewCertificate = Readonly<{
+  serial_number: string;
+  node_id: string;
+  ca_key_id: string;
+  enrollment_id: string;
+  fingerprint_sha256: string;
+  not_before: string;
+  not_after: string;
+}>;
+
+export const insertCertificate = async (tx: Tx, row: NewCertificate): Promise<void> => {
+  await tx.query(
+    `insert into node_certificates (serial_number, node_id, ca_key_id, enrollment_id, fingerprint_sha256, not_before, not_after)
+     values ($1, $2, $3, $4, $5, $6, $7)`,
+    [
+      row.serial_number,
+      row.node_id,
+      row.ca_key_id,
+      row.enrollment_id,
+      row.fingerprint_sha256,
+      row.not_before,
+      row.not_after,
+    ],
+  );
+};
+
+/** One at a time gives or takes certificates of a node, until its transaction ends. */
+export const lockCertificates = async (tx: Tx, nodeId: string): Promise<void> => {
+  await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [CERTIFICATES_LOCK, nodeId]);
+};
+
+export const isCertificateGood = async (reader: Reader, fingerprint: string): Promise<boolean> =>
+  (
+    await reader.query('select 1 as one from node_certificates where fingerprint_sha256 = $1 and revoked_at is null', [
+      fingerprint,
+    ])
+  ).rowCount === 1;
+
+/** How many certificates of a node count no more. */
+export const revokeCertificates = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>
+  (
+    await tx.query(
+      `update node_certificates set revoked_at = clock_timestamp(), revoked_reason = $2
+       where node_id = $1 and revoked_at is null and not_after > clock_timestamp()`,
+      [nodeId, reason],
+    )
+  ).rowCount;
+
+export type CertificateRow = Readonly<{
+  fingerprint_sha256: string;
+  node_id: string;
+  node_name: string;
+  ca_key_id: string;
+  enrollment_id: string;
+  not_after: string;
+}>;
+
+/** Those of the named ones that were issued by us, are not revoked and not over. */
+export const listGoodCertificates = async (
+  reader: Reader,
+  fingerprints: readonly string[],
+): Promise<CertificateRow[]> =>
+  (
+    await reader.query<CertificateRow>(
+      `select c.fingerprint_sha256, c.node_id, n.name as node_name, c.ca_key_id, c.enrollment_id, c.not_after
+       from node_certificates c join nodes n on n.id = c.node_id
+       where c.fingerprint_sha256 = any ($1) and c.revoked_at is null and c.not_after > clock_timestamp()
+         and n.state not in ('retired', 'removing', 'deleted')`,
+      [fingerprints],
+    )
+  ).rows;
+
+/** Revoked ones that somebody could still show. */
+export const listRevokedFingerprints = async (reader: Reader): Promise<string[]> =>
+  (
+    await reader.query<{ fingerprint_sha256: string }>(
+      `select fingerprint_sha256 from node_certificates where revoked_at > clock_timestamp() - interval '25 hours'
+         and not_after > clock_timestamp()`,
+    )
+  ).rows.map((row) => row.fingerprint_sha256);
+
+export type CertificateView = Readonly<{
+  serial_number: string;
+  not_before: string;
+  not_after: string;
+  revoked_at: string | null;
+  revoked_reason: string | null;
+}>;
+
+/** The newest ones of a node. */
+export const listCertificates = async (reader: Reader, nodeId: string, limit: number): Promise<CertificateView[]> =>
+  (
+    await reader.query<CertificateView>(
+      `select serial_number, not_before, not_after, revoked_at, revoked_reason from node_certificates
+       where node_id = $1 order by not_after desc, serial_number limit $2`,
+      [nodeId, limit],
+    )
+  ).rows;

@@ -1,0 +1,111 @@
+/** Keys the platform signs with. The lock makes the first process that needs a key make it, once for all. */
+import type { Reader, Tx } from './client.ts';
+import { LOCKS } from './lock.ts';
+import type { TrustKeys } from './types.gen.ts';
+
+export type TrustPurpose = TrustKeys['purpose'];
+export type TrustState = TrustKeys['state'];
+
+export type TrustKeyRow = Readonly<{
+  id: string;
+  purpose: TrustPurpose;
+  state: TrustState;
+  state_since: string;
+  fingerprint_sha256: string;
+  retires_at: string | null;
+  version: number;
+  created_at: string;
+}>;
+
+export type TrustKeySecret = Readonly<{
+  id: string;
+  purpose: TrustPurpose;
+  state: 'staged' | 'active' | 'grace';
+  public_pem: string;
+  fingerprint_sha256: string;
+  sealed_private_key: Buffer;
+}>;
+
+const KEY = 'id, purpose, state, state_since, fingerprint_sha256, retires_at, version, created_at';
+
+/** Held until the transaction ends. */
+export const lockTrust = async (tx: Tx): Promise<void> => {
+  await tx.query('select pg_advisory_xact_lock($1)', [LOCKS.trust_keys]);
+};
+
+/** What is trusted now, in an order that does not change by itself. */
+export const listTrusted = async (reader: Reader): Promise<TrustKeySecret[]> =>
+  (
+    await reader.query<TrustKeySecret>(
+      `select id, purpose, state, public_pem, fingerprint_sha256, sealed_private_key from trust_keys
+       where state in ('staged', 'active', 'grace') order by id`,
+    )
+  ).rows;
+
+export const findActiveKeyId = async (reader: Reader, purpose: TrustPurpose): Promise<string | undefined> =>
+  (await reader.query<{ id: string }>("select id from trust_keys where purpose = $1 and state = 'active'", [purpose]))
+    .rows[0]?.id;
+
+export const findActiveFingerprint = async (reader: Reader, purpose: TrustPurpose): Promise<string | undefined> =>
+  (
+    await reader.query<{ fingerprint_sha256: string }>(
+      "select fingerprint_sha256 from trust_keys where purpose = $1 and state = 'active'",
+      [purpose],
+    )
+  ).rows[0]?.fingerprint_sha256;
+
+export const findTrustKey = async (reader: Reader, id: string): Promise<TrustKeyRow | undefined> =>
+  (await reader.query<TrustKeyRow>(`select ${KEY} from trust_keys where id = $1`, [id])).rows[0];
+
+/** Newest first. */
+export const listTrustKeys = async (
+  reader: Reader,
+  page: Readonly<{ before: string | null; purpose: TrustPurpose | null; limit: number }>,
+): Promise<TrustKeyRow[]> =>
+  (
+    await reader.query<TrustKeyRow>(
+      `select ${KEY} from trust_keys where ($1::text is null or id < $1) and ($2::text is null or purpose = $2)
+       order by id desc limit $3`,
+      [page.before, page.purpose, page.limit],
+    )
+  ).rows;
+
+export type NewTrustKey = Readonly<{
+  id: string;
+  purpose: TrustPurpose;
+  state: 'staged' | 'active';
+  public_pem: string;
+  fingerprint_sha256: string;
+  sealed_private_key: Buffer;
+}>;
+
+export const insertTrustKey = async (tx: Tx, row: NewTrustKey): Promise<void> => {
+  await tx.query(
+    `insert into trust_keys (id, purpose, state, public_pem, fingerprint_sha256, sealed_private_key)
+     values ($1, $2, $3, $4, $5, $6)`,
+    [row.id, row.purpose, row.state, row.public_pem, row.fingerprint_sha256, row.sealed_private_key],
+  );
+};
+
+/** True when the key was in one of the from-states and is now in the new one. */
+export const moveTrustKey = async (
+  tx: Tx,
+  move: Readonly<{ id: string; from: readonly TrustState[]; to: TrustState; grace_s: number | null }>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `update trust_keys set state = $3, state_since = clock_timestamp(), version = version + 1,
+         retires_at = clock_timestamp() + make_interval(secs => $4)
+       where id = $1 and state = any ($2)`,
+      [move.id, move.from, move.to, move.grace_s],
+    )
+  ).rowCount === 1;
+
+/** How many keys are past their grace time and trusted no more. */
+export const retireOverdueKeys = async (tx: Tx): Promise<string[]> =>
+  (
+    await tx.query<{ id: string }>(
+      `update trust_keys set state = 'retired', state_since = clock_timestamp(), version = version + 1
+       where state = 'grace' and retires_at <= clock_timestamp() returning id`,
+    )
+  ).rows.map((row) => row.id);

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { nodeChanged, nodeRebooted } from './node-event.ts';
+
+const NODE = { node_id: 'nod_01k9zv3m8q4t6w2x5y7r0s1n3p', name: 'j22u15' };
+
+describe('events of nodes', () => {
+  it('are about the node and belong to no tenant', () => {
+    const changed = nodeChanged({ ...NODE, state: 'offline', state_reason: 'Not seen.' }, 'c-1');
+    assert.deepEqual(changed, {
+      event_type: 'node.changed',
+      organization_id: null,
+      project_id: null,
+      subject: NODE.node_id,
+      data: { ...NODE, state: 'offline', state_reason: 'Not seen.' },
+      correlation_id: 'c-1',
+    });
+    assert.equal(nodeRebooted(NODE, 'c-2').event_type, 'node.rebooted');
+  });
+});

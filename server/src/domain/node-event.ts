@@ -1,0 +1,30 @@
+/** What is told about nodes. They belong to no tenant, so operators and integrations hear it and projects do not. */
+import type { EventData } from '@gpuaas/contract/events';
+
+type NodeEvent<T extends 'node.changed' | 'node.rebooted'> = Readonly<{
+  event_type: T;
+  organization_id: null;
+  project_id: null;
+  subject: string;
+  data: EventData<T>;
+  correlation_id: string;
+}>;
+
+const about = <T extends 'node.changed' | 'node.rebooted'>(
+  event_type: T,
+  data: EventData<T>,
+  correlation_id: string,
+): NodeEvent<T> => ({
+  event_type,
+  organization_id: null,
+  project_id: null,
+  subject: data.node_id,
+  data,
+  correlation_id,
+});
+
+export const nodeChanged = (data: EventData<'node.changed'>, correlationId: string): NodeEvent<'node.changed'> =>
+  about('node.changed', data, correlationId);
+
+export const nodeRebooted = (data: EventData<'node.rebooted'>, correlationId: string): NodeEvent<'node.rebooted'> =>
+  about('node.rebooted', data, correlationId);

@@ -1,0 +1,54 @@
+/** The table of contents of the node API: one line per operation. A missing, extra or mistyped one does not compile. */
+import type { Readable } from 'node:stream';
+import type { NodeAnswer, NodeBody, NodeOperationId, NodeParams } from '@gpuaas/contract/node';
+import { notFound } from '../errors.ts';
+import { ship } from '../services/log-line.ts';
+import type { Peer } from '../services/node-certificate.ts';
+import { type Caller, type EnrollDeps, enroll, renew } from '../services/node-enroll.ts';
+import type { Presence } from '../services/node-presence.ts';
+import type { Dispatcher } from '../services/task-dispatch.ts';
+import { finish, health, progress, type ResultDeps, start } from '../services/task-result.ts';
+
+type Release = Readonly<{ stream: Readable; size: number }>;
+type Releases = Readonly<{ open(digest: string): Promise<Release | undefined> }>;
+
+export type NodeApiDeps = EnrollDeps &
+  ResultDeps &
+  Readonly<{ dispatcher: Dispatcher; presence: Presence; releases: Releases }>;
+
+export type NodeCtx = Readonly<{
+  caller: Caller;
+  /** The node that asks; only operations without a certificate have none, and they do not look. */
+  peer: Peer;
+  /** Runs when the caller hangs up before the answer. */
+  onHangUp(fn: () => void): void;
+}>;
+
+type Request<K extends NodeOperationId> = Readonly<{ params: NodeParams<K>; body: NodeBody<K> }>;
+type Answer<K extends NodeOperationId> = undefined extends NodeAnswer<K> ? Release : NodeAnswer<K>;
+
+export type NodeHandlers = {
+  readonly [K in NodeOperationId]: (ctx: NodeCtx, req: Request<K>) => Promise<Answer<K>>;
+};
+
+export const createNodeHandlers = (deps: NodeApiDeps): NodeHandlers => ({
+  trustBundleGet: async () => deps.trust().bundle,
+  nodeEnroll: ({ caller }, { body }) => enroll(deps, caller, body),
+  certificateRenew: ({ caller, peer }, { body }) => renew(deps, caller, peer, body),
+  taskWait: ({ peer, onHangUp }, { body }) => {
+    deps.presence.see(peer.node_id, body);
+    const held = deps.dispatcher.wait(peer.node_id, body);
+    onHangUp(held.abandon);
+    return held.answer;
+  },
+  taskStart: (_ctx, { params, body }) => start(deps, params, body),
+  taskProgress: (_ctx, { params, body }) => progress(deps, params, body),
+  taskResult: (_ctx, { params, body }) => finish(deps, params, body),
+  healthReport: ({ peer }, { body }) => health(deps, peer.node_id, body),
+  logShip: ({ peer }, { body }) => ship(deps, peer, body),
+  agentReleaseGet: async (_ctx, { params }) => {
+    const release = await deps.releases.open(params.digest);
+    if (release === undefined) throw notFound('agent release');
+    return release;
+  },
+});

@@ -1,0 +1,37 @@
+/** The certificate that the node API shows to agents: issued by the active CA, anew when that changes or at half its life. */
+import type { Clock } from '@gpuaas/kit';
+import { issueServerCertificate } from '../ports/trust/x509.ts';
+import type { Trust } from './trust.ts';
+
+const LIFE_S = 7 * 24 * 3600;
+
+export type ListenerCertificate = Readonly<{ key: string; cert: string; ca: string }>;
+
+export type ListenerCertificates = Readonly<{
+  /** What to show and whom to trust now; undefined when both are as they were told last. */
+  next(trust: Trust): Promise<ListenerCertificate | undefined>;
+}>;
+
+export const createListenerCertificates = (
+  options: Readonly<{ names: readonly string[]; clock: Clock }>,
+): ListenerCertificates => {
+  let told: Readonly<{ ca_id: string; version: string; renew_at: number }> | undefined;
+  let identity: Readonly<{ key: string; cert: string }> | undefined;
+  return {
+    next: async (trust) => {
+      const now = options.clock.now();
+      const isStale = told === undefined || told.ca_id !== trust.ca.id || now.getTime() >= told.renew_at;
+      if (!isStale && told?.version === trust.bundle.version) return undefined;
+      if (isStale || identity === undefined) {
+        const issued = await issueServerCertificate(trust.ca.issuer, { names: options.names, now, life_s: LIFE_S });
+        identity = { key: issued.private_pem, cert: issued.certificate_pem };
+      }
+      told = {
+        ca_id: trust.ca.id,
+        version: trust.bundle.version,
+        renew_at: isStale ? now.getTime() + (LIFE_S * 1000) / 2 : (told?.renew_at ?? 0),
+      };
+      return { ...identity, ca: trust.bundle.ca_bundle_pem };
+    },
+  };
+};

@@ -1,0 +1,201 @@
+/**
+ * What operators do about agents: add a host, let its agent in, look at it, lock it out, have it replace itself. A
+ * token is shown once, and one per node is open at a time.
+ */
+import { randomBytes } from 'node:crypto';
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import { invariant, mintId } from '@gpuaas/kit';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import { findOpenTask, insertNodeTask, listNodeTasks } from '../db/agent-task.ts';
+import type { Reader, Tx } from '../db/client.ts';
+import { isUniqueViolation } from '../db/errors.ts';
+import { findNode, insertNode, type NodeRow } from '../db/node.ts';
+import { findAgent } from '../db/node-agent.ts';
+import {
+  insertEnrollment,
+  listCertificates,
+  lockCertificates,
+  revokeCertificates,
+  revokeEnrollments,
+} from '../db/node-certificate.ts';
+import { ensureSharedPool, findPoolId, isRegion, setPrivateNetwork } from '../db/node-create.ts';
+import { findActiveFingerprint } from '../db/trust-key.ts';
+import { AppError, conflict, notFound } from '../errors.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { callerId, onlyText } from './caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { hashToken } from './token.ts';
+import { ensureTrustKeys } from './trust.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+const TOKEN_LIFE_S = 15 * 60;
+const UPDATE_EXPIRES_S = 30 * 60;
+const CERTIFICATES_SHOWN = 20;
+const SHARED = 'shared';
+
+const getNode = async (reader: Reader, id: string): Promise<NodeRow> => {
+  const row = await findNode(reader, id);
+  if (row === undefined) throw notFound('node');
+  return row;
+};
+
+const unknownName = (field: string, noun: string, name: string): AppError =>
+  new AppError('invalid_request', `There is no ${noun} named "${name}".`, {
+    errors: [{ pointer: `/body/${field}`, code: 'unknown', message: `names no ${noun}` }],
+  });
+
+const openDoor = async (ctx: WriteCtx, nodeId: string) => {
+  const { config } = ctx.deps;
+  await ensureTrustKeys(ctx.tx, ctx.deps);
+  const ca_sha256 = await findActiveFingerprint(ctx.tx, 'node_ca');
+  invariant(ca_sha256 !== undefined, 'there is an active CA');
+  const token = `gpe_${randomBytes(32).toString('base64url')}`;
+  const id = mintId('enr');
+  await revokeEnrollments(ctx.tx, nodeId);
+  const expires_at = await insertEnrollment(ctx.tx, {
+    id,
+    node_id: nodeId,
+    token_hash: hashToken(token),
+    created_by: callerId(ctx),
+    correlation_id: ctx.correlation_id,
+    life_s: TOKEN_LIFE_S,
+  });
+  ctx.note({ enrollment_id: id });
+  const node_api_url = config.node_api.url;
+  const install_command = `sh install.sh --url ${node_api_url} --ca-sha256 ${ca_sha256} --token ${token}`;
+  return { id, token, expires_at, node_api_url, ca_sha256, install_command };
+};
+
+const poolFor = async (tx: Tx, name: string): Promise<string> => {
+  if (name === SHARED) await ensureSharedPool(tx);
+  const id = await findPoolId(tx, name);
+  if (id === undefined) throw unknownName('pool_name', 'pool', name);
+  return id;
+};
+
+/** PostgreSQL refuses a network with bits beside its prefix; say so before it does. */
+const assertNetwork = (network: string): void => {
+  const [address = '', prefix = ''] = network.split('/');
+  const bytes = address.split('.').map(Number);
+  const value = bytes.reduce((sum, byte) => sum * 256 + byte, 0);
+  if (bytes.every((byte) => byte <= 255) && value % 2 ** (32 - Number(prefix)) === 0) return;
+  throw new AppError('invalid_request', `${network} is not a network address.`, {
+    errors: [
+      { pointer: '/body/private_network', code: 'network', message: 'must be the first address of its network' },
+    ],
+  });
+};
+
+export const create = async (ctx: WriteCtx, { body }: Req<'nodeCreate'>) => {
+  const { private_network } = body;
+  if (private_network !== undefined) assertNetwork(private_network);
+  if (!(await isRegion(ctx.tx, body.region_name))) throw unknownName('region_name', 'region', body.region_name);
+  const pool_id = await poolFor(ctx.tx, body.pool_name ?? SHARED);
+  const id = mintId('nod');
+  try {
+    await insertNode(ctx.tx, {
+      id,
+      name: body.name,
+      region_name: body.region_name,
+      pool_id,
+      gpu_model: body.gpu_model,
+      gpu_count: body.gpu_count,
+      host_role: 'worker_compute',
+      state: 'bootstrap_issued',
+      capacity_mode: body.capacity_mode,
+      health: 'unknown',
+      booted_at: null,
+      runtime_checked_at: null,
+      is_runtime_passed: false,
+      data_disks: [],
+    });
+  } catch (err) {
+    if (isUniqueViolation(err)) throw new AppError('already_exists', `A node named "${body.name}" exists.`);
+    throw err;
+  }
+  if (private_network !== undefined) await setPrivateNetwork(ctx.tx, id, private_network);
+  await refreshSummary(ctx.tx, id);
+  ctx.target('node', id);
+  const enrollment = await openDoor(ctx, id);
+  ctx.emit('node.changed', {
+    subject: id,
+    data: { node_id: id, name: body.name, state: 'bootstrap_issued', state_reason: null },
+  });
+  return { node: await getNode(ctx.tx, id), enrollment };
+};
+
+export const enrollmentCreate = async (ctx: WriteCtx, { params, body }: Req<'nodeEnrollmentCreate'>) => {
+  const node = await getNode(ctx.tx, params.node_id);
+  if (['retired', 'removing'].includes(node.state)) throw conflict(`The node is ${node.state}; it takes no agent.`);
+  ctx.target('node', node.id);
+  ctx.note({ reason: body.reason });
+  return openDoor(ctx, node.id);
+};
+
+const view = async (reader: Reader, nodeId: string) => {
+  const [agent, certificates] = await Promise.all([
+    findAgent(reader, nodeId),
+    listCertificates(reader, nodeId, CERTIFICATES_SHOWN),
+  ]);
+  return {
+    node_id: nodeId,
+    is_connected: agent?.is_connected ?? false,
+    last_seen_at: agent?.last_seen_at ?? null,
+    agent_version: agent?.agent_version ?? null,
+    boot_id: agent?.boot_id ?? null,
+    booted_at: agent?.booted_at ?? null,
+    clock_skew_ms: agent?.clock_skew_ms ?? null,
+    kinds: [...(agent?.kinds ?? [])],
+    certificates,
+  };
+};
+
+export const get = (ctx: ReadCtx, { params }: Req<'nodeAgentGet'>) =>
+  ctx.read(async (reader) => view(reader, (await getNode(reader, params.node_id)).id));
+
+export const revoke = async (ctx: WriteCtx, { params, body }: Req<'nodeAgentRevoke'>) => {
+  const node = await getNode(ctx.tx, params.node_id);
+  await lockCertificates(ctx.tx, node.id);
+  await revokeEnrollments(ctx.tx, node.id);
+  const revoked = await revokeCertificates(ctx.tx, node.id, body.reason);
+  ctx.note({ reason: body.reason, certificates_revoked: revoked });
+  return view(ctx.tx, node.id);
+};
+
+export const update = async (ctx: WriteCtx, { params, body }: Req<'nodeAgentUpdate'>) => {
+  const node = await getNode(ctx.tx, params.node_id);
+  const agent = await findAgent(ctx.tx, node.id);
+  if (agent === undefined) throw conflict('No agent of this node has been seen yet; enrol it first.');
+  if (!agent.kinds.includes('agent.update')) throw conflict('The agent of this node cannot replace itself.');
+  if ((await findOpenTask(ctx.tx, node.id, 'agent.update')) !== undefined)
+    throw conflict('An update of this agent is under way already.');
+  const task = await insertNodeTask(ctx.tx, {
+    node_id: node.id,
+    kind: 'agent.update',
+    params: { version: body.version, digest: body.digest },
+    correlation_id: ctx.correlation_id,
+    expires_in_s: UPDATE_EXPIRES_S,
+  });
+  invariant(task !== undefined, 'the task was just written');
+  ctx.target('node', node.id);
+  ctx.note({ task_id: task.id, version: body.version, digest: body.digest });
+  ctx.tx.afterCommit(() => ctx.deps.events.wake());
+  return task;
+};
+
+export const taskList = async (ctx: ReadCtx, { params, query }: Req<'nodeTaskList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const before = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+  const rows = await ctx.read(async (reader) => {
+    const node = await getNode(reader, params.node_id);
+    return listNodeTasks(reader, { node_id: node.id, before, state: query.state ?? null, limit: limit + 1 });
+  });
+  return pageOf(
+    ctx,
+    limit,
+    rows,
+    (row) => [row.id],
+    (row) => row,
+  );
+};

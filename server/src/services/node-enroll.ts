@@ -1,0 +1,185 @@
+/**
+ * How a host becomes a node. A token is good once: whoever brings it first gets a certificate, and in the same
+ * transaction the token is spent and earlier certificates of the node are revoked, so there is one agent per node.
+ * What runs on the host is untouched. Renewal needs a certificate that counts, and gives one for a new key.
+ */
+import type { NodeAnswer, NodeBody } from '@gpuaas/contract/node';
+import type { Clock } from '@gpuaas/kit';
+import { insertAuditLog } from '../db/audit.ts';
+import { type Database, PLATFORM, type Tx } from '../db/client.ts';
+import { moveNode } from '../db/node.ts';
+import {
+  insertCertificate,
+  isCertificateGood,
+  lockCertificates,
+  lockEnrollment,
+  markEnrollmentUsed,
+  revokeCertificates,
+} from '../db/node-certificate.ts';
+import { insertOutboxEvent } from '../db/outbox.ts';
+import { lockSummary } from '../db/placement.ts';
+import { nodeChanged } from '../domain/node-event.ts';
+import { AppError } from '../errors.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { CsrError, type IssuedCertificate, issueNodeCertificate } from '../ports/trust/x509.ts';
+import type { Peer } from './node-certificate.ts';
+import { hashToken } from './token.ts';
+import type { Trust } from './trust.ts';
+
+export type EnrollDeps = Readonly<{ database: Database; clock: Clock; trust: () => Trust; wake: () => void }>;
+/** Who asks, for the audit row. */
+export type Caller = Readonly<{ correlation_id: string; source_ip: string; user_agent: string }>;
+type Certificate = NodeAnswer<'nodeEnroll'>;
+
+const CERTIFICATE_LIFE_S = 24 * 3600;
+/** States of a node that nobody may enrol any more. */
+const GONE: readonly string[] = ['retired', 'removing', 'deleted'];
+
+const issue = async (
+  { clock }: EnrollDeps,
+  trust: Trust,
+  wanted: Readonly<{ node_id: string; csr_pem: string }>,
+): Promise<IssuedCertificate> => {
+  try {
+    return await issueNodeCertificate(trust.ca.issuer, { ...wanted, now: clock.now(), life_s: CERTIFICATE_LIFE_S });
+  } catch (err) {
+    if (!(err instanceof CsrError)) throw err;
+    throw new AppError('invalid_request', err.message, {
+      errors: [{ pointer: '/body/csr_pem', code: 'csr', message: err.message }],
+      cause: err,
+    });
+  }
+};
+
+const answerOf = (deps: EnrollDeps, trust: Trust, nodeId: string, issued: IssuedCertificate): Certificate => ({
+  node_id: nodeId,
+  certificate_pem: issued.certificate_pem,
+  not_after: issued.not_after,
+  renew_after: new Date((deps.clock.now().getTime() + Date.parse(issued.not_after)) / 2).toISOString(),
+  trust: trust.bundle,
+});
+
+type Told = Readonly<{
+  action: 'node.enroll' | 'node.certificate.renew';
+  result: 'success' | 'denied';
+  node_id: string | null;
+  policy: string;
+  error_code?: string;
+  metadata?: Readonly<Record<string, unknown>>;
+}>;
+
+const audit = (tx: Tx, caller: Caller, told: Told): Promise<void> =>
+  insertAuditLog(tx, {
+    organization_id: null,
+    project_id: null,
+    actor_kind: told.result === 'success' ? 'system' : 'anonymous',
+    actor_id: told.node_id,
+    actor_role: null,
+    source_ip: caller.source_ip,
+    user_agent: caller.user_agent,
+    action: told.action,
+    target_kind: 'node',
+    target_id: told.node_id,
+    result: told.result,
+    error_code: told.error_code ?? null,
+    policy: told.policy,
+    correlation_id: caller.correlation_id,
+    metadata: told.metadata ?? {},
+  });
+
+type Refused = Readonly<{ node_id: string | null; error: AppError }>;
+
+const refusalOf = (door: Awaited<ReturnType<typeof lockEnrollment>>): Refused | undefined => {
+  if (door === undefined)
+    return { node_id: null, error: new AppError('unauthenticated', 'No enrolment has this token.') };
+  const say = (sentence: string): Refused => ({
+    node_id: door.node_id,
+    error: new AppError('permission_denied', `${sentence} Ask an operator for a new one.`),
+  });
+  if (door.is_used) return say('This enrolment token was used already.');
+  if (door.is_revoked) return say('This enrolment token was replaced by a newer one.');
+  if (door.is_expired) return say('This enrolment token is older than 15 minutes.');
+  if (GONE.includes(door.node_state)) return say(`The node is ${door.node_state}.`);
+  return undefined;
+};
+
+export const enroll = async (deps: EnrollDeps, caller: Caller, body: NodeBody<'nodeEnroll'>): Promise<Certificate> => {
+  const trust = deps.trust();
+  const outcome = await deps.database.write(PLATFORM, async (tx): Promise<Refused | Certificate> => {
+    const door = await lockEnrollment(tx, hashToken(body.token));
+    const refused = refusalOf(door);
+    if (refused !== undefined || door === undefined) {
+      const { node_id, error } = refused ?? { node_id: null, error: new AppError('unauthenticated', '') };
+      const policy = 'a token is good once, for 15 minutes';
+      await audit(tx, caller, { action: 'node.enroll', result: 'denied', node_id, policy, error_code: error.code });
+      return { node_id, error };
+    }
+    // Before the token is spent: a bad request costs nothing.
+    const issued = await issue(deps, trust, { node_id: door.node_id, csr_pem: body.csr_pem });
+    await lockCertificates(tx, door.node_id);
+    await lockSummary(tx, door.node_id);
+    await markEnrollmentUsed(tx, door.id);
+    const revoked = await revokeCertificates(tx, door.node_id, 'The node was enrolled again.');
+    await insertCertificate(tx, {
+      ...issued,
+      node_id: door.node_id,
+      ca_key_id: trust.ca.id,
+      enrollment_id: door.id,
+    });
+    const reason = 'Its agent has a certificate and was not seen at work yet.';
+    if (await moveNode(tx, { id: door.node_id, from: ['bootstrap_issued'], to: 'enrolling', reason })) {
+      await refreshSummary(tx, door.node_id);
+      const node = { node_id: door.node_id, name: door.node_name };
+      const told = nodeChanged({ ...node, state: 'enrolling', state_reason: reason }, caller.correlation_id);
+      tx.defer(insertOutboxEvent(tx, told));
+      tx.afterCommit(deps.wake);
+    }
+    await audit(tx, caller, {
+      action: 'node.enroll',
+      result: 'success',
+      node_id: door.node_id,
+      policy: 'enrolment token',
+      metadata: {
+        enrollment_id: door.id,
+        enrollment_correlation_id: door.correlation_id,
+        serial_number: issued.serial_number,
+        certificates_revoked: revoked,
+        hostname: body.hostname,
+        agent_version: body.agent_version,
+      },
+    });
+    return answerOf(deps, trust, door.node_id, issued);
+  });
+  if ('error' in outcome) throw outcome.error;
+  return outcome;
+};
+
+export const renew = async (
+  deps: EnrollDeps,
+  caller: Caller,
+  peer: Peer,
+  body: NodeBody<'certificateRenew'>,
+): Promise<Certificate> => {
+  const trust = deps.trust();
+  const issued = await issue(deps, trust, { node_id: peer.node_id, csr_pem: body.csr_pem });
+  await deps.database.write(PLATFORM, async (tx) => {
+    // Whoever revokes at this moment is either seen here, or sees the new certificate.
+    await lockCertificates(tx, peer.node_id);
+    if (!(await isCertificateGood(tx, peer.fingerprint_sha256)))
+      throw new AppError('permission_denied', 'The certificate was revoked.');
+    await insertCertificate(tx, {
+      ...issued,
+      node_id: peer.node_id,
+      ca_key_id: trust.ca.id,
+      enrollment_id: peer.enrollment_id,
+    });
+    await audit(tx, caller, {
+      action: 'node.certificate.renew',
+      result: 'success',
+      node_id: peer.node_id,
+      policy: 'a certificate that counts',
+      metadata: { serial_number: issued.serial_number },
+    });
+  });
+  return answerOf(deps, trust, peer.node_id, issued);
+};

@@ -1,0 +1,101 @@
+/**
+ * Which agents are there. Every question for work is a sign of life; what it says is written down once a second for all
+ * nodes together. Two things follow from a sighting: a node that was enrolled begins its work, and a host that booted
+ * must prove its runtime again before slices are placed on it.
+ */
+import { randomUUID } from 'node:crypto';
+import type { NodeBody } from '@gpuaas/contract/node';
+import type { Clock, Log } from '@gpuaas/kit';
+import { insertSystemAudit } from '../db/audit.ts';
+import { type Database, PLATFORM, type Tx } from '../db/client.ts';
+import { moveNode } from '../db/node.ts';
+import { noteBoot, putSightings, type SeenNode, type Sighting } from '../db/node-agent.ts';
+import { insertOutboxEvent } from '../db/outbox.ts';
+import { lockSummary } from '../db/placement.ts';
+import { nodeChanged, nodeRebooted } from '../domain/node-event.ts';
+import { refreshSummary } from '../placement/summary.ts';
+
+export type PresenceDeps = Readonly<{ database: Database; clock: Clock; log: Log; wake: () => void }>;
+
+export type Presence = Readonly<{
+  see(nodeId: string, standing: NodeBody<'taskWait'>): void;
+  /** Writes down who was seen since. */
+  flush(): Promise<void>;
+}>;
+
+type Seen = Omit<Sighting, 'age_ms'> & Readonly<{ at_ms: number }>;
+
+const FIRST_SEEN = 'Its agent is at work.';
+
+export const createPresence = (deps: PresenceDeps): Presence => {
+  const { database, clock, log } = deps;
+  let seen = new Map<string, Seen>();
+
+  const sightingOf = ({ at_ms, ...rest }: Seen): Sighting => ({
+    ...rest,
+    age_ms: Math.max(0, clock.now().getTime() - at_ms),
+  });
+
+  const follow = async (tx: Tx, node: SeenNode, bootId: string): Promise<void> => {
+    const { node_id, name } = node;
+    const correlation_id = `c-${randomUUID()}`;
+    const audit = (action: string, policy: string, metadata: Readonly<Record<string, unknown>>) =>
+      tx.defer(
+        insertSystemAudit(tx, {
+          organization_id: null,
+          project_id: null,
+          action,
+          target_kind: 'node',
+          target_id: node_id,
+          policy,
+          correlation_id,
+          metadata,
+        }),
+      );
+    if (node.is_rebooted) await noteBoot(tx, node_id);
+    if (node.is_rebooted && node.is_known) {
+      tx.defer(insertOutboxEvent(tx, nodeRebooted({ node_id, name }, correlation_id)));
+      audit('node.reboot', 'boot id of the host', { boot_id: bootId });
+    }
+    if (await moveNode(tx, { id: node_id, from: ['enrolling'], to: 'active', reason: FIRST_SEEN })) {
+      const event = nodeChanged({ node_id, name, state: 'active', state_reason: FIRST_SEEN }, correlation_id);
+      tx.defer(insertOutboxEvent(tx, event));
+      audit('node.activate', 'first question for work', {});
+    }
+    await refreshSummary(tx, node_id);
+    tx.afterCommit(deps.wake);
+  };
+
+  const act = (one: Seen): Promise<void> =>
+    database.write(PLATFORM, async (tx) => {
+      await lockSummary(tx, one.node_id);
+      const [node] = await putSightings(tx, [sightingOf(one)], { with_news: true });
+      if (node !== undefined) await follow(tx, node, one.boot_id);
+    });
+
+  return {
+    see: (nodeId, { agent_version, boot_id, booted_at, kinds, clock: hostClock }) => {
+      const at_ms = clock.now().getTime();
+      const clock_skew_ms = Math.round(Date.parse(hostClock) - at_ms);
+      seen.set(nodeId, { node_id: nodeId, at_ms, agent_version, boot_id, booted_at, kinds, clock_skew_ms });
+    },
+    flush: async () => {
+      if (seen.size === 0) return;
+      const batch = seen;
+      seen = new Map();
+      try {
+        const sightings = [...batch.values()].map(sightingOf);
+        const news = await database.write(PLATFORM, (tx) => putSightings(tx, sightings, { with_news: false }));
+        for (const { node_id } of news) {
+          const one = batch.get(node_id);
+          if (one === undefined) continue;
+          // One node's trouble is not the others'; it will be seen again.
+          await act(one).catch((err: unknown) => log.error({ err, node_id }, 'could not note that a node was seen'));
+        }
+      } catch (err) {
+        for (const [nodeId, one] of batch) if (!seen.has(nodeId)) seen.set(nodeId, one);
+        throw err;
+      }
+    },
+  };
+};

@@ -1,0 +1,135 @@
+/**
+ * What hosts answer. An answer counts for the task and attempt that were handed out to this node, while the task is
+ * under way; the same answer twice counts once, and one that comes late is told so and changes nothing. What a kind of
+ * task must answer is the contract's: a completed task whose output has another shape has failed.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { type NodeAnswer, type NodeBody, TASKS, type TaskKind } from '@gpuaas/contract/node';
+import type { ValidateFunction } from 'ajv/dist/2020.js';
+import {
+  type AgentTaskRow,
+  findAgentTask,
+  lockAgentTask,
+  noteProgress,
+  noteResult,
+  startTask,
+  type TaskOnNode,
+} from '../db/agent-task.ts';
+import { type Database, PLATFORM, type Tx } from '../db/client.ts';
+import { rejectTask, type TaskResult } from '../db/node-task.ts';
+import { notFound } from '../errors.ts';
+import { createAjv } from '../schema.ts';
+import { finishTask } from '../workflows/finish-task.ts';
+import type { ResultHooks } from './result-hooks.ts';
+
+export type ResultDeps = Readonly<{ database: Database; hooks: ResultHooks; wake: () => void }>;
+type Result = NodeBody<'taskResult'>;
+type Output = Readonly<Record<string, unknown>>;
+type Where = Readonly<{ node_id: string; task_id: string }>;
+
+const ajv = createAjv({});
+const outputs = new Map<string, ValidateFunction>();
+
+const isKind = (kind: string): kind is TaskKind => Object.hasOwn(TASKS, kind);
+
+/** What is wrong with the output of a kind, in words; undefined when nothing is. */
+const faultOf = (kind: string, output: unknown): string | undefined => {
+  if (!isKind(kind)) return `Tasks of the kind ${kind} are not known here.`;
+  let validate = outputs.get(kind);
+  if (validate === undefined) {
+    validate = ajv.compile(TASKS[kind].output);
+    outputs.set(kind, validate);
+  }
+  if (validate(output)) return undefined;
+  const [first] = validate.errors ?? [];
+  return `The host’s answer does not have the shape of ${kind}: ${first?.instancePath || 'it'} ${first?.message ?? 'is wrong'}.`;
+};
+
+/** The answer as it is kept. */
+const judged = (
+  kind: string,
+  result: Result,
+): Pick<Result, 'state' | 'error_code' | 'reason'> & Readonly<{ output: Output | null }> => {
+  const output = result.output as Output | null;
+  const { state, error_code, reason } = result;
+  if (state === 'failed') return { state, error_code, reason: reason ?? 'The host gave no reason.', output };
+  const fault = faultOf(kind, output ?? {});
+  if (fault === undefined) return { state, error_code: null, reason, output: output ?? {} };
+  return { state: 'failed', error_code: 'host_error', reason: fault, output: null };
+};
+
+const lateReason = (task: Pick<AgentTaskRow, 'state' | 'attempt' | 'is_overdue'>, attempt: number): string => {
+  if (task.attempt !== attempt) return `Attempt ${task.attempt} is the one that counts.`;
+  if (task.state === 'queued') return 'The task was not handed out.';
+  if (task.is_overdue || task.state === 'expired') return 'The task was not done in time.';
+  return `The task is ${task.state}.`;
+};
+
+export const start = async (
+  deps: ResultDeps,
+  where: Where,
+  body: NodeBody<'taskStart'>,
+): Promise<NodeAnswer<'taskStart'>> => {
+  const task: TaskOnNode = { id: where.task_id, node_id: where.node_id, attempt: body.attempt };
+  return deps.database.write(PLATFORM, async (tx) => {
+    if (await startTask(tx, task)) return { may_begin: true, reason: null };
+    const found = await findAgentTask(tx, where.node_id, where.task_id);
+    return { may_begin: false, reason: found ? lateReason(found, body.attempt) : 'The task is not of this node.' };
+  });
+};
+
+export const progress = async (
+  deps: ResultDeps,
+  where: Where,
+  body: NodeBody<'taskProgress'>,
+): Promise<NodeAnswer<'taskProgress'>> => {
+  const task: TaskOnNode = { id: where.task_id, node_id: where.node_id, attempt: body.attempt };
+  return { is_wanted: await deps.database.write(PLATFORM, (tx) => noteProgress(tx, task, body)) };
+};
+
+/** The same answer was taken before; one that did not hold is kept with its output, as failed. */
+const isKnown = (task: AgentTaskRow, result: TaskResult): boolean =>
+  task.attempt === result.attempt &&
+  isDeepStrictEqual(task.output, result.output) &&
+  (task.state === 'failed' && result.output === null
+    ? result.state === 'failed' && task.state_reason === result.reason
+    : task.state === 'completed' || task.state === 'failed');
+
+/** Tells whoever makes something of the answer; a sentence says why it does not hold after all. */
+const tell = async (tx: Tx, { hooks }: ResultDeps, task: AgentTaskRow, output: object): Promise<string | undefined> => {
+  if (!isKind(task.kind)) return undefined;
+  const hook = hooks.tasks[task.kind] as
+    | ((tx: Tx, task: AgentTaskRow, output: object) => Promise<string | undefined>)
+    | undefined;
+  if (task.kind === 'diag.health_probe' && 'report' in output)
+    await hooks.health?.(tx, task.node_id, output.report as Parameters<NonNullable<ResultHooks['health']>>[2]);
+  return hook?.(tx, task, output);
+};
+
+export const finish = (deps: ResultDeps, where: Where, body: Result): Promise<NodeAnswer<'taskResult'>> =>
+  deps.database.write(PLATFORM, async (tx) => {
+    const task = await lockAgentTask(tx, where.node_id, where.task_id);
+    if (task === undefined) throw notFound('task');
+    const { state, error_code, reason, output } = judged(task.kind, body);
+    const result = { id: task.id, attempt: body.attempt, state, reason, output };
+    if (!(await finishTask(tx, result, deps.wake)))
+      return isKnown(task, result)
+        ? { is_accepted: true, reason: null }
+        : { is_accepted: false, reason: lateReason(task, body.attempt) };
+    await noteResult(tx, task.id, { error_code, started_at: body.started_at });
+    const objection = state === 'completed' ? await tell(tx, deps, task, output ?? {}) : undefined;
+    if (objection !== undefined) await rejectTask(tx, task.id, objection);
+    return { is_accepted: true, reason: objection ?? null };
+  });
+
+export const health = async (
+  deps: ResultDeps,
+  nodeId: string,
+  body: NodeBody<'healthReport'>,
+): Promise<NodeAnswer<'healthReport'>> => {
+  const { hooks, database } = deps;
+  if (hooks.health === undefined) return { is_accepted: false };
+  const record = hooks.health;
+  await database.write(PLATFORM, (tx) => record(tx, nodeId, body.report));
+  return { is_accepted: true };
+};

@@ -1,0 +1,100 @@
+/**
+ * What operators do to the keys of the agent channel. A key is staged, then active, then in grace, then retired; it may
+ * be revoked at any time but while it is the one that signs. Nothing is signed with a key before agents had the time to
+ * hear of it, and the one before stays trusted for as long as something it signed may still be shown.
+ */
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import type { Reader } from '../db/client.ts';
+import * as db from '../db/trust-key.ts';
+import { conflict, notFound } from '../errors.ts';
+import { changedMeanwhile, onlyText } from './caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { ensureTrustKeys, insertFreshKey } from './trust.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+/** Agents are told within seconds, and ask at least every fifteen. */
+const STAGED_AT_LEAST_MS = 30_000;
+/** Longer than a node's certificate lives; longer than a task waits to be verified. */
+const GRACE_S = { node_ca: 48 * 3600, task_signer: 3600 } as const;
+
+const getKey = async (reader: Reader, id: string): Promise<db.TrustKeyRow> => {
+  const row = await db.findTrustKey(reader, id);
+  if (row === undefined) throw notFound('trust key');
+  return row;
+};
+
+export const list = async (ctx: ReadCtx, { query }: Req<'trustKeyList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const before = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+  const rows = await ctx.read((reader) =>
+    db.listTrustKeys(reader, { before, purpose: query.purpose ?? null, limit: limit + 1 }),
+  );
+  return pageOf(
+    ctx,
+    limit,
+    rows,
+    (row) => [row.id],
+    (row) => row,
+  );
+};
+
+export const get = (ctx: ReadCtx, { params }: Req<'trustKeyGet'>) =>
+  ctx.read((reader) => getKey(reader, params.trust_key_id));
+
+export const create = async (ctx: WriteCtx, { body }: Req<'trustKeyCreate'>) => {
+  await ensureTrustKeys(ctx.tx, ctx.deps);
+  const trusted = await db.listTrusted(ctx.tx);
+  if (trusted.some((key) => key.purpose === body.purpose && key.state === 'staged'))
+    throw conflict('A key of this purpose is staged already; activate or retire it first.');
+  const id = await insertFreshKey(ctx.tx, ctx.deps, body.purpose, 'staged');
+  ctx.note({ purpose: body.purpose, reason: body.reason });
+  return getKey(ctx.tx, id);
+};
+
+/** The key as it is while nobody else changes any, at the version that the operator saw. */
+const lockKey = async (
+  ctx: WriteCtx,
+  req: Readonly<{ params: Readonly<{ trust_key_id: string }>; if_match: number }>,
+): Promise<db.TrustKeyRow> => {
+  await db.lockTrust(ctx.tx);
+  const row = await getKey(ctx.tx, req.params.trust_key_id);
+  if (row.version !== req.if_match) throw changedMeanwhile(row.version);
+  return row;
+};
+
+export const activate = async (ctx: WriteCtx, req: Req<'trustKeyActivate'>) => {
+  const key = await lockKey(ctx, req);
+  if (key.state !== 'staged') throw conflict(`The key is ${key.state}; only a staged key becomes active.`);
+  const waitMs = Date.parse(key.state_since) + STAGED_AT_LEAST_MS - ctx.deps.clock.now().getTime();
+  if (waitMs > 0)
+    throw conflict(`Agents are still being told of this key; activate it in ${Math.ceil(waitMs / 1000)} seconds.`);
+  const before = await db.findActiveKeyId(ctx.tx, key.purpose);
+  if (before !== undefined)
+    await db.moveTrustKey(ctx.tx, { id: before, from: ['active'], to: 'grace', grace_s: GRACE_S[key.purpose] });
+  await db.moveTrustKey(ctx.tx, { id: key.id, from: ['staged'], to: 'active', grace_s: null });
+  ctx.note({ purpose: key.purpose, before, reason: req.body.reason });
+  return getKey(ctx.tx, key.id);
+};
+
+export const retire = async (ctx: WriteCtx, req: Req<'trustKeyRetire'>) => {
+  const key = await lockKey(ctx, req);
+  if (!(await db.moveTrustKey(ctx.tx, { id: key.id, from: ['grace', 'staged'], to: 'retired', grace_s: null })))
+    throw conflict(`The key is ${key.state}; only one in grace or staged can be retired.`);
+  ctx.note({ purpose: key.purpose, state_before: key.state, reason: req.body.reason });
+  return getKey(ctx.tx, key.id);
+};
+
+export const revoke = async (ctx: WriteCtx, req: Req<'trustKeyRevoke'>) => {
+  const key = await lockKey(ctx, req);
+  const from = ['staged', 'grace', 'retired'] as const;
+  if (!(await db.moveTrustKey(ctx.tx, { id: key.id, from, to: 'revoked', grace_s: null })))
+    throw conflict(
+      key.state === 'active'
+        ? 'The key is the one that signs; activate another first.'
+        : `The key is ${key.state} already.`,
+    );
+  ctx.note({ purpose: key.purpose, state_before: key.state, reason: req.body.reason });
+  return getKey(ctx.tx, key.id);
+};

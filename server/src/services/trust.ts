@@ -1,0 +1,138 @@
+/**
+ * What the platform signs with, opened for use. Every process that issues certificates or signs tasks keeps the trusted
+ * keys in memory and looks once a second whether they changed. A new key is staged first: agents are told to trust it
+ * while the old one still signs, so nobody meets a signature by a key unknown to them. The first process that needs a
+ * key makes it, under a lock.
+ */
+import { createHash, type KeyObject } from 'node:crypto';
+import type { TrustBundle } from '@gpuaas/contract/node';
+import { type Clock, invariant, mintId } from '@gpuaas/kit';
+import { type Database, PLATFORM, type Reader, type Tx } from '../db/client.ts';
+import {
+  findActiveKeyId,
+  insertTrustKey,
+  listTrusted,
+  lockTrust,
+  type TrustKeySecret,
+  type TrustPurpose,
+} from '../db/trust-key.ts';
+import type { Secrets } from '../ports/secrets/secrets.ts';
+import { createCa, createSigner, type Issuer, openIssuer, openSigner } from '../ports/trust/x509.ts';
+
+export type TrustDeps = Readonly<{ database: Database; secrets: Secrets; clock: Clock }>;
+
+export type Trust = Readonly<{
+  bundle: TrustBundle;
+  ca: Readonly<{ id: string; fingerprint_sha256: string; issuer: Issuer }>;
+  signer: Readonly<{ id: string; key: KeyObject }>;
+  /** CAs whose certificates count. */
+  ca_ids: ReadonlySet<string>;
+}>;
+
+const PURPOSES: readonly TrustPurpose[] = ['node_ca', 'task_signer'];
+
+const boundTo = (id: string): string => `trust_keys/${id}`;
+
+/** Makes a key and keeps it sealed. */
+export const insertFreshKey = async (
+  tx: Tx,
+  { secrets, clock }: Pick<TrustDeps, 'secrets' | 'clock'>,
+  purpose: TrustPurpose,
+  state: 'staged' | 'active',
+): Promise<string> => {
+  const id = mintId('tky');
+  const { public_pem, private_pem, fingerprint_sha256 } =
+    purpose === 'node_ca' ? await createCa(`GPUaaS node CA ${id}`, clock.now()) : await createSigner();
+  const sealed_private_key = secrets.seal(private_pem, boundTo(id));
+  await insertTrustKey(tx, { id, purpose, state, public_pem, fingerprint_sha256, sealed_private_key });
+  return id;
+};
+
+/** An active key of each purpose; made on first use. */
+export const ensureTrustKeys = async (tx: Tx, deps: Pick<TrustDeps, 'secrets' | 'clock'>): Promise<void> => {
+  const findMissing = async (): Promise<TrustPurpose[]> => {
+    const active = await Promise.all(PURPOSES.map((purpose) => findActiveKeyId(tx, purpose)));
+    return PURPOSES.filter((_, index) => active[index] === undefined);
+  };
+  if ((await findMissing()).length === 0) return;
+  await lockTrust(tx);
+  for (const purpose of await findMissing()) await insertFreshKey(tx, deps, purpose, 'active');
+};
+
+const bundleOf = (keys: readonly TrustKeySecret[]): TrustBundle => {
+  const activeFirst = (a: TrustKeySecret, b: TrustKeySecret) =>
+    Number(b.state === 'active') - Number(a.state === 'active');
+  const of = (purpose: TrustPurpose) => keys.filter((key) => key.purpose === purpose).toSorted(activeFirst);
+  const content = {
+    ca_bundle_pem: of('node_ca')
+      .map((key) => key.public_pem)
+      .join(''),
+    task_signers: of('task_signer').map((key) => ({
+      signer_id: key.id,
+      public_key_pem: key.public_pem,
+      state: key.state,
+    })),
+  };
+  const version = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32);
+  return { version, ...content };
+};
+
+const openKey = (secrets: Secrets, key: TrustKeySecret): string => {
+  try {
+    return secrets.open(key.sealed_private_key, boundTo(key.id));
+  } catch (err) {
+    throw new Error(
+      'The keys of the agent channel in this database were sealed with another platform key: bring back that key (platform.key or GPUAAS_PLATFORM_KEY).',
+      { cause: err },
+    );
+  }
+};
+
+const openTrust = async (secrets: Secrets, keys: readonly TrustKeySecret[], bundle: TrustBundle): Promise<Trust> => {
+  const active = (purpose: TrustPurpose): TrustKeySecret => {
+    const key = keys.find((one) => one.purpose === purpose && one.state === 'active');
+    invariant(key !== undefined, `there is an active ${purpose}`);
+    return key;
+  };
+  const ca = active('node_ca');
+  const signer = active('task_signer');
+  return {
+    bundle,
+    ca: {
+      id: ca.id,
+      fingerprint_sha256: ca.fingerprint_sha256,
+      issuer: await openIssuer(ca.public_pem, openKey(secrets, ca)),
+    },
+    signer: { id: signer.id, key: openSigner(openKey(secrets, signer)) },
+    ca_ids: new Set(keys.flatMap((key) => (key.purpose === 'node_ca' ? [key.id] : []))),
+  };
+};
+
+/** Once, for a request that needs it now. */
+export const readTrust = async (reader: Reader, secrets: Secrets): Promise<Trust> => {
+  const keys = await listTrusted(reader);
+  return openTrust(secrets, keys, bundleOf(keys));
+};
+
+export type TrustKeeper = Readonly<{
+  current(): Trust;
+  /** Reads the keys again; true when what agents trust has changed. */
+  refresh(): Promise<boolean>;
+}>;
+
+export const createTrustKeeper = async ({ database, secrets, clock }: TrustDeps): Promise<TrustKeeper> => {
+  await database.write(PLATFORM, (tx) => ensureTrustKeys(tx, { secrets, clock }));
+  let trust = await database.read(PLATFORM, (reader) => readTrust(reader, secrets));
+  return {
+    current: () => trust,
+    refresh: async () => {
+      const keys = await database.read(PLATFORM, listTrusted);
+      const bundle = bundleOf(keys);
+      // The version covers the states of keys, so it changes with whoever signs, too.
+      const active = keys.find((key) => key.purpose === 'node_ca' && key.state === 'active');
+      if (bundle.version === trust.bundle.version && active?.id === trust.ca.id) return false;
+      trust = await openTrust(secrets, keys, bundle);
+      return true;
+    },
+  };
+};
