@@ -30,6 +30,7 @@ const NEEDS = {
   root: () => (process.getuid?.() === 0 ? false : 'root: this test changes users, run it as root'),
   'nats-server': () => (findProgram('nats-server') ? false : 'nats-server: not installed (Debian: nats-server)'),
   chromium: () => (findProgram('chromium', 'chromium-browser') ? false : 'chromium: not installed (Debian: chromium)'),
+  promtool: () => (findProgram('promtool') ? false : 'promtool: not installed (Debian: prometheus)'),
   gpu: () => (existsSync('/dev/nvidiactl') ? false : 'gpu: this machine has no NVIDIA GPU'),
 } as const satisfies Record<string, () => string | false>;
 

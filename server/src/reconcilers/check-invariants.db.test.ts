@@ -36,6 +36,41 @@ test('a broken invariant is counted and logged with its rule and offenders, and 
   assert.equal(lines.length, 1);
 });
 
+test('a check that fails keeps no other from being made, and its age tells', async (t) => {
+  const { database } = await testDatabase(t);
+  const lines: Record<string, unknown>[] = [];
+  const log = createLog({
+    service: 'test',
+    host_role: 'platform_control',
+    destination: { write: (line: string) => void lines.push(JSON.parse(line)) },
+  });
+  let now = 0;
+  const watch = createInvariantWatch({
+    database,
+    log,
+    clock: { now: () => new Date(now) },
+    invariants: [
+      { name: 'broken', rule: 'Cannot be asked.', sql: 'select from nowhere' },
+      { name: 'sound', rule: 'Holds.', sql: "select 'x' as subject_id, 'x' as detail where false" },
+    ],
+  });
+  now = 60_000;
+  await watch.run();
+  now = 90_000;
+  assert.deepEqual([...watch.counts()], [['sound', 0]]);
+  assert.deepEqual(
+    [...watch.ages()],
+    [
+      ['broken', 90],
+      ['sound', 30],
+    ],
+  );
+  assert.deepEqual(
+    lines.map((line) => [line['message'], line['invariant']]),
+    [['an invariant could not be checked', 'broken']],
+  );
+});
+
 test('the worker tells the metric of every invariant', async (t) => {
   const closers: (() => Promise<void>)[] = [];
   const app = await startTestApp({ after: (fn) => void closers.unshift(fn) });
@@ -48,4 +83,5 @@ test('the worker tells the metric of every invariant', async (t) => {
   );
   for (const { name } of INVARIANTS)
     assert.match(await metrics(), new RegExp(`gpuaas_invariant_violations\\{invariant="${name}"\\} 0`));
+  assert.match(await metrics(), /gpuaas_invariant_age_seconds\{invariant="quota_matches_claims"\} \d/);
 });

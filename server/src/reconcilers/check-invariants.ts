@@ -1,37 +1,57 @@
 /**
  * Looks every minute whether what must hold does, and tells in metric and log. It repairs nothing: a broken invariant
- * is a defect or a hand in the database, and either wants a person.
+ * is a defect or a hand in the database, and either wants a person. A check that fails keeps no other from being made;
+ * its last answer stays, and its age tells that it is old.
  */
-import type { Log } from '@gpuaas/kit';
+import { type Clock, type Log, systemClock } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../db/client.ts';
 import { INVARIANTS, listViolations } from '../db/invariant.ts';
+import type { Invariant } from '../db/invariant-rule.ts';
 
 export type InvariantWatch = Readonly<{
   run(signal?: AbortSignal): Promise<void>;
   /** How many offenders each invariant had at the last look; empty before the first. */
   counts(): ReadonlyMap<string, number>;
+  /** Seconds since each invariant was last looked at, or since the watch began. */
+  ages(): ReadonlyMap<string, number>;
 }>;
 
-export const createInvariantWatch = (deps: Readonly<{ database: Database; log: Log }>): InvariantWatch => {
+export type InvariantWatchDeps = Readonly<{
+  database: Database;
+  log: Log;
+  clock?: Clock;
+  invariants?: readonly Invariant[];
+}>;
+
+export const createInvariantWatch = (deps: InvariantWatchDeps): InvariantWatch => {
+  const { database, log, clock = systemClock, invariants = INVARIANTS } = deps;
   const counts = new Map<string, number>();
+  const lookedAt = new Map(invariants.map(({ name }) => [name, clock.now().getTime()]));
+
+  const look = async (invariant: Invariant): Promise<void> => {
+    const { name, rule } = invariant;
+    const violations = await database.read(PLATFORM, (reader) => listViolations(reader, invariant));
+    counts.set(name, violations.length);
+    lookedAt.set(name, clock.now().getTime());
+    if (violations.length > 0)
+      log.error(
+        { invariant: name, rule, violations: violations.slice(0, 10), count: violations.length },
+        'an invariant is broken',
+      );
+  };
+
   return {
     run: async (signal) => {
-      for (const invariant of INVARIANTS) {
+      for (const invariant of invariants) {
         if (signal?.aborted) return;
-        const violations = await deps.database.read(PLATFORM, (reader) => listViolations(reader, invariant));
-        counts.set(invariant.name, violations.length);
-        if (violations.length > 0)
-          deps.log.error(
-            {
-              invariant: invariant.name,
-              rule: invariant.rule,
-              violations: violations.slice(0, 10),
-              count: violations.length,
-            },
-            'an invariant is broken',
-          );
+        try {
+          await look(invariant);
+        } catch (err) {
+          log.error({ err, invariant: invariant.name }, 'an invariant could not be checked');
+        }
       }
     },
     counts: () => counts,
+    ages: () => new Map([...lookedAt].map(([name, at]) => [name, (clock.now().getTime() - at) / 1000])),
   };
 };

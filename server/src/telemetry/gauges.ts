@@ -41,8 +41,14 @@ export const addGauges = (telemetry: Telemetry, database: Database): void => {
 /** From the last look of the watch, not a question at every scrape: the queries read whole tables. */
 export const addInvariantGauge = (
   telemetry: Telemetry,
-  watch: Readonly<{ counts(): ReadonlyMap<string, number> }>,
-): void =>
+  watch: Readonly<{ counts(): ReadonlyMap<string, number>; ages(): ReadonlyMap<string, number> }>,
+): void => {
+  const perInvariant = (values: ReadonlyMap<string, number>) =>
+    [...values].map(([invariant, value]) => ({ labels: { invariant }, value }));
   telemetry.gauge('gpuaas_invariant_violations', 'Rows that break an invariant.', ['invariant'], async () =>
-    [...watch.counts()].map(([invariant, value]) => ({ labels: { invariant }, value })),
+    perInvariant(watch.counts()),
   );
+  telemetry.gauge('gpuaas_invariant_age_seconds', 'How long ago an invariant was looked at.', ['invariant'], async () =>
+    perInvariant(watch.ages()),
+  );
+};
