@@ -62,6 +62,7 @@ test('what nobody does in time has expired: provisioning fails, and a late answe
   const [task] = await w.take();
   assert.ok(task);
   await w.sql.query("update node_tasks set expires_at = now() - interval '1 second'");
+  assert.equal(await w.finish(task), false, 'too late, though nobody has noticed yet');
   assert.equal(await w.database.write(PLATFORM, (tx) => expireOverdueTasks(tx, 10)), 1);
   assert.equal(await w.finish(task), false);
   await w.work();
