@@ -21,7 +21,13 @@ export const plainHost = (): Host => {
   );
   return new Proxy({} as Host, {
     get: (_, part) =>
-      part === 'kinds' ? TASK_KINDS : part === 'system' ? system : part === 'then' ? undefined : unreadable,
+      part === 'kinds'
+        ? TASK_KINDS
+        : part === 'system'
+          ? system
+          : part === 'then' || part === 'during'
+            ? undefined
+            : unreadable,
   });
 };
 
