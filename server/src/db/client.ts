@@ -94,7 +94,7 @@ const run = <R extends object>(
   values: readonly unknown[] = [],
 ): Promise<Result<R>> => {
   const name = statementName(text);
-  return client.query<R>({ ...(name ? { name } : {}), text, values: [...values] }).then((result) => ({
+  return client.query<R>({ ...(name ? { name } : {}), text, values: values as unknown[] }).then((result) => ({
     rows: result.rows,
     rowCount: result.rowCount ?? 0,
   }));

@@ -50,6 +50,9 @@ const FACTS = `
     as quota_gpus_remaining,
   clock_timestamp() as now`;
 
+const FIND_FACTS = `select ${FACTS}`;
+const READ_LAUNCH = `select ${FACTS}, ${NODE} from (values (1)) one left join (${NODE_FROM}) on n.id = ${LOCKED_NODE}`;
+
 const factValues = (query: LaunchQuery): unknown[] => [
   query.sku_name,
   query.region_name,
@@ -68,7 +71,7 @@ const onlyRow = <R>(rows: readonly R[]): R => {
 };
 
 export const findLaunchFacts = async (reader: Reader, query: LaunchQuery): Promise<LaunchFacts> =>
-  onlyRow((await reader.query<LaunchFacts>(`select ${FACTS}`, factValues(query))).rows);
+  onlyRow((await reader.query<LaunchFacts>(FIND_FACTS, factValues(query))).rows);
 
 /** The facts and the best node, locked: all that a launch is decided by, in one packet. */
 export const lockLaunch = async (
@@ -78,10 +81,7 @@ export const lockLaunch = async (
 ): Promise<Readonly<{ facts: LaunchFacts; node: SchedulerNode | null }>> => {
   const [, { rows }] = await Promise.all([
     sendLock(tx, candidates),
-    tx.query<LaunchFacts & (NodeRow | { id: null })>(
-      `select ${FACTS}, ${NODE} from (values (1)) one left join (${NODE_FROM}) on n.id = ${LOCKED_NODE}`,
-      factValues(query),
-    ),
+    tx.query<LaunchFacts & (NodeRow | { id: null })>(READ_LAUNCH, factValues(query)),
   ]);
   const row = onlyRow(rows);
   return { facts: row, node: row.id === null ? null : toNode(row, [query.sku_name]) };

@@ -128,6 +128,10 @@ export const loadSchedulerNode = async (reader: Reader, nodeId: string): Promise
   return rows[0] && { node: toNode(rows[0], rows[0].sku_names), gpu_model: rows[0].gpu_model };
 };
 
+/** A condition that was not asked for leaves the text, but not its parameter: one plan must not have to serve both. */
+const given = (value: string | null, condition: string): string =>
+  value === null ? `${condition.match(/\$\d/)?.[0]}::text is null` : condition;
+
 /** For operators' snapshots and refusals: never on the way of a placement that succeeds. */
 export const listSchedulerNodes = async (
   reader: Reader,
@@ -141,8 +145,8 @@ export const listSchedulerNodes = async (
 ): Promise<SchedulerNode[]> => {
   const { rows } = await reader.query<NodeRow & { sku_names: string[] }>(
     `select ${NODE}, ${SKUS} from ${NODE_FROM}
-     where ($1::text is null or n.region_name = $1) and ($2::text is null or n.gpu_model = $2) and n.state <> 'deleted'
-       and ($3::text is null or p.organization_id is null or p.organization_id = $3)
+     where ${given(filter.region_name, 'n.region_name = $1')} and ${given(filter.gpu_model, 'n.gpu_model = $2')} and n.state <> 'deleted'
+       and ${given(filter.organization_id, '(p.organization_id is null or p.organization_id = $3)')}
      order by n.id limit $4`,
     [filter.region_name, filter.gpu_model, filter.organization_id, filter.limit],
   );
@@ -183,6 +187,20 @@ const lockedNode = (query: CandidateQuery): string =>
          select s.node_id from (${candidates(query)}) c join node_placement_summary s using (node_id)
          where s.${query.key} is not null order by c.rank, c.node_id limit 1 for update of s skip locked)`;
 
+/** Texts are made once: there are few kinds of look, and putting one together for every launch costs. */
+const lockTexts = new Map<string, string>();
+const lockText = (query: CandidateQuery): string => {
+  const kind = `${query.key} ${query.depth} ${query.is_patient}`;
+  let text = lockTexts.get(kind);
+  if (text === undefined) {
+    text = `with ${lockedNode(query)}
+     select set_config('gpuaas.locked_node', coalesce((select node_id from locked), ''), true),
+       set_config('plan_cache_mode', 'force_generic_plan', true)`;
+    lockTexts.set(kind, text);
+  }
+  return text;
+};
+
 /**
  * Sends the lock of the best node that no other placement holds right now. Who reads it asks for LOCKED_NODE in a
  * statement of its own, because that must see what was committed before the lock came free; a setting of the transaction
@@ -195,20 +213,13 @@ const lockedNode = (query: CandidateQuery): string =>
  * while the next is waited for, and in the order of a key that changes meanwhile two placements would wait for each other.
  */
 export const sendLock = (tx: Tx, query: CandidateQuery): Promise<unknown> =>
-  tx.query(
-    `with ${lockedNode(query)}
-     select set_config('gpuaas.locked_node', coalesce((select node_id from locked), ''), true),
-       set_config('plan_cache_mode', 'force_generic_plan', true)`,
-    [query.region_name, query.sku_name, query.organization_id, query.except],
-  );
+  tx.query(lockText(query), [query.region_name, query.sku_name, query.organization_id, query.except]);
 
 export const LOCKED_NODE = "current_setting('gpuaas.locked_node')";
+const READ_LOCKED = `select ${NODE} from ${NODE_FROM} where n.id = ${LOCKED_NODE}`;
 
 export const lockBestNode = async (tx: Tx, query: CandidateQuery): Promise<SchedulerNode | undefined> => {
-  const [, { rows }] = await Promise.all([
-    sendLock(tx, query),
-    tx.query<NodeRow>(`select ${NODE} from ${NODE_FROM} where n.id = ${LOCKED_NODE}`),
-  ]);
+  const [, { rows }] = await Promise.all([sendLock(tx, query), tx.query<NodeRow>(READ_LOCKED)]);
   return rows[0] && toNode(rows[0], [query.sku_name]);
 };
 

@@ -19,25 +19,27 @@ export type MutationRecord = Readonly<{
   answer: Readonly<{ id: IdempotencyKey; stored: StoredResponse }> | null;
 }>;
 
-const placeholders = (first: number, count: number): string =>
-  Array.from({ length: count }, (_, index) => `$${first + index}`).join(', ');
+const placeholders = (first: number, last: number): string =>
+  Array.from({ length: last - first + 1 }, (_, index) => `$${first + index}`).join(', ');
+
+const AUDIT = `insert into audit_logs (${AUDIT_COLUMNS}) values (${placeholders(1, 16)})`;
+const EVENTS = `event as (
+  insert into outbox_events (${EVENT_COLUMNS}) select * from jsonb_to_recordset($17::jsonb) as e ${EVENT_RECORD})`;
+const answerFrom = (first: number) => `answer as (
+  insert into idempotency_keys (${ANSWER_COLUMNS}) values (${placeholders(first, first + 7)}) ${REPLACE_EXPIRED})`;
+
+/** Texts are made once: a long text that is put together for every query costs more than its values. */
+const TEXTS = {
+  alone: AUDIT,
+  events: `with ${EVENTS} ${AUDIT}`,
+  answer: `with ${answerFrom(17)} ${AUDIT}`,
+  both: `with ${EVENTS}, ${answerFrom(18)} ${AUDIT}`,
+};
 
 export const insertRecord = (tx: Tx, { audit, events, answer }: MutationRecord): Promise<unknown> => {
-  const values: unknown[] = [];
-  const add = (more: readonly unknown[]): string => {
-    const text = placeholders(values.length + 1, more.length);
-    values.push(...more);
-    return text;
-  };
-  const beside: string[] = [];
-  if (events.length > 0)
-    beside.push(`event as (
-      insert into outbox_events (${EVENT_COLUMNS}) select * from jsonb_to_recordset(${add([eventRecords(events)])}::jsonb) as e ${EVENT_RECORD})`);
-  if (answer !== null)
-    beside.push(`answer as (
-      insert into idempotency_keys (${ANSWER_COLUMNS}) values (${add(answerValues(answer.id, answer.stored))}) ${REPLACE_EXPIRED})`);
-  return tx.query(
-    `${beside.length > 0 ? `with ${beside.join(', ')} ` : ''}insert into audit_logs (${AUDIT_COLUMNS}) values (${add(auditValues(audit))})`,
-    values,
-  );
+  const values = auditValues(audit);
+  if (events.length > 0) values.push(eventRecords(events));
+  if (answer !== null) values.push(...answerValues(answer.id, answer.stored));
+  if (events.length > 0) return tx.query(answer === null ? TEXTS.events : TEXTS.both, values);
+  return tx.query(answer === null ? TEXTS.alone : TEXTS.answer, values);
 };

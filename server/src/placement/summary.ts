@@ -7,6 +7,7 @@
 import { invariant } from '@gpuaas/kit';
 import {
   bareMetalScoreKey,
+  candidateOf,
   DEFAULT_POLICY,
   type PlacementRequest,
   placementIndexRow,
@@ -31,8 +32,9 @@ const probe = (node: SchedulerNode, shape: PlacementRequest['shape'], gpuCount: 
 
 export const summaryRow = (node: SchedulerNode, gpuModel: string): SummaryRow => {
   const index = placementIndexRow(node, DEFAULT_POLICY);
+  const candidate = candidateOf(node);
   const fits = (shape: PlacementRequest['shape'], count: number): boolean =>
-    rejectedBy({ node, summary: null }, probe(node, shape, count)) === null;
+    rejectedBy(candidate, probe(node, shape, count)) === null;
   const key = (count: 1 | 2 | 4 | 8): number | null => {
     const score = index.score_keys[count] ?? null;
     return score !== null && fits('gpu_slice', count) ? score : null;
