@@ -157,6 +157,18 @@ describe('the schema of allocations, quota and usage', () => {
     await raw.allowed(adding('usage_records', raw.usageRow(other.allocationId, { started_at: T0 })));
   });
 
+  it('a closed usage record is final', async () => {
+    const { allocationId } = await raw.claimedSlot();
+    const closed = raw.usageRow(allocationId, { started_at: T0, ended_at: T1, cost_minor: 450 });
+    const open = raw.usageRow(allocationId, { started_at: T1 });
+    for (const row of [closed, open]) await insertRow(raw.owner, 'usage_records', row);
+    const change = (id: unknown, set: string) => (sql: Client) =>
+      sql.query(`update usage_records set ${set} where id = $1`, [id]);
+    for (const set of ['cost_minor = 449', 'ended_at = null, cost_minor = null', 'gpu_count = 2'])
+      await raw.refused({ code: NOT_ALLOWED }, change(closed['id'], set));
+    await raw.allowed(change(open['id'], `ended_at = '${T2}', cost_minor = 1`));
+  });
+
   it('usage has one open record at most, ends after it began, and is closed exactly when its cost is known', async () => {
     const { allocationId } = await raw.claimedSlot();
     const usage = (row: Row) => adding('usage_records', raw.usageRow(allocationId, row));
