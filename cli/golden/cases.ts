@@ -1,6 +1,7 @@
 /** The command lines of the golden tests. `--no-json` shows what a person sees; the rest is what a program sees. */
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
+import { agentCases } from './cases-agent.ts';
 import { placementCases } from './cases-placement.ts';
 import { answers, ids, run } from './fixtures.ts';
 
@@ -91,6 +92,7 @@ export const cases: readonly Case[] = [
   line('ssh-key-delete', `ssh-key delete ${key} --yes ${T}`),
 
   ...placementCases,
+  ...agentCases,
 
   line('region-list', `region list ${T}`),
   line('sku-list', `sku list ${T}`),

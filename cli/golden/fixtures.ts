@@ -19,6 +19,7 @@ import type {
   WorkflowRun,
   WorkflowStep,
 } from '@gpuaas/sdk';
+import { agentAnswers } from './fixtures-agent.ts';
 import { placementAnswers } from './fixtures-placement.ts';
 
 const id = (prefix: string, last: string): string => `${prefix}_01k9zv3m8q4t6w2x5y7r0s1n${last.padStart(2, '0')}`;
@@ -227,6 +228,7 @@ export type Answers = { [K in CallId]: Operations[K]['response'] };
 
 export const answers: Answers = {
   ...placementAnswers,
+  ...agentAnswers,
   meGet: {
     kind: 'user',
     id: ids.user,

@@ -174,6 +174,12 @@ export const ENTRIES: readonly Entry[] = [
     load: async () => (await import('./commands/audit.ts')).audit,
   },
   {
+    name: 'logs',
+    summary: 'log lines of the platform by correlation id or node',
+    group: OPERATE,
+    load: async () => (await import('./commands/logs.ts')).logs,
+  },
+  {
     name: 'admin',
     summary: 'run the platform',
     group: OPERATE,

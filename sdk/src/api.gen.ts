@@ -956,6 +956,12 @@ export const operations = {
   adminSchedulerSnapshot: { method: 'GET', path: '/api/v1/admin/scheduler/snapshot' },
   adminInvariantCheck: { method: 'GET', path: '/api/v1/admin/invariants' },
   adminClaimBackfill: { method: 'POST', path: '/api/v1/admin/claims/backfill', idempotency: 'required', body: true },
+  nodeCreate: { method: 'POST', path: '/api/v1/admin/nodes', idempotency: 'required', secret: true, body: true },
+  nodeEnrollmentCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/enrollment', idempotency: 'required', secret: true, body: true },
+  nodeAgentGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/agent' },
+  nodeAgentRevoke: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/revoke', idempotency: 'required', body: true },
+  nodeAgentUpdate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/update', idempotency: 'required', body: true },
+  nodeTaskList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/tasks', page: true },
   nodeDiscoveryCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery', idempotency: 'required', body: true },
   nodeDiscoveryGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery' },
   nodeDiscoveryFactsGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/facts' },
@@ -975,6 +981,13 @@ export const operations = {
   nodeHealthOverrideDelete: { method: 'DELETE', path: '/api/v1/admin/nodes/{node_id}/health/overrides/{source}' },
   healthBreakerGet: { method: 'GET', path: '/api/v1/admin/health/breaker' },
   healthBreakerReset: { method: 'POST', path: '/api/v1/admin/health/breaker/reset', idempotency: 'required', ifMatch: true, body: true },
+  trustKeyList: { method: 'GET', path: '/api/v1/admin/trust-keys', page: true },
+  trustKeyGet: { method: 'GET', path: '/api/v1/admin/trust-keys/{trust_key_id}' },
+  trustKeyCreate: { method: 'POST', path: '/api/v1/admin/trust-keys', idempotency: 'required', body: true },
+  trustKeyActivate: { method: 'POST', path: '/api/v1/admin/trust-keys/{trust_key_id}/activate', idempotency: 'required', ifMatch: true, body: true },
+  trustKeyRetire: { method: 'POST', path: '/api/v1/admin/trust-keys/{trust_key_id}/retire', idempotency: 'required', ifMatch: true, body: true },
+  trustKeyRevoke: { method: 'POST', path: '/api/v1/admin/trust-keys/{trust_key_id}/revoke', idempotency: 'required', ifMatch: true, body: true },
+  logList: { method: 'GET', path: '/api/v1/admin/logs', page: true },
 } as const satisfies Readonly<Record<string, OperationInfo>>;
 
 export type OperationId = keyof typeof operations;
@@ -2471,6 +2484,154 @@ export type Operations = {
       next_after_id: string | null;
     };
   };
+  /** Add a host and mint the token that its agent enrols with. Nothing is placed on it before its agent is seen, its health is ok and, for slices, slots are approved. */
+  nodeCreate: {
+    request: {
+      body: {
+        name: string;
+        /** Region the host stands in. */
+        region_name: string;
+        /** Pool it belongs to; "shared" if left out. */
+        pool_name?: string | undefined;
+        /** GPU model as SKUs name it. */
+        gpu_model: string;
+        gpu_count: number;
+        capacity_mode: 'slice' | 'baremetal' | 'flexible';
+        /** Network behind the host’s NAT that slices get addresses of. */
+        private_network?: string | undefined;
+      };
+    };
+    response: {
+      node: Node;
+      enrollment: {
+        /** Id of the enrollment. */
+        id: string;
+        /** Single use, shown once. */
+        token: string;
+        /** 15 minutes after it was made. */
+        expires_at: string;
+        node_api_url: string;
+        /** Fingerprint of the CA that the agent must find. */
+        ca_sha256: string;
+        /** Run it on the host as root. */
+        install_command: string;
+      };
+    };
+  };
+  /** Mint another enrolment token: the first was lost, or the agent was away for too long. An unused earlier token stops working. Using the new one revokes the earlier certificates of the node. */
+  nodeEnrollmentCreate: {
+    request: {
+      params: node;
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: {
+      /** Id of the enrollment. */
+      id: string;
+      /** Single use, shown once. */
+      token: string;
+      /** 15 minutes after it was made. */
+      expires_at: string;
+      node_api_url: string;
+      /** Fingerprint of the CA that the agent must find. */
+      ca_sha256: string;
+      /** Run it on the host as root. */
+      install_command: string;
+    };
+  };
+  /** The agent of a node: when it was seen, what it can do, its certificates */
+  nodeAgentGet: {
+    request: {
+      params: node;
+    };
+    response: {
+      /** Id of the node. */
+      node_id: string;
+      is_connected: boolean;
+      /** When it last asked for work. */
+      last_seen_at: string | null;
+      agent_version: string | null;
+      boot_id: string | null;
+      /** When the host booted. */
+      booted_at: string | null;
+      clock_skew_ms: number | null;
+      kinds: string[];
+      certificates: {
+        serial_number: string;
+        /** From. */
+        not_before: string;
+        /** Until. */
+        not_after: string;
+        /** When it was revoked. */
+        revoked_at: string | null;
+        revoked_reason: string | null;
+      }[];
+    };
+  };
+  /** Revoke every certificate of a node; its agent is let in no more until it is enrolled again. What runs on the host is untouched. */
+  nodeAgentRevoke: {
+    request: {
+      params: node;
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: {
+      /** Id of the node. */
+      node_id: string;
+      is_connected: boolean;
+      /** When it last asked for work. */
+      last_seen_at: string | null;
+      agent_version: string | null;
+      boot_id: string | null;
+      /** When the host booted. */
+      booted_at: string | null;
+      clock_skew_ms: number | null;
+      kinds: string[];
+      certificates: {
+        serial_number: string;
+        /** From. */
+        not_before: string;
+        /** Until. */
+        not_after: string;
+        /** When it was revoked. */
+        revoked_at: string | null;
+        revoked_reason: string | null;
+      }[];
+    };
+  };
+  /** Have the agent replace itself with a release, named by digest */
+  nodeAgentUpdate: {
+    request: {
+      params: node;
+      body: {
+        version: string;
+        digest: string;
+      };
+    };
+    response: NodeTask;
+  };
+  /** Tasks of a node, newest first */
+  nodeTaskList: {
+    request: {
+      params: node;
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        state?: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled' | undefined;
+      } | undefined;
+    };
+    response: {
+      items: NodeTask[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
   /** Have the agent look at its host and propose slots */
   nodeDiscoveryCreate: {
     request: {
@@ -2910,6 +3071,199 @@ export type Operations = {
       /** When a person reset it. */
       reset_at: string | null;
       version: number;
+    };
+  };
+  /** Keys that sign certificates of nodes and tasks, newest first */
+  trustKeyList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        purpose?: 'node_ca' | 'task_signer' | undefined;
+      } | undefined;
+    };
+    response: {
+      items: {
+        /** Id of the trust key. */
+        id: string;
+        purpose: 'node_ca' | 'task_signer';
+        state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
+        /** When it came into this state. */
+        state_since: string;
+        fingerprint_sha256: string;
+        /** Until when it is still trusted. */
+        retires_at: string | null;
+        version: number;
+        /** When it was made. */
+        created_at: string;
+      }[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** One key */
+  trustKeyGet: {
+    request: {
+      params: {
+        /** Id of the trust key. */
+        trust_key_id: string;
+      };
+    };
+    response: {
+      /** Id of the trust key. */
+      id: string;
+      purpose: 'node_ca' | 'task_signer';
+      state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
+      /** When it came into this state. */
+      state_since: string;
+      fingerprint_sha256: string;
+      /** Until when it is still trusted. */
+      retires_at: string | null;
+      version: number;
+      /** When it was made. */
+      created_at: string;
+    };
+  };
+  /** Stage a new key: agents learn to trust it before anything is signed with it */
+  trustKeyCreate: {
+    request: {
+      body: {
+        purpose: 'node_ca' | 'task_signer';
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: {
+      /** Id of the trust key. */
+      id: string;
+      purpose: 'node_ca' | 'task_signer';
+      state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
+      /** When it came into this state. */
+      state_since: string;
+      fingerprint_sha256: string;
+      /** Until when it is still trusted. */
+      retires_at: string | null;
+      version: number;
+      /** When it was made. */
+      created_at: string;
+    };
+  };
+  /** Sign with a staged key from now on; the one before stays trusted for a while */
+  trustKeyActivate: {
+    request: {
+      params: {
+        /** Id of the trust key. */
+        trust_key_id: string;
+      };
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: {
+      /** Id of the trust key. */
+      id: string;
+      purpose: 'node_ca' | 'task_signer';
+      state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
+      /** When it came into this state. */
+      state_since: string;
+      fingerprint_sha256: string;
+      /** Until when it is still trusted. */
+      retires_at: string | null;
+      version: number;
+      /** When it was made. */
+      created_at: string;
+    };
+  };
+  /** Stop trusting a key that is in its grace time, or was only staged */
+  trustKeyRetire: {
+    request: {
+      params: {
+        /** Id of the trust key. */
+        trust_key_id: string;
+      };
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: {
+      /** Id of the trust key. */
+      id: string;
+      purpose: 'node_ca' | 'task_signer';
+      state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
+      /** When it came into this state. */
+      state_since: string;
+      fingerprint_sha256: string;
+      /** Until when it is still trusted. */
+      retires_at: string | null;
+      version: number;
+      /** When it was made. */
+      created_at: string;
+    };
+  };
+  /** Stop trusting a key at once; refused for the active one */
+  trustKeyRevoke: {
+    request: {
+      params: {
+        /** Id of the trust key. */
+        trust_key_id: string;
+      };
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: {
+      /** Id of the trust key. */
+      id: string;
+      purpose: 'node_ca' | 'task_signer';
+      state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
+      /** When it came into this state. */
+      state_since: string;
+      fingerprint_sha256: string;
+      /** Until when it is still trusted. */
+      retires_at: string | null;
+      version: number;
+      /** When it was made. */
+      created_at: string;
+    };
+  };
+  /** Log lines of every process and agent by correlation id or node, oldest first */
+  logList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        correlation_id?: string | undefined;
+        /** Id of the node. */
+        node_id?: string | undefined;
+        /** This level and above. */
+        level?: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | undefined;
+        /** Not before; a day ago if left out. */
+        since?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: {
+        /** When it was written. */
+        logged_at: string;
+        level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
+        service: string;
+        host_role: 'platform_control' | 'app_control' | 'worker_compute';
+        host_name: string;
+        node_id: string | null;
+        message: string;
+        correlation_id: string | null;
+        error_code: string | null;
+        fields: Record<string, unknown>;
+      }[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
     };
   };
 };

@@ -89,7 +89,7 @@ export const startTestIssuer = async (t: Readonly<{ after(fn: () => Promise<void
         aud: AUDIENCE,
         sub: 'user-1',
         iat: now,
-        exp: now + 600,
+        exp: now + 3600,
         name: 'Ada Lovelace',
         email: 'ada@example.com',
         email_verified: true,

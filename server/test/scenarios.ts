@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Caller } from './app.ts';
 import { type Cast, insertRun, join, must, newSshKey } from './cast.ts';
 import type { Scenarios } from './scenario.ts';
+import { agentScenarios } from './scenarios-agent.ts';
 import { allocationScenarios } from './scenarios-allocation.ts';
 import { fleetScenarios } from './scenarios-fleet.ts';
 import { healthScenarios } from './scenarios-health.ts';
@@ -60,6 +61,7 @@ const asSuperadmin = async ({ superadmin }: Cast) => ({ as: superadmin });
 export const scenarios: Scenarios = {
   ...allocationScenarios,
   ...fleetScenarios,
+  ...agentScenarios,
   ...topologyScenarios,
   ...healthScenarios,
   ...lifecycleScenarios,

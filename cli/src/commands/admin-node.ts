@@ -3,6 +3,7 @@ import { choice, command, type Group, required, text, toggle } from '../command.
 import { nodeId } from '../find.ts';
 import { collect, keyFlags, pageFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
+import { nodeAgentCommands } from './admin-node-agent.ts';
 import { convert } from './admin-node-convert.ts';
 
 const NODE_STATES = [
@@ -124,5 +125,6 @@ export const adminNode: Group = {
       },
     }),
     convert,
+    ...nodeAgentCommands,
   ],
 };

@@ -6,6 +6,7 @@ import { adminClaims, adminInvariants } from './admin-integrity.ts';
 import { adminNode } from './admin-node.ts';
 import { adminOrganization, adminRegion, adminSku, adminUser } from './admin-platform.ts';
 import { adminScheduler } from './admin-scheduler.ts';
+import { adminTrust } from './admin-trust.ts';
 import { adminWorkflowRun } from './admin-workflow-run.ts';
 
 export const admin: Group = {
@@ -20,6 +21,7 @@ export const admin: Group = {
     adminScheduler,
     adminInvariants,
     adminClaims,
+    adminTrust,
     adminAudit,
     adminOrganization,
     adminUser,

@@ -8,6 +8,7 @@ import { type FuzzRequest, type Pool, requestFor } from '../../test/arbitrary.ts
 import { assertProblem, operations } from '../../test/ask.ts';
 import { type Cast, insertRun, join, makeCast, must, newSshKey, strangeId, type User } from '../../test/cast.ts';
 import { assertInvariants } from '../../test/invariants.ts';
+import { newStagedKey } from '../../test/scenarios-agent.ts';
 import { newAllocation, newNode } from '../../test/scenarios-allocation.ts';
 import { newApprovedSlot } from '../../test/scenarios-topology.ts';
 
@@ -55,6 +56,8 @@ describe('a storm of requests out of the contract', () => {
       image_name: ['ubuntu-24.04-h200-cuda'],
       node_id: [strangeId('node')],
       slot_id: [strangeId('slot')],
+      trust_key_id: [strangeId('trust_key')],
+      private_network: ['10.1.0.0/16', '10.100.0.0/24', '10.100.0.1/24', '999.0.0.0/24'],
       disk_ownership_id: [strangeId('disk_ownership')],
       slot_indexes: [[0], [0, 1], [63]],
       allocation_id: [strangeId('allocation')],
@@ -92,6 +95,7 @@ describe('a storm of requests out of the contract', () => {
       pool['node_id']?.push(slot.node_id);
       pool['slot_id']?.push(slot.slot_id);
     }
+    for (let n = 0; n < 3; n++) pool['trust_key_id']?.push((await newStagedKey(cast)).id);
     for (let n = 0; n < 12; n++) {
       pool['node_id']?.push((await newNode(cast, { capacity_mode: 'flexible' })).id);
       pool['allocation_id']?.push((await newAllocation(cast)).id);

@@ -1,0 +1,34 @@
+/** Command lines about agents, the keys of their channel, and logs. */
+import type { Case } from './case.ts';
+import { placementIds } from './fixtures-allocation.ts';
+
+const T = '--no-json';
+const { node } = placementIds;
+const key = 'tky_01k9zv3m8q4t6w2x5y7r0s1n1a';
+
+const line = (name: string, command: string, more: Partial<Case> = {}): Case => ({
+  name,
+  args: command.split(' '),
+  ...more,
+});
+
+export const agentCases: readonly Case[] = [
+  line('admin-node-create', `admin node create j22u15 --region eu-north-1 --gpu-model H200 --gpus 8 --mode slice ${T}`),
+  line('admin-node-enroll', `admin node enroll demo-h200-01 --reason lost ${T}`),
+  line('admin-node-agent', `admin node agent ${node} ${T}`),
+  line('admin-node-revoke', `admin node revoke ${node} --reason stolen --yes ${T}`),
+  line('admin-node-revoke-unasked', `admin node revoke ${node} --reason stolen ${T}`),
+  line(
+    'admin-node-update-agent',
+    `admin node update-agent ${node} --version 0.2.0 --digest sha256:${'0'.repeat(64)} ${T}`,
+  ),
+  line('admin-node-tasks', `admin node tasks ${node} ${T}`),
+  line('admin-trust-list', `admin trust list ${T}`),
+  line('admin-trust-stage', `admin trust stage task_signer --reason yearly ${T}`),
+  line('admin-trust-activate', `admin trust activate ${key} --reason yearly ${T}`),
+  line('admin-trust-retire', `admin trust retire ${key} --reason yearly --yes ${T}`),
+  line('admin-trust-revoke', `admin trust revoke ${key} --reason leaked --yes ${T}`),
+  line('logs', `logs --correlation-id c-01k9zv3m ${T}`),
+  line('logs-node', `logs --node demo-h200-01 --level warn ${T}`),
+  line('logs-which', `logs ${T}`),
+];

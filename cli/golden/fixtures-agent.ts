@@ -1,0 +1,116 @@
+/** Answers about agents, the keys of their channel, and logs. */
+import type { Operations } from '@gpuaas/sdk';
+import { placementIds } from './fixtures-allocation.ts';
+import { placementAnswers } from './fixtures-placement.ts';
+
+const id = (prefix: string, last: string): string => `${prefix}_01k9zv3m8q4t6w2x5y7r0s1n${last.padStart(2, '0')}`;
+const time = '2026-11-15T10:03:21.000Z';
+const later = '2026-11-15T10:18:21.000Z';
+const page = <T>(...items: T[]) => ({ items, next_cursor: null });
+
+type Key = Operations['trustKeyGet']['response'];
+type Task = Operations['nodeAgentUpdate']['response'];
+type Agent = Operations['nodeAgentGet']['response'];
+type Line = Operations['logList']['response']['items'][number];
+
+const ca_sha256 = '3f'.repeat(32);
+const enrollment = {
+  id: id('enr', '1a'),
+  token: 'gpe_0123456789abcdef',
+  expires_at: later,
+  node_api_url: 'https://node-api.example.org:8443',
+  ca_sha256,
+  install_command: `sh install.sh --url https://node-api.example.org:8443 --ca-sha256 ${ca_sha256} --token gpe_0123456789abcdef`,
+};
+const agent: Agent = {
+  node_id: placementIds.node,
+  is_connected: true,
+  last_seen_at: time,
+  agent_version: '0.1.0',
+  boot_id: '5f2b7f2a-90c2-4a1c-8a53-1f6d5d6a7c11',
+  booted_at: time,
+  clock_skew_ms: -4,
+  kinds: ['diag.health_probe', 'slice.topology_discover'],
+  certificates: [
+    { serial_number: '4f01', not_before: time, not_after: later, revoked_at: null, revoked_reason: null },
+    { serial_number: '4f00', not_before: time, not_after: later, revoked_at: time, revoked_reason: 'enrolled again' },
+  ],
+};
+const task: Task = {
+  id: id('tsk', '1a'),
+  node_id: placementIds.node,
+  allocation_id: null,
+  kind: 'agent.update',
+  attempt: 1,
+  state: 'queued',
+  state_reason: null,
+  error_code: null,
+  percent: null,
+  correlation_id: 'c-0001',
+  created_at: time,
+  dispatched_at: null,
+  started_at: null,
+  finished_at: null,
+  expires_at: later,
+};
+const key: Key = {
+  id: id('tky', '1a'),
+  purpose: 'task_signer',
+  state: 'staged',
+  state_since: time,
+  fingerprint_sha256: 'ab'.repeat(32),
+  retires_at: null,
+  version: 1,
+  created_at: time,
+};
+const line: Line = {
+  logged_at: time,
+  level: 'info',
+  service: 'gpuaas-api',
+  host_role: 'platform_control',
+  host_name: 'control-1',
+  node_id: null,
+  message: 'request',
+  correlation_id: 'c-01k9zv3m',
+  error_code: null,
+  fields: { operation: 'allocationCreate', status: 202 },
+};
+
+export const agentAnswers = {
+  nodeCreate: {
+    node: { ...placementAnswers.adminNodeGet, state: 'bootstrap_issued', free_gpus: 0, is_connected: false },
+    enrollment,
+  },
+  nodeEnrollmentCreate: enrollment,
+  nodeAgentGet: agent,
+  nodeAgentRevoke: { ...agent, is_connected: false },
+  nodeAgentUpdate: task,
+  nodeTaskList: page<Task>(
+    task,
+    { ...task, id: id('tsk', '2b'), kind: 'slice.image_clone', state: 'running', percent: 40 },
+    {
+      ...task,
+      id: id('tsk', '3c'),
+      kind: 'slice.cleanup',
+      state: 'failed',
+      state_reason: 'the disk is mounted',
+      error_code: 'blocked',
+    },
+  ),
+  trustKeyList: page<Key>(key, { ...key, id: id('tky', '2b'), purpose: 'node_ca', state: 'active' }),
+  trustKeyGet: key,
+  trustKeyCreate: key,
+  trustKeyActivate: { ...key, state: 'active', version: 2 },
+  trustKeyRetire: { ...key, state: 'retired', version: 2 },
+  trustKeyRevoke: { ...key, state: 'revoked', version: 2 },
+  logList: page<Line>(line, {
+    ...line,
+    level: 'error',
+    service: 'gpuaas-node-agent',
+    host_role: 'worker_compute',
+    host_name: 'demo-h200-01',
+    node_id: placementIds.node,
+    message: 'the disk is mounted; nothing was erased',
+    error_code: 'blocked',
+  }),
+} satisfies { [K in keyof Operations]?: Operations[K]['response'] };

@@ -1,0 +1,151 @@
+import type { Operations } from '@gpuaas/sdk';
+import { choice, command, integer, required, text } from '../command.ts';
+import type { Cli } from '../context.ts';
+import { nodeId } from '../find.ts';
+import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
+import { type Column, shortTime } from '../table.ts';
+
+type Enrollment = Operations['nodeEnrollmentCreate']['response'];
+type Task = Operations['nodeTaskList']['response']['items'][number];
+
+const node = { node: 'name or id' } as const;
+const reason = required(text('why; kept in the audit'));
+
+const TASK_STATES = [
+  'queued',
+  'dispatched',
+  'running',
+  'completed',
+  'failed',
+  'expired',
+  'cancelled',
+] as const satisfies readonly Task['state'][];
+
+const columns: readonly Column<Task>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'KIND', value: ({ kind }) => kind },
+  {
+    header: 'STATE',
+    value: ({ state, percent }) => (state === 'running' && percent !== null ? `${percent} %` : state),
+  },
+  { header: 'ATTEMPT', value: ({ attempt }) => attempt, align: 'right', optional: true },
+  { header: 'ERROR', value: ({ error_code }) => error_code, optional: true },
+  { header: 'ASKED', value: ({ created_at }) => shortTime(created_at), optional: true },
+  { header: 'WHY', value: ({ state_reason }) => state_reason, shrink: 'cut', optional: true },
+];
+
+/** The token is shown here and never again. */
+const sayEnrollment = (cli: Cli, { install_command, expires_at }: Enrollment): void => {
+  if (cli.out.json) return;
+  cli.out.say(`Run this on the host as root before ${shortTime(expires_at)}; the token is shown once:`);
+  cli.out.print(install_command);
+};
+
+export const nodeAgentCommands = [
+  command({
+    name: 'create',
+    summary: 'add a host and get the command that installs its agent',
+    args: { name: 'name of the host' },
+    flags: {
+      region: required(text('where it stands', 'name')),
+      'gpu-model': required(text('as SKUs name it', 'model')),
+      gpus: required(integer('how many GPUs it has')),
+      mode: required(choice('what it may be sold as', ['slice', 'baremetal', 'flexible'] as const)),
+      pool: text('pool it belongs to; shared unless told', 'name'),
+      'private-network': text('network behind the host that slices get addresses of', 'cidr'),
+      ...keyFlags,
+    },
+    examples: ['gpuaas admin node create j22u15 --region us-buffalo-1 --gpu-model "H200 SXM" --gpus 8 --mode slice'],
+    run: async (cli, { args, flags }) => {
+      const body = {
+        name: args.name,
+        region_name: flags.region,
+        gpu_model: flags.gpuModel,
+        gpu_count: flags.gpus,
+        capacity_mode: flags.mode,
+        pool_name: flags.pool,
+        private_network: flags.privateNetwork,
+      };
+      const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+      const answer = await (await cli.client()).call('nodeCreate', { body }, options);
+      const { node: made, enrollment } = answer.data;
+      cli.out.done(`Node ${made.name} (${made.id}) waits for its agent.`, answer);
+      sayEnrollment(cli, enrollment);
+    },
+  }),
+  command({
+    name: 'enroll',
+    summary: 'another command to install the agent with; the one before stops working',
+    args: node,
+    flags: { reason, ...keyFlags },
+    run: async (cli, { args, flags }) => {
+      const params = { node_id: await nodeId(cli, args.node) };
+      const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+      const request = { params, body: { reason: flags.reason } };
+      const answer = await (await cli.client()).call('nodeEnrollmentCreate', request, options);
+      cli.out.done(`Node ${params.node_id} may be enrolled again.`, answer);
+      sayEnrollment(cli, answer.data);
+    },
+  }),
+  command({
+    name: 'agent',
+    summary: 'the agent of a node: when it was seen, what it can do, its certificates',
+    args: node,
+    run: async (cli, { args }) => {
+      const params = { node_id: await nodeId(cli, args.node) };
+      const agent = await (await cli.client()).nodeAgentGet({ params }, { signal: cli.signal });
+      const { certificates, ...fields } = agent;
+      cli.out.item(agent, fields);
+      if (cli.out.json || certificates.length === 0) return;
+      cli.out.table(certificates, [
+        { header: 'CERTIFICATE', value: ({ serial_number }) => serial_number },
+        { header: 'UNTIL', value: ({ not_after }) => shortTime(not_after) },
+        { header: 'REVOKED', value: ({ revoked_at }) => shortTime(revoked_at) },
+        { header: 'WHY', value: ({ revoked_reason }) => revoked_reason, shrink: 'cut' },
+      ]);
+    },
+  }),
+  command({
+    name: 'revoke',
+    summary: 'lock the agent of a node out; what runs on the host is untouched',
+    args: node,
+    flags: { reason, ...yesFlags, ...keyFlags },
+    run: async (cli, { args, flags }) => {
+      const params = { node_id: await nodeId(cli, args.node) };
+      await cli.confirm(`Lock the agent of ${args.node} out until it is enrolled again?`, flags.yes);
+      const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+      const request = { params, body: { reason: flags.reason } };
+      const answer = await (await cli.client()).call('nodeAgentRevoke', request, options);
+      cli.out.done(`The certificates of node ${params.node_id} are revoked.`, answer);
+    },
+  }),
+  command({
+    name: 'update-agent',
+    summary: 'have the agent replace itself with a release, named by digest',
+    args: node,
+    flags: {
+      version: required(text('version of the release', 'version')),
+      digest: required(text('digest of the release', 'sha256:hex')),
+      ...keyFlags,
+    },
+    run: async (cli, { args, flags }) => {
+      const params = { node_id: await nodeId(cli, args.node) };
+      const body = { version: flags.version, digest: flags.digest };
+      const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+      const answer = await (await cli.client()).call('nodeAgentUpdate', { params, body }, options);
+      cli.out.done(`Task ${answer.data.id} is ${answer.data.state}; see gpuaas admin node tasks ${args.node}.`, answer);
+    },
+  }),
+  command({
+    name: 'tasks',
+    summary: 'tasks of a node, newest first',
+    args: node,
+    flags: { state: choice('only this state', TASK_STATES), ...pageFlags },
+    run: async (cli, { args, flags }) => {
+      const [client, params] = [await cli.client(), { node_id: await nodeId(cli, args.node) }];
+      const read = (page: { limit: number; cursor: string | undefined }) =>
+        client.nodeTaskList({ params, query: { ...page, state: flags.state } }, { signal: cli.signal });
+      cli.out.list(await collect(flags, read), columns);
+    },
+  }),
+] as const;

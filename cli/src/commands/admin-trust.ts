@@ -1,0 +1,94 @@
+import type { Operations } from '@gpuaas/sdk';
+import { choice, command, type Group, required, text } from '../command.ts';
+import { collect, ifMatchFlags, keyFlags, pageFlags, yesFlags } from '../flags.ts';
+import { type Column, shortTime } from '../table.ts';
+
+type Key = Operations['trustKeyGet']['response'];
+
+const PURPOSES = ['node_ca', 'task_signer'] as const satisfies readonly Key['purpose'][];
+
+const columns: readonly Column<Key>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'PURPOSE', value: ({ purpose }) => purpose },
+  { header: 'STATE', value: ({ state }) => state },
+  { header: 'SINCE', value: ({ state_since }) => shortTime(state_since), optional: true },
+  { header: 'UNTIL', value: ({ retires_at }) => shortTime(retires_at), optional: true },
+  { header: 'FINGERPRINT', value: ({ fingerprint_sha256 }) => fingerprint_sha256, shrink: 'cut', optional: true },
+];
+
+const reason = required(text('why; kept in the audit'));
+
+type Move = Readonly<{
+  name: string;
+  operation: 'trustKeyActivate' | 'trustKeyRetire' | 'trustKeyRevoke';
+  summary: string;
+  /** Asked before, where it cannot be taken back. */
+  question?: string;
+}>;
+
+const moveCommand = ({ name, operation, summary, question }: Move) =>
+  command({
+    name,
+    summary,
+    args: { key: 'id' },
+    flags: { reason, ...ifMatchFlags, ...(question === undefined ? {} : yesFlags), ...keyFlags },
+    run: async (cli, { args, flags }) => {
+      const client = await cli.client();
+      const params = { trust_key_id: args.key };
+      if (question !== undefined) await cli.confirm(question, (flags as { yes?: boolean }).yes);
+      const ifMatch = flags.ifMatch ?? (await client.trustKeyGet({ params }, { signal: cli.signal })).version;
+      const options = { idempotencyKey: flags.idempotencyKey, ifMatch, signal: cli.signal };
+      const answer = await client.call(operation, { params, body: { reason: flags.reason } }, options);
+      const { id, purpose, state } = answer.data;
+      cli.out.done(`The ${purpose} key ${id} is ${state}.`, answer);
+    },
+  });
+
+export const adminTrust: Group = {
+  name: 'trust',
+  summary: 'keys that sign certificates of nodes and tasks',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'keys, newest first',
+      flags: { purpose: choice('only this purpose', PURPOSES), ...pageFlags },
+      run: async (cli, { flags }) => {
+        const client = await cli.client();
+        const read = (page: { limit: number; cursor: string | undefined }) =>
+          client.trustKeyList({ query: { ...page, purpose: flags.purpose } }, { signal: cli.signal });
+        cli.out.list(await collect(flags, read), columns);
+      },
+    }),
+    command({
+      name: 'stage',
+      summary: 'make a new key that agents learn to trust; activate it later',
+      args: { purpose: 'node_ca or task_signer' },
+      flags: { reason, ...keyFlags },
+      run: async (cli, { args, flags }) => {
+        const purpose = args.purpose as Key['purpose'];
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const body = { purpose, reason: flags.reason };
+        const answer = await (await cli.client()).call('trustKeyCreate', { body }, options);
+        const { id } = answer.data;
+        cli.out.done(`The ${purpose} key ${id} is staged; activate it with gpuaas admin trust activate ${id}.`, answer);
+      },
+    }),
+    moveCommand({
+      name: 'activate',
+      operation: 'trustKeyActivate',
+      summary: 'sign with a staged key from now on; the one before stays trusted for a while',
+    }),
+    moveCommand({
+      name: 'retire',
+      operation: 'trustKeyRetire',
+      summary: 'stop trusting a key that is in grace or was only staged',
+      question: 'Stop trusting this key? Agents that know no newer one are locked out.',
+    }),
+    moveCommand({
+      name: 'revoke',
+      operation: 'trustKeyRevoke',
+      summary: 'stop trusting a key at once',
+      question: 'Revoke this key? Agents that know no newer one are locked out.',
+    }),
+  ],
+};

@@ -1,0 +1,47 @@
+import type { Operations } from '@gpuaas/sdk';
+import { choice, command, duration, text } from '../command.ts';
+import { UsageError } from '../exit.ts';
+import { nodeId } from '../find.ts';
+import { collect, pageFlags } from '../flags.ts';
+import { type Column, shortTime } from '../table.ts';
+
+type Line = Operations['logList']['response']['items'][number];
+
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const satisfies readonly Line['level'][];
+
+const columns: readonly Column<Line>[] = [
+  { header: 'TIME', value: ({ logged_at }) => shortTime(logged_at) },
+  { header: 'LEVEL', value: ({ level }) => level },
+  { header: 'SERVICE', value: ({ service }) => service },
+  { header: 'HOST', value: ({ host_name }) => host_name, optional: true },
+  { header: 'ERROR', value: ({ error_code }) => error_code, optional: true },
+  { header: 'MESSAGE', value: ({ message }) => message, shrink: 'wrap' },
+];
+
+export const logs = command({
+  name: 'logs',
+  summary: 'log lines of every process and agent, by correlation id or node',
+  args: { 'id?': 'a correlation id; --correlation-id names one, too' },
+  flags: {
+    node: text('lines of this node', 'name'),
+    level: choice('this level and above', LEVELS),
+    since: duration('how far to look back, like 30m or 2d; a day unless told'),
+    ...pageFlags,
+  },
+  examples: ['gpuaas logs --correlation-id c-01k9zv3m8q4t6w2x5y7r0s1n3p', 'gpuaas logs --node j22u15 --level warn'],
+  run: async (cli, { args, flags }) => {
+    // Every command takes this flag to be found by; here it is also what to find.
+    const correlation_id = args.id ?? (flags as { correlationId?: string }).correlationId;
+    if (correlation_id === undefined && flags.node === undefined)
+      throw new UsageError('Say which lines.', 'Name a correlation id, or a node with --node.');
+    const client = await cli.client();
+    const node_id = flags.node === undefined ? undefined : await nodeId(cli, flags.node);
+    const since = flags.since === undefined ? undefined : new Date(Date.now() - flags.since).toISOString();
+    const read = (page: { limit: number; cursor: string | undefined }) =>
+      client.logList(
+        { query: { ...page, correlation_id, node_id, level: flags.level, since } },
+        { signal: cli.signal },
+      );
+    cli.out.list(await collect(flags, read), columns);
+  },
+});
