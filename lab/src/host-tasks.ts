@@ -14,7 +14,7 @@ type Disk = Readonly<{ serial: string; device: string }>;
 export type SimulatedHost = Readonly<{ perform(task: HostTask): Promise<HostAnswer> }>;
 
 const slotsOf = (task: HostTask): readonly Slot[] => (task.params['slots'] ?? []) as readonly Slot[];
-const disksOf = (task: HostTask): readonly Disk[] => (task.params['data_disks'] ?? []) as readonly Disk[];
+const disksOf = (task: HostTask): readonly Disk[] => (task.params['disks'] ?? []) as readonly Disk[];
 
 const FAULTS: Readonly<Record<string, string>> = {
   'slice.bundle_lease': 'lease',

@@ -32,7 +32,7 @@ const diskOf = (slot_id: string | null, serial: string, generation: number | nul
 export const truth = (task: NodeTaskRow): Output => {
   if (!task.kind.endsWith('.cleanup')) return {};
   const slots = task.params['slots'] as readonly Slot[];
-  const disks = task.params['data_disks'] as readonly { serial: string }[];
+  const disks = (task.params['disks'] ?? []) as readonly { serial: string }[];
   return {
     network_detached: true,
     disks: [

@@ -36,13 +36,15 @@ export type NewNodeTask = Readonly<{
   attempt: number;
   correlation_id: string;
   expires_in_s: number;
+  /** The run that waits for it. */
+  workflow_run_id: string;
 }>;
 
 /** Undefined when this attempt exists already. */
 export const insertTask = async (tx: Tx, task: NewNodeTask): Promise<NodeTaskRow | undefined> => {
   const { rows } = await tx.query<NodeTaskRow>(
-    `insert into node_tasks as t (id, node_id, allocation_id, kind, params, attempt, correlation_id, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, clock_timestamp() + make_interval(secs => $8))
+    `insert into node_tasks as t (id, node_id, allocation_id, kind, params, attempt, correlation_id, expires_at, workflow_run_id)
+     values ($1, $2, $3, $4, $5, $6, $7, clock_timestamp() + make_interval(secs => $8), $9)
      on conflict do nothing returning ${TASK}`,
     [
       mintId('tsk'),
@@ -53,6 +55,7 @@ export const insertTask = async (tx: Tx, task: NewNodeTask): Promise<NodeTaskRow
       task.attempt,
       task.correlation_id,
       task.expires_in_s,
+      task.workflow_run_id,
     ],
   );
   return rows[0];
@@ -75,7 +78,7 @@ export const findLatestTask = async (
   const { rows } = await reader.query<LatestTask>(
     `select ${TASK},
        greatest(0, extract(epoch from clock_timestamp() - coalesce(t.finished_at, t.created_at)) * 1000)::float8 as age_ms,
-       (select count(*) from node_tasks o where o.allocation_id = $1 and o.kind = $2 and o.params ->> 'workflow_run_id' = $3
+       (select count(*) from node_tasks o where o.allocation_id = $1 and o.kind = $2 and o.workflow_run_id = $3
           and o.created_at > coalesce((select max(s.finished_at) from workflow_steps s
             where s.run_id = $3 and s.outcome = 'retried'), '-infinity')) as tries
      from node_tasks t where t.allocation_id = $1 and t.kind = $2 order by t.attempt desc limit 1`,

@@ -1,12 +1,14 @@
 /** The database behind the workflows of an allocation. Host tasks are rows; the host answers by finishing them. */
 import { findAllocation, lockAllocation } from '../db/allocation.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { findHeldNode, type HeldSlot, listHeldSlots } from '../db/lifecycle.ts';
+import { findGuestFacts } from '../db/guest.ts';
+import { findHeldNode, listHeldSlots } from '../db/lifecycle.ts';
 import { cancelQueuedTasks, countTasksUnderWay, findLatestTask, insertTask } from '../db/node-task.ts';
 import type { AllocationState } from '../domain/allocation.ts';
 import { judgeWipe, type WipeTarget } from '../domain/wipe.ts';
 import { notFound } from '../errors.ts';
 import { type AllocationDeps, type TaskAnswer, type TaskAsk, TRIES_MAX } from './allocation-steps.ts';
+import { taskParams } from './allocation-task.ts';
 import { failProvisioning } from './begin-release.ts';
 import {
   activateAllocation,
@@ -27,20 +29,6 @@ const PHASES: Readonly<Record<TaskAsk['phase'], readonly AllocationState[]>> = {
   custody: ['releasing', 'failed'],
 };
 
-const slotParams = (slot: HeldSlot) => ({
-  slot_id: slot.id,
-  slot_index: slot.slot_index,
-  generation: slot.generation,
-  module_id: slot.module_id,
-  gpu_pci_address: slot.gpu_pci_address,
-  nvme_serial: slot.nvme_serial,
-  nvme_device: slot.nvme_device,
-  mac_address: slot.mac_address,
-  private_ip: slot.private_ip,
-  fabric_vf_pci_address: slot.fabric_vf_pci_address,
-  wipe_policy: slot.destructive_wipe_policy,
-});
-
 type Delay = (tries: number) => number;
 
 /**
@@ -56,7 +44,7 @@ const ensureTask = async (tx: Tx, ask: TaskAsk, delayMs: Delay): Promise<TaskAns
     listHeldSlots(tx, row.id),
     findHeldNode(tx, row.id),
   ]);
-  const isOwn = latest?.params['workflow_run_id'] === ask.run_id && latest.tries > 0;
+  const isOwn = latest?.workflow_run_id === ask.run_id && latest.tries > 0;
   if (latest !== undefined && isOwn) {
     if (latest.state === 'completed') return { kind: 'completed' };
     if (['queued', 'dispatched', 'running'].includes(latest.state)) return { kind: 'open' };
@@ -75,15 +63,8 @@ const ensureTask = async (tx: Tx, ask: TaskAsk, delayMs: Delay): Promise<TaskAns
     attempt: (latest?.attempt ?? 0) + 1,
     correlation_id: ask.correlation_id,
     expires_in_s: TASK_EXPIRES_S,
-    params: {
-      workflow_run_id: ask.run_id,
-      image_name: row.image_name,
-      ssh_key_ids: row.ssh_key_ids,
-      vcpu_count: row.vcpu_count,
-      memory_mib: row.memory_mib,
-      slots: slots.map(slotParams),
-      data_disks: node?.data_disks ?? [],
-    },
+    workflow_run_id: ask.run_id,
+    params: taskParams(ask.kind, { allocation: row, slots, node, ...(await findGuestFacts(tx, row)) }),
   });
   return { kind: 'open' };
 };
@@ -133,7 +114,7 @@ export const createAllocationDeps = (
           findHeldNode(reader, id),
           listHeldSlots(reader, id),
         ]);
-        if (task?.state !== 'completed' || task.params['workflow_run_id'] !== runId) return undefined;
+        if (task?.state !== 'completed' || task.workflow_run_id !== runId) return undefined;
         const targets: WipeTarget[] = [
           ...slots.map((slot) => ({ slot_id: slot.id, serial: slot.nvme_serial, generation: slot.generation })),
           // A data disk that is a slot's own is proven with the slot.

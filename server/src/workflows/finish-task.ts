@@ -7,8 +7,7 @@ import { signalRun } from './engine/run.ts';
 type Wake = () => void;
 
 const tell = async (tx: Tx, task: NodeTaskRow, wake?: Wake): Promise<void> => {
-  const runId = task.workflow_run_id ?? task.params['workflow_run_id'];
-  if (typeof runId === 'string') await signalRun(tx, { run_id: runId, name: TASK_FINISHED }, wake);
+  if (task.workflow_run_id !== null) await signalRun(tx, { run_id: task.workflow_run_id, name: TASK_FINISHED }, wake);
 };
 
 /** False when the answer came too late to count. */

@@ -1,0 +1,74 @@
+/**
+ * What a host is told for each kind of work on an allocation: what it needs for that and nothing else, in the shapes of
+ * the contract. Keys are public ones; nothing of the control plane goes to a host.
+ */
+import type { TaskKind as AnyTaskKind, TaskParams, TaskSlot } from '@gpuaas/contract/node';
+import type { AllocationRow } from '../db/allocation.ts';
+import type { HeldNode, HeldSlot } from '../db/lifecycle.ts';
+import { hostnameOf, usernameOf } from '../domain/host-name.ts';
+import type { TaskKind } from './allocation-steps.ts';
+
+export type TaskFacts = Readonly<{
+  allocation: AllocationRow;
+  slots: readonly HeldSlot[];
+  node: HeldNode | undefined;
+  image: Readonly<{ name: string; digest: string }> | undefined;
+  ssh_public_keys: readonly string[];
+}>;
+
+/** How long a guest may take to shut down before it is switched off. */
+const STOP_GRACE_S = 60;
+
+/** A slot that lacks a binding has nothing a host could work on; judging the wipe finds it missing. */
+const isComplete = (slot: HeldSlot): boolean =>
+  [slot.gpu_pci_address, slot.nvme_serial, slot.nvme_device, slot.mac_address, slot.private_ip].every(
+    (value) => value !== null,
+  ) && slot.fabric_vf_pci_address !== null;
+
+const slotsOf = ({ slots }: TaskFacts): TaskSlot[] =>
+  slots.filter(isComplete).map((slot) => ({
+    slot_id: slot.id,
+    slot_index: slot.slot_index,
+    generation: slot.generation,
+    module_id: slot.module_id,
+    gpu_pci_address: slot.gpu_pci_address ?? '',
+    nvme_serial: slot.nvme_serial ?? '',
+    nvme_device: slot.nvme_device ?? '',
+    mac_address: slot.mac_address ?? '',
+    private_ip: slot.private_ip ?? '',
+    fabric_vf_pci_address: slot.fabric_vf_pci_address ?? '',
+    wipe_policy: slot.destructive_wipe_policy as TaskSlot['wipe_policy'],
+  }));
+
+const held = (facts: TaskFacts) => ({ allocation_id: facts.allocation.id, slots: slotsOf(facts) });
+const user = (facts: TaskFacts) => ({
+  allocation_id: facts.allocation.id,
+  username: usernameOf(facts.allocation.id),
+});
+
+const PARAMS: { readonly [K in TaskKind & AnyTaskKind]: (facts: TaskFacts) => TaskParams<K> } = {
+  'slice.bundle_lease': (facts) => ({
+    ...held(facts),
+    vcpu_count: facts.allocation.vcpu_count ?? 0,
+    memory_mib: facts.allocation.memory_mib ?? 0,
+    profile: facts.allocation.vm_profile_name ?? 'default',
+  }),
+  'slice.image_clone': (facts) => ({
+    ...held(facts),
+    image: { name: facts.image?.name ?? '', digest: facts.image?.digest ?? null },
+  }),
+  'slice.vm_start': (facts) => ({
+    ...held(facts),
+    hostname: hostnameOf(facts.allocation.name),
+    ssh_public_keys: [...facts.ssh_public_keys],
+    user_data: null,
+  }),
+  'slice.vm_readiness': held,
+  'slice.vm_stop': (facts) => ({ ...held(facts), grace_s: STOP_GRACE_S }),
+  'slice.cleanup': held,
+  'allocation.provision_user': (facts) => ({ ...user(facts), ssh_public_keys: [...facts.ssh_public_keys] }),
+  'allocation.deprovision_user': user,
+  'node.cleanup': (facts) => ({ ...held(facts), disks: [...(facts.node?.data_disks ?? [])] }),
+};
+
+export const taskParams = (kind: TaskKind, facts: TaskFacts): Readonly<Record<string, unknown>> => PARAMS[kind](facts);
