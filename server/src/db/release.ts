@@ -37,10 +37,17 @@ export type CleanupStart = Readonly<{
   deadline_s: number | null;
   /** Why tasks that no host has begun are called off. */
   task_reason: string;
+  /** Whether it holds a whole node, whose occupancy then says so. */
+  is_whole_node: boolean;
   run: NewRun;
   /** Those about the run are told only if it is a new one. */
   events: readonly NewOutboxEvent[];
 }>;
+
+const CLEAN_NODE = `node as (
+       update nodes n set occupancy = 'cleaning', version = n.version + 1 from allocation_resource_claims c
+       where c.allocation_id = $1 and c.released_at is null and c.claim_kind = 'node_exclusive' and n.id = c.node_id
+         and n.occupancy in ('exclusive', 'cleanup_blocked')),`;
 
 /**
  * The allocation, locked before, goes into cleanup: its state, the tasks that no host has begun, what it holds, the run
@@ -49,6 +56,7 @@ export type CleanupStart = Readonly<{
  */
 export const enterCleanup = (tx: Tx, start: CleanupStart): Promise<unknown> => {
   const { run } = start;
+  const node = start.is_whole_node ? CLEAN_NODE : '';
   return tx.query(
     `with moved as (
        update allocations a set state = $3, state_reason = $4, state_since = t.at, version = a.version + 1,
@@ -63,10 +71,7 @@ export const enterCleanup = (tx: Tx, start: CleanupStart): Promise<unknown> => {
      slot as (
        update node_resource_slots t set status = 'cleaning', status_reason = $4, status_since = clock_timestamp(), version = t.version + 1
        from held where t.id = held.id),
-     node as (
-       update nodes n set occupancy = 'cleaning', version = n.version + 1 from allocation_resource_claims c
-       where c.allocation_id = $1 and c.released_at is null and c.claim_kind = 'node_exclusive' and n.id = c.node_id
-         and n.occupancy in ('exclusive', 'cleanup_blocked')),
+     ${node}
      run as (
        insert into workflow_runs (id, workflow, workflow_version, subject_id, organization_id, project_id, correlation_id, steps, step, deadline_ms, deadline_at)
        values ($7, $8, $9, $1, $10, $11, $12, $13, $14, $15::bigint, clock_timestamp() + $15::bigint * interval '1 millisecond')

@@ -51,6 +51,7 @@ const beginCleanup = async (tx: Tx, row: AllocationRow, entry: Entry, wake?: Wak
       from: sourcesOf(entry.to),
       deadline_s: STATE_DEADLINE_S[entry.to],
       ...entry,
+      is_whole_node: nodeId !== null,
       run,
       events: [allocationChanged(row, entry.to, entry.reason), runChanged({ ...run, state: 'pending' })],
     }),

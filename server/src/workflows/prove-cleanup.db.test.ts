@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { Client } from 'pg';
+import { testDatabase } from '../../test/database.ts';
+import { aNode, anAllocation, type TestAllocation } from '../../test/placement.ts';
+import { PLATFORM } from '../db/client.ts';
+import { listHeldSlots } from '../db/lifecycle.ts';
+import { judgeWipe } from '../domain/wipe.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { proveCleanup } from './prove-cleanup.ts';
+
+const world = async (t: TestContext) => {
+  const open: Client[] = [];
+  t.after(() => Promise.all(open.map((client) => client.end())));
+  const { database, ownerUrl } = await testDatabase(t);
+  const sql = new Client({ connectionString: ownerUrl });
+  await sql.connect();
+  open.push(sql);
+  return { database, sql };
+};
+
+type World = Awaited<ReturnType<typeof world>>;
+
+/** Proves with evidence that is complete, about the generation that is `behind` the slot's own. */
+const prove = ({ database }: World, made: TestAllocation, behind = 0): Promise<void> =>
+  database.write(PLATFORM, async (tx) => {
+    const targets = (await listHeldSlots(tx, made.id)).map((slot) => ({
+      slot_id: slot.id,
+      serial: slot.nvme_serial,
+      generation: slot.generation - behind,
+    }));
+    const disks = targets.map((target) => ({
+      ...target,
+      method: 'nvme_sanitize',
+      bytes_read_back: 4096,
+      bytes_not_erased: 0,
+      is_verified: true,
+      finished_at: new Date().toISOString(),
+    }));
+    const verdict = judgeWipe({ network_detached: true, disks }, targets);
+    await proveCleanup(tx, made.id, { task_id: 'tsk_test', node_id: made.node_id, verdict, may_try_again: false });
+  });
+
+const indexRow = async ({ sql }: World, nodeId: string): Promise<unknown> =>
+  (
+    await sql.query("select to_jsonb(s) - 'updated_at' as row from node_placement_summary s where node_id = $1", [
+      nodeId,
+    ])
+  ).rows[0].row;
+
+test('the index row that leaves with the proof is the one that the node as it then is would get', async (t) => {
+  const w = await world(t);
+  const node = await aNode(w.sql);
+  const made = await anAllocation(w.sql, { node, gpu_count: 2, state: 'releasing' });
+  const other = await anAllocation(w.sql, { node, gpu_count: 2, state: 'releasing' });
+  await w.database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
+  await w.sql.query("update node_resource_slots set health = 'unhealthy' where id = $1", [other.slot_ids[0]]);
+  for (const released of [made, other]) {
+    await prove(w, released);
+    const written = await indexRow(w, node.id);
+    await w.database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
+    assert.deepEqual(written, await indexRow(w, node.id));
+  }
+  const { rows } = await w.sql.query('select occupancy from nodes where id = $1', [node.id]);
+  assert.deepEqual(rows, [{ occupancy: 'free' }]);
+});
+
+test('a proof about an older generation of a slot frees nothing and leaves nothing behind', async (t) => {
+  const w = await world(t);
+  const node = await aNode(w.sql);
+  const made = await anAllocation(w.sql, { node, gpu_count: 2, state: 'releasing' });
+  await w.database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
+  await assert.rejects(prove(w, made, 1), /slots/);
+  const { rows } = await w.sql.query(
+    `select a.state, (select count(*)::int from allocation_resource_claims c where c.allocation_id = a.id and c.released_at is null) as live,
+       (select count(*)::int from wipe_proofs p where p.allocation_id = a.id) as proofs,
+       (select min(q.gpu_used)::int from quotas q where q.organization_id = a.organization_id) as used from allocations a where a.id = $1`,
+    [made.id],
+  );
+  assert.deepEqual(rows, [{ state: 'releasing', live: 2, proofs: 0, used: 2 }]);
+});
+
+test('a proof that comes again finds nothing held and changes nothing', async (t) => {
+  const w = await world(t);
+  const node = await aNode(w.sql);
+  const made = await anAllocation(w.sql, { node, gpu_count: 2, state: 'releasing' });
+  await w.database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
+  await prove(w, made);
+  const again = {
+    task_id: 'tsk_test',
+    node_id: made.node_id,
+    verdict: { is_verified: true, reason: null, disks: [] },
+    may_try_again: false,
+  };
+  await w.database.write(PLATFORM, (tx) => proveCleanup(tx, made.id, again));
+  const { rows } = await w.sql.query(
+    `select (select count(*)::int from outbox_events where subject = $1 and data ->> 'state' = 'released') as told,
+       (select array_agg(gpu_used) from quotas where organization_id = $2) as used`,
+    [made.id, made.organization_id],
+  );
+  assert.deepEqual(rows, [{ told: 1, used: [0, 0] }]);
+});
