@@ -13,6 +13,8 @@ export type LogOptions = Readonly<{
   host_role: HostRole;
   level?: string;
   destination?: DestinationStream;
+  /** Gets every line, too. Must not throw. */
+  also?: (line: string) => void;
 }>;
 
 const SECRET_KEYS = [
@@ -30,6 +32,17 @@ const SECRET_KEYS = [
 /** Lines of a moment are written together: under load a write for each costs a tenth of the request it tells of. */
 const TOGETHER = { minLength: 4_096, periodicFlush: 50 };
 
+const streamOf = ({ destination, also }: LogOptions): DestinationStream => {
+  const stream = destination ?? pino.destination({ fd: 1, sync: false, ...TOGETHER });
+  if (also === undefined) return stream;
+  return {
+    write: (line) => {
+      stream.write(line);
+      also(line);
+    },
+  };
+};
+
 export const createLog = (options: LogOptions): Log =>
   pino(
     {
@@ -40,7 +53,7 @@ export const createLog = (options: LogOptions): Log =>
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: SECRET_KEYS.flatMap((key) => [key, `*.${key}`]), censor: '[redacted]' },
     },
-    options.destination ?? pino.destination({ fd: 1, sync: false, ...TOGETHER }),
+    streamOf(options),
   );
 
 /** For tests and tools that want none. */

@@ -44,6 +44,7 @@ export const startServer = (
       DATABASE_URL: given.databaseUrl,
       GPUAAS_STATE_DIR: settings.stateDir,
       GPUAAS_PORT: String(settings.port),
+      GPUAAS_NODE_API_PORT: String(settings.nodeApiPort),
       GPUAAS_DEV_PASSWORD: given.devPassword,
     },
     stdio: ['ignore', log, log],

@@ -13,6 +13,8 @@ export type Settings = Readonly<{
   isDefaultStateDir: boolean;
   host: string;
   port: number;
+  /** Where agents of hosts connect. */
+  nodeApiPort: number;
   publicUrl: string;
   /** An external PostgreSQL, used instead of the embedded one. */
   databaseUrl: string | undefined;
@@ -29,6 +31,8 @@ export const readSettings = (env: Env): Settings => {
     isDefaultStateDir: stateDir === DEFAULT_STATE_DIR,
     host: read.text('GPUAAS_HOST', '127.0.0.1'),
     port,
+    // Labs beside each other have ports of their own without being told twice.
+    nodeApiPort: read.integer('GPUAAS_NODE_API_PORT', port === 8080 ? 8443 : port + 1, { min: 1, max: 65535 }),
     publicUrl: (read.url('GPUAAS_PUBLIC_URL')?.href ?? `http://localhost:${port}`).replace(/\/$/, ''),
     databaseUrl: read.optional('DATABASE_URL'),
     issuer: read.optional('GPUAAS_OIDC_ISSUER'),

@@ -24,6 +24,7 @@ import { createInvariantWatch } from './reconcilers/check-invariants.ts';
 import { createAuthenticator } from './services/authenticate.ts';
 import { createProjectDirectory } from './services/authorise.ts';
 import { createReadiness } from './services/health.ts';
+import type { LogSink } from './services/log-sink.ts';
 import { addGauges, addInvariantGauge } from './telemetry/gauges.ts';
 import { createTelemetry, type Telemetry } from './telemetry/telemetry.ts';
 import { startWorkers } from './workers.ts';
@@ -35,6 +36,8 @@ export type AppOptions = Readonly<{
   clock?: Clock;
   /** Password of the laptop users. */
   dev_password: string;
+  /** Where the lines of this process's log are kept, beside its output. */
+  sink?: LogSink;
 }>;
 export type App = Readonly<{
   deps: Deps;
@@ -140,6 +143,8 @@ export const startApp = async (options: AppOptions): Promise<App> => {
   const { config, log, shutdown } = options;
   const database = connectDatabase(config, log);
   shutdown.add('database', () => database.end());
+  options.sink?.start({ database, days: config.log_days });
+  shutdown.add('log lines', () => options.sink?.stop());
   const telemetry = createTelemetry({
     otlp_url: config.otlp_url,
     service: config.roles.length === 1 ? (config.roles[0] ?? 'gpuaas') : 'gpuaas',

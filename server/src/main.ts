@@ -10,6 +10,7 @@ import { ConfigError, createLog, createShutdown, stopOnSignals } from '@gpuaas/k
 import { connectDatabase, startApp } from './app.ts';
 import { readConfig } from './config.ts';
 import { migrate } from './db/migrate.ts';
+import { createLogSink } from './services/log-sink.ts';
 import { seedCatalog } from './services/seed.ts';
 import { seedFleet } from './services/seed-fleet.ts';
 
@@ -24,7 +25,13 @@ const main = async (): Promise<void> => {
   });
   const config = readConfig(process.env, values.roles);
   const service = config.roles.length === 1 ? (config.roles[0] ?? 'gpuaas') : 'gpuaas-server';
-  const log = createLog({ service, host_role: 'platform_control', level: config.log_level });
+  const sink = createLogSink();
+  const log = createLog({
+    service,
+    host_role: 'platform_control',
+    level: config.log_level,
+    also: sink.take,
+  });
   process.on('unhandledRejection', (err) => log.error({ err }, 'a promise was rejected and nobody listened'));
 
   const shutdown = createShutdown(log);
@@ -45,6 +52,7 @@ const main = async (): Promise<void> => {
       config,
       log,
       shutdown,
+      sink,
       dev_password: process.env['GPUAAS_DEV_PASSWORD'] ?? randomBytes(18).toString('base64url'),
     });
   } catch (err) {

@@ -8,6 +8,9 @@ import { createNatsPublisher } from './ports/events/nats.ts';
 import { createHeadsFile } from './ports/objects/heads-file.ts';
 import type { InvariantWatch } from './reconcilers/check-invariants.ts';
 import { createCapacityCounter } from './reconcilers/count-capacity.ts';
+import { endGrace } from './reconcilers/end-grace.ts';
+import { keepLogPartitions } from './reconcilers/keep-log-partitions.ts';
+import { markOffline } from './reconcilers/mark-offline.ts';
 import { purgeExpired } from './reconcilers/purge-expired.ts';
 import { startReconciler } from './reconcilers/reconciler.ts';
 import { relayOutbox } from './reconcilers/relay-outbox.ts';
@@ -32,6 +35,9 @@ const RELEASE_DUE_INTERVAL_MS = 2_000;
 const EXPIRE_TASKS_INTERVAL_MS = 5_000;
 const COUNT_CAPACITY_INTERVAL_MS = 1_000;
 const CHECK_INVARIANTS_INTERVAL_MS = 60_000;
+const MARK_OFFLINE_INTERVAL_MS = 2_000;
+const END_GRACE_INTERVAL_MS = 10_000;
+const LOG_PARTITIONS_INTERVAL_MS = 3_600_000;
 const BATCH_ROWS = 100;
 
 const startRelay = (deps: Deps, hub: EventHub, shutdown: Shutdown): void => {
@@ -82,6 +88,21 @@ const startReconcilers = (deps: Deps, watch: InvariantWatch, shutdown: Shutdown)
       intervalMs: EXPIRE_TASKS_INTERVAL_MS,
     },
     { name: 'count-capacity', run: capacity.run, intervalMs: COUNT_CAPACITY_INTERVAL_MS },
+    {
+      name: 'mark-offline',
+      run: async (signal: AbortSignal) => void (await markOffline({ database, wake }, signal)),
+      intervalMs: MARK_OFFLINE_INTERVAL_MS,
+    },
+    {
+      name: 'end-grace',
+      run: async () => void (await endGrace({ database })),
+      intervalMs: END_GRACE_INTERVAL_MS,
+    },
+    {
+      name: 'keep-log-partitions',
+      run: async () => void (await keepLogPartitions({ database, days: config.log_days })),
+      intervalMs: LOG_PARTITIONS_INTERVAL_MS,
+    },
     { name: 'check-invariants', run: watch.run, intervalMs: CHECK_INVARIANTS_INTERVAL_MS },
   ];
   for (const loop of loops) {

@@ -1,0 +1,6 @@
+/** Makes room for the log lines of the next days and drops days that are past their time. */
+import { type Database, PLATFORM } from '../db/client.ts';
+import { keepLogPartitions as keep } from '../db/log-line.ts';
+
+export const keepLogPartitions = (deps: Readonly<{ database: Database; days: number }>): Promise<number> =>
+  deps.database.write(PLATFORM, (tx) => keep(tx, deps.days));

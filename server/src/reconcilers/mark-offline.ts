@@ -1,0 +1,75 @@
+/**
+ * A node whose agent was not seen for a while is offline: nothing new is placed on it. That is all that follows. Its
+ * tasks wait, its claims stay, what runs on it goes on, and it is active again when its agent is seen. Nodes that never
+ * had an agent are not judged by one.
+ */
+import { randomUUID } from 'node:crypto';
+import { insertSystemAudit } from '../db/audit.ts';
+import { type Database, PLATFORM } from '../db/client.ts';
+import { moveNode } from '../db/node.ts';
+import { isAgentSeen, listMistakenNodes } from '../db/node-agent.ts';
+import { insertOutboxEvent } from '../db/outbox.ts';
+import { lockSummary } from '../db/placement.ts';
+import { nodeChanged } from '../domain/node-event.ts';
+import { refreshSummary } from '../placement/summary.ts';
+
+export type MarkOfflineDeps = Readonly<{ database: Database; wake?: () => void }>;
+
+const OFFLINE_AFTER_S = 25;
+const BATCH_ROWS = 200;
+
+const markOne = (deps: MarkOfflineDeps, id: string, name: string): Promise<boolean> =>
+  deps.database.write(PLATFORM, async (tx) => {
+    await lockSummary(tx, id);
+    const isSeen = await isAgentSeen(tx, id, OFFLINE_AFTER_S);
+    const move = isSeen
+      ? ({ from: ['offline'], to: 'active', reason: 'Its agent is back.' } as const)
+      : ({
+          from: ['active'],
+          to: 'offline',
+          reason: `Its agent was not seen for ${OFFLINE_AFTER_S} seconds.`,
+        } as const);
+    if (!(await moveNode(tx, { id, ...move }))) return false;
+    await refreshSummary(tx, id);
+    const correlation_id = `c-${randomUUID()}`;
+    const data = { node_id: id, name, state: move.to, state_reason: move.reason };
+    tx.defer(insertOutboxEvent(tx, nodeChanged(data, correlation_id)));
+    tx.defer(
+      insertSystemAudit(tx, {
+        organization_id: null,
+        project_id: null,
+        action: isSeen ? 'node.online' : 'node.offline',
+        target_kind: 'node',
+        target_id: id,
+        policy: `seen within ${OFFLINE_AFTER_S} seconds`,
+        correlation_id,
+        metadata: { name },
+      }),
+    );
+    if (deps.wake !== undefined) tx.afterCommit(deps.wake);
+    return true;
+  });
+
+/** How many nodes moved. Throws in the end, when all had their turn, if any could not. */
+export const markOffline = async (deps: MarkOfflineDeps, signal?: AbortSignal): Promise<number> => {
+  const failures: unknown[] = [];
+  let moved = 0;
+  for (;;) {
+    const nodes = await deps.database.read(PLATFORM, (reader) =>
+      listMistakenNodes(reader, OFFLINE_AFTER_S, BATCH_ROWS),
+    );
+    let movedNow = 0;
+    for (const { id, name } of nodes) {
+      if (signal?.aborted) return moved;
+      try {
+        if (await markOne(deps, id, name)) movedNow += 1;
+      } catch (err) {
+        failures.push(err);
+      }
+    }
+    moved += movedNow;
+    if (nodes.length < BATCH_ROWS || movedNow === 0) break;
+  }
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} nodes could not be marked`);
+  return moved;
+};

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createLog } from '@gpuaas/kit';
+import { testDatabase } from '../../test/database.ts';
+import { until } from '../../test/until.ts';
+import { PLATFORM } from '../db/client.ts';
+import { createLogSink } from './log-sink.ts';
+
+type Row = Readonly<{ level: string; message: string; correlation_id: string | null; fields: object; number: number }>;
+
+describe('the log lines of a process', () => {
+  it('land in the database with their correlation id, without secrets, and none below info', async (t) => {
+    const { database } = await testDatabase(t);
+    const sink = createLogSink();
+    const log = createLog({
+      service: 'gpuaas-api',
+      host_role: 'platform_control',
+      level: 'debug',
+      destination: { write: () => {} },
+      also: sink.take,
+    });
+    log.info({ correlation_id: 'c-before' }, 'said before there was a database');
+    sink.start({ database, days: 7 });
+    log.debug('too low');
+    log.error(
+      { correlation_id: 'c-1', error_code: 'internal', note: 'Bearer abcdefghijkl', nested: { password: 'x' } },
+      'it broke',
+    );
+    const rows = () =>
+      database.read(
+        PLATFORM,
+        async (reader) => (await reader.query<Row>('select * from log_lines order by number')).rows,
+      );
+    await until('the lines are there', async () => (await rows()).length === 2);
+    await sink.stop();
+    const [first, second] = await rows();
+    assert.deepEqual([first?.message, first?.correlation_id], ['said before there was a database', 'c-before']);
+    assert.deepEqual([second?.level, second?.message, second?.correlation_id], ['error', 'it broke', 'c-1']);
+    assert.deepEqual(second?.fields, { note: '[redacted]', nested: { password: '[redacted]' } });
+    const parts = await database.read(PLATFORM, (reader) =>
+      reader.query<{ place: string }>('select distinct tableoid::regclass::text as place from log_lines'),
+    );
+    assert.match(parts.rows[0]?.place ?? '', /^log_lines_\d{8}$/);
+  });
+
+  it('never hold the process up: the oldest are dropped when nobody takes them', () => {
+    const sink = createLogSink();
+    for (let n = 0; n < 25_000; n++) sink.take('{"level":"info"}');
+    assert.ok(sink.dropped() >= 15_000 && sink.dropped() < 25_000);
+  });
+
+  it('say how many of them were dropped', async (t) => {
+    const { database } = await testDatabase(t);
+    const sink = createLogSink();
+    for (let n = 0; n < 11_000; n++) sink.take(`{"level":"info","message":"line ${n}"}`);
+    sink.start({ database, days: 7 });
+    await sink.stop();
+    const { rows } = await database.read(PLATFORM, (reader) =>
+      reader.query<{ fields: { dropped: number } }>("select fields from log_lines where level = 'warn'"),
+    );
+    assert.deepEqual(
+      rows.map((row) => row.fields.dropped),
+      [sink.dropped()],
+    );
+  });
+});
