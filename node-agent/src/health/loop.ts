@@ -30,10 +30,11 @@ export const runHealthLoop = async (loop: HealthLoop): Promise<void> => {
   while (!loop.signal.aborted) {
     try {
       const report = await probeHealth(loop);
-      const isDue = told === null || loop.now().getTime() - told.at >= (loop.every_ms ?? EVERY_MS);
+      const at = Date.parse(report.observed_at);
+      const isDue = told === null || at - told.at >= (loop.every_ms ?? EVERY_MS);
       if (isDue || told?.gist !== gist(report)) {
         await loop.send(report);
-        told = { gist: gist(report), at: loop.now().getTime() };
+        told = { gist: gist(report), at };
       }
     } catch (err) {
       loop.log.warn({ err }, 'health was not reported');

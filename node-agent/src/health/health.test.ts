@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { HealthAlert } from '@gpuaas/contract/node';
+import { startTestHost, type TestHost } from '../../test/slice.ts';
+import type { NewFault } from '../host/sim/fault.ts';
+import { clearFaults } from '../host/sim/fault.ts';
+import { probeHealth } from './probe.ts';
+
+const PCI_ADDRESS = /[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}/i;
+
+const probe = (host: TestHost, now = new Date()) => probeHealth({ host: host.sim, state: host.state, now: () => now });
+const brief = (alert: HealthAlert) => [alert.id, alert.target, alert.classifications];
+
+describe('the health of a host', () => {
+  test('a host in order has no alert and passes every check', async (t) => {
+    const report = await probe(startTestHost(t));
+    assert.deepEqual(report.alerts, []);
+    assert.deepEqual(report.successes, [
+      'facts_readable',
+      'kernel_log',
+      'gpu_count',
+      'gpu_link_width',
+      'gpu_ecc',
+      'gpu_temperature',
+      'fabric_manager',
+      'disks',
+      'boot_id',
+    ]);
+    assert.equal(report.source, 'node-agent');
+  });
+
+  const FAULTS: ReadonlyArray<
+    Readonly<{ fault: NewFault; id: string; target: 'gpu' | 'disk' | 'node'; prevents: boolean }>
+  > = [
+    { fault: { state: 'gpu_off_the_bus', slot: 0 }, id: 'gpu_off_the_bus', target: 'gpu', prevents: true },
+    { fault: { state: 'gpu_xid', slot: 0, value: 48 }, id: 'gpu_xid_48', target: 'gpu', prevents: true },
+    { fault: { state: 'gpu_xid', slot: 0, value: 63 }, id: 'gpu_xid_63', target: 'gpu', prevents: false },
+    { fault: { state: 'gpu_xid', slot: 0, value: 31 }, id: 'gpu_xid_31', target: 'gpu', prevents: false },
+    { fault: { state: 'gpu_ecc', slot: 0, value: 2 }, id: 'gpu_ecc', target: 'gpu', prevents: true },
+    { fault: { state: 'gpu_temperature', slot: 0, value: 86 }, id: 'gpu_temperature', target: 'gpu', prevents: false },
+    { fault: { state: 'gpu_temperature', slot: 0, value: 93 }, id: 'gpu_temperature', target: 'gpu', prevents: true },
+    { fault: { state: 'link_width_reduced', slot: 0 }, id: 'gpu_link_width', target: 'gpu', prevents: true },
+    { fault: { state: 'device_missing', slot: 0 }, id: 'gpu_missing', target: 'gpu', prevents: true },
+    { fault: { state: 'disk_missing', slot: 0 }, id: 'disk_missing', target: 'disk', prevents: true },
+    { fault: { state: 'fabric_manager_dead' }, id: 'fabric_manager_down', target: 'node', prevents: true },
+  ];
+  for (const { fault, id, target, prevents } of FAULTS)
+    test(`${JSON.stringify(fault)} is told as ${id}${prevents ? ' and prevents allocations' : ''}`, async (t) => {
+      const host = startTestHost(t);
+      await probe(host);
+      host.fault(fault);
+      const { alerts } = await probe(host);
+      const alert = alerts.find((each) => each.id === id);
+      const slot = host.sim.slots[0];
+      const targets = { gpu: slot?.gpu, disk: slot?.serial, node: 'node' };
+      assert.equal(alert?.target, targets[target]);
+      assert.equal(alert?.classifications.includes('prevent_allocations'), prevents);
+      for (const each of alerts) {
+        assert.doesNotMatch(each.tenant_message ?? '', PCI_ADDRESS);
+        assert.ok(!(each.tenant_message ?? '').includes('j22u15'));
+        assert.ok(!(each.tenant_message ?? '').includes(slot?.serial ?? '-'));
+      }
+      clearFaults(host.sim.dir);
+      assert.deepEqual((await probe(host)).alerts, [], 'it ends with its cause');
+    });
+
+  test('an alert keeps its beginning while it stands, also across agents', async (t) => {
+    const host = startTestHost(t);
+    await probe(host);
+    host.fault({ state: 'fabric_manager_dead' });
+    const first = await probe(host, new Date('2026-06-01T00:00:00Z'));
+    const second = await probe(host, new Date('2026-06-01T01:00:00Z'));
+    assert.equal(second.alerts[0]?.since, '2026-06-01T00:00:00.000Z');
+    assert.deepEqual(first.alerts, second.alerts);
+  });
+
+  test('a restart of the host is noticed, told for a while, and then known', async (t) => {
+    const host = startTestHost(t);
+    await probe(host);
+    host.sim.reboot();
+    const now = Date.now();
+    assert.deepEqual((await probe(host, new Date(now))).alerts.map(brief), [['boot_id_changed', 'node', []]]);
+    assert.deepEqual((await probe(host, new Date(now + 5 * 60_000))).alerts.length, 1);
+    assert.deepEqual((await probe(host, new Date(now + 16 * 60_000))).alerts, []);
+  });
+
+  test('what cannot be read is an alert and never counts as fine', async (t) => {
+    const host = startTestHost(t);
+    await probe(host);
+    host.fault({ when: 'pci.list', do: 'fail', message: 'sysfs is gone' });
+    host.fault({ when: 'system.kernelLog', do: 'fail', message: 'no log' });
+    const { alerts, successes } = await probe(host);
+    assert.deepEqual(alerts.map(brief), [
+      ['unreadable_pci', 'node', ['prevent_allocations']],
+      ['unreadable_kernel_log', 'node', []],
+    ]);
+    assert.ok(!successes.includes('facts_readable'));
+    assert.ok(!successes.includes('kernel_log'));
+  });
+
+  test('a discovery makes what it found the expectation', async (t) => {
+    const host = startTestHost(t);
+    await probe(host);
+    host.fault({ state: 'device_missing', slot: 0 });
+    assert.equal((await probe(host)).alerts.length, 2);
+    await host.run('slice.topology_discover', { accelerators: [], private_network: '10.100.0.0/24' });
+    assert.deepEqual((await probe(host)).alerts, []);
+  });
+
+  test('the probe task gives the same report', async (t) => {
+    const host = startTestHost(t);
+    host.fault({ state: 'gpu_ecc', slot: 1, value: 1 });
+    const { report } = await host.run('diag.health_probe', {});
+    assert.deepEqual(
+      report.alerts.map((alert) => alert.id),
+      ['gpu_ecc'],
+    );
+  });
+});

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { HealthReport } from '@gpuaas/contract/node';
+import { silentLog } from '@gpuaas/kit';
+import { startTestHost } from '../../test/slice.ts';
+import { runHealthLoop } from './loop.ts';
+
+test('health is reported on its rhythm, at once when it changes, and again when it was not taken', async (t) => {
+  const host = startTestHost(t);
+  const stop = new AbortController();
+  const sent: HealthReport[] = [];
+  let now = Date.parse('2026-06-01T00:00:00Z');
+  await runHealthLoop({
+    host: host.sim,
+    state: host.state,
+    log: silentLog(),
+    signal: stop.signal,
+    every_ms: 30_000,
+    look_ms: 0,
+    now: () => new Date(now),
+    send: async (report) => {
+      sent.push(report);
+      if (sent.length === 1) throw new Error('the platform is away');
+      if (sent.length === 2) {
+        now += 29_999;
+        host.fault({ state: 'fabric_manager_dead' });
+      }
+      if (sent.length === 3) now += 30_000;
+      if (sent.length === 4) stop.abort();
+    },
+  });
+  assert.deepEqual(
+    sent.map((report) => [report.observed_at.slice(14, 23), report.alerts.map((alert) => alert.id)]),
+    [
+      ['00:00.000', []],
+      ['00:00.000', []],
+      ['00:29.999', ['fabric_manager_down']],
+      ['00:59.999', ['fabric_manager_down']],
+    ],
+  );
+});
