@@ -27,7 +27,7 @@ test('every alert has a case, and asks only for metrics that the server tells', 
     ].map((file) => readFile(file, 'utf8')),
   );
   const named = (text: string | undefined, pattern: RegExp) =>
-    [...new Set([...(text ?? '').matchAll(pattern)].map(([, name]) => name))].sort();
+    [...new Set([...(text ?? '').matchAll(pattern)].map(([, name]) => String(name)))].sort((a, b) => (a < b ? -1 : 1));
   assert.deepEqual(named(cases, /alertname: (\w+)/g), named(rules, /- alert: (\w+)/g));
   const told = named(gauges, /'(gpuaas_\w+)'/g);
   const asked = named(rules, /(?:\(|\s)(gpuaas_\w+)\) ?(?:>|\n)/g);

@@ -25,8 +25,6 @@ const node = Closed({ node_id: Id('node') });
 const task = Closed({ node_id: Id('node'), task_id: Id('node_task') });
 const Pem = Type.String({ minLength: 1, maxLength: 65_536 });
 
-export const TrustKeyState = StringEnum(['staged', 'active', 'grace', 'retired', 'revoked']);
-
 /** Everything an agent trusts. It asks for it again whenever the version in an answer differs from its own. */
 export const TrustBundle = Closed({
   version: Type.String({ description: 'Changes with the content.' }),

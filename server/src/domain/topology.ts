@@ -37,7 +37,9 @@ const TOLD_BY_DRIVER: ReadonlySet<string> = new Set(['gpu_uuid', 'gpu_model', 'm
 export type Difference = Readonly<{ approved: unknown; found: unknown }>;
 export type Diff = Readonly<Record<string, Difference>>;
 
-const spelled = (value: unknown): string => JSON.stringify(Array.isArray(value) ? [...value].sort() : (value ?? null));
+const byText = (a: unknown, b: unknown): number => (String(a) < String(b) ? -1 : 1);
+const spelled = (value: unknown): string =>
+  JSON.stringify(Array.isArray(value) ? [...value].sort(byText) : (value ?? null));
 
 export const contentHash = (candidate: Candidate): string =>
   createHash('sha256')
