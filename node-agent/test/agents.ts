@@ -31,9 +31,22 @@ export const plainHost = (): Host => {
   });
 };
 
+const cleaners = new WeakMap<TestContext, (() => Promise<unknown> | void)[]>();
+
+/** What was started last ends first. */
+export const cleanUp = (t: TestContext, clean: () => Promise<unknown> | void): void => {
+  const known = cleaners.get(t);
+  if (known !== undefined) return void known.push(clean);
+  const list = [clean];
+  cleaners.set(t, list);
+  t.after(async () => {
+    for (const each of list.toReversed()) await each();
+  });
+};
+
 export const temporaryFolder = async (t: TestContext): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'gpuaas-agent-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  cleanUp(t, () => rm(folder, { recursive: true, force: true }));
   return folder;
 };
 
@@ -77,6 +90,6 @@ export const startTestAgent = async (
     },
     ...rest,
   }).start();
-  t.after(() => agent.stop());
+  cleanUp(t, () => agent.stop());
   return { agent, lines };
 };

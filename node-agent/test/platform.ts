@@ -355,8 +355,9 @@ export const startPlatform = async () => {
     },
     dropConnections: (): void => server.closeAllConnections(),
     close: async (): Promise<void> => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
-      await new Promise<void>((resolve) => server.close(() => resolve()));
+      await closed;
     },
   };
 };

@@ -11,6 +11,7 @@ import { outputOf, type Run } from './run.ts';
 import { readLsblk, readSignatures, type Signatures } from './signatures.ts';
 
 const BLOCK = '/sys/block';
+const VIRTUAL = '/sys/devices/virtual/';
 const SECTOR = 512;
 const NVME = /^(nvme\d+)(?:c\d+)?n\d+$/;
 
@@ -120,12 +121,15 @@ const readDisk = async (files: Files, run: Run, name: string, shared: Shared): P
   };
 };
 
-/** Loop, RAM and stacked devices are not disks: they have no device of their own. */
+/** Loop, RAM and stacked devices are not disks. With multipath an NVMe drive is virtual by its path, and is one. */
+const isDisk = async (files: Files, name: string): Promise<boolean> => {
+  if (!NVME.test(name)) return (await files.findReal(`${BLOCK}/${name}`))?.startsWith(VIRTUAL) !== true;
+  return (await files.find(`${BLOCK}/${name}/hidden`)) !== '1';
+};
+
 export const listDisks = async (files: Files, run: Run): Promise<readonly DiskFacts[]> => {
   const names: string[] = [];
-  for (const name of await files.names(BLOCK))
-    if ((await files.exists(`${BLOCK}/${name}/device`)) && (await files.find(`${BLOCK}/${name}/hidden`)) !== '1')
-      names.push(name);
+  for (const name of await files.names(BLOCK)) if (await isDisk(files, name)) names.push(name);
   if (names.length === 0) return [];
   const [mounts, swaps, lasting, signatures] = await Promise.all([
     readMounts(files),

@@ -14,11 +14,19 @@ const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g
 const MAC = /\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b/gi;
 const GUID = /\b[0-9a-f]{4}(?::[0-9a-f]{4}){3}\b/gi;
 const XML_SECRETS = /<(serial|chassis_serial_number|gpu_fabric_guid|board_part_number|gpu_part_number)>[^<]*</g;
+const KEPT_WORDS = /^(?:ro|rw|quiet)$|iommu|hugepage|vfio|^pci=|^isolcpus=|^mitigations=/;
 /** Efivars are named by a UUID that says nothing of the machine. */
 const isVariable = (path: string): boolean => path.includes('/efivars/');
 
 const redact = (path: string, text: string): string => {
   if (path.endsWith('/hostname')) return 'recorded-host\n';
+  // What the kernel was started with can be anything, secrets too; kept is what discovery looks at.
+  if (path === '/proc/cmdline')
+    return `${text
+      .split(/\s+/)
+      .filter((word) => KEPT_WORDS.test(word))
+      .join(' ')}\n`;
+  if (path === '/proc/stat') return `${/^btime .*$/m.exec(text)?.[0] ?? ''}\n`;
   // Of mounts only those of block devices matter.
   if (path.endsWith('/mountinfo')) return text.replace(/^(?!.* - \S+ \/dev\/).*\n/gm, '');
   if (/\/(?:serial|wwid|eui)$/.test(path)) return `SN${short(text.trim())}\n`;

@@ -32,24 +32,26 @@ const getOurs = async (run: Run, username: string): Promise<Account | null> => {
 };
 
 export const ensureUser = async (run: Run, { username, ssh_public_keys }: User): Promise<void> => {
-  let account = await getOurs(run, username);
-  if (account === null) {
+  let found = await getOurs(run, username);
+  if (found === null) {
     await outputOf(run, {
       argv: ['useradd', '--create-home', '--shell', '/bin/bash', '--comment', COMMENT, username],
       recorded: 'useradd.txt',
     });
-    account = await getOurs(run, username);
+    found = await getOurs(run, username);
   }
+  const account = found;
   if (account === null) throw new HostError('host_error', `The account ${username} was made and is not there.`);
   if (ssh_public_keys.some((key) => /[\r\n]/.test(key))) throw new HostError('blocked', 'A public key is one line.');
-  const as = { uid: account.uid, gid: account.gid };
-  await outputOf(run, { argv: ['mkdir', '-p', '-m', '700', `${account.home}/.ssh`], recorded: 'mkdir.txt', ...as });
-  await outputOf(run, {
-    argv: ['install', '-m', '600', '/dev/stdin', `${account.home}/.ssh/authorized_keys`],
-    recorded: 'install.txt',
-    input: ssh_public_keys.map((key) => `${key}\n`).join(''),
-    ...as,
-  });
+  const folder = `${account.home}/.ssh`;
+  const asTenant = (recorded: string, argv: readonly [string, ...string[]], input = ''): Promise<string> =>
+    outputOf(run, { argv, recorded, input, uid: account.uid, gid: account.gid });
+  await asTenant('mkdir.txt', ['mkdir', '-p', '-m', '700', folder]);
+  // The whole set takes the place of the old one at once.
+  const keys = ssh_public_keys.map((key) => `${key}\n`).join('');
+  await asTenant('tee.txt', ['tee', `${folder}/authorized_keys.new`], keys);
+  await asTenant('chmod.txt', ['chmod', '600', `${folder}/authorized_keys.new`]);
+  await asTenant('mv.txt', ['mv', '-fT', `${folder}/authorized_keys.new`, `${folder}/authorized_keys`]);
 };
 
 /** Sessions as logind lists them; a host without it has none it could end. */

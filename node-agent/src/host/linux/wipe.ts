@@ -26,15 +26,15 @@ const argvOf = (method: WipeMethod, can: Ability): readonly [string, ...string[]
   return action === null ? null : ['nvme', 'sanitize', FD, `--sanact=${action}`];
 };
 
-const sanitizeStatus = (text: string): number => {
-  const log = jsonOf(text, 'nvme sanitize-log') as Readonly<Record<string, unknown>>;
-  const inner = (Object.values(log).find((value) => typeof value === 'object' && value !== null) ?? log) as Readonly<
-    Record<string, unknown>
-  >;
-  const status = inner['sstat'] ?? log['sstat'];
-  const value = typeof status === 'object' && status !== null ? Number(Object.values(status)[0]) : Number(status);
-  if (!Number.isInteger(value)) throw new HostError('host_error', 'nvme sanitize-log tells no status.');
-  return value & STATUS_MASK;
+/** `{"nvme0": {"sstat": {"status": "(1) …"}}}`; older versions print the whole field as a number. */
+export const sanitizeStatusOf = (text: string): number => {
+  const [log] = Object.values(jsonOf(text, 'nvme sanitize-log') as Readonly<Record<string, unknown>>);
+  const field = (log as Readonly<Record<string, unknown>> | undefined)?.['sstat'];
+  if (typeof field === 'number') return field & STATUS_MASK;
+  const words = (field as Readonly<Record<string, unknown>> | undefined)?.['status'];
+  const digit = /^\((\d)\)/.exec(String(words))?.[1];
+  if (digit === undefined) throw new HostError('host_error', 'nvme sanitize-log tells no status.');
+  return Number(digit);
 };
 
 /** The command only begins it; the log says when it has ended. */
@@ -46,7 +46,7 @@ const awaitSanitize = async (run: Run, fd: number): Promise<number> => {
       recorded: 'nvme-sanitize-log.json',
       fd,
     });
-    const status = sanitizeStatus(text);
+    const status = sanitizeStatusOf(text);
     if (DONE.includes(status)) return 0;
     if (status === FAILED) return 1;
     await pause(SANITIZE_POLL_MS);
