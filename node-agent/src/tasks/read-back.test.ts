@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { OpenDisk } from '../host/host.ts';
+import { isWhole, rangesOf, readBack } from './read-back.ts';
+
+const MIB = 1024 * 1024;
+
+test('whatever the size, the ends are read whole, samples lie within the disk, and a small disk is read whole', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 8 * 1024 * MIB }), (size) => {
+      const ranges = rangesOf(size, (max) => max - 1);
+      assert.ok(ranges.every((range) => range.offset >= 0 && range.length > 0 && range.offset + range.length <= size));
+      const [first] = ranges;
+      const last = ranges.at(-1);
+      assert.equal(first?.offset, 0);
+      assert.equal((last?.offset ?? 0) + (last?.length ?? 0), size, 'the last byte is read');
+      assert.ok((first?.length ?? 0) >= Math.min(size, 16 * MIB));
+      assert.ok((last?.length ?? 0) >= Math.min(size, 16 * MIB));
+      if (size <= 32 * MIB) assert.deepEqual(ranges, [{ offset: 0, length: size }]);
+      // Direct reads begin where a sector does.
+      assert.ok(ranges.every((range) => range.offset % 4096 === 0));
+    }),
+  );
+});
+
+const diskOf = (bytes: Buffer, given: Partial<OpenDisk> = {}): OpenDisk => ({
+  serial: 'S',
+  major_minor: '259:0',
+  size_bytes: bytes.length,
+  wipe: async () => ({ command_status: 0 }),
+  read: async (offset, length) => bytes.subarray(offset, offset + length),
+  signatures: async () => [],
+  close: async () => undefined,
+  ...given,
+});
+
+test('zeros and ones are erased; any other byte, or a pattern of both, is left', async () => {
+  const left = async (bytes: Buffer) => (await readBack(diskOf(bytes))).bytes_not_erased;
+  assert.equal(await left(Buffer.alloc(3 * MIB)), 0);
+  assert.equal(await left(Buffer.alloc(3 * MIB, 0xff)), 0);
+  const one = Buffer.alloc(3 * MIB);
+  one[2 * MIB + 7] = 1;
+  assert.equal(await left(one), 1);
+  const pattern = Buffer.alloc(MIB);
+  pattern.fill(0xff, 0, 4096);
+  assert.ok((await left(pattern)) > 0);
+});
+
+test('a disk that gives back less than it was asked for is not proven', async () => {
+  const short = await readBack(diskOf(Buffer.alloc(MIB), { size_bytes: 2 * MIB }));
+  assert.equal(isWhole(short), false);
+  assert.equal(isWhole(await readBack(diskOf(Buffer.alloc(0)))), false, 'nothing read is nothing proven');
+  assert.equal(isWhole(await readBack(diskOf(Buffer.alloc(MIB)))), true);
+});
