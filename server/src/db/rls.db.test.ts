@@ -21,7 +21,7 @@ const OWNER_COLUMN: Readonly<Record<string, string>> = {
 /** Anybody's request may have to write a line about anybody: these take every row and show only one's own. */
 const TAKES_ANY_ROW = new Set(['audit_logs', 'outbox_events']);
 /** Of no tenant at all: nobody but the platform sees a row. */
-const PLATFORM_ONLY = new Set(['oidc_signing_keys', 'oidc_records']);
+const PLATFORM_ONLY = new Set(['oidc_signing_keys', 'oidc_records', 'trust_keys', 'node_enrollments', 'log_lines']);
 /** Inventory: a pool names the tenant that it is kept for, but it belongs to the platform, and placement reads it for everybody. */
 const INVENTORY = new Set(['pools']);
 
@@ -37,9 +37,18 @@ describe('row-level security', () => {
     cast = await makeCast(t, await startTestApp(t, {}, { clock }), clock);
     await cast.sql.query(
       `insert into oidc_signing_keys (kid, algorithm, sealed_jwk) values ('k', 'RS256', 'x');
-       insert into oidc_records (model, id_hash, sealed_payload, expires_at) values ('Session', decode(repeat('00', 32), 'hex'), 'x', now())`,
+       insert into oidc_records (model, id_hash, sealed_payload, expires_at) values ('Session', decode(repeat('00', 32), 'hex'), 'x', now());
+       insert into trust_keys (id, purpose, state, public_pem, fingerprint_sha256, sealed_private_key)
+         values ('tky_test', 'task_signer', 'retired', 'x', repeat('0', 64), 'x');
+       insert into log_lines (logged_at, service, host_role, host_name, level, message, fields, origin, number)
+         values (now(), 'test', 'platform_control', 'here', 'info', 'x', '{}', 'test', 1)`,
     );
     const node = await aNode(cast.sql);
+    await cast.sql.query(
+      `insert into node_enrollments (id, node_id, token_hash, created_by, correlation_id, expires_at)
+       values ('enr_test', $1, decode(repeat('00', 32), 'hex'), 'x', 'x', now())`,
+      [node.id],
+    );
     for (const { organization_id, ids } of [cast.acme, cast.rival]) {
       const tenant = { organization_id, project_id: ids.project_id };
       await anAllocation(cast.sql, { node, tenant, state: 'active' });

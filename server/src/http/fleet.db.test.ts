@@ -73,8 +73,11 @@ test('nodes are listed in pages, narrowed by region and state, and a deleted one
 test('slots show their bindings and who holds them; a tenant sees neither', async () => {
   const { body: made } = must(await launch(2), 202);
   const holder = (await root.get(`/api/v1/admin/allocations/${made.id}`)).body.node_id;
-  const first = must(await root.get(`${NODES}/${holder}/slots?limit=5`), 200).body;
-  const second = must(await root.get(`${NODES}/${holder}/slots?limit=5&cursor=${first.next_cursor}`), 200).body;
+  const first = must(await root.get(`${NODES}/${holder}/resource-slots?limit=5`), 200).body;
+  const second = must(
+    await root.get(`${NODES}/${holder}/resource-slots?limit=5&cursor=${first.next_cursor}`),
+    200,
+  ).body;
   const slots = [...first.items, ...second.items];
   assert.deepEqual(
     slots.map((slot) => slot.slot_index),
@@ -89,8 +92,8 @@ test('slots show their bindings and who holds them; a tenant sees neither', asyn
     ],
   );
   assert.match(held[0].gpu_pci_address, /^0000:/);
-  assert.equal((await ada.get(`${NODES}/${holder}/slots`)).status, 403);
-  assert.equal((await root.get(`${NODES}/${strangeId('node')}/slots`)).status, 404);
+  assert.equal((await ada.get(`${NODES}/${holder}/resource-slots`)).status, 403);
+  assert.equal((await root.get(`${NODES}/${strangeId('node')}/resource-slots`)).status, 404);
 });
 
 test('a held node takes no slice, and taking the hold off gives it back', async () => {
