@@ -38,6 +38,7 @@ export type AgentConfig = Readonly<{
   patience?: Patience;
   limits_s?: RunnerOptions['limits_s'];
   concurrent_max?: number;
+  grace_ms?: number;
   /** How often the host's health is looked at and told; false: never. */
   health?: Readonly<{ every_ms?: number; look_ms?: number }> | false;
   /** Where versions are installed; without it `agent.update` is unsupported. */
@@ -131,6 +132,7 @@ const startAgent = async (options: AgentOptions): Promise<Agent> => {
     }).child({ node_id: connection.node_id });
     const journal = await openJournal({
       state: config.state,
+      onTrouble: (err) => log.warn({ err }, 'the journal could not be made smaller'),
       ...(config.now === undefined ? {} : { now: config.now }),
       ...(config.is_journal_synced === undefined ? {} : { is_synced: config.is_journal_synced }),
       ...(options.journal_fs === undefined ? {} : { fs: options.journal_fs }),
@@ -163,6 +165,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
     host,
     handlers,
     ...(config.limits_s === undefined ? {} : { limits_s: config.limits_s }),
+    ...(config.grace_ms === undefined ? {} : { grace_ms: config.grace_ms }),
     ...(config.concurrent_max === undefined ? {} : { concurrent_max: config.concurrent_max }),
     ...(config.patience === undefined ? {} : { patience: config.patience }),
   });
@@ -214,6 +217,16 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
       : [runHealthLoop({ host, state: config.state, now, send: reportHealth, log, signal, ...config.health })]),
   ].map((loop) => loop.catch((err: unknown) => log.fatal({ err }, 'a part of the agent ended; restart it')));
 
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    stopping.abort();
+    await runner.stop();
+    connection.close();
+    await Promise.all(loops);
+    await journal.close();
+    await unlock();
+  };
+
   return {
     node_id: connection.node_id,
     log,
@@ -221,13 +234,9 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
     in_hand: () => journal.open().map((record) => record.task_id),
     idle: runner.idle,
     reportHealth,
-    stop: async () => {
-      stopping.abort();
-      await runner.stop();
-      connection.close();
-      await Promise.all(loops);
-      await journal.close();
-      await unlock();
+    stop: () => {
+      stopped ??= stop();
+      return stopped;
     },
   };
 };

@@ -103,7 +103,7 @@ export const openJournalFile = async (
 
   const replace = async (next: readonly string[]): Promise<void> => {
     const beside = `${options.path}.new`;
-    const fresh = await fs.open(beside, 'w', 0o600).catch((err: unknown) => {
+    const fresh = await fs.open(beside, 'w+', 0o600).catch((err: unknown) => {
       throw hostErrorOf(err);
     });
     try {

@@ -64,6 +64,8 @@ export type JournalOptions = Readonly<{
   /** How long acknowledged tasks are remembered. Longer than a signature can live. */
   keep_ms?: number;
   compact_above?: number;
+  /** Told when the journal could not be made smaller. */
+  onTrouble?: (err: unknown) => void;
   fs?: JournalFs;
 }>;
 
@@ -152,7 +154,7 @@ export const openJournal = async (options: JournalOptions): Promise<Journal> => 
     acknowledge: async (taskId) => {
       const isWritten = await settle({ e: 'acknowledged', at: at(), task_id: taskId });
       // A journal that cannot be made smaller is still a journal.
-      if (isWritten && file.size() > compactAbove) await compact().catch(() => {});
+      if (isWritten && file.size() > compactAbove) await compact().catch((err: unknown) => options.onTrouble?.(err));
       return isWritten;
     },
     resultOf: async (taskId) => memory.find(taskId)?.result ?? (await findResult(file, taskId)),

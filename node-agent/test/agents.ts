@@ -31,10 +31,10 @@ export const plainHost = (): Host => {
   });
 };
 
-const cleaners = new WeakMap<TestContext, (() => Promise<unknown> | void)[]>();
+const cleaners = new WeakMap<TestContext, (() => unknown)[]>();
 
 /** What was started last ends first. */
-export const cleanUp = (t: TestContext, clean: () => Promise<unknown> | void): void => {
+export const cleanUp = (t: TestContext, clean: () => unknown): void => {
   const known = cleaners.get(t);
   if (known !== undefined) return void known.push(clean);
   const list = [clean];

@@ -44,6 +44,8 @@ export const keepPolling = async (options: PollOptions): Promise<void> => {
   };
 
   const once = async (): Promise<NodeAnswer<'taskWait'>> => {
+    // The first call after a silence comes back at once: who we are and what is trusted is settled before we rest.
+    const waitS = condition.get() === 'connected' ? options.wait_s : 0;
     const answer = await connection.call('taskWait', {
       params: { node_id: connection.node_id },
       body: {
@@ -51,10 +53,10 @@ export const keepPolling = async (options: PollOptions): Promise<void> => {
         in_hand: options.in_hand().slice(0, IN_HAND_MAX),
         trust_version: connection.trust().version,
         clock: options.now().toISOString(),
-        wait_s: options.wait_s,
+        wait_s: waitS,
       },
       signal,
-      timeout_ms: (options.wait_s + 15) * 1000,
+      timeout_ms: (waitS + 15) * 1000,
     });
     condition.ok();
     noteSkew(answer.server_time);
@@ -66,11 +68,12 @@ export const keepPolling = async (options: PollOptions): Promise<void> => {
   for (let failures = 0; !signal.aborted; ) {
     const beganMs = performance.now();
     try {
+      const isFirst = condition.get() !== 'connected';
       const answer = await once();
       failures = 0;
       await options.onAnswer(answer);
       const restMs = REST_FLOOR_MS - (performance.now() - beganMs);
-      if (answer.tasks.length === 0 && restMs > 0 && options.wait_s > 0) await pause(restMs, signal);
+      if (answer.tasks.length === 0 && restMs > 0 && !isFirst) await pause(restMs, signal);
     } catch (err) {
       if (signal.aborted) return;
       failures += 1;
