@@ -29,8 +29,7 @@ begin
   insert into quotas (organization_id, project_id, gpu_used) values (org, '', 2), (org, prj, 2)
     on conflict (organization_id, project_id) do update set gpu_used = quotas.gpu_used + excluded.gpu_used;
   insert into workflow_runs (id, workflow, workflow_version, subject_id, organization_id, project_id, correlation_id, steps, step, deadline_ms, deadline_at)
-    values ('wfr_ref' || n, 'provision-slice', 1, alc, org, prj, 'bench-correlation', array['leaseBundle', 'activate'], 'leaseBundle', 1800000, clock_timestamp() + interval '30 minutes')
-    on conflict (workflow, subject_id) where state in ('pending', 'running', 'waiting') do nothing;
+    values ('wfr_ref' || n, 'provision-slice', 1, alc, org, prj, 'bench-correlation', array['leaseBundle', 'activate'], 'leaseBundle', 1800000, clock_timestamp() + interval '30 minutes');
   insert into outbox_events (id, event_type, organization_id, project_id, subject, data, correlation_id) values
     ('evt_ref' || n || 'a', 'allocation.changed', org, prj, alc, '{"state":"requested"}', 'bench-correlation'),
     ('evt_ref' || n || 'b', 'workflow_run.changed', org, prj, alc, '{"state":"pending"}', 'bench-correlation');
