@@ -99,10 +99,12 @@ describe('slice.reconcile', () => {
       ['domain somebodys is not of this platform; it is left alone'],
     );
     host.fault({ state: 'driver_binding_lost', slot: 0 });
+    host.fault({ state: 'fabric_manager_restarted' });
     await host.sim.network.detach({ name: '', mac_address: slots[0]?.mac_address ?? '' });
     const lost = await host.run('slice.reconcile', { rebind: slots });
     const messages = lost.drift.map((drift) => drift.message).join('\n');
     assert.match(messages, /runs without its port/);
+    assert.match(messages, /runs, but fabric partition 8 is not active/);
     assert.match(messages, /is bound to nvidia, not vfio-pci/);
     assert.match(messages, /not bound anew: allocation alc_/);
     assert.deepEqual(lost.rebound, []);

@@ -3,7 +3,7 @@
  * named and never touched, a machine that is gone is not started again. The one thing it changes is the binding of devices
  * that the platform names because nobody holds them.
  */
-import type { PciFunction, TaskOutput, TaskSlot } from '@gpuaas/contract/node';
+import type { FabricPartition, PciFunction, TaskOutput, TaskSlot } from '@gpuaas/contract/node';
 import type { Domain, Port } from '../host/host.ts';
 import { type Lease, readLeases, refuseStale } from '../leases.ts';
 import { hasFallenOff } from './bundle-slot.ts';
@@ -30,7 +30,7 @@ export const reconcile: TaskHandler<'slice.reconcile'> = (ctx, params) =>
       domains: domains.map((domain) => ({ ...domain, is_ours: isOurs(domain) })),
       drift: [
         ...domains.flatMap((domain) => domainDrift(domain, book.leases)),
-        ...book.leases.flatMap((lease) => leaseDrift({ lease, domains, ports, pci })),
+        ...book.leases.flatMap((lease) => leaseDrift({ lease, domains, ports, pci, partitions: fabric.partitions })),
         ...ports
           .filter((port) => !book.leases.some((lease) => lease.plan.ovs_port === port.name))
           .map((port) => node(`port ${port.name} of allocation ${port.allocation_id} is attached without a lease`)),
@@ -57,10 +57,11 @@ type Seen = Readonly<{
   domains: readonly Domain[];
   ports: readonly Port[];
   pci: readonly PciFunction[];
+  partitions: readonly FabricPartition[];
 }>;
 
 /** A lease that was never used, or is being cleaned, owes the host nothing yet or no longer. */
-const leaseDrift = ({ lease, domains, ports, pci }: Seen): readonly Drift[] => {
+const leaseDrift = ({ lease, domains, ports, pci, partitions }: Seen): readonly Drift[] => {
   if (lease.touched_at === null || lease.cleaning_since !== null) return [];
   const name = domainName(lease.allocation_id);
   const domain = domains.find((each) => each.name === name);
@@ -70,9 +71,17 @@ const leaseDrift = ({ lease, domains, ports, pci }: Seen): readonly Drift[] => {
     ...(ports.some((port) => port.name === lease.plan.ovs_port)
       ? []
       : [node(`domain ${name} runs without its port ${lease.plan.ovs_port}`)]),
+    ...(isJoined(lease, partitions)
+      ? []
+      : [node(`domain ${name} runs, but fabric partition ${lease.plan.fabric_partition_id} is not active`)]),
     ...lease.slots.flatMap((slot) => bindingDrift(pci, slot)),
   ];
 };
+
+/** Fabric Manager forgets what was active when it starts anew; the guest then has no NVLink. */
+const isJoined = (lease: Lease, partitions: readonly FabricPartition[]): boolean =>
+  lease.plan.fabric_partition_id === null ||
+  partitions.some((each) => each.partition_id === lease.plan.fabric_partition_id && each.is_active);
 
 const devicesOf = (slot: TaskSlot): readonly string[] => [slot.gpu_pci_address, slot.fabric_vf_pci_address];
 

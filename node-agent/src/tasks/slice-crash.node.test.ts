@@ -69,7 +69,7 @@ const endOf = async (host: TestHost): Promise<string> => {
   const { drivers, active_partitions, domains, ports } = host.sim.state();
   const { leases, generations } = await readLeases(host.state);
   return JSON.stringify({
-    drivers: Object.entries(drivers).toSorted(),
+    drivers: Object.entries(drivers).toSorted(([a], [b]) => (a < b ? -1 : 1)),
     active_partitions,
     domains: domains.map((domain) => ({ ...domain, started_at: domain.started_at !== null })),
     ports,

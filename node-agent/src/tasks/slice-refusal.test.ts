@@ -218,6 +218,23 @@ describe('leases', () => {
     assert.equal((await readLeases(host.state)).leases.length, 1);
   });
 
+  test('five that ask at once for the same slot: one gets it, four are told who did', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0]);
+    const asked = [1, 2, 3, 4, 5].map((each) => `alc_01jtest000000000000000000${each}`);
+    const answers = await Promise.allSettled(
+      asked.map((allocation) => host.run('slice.bundle_lease', leaseOf(slots, allocation))),
+    );
+    const [lease, ...others] = (await readLeases(host.state)).leases;
+    assert.deepEqual(others, []);
+    assert.deepEqual(
+      answers.map((answer) => answer.status === 'fulfilled'),
+      asked.map((allocation) => allocation === lease?.allocation_id),
+    );
+    for (const answer of answers)
+      if (answer.status === 'rejected') assert.match(String(answer.reason), new RegExp(lease?.allocation_id ?? 'none'));
+  });
+
   test('one that was never used ends by time; one with a domain, a port or written bytes does not', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
