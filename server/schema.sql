@@ -407,6 +407,7 @@ create table wipe_proofs (
   constraint wipe_proofs_pkey PRIMARY KEY (id),
   constraint wipe_proofs_id_slot_id_is_verified_key UNIQUE (id, slot_id, is_verified),
   constraint wipe_proofs_id_target_id_allocation_id_is_verified_key UNIQUE (id, target_id, allocation_id, is_verified),
+  constraint proof_is_of_something CHECK (allocation_id IS NOT NULL OR disk_serial IS NOT NULL),
   constraint wipe_proofs_id_check CHECK (id ~~ 'wpf\_%'::text),
   constraint wipe_proofs_method_check CHECK (method <> ''::text),
   constraint wipe_proofs_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)

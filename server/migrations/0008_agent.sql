@@ -240,7 +240,8 @@ end $$;
 -- A wipe may be of a disk that no allocation held: one taken over, or a slot under repair.
 alter table wipe_proofs
   alter column allocation_id drop not null,
-  add column disk_serial text;
+  add column disk_serial text,
+  add constraint proof_is_of_something check (allocation_id is not null or disk_serial is not null);
 
 alter table trust_keys enable row level security;
 alter table node_enrollments enable row level security;

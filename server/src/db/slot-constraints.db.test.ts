@@ -186,9 +186,10 @@ describe('the schema of nodes and slots', () => {
     ])
       await raw.refused({ code: NOT_ALLOWED }, (sql) => sql.query(text));
     const row = raw.proofRow(allocationId, nodeId, slotId);
-    for (const column of ['node_id', 'allocation_id', 'task_id', 'is_verified', 'evidence', 'correlation_id'])
+    for (const column of ['node_id', 'task_id', 'is_verified', 'evidence', 'correlation_id'])
       await raw.refused({ code: NOT_NULL }, (sql) => insertRow(sql, 'wipe_proofs', { ...row, [column]: null }));
-    await raw.refused({ code: CHECK }, (sql) => insertRow(sql, 'wipe_proofs', { ...row, method: '' }));
+    for (const change of [{ method: '' }, { allocation_id: null }])
+      await raw.refused({ code: CHECK }, (sql) => insertRow(sql, 'wipe_proofs', { ...row, ...change }));
   });
 
   it('a wipe proof names a slot of its node', async () => {

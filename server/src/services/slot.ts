@@ -293,7 +293,7 @@ export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotMa
     node_id: node.id,
     slot_id: slot.id,
     allocation_id: null,
-    ...(slot.nvme_serial === null ? {} : { disk_serial: slot.nvme_serial }),
+    disk_serial: slot.nvme_serial ?? 'unknown',
     task_id: override.id,
     method: 'two_person_override',
     is_verified: true,
