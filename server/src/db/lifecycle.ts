@@ -89,14 +89,23 @@ export const findHeldNode = async (reader: Reader, allocationId: string): Promis
   return rows[0];
 };
 
-export type SlotMove = Readonly<{ allocation_id: string; from: readonly string[]; to: string; reason: string | null }>;
+export type SlotMove = Readonly<{
+  allocation_id: string;
+  from: readonly string[];
+  to: string;
+  reason: string | null;
+  /** What the slot remembers of it beside the alerts of its health, for whoever asks later what happened to it. */
+  event?: 'provisioned' | 'cleanup_blocked';
+}>;
 
 export const moveHeldSlots = async (tx: Tx, move: SlotMove): Promise<number> => {
   const { rowCount } = await tx.query(
     `with held as (select s.id ${HELD} where s.status = any ($2))
-     update node_resource_slots t set status = $3, status_reason = $4, status_since = clock_timestamp(), version = t.version + 1
+     update node_resource_slots t set status = $3, status_reason = $4, status_since = clock_timestamp(), version = t.version + 1,
+       health_detail = case when $5::text is null then t.health_detail else (t.health_detail - 'wipe_proof_id') || jsonb_build_object(
+         'allocation_id', $1::text, 'event', $5::text, 'reason', $4::text, 'at', clock_timestamp()) end
      from held where t.id = held.id`,
-    [move.allocation_id, move.from, move.to, move.reason],
+    [move.allocation_id, move.from, move.to, move.reason, move.event ?? null],
   );
   return rowCount;
 };

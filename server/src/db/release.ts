@@ -166,7 +166,9 @@ export const releaseClaimSet = (tx: Tx, release: ProvenRelease): Promise<unknown
        update node_resource_slots s set wipe_proof_id = proof.id, wiped_at = proof.created_at, version = s.version + 1,
          status = case when w.is_fit then 'available' else 'quarantined' end,
          status_reason = case when w.is_fit then null else coalesce(s.status_reason, 'Wiped, but not fit for sale.') end,
-         status_since = clock_timestamp()
+         status_since = clock_timestamp(),
+         health_detail = s.health_detail || jsonb_build_object('allocation_id', $1::text, 'event', 'cleaned', 'reason', $6::text,
+           'at', proof.created_at, 'wipe_proof_id', proof.id)
        from unnest($14::text[], $15::integer[], $16::boolean[]) as w (id, generation, is_fit) join proof on proof.slot_id = w.id
        where s.id = w.id and s.node_id = $7 and s.generation = w.generation and s.status in ('cleaning', 'quarantined')
          and w.is_fit = ${IS_FIT} returning 1),

@@ -85,7 +85,7 @@ export const activateAllocation = async (tx: Tx, id: string): Promise<void> => {
   await Promise.all([
     enter(tx, row, 'active', null),
     billingEffect(row.state, 'active') === 'open' ? insertUsage(tx, id) : undefined,
-    moveHeldSlots(tx, { allocation_id: id, from: ['reserved'], to: 'in_use', reason: null }),
+    moveHeldSlots(tx, { allocation_id: id, from: ['reserved'], to: 'in_use', reason: null, event: 'provisioned' }),
   ]);
 };
 
@@ -97,7 +97,8 @@ export const blockCleanup = async (tx: Tx, id: string, reason: string): Promise<
   if (claims.length === 0) return;
   await cancelQueuedTasks(tx, id, reason);
   await changeHeld(tx, row.node_id, async () => {
-    await moveHeldSlots(tx, { allocation_id: id, from: ['cleaning'], to: 'cleanup_blocked', reason });
+    const event = 'cleanup_blocked';
+    await moveHeldSlots(tx, { allocation_id: id, from: ['cleaning'], to: event, reason, event });
     await moveHeldNode(tx, { allocation_id: id, from: ['exclusive', 'cleaning'], to: 'cleanup_blocked' });
   });
   auditRun(tx, row, 'block_cleanup', reason);

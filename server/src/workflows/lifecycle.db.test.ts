@@ -338,3 +338,36 @@ test('a slot that became unhealthy or lost its approval meanwhile is wiped and k
   const facts = await factsOf(w.sql, made.id);
   assert.deepEqual([facts.state, [...facts.slots].sort()], ['released', ['available', 'quarantined']]);
 });
+
+test('a slot remembers what its last allocation did to it, beside the alerts of its health', async (t) => {
+  const w = await world(t);
+  const made = await allocate(w);
+  const [slotId] = made.slot_ids;
+  const alert = { alerts: [{ id: 'gpu_temperature' }] };
+  await w.sql.query('update node_resource_slots set health_detail = $2 where id = $1', [slotId, JSON.stringify(alert)]);
+  const remembered = async () => {
+    const { rows } = await w.sql.query(
+      `select health_detail - 'at' as told, health_detail ->> 'at' as at, wipe_proof_id from node_resource_slots where id = $1`,
+      [slotId],
+    );
+    assert.ok(Date.parse(rows[0].at) > 0);
+    return rows[0];
+  };
+  const told = { ...alert, allocation_id: made.id };
+  await provision(w.database, made);
+  await settle(w.database);
+  assert.deepEqual((await remembered()).told, { ...told, event: 'provisioned', reason: null });
+
+  await release(w.database, made.id);
+  await settle(w.database, { answer: (task) => (task.kind === 'slice.cleanup' ? null : truth(task)) });
+  const reason = 'The disks could not be erased.';
+  assert.deepEqual((await remembered()).told, { ...told, event: 'cleanup_blocked', reason });
+
+  await release(w.database, made.id);
+  await settle(w.database);
+  const cleaned = await remembered();
+  const { wipe_proof_id } = cleaned;
+  assert.deepEqual(cleaned.told, { ...told, event: 'cleaned', reason: null, wipe_proof_id });
+  assert.ok(wipe_proof_id);
+  await checkInvariants(w);
+});
