@@ -55,14 +55,17 @@ export const startNodeApi = async (deps: Deps, hub: EventHub, shutdown: Shutdown
     log,
   });
 
+  let toldVersion = trust().bundle.version;
   const refresh = async (): Promise<void> => {
-    const isChanged = await keeper.refresh();
+    await keeper.refresh();
     const next = await certificates.next(trust());
     if (next !== undefined) server.show(next);
     await register.refresh();
     const ended = server.sweep();
     if (ended > 0) log.warn({ ended }, 'connections ended whose certificate counts no more');
-    if (isChanged) dispatcher.tellTrust();
+    if (trust().bundle.version === toldVersion) return;
+    toldVersion = trust().bundle.version;
+    dispatcher.tellTrust();
   };
   const loops = [
     { name: 'refresh-trust', run: refresh },
@@ -73,9 +76,12 @@ export const startNodeApi = async (deps: Deps, hub: EventHub, shutdown: Shutdown
     shutdown.add(loop.name, () => running.stop());
   }
   shutdown.add('presence', () => presence.flush());
-  shutdown.add('node-api', () => server.close());
-  // First of all: held polls are answered, so that agents go elsewhere.
-  shutdown.add('dispatcher', () => dispatcher.stop());
+  shutdown.add('node-api', async () => {
+    const closed = server.close();
+    // Whoever rests here is answered, so that it goes elsewhere.
+    await dispatcher.stop();
+    await closed;
+  });
   const listening = await server.listen();
   log.info({ host, port: listening }, 'listening for agents');
   return { url: `https://${host}:${listening}`, dispatcher, server };

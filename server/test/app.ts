@@ -91,6 +91,7 @@ export const startTestApp = async (
       GPUAAS_OIDC_ISSUER: issuer.url,
       GPUAAS_PORT: '0',
       GPUAAS_NODE_API_PORT: '0',
+      GPUAAS_NODE_API_RATE_LIMIT_PER_MINUTE: '1000000',
       // The listener of agents is started by tests that have agents.
       GPUAAS_ROLES: 'gpuaas-api,gpuaas-provisioning-worker,gpuaas-outbox-relay',
       GPUAAS_STATE_DIR: stateDir,

@@ -44,8 +44,9 @@ type Poll = {
   readonly node_id: string;
   readonly in_hand: readonly string[];
   until_ms: number;
-  /** Not looked at since it came. */
+  /** What it lacks of what was handed out before is still to be looked for. */
   is_fresh: boolean;
+  is_looked_at: boolean;
   readonly resolve: (answer: WaitAnswer) => void;
 };
 
@@ -88,7 +89,11 @@ export const createDispatcher = (
 
   const endOverdue = (): void => {
     const at = now();
-    for (const poll of held.values()) if (poll.until_ms <= at) answer(poll, [], [...(told.get(poll.node_id) ?? [])]);
+    for (const poll of held.values()) {
+      // Nobody goes without having been looked at, unless the database does not answer.
+      const until = poll.is_looked_at ? poll.until_ms : poll.until_ms + FLOOR_MS;
+      if (until <= at) answer(poll, [], [...(told.get(poll.node_id) ?? [])]);
+    }
   };
 
   const sign = (task: OutgoingTask): SignedTask => {
@@ -136,7 +141,8 @@ export const createDispatcher = (
 
   const take = (nodeIds: readonly string[], fresh: readonly Poll[]): Promise<OutgoingTask[]> =>
     database.write(PLATFORM, async (tx) => {
-      const again = fresh.filter((poll) => nodeIds.includes(poll.node_id));
+      const wanted = new Set(nodeIds);
+      const again = fresh.filter((poll) => wanted.has(poll.node_id));
       const lost =
         again.length === 0
           ? []
@@ -155,6 +161,7 @@ export const createDispatcher = (
     const { signerId, nodes, over } = await look(fresh, isForAll);
     // A task is never signed with a key that was replaced meanwhile.
     if (nodes.length > 0 && signerId !== trust.current().signer.id) await trust.refresh();
+    const withWork = new Set(nodes);
     const overBy = Map.groupBy(over, (one) => one.node_id);
     for (let first = 0; first === 0 || first < nodes.length; first += NODES_PER_TURN) {
       const some = nodes.slice(first, first + NODES_PER_TURN);
@@ -173,7 +180,10 @@ export const createDispatcher = (
       if (poll !== undefined && cancelled.some((id) => !known?.has(id))) answer(poll, [], cancelled);
     }
     // Whoever had work and got none may find it on its way still: looked at again with everyone.
-    for (const poll of fresh) poll.is_fresh = nodes.includes(poll.node_id) && held.get(poll.node_id) === poll;
+    for (const poll of fresh) {
+      poll.is_looked_at = true;
+      poll.is_fresh = withWork.has(poll.node_id) && held.get(poll.node_id) === poll;
+    }
   };
 
   const work = async (): Promise<void> => {
@@ -213,7 +223,14 @@ export const createDispatcher = (
       const { promise, resolve } = Promise.withResolvers<WaitAnswer>();
       const isCurrent = ask.trust_version === trust.current().bundle.version;
       const holdMs = Math.min(ask.wait_s * 1000, isCurrent ? HOLD_MAX_MS : FLOOR_MS);
-      const poll: Poll = { node_id: nodeId, in_hand: ask.in_hand, until_ms: now() + holdMs, is_fresh: true, resolve };
+      const poll: Poll = {
+        node_id: nodeId,
+        in_hand: ask.in_hand,
+        until_ms: now() + holdMs,
+        is_fresh: true,
+        is_looked_at: false,
+        resolve,
+      };
       const before = held.get(nodeId);
       if (before !== undefined) answer(before, [], []);
       const known = told.get(nodeId);

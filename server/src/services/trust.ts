@@ -116,8 +116,8 @@ export const readTrust = async (reader: Reader, secrets: Secrets): Promise<Trust
 
 export type TrustKeeper = Readonly<{
   current(): Trust;
-  /** Reads the keys again; true when what agents trust has changed. */
-  refresh(): Promise<boolean>;
+  /** Reads the keys again. */
+  refresh(): Promise<void>;
 }>;
 
 export const createTrustKeeper = async ({ database, secrets, clock }: TrustDeps): Promise<TrustKeeper> => {
@@ -130,9 +130,8 @@ export const createTrustKeeper = async ({ database, secrets, clock }: TrustDeps)
       const bundle = bundleOf(keys);
       // The version covers the states of keys, so it changes with whoever signs, too.
       const active = keys.find((key) => key.purpose === 'node_ca' && key.state === 'active');
-      if (bundle.version === trust.bundle.version && active?.id === trust.ca.id) return false;
+      if (bundle.version === trust.bundle.version && active?.id === trust.ca.id) return;
       trust = await openTrust(secrets, keys, bundle);
-      return true;
     },
   };
 };

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { anyone, callNodeApi, newCsr, newKey, openAgent, type TestAgent } from '../../test/agent.ts';
+import { testClock } from '../../test/app.ts';
+import { useChannel } from '../../test/channel.ts';
+import { until } from '../../test/until.ts';
+import { PLATFORM } from '../db/client.ts';
+import { insertCertificate } from '../db/node-certificate.ts';
+import {
+  createCa,
+  type IssuedCertificate,
+  type Issuer,
+  issueNodeCertificate,
+  openIssuer,
+} from '../ports/trust/x509.ts';
+import { readTrust } from '../services/trust.ts';
+
+const clock = testClock();
+
+describe('certificates of agents', () => {
+  const channel = useChannel({}, { clock });
+
+  const platformCa = () => {
+    const { test } = channel();
+    return test.db.database.read(PLATFORM, (reader) => readTrust(reader, test.app.deps.secrets));
+  };
+
+  /** A certificate as `issuer` would write it, for a node of ours. */
+  const forge = async (issuer: Issuer, like: TestAgent, life: Readonly<{ from?: Date; life_s: number }>) => {
+    const key = newKey();
+    const issued = await issueNodeCertificate(issuer, {
+      csr_pem: await newCsr(key),
+      node_id: like.node_id,
+      now: life.from ?? new Date(),
+      life_s: life.life_s,
+    });
+    const private_key_pem = key.export({ type: 'pkcs8', format: 'pem' }).toString();
+    return {
+      issued,
+      agent: openAgent(channel().url, { ...like, certificate_pem: issued.certificate_pem, private_key_pem }),
+    };
+  };
+
+  const keep = async (issued: IssuedCertificate, like: TestAgent, caId: string): Promise<void> => {
+    const [row] = await channel().rows<{ enrollment_id: string }>(
+      'select enrollment_id from node_certificates where node_id = $1 limit 1',
+      [like.node_id],
+    );
+    assert.ok(row);
+    await channel().test.db.database.write(PLATFORM, (tx) =>
+      insertCertificate(tx, { ...issued, node_id: like.node_id, ca_key_id: caId, ...row }),
+    );
+  };
+
+  const deniedRows = (nodeId: string) =>
+    channel().rows<{ policy: string }>(
+      "select policy from audit_logs where action = 'node.connect' and result = 'denied' and target_id = $1",
+      [nodeId],
+    );
+
+  it('a node may not speak for another, and the attempt is audited', async () => {
+    const [one, other] = [await channel().join(), await channel().join()];
+    const answer = await one.call(
+      'taskStart',
+      { attempt: 1 },
+      { node_id: other.node_id, task_id: `tsk_${'0'.repeat(26)}` },
+    );
+    assert.equal(answer.status, 403);
+    assert.equal(answer.headers['content-type'], 'application/problem+json; charset=utf-8');
+    assert.equal(answer.headers['connection'], 'close');
+    assert.deepEqual(await deniedRows(other.node_id), [{ policy: 'The certificate is another node’s.' }]);
+    for (const agent of [one, other]) agent.close();
+  });
+
+  it('without a certificate only enrolment and the bundle are open', async () => {
+    const agent = await channel().join();
+    const answer = await callNodeApi(
+      channel().url,
+      anyone(),
+      'taskStart',
+      { attempt: 1 },
+      {
+        node_id: agent.node_id,
+        task_id: `tsk_${'0'.repeat(26)}`,
+      },
+    );
+    assert.equal(answer.status, 403);
+    assert.equal((await callNodeApi(channel().url, anyone(), 'trustBundleGet')).status, 200);
+    agent.close();
+  });
+
+  it('a certificate of another CA, one we never wrote down, and one that ended let nobody in', async () => {
+    const like = await channel().join();
+    const { ca } = await platformCa();
+    const made = await createCa('Somebody else', new Date());
+    const stranger = await forge(await openIssuer(made.public_pem, made.private_pem), like, { life_s: 3600 });
+    const unknown = await forge(ca.issuer, like, { life_s: 3600 });
+    const ended = await forge(ca.issuer, like, { from: new Date(Date.now() - 7_200_000), life_s: 3600 });
+    await keep(ended.issued, like, ca.id);
+    for (const { agent } of [stranger, unknown, ended]) {
+      const answer = await agent.wait();
+      assert.equal(answer.status, 403);
+      agent.close();
+    }
+    assert.equal((await like.wait()).status, 200);
+    like.close();
+  });
+
+  it('a certificate that ends while its connection lives is refused at the next question', async () => {
+    const like = await channel().join();
+    const { ca } = await platformCa();
+    const { agent, issued } = await forge(ca.issuer, like, { life_s: 120 });
+    await keep(issued, like, ca.id);
+    assert.equal((await agent.wait()).status, 200);
+    clock.advance(121_000);
+    await until('the certificate is over', async () => {
+      const answer = await agent.wait().catch(() => undefined);
+      return answer === undefined || answer.status === 403;
+    });
+    for (const one of [agent, like]) one.close();
+  });
+
+  it('revoking ends the connection that rests here, and lets the certificate in no more', async () => {
+    const { test, join } = channel();
+    const agent = await join();
+    await agent.wait();
+    const resting = agent.wait({ wait_s: 15 });
+    const ended = assert.rejects(resting, /ECONNRESET|socket hang up|aborted/);
+    await until('the agent rests', () => (test.app.node_api?.dispatcher.size() ?? 0) > 0);
+    const admin = await test.admin();
+    const answer = await admin.post(`/api/v1/admin/nodes/${agent.node_id}/agent/revoke`, { reason: 'stolen' });
+    assert.equal(answer.status, 200);
+    assert.equal(answer.body.certificates[0].revoked_reason, 'stolen');
+    await ended;
+    const again = agent.again();
+    assert.equal((await again.wait()).status, 403);
+    assert.equal((await again.call('certificateRenew', { csr_pem: await newCsr(newKey()) })).status, 403);
+    again.close();
+    agent.close();
+  });
+
+  it('renewal gives a certificate for a new key, and both work until they end', async () => {
+    const agent = await channel().join();
+    const key = newKey();
+    const answer = await agent.call('certificateRenew', { csr_pem: await newCsr(key) });
+    assert.equal(answer.status, 200);
+    assert.ok(Date.parse(answer.body.renew_after) < Date.parse(answer.body.not_after));
+    const private_key_pem = key.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const next = openAgent(channel().url, { ...answer.body, private_key_pem });
+    assert.equal((await next.wait()).status, 200);
+    assert.equal((await agent.wait()).status, 200);
+    for (const one of [agent, next]) one.close();
+  });
+
+  it('knocks of one address fill the audit log slowly', async () => {
+    const agent = await channel().join();
+    const before = (await channel().rows("select 1 as one from audit_logs where action = 'node.connect'")).length;
+    for (let n = 0; n < 40; n++)
+      await callNodeApi(
+        channel().url,
+        anyone(),
+        'taskStart',
+        { attempt: 1 },
+        {
+          node_id: agent.node_id,
+          task_id: `tsk_${'0'.repeat(26)}`,
+        },
+      );
+    const rows = (await channel().rows("select 1 as one from audit_logs where action = 'node.connect'")).length;
+    assert.ok(rows - before <= 10, `${rows - before} rows`);
+    agent.close();
+  });
+});

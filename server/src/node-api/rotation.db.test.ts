@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { SignedTask } from '@gpuaas/contract/node';
+import { newCsr, newKey, openAgent, shownBy, type TestAgent } from '../../test/agent.ts';
+import { useChannel } from '../../test/channel.ts';
+import { until } from '../../test/until.ts';
+import { endGrace } from '../reconcilers/end-grace.ts';
+
+const KEYS = '/api/v1/admin/trust-keys';
+const because = { reason: 'yearly' };
+
+describe('rotation of the keys of the agent channel', () => {
+  const channel = useChannel();
+
+  const move = async (id: string, verb: string) => {
+    const admin = await channel().test.admin();
+    const { version } = (await admin.get(`${KEYS}/${id}`)).body;
+    return admin.post(`${KEYS}/${id}/${verb}`, because, { 'if-match': `"v${version}"` });
+  };
+  const stage = async (purpose: string): Promise<string> => {
+    const admin = await channel().test.admin();
+    const made = await admin.post(KEYS, { purpose, ...because });
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    return made.body.id;
+  };
+  /** Time passes in which agents hear of a staged key. */
+  const pass = (id: string) =>
+    channel().change("update trust_keys set state_since = state_since - interval '1 minute' where id = $1", [id]);
+  const activeOf = async (purpose: string): Promise<string> =>
+    (
+      await channel().rows<{ id: string }>("select id from trust_keys where purpose = $1 and state = 'active'", [
+        purpose,
+      ])
+    )[0]?.id ?? '';
+  const renew = async (agent: TestAgent): Promise<TestAgent> => {
+    const key = newKey();
+    const { body } = await agent.call('certificateRenew', { csr_pem: await newCsr(key) });
+    return openAgent(channel().url, {
+      ...body,
+      private_key_pem: key.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    });
+  };
+  const count = (pem: string): number => pem.split('BEGIN CERTIFICATE').length - 1;
+
+  it('a new CA is trusted beside the old one before it signs, and no connection is dropped when it does', async () => {
+    const { join, url, test } = channel();
+    const agent = await join();
+    const old = await activeOf('node_ca');
+    const resting = agent.wait({ wait_s: 15 });
+    await until('the agent rests', () => (test.app.node_api?.dispatcher.size() ?? 0) > 0);
+    const next = await stage('node_ca');
+    const told = await resting;
+    assert.notEqual(told.body.trust_version, agent.trust.version, 'agents are told at once');
+    const trust = (await agent.call('trustBundleGet')).body;
+    assert.equal(count(trust.ca_bundle_pem), 2);
+    assert.match((await shownBy(url)).issuer, new RegExp(old));
+
+    assert.equal((await move(next, 'activate')).status, 409, 'agents need time to hear of it');
+    await pass(next);
+    const informed = openAgent(url, { ...agent, trust });
+    const across = informed.wait({ wait_s: 15 });
+    await until('the agent rests', () => (test.app.node_api?.dispatcher.size() ?? 0) > 0);
+    assert.equal((await move(next, 'activate')).status, 200);
+    await until('the listener shows a certificate of the new CA', async () =>
+      (await shownBy(url)).issuer.includes(next),
+    );
+    assert.equal((await across).status, 200, 'the poll that rested was answered, not dropped');
+    // The old certificate still counts, on old connections and on new ones.
+    assert.equal((await informed.wait()).status, 200);
+    const reconnected = informed.again();
+    assert.equal((await reconnected.wait()).status, 200);
+
+    const renewed = await renew(reconnected);
+    assert.equal((await renewed.wait()).status, 200);
+    assert.equal((await move(old, 'retire')).status, 200);
+    const late = informed.again();
+    await until(
+      'the old CA is trusted no more',
+      async () => (await late.wait().catch(() => undefined))?.status === 403,
+    );
+    assert.equal((await renewed.wait()).status, 200);
+    for (const one of [agent, informed, reconnected, renewed, late]) one.close();
+  });
+
+  it('tasks are signed with the new signer at once, and the old one stays trusted until its grace is over', async () => {
+    const { join, ask, change, test } = channel();
+    const agent = await join();
+    const old = await activeOf('task_signer');
+    const signerOf = async (): Promise<string | undefined> => {
+      await ask(agent.node_id);
+      const { tasks } = (await agent.wait({ wait_s: 5 })).body as { tasks: SignedTask[] };
+      return tasks.at(-1)?.signer_id;
+    };
+    assert.equal(await signerOf(), old);
+    const next = await stage('task_signer');
+    await pass(next);
+    assert.equal((await move(next, 'activate')).status, 200);
+    assert.equal(await signerOf(), next);
+    const signers = async () =>
+      (await agent.call('trustBundleGet')).body.task_signers.map((one: { signer_id: string; state: string }) => [
+        one.signer_id,
+        one.state,
+      ]);
+    await until('the bundle tells', async () => (await signers()).length === 2);
+    assert.deepEqual(await signers(), [
+      [next, 'active'],
+      [old, 'grace'],
+    ]);
+    await change('update trust_keys set retires_at = clock_timestamp() where id = $1', [old]);
+    await endGrace({ database: test.db.database });
+    await until('the old signer is gone', async () => (await signers()).length === 1);
+    agent.close();
+  });
+
+  it('the key that signs is never revoked, another at once', async () => {
+    const active = await activeOf('task_signer');
+    assert.equal((await move(active, 'revoke')).status, 409);
+    assert.equal((await move(active, 'retire')).status, 409);
+    const staged = await stage('task_signer');
+    assert.equal((await move(staged, 'revoke')).body.state, 'revoked');
+    assert.equal((await move(staged, 'activate')).status, 409);
+  });
+
+  it('of two operators with the same version one is told that the key has changed', async () => {
+    const admin = await channel().test.admin();
+    const id = await stage('node_ca');
+    const ask = () => admin.post(`${KEYS}/${id}/retire`, because, { 'if-match': '"v1"' });
+    const answers = await Promise.all([ask(), ask()]);
+    assert.deepEqual(answers.map((one) => one.status).sort(), [200, 412]);
+  });
+});

@@ -1,0 +1,80 @@
+/** The whole platform with a listener for agents, for tests of the channel. */
+import { randomUUID } from 'node:crypto';
+import { after, before } from 'node:test';
+import { mintId } from '@gpuaas/kit';
+import type { Config } from '../src/config.ts';
+import { ROLES } from '../src/config.ts';
+import { PLATFORM } from '../src/db/client.ts';
+import { addNode, enrollAgent, type TestAgent } from './agent.ts';
+import { startTestApp, type TestApp, type TestAppOptions } from './app.ts';
+import { assertInvariants } from './invariants.ts';
+
+export type Channel = Readonly<{
+  test: TestApp;
+  url: string;
+  rows<R extends object>(text: string, values?: readonly unknown[]): Promise<R[]>;
+  change(text: string, values?: readonly unknown[]): Promise<void>;
+  /** A node whose agent is in. */
+  join(): Promise<TestAgent>;
+  /** Work for a node; the process is woken as a workflow would. */
+  ask(nodeId: string, task?: Readonly<{ kind?: string; params?: object; expires_in_s?: number }>): Promise<string>;
+  stateOf(
+    taskId: string,
+  ): Promise<
+    Readonly<{ state: string; state_reason: string | null; error_code: string | null; output: object | null }>
+  >;
+}>;
+
+/** Started before the tests of a file or suite, and closed behind them with the invariants checked. */
+export const useChannel = (overrides: Partial<Config> = {}, options: TestAppOptions = {}): (() => Channel) => {
+  let channel: Channel;
+  const closers: (() => Promise<void>)[] = [];
+  before(async () => {
+    const test = await startTestApp(
+      { after: (fn) => void closers.unshift(fn) },
+      { roles: ROLES, ...overrides },
+      options,
+    );
+    channel = openChannel(test);
+  });
+  after(async () => {
+    await assertInvariants(channel.test.db.database);
+    for (const close of closers) await close();
+  });
+  return () => channel;
+};
+
+export const openChannel = (test: TestApp): Channel => {
+  const { database } = test.db;
+  const url = test.app.node_api?.url ?? '';
+  const change: Channel['change'] = async (text, values = []) => {
+    await database.write(PLATFORM, (tx) => tx.query(text, values));
+  };
+  const rows: Channel['rows'] = <R extends object>(text: string, values: readonly unknown[] = []) =>
+    database.read(PLATFORM, async (reader) => (await reader.query<R>(text, values)).rows);
+  return {
+    test,
+    url,
+    rows,
+    change,
+    join: async () => enrollAgent(url, (await addNode(test)).enrollment),
+    ask: async (nodeId, { kind = 'diag.health_probe', params = {}, expires_in_s = 600 } = {}) => {
+      const id = mintId('tsk');
+      await change(
+        `insert into node_tasks (id, node_id, kind, params, correlation_id, expires_at)
+         values ($1, $2, $3, $4, $5, clock_timestamp() + make_interval(secs => $6))`,
+        [id, nodeId, kind, JSON.stringify(params), `c-${randomUUID()}`, expires_in_s],
+      );
+      test.app.deps.events.wake();
+      return id;
+    },
+    stateOf: async (taskId) => {
+      const [row] = await rows<Awaited<ReturnType<Channel['stateOf']>>>(
+        'select state, state_reason, error_code, output from node_tasks where id = $1',
+        [taskId],
+      );
+      if (row === undefined) throw new Error(`no task ${taskId}`);
+      return row;
+    },
+  };
+};
