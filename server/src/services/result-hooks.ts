@@ -2,6 +2,7 @@
 import type { HealthReport, TaskKind, TaskOutput } from '@gpuaas/contract/node';
 import type { AgentTaskRow } from '../db/agent-task.ts';
 import type { Tx } from '../db/client.ts';
+import { recordHealth } from './health-report.ts';
 import { recordDiscovery } from './topology.ts';
 
 export type ResultHooks = Readonly<{
@@ -22,5 +23,8 @@ export const RESULT_HOOKS: ResultHooks = {
       await recordDiscovery(tx, task, output);
       return undefined;
     },
+  },
+  health: async (tx, nodeId, report) => {
+    await recordHealth(tx, nodeId, report);
   },
 };
