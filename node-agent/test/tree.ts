@@ -40,74 +40,95 @@ const device = (path: string, vendor: string, id: string, code: string, more: Tr
   };
 };
 
-const SWITCH = 'pci0000:15/0000:15:01.0/0000:16:00.0';
-const group = (number: number): Tree => ({ iommu_group: { link: `../../../../../../kernel/iommu_groups/${number}` } });
 const driver = (name: string): Tree => ({ driver: { link: `../../../../../../bus/pci/drivers/${name}` } });
+const group = (number: number): Tree => ({ iommu_group: { link: `../../../../../../kernel/iommu_groups/${number}` } });
 const inGroup = (number: number, address: string): Tree => ({
   [`/sys/kernel/iommu_groups/${number}/devices/${address}`]: { link: `../../../../bus/pci/devices/${address}` },
 });
 
-/** One switch with GPU, drive and card, as on an eight-GPU host: 17 to 19 are its downstream ports. */
+const nvme = (path: string, controller: number, serial: string): Tree => {
+  const name = `nvme${controller}`;
+  const block = `${name}n1`;
+  return {
+    ...device(path, '144d', 'a824', '010802', {
+      ...driver('nvme'),
+      [`nvme/${name}/${block}/dev`]: `259:${controller}\n`,
+      [`nvme/${name}/${block}/size`]: '2048\n',
+      [`nvme/${name}/${block}/holders`]: null,
+      [`nvme/${name}/${block}/queue/discard_max_bytes`]: '2199023255040\n',
+      [`nvme/${name}/${block}/eui`]: `aa bb cc dd 00 00 00 0${controller + 1}\n`,
+      [`nvme/${name}/${block}/device`]: { link: `../../${name}` },
+      [`nvme/${name}/serial`]: `${serial}      \n`,
+      [`nvme/${name}/model`]: 'Test NVMe drive\n',
+    }),
+    [`/sys/block/${block}`]: { link: `../devices/${path}/nvme/${name}/${block}` },
+    [`/dev/disk/by-id/nvme-eui.aabbccdd0000000${controller + 1}`]: { link: `../../${block}` },
+    [`/dev/disk/by-id/nvme-Test_NVMe_drive_${serial}`]: { link: `../../${block}` },
+  };
+};
+
+/** One switch with GPU, drive and card, as on an eight-GPU host; `base` is the bus of its root port. */
+const slot = (index: number, base: number): Tree => {
+  const bus = (offset: number): string => (base + offset).toString(16);
+  const port = `pci0000:${bus(0)}/0000:${bus(0)}:01.0`;
+  const upstream = `${port}/0000:${bus(1)}:00.0`;
+  const below = (number: number, offset: number, fn = 0): string =>
+    `${upstream}/0000:${bus(2)}:0${number}.0/0000:${bus(offset)}:00.${fn}`;
+  const groups = index * 10;
+  return {
+    ...device(port, '8086', '352a', '060400'),
+    ...device(upstream, '1000', 'c030', '060400'),
+    ...device(`${upstream}/0000:${bus(2)}:00.0`, '1000', 'c030', '060400'),
+    ...device(`${upstream}/0000:${bus(2)}:01.0`, '1000', 'c030', '060400'),
+    ...device(`${upstream}/0000:${bus(2)}:02.0`, '1000', 'c030', '060400'),
+    ...device(`${upstream}/0000:${bus(2)}:1f.0`, '1000', '00b2', '010700'),
+    ...device(below(0, 3), '15b3', '1021', '020700', {
+      ...driver('mlx5_core'),
+      ...group(groups + 3),
+      virtfn0: { link: `../0000:${bus(3)}:00.1` },
+      sriov_totalvfs: '16\n',
+      'sriov/0/node': `0c42:a103:0012:345${6 + index}\n`,
+      [`infiniband/mlx5_${index}/node_guid`]: '0c42:a103:0012:0000\n',
+      [`infiniband/mlx5_${index}/hca_type`]: 'MT4129\n',
+      [`infiniband/mlx5_${index}/ports/1/link_layer`]: 'InfiniBand\n',
+      [`infiniband/mlx5_${index}/ports/1/state`]: '4: ACTIVE\n',
+    }),
+    ...device(below(0, 3, 1), '15b3', '101e', '020700', {
+      ...driver('vfio-pci'),
+      ...group(groups + 4),
+      physfn: { link: `../0000:${bus(3)}:00.0` },
+      reset_method: 'flr\n',
+    }),
+    ...nvme(below(1, 4), index, `S64GNE0T00000${index + 1}`),
+    [`/sys/devices/${below(1, 4)}/iommu_group`]: { link: `../../../../../../kernel/iommu_groups/${groups + 2}` },
+    ...device(below(2, 6), '10de', '2335', '030200', {
+      ...driver('vfio-pci'),
+      ...group(groups + 1),
+      reset_method: 'flr bus\n',
+      resource: [
+        '0x0000380042000000 0x0000380042ffffff 0x000000000014220c',
+        '0x0000000000000000 0x0000000000000000 0x0000000000000000',
+        '0x0000380000000000 0x0000383fffffffff 0x000000000014220c',
+      ].join('\n'),
+      current_link_speed: '32.0 GT/s PCIe\n',
+      current_link_width: '16\n',
+      max_link_speed: '32.0 GT/s PCIe\n',
+      max_link_width: '16\n',
+    }),
+    ...inGroup(groups + 1, `0000:${bus(6)}:00.0`),
+    ...inGroup(groups + 2, `0000:${bus(4)}:00.0`),
+    ...inGroup(groups + 3, `0000:${bus(3)}:00.0`),
+    ...inGroup(groups + 4, `0000:${bus(3)}:00.1`),
+  };
+};
+
+/** Two slots, at 16:00.0 and 36:00.0, and a drive of the host's own below a root port. */
 export const SWITCH_TREE: Tree = {
-  ...device('pci0000:15/0000:15:01.0', '8086', '352a', '060400'),
-  ...device(SWITCH, '1000', 'c030', '060400'),
-  ...device(`${SWITCH}/0000:17:00.0`, '1000', 'c030', '060400'),
-  ...device(`${SWITCH}/0000:17:01.0`, '1000', 'c030', '060400'),
-  ...device(`${SWITCH}/0000:17:02.0`, '1000', 'c030', '060400'),
-  ...device(`${SWITCH}/0000:17:1f.0`, '1000', '00b2', '010700'),
-  ...device(`${SWITCH}/0000:17:00.0/0000:18:00.0`, '15b3', '1021', '020700', {
-    ...driver('mlx5_core'),
-    ...group(3),
-    virtfn0: { link: '../0000:18:00.1' },
-    sriov_totalvfs: '16\n',
-    'sriov/0/node': '0c42:a103:0012:3456\n',
-    'infiniband/mlx5_0/node_guid': '0c42:a103:0012:0000\n',
-    'infiniband/mlx5_0/hca_type': 'MT4129\n',
-    'infiniband/mlx5_0/ports/1/link_layer': 'InfiniBand\n',
-    'infiniband/mlx5_0/ports/1/state': '4: ACTIVE\n',
-  }),
-  ...device(`${SWITCH}/0000:17:00.0/0000:18:00.1`, '15b3', '101e', '020700', {
-    ...driver('vfio-pci'),
-    ...group(4),
-    physfn: { link: '../0000:18:00.0' },
-    reset_method: 'flr\n',
-  }),
-  ...device(`${SWITCH}/0000:17:01.0/0000:19:00.0`, '144d', 'a824', '010802', {
-    ...driver('nvme'),
-    ...group(2),
-    'nvme/nvme0/nvme0n1/dev': '259:0\n',
-    'nvme/nvme0/nvme0n1/size': '2048\n',
-    'nvme/nvme0/nvme0n1/holders': null,
-    'nvme/nvme0/nvme0n1/queue/discard_max_bytes': '2199023255040\n',
-    'nvme/nvme0/nvme0n1/eui': 'aa bb cc dd 00 00 00 01\n',
-    'nvme/nvme0/nvme0n1/device': { link: '../../nvme0' },
-    'nvme/nvme0/serial': 'S64GNE0T000001      \n',
-    'nvme/nvme0/model': 'Test NVMe drive\n',
-  }),
-  ...device(`${SWITCH}/0000:17:02.0/0000:1b:00.0`, '10de', '2335', '030200', {
-    ...driver('vfio-pci'),
-    ...group(1),
-    reset_method: 'flr bus\n',
-    resource: [
-      '0x0000380042000000 0x0000380042ffffff 0x000000000014220c',
-      '0x0000000000000000 0x0000000000000000 0x0000000000000000',
-      '0x0000380000000000 0x0000383fffffffff 0x000000000014220c',
-    ].join('\n'),
-    current_link_speed: '32.0 GT/s PCIe\n',
-    current_link_width: '16\n',
-    max_link_speed: '32.0 GT/s PCIe\n',
-    max_link_width: '16\n',
-  }),
-  ...inGroup(1, '0000:1b:00.0'),
-  ...inGroup(2, '0000:19:00.0'),
-  ...inGroup(3, '0000:18:00.0'),
-  ...inGroup(4, '0000:18:00.1'),
-  '/sys/block/nvme0n1': {
-    link: `../devices/${SWITCH}/0000:17:01.0/0000:19:00.0/nvme/nvme0/nvme0n1`,
-  },
-  '/dev/disk/by-id/nvme-eui.aabbccdd00000001': { link: '../../nvme0n1' },
-  '/dev/disk/by-id/nvme-Test_NVMe_drive_S64GNE0T000001': { link: '../../nvme0n1' },
-  '/proc/1/mountinfo': '27 1 8:1 / / rw - ext4 /dev/sda1 rw\n',
+  ...slot(0, 0x15),
+  ...slot(1, 0x35),
+  ...device('pci0000:00/0000:00:1d.0', '8086', '352b', '060400'),
+  ...nvme('pci0000:00/0000:00:1d.0/0000:01:00.0', 2, 'BOOT01'),
+  '/proc/1/mountinfo': '27 1 259:2 / / rw - ext4 /dev/nvme2n1 rw\n',
   '/proc/swaps': 'Filename Type Size Used Priority\n',
 };
 

@@ -39,16 +39,20 @@ export const hostContract = (name: string, makeHost: () => Promise<Subject>, opt
   describe(`${name} is a host`, () => {
     for (const one of TESTS) {
       const lack = options.lacks?.[one.part];
-      test(`${one.part}: ${one.name}`, lack === undefined ? {} : { skip: lack }, async (context: TestContext) => {
-        const subject = await makeHost();
-        try {
-          const reason = skipped(one, subject);
-          if (reason === null) await one.run(subject);
-          else context.skip(reason);
-        } finally {
-          await subject.close();
-        }
-      });
+      test(
+        `${one.part}: ${one.name}`,
+        lack === undefined ? {} : { skip: `host: ${lack}` },
+        async (context: TestContext) => {
+          const subject = await makeHost();
+          try {
+            const reason = skipped(one, subject);
+            if (reason === null) await one.run(subject);
+            else context.skip(`host: ${reason}`);
+          } finally {
+            await subject.close();
+          }
+        },
+      );
     }
   });
 };

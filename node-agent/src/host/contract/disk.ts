@@ -149,7 +149,7 @@ export const diskTests = [
     },
   ),
   contractTest(
-    'disks.wipe',
+    'images.clone',
     'a cloned image is seen in the list, and after a wipe it is not',
     { slots: 1 },
     async (subject) => {

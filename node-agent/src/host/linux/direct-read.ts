@@ -28,7 +28,9 @@ export const directReader = (
       const at = offset + done;
       const start = at - (at % BLOCK);
       const want = Math.min(CHUNK, Math.ceil((offset + length - start) / BLOCK) * BLOCK);
-      const { bytesRead } = await handle.read(aligned, 0, want, start);
+      const { bytesRead } = await handle.read(aligned, 0, want, start).catch((error: unknown) => {
+        throw new HostError('host_error', `The disk could not be read at byte ${start}.`, { cause: error });
+      });
       const usable = Math.min(bytesRead - (at - start), length - done);
       if (usable <= 0) throw new HostError('host_error', `The disk gave nothing at byte ${at}.`);
       aligned.copy(out, done, at - start, at - start + usable);

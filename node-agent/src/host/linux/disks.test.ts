@@ -77,6 +77,11 @@ test('a method the drive does not offer is refused, and a command that fails say
   await other.close();
 });
 
+const MAPPED: Tree = {
+  '/sys/block/dm-0': { link: '../devices/virtual/block/dm-0' },
+  '/sys/devices/virtual/block/dm-0/dev': '253:0',
+};
+
 test('a drive in use is refused at opening and at wiping, with zero bytes written', async (context) => {
   const uses: readonly (readonly [Tree, RegExp])[] = [
     [
@@ -86,12 +91,12 @@ test('a drive in use is refused at opening and at wiping, with zero bytes writte
     [{ '/proc/1/mountinfo': '30 1 0:50 / /data rw - btrfs /dev/nvme0n1 rw\n' }, /mounted at \/data/],
     [{ '/proc/1/mountinfo': '30 1 259:0 / /boot rw - ext4 /dev/nvme0n1 rw\n' }, /host's own system/],
     [{ '/proc/swaps': 'Filename Type\n/dev/nvme0n1 partition 1 0 -2\n' }, /swap space/],
-    [{ [`${NVME}/nvme0n1/holders/dm-0`]: null, '/sys/block/dm-0/dev': '253:0' }, /held by dm-0/],
+    [{ [`${NVME}/nvme0n1/holders/dm-0`]: null, ...MAPPED }, /held by dm-0/],
     [
       {
         [`${NVME}/nvme0n1/nvme0n1p1/dev`]: '259:1',
         [`${NVME}/nvme0n1/nvme0n1p1/holders/dm-0`]: null,
-        '/sys/block/dm-0/dev': '253:0',
+        ...MAPPED,
         '/proc/1/mountinfo': '30 1 253:0 / /srv rw - ext4 /dev/mapper/vg-data rw\n',
       },
       /mounted at \/srv/,
@@ -110,7 +115,7 @@ test('a drive in use is refused at opening and at wiping, with zero bytes writte
       return 'code' in error && error.code === 'blocked';
     });
     await assert.rejects(host.disks.open({ serial: SERIAL, device: DEVICE }), { code: 'blocked' });
-    await assert.rejects(disk.close(), { code: 'blocked' });
+    await disk.close();
     assert.deepEqual(await bytes(), Buffer.alloc(SIZE, 0xab));
   }
 });

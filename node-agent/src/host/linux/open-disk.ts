@@ -47,7 +47,6 @@ const findDisk = async (files: Files, run: Run, identity: DiskIdentity): Promise
       'drift',
       `${identity.device} leads to ${leadsTo ?? 'nothing'}, but serial ${identity.serial} is ${disk.name}.`,
     );
-  refuseUsed(disk);
   return disk;
 };
 
@@ -77,8 +76,11 @@ const openDirect = async (files: Files, path: string): Promise<FileHandle> => {
 
 export const openDisk = async (files: Files, run: Run, identity: DiskIdentity): Promise<OpenDisk> => {
   const disk = await findDisk(files, run, identity);
+  refuseUsed(disk);
   const handle = await openDirect(files, `/dev/${disk.name}`);
+  let isOpen = true;
   const check = async (): Promise<DiskFacts> => {
+    if (!isOpen) throw new HostError('host_error', `${identity.serial} is closed.`);
     const now = await findDisk(files, run, identity);
     if (now.major_minor !== disk.major_minor || now.name !== disk.name)
       throw new HostError('drift', `Serial ${identity.serial} was ${disk.name} and is ${now.name} now.`);
@@ -98,11 +100,15 @@ export const openDisk = async (files: Files, run: Run, identity: DiskIdentity): 
     size_bytes: disk.size_bytes,
     wipe: async (method: WipeMethod) => {
       const before = await check();
+      refuseUsed(before);
       const done = await wipeDisk(run, handle.fd, method, before);
       await check();
       return done;
     },
-    read,
+    read: async (offset, length) => {
+      if (!isOpen) throw new HostError('host_error', `${identity.serial} is closed.`);
+      return read(offset, length);
+    },
     signatures: async () => {
       const text = await outputOf(run, {
         argv: ['wipefs', '--no-act', '--json', '/proc/self/fd/3'],
@@ -112,9 +118,11 @@ export const openDisk = async (files: Files, run: Run, identity: DiskIdentity): 
       return wipefsTypesOf(text);
     },
     close: async () => {
+      if (!isOpen) return;
       try {
         await check();
       } finally {
+        isOpen = false;
         await handle.close();
       }
     },

@@ -1,0 +1,50 @@
+/** The suite every host owes its tasks: on a recording for what is read, on a tree of files for what is written. */
+import { fileURLToPath } from 'node:url';
+import { treeSubject } from '../../../test/tree-subject.ts';
+import { hostContract, type Part } from '../host.contract.ts';
+import { createLinuxHost } from './host.ts';
+
+const LATER = {
+  images: 'the linux host has no image cache yet',
+  'images.clone': 'the linux host clones no images yet',
+  hypervisor: 'the linux host runs no machines yet',
+  'network.ports': 'the linux host makes no ports yet',
+  fabric: 'the linux host activates no partitions yet',
+} as const satisfies Partial<Record<Part, string>>;
+
+const RECORDED = 'a recording is only read';
+
+hostContract(
+  'linux on a recorded H200 guest',
+  async () => ({
+    host: createLinuxHost({ root: fileURLToPath(new URL('../../../test/recordings/h200-guest', import.meta.url)) }),
+    image: 'none',
+    slots: [],
+    arrange: {},
+    close: async () => undefined,
+  }),
+  {
+    lacks: {
+      ...LATER,
+      'pci.bind': RECORDED,
+      'pci.reset': RECORDED,
+      'disks.open': RECORDED,
+      'disks.wipe': RECORDED,
+      users: RECORDED,
+    },
+  },
+);
+
+const NO_KERNEL = 'a tree of files has no kernel behind it: pci.test.ts shows what is written';
+const NO_SYSTEM = 'the tree is of devices alone';
+
+hostContract('linux on a tree of two slots', treeSubject, {
+  lacks: {
+    ...LATER,
+    'pci.bind': NO_KERNEL,
+    'pci.reset': NO_KERNEL,
+    gpu: NO_SYSTEM,
+    system: NO_SYSTEM,
+    users: NO_SYSTEM,
+  },
+});
