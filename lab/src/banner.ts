@@ -15,6 +15,15 @@ const signIn = (settings: Settings, devPassword: string): readonly string[] =>
     ? [`  Sign in    dev-admin or dev-user`, `  Password   ${devPassword}`]
     : [`  Sign in    with your account at ${settings.issuer}`];
 
+/** The platform is ready before its hosts are; who is quicker than they are should know. */
+const hosts = (settings: Settings): readonly string[] =>
+  settings.issuer === undefined
+    ? [
+        '  Hosts      j22u15, j22u11 (slices), j27u15 (bare metal), j22u05 (to approve)',
+        '             They are simulated and join within seconds: admin node list',
+      ]
+    : ['  Hosts      none yet; bin/gpuaas-lab fleet --help tells how simulated ones join'];
+
 export const banner = (
   settings: Settings,
   paths: StatePaths,
@@ -26,6 +35,7 @@ export const banner = (
     '',
     `  URL        ${settings.publicUrl}   (API reference: /docs)`,
     ...signIn(settings, given.devPassword),
+    ...hosts(settings),
     `  Log        ${shortPath(paths.serverLog)}`,
     '',
     'Try next:',

@@ -9,6 +9,7 @@ import { statePaths } from './state.ts';
 import { stopProcess } from './stop.ts';
 
 const SUPERVISOR_STOP_MS = 60_000;
+const FLEET_STOP_MS = 10_000;
 const SERVER_STOP_MS = 10_000;
 
 /** Whether there was anything to stop. */
@@ -18,6 +19,7 @@ export const endLab = async (settings: Settings): Promise<boolean> => {
   if (run === undefined) return false;
   const wasRunning = isProcessAlive(run.supervisor);
   await stopProcess(run.supervisor, SUPERVISOR_STOP_MS);
+  if (run.fleet !== null) await stopProcess(run.fleet, FLEET_STOP_MS);
   if (run.server !== null) await stopProcess(run.server, SERVER_STOP_MS);
   await stopEmbeddedPostgres(paths.postgresDir);
   rmSync(paths.runFile, { force: true });

@@ -11,6 +11,8 @@ export type Run = Readonly<{
   url: string;
   /** The server process, once started: it outlives a supervisor that was killed. */
   server: string | null;
+  /** The simulated hosts' process, likewise. */
+  fleet: string | null;
   ready: boolean;
 }>;
 
@@ -68,7 +70,7 @@ export const claimRun = async (
 ): Promise<Readonly<{ claim: Claim } | { held: Run }>> => {
   const supervisor = findProcessIdentity(process.pid);
   invariant(supervisor !== undefined, 'this process has an identity');
-  let run: Run = { supervisor, url, server: null, ready: false };
+  let run: Run = { supervisor, url, server: null, fleet: null, ready: false };
   const aside = `${file}.${process.pid}.new`;
   const write = () => writeFileSync(aside, `${JSON.stringify(run)}\n`, { mode: 0o600 });
   const claim: Claim = {

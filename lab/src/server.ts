@@ -18,15 +18,20 @@ export type LabServer = Readonly<{
 const READY_WITHIN_MS = 90_000;
 const STOP_WITHIN_MS = 25_000;
 
-export const ensurePortFree = (settings: Settings): Promise<void> =>
+const ensureFree = (port: number, host: string, variable: string): Promise<void> =>
   new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', (err: NodeJS.ErrnoException) => {
       const reason = err.code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${err.code ?? err.message})`;
-      reject(new Error(`Port ${settings.port} ${reason}. Choose another: make up GPUAAS_PORT=${settings.port + 1}`));
+      reject(new Error(`Port ${port} ${reason}. Choose another: make up ${variable}=${port + 1}`));
     });
-    probe.listen(settings.port, settings.host, () => probe.close(() => resolve()));
+    probe.listen(port, host, () => probe.close(() => resolve()));
   });
+
+export const ensurePortsFree = async (settings: Settings): Promise<void> => {
+  await ensureFree(settings.port, settings.host, 'GPUAAS_PORT');
+  await ensureFree(settings.nodeApiPort, '127.0.0.1', 'GPUAAS_NODE_API_PORT');
+};
 
 export const startServer = (
   settings: Settings,

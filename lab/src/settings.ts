@@ -32,7 +32,10 @@ export const readSettings = (env: Env): Settings => {
     host: read.text('GPUAAS_HOST', '127.0.0.1'),
     port,
     // Labs beside each other have ports of their own without being told twice.
-    nodeApiPort: read.integer('GPUAAS_NODE_API_PORT', port === 8080 ? 8443 : port + 1, { min: 1, max: 65535 }),
+    nodeApiPort: read.integer('GPUAAS_NODE_API_PORT', port === 8080 ? 8443 : port + (port < 65_535 ? 1 : -1), {
+      min: 1,
+      max: 65535,
+    }),
     publicUrl: (read.url('GPUAAS_PUBLIC_URL')?.href ?? `http://localhost:${port}`).replace(/\/$/, ''),
     databaseUrl: read.optional('DATABASE_URL'),
     issuer: read.optional('GPUAAS_OIDC_ISSUER'),

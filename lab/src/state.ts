@@ -21,10 +21,10 @@ export type StatePaths = Readonly<{
   runFile: string;
   postgresDir: string;
   devPassword: string;
-  /** The disks of the simulated hosts. */
-  disksDir: string;
+  /** The simulated hosts: a folder each. */
+  fleetDir: string;
   serverLog: string;
-  executorLog: string;
+  fleetLog: string;
   /** What the supervisor of a detached start says. */
   upLog: string;
 }>;
@@ -34,9 +34,9 @@ export const statePaths = (settings: Settings): StatePaths => ({
   runFile: join(settings.stateDir, 'up.json'),
   postgresDir: join(settings.stateDir, 'postgres'),
   devPassword: join(settings.stateDir, 'dev-password'),
-  disksDir: join(settings.stateDir, 'disks'),
+  fleetDir: join(settings.stateDir, 'fleet'),
   serverLog: join(settings.stateDir, 'log', 'server.log'),
-  executorLog: join(settings.stateDir, 'log', 'executor.log'),
+  fleetLog: join(settings.stateDir, 'log', 'fleet.log'),
   upLog: join(settings.stateDir, 'log', 'up.log'),
 });
 

@@ -1,11 +1,12 @@
 /**
- * Runs the lab from start to end: database, server, the executor that stands in for the hosts, then wait; on a signal,
- * the same backwards. Whatever goes wrong, what was started is stopped before this returns.
+ * Runs the lab from start to end: database, server, simulated hosts, then wait; on a signal, the same backwards.
+ * Whatever goes wrong, what was started is stopped before this returns. Hosts are not waited for: the platform is ready
+ * without them, as any platform is.
  */
 import { type LabDatabase, openDatabase } from './database.ts';
-import { startExecutor } from './executor.ts';
+import { startFleetProcess } from './fleet-process.ts';
 import { type Claim, claimRun, type Run } from './run-file.ts';
-import { ensurePortFree, type LabServer, startServer, waitUntilReady } from './server.ts';
+import { ensurePortsFree, type LabServer, startServer, waitUntilReady } from './server.ts';
 import type { Settings } from './settings.ts';
 import { ensureDevPassword, ensureState, lastLines, type StatePaths } from './state.ts';
 import { stopProcess } from './stop.ts';
@@ -25,7 +26,7 @@ export type SuperviseOptions = Readonly<{
   onStopping: () => void;
 }>;
 
-const LEFTOVER_SERVER_STOP_MS = 10_000;
+const LEFTOVER_STOP_MS = 10_000;
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
@@ -66,14 +67,14 @@ const runServer = async (
     startUp.abort();
     if (signal.aborted) return { kind: 'stopped' };
     if (first !== 'ready') return { kind: 'failed', reason: withLogTail(first ?? 'The server did not start', paths) };
-    const executor = startExecutor({ url: database.url, paths });
+    const fleet = startFleetProcess(settings, paths, (identity) => claim.update({ fleet: identity }));
     try {
       claim.update({ ready: true });
       options.onReady({ paths, devPassword });
       const reason = await ended;
       return reason === undefined ? { kind: 'stopped' } : { kind: 'failed', reason: withLogTail(reason, paths) };
     } finally {
-      await executor.stop();
+      await fleet.stop();
     }
   } finally {
     if (signal.aborted) options.onStopping();
@@ -85,11 +86,11 @@ export const supervise = async (options: SuperviseOptions): Promise<Ending> => {
   const { settings, signal } = options;
   const paths = ensureState(settings);
   const claimed = await claimRun(paths.runFile, settings.publicUrl, async (dead) => {
-    if (dead.server !== null) await stopProcess(dead.server, LEFTOVER_SERVER_STOP_MS);
+    for (const left of [dead.fleet, dead.server]) if (left !== null) await stopProcess(left, LEFTOVER_STOP_MS);
   });
   if ('held' in claimed) return { kind: 'held', by: claimed.held };
   try {
-    await ensurePortFree(settings);
+    await ensurePortsFree(settings);
     const database = await openDatabase(settings, paths);
     try {
       return signal.aborted ? { kind: 'stopped' } : await runServer(options, { paths, claim: claimed.claim, database });

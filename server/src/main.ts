@@ -2,7 +2,7 @@
  * One image, roles by flag: `gpuaas-server --roles gpuaas-api,gpuaas-outbox-relay`, or `all`.
  *   --migrate       bring the schema up to date first (needs the owner's DATABASE_URL)
  *   --migrate-only  do that and end: the job before a roll-out
- *   --seed-demo     put the demo catalog and its machines in place; existing rows stay
+ *   --seed-demo     put the demo catalog in place; existing rows stay
  */
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
@@ -12,7 +12,6 @@ import { readConfig } from './config.ts';
 import { migrate } from './db/migrate.ts';
 import { createLogSink } from './services/log-sink.ts';
 import { seedCatalog } from './services/seed.ts';
-import { seedFleet } from './services/seed-fleet.ts';
 
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
@@ -42,7 +41,6 @@ const main = async (): Promise<void> => {
       const database = connectDatabase(config, log);
       try {
         await seedCatalog(database);
-        await seedFleet(database);
       } finally {
         await database.end();
       }

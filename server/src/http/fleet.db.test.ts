@@ -3,11 +3,11 @@ import { after, before, test } from 'node:test';
 import { place, type Snapshot } from '@gpuaas/scheduler';
 import { startTestApp, type TestApp } from '../../test/app.ts';
 import { must, strangeId, type User } from '../../test/cast.ts';
+import { seedFleet } from '../../test/demo-fleet.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { PLATFORM } from '../db/client.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { countCapacity } from '../reconcilers/count-capacity.ts';
-import { seedFleet } from '../services/seed-fleet.ts';
 
 let app: TestApp;
 let root: User;

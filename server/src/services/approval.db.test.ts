@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { mintId } from '@gpuaas/kit';
 import { testDatabase } from '../../test/database.ts';
+import { demoSlots, HGX_PARTITIONS } from '../../test/demo-fleet.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
 import { findNode, insertPool, type NewNode } from '../db/node.ts';
@@ -9,7 +10,6 @@ import { insertUser } from '../db/user.ts';
 import { AppError } from '../errors.ts';
 import { type Approval, approveSlots, type CandidateSlot, registerNode } from './approval.ts';
 import { seedCatalog } from './seed.ts';
-import { demoSlots, HGX_PARTITIONS } from './seed-fleet.ts';
 
 let database: Database;
 const closers: (() => Promise<void>)[] = [];

@@ -1,15 +1,15 @@
 /**
- * The demo's machines: six H200 hosts of one region in a shared pool, approved through the same service as any other.
+ * Machines for tests: six H200 hosts of one region in a shared pool, without agents, approved as any other would be.
  * The layout is a real host's: four GPUs per NUMA node, module ids that do not follow the PCI bus, and NVIDIA's fifteen
  * fabric partitions. Everything is derived from the host's number, so that seeding again finds it there.
  */
 import { ID_PREFIXES } from '@gpuaas/contract';
-import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { type CapacityMode, insertDiscovery, insertPool } from '../db/node.ts';
-import { findUserBySubject } from '../db/principal.ts';
-import type { Partition } from '../db/slot.ts';
-import { insertUser } from '../db/user.ts';
-import { approveSlots, type CandidateSlot, registerNode } from './approval.ts';
+import { type Database, PLATFORM, type Tx } from '../src/db/client.ts';
+import { type CapacityMode, insertDiscovery, insertPool } from '../src/db/node.ts';
+import { findUserBySubject } from '../src/db/principal.ts';
+import type { Partition } from '../src/db/slot.ts';
+import { insertUser } from '../src/db/user.ts';
+import { approveSlots, type CandidateSlot, registerNode } from '../src/services/approval.ts';
 
 const REGION = 'us-buffalo-1';
 const GPU_MODEL = 'H200 SXM';

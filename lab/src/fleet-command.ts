@@ -1,0 +1,200 @@
+/**
+ * `gpuaas-lab fleet`: simulated hosts until Ctrl-C or SIGTERM. Small fleets run in this process; larger ones in a few,
+ * each with its share, and a share whose process died is started again.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { pause } from '@gpuaas/kit';
+import { PROFILE_NAMES } from '../../node-agent/src/host/sim/profile.ts';
+import { startFleet } from './fleet.ts';
+import { DEMO_HOSTS, type HostSpec, manyHosts } from './fleet-spec.ts';
+import { createOperator } from './operator.ts';
+import { REPO } from './settings.ts';
+import { UsageError } from './usage.ts';
+
+export const FLEET_HELP = `Usage: gpuaas-lab fleet [options]
+
+Runs simulated GPU hosts, each with a real agent: enrolled through the public
+API, over mTLS. They keep identity, disks and guests in a folder; a later start
+goes on where this one ended. Ctrl-C or SIGTERM stops them.
+
+  --nodes N            how many hosts; 4 unless told
+  --demo               the four hosts of \`make up\` instead
+  --url URL            public API; GPUAAS_URL or http://localhost:8080
+  --token-file FILE    an operator's API token; read again when it is refused
+  --dev                sign in as dev-admin of a laptop's \`make up\` instead
+  --dir DIR            where hosts live; fleet/ in the state folder unless told
+  --node-api-url URL   where agents connect; what the platform says unless told
+  --prefix TEXT        begin of the hosts' names; sim- unless told
+  --mode MODE          slice (default), baremetal or flexible
+  --profile NAME       ${PROFILE_NAMES.join(', ')}
+  --processes N        how many processes; one per 250 hosts unless told
+  --fast               hosts take no time for their work; small disks
+  --verbose            print what agents log
+
+Examples:
+  gpuaas-lab fleet --nodes 20 --dev
+  gpuaas-lab fleet --nodes 1000 --url https://gpuaas.example \\
+    --token-file operator-token --dir /var/lib/gpuaas-fleet
+`;
+
+const OPTIONS = {
+  nodes: { type: 'string', default: '4' },
+  demo: { type: 'boolean', default: false },
+  url: { type: 'string' },
+  'token-file': { type: 'string' },
+  dev: { type: 'boolean', default: false },
+  dir: { type: 'string' },
+  'node-api-url': { type: 'string' },
+  prefix: { type: 'string', default: 'sim-' },
+  mode: { type: 'string', default: 'slice' },
+  profile: { type: 'string', default: 'dell-xe9680-h200' },
+  processes: { type: 'string' },
+  fast: { type: 'boolean', default: false },
+  verbose: { type: 'boolean', default: false },
+  /** Given by this command to its own processes: the n-th share of how many. */
+  share: { type: 'string' },
+} as const;
+
+const HOSTS_PER_PROCESS = 250;
+const RESTART_MS = 1_000;
+/** A launch takes two to four seconds, so that its steps can be watched. */
+const WATCHABLE = { boot_ms: 700, clone_ms: 600, wipe_ms: 300, pull_ms: 400, grace_ms: 300 };
+const SMALL_DISK_BYTES = 4 * 1024 ** 2;
+
+const oneOf = <T extends string>(flag: string, names: readonly T[], given: string): T => {
+  const found = names.find((name) => name === given);
+  if (found === undefined) throw new UsageError(`${flag} is one of ${names.join(', ')}, not "${given}".`);
+  return found;
+};
+
+const countOf = (flag: string, text: string, max: number): number => {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > max)
+    throw new UsageError(`${flag} is a number from 1 to ${max}, not "${text}".`);
+  return value;
+};
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
+
+const specsOf = (values: Values): readonly HostSpec[] =>
+  values.demo
+    ? DEMO_HOSTS
+    : manyHosts(countOf('--nodes', values.nodes, 9_999), {
+        prefix: values.prefix,
+        profile: oneOf('--profile', PROFILE_NAMES, values.profile),
+        capacity_mode: oneOf('--mode', ['slice', 'baremetal', 'flexible'] as const, values.mode),
+      });
+
+const stateDir = (): string => resolve(REPO, process.env['GPUAAS_STATE_DIR'] || '.gpuaas');
+/** The folder of a fleet: as told, else the one of `make up`. */
+export const fleetDir = (given: string | undefined): string =>
+  given === undefined ? join(stateDir(), 'fleet') : isAbsolute(given) ? given : resolve(given);
+
+const onSignal = (): Promise<void> =>
+  new Promise((done) => {
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => done());
+    // A share whose fleet is gone has nobody who would stop it.
+    process.once('disconnect', () => done());
+  });
+
+const runHere = async (values: Values, specs: readonly HostSpec[], tell: (ready: number) => void): Promise<void> => {
+  const stopped = onSignal();
+  const ended = new AbortController();
+  const url = values.url ?? process.env['GPUAAS_URL'] ?? 'http://localhost:8080';
+  const tokenFile = values['token-file'];
+  const client =
+    tokenFile === undefined && !values.dev
+      ? null
+      : createOperator({
+          url,
+          signal: ended.signal,
+          ...(tokenFile === undefined
+            ? { dev_password_file: join(stateDir(), 'dev-password') }
+            : { token_file: tokenFile }),
+        });
+  let ready = 0;
+  const isLarge = specs.length > 50;
+  const fleet = startFleet({
+    specs,
+    client,
+    dir: fleetDir(values.dir),
+    ...(values['node-api-url'] === undefined ? {} : { node_api_url: new URL(values['node-api-url']) }),
+    sim: values.fast ? { disk_bytes: SMALL_DISK_BYTES } : { pace: WATCHABLE },
+    agent: {
+      // Losing this machine loses the simulated hosts as well.
+      is_journal_synced: false,
+      // Thousands of hosts that look at themselves all the time would do nothing else.
+      ...(isLarge ? { health: { look_ms: 60_000, every_ms: 120_000 } } : {}),
+      ...(values.verbose ? { write_log: (line: string) => void process.stdout.write(line) } : {}),
+    },
+    say: (line) => process.stderr.write(`${line}\n`),
+    onReady: () => tell(++ready),
+  });
+  await stopped;
+  ended.abort();
+  await fleet.stop();
+};
+
+/** Says how many hosts are ready, at most once a second, and when all are. */
+const createTally = (total: number) => {
+  let said = 0;
+  return (ready: number): void => {
+    const now = performance.now();
+    if (ready < total && now - said < 1_000) return;
+    said = now;
+    process.stdout.write(`${ready} of ${total} hosts are ready\n`);
+  };
+};
+
+const runShares = async (argv: readonly string[], shares: number, tell: (ready: number) => void): Promise<void> => {
+  const stopped = onSignal();
+  let isStopping = false;
+  const ready = new Array<number>(shares).fill(0);
+  const children = new Map<number, ChildProcess>();
+  const keepRunning = async (share: number): Promise<void> => {
+    while (!isStopping) {
+      const child = fork(fileURLToPath(new URL('main.ts', import.meta.url)), [
+        'fleet',
+        ...argv,
+        '--share',
+        `${share}/${shares}`,
+      ]);
+      children.set(share, child);
+      child.on('message', (count) => {
+        ready[share] = Number(count);
+        tell(ready.reduce((sum, one) => sum + one, 0));
+      });
+      await new Promise((done) => child.once('exit', done));
+      if (isStopping) return;
+      process.stderr.write('a process of the fleet ended and is started again\n');
+      await pause(RESTART_MS);
+    }
+  };
+  const running = Promise.all(Array.from({ length: shares }, (_, share) => keepRunning(share)));
+  await stopped;
+  isStopping = true;
+  for (const child of children.values()) child.kill('SIGTERM');
+  await running;
+};
+
+const shareOf = (specs: readonly HostSpec[], text: string): readonly HostSpec[] => {
+  const [share, shares] = text.split('/').map(Number);
+  return specs.filter((_, index) => index % (shares ?? 1) === share);
+};
+
+export const fleetCommand = async (argv: readonly string[]): Promise<void> => {
+  const { values } = parseArgs({ args: [...argv], options: OPTIONS });
+  const specs = specsOf(values);
+  if (values['token-file'] !== undefined && values.dev)
+    throw new UsageError('--token-file and --dev exclude each other.');
+  if (values.share !== undefined)
+    return runHere(values, shareOf(specs, values.share), (ready) => void process.send?.(ready));
+  const wanted = Math.min(availableParallelism(), Math.ceil(specs.length / HOSTS_PER_PROCESS));
+  const processes = values.processes === undefined ? wanted : countOf('--processes', values.processes, 64);
+  const tell = createTally(specs.length);
+  return processes === 1 ? runHere(values, specs, tell) : runShares(argv, processes, tell);
+};

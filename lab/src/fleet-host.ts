@@ -1,0 +1,142 @@
+/**
+ * One simulated host and its agent. Both live in a folder: `machine/` is the host, `agent/` the agent's identity and
+ * journal. Whoever opens the folder again goes on where it was left, with guests, disks and tasks.
+ */
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pause } from '@gpuaas/kit';
+import { addFault } from '../../node-agent/src/host/sim/fault.ts';
+import { createSimHost, type SimHost, type SimOptions } from '../../node-agent/src/host/sim/sim-host.ts';
+import { type Agent, type AgentConfig, createAgent, enroll, readStanding } from '../../node-agent/src/index.ts';
+import { handlers } from '../../node-agent/src/tasks/index.ts';
+import type { HostSpec } from './fleet-spec.ts';
+
+export type FleetHostOptions = Readonly<{
+  /** The fleet's folder. */
+  dir: string;
+  spec: HostSpec;
+  node_api_url?: URL;
+  sim?: Pick<SimOptions, 'pace' | 'disk_bytes'>;
+  agent?: Partial<AgentConfig>;
+  say(line: string): void;
+}>;
+
+export type Door = Readonly<{ token: string; ca_sha256: string; node_api_url: string }>;
+
+export type FleetHost = Readonly<{
+  spec: HostSpec;
+  /** Has the images in its cache, as an installation leaves them there. */
+  prepare(images: ReadonlyArray<Readonly<{ name: string; digest: string }>>): Promise<void>;
+  /** The node it is enrolled as with a certificate that still counts; undefined if it has to be enrolled. */
+  findNodeId(): Promise<string | undefined>;
+  enrol(door: Door): Promise<void>;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Forgets host and agent: what the folder knew belonged to another platform. */
+  clear(): Promise<void>;
+}>;
+
+export const machineDir = (fleetDir: string, name: string): string => join(fleetDir, name, 'machine');
+
+const VERSION = '0.1.0+sim';
+/** Time enough to renew it. */
+const CERTIFICATE_LEFT_MS = 60_000;
+const RESTART_MS = 1_000;
+/** Simulated work ends at once when it is told to, or never: a hang is not waited for. */
+const GRACE_MS = 300;
+
+export const createFleetHost = (options: FleetHostOptions): FleetHost => {
+  const { spec } = options;
+  const home = join(options.dir, spec.name);
+  const machine = machineDir(options.dir, spec.name);
+  const state = join(home, 'agent');
+  const urlFile = join(home, 'node-api-url');
+  let running: Agent | undefined;
+  let current: Promise<void> | undefined;
+
+  /** A crash takes this host's agent alone, though others share the process; it comes back as a service would. */
+  const crash = (): void => {
+    options.say(`${spec.name}: the agent crashed`);
+    // At once: what the host was doing must not be answered for.
+    const stopped = running?.stop();
+    running = undefined;
+    current = Promise.resolve(stopped)
+      .then(() => pause(RESTART_MS))
+      .then(launch);
+    current.catch((err: unknown) => options.say(`${spec.name}: ${String(err)}`));
+  };
+
+  const open = (): SimHost => {
+    if (!existsSync(machine)) for (const fault of spec.faults) addFault(machine, fault);
+    let hasCrashed = false;
+    return createSimHost({
+      dir: machine,
+      name: spec.name,
+      profile: spec.profile,
+      ...options.sim,
+      onCrash: () => {
+        if (!hasCrashed) crash();
+        hasCrashed = true;
+      },
+    });
+  };
+
+  const nodeApiUrl = async (): Promise<URL> =>
+    options.node_api_url ?? new URL((await readFile(urlFile, 'utf8')).trim());
+
+  const launch = async (): Promise<void> => {
+    running = await createAgent({
+      host: open(),
+      handlers,
+      config: {
+        url: await nodeApiUrl(),
+        state,
+        version: VERSION,
+        write_log: null,
+        ship_logs: 'memory',
+        grace_ms: GRACE_MS,
+        ...options.agent,
+      },
+    }).start();
+  };
+
+  return {
+    spec,
+    prepare: async (images) => {
+      const { images: cache } = open();
+      for (const image of images) await cache.pull(image, () => {});
+    },
+    findNodeId: async () => {
+      const standing = await readStanding(state).catch(() => undefined);
+      if (standing === undefined) return undefined;
+      const leftMs = Date.parse(standing.identity.not_after) - Date.now();
+      return leftMs > CERTIFICATE_LEFT_MS ? standing.identity.node_id : undefined;
+    },
+    enrol: async ({ token, ca_sha256, node_api_url }) => {
+      await mkdir(state, { recursive: true, mode: 0o700 });
+      await writeFile(urlFile, `${node_api_url}\n`);
+      const host = open();
+      const { boot_id, booted_at } = await host.system.facts();
+      await enroll({
+        url: await nodeApiUrl(),
+        ca_sha256,
+        token,
+        state,
+        hostname: spec.name,
+        standing: { agent_version: VERSION, boot_id, booted_at, kinds: [...host.kinds] },
+      });
+    },
+    start: () => {
+      current ??= launch();
+      return current;
+    },
+    stop: async () => {
+      await current?.catch(() => {});
+      current = undefined;
+      await running?.stop();
+      running = undefined;
+    },
+    clear: () => rm(home, { recursive: true, force: true }),
+  };
+};

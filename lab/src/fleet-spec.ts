@@ -1,0 +1,40 @@
+/** Which simulated hosts there are, and how far each is brought: the demo's four, or as many alike as one asks for. */
+import type { NewFault } from '../../node-agent/src/host/sim/fault.ts';
+import type { ProfileName } from '../../node-agent/src/host/sim/profile.ts';
+
+export type HostSpec = Readonly<{
+  name: string;
+  profile: ProfileName;
+  capacity_mode: 'slice' | 'baremetal' | 'flexible';
+  /** `ready`: sold as soon as it is enrolled. `discovered`: left for an operator to look at and approve. */
+  until: 'ready' | 'discovered';
+  /** What is wrong with it from its first day. */
+  faults: readonly NewFault[];
+}>;
+
+const H200 = { profile: 'dell-xe9680-h200', until: 'ready', faults: [] } as const;
+
+/** A newcomer finds capacity to launch on, and one host that somebody has to review: a drive of it is mounted. */
+export const DEMO_HOSTS: readonly HostSpec[] = [
+  { ...H200, name: 'j22u15', capacity_mode: 'slice' },
+  { ...H200, name: 'j22u11', capacity_mode: 'slice' },
+  { ...H200, name: 'j27u15', capacity_mode: 'baremetal' },
+  {
+    ...H200,
+    name: 'j22u05',
+    capacity_mode: 'slice',
+    until: 'discovered',
+    faults: [{ state: 'disk_mounted', slot: 3 }],
+  },
+];
+
+export const manyHosts = (
+  count: number,
+  alike: Readonly<{ prefix: string; profile: ProfileName; capacity_mode: HostSpec['capacity_mode'] }>,
+): readonly HostSpec[] =>
+  Array.from({ length: count }, (_, index) => ({
+    ...H200,
+    name: `${alike.prefix}${String(index + 1).padStart(4, '0')}`,
+    profile: alike.profile,
+    capacity_mode: alike.capacity_mode,
+  }));
