@@ -28,6 +28,7 @@ export const allocation: Allocation = {
   state_reason: null,
   state_since: time,
   state_deadline_at: null,
+  progress: null,
   ssh_key_ids: [id('key', '1a')],
   tags: { team: 'vision', stage: 'trial' },
   is_protected: true,
@@ -54,7 +55,23 @@ export const requested: Allocation = {
   is_protected: false,
   cost_so_far: usd(0),
 };
-export const provisioning: Allocation = { ...requested, state: 'provisioning', state_reason: 'creating the machine' };
+/** As far as the copy of the image. */
+export const provisioning: Allocation = {
+  ...requested,
+  state: 'provisioning',
+  progress: {
+    workflow: 'provision-slice',
+    step: 'cloneImage',
+    label: 'Copy the image',
+    step_number: 2,
+    step_count: 5,
+    percent: 40,
+    bytes_per_s: 1_250_000_000,
+    started_at: '2026-11-15T10:03:24.000Z',
+    expected_s: 34,
+    overall_percent: 38,
+  },
+};
 export const releasing: Allocation = { ...allocation, state: 'releasing', release_requested_at: time };
 export const released: Allocation = { ...releasing, state: 'released', released_at: '2026-11-15T10:31:09.000Z' };
 

@@ -53,6 +53,25 @@ export type Allocation = {
   state_since: string;
   /** When being in this state becomes too long. */
   state_deadline_at: string | null;
+  /** Null when nothing is under way, and in answers to changes. */
+  progress: {
+    workflow: string;
+    step: string;
+    /** The step in words. */
+    label: string;
+    /** From 1. */
+    step_number: number;
+    step_count: number;
+    /** Of the step; null where nobody can tell. */
+    percent: number | null;
+    bytes_per_s: number | null;
+    /** When the step began. */
+    started_at: string;
+    /** What the step took lately, as a median; null without history and in lists. */
+    expected_s: number | null;
+    /** Of all steps, by what they took lately; never 100 before the end. */
+    overall_percent: number;
+  } | null;
   ssh_key_ids: string[];
   /** Labels of your own. */
   tags: Record<string, string>;
@@ -599,6 +618,8 @@ export type TimelineEntry = {
   sequence: number;
   workflow: string;
   step: string;
+  /** The step in words. */
+  label: string;
   attempt: number;
   outcome: string;
   detail: string | null;

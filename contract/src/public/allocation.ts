@@ -35,6 +35,25 @@ const Placement = Closed({
   gpu_hourly_price: Money,
 });
 
+/** Where the work on an allocation is. Labels name no host and no device. */
+const Progress = Closed(
+  {
+    workflow: Type.String({ examples: ['provision-slice'] }),
+    step: Type.String({ examples: ['cloneImage'] }),
+    label: Type.String({ description: 'The step in words.', examples: ['Copy the image'] }),
+    step_number: Type.Integer({ description: 'From 1.' }),
+    step_count: Type.Integer(),
+    percent: Nullable(Type.Integer({ description: 'Of the step; null where nobody can tell.' })),
+    bytes_per_s: Nullable(Type.Integer()),
+    started_at: Time('When the step began.'),
+    expected_s: Nullable(
+      Type.Integer({ description: 'What the step took lately, as a median; null without history and in lists.' }),
+    ),
+    overall_percent: Type.Integer({ description: 'Of all steps, by what they took lately; never 100 before the end.' }),
+  },
+  { description: 'Null when nothing is under way, and in answers to changes.' },
+);
+
 export const Allocation = Closed({
   id: Id('allocation'),
   project_id: Id('project'),
@@ -49,6 +68,7 @@ export const Allocation = Closed({
   state_reason: Nullable(Type.String()),
   state_since: Time('When it came into this state.'),
   state_deadline_at: Nullable(Time('When being in this state becomes too long.')),
+  progress: Nullable(Progress),
   ssh_key_ids: Type.Array(Type.String()),
   tags: Tags,
   is_protected: Type.Boolean({ description: 'Release is refused until protection is taken off.' }),
@@ -69,6 +89,7 @@ export const TimelineEntry = Closed({
   sequence: Type.Integer(),
   workflow: Type.String({ examples: ['provision-slice'] }),
   step: Type.String(),
+  label: Type.String({ description: 'The step in words.', examples: ['Copy the image'] }),
   attempt: Type.Integer(),
   outcome: Type.String(),
   detail: Nullable(Type.String()),

@@ -10,6 +10,7 @@ import { type ClaimRow, listClaims } from '../db/lifecycle.ts';
 import { notFound } from '../errors.ts';
 import { beginRelease, restartCleanup } from '../workflows/begin-release.ts';
 import { viewFor } from './allocation.ts';
+import { type ProgressRows, progressOfOne, progressOfPage } from './allocation-progress.ts';
 import { onlyText } from './caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 
@@ -26,17 +27,21 @@ const claimView = (claim: ClaimRow) => ({
   wipe_proof_id: claim.wipe_proof_id,
 });
 
-const adminView = (ctx: Ctx, claims: readonly ClaimRow[]) => (row: AllocationRow) => ({
-  allocation: viewFor(ctx)(row),
+const adminView = (ctx: Ctx, claims: readonly ClaimRow[], progress: ProgressRows) => (row: AllocationRow) => ({
+  allocation: viewFor(ctx, progress)(row),
   organization_id: row.organization_id,
   node_id: row.node_id,
   claims: claims.filter((claim) => claim.allocation_id === row.id).map(claimView),
 });
 
 const getWithClaims = async (ctx: Ctx, reader: Reader, id: string) => {
-  const row = await findAllocation(reader, id);
+  const [row, claims, progress] = await Promise.all([
+    findAllocation(reader, id),
+    listClaims(reader, [id]),
+    progressOfOne(reader, id),
+  ]);
   if (row === undefined) throw notFound('allocation');
-  return adminView(ctx, await listClaims(reader, [id]))(row);
+  return adminView(ctx, claims, progress)(row);
 };
 
 export const adminList = async (ctx: ReadCtx, { query }: Req<'adminAllocationList'>) => {
@@ -52,11 +57,9 @@ export const adminList = async (ctx: ReadCtx, { query }: Req<'adminAllocationLis
   };
   return ctx.read(async (reader) => {
     const rows = await listAllocations(reader, filter);
-    const claims = await listClaims(
-      reader,
-      rows.map((row) => row.id),
-    );
-    return pageOf(ctx, limit, rows, (row) => [row.id], adminView(ctx, claims));
+    const ids = rows.map((row) => row.id);
+    const [claims, progress] = await Promise.all([listClaims(reader, ids), progressOfPage(reader, rows)]);
+    return pageOf(ctx, limit, rows, (row) => [row.id], adminView(ctx, claims, progress));
   });
 };
 

@@ -1,5 +1,6 @@
 /** An allocation as its tenant sees it: what it asked for, what it pays, what it may do now. Never the host. */
 import type { AllocationRow } from '../db/allocation.ts';
+import type { Progress } from '../domain/progress.ts';
 import { costSoFar } from '../domain/usage.ts';
 import { action } from './caller.ts';
 
@@ -26,7 +27,12 @@ export const costSoFarMinor = (row: AllocationRow, nowMs: number): number => {
   return row.closed_cost_minor + costSoFar({ gpu_count, gpu_hourly_price_minor, started_at, cost_minor: null }, nowMs);
 };
 
-export const allocationView = (row: AllocationRow, nowMs: number, rights: AllocationRights) => ({
+export const allocationView = (
+  row: AllocationRow,
+  nowMs: number,
+  rights: AllocationRights,
+  progress: Progress | null = null,
+) => ({
   id: row.id,
   project_id: row.project_id,
   name: row.name,
@@ -46,6 +52,7 @@ export const allocationView = (row: AllocationRow, nowMs: number, rights: Alloca
   state_reason: row.state_reason,
   state_since: row.state_since,
   state_deadline_at: row.state_deadline_at,
+  progress,
   ssh_key_ids: row.ssh_key_ids,
   tags: row.tags,
   is_protected: row.is_protected,

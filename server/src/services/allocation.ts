@@ -5,6 +5,7 @@ import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/allocation.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import { findLaunchFacts } from '../db/launch.ts';
+import { progressOf, stepLabel } from '../domain/progress.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { chooseNode, commitClaims, lockFirst } from '../placement/commit.ts';
 import { alternativesOf, decideWide, reasonsOf, refusalOf } from '../placement/refusal.ts';
@@ -12,6 +13,7 @@ import { checkLaunch, keyColumnOf, type Launch } from '../placement/request.ts';
 import { newRun, runChanged } from '../workflows/engine/run.ts';
 import { provisionBaremetal } from '../workflows/provision-baremetal.ts';
 import { provisionSlice } from '../workflows/provision-slice.ts';
+import { type ProgressRows, progressOfOne, progressOfPage } from './allocation-progress.ts';
 import { allocationView } from './allocation-view.ts';
 import { callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
 import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
@@ -23,14 +25,20 @@ const REQUESTED_DEADLINE_S = 60;
 const LOOKS_MAX = 4;
 const HOURS = { hour: 1, day: 24, month: 730 };
 
-export const viewFor = (ctx: Ctx) => {
+/** Without progress it says that nothing is under way: who has just changed it follows by reading. */
+export const viewFor = (ctx: Ctx, progress: ProgressRows = []) => {
   const may = (permission: 'allocation.update' | 'allocation.release', row: db.AllocationRow) =>
     callerHolds(ctx, permission, row.organization_id, row.project_id);
-  return (row: db.AllocationRow) =>
-    allocationView(row, ctx.deps.clock.now().getTime(), {
-      update: may('allocation.update', row),
-      release: may('allocation.release', row),
-    });
+  return (row: db.AllocationRow) => {
+    const nowMs = ctx.deps.clock.now().getTime();
+    const facts = progress.find(({ allocation_id }) => allocation_id === row.id);
+    return allocationView(
+      row,
+      nowMs,
+      { update: may('allocation.update', row), release: may('allocation.release', row) },
+      facts === undefined ? null : progressOf(facts, nowMs),
+    );
+  };
 };
 
 const launchOf = (ctx: Ctx, body: Req<'allocationEstimate'>['body'] & { vm_profile?: string }): Launch => ({
@@ -166,15 +174,20 @@ export const list = async (ctx: ReadCtx, { query }: Req<'allocationList'>) => {
     before,
     limit: limit + 1,
   };
-  const rows = await ctx.read((reader) => db.listAllocations(reader, filter));
-  return pageOf(ctx, limit, rows, (row) => [row.id], viewFor(ctx));
+  return ctx.read(async (reader) => {
+    const rows = await db.listAllocations(reader, filter);
+    return pageOf(ctx, limit, rows, (row) => [row.id], viewFor(ctx, await progressOfPage(reader, rows)));
+  });
 };
 
 export const get = (ctx: ReadCtx, { params }: Req<'allocationGet'>) =>
   ctx.read(async (reader) => {
-    const row = await db.findProjectAllocation(reader, projectOf(ctx), params.allocation_id);
+    const [row, progress] = await Promise.all([
+      db.findProjectAllocation(reader, projectOf(ctx), params.allocation_id),
+      progressOfOne(reader, params.allocation_id),
+    ]);
     if (row === undefined) throw notFound('allocation');
-    return viewFor(ctx)(row);
+    return viewFor(ctx, progress)(row);
   });
 
 export const timeline = async (ctx: ReadCtx, { params, query }: Req<'allocationTimeline'>) => {
@@ -192,7 +205,11 @@ export const timeline = async (ctx: ReadCtx, { params, query }: Req<'allocationT
     limit,
     rows,
     (row) => [row.run_id, row.sequence],
-    ({ run_id: _, ...row }) => ({ ...row, duration_ms: Date.parse(row.finished_at) - Date.parse(row.started_at) }),
+    ({ run_id: _, ...row }) => ({
+      ...row,
+      label: stepLabel(row.workflow, row.step),
+      duration_ms: Date.parse(row.finished_at) - Date.parse(row.started_at),
+    }),
   );
 };
 

@@ -1,0 +1,44 @@
+/** How far the live run of an allocation is, with what the host says about its task. */
+import type { ProgressFacts } from '../domain/progress.ts';
+import type { Reader } from './client.ts';
+
+export type ProgressRow = ProgressFacts & Readonly<{ allocation_id: string }>;
+
+/** Completions that a median is taken of, on the same node; where it has none, those among the newest tasks of all. */
+const OWN = 20;
+const NEWEST = 200;
+
+const median = (from: string): string =>
+  `select percentile_cont(0.5) within group (order by extract(epoch from h.finished_at - h.created_at)) from (${from}) h`;
+
+const MEDIANS = `coalesce((select jsonb_object_agg(k.kind, m.median_s) from unnest($3::text[]) as k (kind) cross join lateral (
+    select coalesce(
+      (${median(`select t.created_at, t.finished_at from node_tasks t where t.node_id = a.node_id and t.kind = k.kind
+        and t.state = 'completed' order by t.id desc limit ${OWN}`)}),
+      (${median(`select t.created_at, t.finished_at from (select kind, state, created_at, finished_at from node_tasks
+        where finished_at is not null order by finished_at desc limit ${NEWEST}) t where t.kind = k.kind and t.state = 'completed'`)})
+    ) as median_s) m where m.median_s is not null), '{}')`;
+
+/**
+ * Of the newest live run of each allocation; none for those nothing is done about. Medians are read only of the kinds
+ * asked for, since they are what costs.
+ */
+export const listProgress = async (
+  reader: Reader,
+  allocationIds: readonly string[],
+  asked: Readonly<{ workflows: readonly string[]; kinds: readonly string[] }>,
+): Promise<ProgressRow[]> => {
+  const { rows } = await reader.query<ProgressRow>(
+    `select distinct on (r.subject_id) r.subject_id as allocation_id, a.capacity_shape, r.workflow, r.step,
+       coalesce((select max(s.finished_at) from workflow_steps s where s.run_id = r.id and s.outcome in ('next', 'retried')),
+         r.created_at) as started_at,
+       t.percent, t.bytes_per_s, ${MEDIANS} as medians_s
+     from workflow_runs r join allocations a on a.id = r.subject_id
+     left join lateral (select t.percent, t.bytes_per_s from node_tasks t where t.workflow_run_id = r.id
+       and t.state in ('queued', 'dispatched', 'running') order by t.id desc limit 1) t on true
+     where r.subject_id = any ($1) and r.workflow = any ($2) and r.finished_at is null
+     order by r.subject_id, r.id desc`,
+    [allocationIds, asked.workflows, asked.kinds],
+  );
+  return rows;
+};

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PROGRESS_KINDS, type ProgressFacts, progressOf, stepLabel } from './progress.ts';
+
+const NOW = Date.parse('2026-11-15T10:00:30.000Z');
+const facts = (more: Partial<ProgressFacts>): ProgressFacts => ({
+  workflow: 'provision-slice',
+  step: 'cloneImage',
+  capacity_shape: 'gpu_slice',
+  started_at: '2026-11-15T10:00:00.000Z',
+  percent: null,
+  bytes_per_s: null,
+  medians_s: {},
+  ...more,
+});
+const at = (more: Partial<ProgressFacts>) => {
+  const progress = progressOf(facts(more), NOW);
+  assert.ok(progress);
+  return progress;
+};
+const medians_s = {
+  'slice.bundle_lease': 5,
+  'slice.image_clone': 60,
+  'slice.vm_start': 5,
+  'slice.vm_readiness': 30,
+};
+
+test('without history every step with host work weighs the same', () => {
+  assert.deepEqual(at({ percent: 40, bytes_per_s: 900 }), {
+    workflow: 'provision-slice',
+    step: 'cloneImage',
+    label: 'Copy the image',
+    step_number: 2,
+    step_count: 5,
+    percent: 40,
+    bytes_per_s: 900,
+    started_at: '2026-11-15T10:00:00.000Z',
+    expected_s: null,
+    overall_percent: 35,
+  });
+  assert.equal(at({}).overall_percent, 25);
+});
+
+test('with history a step weighs what it took lately and moves by the clock', () => {
+  const { expected_s, percent, overall_percent } = at({ medians_s });
+  assert.deepEqual({ expected_s, percent, overall_percent }, { expected_s: 60, percent: null, overall_percent: 35 });
+  assert.equal(at({ medians_s, percent: 100 }).overall_percent, 65);
+});
+
+test('a step of unknown length weighs what the known ones weigh on average', () => {
+  assert.equal(at({ medians_s: { 'slice.bundle_lease': 10 }, percent: 50 }).overall_percent, 37);
+});
+
+test('a step that takes longer than usual is not called done', () => {
+  const late = '2026-11-15T09:00:00.000Z';
+  assert.equal(at({ medians_s, started_at: late }).overall_percent, 62);
+  assert.equal(at({ medians_s, started_at: '2026-11-15T10:05:00.000Z' }).overall_percent, 5);
+});
+
+test('nothing is whole before its end', () => {
+  assert.equal(at({ step: 'activate', medians_s }).overall_percent, 99);
+  assert.equal(at({ step: 'activate' }).expected_s, null);
+});
+
+test('steps too short to measure are expected to take a second and divide nothing by zero', () => {
+  const none = Object.fromEntries(PROGRESS_KINDS.map((kind) => [kind, 0]));
+  const { expected_s, overall_percent } = at({ medians_s: none });
+  assert.deepEqual({ expected_s, overall_percent }, { expected_s: 1, overall_percent: 0 });
+});
+
+test('a release is expected to take what erasing such capacity took', () => {
+  const release = {
+    workflow: 'release-allocation',
+    step: 'wipe',
+    medians_s: { 'slice.cleanup': 40, 'node.cleanup': 90 },
+  };
+  assert.equal(at(release).expected_s, 40);
+  assert.equal(at({ ...release, capacity_shape: 'baremetal' }).expected_s, 90);
+});
+
+test('giving up is not progress, and neither is work that is about no allocation', () => {
+  assert.equal(progressOf(facts({ step: 'abandon' }), NOW), null);
+  assert.equal(progressOf(facts({ workflow: 'repair-slot' }), NOW), null);
+});
+
+test('every step has words, and an unknown one its name', () => {
+  assert.equal(stepLabel('release-allocation', 'wipe'), 'Erase the disks');
+  assert.equal(stepLabel('release-allocation', 'block'), 'Leave it to an operator');
+  assert.equal(stepLabel('elsewhere', 'count'), 'count');
+});

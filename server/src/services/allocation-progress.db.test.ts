@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { mintId } from '@gpuaas/kit';
+import { Client } from 'pg';
+import { startTestApp } from '../../test/app.ts';
+import { must } from '../../test/cast.ts';
+import { settle } from '../../test/host.ts';
+import { aNode, anAllocation } from '../../test/placement.ts';
+import { PLATFORM } from '../db/client.ts';
+import { PROGRESS_WORKFLOWS, stepLabel } from '../domain/progress.ts';
+import { startRun } from '../workflows/engine/run.ts';
+import { provisionBaremetal } from '../workflows/provision-baremetal.ts';
+import { provisionSlice } from '../workflows/provision-slice.ts';
+import { releaseAllocation } from '../workflows/release-allocation.ts';
+
+/** The API alone with one launch, and workers that go on when a test says so. */
+const world = async (t: TestContext) => {
+  const open: Client[] = [];
+  t.after(() => Promise.all(open.map((client) => client.end())));
+  const { db, user, admin } = await startTestApp(t, { roles: ['gpuaas-api'] });
+  const sql = new Client({ connectionString: db.ownerUrl });
+  await sql.connect();
+  open.push(sql);
+  const owner = await user('owner');
+  const tenant = { organization_id: owner.organization_id, project_id: owner.project_id };
+  const node = await aNode(sql);
+  const { id } = await anAllocation(sql, { node, tenant });
+  const start = { workflow: provisionSlice, subject_id: id, ...tenant, correlation_id: mintId('cor') };
+  await db.database.write(PLATFORM, (tx) => startRun(tx, start));
+  const path = `/api/v1/projects/${tenant.project_id}/allocations`;
+  const read = async () => must(await owner.get(`${path}/${id}`), 200).body;
+  return { database: db.database, sql, owner, operator: await admin(), node, id, path, read };
+};
+
+const idle = async () => 0;
+
+test('the words for steps are those of the workflows, and every step has some', () => {
+  const workflows = [provisionSlice, provisionBaremetal, releaseAllocation];
+  assert.deepEqual([...PROGRESS_WORKFLOWS].sort(), workflows.map(({ name }) => name).sort());
+  for (const { name, stepNames } of workflows)
+    for (const step of stepNames) assert.notEqual(stepLabel(name, step), step);
+});
+
+test('progress names the step, what the host says of it, and what such steps took lately', async (t) => {
+  const w = await world(t);
+  const first = (await w.read()).progress;
+  assert.deepEqual(
+    [first.step, first.step_number, first.step_count, first.percent, first.expected_s, first.overall_percent],
+    ['leaseBundle', 1, 5, null, null, 0],
+  );
+  await w.sql.query(
+    `insert into node_tasks (id, node_id, kind, params, state, correlation_id, created_at, finished_at, expires_at)
+     select 'tsk_' || s, $1, 'slice.image_clone', '{}', 'completed', 'c', now() - make_interval(secs => s), now(), now()
+     from unnest(array[10, 40, 90]) as s`,
+    [w.node.id],
+  );
+  // One round leases; then the copy is asked for, and no host answers.
+  await settle(w.database, { rounds: 1 });
+  await settle(w.database, { rounds: 2, host: idle });
+  await w.sql.query(
+    `update node_tasks set state = 'running', percent = 40, bytes_per_s = 1000 where allocation_id = $1 and state = 'queued'`,
+    [w.id],
+  );
+  const { progress } = await w.read();
+  assert.deepEqual(
+    [progress.step, progress.label, progress.percent, progress.bytes_per_s, progress.expected_s],
+    ['cloneImage', 'Copy the image', 40, 1000, 40],
+  );
+  assert.ok(progress.overall_percent > 0 && progress.overall_percent < 100);
+  assert.ok(Date.parse(progress.started_at) >= Date.parse(first.started_at));
+
+  const [row] = must(await w.owner.get(w.path), 200).body.items;
+  assert.deepEqual([row.progress.step, row.progress.percent, row.progress.expected_s], ['cloneImage', 40, null]);
+  const seen = must(await w.operator.get(`/api/v1/admin/allocations/${w.id}`), 200).body.allocation.progress;
+  assert.deepEqual([seen.step, seen.expected_s], ['cloneImage', 40]);
+  const { items } = must(await w.owner.get(`${w.path}/${w.id}/timeline`), 200).body;
+  assert.equal(items[0].label, 'Set the GPUs aside');
+});
+
+test('another node is expected to take what the newest tasks of all nodes took', async (t) => {
+  const w = await world(t);
+  const other = await aNode(w.sql);
+  await w.sql.query(
+    `insert into node_tasks (id, node_id, kind, params, state, correlation_id, created_at, finished_at, expires_at)
+     values ('tsk_1', $1, 'slice.bundle_lease', '{}', 'completed', 'c', now() - interval '7 s', now(), now()),
+       ('tsk_2', $1, 'slice.bundle_lease', '{}', 'failed', 'c', now() - interval '70 s', now(), now())`,
+    [other.id],
+  );
+  assert.equal((await w.read()).progress.expected_s, 7);
+});
+
+test('progress is null where nothing is under way', async (t) => {
+  const w = await world(t);
+  await settle(w.database);
+  const active = await w.read();
+  assert.deepEqual([active.state, active.progress], ['active', null]);
+  const [row] = must(await w.owner.get(w.path), 200).body.items;
+  assert.equal(row.progress, null);
+});

@@ -1,0 +1,21 @@
+/** How far the work on allocations is, for reading them: one query for one, one for a page, none for what rests. */
+import type { AllocationRow } from '../db/allocation.ts';
+import type { Reader } from '../db/client.ts';
+import { listProgress, type ProgressRow } from '../db/progress.ts';
+import { PROGRESS_KINDS, PROGRESS_WORKFLOWS } from '../domain/progress.ts';
+
+const workflows = PROGRESS_WORKFLOWS;
+
+export type ProgressRows = readonly ProgressRow[];
+
+/** Sent together with the query of the allocation itself, so that it costs no waiting of its own. */
+export const progressOfOne = (reader: Reader, allocationId: string): Promise<ProgressRows> =>
+  listProgress(reader, [allocationId], { workflows, kinds: PROGRESS_KINDS });
+
+const RESTING: ReadonlySet<AllocationRow['state']> = new Set(['active', 'released', 'release_failed']);
+
+/** Without what steps usually take: a page of launches would read the history of as many nodes. */
+export const progressOfPage = async (reader: Reader, rows: readonly AllocationRow[]): Promise<ProgressRows> => {
+  const ids = rows.filter(({ state }) => !RESTING.has(state)).map(({ id }) => id);
+  return ids.length === 0 ? [] : listProgress(reader, ids, { workflows, kinds: [] });
+};
