@@ -16,7 +16,13 @@ const CHECKS: readonly Check[] = [
   toolCheck('format and lint', '@biomejs/biome/bin/biome', ['ci', '--error-on-warnings', '--colors=off', '.']),
   toolCheck('dead code', 'knip/bin/knip.js', ['--no-progress', '--no-config-hints']),
   contractDrift,
-  toolCheck('OpenAPI lint', '@redocly/cli/bin/cli.js', ['lint', '--config', 'redocly.yaml', 'contract/openapi.yaml']),
+  toolCheck('OpenAPI lint', '@redocly/cli/bin/cli.js', [
+    'lint',
+    '--config',
+    'redocly.yaml',
+    'contract/openapi.yaml',
+    'contract/node-openapi.yaml',
+  ]),
   breakingChange,
   textRules,
 ];

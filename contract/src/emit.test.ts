@@ -4,9 +4,10 @@ import { Parser } from '@asyncapi/parser';
 import { Check, Errors } from 'typebox/value';
 import { Closed } from './common.ts';
 import type { Operation } from './define.ts';
-import { asyncapi, errorsOf, exampleOf, type JsonObject, openapi } from './emit.ts';
+import { asyncapi, errorsOf, exampleOf, type JsonObject, nodeOpenapi, openapi } from './emit.ts';
 import { ERRORS } from './errors.ts';
 import { events } from './events/index.ts';
+import { nodeApi } from './node/api.ts';
 import { api } from './public/index.ts';
 
 const document = openapi(api);
@@ -145,5 +146,22 @@ describe('asyncapi', () => {
 
   it('shows an example payload whose data satisfies the schema of its event', () => {
     for (const [type, event] of Object.entries(events)) assert.ok(Check(event.data, exampleOf(event.data)), type);
+  });
+});
+
+describe('node openapi', () => {
+  it('holds every operation of agents under its id, with how it is let in and no reference that leads nowhere', () => {
+    const emitted = nodeOpenapi(nodeApi);
+    for (const [id, operation] of Object.entries(nodeApi)) {
+      const item = (emitted['paths'] as JsonObject)[operation.path] as JsonObject;
+      const found = item[operation.method.toLowerCase()] as JsonObject;
+      assert.equal(found['operationId'], id);
+      assert.equal((found['security'] as unknown[]).length > 0, operation.auth === 'certificate', id);
+    }
+    for (const [, path = ''] of JSON.stringify(emitted).matchAll(/"\$ref":"#\/([^"]+)"/g))
+      assert.ok(
+        path.split('/').reduce<unknown>((node, key) => (node as JsonObject | undefined)?.[key], emitted),
+        path,
+      );
   });
 });

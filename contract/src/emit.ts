@@ -5,5 +5,6 @@
 export { asyncapi } from './emit/asyncapi.ts';
 export { errorsOf } from './emit/errors-of.ts';
 export { exampleOf } from './emit/example.ts';
+export { nodeOpenapi } from './emit/node-openapi.ts';
 export { openapi } from './emit/openapi.ts';
 export type { Json, JsonObject } from './emit/schemas.ts';

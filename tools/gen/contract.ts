@@ -1,7 +1,8 @@
 /** The contract's documents. */
 import { api } from '@gpuaas/contract';
-import { asyncapi, openapi } from '@gpuaas/contract/emit';
+import { asyncapi, nodeOpenapi, openapi } from '@gpuaas/contract/emit';
 import { events } from '@gpuaas/contract/events';
+import { nodeApi } from '@gpuaas/contract/node';
 import { stringify } from 'yaml';
 import type { Generated } from './file.ts';
 
@@ -10,5 +11,6 @@ const yaml = (document: object, source: string): string =>
 
 export const contractDocuments = (): readonly Generated[] => [
   { path: 'contract/openapi.yaml', text: yaml(openapi(api), 'contract/src/public') },
+  { path: 'contract/node-openapi.yaml', text: yaml(nodeOpenapi(nodeApi), 'contract/src/node') },
   { path: 'contract/asyncapi.yaml', text: yaml(asyncapi(events), 'contract/src/events') },
 ];

@@ -18,7 +18,7 @@ export const Candidate = Closed({
   slot_index: Type.Integer({ minimum: 0, maximum: 63 }),
   gpu_pci_address: Nullable(PciAddress),
   gpu_uuid: Nullable(Type.String()),
-  gpu_vendor_device: Nullable(Type.String({ pattern: '^[0-9a-f]{4}:[0-9a-f]{4}$' })),
+  gpu_vendor_device: Nullable(Type.String({ pattern: '^[0-9a-f]{4}:[0-9a-f]{4}$', examples: ['10de:2335'] })),
   gpu_model: Nullable(Type.String()),
   module_id: Nullable(Type.Integer()),
   mig_mode: Nullable(StringEnum(['enabled', 'disabled'])),
@@ -40,7 +40,7 @@ export const Candidate = Closed({
   fabric_vf_pci_address: Nullable(PciAddress),
   fabric_vf_guid: Nullable(Type.String()),
   /** Suggested from node and slot, always the same; the platform decides. */
-  mac_address: Nullable(Type.String({ pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$' })),
+  mac_address: Nullable(Type.String({ pattern: '^[0-9a-f]{2}(:[0-9a-f]{2}){5}$', examples: ['02:67:70:00:00:01'] })),
   private_ip: Nullable(Type.String()),
   ovs_port: Nullable(Type.String()),
   blockers: Type.Array(Blocker),

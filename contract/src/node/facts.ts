@@ -9,7 +9,10 @@ import { Closed, Nullable, StringEnum, Time } from '../common.ts';
 export const Fact = <T extends TSchema>(value: T) =>
   Type.Union([Closed({ value }), Closed({ unreadable: Type.String({ description: 'Why, as a sentence.' }) })]);
 
-export const PciAddress = Type.String({ pattern: '^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]$' });
+export const PciAddress = Type.String({
+  pattern: '^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]$',
+  examples: ['0000:1b:00.0'],
+});
 const Hex4 = Type.String({ pattern: '^[0-9a-f]{4}$' });
 const Count = Type.Integer({ minimum: 0 });
 

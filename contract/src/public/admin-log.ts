@@ -27,7 +27,9 @@ export const adminLogApi = define({
     permission: 'admin.log.read',
     query: Closed({
       ...PageQuery,
-      correlation_id: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$' })),
+      correlation_id: Type.Optional(
+        Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$', examples: ['c-01k9zv3m8q4t6w2x5y7r0s1n3p'] }),
+      ),
       node_id: Type.Optional(Id('node')),
       level: Type.Optional(StringEnum(LEVELS, { description: 'This level and above.' })),
       since: Type.Optional(Time('Not before; a day ago if left out.')),

@@ -1,0 +1,117 @@
+/** The node API as an OpenAPI 3.1 document: what agents and the platform say to each other. */
+import type { TObject } from 'typebox';
+import pkg from '../../package.json' with { type: 'json' };
+import { Problem } from '../common.ts';
+import type { NodeOperation } from '../node/api.ts';
+import { HEADERS } from './prose.ts';
+import { createRegistry, type Json, type JsonObject, pascal, type Registry } from './schemas.ts';
+
+const INFO: JsonObject = {
+  title: 'GPUaaS node API',
+  license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+  description: `What \`gpuaas-node-agent\` says to the platform, on a listener of its own. Hosts connect outwards only.
+
+**TLS.** Version 1.3. The listener's certificate and those of nodes come from the platform's CA. A host is installed with
+the SHA-256 fingerprint of that CA, takes the certificate with this fingerprint out of the trust bundle, and verifies
+every connection from then on.
+
+**Who asks** is the node that the client certificate names (\`spiffe://gpuaas/node/<node_id>\`). It must be the one in the
+path; anything else is 403 and audited. Revocation is looked up at every request.
+
+**Errors** are the envelope of the public API, \`application/problem+json\`.`,
+};
+
+const parameters = (schema: TObject | undefined, registry: Registry): JsonObject[] =>
+  Object.entries(schema?.properties ?? {}).map(([name, property]) => {
+    const { description, ...rest } = registry.use(property);
+    return { name, in: 'path', required: true, ...(description === undefined ? {} : { description }), schema: rest };
+  });
+
+const SECURITY: Readonly<Record<NodeOperation['auth'], Json>> = {
+  none: [],
+  token: [],
+  certificate: [{ certificate: [] }],
+};
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  '400': 'The request is not what the contract says.',
+  '401': 'The token is not known.',
+  '403': 'The certificate does not count, or is another node’s; the token was used or is too old.',
+  '404': 'There is no such thing for this node.',
+  '413': 'The body is larger than the operation allows.',
+  '429': 'Too many requests without a certificate from this address.',
+  '503': 'Try again soon; nothing was half-written.',
+};
+
+const refusalsOf = ({ auth, body, params }: NodeOperation): string[] =>
+  Object.keys(REFUSALS).filter(
+    (status) =>
+      (status !== '401' || auth === 'token') &&
+      (status !== '403' || auth !== 'none') &&
+      (status !== '404' || params !== undefined) &&
+      (status !== '413' || body !== undefined) &&
+      (status !== '429' || auth !== 'certificate'),
+  );
+
+export const nodeOpenapi = (api: Readonly<Record<string, NodeOperation>>): JsonObject => {
+  const registry = createRegistry();
+  const problem: JsonObject = { 'application/problem+json': { schema: registry.use(Problem) } };
+
+  const success = (id: string, { response }: NodeOperation): JsonObject => ({
+    description: 'Done.',
+    headers: { 'X-Correlation-Id': { $ref: '#/components/headers/X-Correlation-Id' } },
+    content:
+      response === null
+        ? { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } }
+        : { 'application/json': { schema: registry.use(response, `${pascal(id)}Response`) } },
+  });
+
+  const describe = (id: string, operation: NodeOperation): JsonObject => ({
+    operationId: id,
+    tags: ['Node'],
+    summary: operation.summary,
+    'x-auth': operation.auth,
+    ...(operation.bodyMax === undefined ? {} : { 'x-body-bytes-max': operation.bodyMax }),
+    security: SECURITY[operation.auth],
+    parameters: parameters(operation.params, registry),
+    ...(operation.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: registry.use(operation.body, `${pascal(id)}Request`) } },
+          },
+        }),
+    responses: {
+      '200': success(id, operation),
+      ...Object.fromEntries(
+        refusalsOf(operation).map((status) => [status, { $ref: `#/components/responses/Refused${status}` }]),
+      ),
+    },
+  });
+
+  const paths: Record<string, JsonObject> = {};
+  for (const [id, operation] of Object.entries(api))
+    paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: describe(id, operation) };
+
+  return {
+    openapi: '3.1.0',
+    info: { ...INFO, version: pkg.version },
+    servers: [{ url: 'https://localhost:8443', description: 'The laptop default of `make up`.' }],
+    tags: [{ name: 'Node', description: 'Enrolment, tasks, health and logs of one node.' }],
+    paths,
+    components: {
+      securitySchemes: {
+        certificate: { type: 'mutualTLS', description: 'The certificate that the node was given at enrolment.' },
+      },
+      headers: { 'X-Correlation-Id': HEADERS['X-Correlation-Id'] as Json },
+      responses: Object.fromEntries(
+        Object.entries(REFUSALS).map(([status, description]) => [
+          `Refused${status}`,
+          { description, content: problem },
+        ]),
+      ),
+      schemas: registry.components(),
+    },
+  };
+};
