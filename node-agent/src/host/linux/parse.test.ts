@@ -36,7 +36,7 @@ test('bridges are told with their ports, whether they have none, one or many', (
     { name: 'ovsbr2', ports: [] },
   ]);
   assert.throws(() => bridgesOf('{}', '{}'), /printed no table/);
-  assert.throws(() => bridgesOf('ovs-vsctl: no', '{}'), /did not print JSON/);
+  assert.throws(() => bridgesOf(JSON.stringify(bridges), 'ovs-vsctl: no'), /did not print JSON/);
 });
 
 test('the first IPv4 address of an interface is its address', () => {
