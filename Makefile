@@ -1,6 +1,6 @@
 # Everything a person or CI runs. `make help` prints the line behind each target's `##`.
 .DEFAULT_GOAL := help
-.PHONY: help install up down reset logs test check fix gen bench
+.PHONY: help install up down reset logs test check fix gen agent bench
 MAKEFLAGS += --no-print-directory
 
 NODE := ./tools/node.sh
@@ -42,6 +42,9 @@ fix: install ## Format and apply safe lint fixes
 
 gen: install ## Write the generated files: contract documents, schema, types
 	@exec $(NODE) tools/gen.ts
+
+agent: install ## Build the node agent: dist/gpuaas-node-agent.mjs and its digest
+	@exec $(NODE) tools/bundle-agent.ts
 
 bench: install ## Measure side by side, one JSON object per line
 	@exec $(NODE) bench/run.ts $(NAME)

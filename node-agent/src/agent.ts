@@ -211,11 +211,17 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
       onAnswer,
     }),
     keepRenewed({ connection, log, now, signal }),
+    ...(updater === undefined ? [] : [updater.watch(signal)]),
     ...(spool === null ? [] : [keepShipping({ connection, spool, log, signal, every_ms: 2000 })]),
     ...(config.health === false
       ? []
       : [runHealthLoop({ host, state: config.state, now, send: reportHealth, log, signal, ...config.health })]),
-  ].map((loop) => loop.catch((err: unknown) => log.fatal({ err }, 'a part of the agent ended; restart it')));
+  ].map((loop) =>
+    loop.catch((err: unknown) => {
+      log.fatal({ err }, 'a part of the agent broke; it restarts');
+      config.restart?.('a part broke');
+    }),
+  );
 
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {

@@ -5,4 +5,5 @@ export { ControlPlaneError } from './control-plane/errors.ts';
 export { readStanding } from './control-plane/identity.ts';
 export { type Host, HostError } from './host/host.ts';
 export type { Boundary } from './runner.ts';
+export { handlers } from './tasks/index.ts';
 export type { TaskContext, TaskHandler, TaskHandlers } from './tasks/task.ts';

@@ -2,7 +2,7 @@
  * One agent per state folder: two would each do every task. The lock names a process for good (its pid and when it
  * started), so a lock that outlived its process by kill -9 is known for what it is.
  */
-import { open, readFile, rm } from 'node:fs/promises';
+import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findProcessIdentity, isProcessAlive } from '@gpuaas/kit';
 
@@ -12,6 +12,7 @@ export class LockedError extends Error {
 
 export const takeLock = async (state: string): Promise<() => Promise<void>> => {
   const path = join(state, 'agent.lock');
+  await mkdir(state, { recursive: true, mode: 0o700 });
   const own = findProcessIdentity(process.pid) ?? String(process.pid);
   for (let attempt = 0; attempt < 3; attempt++) {
     try {

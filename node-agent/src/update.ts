@@ -13,6 +13,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, open, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { pause } from '@gpuaas/kit';
 import { readIfThere, syncFolder, writeDurably } from './control-plane/durable.ts';
 import { ControlPlaneError } from './control-plane/errors.ts';
 import { HostError } from './host/host.ts';
@@ -21,12 +22,16 @@ import type { TaskContext, TaskHandler } from './tasks/task.ts';
 export const BUNDLE_NAME = 'gpuaas-node-agent.mjs';
 /** sysexits: "try again"; the service restarts on it and does not count it as a failure. */
 export const RESTART_EXIT_CODE = 75;
+/** How long a new version may take to reach the platform before it is started again. */
+const REACH_MS = 5 * 60_000;
 const RELEASE_MAX = 64 * 1024 * 1024;
 
 export type Updater = Readonly<{
   handler: TaskHandler<'agent.update'>;
   /** The platform was reached: this version stays. */
   confirm(): Promise<void>;
+  /** A new version that is not heard in time ends itself, so that its starts are counted. */
+  watch(signal: AbortSignal): Promise<void>;
 }>;
 
 export type UpdaterOptions = Readonly<{
@@ -36,6 +41,7 @@ export type UpdaterOptions = Readonly<{
   download: (digest: string, signal: AbortSignal) => Promise<AsyncIterable<Buffer>>;
   /** Ends this process so that the service starts the current version. */
   restart: (reason: string) => void;
+  reach_ms?: number;
 }>;
 
 export const createUpdater = (options: UpdaterOptions): Updater => {
@@ -142,6 +148,13 @@ export const createUpdater = (options: UpdaterOptions): Updater => {
       await rm(file('pending'), { force: true });
       await rm(file('starts'), { force: true });
       confirmed.resolve();
+    },
+    watch: async (signal) => {
+      if ((await readIfThere(file('pending'))) === undefined) return;
+      const waiting = new AbortController();
+      void confirmed.promise.then(() => waiting.abort());
+      await pause(options.reach_ms ?? REACH_MS, AbortSignal.any([signal, waiting.signal]));
+      if (!signal.aborted && !waiting.signal.aborted) options.restart('the new version did not reach the platform');
     },
   };
 };

@@ -19,7 +19,16 @@ await createAgent({
       return { report: { source: 'test', observed_at: '2026-01-01T00:00:00.000Z', successes: [], alerts: [] } };
     },
   },
-  config: { url, state, version: '0.0.0-test', write_log: null, ship_logs: false, health: false, patience: QUICK },
+  config: {
+    url,
+    state,
+    version: '0.0.0-test',
+    write_log: null,
+    ship_logs: false,
+    health: false,
+    patience: QUICK,
+    wait_s: 1,
+  },
   at: (boundary) => {
     if (boundary === crashAt) process.kill(process.pid, 'SIGKILL');
   },

@@ -1,0 +1,124 @@
+#!/bin/sh
+# Installs the node agent on a host, or brings an installed one up to date. Run as root; doing it twice changes nothing.
+#
+#   install.sh --bundle gpuaas-node-agent.mjs --node-api-url https://nodes.example:8443 \
+#              --ca-sha256 <fingerprint> [--token gpe_... | --token -]
+#
+#   --bundle FILE         the agent; FILE.sha256 beside it is checked when it is there
+#   --sha256 HEX          the digest the bundle must have
+#   --node-api-url URL    where the agent finds the platform
+#   --ca-sha256 HEX       fingerprint of the platform's root: whom the agent trusts first
+#   --token TOKEN         enrol with this token; - reads it from standard input; without it enrol later
+#   --node FILE           the Node.js to use (24 or newer); the one on the path otherwise
+#   --prefix DIR          install below DIR instead of /
+#   --no-systemd          do not touch systemd
+set -eu
+
+fail() { echo "install.sh: $*" >&2; exit 1; }
+
+here=$(cd "$(dirname "$0")" && pwd)
+bundle= sha256= url= ca= token= node= prefix= systemd=yes
+while [ $# -gt 0 ]; do
+  case $1 in
+    --bundle | --sha256 | --node-api-url | --ca-sha256 | --token | --node | --prefix)
+      [ $# -ge 2 ] || fail "$1 needs a value"
+      case $1 in
+        --bundle) bundle=$2 ;;
+        --sha256) sha256=${2#sha256:} ;;
+        --node-api-url) url=$2 ;;
+        --ca-sha256) ca=$2 ;;
+        --token) token=$2 ;;
+        --node) node=$2 ;;
+        --prefix) prefix=${2%/} ;;
+      esac
+      shift 2
+      ;;
+    --no-systemd) systemd=no; shift ;;
+    --help) sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) fail "unknown option $1" ;;
+  esac
+done
+
+# --- what is given ---
+[ -n "$bundle" ] || bundle=$here/gpuaas-node-agent.mjs
+[ -f "$bundle" ] || fail "there is no bundle at $bundle; give --bundle"
+[ -f "$here/launch.sh" ] || fail "launch.sh is missing beside install.sh"
+[ -n "$node" ] || node=$(command -v node) || fail "Node.js 24 or newer is needed and there is none; give --node"
+case $node in /*) ;; *) node=$(cd "$(dirname "$node")" && pwd)/$(basename "$node") ;; esac
+major=$("$node" -p 'process.versions.node.split(".")[0]' 2>/dev/null) || fail "$node does not run"
+[ "$major" -ge 24 ] || fail "Node.js 24 or newer is needed, $node is $major"
+case $url in '' | https://*) ;; *) fail "--node-api-url must begin with https://" ;; esac
+
+digest=$(sha256sum "$bundle" | cut -d' ' -f1)
+[ -n "$sha256" ] || { [ -f "$bundle.sha256" ] && sha256=$(cut -d' ' -f1 <"$bundle.sha256"); } || sha256=$digest
+[ "$digest" = "$sha256" ] || fail "the bundle has the digest $digest, not $sha256; nothing was installed"
+
+# --- files ---
+home=$prefix/opt/gpuaas/node-agent
+state=$prefix/var/lib/gpuaas/node-agent
+etc=$prefix/etc/gpuaas
+env_file=$etc/node-agent.env
+
+mkdir -p "$home/bin" "$home/versions" "$home/update" "$etc" "$prefix/usr/local/bin"
+mkdir -p "$state"
+chmod 700 "$state"
+
+# Replaces a file in one step, and only when it differs.
+put() {
+  if ! cmp -s "$1" "$2"; then
+    cp "$1" "$2.new"
+    chmod "$3" "$2.new"
+    mv -f "$2.new" "$2"
+  fi
+}
+
+mkdir -p "$home/versions/$digest"
+put "$bundle" "$home/versions/$digest/gpuaas-node-agent.mjs" 644
+put "$here/launch.sh" "$home/bin/gpuaas-node-agent" 755
+if [ "$(readlink "$home/current" 2>/dev/null || true)" != "versions/$digest" ]; then
+  rm -f "$home/current.new" "$home/update/pending" "$home/update/starts"
+  ln -s "versions/$digest" "$home/current.new"
+  mv -Tf "$home/current.new" "$home/current"
+fi
+ln -sfn "$node" "$home/bin/node"
+ln -sfn "$home/bin/gpuaas-node-agent" "$prefix/usr/local/bin/gpuaas-node-agent"
+
+# Settings that were changed by hand stay; those given now are set.
+set_variable() {
+  if [ -z "$2" ] || grep -qxF "$1=$2" "$env_file"; then return 0; fi
+  grep -v "^$1=" "$env_file" >"$env_file.new" || true
+  printf '%s=%s\n' "$1" "$2" >>"$env_file.new"
+  mv -f "$env_file.new" "$env_file"
+}
+[ -f "$env_file" ] || : >"$env_file"
+set_variable GPUAAS_NODE_API_URL "$url"
+set_variable GPUAAS_NODE_CA_SHA256 "$ca"
+set_variable GPUAAS_NODE_STATE_DIR "$state"
+chmod 644 "$env_file"
+
+# --- enrolment: the token goes through standard input, where no process list shows it ---
+if [ -n "$token" ]; then
+  [ "$token" != - ] || IFS= read -r token || [ -n "$token" ] || fail "there was no token on standard input"
+  printf '%s\n' "$token" |
+    "$home/bin/gpuaas-node-agent" enroll --env-file "$env_file" --token -
+fi
+
+# --- service ---
+if [ "$systemd" = yes ]; then
+  unit=
+  for place in "$here/gpuaas-node-agent.service" "$here/../infra/systemd/gpuaas-node-agent.service"; do
+    if [ -z "$unit" ] && [ -f "$place" ]; then unit=$place; fi
+  done
+  [ -n "$unit" ] || fail "gpuaas-node-agent.service is missing beside install.sh"
+  mkdir -p "$prefix/etc/systemd/system"
+  put "$unit" "$prefix/etc/systemd/system/gpuaas-node-agent.service" 644
+  systemctl daemon-reload
+  systemctl enable gpuaas-node-agent.service
+  if [ -f "$state/identity.json" ]; then systemctl restart gpuaas-node-agent.service; fi
+fi
+
+if [ -f "$state/identity.json" ]; then
+  echo "gpuaas-node-agent $digest is installed and enrolled."
+else
+  echo "gpuaas-node-agent $digest is installed. Enrol it: gpuaas-node-agent enroll --token TOKEN"
+fi

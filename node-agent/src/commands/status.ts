@@ -1,0 +1,54 @@
+/** `gpuaas-node-agent status`: what this host knows of itself, read from the state folder while an agent may run. */
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { isProcessAlive } from '@gpuaas/kit';
+import { ENV_FILE } from '../config.ts';
+import { readIfThere } from '../control-plane/durable.ts';
+import { readStanding } from '../control-plane/identity.ts';
+import { VERSION } from '../version.ts';
+import { COMMON_OPTIONS, type Io, settingsOf } from './io.ts';
+
+/** Tasks without an acknowledgement. The last line may be half written: somebody may be writing it. */
+const openTasks = (journal: string): string[] => {
+  const open = new Set<string>();
+  for (const line of journal.split('\n')) {
+    try {
+      const { e, task_id } = JSON.parse(line) as { e?: string; task_id?: string };
+      if (task_id === undefined) continue;
+      if (e === 'acknowledged') open.delete(task_id);
+      else open.add(task_id);
+    } catch {
+      // Not a whole line.
+    }
+  }
+  return [...open];
+};
+
+export const statusCommand = async (argv: readonly string[], io: Io): Promise<number> => {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: { ...COMMON_OPTIONS, json: { type: 'boolean', default: false } },
+  });
+  const settings = await settingsOf(io, values, ENV_FILE);
+  const standing = await readStanding(settings.state);
+  const holder = (await readIfThere(join(settings.state, 'agent.lock')))?.trim();
+  const status = {
+    version: VERSION,
+    state_dir: settings.state,
+    node_api_url: settings.url?.href ?? null,
+    is_enrolled: standing !== undefined,
+    node_id: standing?.identity.node_id ?? null,
+    certificate_not_after: standing?.identity.not_after ?? null,
+    certificate_renew_after: standing?.identity.renew_after ?? null,
+    trust_version: standing?.trust.version ?? null,
+    is_running: holder !== undefined && isProcessAlive(holder),
+    tasks_in_hand: openTasks((await readIfThere(join(settings.state, 'journal.jsonl'))) ?? ''),
+  };
+  const text = values.json
+    ? JSON.stringify(status, null, 2)
+    : Object.entries(status)
+        .map(([key, value]) => `${key.padEnd(24)} ${Array.isArray(value) ? value.join(' ') || 'none' : (value ?? '-')}`)
+        .join('\n');
+  io.out(`${text}\n`);
+  return standing === undefined ? 1 : 0;
+};

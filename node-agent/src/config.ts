@@ -1,0 +1,46 @@
+/** Settings of the agent: flags before environment before /etc/gpuaas/node-agent.env. */
+import { parseEnv } from 'node:util';
+import { ConfigReader, type Env } from '@gpuaas/kit';
+import { readIfThere } from './control-plane/durable.ts';
+import { normalizeFingerprint } from './control-plane/identity.ts';
+
+export const ENV_FILE = '/etc/gpuaas/node-agent.env';
+
+export type Settings = Readonly<{
+  url: URL | undefined;
+  ca_sha256: string | undefined;
+  state: string;
+  /** Where versions are installed; the launcher says it. */
+  home: string | undefined;
+  log_level: string;
+  wait_s: number;
+}>;
+
+export type Flags = Readonly<{ url?: string; ca_sha256?: string; state?: string }>;
+
+export const readEnvFile = async (path: string): Promise<Env> => parseEnv((await readIfThere(path)) ?? '');
+
+export const readSettings = (env: Env, flags: Flags = {}): Settings => {
+  const given = {
+    ...env,
+    ...(flags.url === undefined ? {} : { GPUAAS_NODE_API_URL: flags.url }),
+    ...(flags.ca_sha256 === undefined ? {} : { GPUAAS_NODE_CA_SHA256: flags.ca_sha256 }),
+    ...(flags.state === undefined ? {} : { GPUAAS_NODE_STATE_DIR: flags.state }),
+  };
+  const read = new ConfigReader(given);
+  const url = read.url('GPUAAS_NODE_API_URL');
+  if (url !== undefined && url.protocol !== 'https:') read.problem('GPUAAS_NODE_API_URL', 'must begin with https://');
+  const fingerprint = read.optional('GPUAAS_NODE_CA_SHA256');
+  if (fingerprint !== undefined && !/^[0-9a-f]{64}$/.test(normalizeFingerprint(fingerprint)))
+    read.problem('GPUAAS_NODE_CA_SHA256', 'must be a SHA-256 fingerprint: 64 hexadecimal digits');
+  const settings: Settings = {
+    url,
+    ca_sha256: fingerprint,
+    state: read.text('GPUAAS_NODE_STATE_DIR', '/var/lib/gpuaas/node-agent'),
+    home: read.optional('GPUAAS_NODE_HOME'),
+    log_level: read.oneOf('GPUAAS_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const, 'info'),
+    wait_s: read.integer('GPUAAS_NODE_WAIT_S', 15, { min: 1, max: 30 }),
+  };
+  read.finish();
+  return settings;
+};

@@ -1,0 +1,45 @@
+/**
+ * Builds what a host runs: one file, without node_modules, and its digest. The digest is the release's name: hosts are
+ * told to update by it and refuse bytes that have another.
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+
+const ROOT = join(import.meta.dirname, '..');
+const NAME = 'gpuaas-node-agent.mjs';
+
+/** Packages that are CommonJS inside ask for `require`, which a module does not have. */
+const BANNER = [
+  '#!/usr/bin/env node',
+  "import { createRequire as __createRequire } from 'node:module';",
+  'const require = __createRequire(import.meta.url);',
+].join('\n');
+
+/** Writes bundle and digest into `target` (dist unless told) and gives both. */
+export const bundleAgent = async (target = join(ROOT, 'dist')): Promise<{ path: string; sha256: string }> => {
+  await mkdir(target, { recursive: true });
+  const path = join(target, NAME);
+  await build({
+    entryPoints: [join(ROOT, 'node-agent/src/main.ts')],
+    outfile: path,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    banner: { js: BANNER },
+    legalComments: 'none',
+    logLevel: 'warning',
+  });
+  const sha256 = createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex');
+  await writeFile(`${path}.sha256`, `${sha256}  ${NAME}\n`);
+  return { path, sha256 };
+};
+
+if (import.meta.main) {
+  const { path, sha256 } = await bundleAgent();
+  console.log(`built ${path}\nsha256:${sha256}`);
+}
