@@ -20,7 +20,7 @@ const enrollment = {
   expires_at: later,
   node_api_url: 'https://node-api.example.org:8443',
   ca_sha256,
-  install_command: `sh install.sh --url https://node-api.example.org:8443 --ca-sha256 ${ca_sha256} --token gpe_0123456789abcdef`,
+  install_command: `sh install.sh --node-api-url https://node-api.example.org:8443 --ca-sha256 ${ca_sha256} --token gpe_0123456789abcdef`,
 };
 const agent: Agent = {
   node_id: placementIds.node,

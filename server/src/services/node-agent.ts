@@ -63,7 +63,7 @@ const openDoor = async (ctx: WriteCtx, nodeId: string) => {
   });
   ctx.note({ enrollment_id: id });
   const node_api_url = config.node_api.url;
-  const install_command = `sh install.sh --url ${node_api_url} --ca-sha256 ${ca_sha256} --token ${token}`;
+  const install_command = `sh install.sh --node-api-url ${node_api_url} --ca-sha256 ${ca_sha256} --token ${token}`;
   return { id, token, expires_at, node_api_url, ca_sha256, install_command };
 };
 
