@@ -1,4 +1,5 @@
 /** `make bench [NAME=x]`: one JSON object per line, exit 1 when a goal is missed. */
+import { agentsBenches } from './agents.ts';
 import { capacityReadBench } from './capacity.ts';
 import { contentionBench } from './contention.ts';
 import { httpReadBench, httpWriteBench } from './http.ts';
@@ -22,6 +23,7 @@ const BENCHES: readonly Bench[] = [
   capacityReadBench,
   contentionBench,
   ...slurmBenches,
+  ...agentsBenches,
 ];
 
 const isMet = ({ ratio, goal }: Measurement): boolean => {
