@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Browser } from '../../server/test/browser.ts';
-import { labUnderTest } from './lab.ts';
+import { eventually, labUnderTest } from './lab.ts';
 
 const GPUAAS = fileURLToPath(new URL('../../bin/gpuaas', import.meta.url));
 const PUBLIC_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrdGRbsSxk3+uIc8C0krx3ud23UwpFcNjjs36R6CLvp ada@laptop\n';
@@ -101,13 +101,16 @@ test('a new user signs in, makes a project, credentials and keys, and finds it a
 });
 
 test('a tenant sees what fits, launches it, follows its timeline and gives it back; an operator can replay the decision', async (t) => {
-  const { run, json } = await shell(t);
+  const { lab, run, json } = await shell(t);
   json('login --dev');
+  await lab.hostsReady();
   const slice = '--sku h200-sxm-slice --region us-buffalo-1';
-  const [free] = json<Listed>('capacity list').items.filter(
-    (item) => item['sku_name'] === 'h200-sxm-slice' && item['available_gpus'] !== 0,
+  await eventually('what the hosts have is for sale', () =>
+    json<Listed>('capacity list').items.some(
+      (item) =>
+        item['sku_name'] === 'h200-sxm-slice' && item['region_name'] === 'us-buffalo-1' && item['available_gpus'] !== 0,
+    ),
   );
-  assert.equal(free?.['region_name'], 'us-buffalo-1');
   const estimate = json(`launch train ${slice} --gpus 4 --dry-run`);
   assert.equal(estimate['fits_now'], true);
   assert.deepEqual(estimate['price_per_hour'], { amount_minor: 1800, currency: 'USD' });

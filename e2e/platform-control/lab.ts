@@ -1,6 +1,6 @@
 /** Drives `make up`, `make down` and `make reset` from outside, each story on its own port and state folder. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,7 +21,9 @@ export type LabUnderTest = Readonly<{
   start(args: readonly string[], env?: NodeJS.ProcessEnv): Started;
   make(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Finished>;
   /** Processes named in the run file. */
-  run(): Readonly<{ supervisor: string; server: string; ready: boolean }>;
+  run(): Readonly<{ supervisor: string; server: string; fleet: string; ready: boolean }>;
+  /** Returns when every simulated host is enrolled and what it shall be. */
+  hostsReady(): Promise<void>;
   readyz(): Promise<number | undefined>;
 }>;
 
@@ -58,7 +60,11 @@ export const labUnderTest = async (t: TestContext, stateDir?: string): Promise<L
   const dir = stateDir ?? join(scratch, 'state of a lab');
   const port = await freePort();
   const { DATABASE_URL: _, GPUAAS_OIDC_ISSUER: __, ...inherited } = process.env;
-  const own = { GPUAAS_STATE_DIR: dir, GPUAAS_PORT: String(port) };
+  const own = {
+    GPUAAS_STATE_DIR: dir,
+    GPUAAS_PORT: String(port),
+    GPUAAS_NODE_API_PORT: String(await freePort()),
+  };
   const start: LabUnderTest['start'] = (args, env = {}) => {
     // A group of its own, as a terminal gives it: Ctrl-C goes to make and everything below it.
     const child = spawn('make', ['--no-print-directory', ...args], {
@@ -88,6 +94,10 @@ export const labUnderTest = async (t: TestContext, stateDir?: string): Promise<L
     start,
     make,
     run: () => JSON.parse(readFileSync(join(dir, 'up.json'), 'utf8')),
+    hostsReady: () => {
+      const log = join(dir, 'log/fleet.log');
+      return eventually('the hosts are ready', () => existsSync(log) && /4 of 4 hosts/.test(readFileSync(log, 'utf8')));
+    },
     readyz: () =>
       fetch(`http://127.0.0.1:${port}/readyz`).then(
         (answer) => answer.status,

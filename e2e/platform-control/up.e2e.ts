@@ -48,12 +48,14 @@ test('in the foreground it says where it is and how to sign in, and Ctrl-C leave
   );
   assert.equal(await lab.readyz(), 200);
 
-  const { supervisor, server } = lab.run();
+  await lab.hostsReady();
+  const { supervisor, server, fleet } = lab.run();
   const postmaster = postmasterPid(lab.stateDir);
   process.kill(-(up.child.pid ?? Number.NaN), 'SIGINT');
   const { text } = await up.finished;
   assert.match(text, /Stopped\.\n/);
-  assert.deepEqual([isProcessAlive(supervisor), isProcessAlive(server), isRunning(postmaster)], [false, false, false]);
+  assert.deepEqual([supervisor, server, fleet].map(isProcessAlive), [false, false, false]);
+  assert.equal(isRunning(postmaster), false);
   assert.equal(existsSync(join(lab.stateDir, 'up.json')), false);
 });
 
@@ -95,10 +97,10 @@ test('what a killed supervisor left behind is cleared by the next start', async 
   const before = lab.run();
   process.kill(pidOf(before.supervisor), 'SIGKILL');
   await eventually('the supervisor is gone', () => !isProcessAlive(before.supervisor));
-  assert.ok(isProcessAlive(before.server));
+  assert.deepEqual([before.server, before.fleet].map(isProcessAlive), [true, true]);
   const again = await lab.make(['up', 'DETACH=1']);
   assert.equal(again.code, 0, again.text);
-  assert.equal(isProcessAlive(before.server), false);
+  assert.deepEqual([before.server, before.fleet].map(isProcessAlive), [false, false]);
   assert.equal(await lab.readyz(), 200);
 });
 
