@@ -34,7 +34,7 @@ const stable = (candidate: Found): Readonly<Record<string, unknown>> => {
   };
 };
 
-const digest = (value: unknown): string => `sha256:${createHash('sha256').update(JSON.stringify(value)).digest('hex')}`;
+const digest = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
 export const candidateHash = (candidate: Found): string => digest(stable(candidate));
 

@@ -80,4 +80,18 @@ describe('approving candidates', () => {
   it('asks nothing of the parent of a slot that has none', () => {
     assert.deepEqual(judge([candidate(0, { fabric_parent_pci_address: null })]), []);
   });
+
+  it('refuses what the agent could not read, and tells a fault once', () => {
+    const blocker = (field: string, code: string) => ({ field, code, message: 'It could not be read. Look.' });
+    assert.deepEqual(judge([candidate(0, { blockers: [blocker('network', 'facts_unreadable')] })]), [
+      [0, 'network', 'facts_unreadable'],
+    ]);
+    const mounted = candidate(0, { nvme_mounts: ['/mnt'], blockers: [blocker('nvme_serial', 'nvme_mounted')] });
+    assert.deepEqual(judge([mounted]), [[0, 'nvme_serial', 'mounted']]);
+  });
+
+  it('does not ask the driver again for what is known of a GPU that a guest may have', () => {
+    const blockers = [{ field: 'module_id', code: 'module_id_missing', message: 'No driver. Load one.' }];
+    assert.deepEqual(judge([candidate(0, { blockers })]), []);
+  });
 });

@@ -1,9 +1,10 @@
 /**
- * When candidates may become slots. Judged from the evidence they carry, whatever the agent concluded from it; each
- * refusal names the field and what would fix it. One candidate may be refused because of another: a card whose slots
+ * When candidates may become slots. Judged from the evidence they carry, and never against what the agent found in the
+ * way: what it could not read is no reason to go on. Each refusal names the field and what would fix it. One candidate may be refused because of another: a card whose slots
  * do not all have a function of their own could sell the same fabric twice.
  */
 import type { Candidate } from '@gpuaas/contract/node';
+import { TOLD_BY_DRIVER } from './topology.ts';
 
 export type ApprovalProblem = Readonly<{ slot_index: number; field: string; code: string; message: string }>;
 
@@ -167,18 +168,35 @@ export type ApprovalContext = Readonly<{
   all: readonly Candidate[];
 }>;
 
-export const approvalProblems = (wanted: readonly Candidate[], context: ApprovalContext): ApprovalProblem[] => [
-  ...wanted.flatMap(gapsOf),
-  ...(context.has_fabric
-    ? wanted
-        .filter((found) => found.module_id === null)
-        .map((found) => ({
-          slot_index: found.slot_index,
-          field: 'module_id',
-          code: 'required',
-          message: `Slot ${found.slot_index}: there is no module id, which the fabric’s sets need. Load the GPU driver on the host, then discover again.`,
-        }))
-    : []),
-  ...sharedOf(wanted),
-  ...parentsOf(wanted, context.all),
-];
+/** What the agent found in the way beside that. Told of a field that only a driver knows, it is over once that is known. */
+const toldOf = (wanted: readonly Candidate[], own: readonly ApprovalProblem[]): ApprovalProblem[] =>
+  wanted.flatMap((found) =>
+    found.blockers
+      .filter(({ field }) => !own.some((problem) => problem.slot_index === found.slot_index && problem.field === field))
+      .filter(({ field }) => !(TOLD_BY_DRIVER.has(field) && found[field as keyof Candidate] !== null))
+      .map(({ code, field, message }) => ({
+        slot_index: found.slot_index,
+        field,
+        code,
+        message: `Slot ${found.slot_index}: ${message}`,
+      })),
+  );
+
+export const approvalProblems = (wanted: readonly Candidate[], context: ApprovalContext): ApprovalProblem[] => {
+  const own = [
+    ...wanted.flatMap(gapsOf),
+    ...(context.has_fabric
+      ? wanted
+          .filter((found) => found.module_id === null)
+          .map((found) => ({
+            slot_index: found.slot_index,
+            field: 'module_id',
+            code: 'required',
+            message: `Slot ${found.slot_index}: there is no module id, which the fabric’s sets need. Load the GPU driver on the host, then discover again.`,
+          }))
+      : []),
+    ...sharedOf(wanted),
+    ...parentsOf(wanted, context.all),
+  ];
+  return [...own, ...toldOf(wanted, own)];
+};

@@ -1,11 +1,10 @@
 /**
- * What makes two looks at a slot the same. A slot is its bindings: devices by identity, their place on the bus, what
+ * Whether two looks at a slot are the same. A slot is its bindings: devices by identity, their place on the bus, what
  * the fabric lets it claim, its addresses. What is on a disk or mounted is not part of it: tenants change that all day.
  *
  * Some fields only a driver of the host can tell. While a device is given to guests they read as null, which is no
  * difference from what was approved; every other null is.
  */
-import { createHash } from 'node:crypto';
 import type { Candidate } from '@gpuaas/contract/node';
 
 export const BINDING_FIELDS = [
@@ -26,13 +25,12 @@ export const BINDING_FIELDS = [
   'fabric_parent_pci_address',
   'fabric_claim_mode',
   'fabric_vf_pci_address',
-  'fabric_vf_guid',
   'mac_address',
   'private_ip',
   'ovs_port',
 ] as const satisfies readonly (keyof Candidate)[];
 
-const TOLD_BY_DRIVER: ReadonlySet<string> = new Set(['gpu_uuid', 'gpu_model', 'module_id', 'mig_mode']);
+export const TOLD_BY_DRIVER: ReadonlySet<string> = new Set(['gpu_uuid', 'gpu_model', 'module_id', 'mig_mode']);
 
 export type Difference = Readonly<{ approved: unknown; found: unknown }>;
 export type Diff = Readonly<Record<string, Difference>>;
@@ -40,27 +38,6 @@ export type Diff = Readonly<Record<string, Difference>>;
 const byText = (a: unknown, b: unknown): number => (String(a) < String(b) ? -1 : 1);
 const spelled = (value: unknown): string =>
   JSON.stringify(Array.isArray(value) ? [...value].sort(byText) : (value ?? null));
-
-export const contentHash = (candidate: Candidate): string =>
-  createHash('sha256')
-    .update(BINDING_FIELDS.map((field) => `${field}=${spelled(candidate[field])}\n`).join(''))
-    .digest('hex');
-
-/** Names a whole discovery: slots by index, and the fabric's sets. Blockers count, because approval rests on them. */
-export const mapHash = (
-  candidates: readonly Candidate[],
-  partitions: ReadonlyArray<Readonly<{ partition_id: number; module_ids: readonly number[] }>>,
-): string => {
-  const lines = [
-    ...[...candidates]
-      .sort((a, b) => a.slot_index - b.slot_index)
-      .map((found) => `${found.slot_index} ${contentHash(found)} ${spelled(found.blockers.map(({ code }) => code))}`),
-    ...[...partitions]
-      .sort((a, b) => a.partition_id - b.partition_id)
-      .map(({ partition_id, module_ids }) => `p${partition_id} ${spelled([...module_ids])}`),
-  ];
-  return createHash('sha256').update(lines.join('\n')).digest('hex');
-};
 
 /** Field by field; a candidate that is not there any more differs in its GPU. */
 export const diffOf = (approved: Candidate, found: Candidate | undefined): Diff => {

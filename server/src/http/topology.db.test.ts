@@ -187,7 +187,7 @@ test('a disabled slot comes back by enabling only while it is what was approved'
   const disabled = must(await onSlot(first, 'disable'), 200).body;
   must(await onSlot(other, 'disable'), 200);
   assert.equal(must(await onSlot(disabled, 'enable'), 200).body.approval, 'approved');
-  await again({ [other.slot_index]: { fabric_vf_guid: '0c42:ffff' } });
+  await again({ [other.slot_index]: { numa_node: 9 } });
   const changed = (await slotsOf(id)).find((slot: { id: string }) => slot.id === other.id);
   assert.equal((await onSlot(changed, 'enable')).status, 409);
 });

@@ -3,7 +3,7 @@
  * somebody holds is never changed under them. Whoever edits names the version they read.
  */
 import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
-import type { Candidate } from '@gpuaas/contract/node';
+import { type Candidate, candidateHash } from '@gpuaas/contract/node';
 import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Tx } from '../db/client.ts';
@@ -14,7 +14,7 @@ import * as db from '../db/slot-approval.ts';
 import { findNewestDiscovery, listCandidates } from '../db/topology.ts';
 import { insertWipeProof } from '../db/wipe-proof.ts';
 import { approvalProblems } from '../domain/approval.ts';
-import { contentHash, diffOf, pairSlots } from '../domain/topology.ts';
+import { diffOf, pairSlots } from '../domain/topology.ts';
 import { AppError, conflict, type FieldError, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { startRun } from '../workflows/engine/run.ts';
@@ -71,7 +71,7 @@ const written = (
   private_ip: found.private_ip ?? '',
   fabric_vf_pci_address: found.fabric_vf_pci_address ?? '',
   destructive_wipe_policy: found.wipe_policy ?? 'blkdiscard',
-  content_hash: contentHash(found),
+  content_hash: candidateHash(found),
   content: found,
 });
 

@@ -4,7 +4,7 @@
  * and leaves whoever holds it alone.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
-import type { Candidate, TaskOutput } from '@gpuaas/contract/node';
+import { type Candidate, candidateHash, mapHash, type TaskOutput } from '@gpuaas/contract/node';
 import { invariant } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import { findOpenTask, insertNodeTask, listNodeTasks, type TaskView } from '../db/agent-task.ts';
@@ -22,7 +22,7 @@ import {
   recordRuntimeCheck,
 } from '../db/topology.ts';
 import { approvalProblems } from '../domain/approval.ts';
-import { contentHash, diffOf, mapHash, pairSlots } from '../domain/topology.ts';
+import { diffOf, pairSlots } from '../domain/topology.ts';
 import { conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 
@@ -66,25 +66,24 @@ const candidateView = (
   hasFabric: boolean,
 ) => {
   const diff = slot?.content == null ? {} : diffOf(slot.content, row.content);
-  const own = approvalProblems([row.content], { has_fabric: hasFabric, all }).map(({ code, field, message }) => ({
-    code,
-    field,
-    message,
-  }));
-  const known = new Set(own.map(({ field }) => field));
+  const standing = slot === undefined ? 'new' : Object.keys(diff).length > 0 ? 'changed' : 'approved';
+  // What a tenant has on the drive of an approved slot stands in nobody's way.
+  const blockers =
+    standing === 'approved'
+      ? []
+      : approvalProblems([row.content], { has_fabric: hasFabric, all }).map(({ code, field, message }) => ({
+          code,
+          field,
+          message,
+        }));
   return {
     id: row.id,
     slot_index: row.slot_index,
     content_hash: row.content_hash,
     content: row.content,
-    blockers: [...own, ...row.content.blockers.filter(({ field }) => !known.has(field))],
+    blockers,
     slot_id: slot?.id ?? null,
-    standing:
-      slot === undefined
-        ? ('new' as const)
-        : Object.keys(diff).length > 0
-          ? ('changed' as const)
-          : ('approved' as const),
+    standing: standing as 'new' | 'changed' | 'approved',
     diff,
   };
 };
@@ -152,11 +151,11 @@ export const recordDiscovery = async (
     task_id: task.id,
     node_id: task.node_id,
     // Ours, not the agent's: an approval is by this hash.
-    map_hash: mapHash(candidates, partitions),
+    map_hash: mapHash(output.map),
     facts: output.facts,
     map: { partitions, prerequisites },
     reboot_required,
-    candidates: candidates.map((content) => ({ content_hash: contentHash(content), content })),
+    candidates: candidates.map((content) => ({ content_hash: candidateHash(content), content })),
   });
   const drifts = driftsOf(slots, candidates);
   if (drifts.length > 0) await markDrift(tx, drifts);
