@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, readlink, symlink } from 'node:fs/promises';
+import { mkdir, open, readFile, readlink, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { TaskPayload, TaskSlot } from '@gpuaas/contract/node';
@@ -375,6 +375,31 @@ test('log lines reach the platform numbered and without secrets', async (t) => {
     assert.equal(batch.first_number, next);
     next += batch.lines.length;
   }
+});
+
+test('on a full disk a task is refused before anything is done, and with space the next is done', async (t) => {
+  const { platform, state, nodeId } = await setUp(t);
+  const { acts, handlers } = counting();
+  let isFull = false;
+  const journal_fs = {
+    open: (async (...args: Parameters<typeof open>) => {
+      const handle = await open(...args);
+      const write = handle.write.bind(handle) as unknown as (...args: unknown[]) => Promise<unknown>;
+      const full = () => Promise.reject(Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' }));
+      return Object.assign(handle, { write: (...args: unknown[]) => (isFull ? full() : write(...args)) });
+    }) as typeof open,
+  };
+  const { agent } = await startTestAgent(t, platform, { state, handlers, journal_fs });
+  await agent.reached;
+  isFull = true;
+  const [first, second] = [0, 1].map(() => platform.payloadOf(nodeId, 'diag.health_probe', {}));
+  assert.ok(first && second);
+  platform.deliver(nodeId, signTask(platform.signer(), first));
+  await platform.until('the refusal', () => resultsOf(platform, first.task_id)[0]?.error_code === 'no_space');
+  assert.deepEqual([acts, platform.state.starts, agent.in_hand()], [[], [], []]);
+  isFull = false;
+  platform.deliver(nodeId, signTask(platform.signer(), second));
+  await platform.until('the next', () => resultsOf(platform, second.task_id)[0]?.state === 'completed');
 });
 
 test('two agents do not share a state folder', async (t) => {

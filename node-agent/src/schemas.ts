@@ -2,14 +2,7 @@
  * Runs the contract's schemas on the host. A schema is compiled when it is first needed and then serves every agent of
  * the process: a thousand simulated agents share one set.
  */
-import {
-  type NodeOperationId,
-  nodeApi,
-  TASKS,
-  type TaskKind,
-  type TaskPayload,
-  TaskPayloadShape,
-} from '@gpuaas/contract/node';
+import { type NodeOperationId, nodeApi, TASKS, type TaskKind, TaskPayloadShape } from '@gpuaas/contract/node';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
@@ -48,4 +41,3 @@ export const answerMismatch = (operation: NodeOperationId, answer: unknown): str
 };
 
 export const payloadMismatch = (value: unknown): string | null => mismatch(TaskPayloadShape, value);
-export const isPayload = (value: unknown): value is TaskPayload => payloadMismatch(value) === null;
