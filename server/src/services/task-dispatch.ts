@@ -59,7 +59,7 @@ const SPACING_MS = 25;
 const TASKS_PER_POLL = 16;
 /** What was handed out a moment ago may still be on its way. */
 const ON_ITS_WAY_S = 1;
-const NODES_PER_TURN = 500;
+const NODES_PER_TURN = 250;
 
 export const createDispatcher = (
   deps: Readonly<{ database: Database; clock: Clock; log: Log; hub: EventHub; trust: TrustKeeper }>,
@@ -163,15 +163,23 @@ export const createDispatcher = (
     if (nodes.length > 0 && signerId !== trust.current().signer.id) await trust.refresh();
     const withWork = new Set(nodes);
     const overBy = Map.groupBy(over, (one) => one.node_id);
-    for (let first = 0; first === 0 || first < nodes.length; first += NODES_PER_TURN) {
-      const some = nodes.slice(first, first + NODES_PER_TURN);
-      const tasks = Map.groupBy(some.length === 0 ? [] : await take(some, fresh), (task) => task.node_id);
+    // While one part is signed and sent, the database takes the next.
+    const part = (first: number): Promise<OutgoingTask[]> =>
+      first < nodes.length ? take(nodes.slice(first, first + NODES_PER_TURN), fresh) : Promise.resolve([]);
+    let coming = part(0);
+    for (let first = 0; first < nodes.length; first += NODES_PER_TURN) {
+      const tasks = Map.groupBy(await coming, (task) => task.node_id);
+      coming = part(first + NODES_PER_TURN);
+      // Its failure is told where it is awaited.
+      coming.catch(() => {});
       for (const [nodeId, mine] of tasks) {
         const poll = held.get(nodeId);
         const cancelled = overBy.get(nodeId)?.map((one) => one.task_id) ?? [];
         // One that hung up meanwhile is handed them again when it comes back.
         if (poll !== undefined) answer(poll, mine.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(sign), cancelled);
       }
+      // Answers leave before more of them are made.
+      await new Promise<void>((resolve) => setImmediate(resolve));
     }
     for (const [nodeId, mine] of overBy) {
       const poll = held.get(nodeId);
