@@ -73,6 +73,7 @@ export const Slot = Closed({
   wipe_proof_id: Nullable(Type.String()),
   drift: Nullable(
     Type.Record(Type.String(), Closed({ approved: Type.Unknown(), found: Type.Unknown() }), {
+      additionalProperties: false,
       description: 'What the newest discovery found otherwise than approved, by field.',
     }),
   ),

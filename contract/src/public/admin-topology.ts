@@ -18,7 +18,9 @@ const CandidateView = Closed({
   blockers: Type.Array(Blocker),
   slot_id: Nullable(Type.String({ description: 'The approved slot of this index.' })),
   standing: StringEnum(['new', 'approved', 'changed'], { description: 'Against the approved slot.' }),
-  diff: Type.Record(Type.String(), Closed({ approved: Type.Unknown(), found: Type.Unknown() })),
+  diff: Type.Record(Type.String(), Closed({ approved: Type.Unknown(), found: Type.Unknown() }), {
+    additionalProperties: false,
+  }),
 });
 
 export const Discovery = Closed({
