@@ -229,7 +229,10 @@ export type Discovery = {
       slot_id: string | null;
       /** Against the approved slot. */
       standing: 'new' | 'approved' | 'changed';
-      diff: Record<string, unknown>;
+      diff: Record<string, {
+        approved: unknown;
+        found: unknown;
+      }>;
     }[];
     partitions: {
       partition_id: number;
@@ -591,7 +594,10 @@ export type Slot = {
   wiped_at: string | null;
   wipe_proof_id: string | null;
   /** What the newest discovery found otherwise than approved, by field. */
-  drift: Record<string, unknown> | null;
+  drift: Record<string, {
+    approved: unknown;
+    found: unknown;
+  }> | null;
   approved_by: string | null;
   /** When it was approved. */
   approved_at: string | null;

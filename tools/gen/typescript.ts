@@ -63,6 +63,7 @@ export const printType = (schema: Schema, names: Names, indent = ''): string => 
   if (schema.const !== undefined) return literal(schema.const);
   if (schema.enum !== undefined) return schema.enum.map(literal).join(' | ');
   if (schema.anyOf !== undefined) return schema.anyOf.map((part) => printType(part, names, indent)).join(' | ');
+  if (Object.keys(schema).length === 0) return 'unknown';
   switch (schema.type) {
     case 'string':
     case 'boolean':
