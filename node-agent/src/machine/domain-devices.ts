@@ -1,0 +1,169 @@
+/**
+ * The devices of a machine. Drives are whole block devices under names that stay, in the order of slots with the boot drive
+ * first; GPU and fabric function are handed over as they are bound (`managed='no'`: binding is a task of its own, and
+ * devices stay on vfio-pci between tenants). There is no screen: the console is a file that the log daemon keeps short.
+ */
+import { HostError, type Machine } from '../host/host.ts';
+import { diskSerial, interfaceName, macAddress, path, pciAddress } from './grammar.ts';
+import { REPORT_CHANNEL } from './guest-report.ts';
+import { type HostProfile, machinePaths } from './host-profile.ts';
+import { machineUuid } from './identity.ts';
+import type { GuestComplex, PciPlan } from './pci-plan.ts';
+import { element, type XmlElement } from './xml.ts';
+
+type Slot = Machine['plan']['slots'][number];
+
+const hex = (value: number, digits: number): string => `0x${value.toString(16).padStart(digits, '0')}`;
+
+/** The boot slot's first, the others as the plan has them. */
+export const drivesOf = (plan: Machine['plan']): readonly Slot[] => {
+  const boot = plan.slots.filter((slot) => slot.slot_id === plan.boot_slot_id);
+  const serials = plan.slots.map((slot) => slot.nvme_serial);
+  const paths = plan.slots.map((slot) => slot.nvme_device);
+  if (boot.length !== 1)
+    throw new HostError('conflict', `slot ${plan.boot_slot_id} is to boot and is not in the plan once`);
+  if (new Set(serials).size !== serials.length || new Set(paths).size !== paths.length)
+    throw new HostError('conflict', 'a drive is in the plan twice');
+  return [...boot, ...plan.slots.filter((slot) => slot.slot_id !== plan.boot_slot_id)];
+};
+
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
+/** vda to vdz, then vdaa. */
+export const driveName = (index: number): string =>
+  `vd${index < LETTERS.length ? '' : LETTERS[Math.floor(index / LETTERS.length) - 1]}${LETTERS[index % LETTERS.length]}`;
+
+const drive = (slot: Slot, index: number, profile: HostProfile): XmlElement => {
+  const device = path(slot.nvme_device);
+  if (!profile.disk_folders.some((folder) => device.startsWith(`${folder}/`)))
+    throw new HostError('blocked', `${device} is not a lasting name of a drive (${profile.disk_folders.join(', ')})`);
+  return element(
+    'disk',
+    { type: 'block', device: 'disk' },
+    element('driver', {
+      name: 'qemu',
+      type: 'raw',
+      cache: 'none',
+      io: 'native',
+      discard: 'unmap',
+      iothread: index + 1,
+    }),
+    element('source', { dev: device }),
+    element('target', { dev: driveName(index), bus: 'virtio' }),
+    element('serial', {}, diskSerial(slot.nvme_serial)),
+    ...(index === 0 && profile.boot.kind === 'uefi' ? [element('boot', { order: 1 })] : []),
+  );
+};
+
+/** On SCSI, which the small kernels of cloud images have; many of them have no SATA. */
+const seed = (file: string): readonly XmlElement[] => [
+  element('controller', { type: 'scsi', index: 0, model: 'virtio-scsi' }),
+  element(
+    'disk',
+    { type: 'file', device: 'cdrom' },
+    element('driver', { name: 'qemu', type: 'raw' }),
+    element('source', { file }),
+    element('target', { dev: 'sda', bus: 'scsi' }),
+    element('readonly'),
+  ),
+];
+
+const OFF = { csum: 'off', tso4: 'off', tso6: 'off', ecn: 'off', ufo: 'off' };
+
+const nic = ({ plan, allocation_id }: Machine, { bridge, nic: card }: HostProfile): XmlElement =>
+  element(
+    'interface',
+    { type: 'bridge' },
+    element('mac', { address: macAddress(plan.mac_address) }),
+    element('source', { bridge: interfaceName(bridge) }),
+    element(
+      'virtualport',
+      { type: 'openvswitch' },
+      element('parameters', { interfaceid: machineUuid(allocation_id, 'port') }),
+    ),
+    element('target', { dev: interfaceName(plan.ovs_port) }),
+    element('model', { type: 'virtio' }),
+    element(
+      'driver',
+      { name: card.driver, queues: card.queues > 1 ? card.queues : null },
+      // A switch in user space does not finish checksums that the guest left to the card.
+      ...(card.has_offloads ? [] : [element('host', { ...OFF, gso: 'off' }), element('guest', OFF)]),
+    ),
+    element('rom', { enabled: 'no' }),
+  );
+
+const hostAddress = (address: string): XmlElement => {
+  const [domain = '', bus = '', rest = ''] = pciAddress(address).split(':');
+  const [slot, fn] = rest.split('.');
+  return element('address', { domain: `0x${domain}`, bus: `0x${bus}`, slot: `0x${slot}`, function: `0x${fn}` });
+};
+const guestAddress = (bus: number, slot: number): XmlElement =>
+  element('address', { type: 'pci', domain: '0x0000', bus: hex(bus, 2), slot: hex(slot, 2), function: '0x0' });
+
+const complex = ({ expander, ports }: GuestComplex): readonly XmlElement[] => [
+  ...(expander === null
+    ? []
+    : [
+        element(
+          'controller',
+          { type: 'pci', index: expander.index, model: 'pcie-expander-bus' },
+          element('model', { name: 'pxb-pcie' }),
+          element(
+            'target',
+            { busNr: expander.bus_number },
+            ...(expander.numa_node === null ? [] : [element('node', {}, expander.numa_node)]),
+          ),
+        ),
+      ]),
+  ...ports.map((port) =>
+    element(
+      'controller',
+      { type: 'pci', index: port.index, model: 'pcie-root-port' },
+      ...(expander === null ? [] : [guestAddress(expander.index, port.slot)]),
+    ),
+  ),
+  ...ports.map((port) =>
+    element(
+      'hostdev',
+      { mode: 'subsystem', type: 'pci', managed: 'no' },
+      element('driver', { name: 'vfio' }),
+      element('source', {}, hostAddress(port.address)),
+      // What a tenant may have written into a card's boot code is not run for the next one.
+      element('rom', { bar: 'off' }),
+      guestAddress(port.index, 0),
+    ),
+  ),
+];
+
+export const devices = (machine: Machine, profile: HostProfile, pci: PciPlan): XmlElement => {
+  const paths = machinePaths(profile, machine.name);
+  return element(
+    'devices',
+    {},
+    element('emulator', {}, path(profile.emulator)),
+    ...drivesOf(machine.plan).map((slot, index) => drive(slot, index, profile)),
+    ...seed(paths.seed),
+    element('controller', { type: 'usb', model: 'none' }),
+    element(
+      'controller',
+      { type: 'pci', index: 0, model: 'pcie-root' },
+      element('pcihole64', { unit: 'KiB' }, pci.mmio64_mib * 1024),
+    ),
+    ...pci.complexes.flatMap(complex),
+    nic(machine, profile),
+    element(
+      'serial',
+      { type: 'file' },
+      element('source', { path: paths.console, append: 'on' }),
+      element('target', { port: 0 }),
+    ),
+    element(
+      'channel',
+      { type: 'unix' },
+      element('source', { mode: 'bind', path: paths.report }),
+      element('target', { type: 'virtio', name: REPORT_CHANNEL }),
+    ),
+    element('rng', { model: 'virtio' }, element('backend', { model: 'random' }, '/dev/urandom')),
+    element('video', {}, element('model', { type: 'none' })),
+    element('memballoon', { model: 'none' }),
+  );
+};

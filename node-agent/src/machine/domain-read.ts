@@ -1,0 +1,156 @@
+/**
+ * A domain read back, and the proof that it is the plan. It is read from what libvirt says it has, after it filled in what
+ * it likes; every device counts that reaches the host or the network, so one that nobody planned is a difference too.
+ */
+import { HostError, type Machine } from '../host/host.ts';
+import { drivesOf } from './domain-devices.ts';
+import { OWNER_NAMESPACE, planHash } from './identity.ts';
+import { devicesOf } from './pci-plan.ts';
+import { elementAt, elementsOf, readXml, textOf, type XmlElement } from './xml.ts';
+
+export type ParsedDomain = Readonly<{
+  name: string | null;
+  uuid: string | null;
+  /** Null: it carries no tag of ours. */
+  allocation_id: string | null;
+  plan_sha256: string | null;
+  memory_kib: number | null;
+  vcpu_count: number | null;
+  hostdevs: readonly Readonly<{ address: string; is_managed: boolean }>[];
+  /** In the order of the guest. */
+  drives: readonly Readonly<{ device: string; serial: string | null; target: string }>[];
+  cdroms: readonly string[];
+  nics: readonly Readonly<{ mac: string; bridge: string; port: string; is_ovs: boolean }>[];
+  /** Arguments that go past libvirt. */
+  arguments: readonly string[];
+  /** Devices of kinds that no plan has. */
+  strangers: readonly string[];
+}>;
+
+/** They reach nothing outside the guest, or are looked at one by one. */
+const KNOWN = new Set(
+  'emulator disk controller interface hostdev serial console channel rng memballoon input watchdog'.split(' '),
+);
+const UNITS: Readonly<Record<string, number>> = { KiB: 1, k: 1, MiB: 1024, M: 1024, GiB: 1024 ** 2, G: 1024 ** 2 };
+
+const numberOf = (text: string | null | undefined): number | null =>
+  text !== null && text !== undefined && /^\d+$/.test(text) ? Number(text) : null;
+
+const addressOf = (source: XmlElement | undefined): string => {
+  const at = elementAt(source, 'address')?.attributes ?? {};
+  const part = (name: string, digits: number): string =>
+    (at[name] ?? '').replace(/^0x/, '').toLowerCase().padStart(digits, '0');
+  return `${part('domain', 4)}:${part('bus', 2)}:${part('slot', 2)}.${part('function', 1)}`;
+};
+
+/** A prefix is only a prefix: the namespace it stands for decides. */
+const ownerOf = (domain: XmlElement): Readonly<Record<string, string>> | undefined =>
+  elementsOf(elementAt(domain, 'metadata')).find((tag) => {
+    const [first = '', second] = tag.name.split(':');
+    const namespace = tag.attributes[second === undefined ? 'xmlns' : `xmlns:${first}`];
+    return (second ?? first) === 'machine' && namespace === OWNER_NAMESPACE;
+  })?.attributes;
+
+const isKnown = (device: XmlElement): boolean =>
+  KNOWN.has(device.name) ||
+  (device.name === 'video' && elementAt(device, 'model')?.attributes['type'] === 'none') ||
+  (device.name === 'audio' && device.attributes['type'] === 'none');
+
+const isDrive = (disk: XmlElement): boolean =>
+  disk.attributes['type'] === 'block' && (disk.attributes['device'] ?? 'disk') === 'disk';
+const isCdrom = (disk: XmlElement): boolean =>
+  disk.attributes['type'] === 'file' && disk.attributes['device'] === 'cdrom';
+const isPci = (hostdev: XmlElement): boolean => hostdev.attributes['type'] === 'pci';
+const isBridged = (nic: XmlElement): boolean => nic.attributes['type'] === 'bridge';
+
+export const parseDomain = (xml: string): ParsedDomain => {
+  const domain = readXml(xml);
+  if (domain.name !== 'domain') throw new HostError('host_error', `this is a ${domain.name}, not a domain`);
+  const devices = elementAt(domain, 'devices');
+  const all = (name: string): readonly XmlElement[] => elementsOf(devices, name);
+  const memory = elementAt(domain, 'memory');
+  const amount = numberOf(textOf(memory));
+  const owner = ownerOf(domain);
+  return {
+    name: textOf(elementAt(domain, 'name')),
+    uuid: textOf(elementAt(domain, 'uuid')),
+    allocation_id: owner?.['allocation_id'] ?? null,
+    plan_sha256: owner?.['plan_sha256'] ?? null,
+    memory_kib: amount === null ? null : amount * (UNITS[memory?.attributes['unit'] ?? 'KiB'] ?? Number.NaN),
+    vcpu_count: numberOf(textOf(elementAt(domain, 'vcpu'))),
+    hostdevs: all('hostdev')
+      .filter(isPci)
+      .map((hostdev) => ({
+        address: addressOf(elementAt(hostdev, 'source')),
+        is_managed: hostdev.attributes['managed'] === 'yes',
+      })),
+    drives: all('disk')
+      .filter(isDrive)
+      .map((disk) => ({
+        device: elementAt(disk, 'source')?.attributes['dev'] ?? '',
+        serial: textOf(elementAt(disk, 'serial')),
+        target: elementAt(disk, 'target')?.attributes['dev'] ?? '',
+      })),
+    cdroms: all('disk').flatMap((disk) => (isCdrom(disk) ? (elementAt(disk, 'source')?.attributes['file'] ?? '') : [])),
+    nics: all('interface')
+      .filter(isBridged)
+      .map((nic) => ({
+        mac: elementAt(nic, 'mac')?.attributes['address']?.toLowerCase() ?? '',
+        bridge: elementAt(nic, 'source')?.attributes['bridge'] ?? '',
+        port: elementAt(nic, 'target')?.attributes['dev'] ?? '',
+        is_ovs: elementAt(nic, 'virtualport')?.attributes['type'] === 'openvswitch',
+      })),
+    arguments: elementsOf(elementAt(domain, 'qemu:commandline')).map((arg) => arg.attributes['value'] ?? ''),
+    strangers: [
+      ...elementsOf(devices).filter((device) => !isKnown(device)),
+      ...all('disk').filter((disk) => !isDrive(disk) && !isCdrom(disk)),
+      ...all('hostdev').filter((hostdev) => !isPci(hostdev)),
+      ...all('interface').filter((nic) => !isBridged(nic)),
+    ].map((device) => [device.name, ...Object.values(device.attributes)].join(' ')),
+  };
+};
+
+const differences = (machine: Machine, parsed: ParsedDomain): readonly string[] => {
+  const { plan } = machine;
+  const told = (what: string, is: unknown, wanted: unknown): string[] =>
+    JSON.stringify(is) === JSON.stringify(wanted)
+      ? []
+      : [`${what} is ${JSON.stringify(is)}, the plan has ${JSON.stringify(wanted)}`];
+  const memory = plan.hugepages === null ? plan.memory_mib * 1024 : plan.hugepages.size_kib * plan.hugepages.count;
+  return [
+    ...told('its name', parsed.name, machine.name),
+    ...told('its allocation', parsed.allocation_id, machine.allocation_id),
+    ...told('its plan', parsed.plan_sha256, planHash(plan)),
+    ...told('its memory in KiB', parsed.memory_kib, memory),
+    ...told('its number of CPUs', parsed.vcpu_count, plan.vcpu_count),
+    ...told('what is passed through', parsed.hostdevs.map((one) => one.address).toSorted(), devicesOf(plan).toSorted()),
+    ...told(
+      'what libvirt would bind',
+      parsed.hostdevs.filter((one) => one.is_managed),
+      [],
+    ),
+    ...told(
+      'its drives',
+      parsed.drives.map((one) => [one.device, one.serial]),
+      drivesOf(plan).map((slot) => [slot.nvme_device, slot.nvme_serial]),
+    ),
+    ...told('its number of seeds', parsed.cdroms.length, 1),
+    ...told(
+      'its network',
+      parsed.nics.map((one) => [one.mac, one.port, one.is_ovs]),
+      [[plan.mac_address, plan.ovs_port, true]],
+    ),
+    ...told('what else it has', parsed.strangers, []),
+    ...told(
+      'what goes past libvirt',
+      parsed.arguments.filter((arg) => arg !== '-fw_cfg' && !/^name=opt\/ovmf\/X-PciMmio64Mb,string=\d+$/.test(arg)),
+      [],
+    ),
+  ];
+};
+
+/** Throws everything that is different. */
+export const assertSame = (machine: Machine, parsed: ParsedDomain): void => {
+  const found = differences(machine, parsed);
+  if (found.length > 0) throw new HostError('conflict', `domain ${parsed.name} is not the plan: ${found.join('; ')}`);
+};

@@ -1,0 +1,84 @@
+/**
+ * Domains against libvirt's own schema: the installed one and the recorded ones, as hosts run different versions. A schema
+ * that lets everything pass would pass here too, so broken domains must fail it.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { RelaxNGValidator, XmlDocument } from 'libxml2-wasm';
+import { xmlRegisterFsInputProviders } from 'libxml2-wasm/lib/nodejs.mjs';
+import { fixturePath, requiresFixture } from '../../test/fixtures.ts';
+import { hostProfile, machineOf } from '../../test/machine.ts';
+import { compileDomain } from './domain.ts';
+import type { HostProfile } from './host-profile.ts';
+
+const INSTALLED = '/usr/share/libvirt/schemas';
+const RECORDED = ['libvirt/schemas-debian-9.0.0', 'libvirt/schemas-v10.0.0', 'libvirt/schemas-head'];
+
+const SOURCES = [
+  {
+    name: 'installed',
+    folder: INSTALLED,
+    skip: existsSync(INSTALLED) ? false : `libvirt: ${INSTALLED} is not there (Debian: libvirt0)`,
+  },
+  ...RECORDED.map((path) => ({ name: path, folder: fixturePath(path), skip: requiresFixture(path) })),
+];
+
+/** Schemas name each other by file. */
+xmlRegisterFsInputProviders();
+
+const openSchema = (folder: string) => {
+  const file = join(folder, 'domain.rng');
+  using schema = XmlDocument.fromBuffer(readFileSync(file), { url: pathToFileURL(file).href });
+  const validator = RelaxNGValidator.fromDoc(schema);
+  return {
+    problem: (xml: string): string | null => {
+      using document = XmlDocument.fromString(xml);
+      try {
+        validator.validate(document);
+        return null;
+      } catch (err) {
+        return err instanceof Error ? err.message : String(err);
+      }
+    },
+    [Symbol.dispose]: () => validator.dispose(),
+  };
+};
+
+const KERNEL: Partial<HostProfile> = {
+  accelerator: 'tcg',
+  physical_address_bits: 40,
+  boot: { kind: 'kernel', kernel: '/boot/vmlinuz', initrd: '/boot/initrd', command_line: 'console=ttyS0' },
+  devices: hostProfile().devices.map((place) => ({ ...place, mmio64_bytes: 4096 })),
+  nic: { driver: 'qemu', queues: 1, has_offloads: false },
+};
+
+for (const { name, folder, skip } of SOURCES)
+  describe(`the schema of libvirt (${name})`, { skip }, () => {
+    it('takes every machine we make', () => {
+      using schema = openSchema(folder);
+      const machines = [
+        ...[1, 2, 4, 8].map((gpus) => compileDomain(machineOf(gpus), hostProfile())),
+        compileDomain(machineOf(2, { profile: 'slice-vm-secure', hugepages: null }), hostProfile()),
+        compileDomain(machineOf(2), hostProfile(KERNEL)),
+        compileDomain(machineOf(1, { cpuset: '' }), hostProfile({ ...KERNEL, numa: [] })),
+      ];
+      for (const xml of machines) assert.equal(schema.problem(xml), null, xml);
+    });
+
+    it('takes no broken ones', () => {
+      using schema = openSchema(folder);
+      const xml = compileDomain(machineOf(1), hostProfile());
+      const broken = [
+        xml.replace('managed="no"', 'managed="perhaps"'),
+        xml.replace('<devices>', '<devices><gpu/>'),
+        xml.replace('placement="static"', 'placement="anywhere"'),
+      ];
+      for (const text of broken) {
+        assert.notEqual(text, xml);
+        assert.notEqual(schema.problem(text), null);
+      }
+    });
+  });

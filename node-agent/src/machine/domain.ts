@@ -1,0 +1,177 @@
+/**
+ * A plan and a host in, libvirt's XML out: what the machine is, by itself and without looking at anything. The same plan on
+ * the same host gives the same text, ids included, so that defining it again changes nothing. `domain-read.ts` reads it back.
+ */
+import { HostError, type Machine } from '../host/host.ts';
+import { domainName } from '../tasks/names.ts';
+import { type CpuPlan, planCpus } from './cpu-plan.ts';
+import { devices } from './domain-devices.ts';
+import { allocationId, machineName, path } from './grammar.ts';
+import { type HostProfile, machinePaths } from './host-profile.ts';
+import { machineUuid, OWNER_NAMESPACE, planHash } from './identity.ts';
+import { type PciPlan, planPci } from './pci-plan.ts';
+import { element, writeXml, type XmlElement } from './xml.ts';
+
+const QEMU_NAMESPACE = 'http://libvirt.org/schemas/domain/qemu/1.0';
+
+export const firmwareArguments = (pci: PciPlan): readonly string[] => [
+  '-fw_cfg',
+  `name=opt/ovmf/X-PciMmio64Mb,string=${pci.mmio64_mib}`,
+];
+
+const isSecure = ({ boot }: HostProfile, plan: Machine['plan']): boolean =>
+  boot.kind === 'uefi' && boot.secure_profiles.includes(plan.profile);
+
+const os = (machine: Machine, profile: HostProfile): XmlElement => {
+  const type = element('type', { arch: 'x86_64', machine: profile.machine_type }, 'hvm');
+  const { boot } = profile;
+  if (boot.kind === 'kernel')
+    return element(
+      'os',
+      {},
+      type,
+      element('kernel', {}, path(boot.kernel)),
+      ...(boot.initrd === null ? [] : [element('initrd', {}, path(boot.initrd))]),
+      element('cmdline', {}, boot.command_line),
+    );
+  const secure = isSecure(profile, machine.plan);
+  const firmware = secure ? boot.secure : boot.plain;
+  if (firmware === null)
+    throw new HostError(
+      'blocked',
+      `profile ${machine.plan.profile} boots securely; this host has no firmware for that`,
+    );
+  return element(
+    'os',
+    {},
+    type,
+    element('loader', { readonly: 'yes', secure: secure ? 'yes' : 'no', type: 'pflash' }, path(firmware.code)),
+    element('nvram', { template: path(firmware.vars_template) }, machinePaths(profile, machine.name).nvram),
+  );
+};
+
+const cpu = ({ cells }: CpuPlan, profile: HostProfile): XmlElement => {
+  const numa =
+    cells.length === 0
+      ? []
+      : [
+          element(
+            'numa',
+            {},
+            ...cells.map((cell) =>
+              element('cell', {
+                id: cell.id,
+                cpus: cell.vcpus.map(({ vcpu }) => vcpu).join(','),
+                memory: cell.memory_kib,
+                unit: 'KiB',
+              }),
+            ),
+          ),
+        ];
+  // An emulated CPU has the address bits it has; a real one must not be shown fewer than the window needs.
+  return profile.accelerator === 'tcg'
+    ? element('cpu', { mode: 'maximum', check: 'none' }, ...numa)
+    : element(
+        'cpu',
+        { mode: 'host-passthrough', check: 'none', migratable: 'off' },
+        element('maxphysaddr', { mode: 'passthrough' }),
+        ...numa,
+      );
+};
+
+const tuning = (machine: Machine, cpus: CpuPlan): readonly XmlElement[] => {
+  const { plan } = machine;
+  const pins = cpus.cells.flatMap((cell) => cell.vcpus);
+  return [
+    element(
+      'cputune',
+      {},
+      ...pins.map((pin) => element('vcpupin', { vcpu: pin.vcpu, cpuset: pin.cpus })),
+      ...(cpus.floating === ''
+        ? []
+        : [
+            element('emulatorpin', { cpuset: cpus.floating }),
+            ...plan.slots.map((_, index) => element('iothreadpin', { iothread: index + 1, cpuset: cpus.floating })),
+          ]),
+    ),
+    ...(cpus.cells.length === 0
+      ? []
+      : [
+          element(
+            'numatune',
+            {},
+            element('memory', { mode: 'strict', nodeset: cpus.cells.map((cell) => cell.host_node).join(',') }),
+            ...cpus.cells.map((cell) =>
+              element('memnode', { cellid: cell.id, mode: 'strict', nodeset: cell.host_node }),
+            ),
+          ),
+        ]),
+    ...(plan.hugepages === null
+      ? []
+      : [
+          element(
+            'memoryBacking',
+            {},
+            element('hugepages', {}, element('page', { size: plan.hugepages.size_kib, unit: 'KiB' })),
+            // Pages shared with another guest by content would tell one tenant of the other.
+            element('nosharepages'),
+          ),
+        ]),
+  ];
+};
+
+const owner = (machine: Machine): XmlElement =>
+  element(
+    'metadata',
+    {},
+    element('gpuaas:machine', {
+      'xmlns:gpuaas': OWNER_NAMESPACE,
+      allocation_id: allocationId(machine.allocation_id),
+      plan_sha256: planHash(machine.plan),
+    }),
+  );
+
+export const compileDomain = (machine: Machine, profile: HostProfile): string => {
+  if (machineName(machine.name) !== domainName(machine.allocation_id))
+    throw new HostError('conflict', `${machine.name} is not the name of the machine of ${machine.allocation_id}`);
+  const cpus = planCpus(machine.plan, profile);
+  const pci = planPci(machine.plan, profile, cpus.memory_kib);
+  const firmware = profile.boot.kind === 'uefi' ? firmwareArguments(pci) : [];
+  return writeXml(
+    element(
+      'domain',
+      {
+        type: profile.accelerator === 'kvm' ? 'kvm' : 'qemu',
+        'xmlns:qemu': firmware.length > 0 ? QEMU_NAMESPACE : null,
+      },
+      element('name', {}, machine.name),
+      element('uuid', {}, machineUuid(machine.allocation_id, 'machine')),
+      owner(machine),
+      element('memory', { unit: 'KiB' }, cpus.memory_kib),
+      element(
+        'vcpu',
+        { placement: 'static', cpuset: cpus.floating === '' ? null : cpus.floating },
+        machine.plan.vcpu_count,
+      ),
+      element('iothreads', {}, machine.plan.slots.length),
+      ...tuning(machine, cpus),
+      os(machine, profile),
+      element(
+        'features',
+        {},
+        element('acpi'),
+        element('apic'),
+        ...(isSecure(profile, machine.plan) ? [element('smm', { state: 'on' })] : []),
+      ),
+      cpu(cpus, profile),
+      element('clock', { offset: 'utc' }, element('timer', { name: 'hpet', present: 'no' })),
+      element('on_poweroff', {}, 'destroy'),
+      element('on_reboot', {}, 'restart'),
+      element('on_crash', {}, 'destroy'),
+      devices(machine, profile, pci),
+      ...(firmware.length > 0
+        ? [element('qemu:commandline', {}, ...firmware.map((value) => element('qemu:arg', { value })))]
+        : []),
+    ),
+  );
+};

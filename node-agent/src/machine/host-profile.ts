@@ -1,0 +1,81 @@
+/**
+ * What a compiler must know of a host to turn a plan into a machine: how it accelerates, where firmware and files lie, and
+ * where each device hangs. It is data, read once by whoever starts machines, so that compiling reads nothing itself.
+ */
+import type { PciFunction, SystemFacts } from '@gpuaas/contract/node';
+import { HostError } from '../host/host.ts';
+import { machineName, path } from './grammar.ts';
+
+export type Firmware = Readonly<{ code: string; vars_template: string }>;
+
+export type Boot =
+  | Readonly<{
+      kind: 'uefi';
+      plain: Firmware;
+      /** Null where the host has no firmware with enrolled keys. */
+      secure: Firmware | null;
+      /** Profiles of machines that boot only what is signed. */
+      secure_profiles: readonly string[];
+    }>
+  /** For tests: firmware under a nested accelerator is slow or crashes. */
+  | Readonly<{ kind: 'kernel'; kernel: string; initrd: string | null; command_line: string }>;
+
+/** Where a device hangs on the host, and how much of the 64-bit window it wants. */
+export type DevicePlace = Readonly<{
+  address: string;
+  root_complex: string;
+  numa_node: number | null;
+  physical_function: string | null;
+  mmio64_bytes: number;
+}>;
+
+export type HostProfile = Readonly<{
+  accelerator: 'kvm' | 'tcg';
+  emulator: string;
+  machine_type: string;
+  /** As /proc/cpuinfo has it; an emulated CPU has 40. */
+  physical_address_bits: number;
+  boot: Boot;
+  /** Folders for what a machine leaves on the host. */
+  folders: Readonly<{ nvram: string; seed: string; console: string; report: string }>;
+  /** Where drives may be named. In production only names that stay: /dev/disk/by-id. */
+  disk_folders: readonly string[];
+  bridge: string;
+  /** The function behind the uplink of the bridge, which carries the management network; null where it is no PCI function. */
+  uplink_pci_address: string | null;
+  nic: Readonly<{ driver: 'vhost' | 'qemu'; queues: number; has_offloads: boolean }>;
+  devices: readonly DevicePlace[];
+  /** Empty where the host tells no nodes: the guest then has none either. */
+  numa: ReadonlyArray<Pick<SystemFacts['numa'][number], 'node' | 'cpus'>>;
+  /** CPUs that are this machine's alone; null: it floats over the CPUs of the plan. */
+  pinned_cpus: readonly number[] | null;
+}>;
+
+/** Domain and bus of the root port: all that hangs below one bus of the CPU is one complex. */
+const rootComplexOf = (fn: PciFunction): string => (fn.root_port ?? fn.address).split(':').slice(0, -1).join(':');
+
+export const placesOf = (functions: readonly PciFunction[]): readonly DevicePlace[] =>
+  functions.map((fn) => ({
+    address: fn.address,
+    root_complex: rootComplexOf(fn),
+    numa_node: fn.numa_node,
+    physical_function: fn.physical_function,
+    mmio64_bytes: fn.bars.filter((bar) => bar.is_64bit).reduce((sum, bar) => sum + bar.size_bytes, 0),
+  }));
+
+export type MachinePaths = Readonly<{ nvram: string; seed: string; console: string; report: string }>;
+
+/** A socket's path ends at 107 characters, and the kernel cuts no one some slack. */
+const SOCKET_PATH_MAX = 107;
+
+export const machinePaths = ({ folders }: Pick<HostProfile, 'folders'>, name: string): MachinePaths => {
+  const file = (folder: string, suffix: string): string => path(`${folder}/${machineName(name)}${suffix}`);
+  const report = file(folders.report, '.sock');
+  if (report.length > SOCKET_PATH_MAX) throw new HostError('blocked', `${report} is too long for a socket`);
+  return {
+    nvram: file(folders.nvram, '.fd'),
+    seed: file(folders.seed, '.iso'),
+    console: file(folders.console, '.log'),
+    report,
+  };
+};
