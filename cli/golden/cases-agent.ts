@@ -20,7 +20,7 @@ export const agentCases: readonly Case[] = [
   line('admin-node-revoke-unasked', `admin node revoke ${node} --reason stolen ${T}`),
   line(
     'admin-node-update-agent',
-    `admin node update-agent ${node} --version 0.2.0 --digest sha256:${'0'.repeat(64)} ${T}`,
+    `admin node update-agent ${node} --release 0.2.0 --digest sha256:${'0'.repeat(64)} ${T}`,
   ),
   line('admin-node-tasks', `admin node tasks ${node} ${T}`),
   line('admin-trust-list', `admin trust list ${T}`),

@@ -3,6 +3,7 @@ import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
 import { agentCases } from './cases-agent.ts';
 import { placementCases } from './cases-placement.ts';
+import { topologyCases } from './cases-topology.ts';
 import { answers, ids, run } from './fixtures.ts';
 
 const T = '--no-json';
@@ -93,6 +94,7 @@ export const cases: readonly Case[] = [
 
   ...placementCases,
   ...agentCases,
+  ...topologyCases,
 
   line('region-list', `region list ${T}`),
   line('sku-list', `sku list ${T}`),

@@ -21,6 +21,7 @@ import type {
 } from '@gpuaas/sdk';
 import { agentAnswers } from './fixtures-agent.ts';
 import { placementAnswers } from './fixtures-placement.ts';
+import { topologyAnswers } from './fixtures-topology.ts';
 
 const id = (prefix: string, last: string): string => `${prefix}_01k9zv3m8q4t6w2x5y7r0s1n${last.padStart(2, '0')}`;
 const time = '2026-11-15T10:03:21.000Z';
@@ -229,6 +230,7 @@ export type Answers = { [K in CallId]: Operations[K]['response'] };
 export const answers: Answers = {
   ...placementAnswers,
   ...agentAnswers,
+  ...topologyAnswers,
   meGet: {
     kind: 'user',
     id: ids.user,

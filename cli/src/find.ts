@@ -1,5 +1,5 @@
 /** People type names; the API takes ids. What already is an id is not looked up. */
-import { GpuaasError } from '@gpuaas/sdk';
+import { GpuaasError, type Slot } from '@gpuaas/sdk';
 import type { Cli } from './context.ts';
 import { UsageError } from './exit.ts';
 
@@ -72,6 +72,16 @@ export const nodeId = async (cli: Cli, named: string): Promise<string> => {
   const [found] = (await (await cli.client()).adminNodeList({ query }, { signal: cli.signal })).items;
   if (found === undefined) throw new GpuaasError('not_found', `There is no node named "${named}".`);
   return found.id;
+};
+
+/** A slot of a node by its index or id, with the version that a change must name. */
+export const slotOf = async (cli: Cli, node_id: string, named: string): Promise<Slot> => {
+  const client = await cli.client();
+  if (named.startsWith('slt_'))
+    return client.adminNodeSlotGet({ params: { node_id, slot_id: named } }, { signal: cli.signal });
+  if (!/^\d{1,3}$/.test(named)) throw new UsageError(`"${named}" is not a slot.`, 'Name it by its index or id.');
+  const slots = client.pages.adminNodeSlotList({ params: { node_id } }, { signal: cli.signal });
+  return find(slots, ({ slot_index }) => slot_index === Number(named), `slot ${named} on the node`);
 };
 
 /** An organization of the platform, whoever belongs to it. */

@@ -79,6 +79,7 @@ const normalise = (text: string, api: FixtureApi): string =>
     .replace(/cli-[0-9a-f]{24}/g, '<correlation id>')
     .replace(/"idempotency_key": "[0-9a-f]{32}"/g, '"idempotency_key": "<key>"')
     .replace(/expires_at = "[^"]+"/g, 'expires_at = "<time>"')
+    .replace(/"(expires_at|since)":"[^"]+"/g, '"$1":"<time>"')
     .replace(/Node [\d.]+, [\w-]+/g, 'Node <version>');
 
 const transcript = (item: Case, api: FixtureApi, result: Result & { config: string | null }): string => {

@@ -124,13 +124,13 @@ export const nodeAgentCommands = [
     summary: 'have the agent replace itself with a release, named by digest',
     args: node,
     flags: {
-      version: required(text('version of the release', 'version')),
+      release: required(text('version of the release', 'version')),
       digest: required(text('digest of the release', 'sha256:hex')),
       ...keyFlags,
     },
     run: async (cli, { args, flags }) => {
       const params = { node_id: await nodeId(cli, args.node) };
-      const body = { version: flags.version, digest: flags.digest };
+      const body = { version: flags.release, digest: flags.digest };
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
       const answer = await (await cli.client()).call('nodeAgentUpdate', { params, body }, options);
       cli.out.done(`Task ${answer.data.id} is ${answer.data.state}; see gpuaas admin node tasks ${args.node}.`, answer);

@@ -1,10 +1,12 @@
-import type { Node, Slot } from '@gpuaas/sdk';
+import type { Node } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text, toggle } from '../command.ts';
 import { nodeId } from '../find.ts';
 import { collect, keyFlags, pageFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
 import { nodeAgentCommands } from './admin-node-agent.ts';
 import { convert } from './admin-node-convert.ts';
+import { nodeTopologyCommands } from './admin-node-topology.ts';
+import { slotList } from './admin-slot.ts';
 
 const NODE_STATES = [
   'bootstrap_issued',
@@ -18,21 +20,30 @@ const NODE_STATES = [
   'deleted',
 ] as const satisfies readonly Node['state'][];
 
+/** `never` waits for its first enrolment; `lost` was there and is not. */
+const agentWord = ({ is_connected, last_seen_at }: Node): string =>
+  is_connected ? 'here' : last_seen_at === null ? 'never' : 'lost';
+
+/** What somebody has to do about it. */
+const needs = ({ has_drift, reboot_required }: Node): string =>
+  [...(has_drift ? ['review'] : []), ...(reboot_required ? ['reboot'] : [])].join(', ');
+
+/** A name is unique and every command takes it, so the id gives way where something has to be said. */
 const columns: readonly Column<Node>[] = [
-  { header: 'ID', value: ({ id }) => id },
   { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
   { header: 'STATE', value: ({ state }) => state },
-  { header: 'MODE', value: ({ capacity_mode }) => capacity_mode },
+  { header: 'AGENT', value: agentWord },
   { header: 'FREE', value: ({ free_gpus, gpu_count }) => `${free_gpus}/${gpu_count}`, align: 'right' },
+  { header: 'NEEDS', value: needs, shrink: 'cut' },
+  { header: 'ID', value: ({ id }) => id, optional: true },
+  { header: 'MODE', value: ({ capacity_mode }) => capacity_mode, optional: true },
   { header: 'OCCUPANCY', value: ({ occupancy }) => occupancy, optional: true },
   { header: 'SET', value: ({ largest_set }) => largest_set, align: 'right', optional: true },
   { header: 'HEALTH', value: ({ health }) => health, optional: true },
   { header: 'HELD', value: ({ is_held }) => is_held, optional: true },
   { header: 'REGION', value: ({ region_name }) => region_name, optional: true },
+  { header: 'SEEN', value: ({ last_seen_at }) => shortTime(last_seen_at), optional: true },
 ];
-
-/** A slot that comes back by itself needs no explanation; these do not. */
-const NEEDS_HANDS: ReadonlySet<Slot['status']> = new Set(['cleanup_blocked', 'quarantined']);
 
 const node = { node: 'name or id' } as const;
 const reason = required(text('why; kept in the audit'));
@@ -43,7 +54,7 @@ export const adminNode: Group = {
   commands: [
     command({
       name: 'list',
-      summary: 'nodes with mode, occupancy and what is free',
+      summary: 'nodes: whether their agent is there, what is free, what they need',
       flags: {
         name: text('only the node of this name', 'name'),
         region: text('only this region', 'name'),
@@ -69,33 +80,7 @@ export const adminNode: Group = {
         cli.out.item(await (await cli.client()).adminNodeGet({ params }, { signal: cli.signal }));
       },
     }),
-    command({
-      name: 'slots',
-      summary: 'slots of a node with who holds them and when they were wiped',
-      args: node,
-      flags: pageFlags,
-      run: async (cli, { args, flags }) => {
-        const [client, params] = [await cli.client(), { node_id: await nodeId(cli, args.node) }];
-        const read = (query: { limit: number; cursor: string | undefined }) =>
-          client.adminNodeSlotList({ params, query }, { signal: cli.signal });
-        const found = await collect(flags, read);
-        cli.out.list(found, [
-          { header: '#', value: ({ slot_index }) => slot_index, align: 'right' },
-          { header: 'STATUS', value: ({ status }) => status },
-          { header: 'APPROVAL', value: ({ approval }) => approval },
-          { header: 'HEALTH', value: ({ health }) => health },
-          { header: 'ALLOCATION', value: ({ allocation_id }) => allocation_id },
-          { header: 'WIPED', value: ({ wiped_at }) => shortTime(wiped_at), optional: true },
-          { header: 'GPU', value: ({ gpu_pci_address }) => gpu_pci_address, optional: true },
-          { header: 'MODULE', value: ({ module_id }) => module_id, align: 'right', optional: true },
-          { header: 'NUMA', value: ({ numa_node }) => numa_node, align: 'right', optional: true },
-        ]);
-        if (cli.out.json) return;
-        for (const { slot_index, status, status_reason } of found.items)
-          if (status_reason !== null && NEEDS_HANDS.has(status))
-            cli.out.say(`slot ${slot_index} is ${status}: ${status_reason}`);
-      },
-    }),
+    { ...slotList, name: 'slots' },
     command({
       name: 'hold',
       summary: 'keep a node for bare metal, or let it go with --off',
@@ -126,5 +111,6 @@ export const adminNode: Group = {
     }),
     convert,
     ...nodeAgentCommands,
+    ...nodeTopologyCommands,
   ],
 };

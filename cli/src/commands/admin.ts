@@ -2,10 +2,13 @@ import type { Group } from '../command.ts';
 import { adminAllocation } from './admin-allocation.ts';
 import { adminAudit } from './admin-audit.ts';
 import { adminCapacity, adminHold, adminQuota } from './admin-capacity.ts';
+import { adminDisk } from './admin-disk.ts';
+import { adminHealth } from './admin-health.ts';
 import { adminClaims, adminInvariants } from './admin-integrity.ts';
 import { adminNode } from './admin-node.ts';
 import { adminOrganization, adminRegion, adminSku, adminUser } from './admin-platform.ts';
 import { adminScheduler } from './admin-scheduler.ts';
+import { adminSlot } from './admin-slot.ts';
 import { adminTrust } from './admin-trust.ts';
 import { adminWorkflowRun } from './admin-workflow-run.ts';
 
@@ -15,6 +18,9 @@ export const admin: Group = {
   commands: [
     adminAllocation,
     adminNode,
+    adminSlot,
+    adminDisk,
+    adminHealth,
     adminHold,
     adminCapacity,
     adminQuota,

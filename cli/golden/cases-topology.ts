@@ -1,0 +1,107 @@
+/** Command lines about what hosts are made of, slots, disks and health. */
+import { Refusal } from './api.ts';
+import type { Case } from './case.ts';
+import { placementIds } from './fixtures-allocation.ts';
+import { placementAnswers } from './fixtures-placement.ts';
+import { cleanMap, drifted, topologyAnswers } from './fixtures-topology.ts';
+
+const T = '--no-json';
+const { node } = placementIds;
+const name = 'demo-h200-01';
+const slot = 'slt_01k9zv3m8q4t6w2x5y7r0s1n1a';
+const disk = 'dsk_01k9zv3m8q4t6w2x5y7r0s1n1a';
+
+const line = (caseName: string, command: string, more: Partial<Case> = {}): Case => ({
+  name: caseName,
+  args: command.split(' '),
+  ...more,
+});
+
+const { task, map } = topologyAnswers.nodeDiscoveryGet;
+const listed = placementAnswers.adminNodeGet;
+const clean = { nodeDiscoveryGet: { task, map: cleanMap } };
+
+export const topologyCases: readonly Case[] = [
+  line('admin-node-needs-list', `admin node list ${T}`, {
+    answers: {
+      adminNodeList: {
+        items: [
+          { ...listed, state: 'offline', is_connected: false, has_drift: true, reboot_required: true },
+          { ...listed, state: 'bootstrap_issued', is_connected: false, last_seen_at: null, free_gpus: 0 },
+        ],
+        next_cursor: null,
+      },
+    },
+  }),
+  line('admin-node-discover', `admin node discover ${name} ${T}`),
+  line('admin-node-discover-wait', `admin node discover ${node} --wait ${T}`, {
+    answers: {
+      nodeDiscoveryGet: (count) =>
+        count === 0 ? { task: { ...task, state: 'running' }, map: null } : { task, map: cleanMap },
+    },
+  }),
+  line('admin-node-discover-failed', `admin node discover ${node} --wait ${T}`, {
+    answers: {
+      nodeDiscoveryGet: { task: { ...task, state: 'expired', state_reason: 'The host did not answer in time.' }, map },
+    },
+  }),
+  line('admin-node-candidates-list', `admin node candidates ${name} ${T}`),
+  line('admin-node-candidates-diff-list', `admin node candidates ${node} --diff ${T}`),
+  line('admin-node-candidates-none', `admin node candidates ${node} ${T}`, {
+    answers: { nodeDiscoveryGet: { task: { ...task, state: 'queued' }, map: null } },
+  }),
+  line('admin-node-facts-list', `admin node facts ${node} ${T}`),
+  line('admin-slot-list', `admin slot list ${name} ${T}`),
+  line('admin-slot-show', `admin slot show ${node} 0 ${T}`),
+  line('admin-slot-show-drifted', `admin slot show ${node} ${slot} ${T}`, { answers: { adminNodeSlotGet: drifted } }),
+  line('admin-slot-show-unknown', `admin slot show ${node} 7 ${T}`),
+  line('admin-slot-approve', `admin slot approve ${name} --all --yes ${T}`, { answers: clean }),
+  line('admin-slot-approve-json', `admin slot approve ${node} --slots 0,1 --wipe-policy blkdiscard --yes`, {
+    answers: clean,
+  }),
+  line('admin-slot-approve-unasked', `admin slot approve ${node} --slots 1 ${T}`, { answers: clean }),
+  line('admin-slot-approve-blocked', `admin slot approve ${node} --all --yes ${T}`),
+  line('admin-slot-approve-changed', `admin slot approve ${name} --all --yes ${T}`, {
+    answers: {
+      ...clean,
+      nodeSlotApprove: new Refusal(
+        412,
+        'precondition_failed',
+        'Another discovery has been made since; look at it and approve that.',
+      ),
+    },
+  }),
+  line('admin-slot-approve-which', `admin slot approve ${node} ${T}`),
+  line('admin-slot-disable', `admin slot disable ${node} ${slot} --reason fans ${T}`),
+  line('admin-slot-enable', `admin slot enable ${node} 0 --reason fixed --if-match 4 ${T}`),
+  line('admin-slot-quarantine', `admin slot quarantine ${node} ${slot} --reason strange ${T}`),
+  line('admin-slot-repair', `admin slot repair ${name} ${slot} --reason replaced --yes ${T}`),
+  line('admin-slot-repair-unasked', `admin slot repair ${node} ${slot} --reason replaced ${T}`),
+  line('admin-slot-mark-wiped', `admin slot mark-wiped ${node} ${slot} --reason replaced --yes ${T}`),
+  line('admin-slot-mark-wiped-confirmed', `admin slot mark-wiped ${node} ${slot} --reason seen --yes ${T}`, {
+    answers: {
+      nodeSlotMarkWiped: {
+        slot: { ...topologyAnswers.adminNodeSlotGet, status: 'available' },
+        override: { ...topologyAnswers.nodeSlotMarkWiped.override, confirmed_by: 'usr_2', confirmed_at: 'now' },
+      },
+    },
+  }),
+  line('admin-disk-list', `admin disk list ${node} ${T}`),
+  line('admin-disk-own', `admin disk own ${node} S6XNNE0W500002 --reason empty --yes ${T}`),
+  line('admin-disk-own-unasked', `admin disk own ${name} S6XNNE0W500002 --reason empty ${T}`),
+  line('admin-disk-revoke', `admin disk revoke ${node} ${disk} --reason mistake ${T}`),
+  line('admin-health-show', `admin health show ${node} ${T}`),
+  line('admin-health-probe', `admin health probe ${node} ${T}`),
+  line(
+    'admin-health-override',
+    `admin health override ${name} agent --mute gpu_temperature --for 4h --reason aisle ${T}`,
+  ),
+  line(
+    'admin-health-override-replace',
+    `admin health override ${node} agent --replace --alert fans=loud --prevents host-changes --reason fans ${T}`,
+  ),
+  line('admin-health-override-nothing', `admin health override ${node} agent --reason fans ${T}`),
+  line('admin-health-override-remove', `admin health override-remove ${node} agent ${T}`),
+  line('admin-health-breaker', `admin health breaker ${T}`),
+  line('admin-health-breaker-reset', `admin health breaker-reset --reason looked --yes ${T}`),
+];

@@ -1,0 +1,225 @@
+/** Answers about what hosts are made of, their slots and disks, and their health. */
+import type { Operations, Slot } from '@gpuaas/sdk';
+import { agentAnswers } from './fixtures-agent.ts';
+import { placementIds } from './fixtures-allocation.ts';
+import { placementAnswers } from './fixtures-placement.ts';
+
+const id = (prefix: string, last: string): string => `${prefix}_01k9zv3m8q4t6w2x5y7r0s1n${last.padStart(2, '0')}`;
+const time = '2026-11-15T10:03:21.000Z';
+const later = '2026-11-15T11:03:21.000Z';
+const page = <T>(...items: T[]) => ({ items, next_cursor: null });
+
+type Discovery = Operations['nodeDiscoveryGet']['response'];
+type TopologyMap = NonNullable<Discovery['map']>;
+type View = TopologyMap['candidates'][number];
+type Disk = Operations['nodeDiskOwn']['response'];
+type Health = Operations['nodeHealthGet']['response'];
+type Breaker = Operations['healthBreakerGet']['response'];
+
+const task = { ...agentAnswers.nodeAgentUpdate, kind: 'slice.topology_discover' };
+const hex = (index: number): string => (0x1b + index * 0x10).toString(16);
+
+const candidate = (index: number): View => ({
+  id: id('cnd', String(index)),
+  slot_index: index,
+  content_hash: 'c0'.repeat(32),
+  content: {
+    slot_index: index,
+    gpu_pci_address: `0000:${hex(index)}:00.0`,
+    gpu_uuid: null,
+    gpu_vendor_device: '10de:2335',
+    gpu_model: null,
+    module_id: index + 1,
+    mig_mode: null,
+    mediated_devices: 0,
+    numa_node: index < 4 ? 0 : 1,
+    upstream_port: '0000:15:01.0',
+    iommu_group: 40 + index,
+    iommu_group_strangers: [],
+    nvme_serial: `S6XNNE0W50000${index}`,
+    nvme_device: `/dev/disk/by-id/nvme-S6XNNE0W50000${index}`,
+    nvme_size_bytes: 3_840_755_982_336,
+    nvme_mounts: [],
+    nvme_holders: [],
+    nvme_filesystems: [],
+    wipe_policy: 'nvme_sanitize',
+    fabric_parent_pci_address: `0000:${hex(index)}:01.0`,
+    fabric_claim_mode: 'per_slot_vf',
+    fabric_vf_pci_address: `0000:${hex(index)}:01.1`,
+    fabric_vf_guid: null,
+    mac_address: `02:00:00:00:00:0${index}`,
+    private_ip: `10.100.0.${10 + index}`,
+    ovs_port: `gp0000000000${index}`,
+    blockers: [],
+  },
+  blockers: [],
+  slot_id: null,
+  standing: 'new',
+  diff: {},
+});
+
+const blocked: View = {
+  ...candidate(2),
+  blockers: [
+    {
+      code: 'nvme_mounted',
+      field: 'nvme_mounts',
+      message: 'Slot 2: the disk is mounted at /share. Unmount it, or let the platform own it.',
+    },
+    { code: 'no_vf', field: 'fabric_vf_pci_address', message: 'The card has no free virtual function.' },
+  ],
+};
+const changed: View = {
+  ...candidate(1),
+  slot_id: id('slt', '2b'),
+  standing: 'changed',
+  diff: {
+    nvme_serial: { approved: 'S6XNNE0W500009', found: 'S6XNNE0W500001' },
+    iommu_group: { approved: 39, found: 41 },
+  },
+};
+
+export const map: TopologyMap = {
+  map_hash: '5e'.repeat(32),
+  created_at: time,
+  candidates: [candidate(0), changed, blocked, { ...candidate(3), blockers: blocked.blockers.slice(1) }],
+  partitions: [{ partition_id: 1, module_ids: [1, 2, 3, 4], is_active: false }],
+  prerequisites: [
+    { name: 'iommu', is_met: true, needs_reboot: false, message: 'The IOMMU is on.' },
+    { name: 'hugepages', is_met: false, needs_reboot: true, message: 'Add hugepages=1600 to the kernel command line.' },
+    { name: 'ovs', is_met: false, needs_reboot: false, message: 'Install Open vSwitch.' },
+  ],
+  reboot_required: true,
+};
+/** A host that may be approved as it is. */
+export const cleanMap: TopologyMap = {
+  ...map,
+  candidates: [candidate(0), candidate(1)],
+  prerequisites: map.prerequisites.slice(0, 1),
+  reboot_required: false,
+};
+
+const [slot] = placementAnswers.adminNodeSlotList.items as [Slot];
+const disk: Disk = {
+  id: id('dsk', '1a'),
+  node_id: placementIds.node,
+  serial: 'S6XNNE0W500002',
+  device: '/dev/disk/by-id/nvme-S6XNNE0W500002',
+  state: 'approved',
+  state_reason: null,
+  state_since: time,
+  approved_by: id('usr', '1a'),
+  reason: 'It is empty.',
+  wipe_proof_id: null,
+  version: 1,
+  created_at: time,
+};
+const override = {
+  id: id('sov', '1a'),
+  slot_id: id('slt', '1a'),
+  kind: 'mark_wiped' as const,
+  reason: 'The disk was replaced.',
+  requested_by: id('usr', '1a'),
+  requested_at: time,
+  expires_at: later,
+  confirmed_by: null,
+  confirmed_at: null,
+};
+const alert = {
+  id: 'gpu_off_the_bus',
+  target: '0000:1b:00.0',
+  since: time,
+  message: 'Xid 79: the GPU does not answer any more. Reboot the host; if it comes back, replace the GPU.',
+  tenant_message: null,
+  classifications: ['prevent_allocations' as const, 'prevent_host_changes' as const],
+};
+export const health: Health = {
+  node_id: placementIds.node,
+  health: 'ok',
+  prevents: ['prevent_allocations', 'prevent_host_changes'],
+  alerts: [alert],
+  reports: [{ source: 'agent', observed_at: time, successes: ['gpu_count', 'fabric'], alerts: [alert] }],
+  overrides: [
+    {
+      source: 'agent',
+      mode: 'merge',
+      alerts: [],
+      muted_alert_ids: ['gpu_temperature'],
+      reason: 'The aisle is being cooled.',
+      created_by: id('usr', '1a'),
+      created_at: time,
+      expires_at: later,
+    },
+  ],
+  slots: [
+    { slot_id: id('slt', '1a'), slot_index: 0, health: 'unhealthy', alerts: [alert] },
+    { slot_id: id('slt', '2b'), slot_index: 1, health: 'ok', alerts: [] },
+  ],
+};
+export const breaker: Breaker = {
+  is_tripped: true,
+  tripped_at: time,
+  reason: '6 of 40 hosts fell ill within 10 minutes.',
+  reset_by: null,
+  reset_at: null,
+  version: 3,
+};
+/** A slot in the middle of everything that can be told of one. */
+export const drifted: Slot = {
+  ...slot,
+  approval: 'needs_reapproval',
+  status: 'cleanup_blocked',
+  status_reason: 'The disks could not be erased.',
+  health_detail: { alerts: [], allocation_id: placementIds.allocation, event: 'cleanup_blocked', at: time },
+  drift: { nvme_serial: { approved: 'S6XN0001', found: 'S6XN0009' } },
+};
+
+export const topologyAnswers = {
+  nodeDiscoveryCreate: task,
+  nodeDiscoveryGet: { task: { ...task, state: 'completed', finished_at: time }, map },
+  nodeDiscoveryFactsGet: {
+    schema: 1,
+    observed_at: time,
+    system: { value: { hostname: 'j22u15', product: 'PowerEdge XE9680', kernel: '6.8.0-48' } },
+    gpus: { value: [{ pci_address: '0000:1b:00.0', model: 'NVIDIA H200' }] },
+    disks: {
+      value: [
+        { name: 'nvme0n1', serial: 'BOSS-1', is_boot: true, mounts: ['/'], filesystems: ['ext4'] },
+        { name: 'nvme1n1', serial: 'S6XNNE0W500000', is_boot: false, mounts: [], filesystems: [] },
+      ],
+    },
+    pci: { value: [{}, {}, {}] },
+    iommu_groups: { unreadable: '/sys/kernel/iommu_groups is empty.' },
+    fabric: { value: { nvswitches: [], partitions: [], manager: { is_running: false } } },
+    network: { value: { ovs_version: null, bridges: [] } },
+    tools: {
+      value: [
+        { name: 'qemu-img', version: '8.2.2' },
+        { name: 'nvme', version: null },
+      ],
+    },
+    images: { value: [] },
+  },
+  adminNodeSlotGet: slot,
+  nodeSlotApprove: { slots: [slot] },
+  nodeSlotDisable: { ...slot, approval: 'disabled', version: 5 },
+  nodeSlotEnable: { ...slot, version: 5 },
+  nodeSlotQuarantine: { ...slot, status: 'quarantined', version: 5 },
+  nodeSlotRepair: { ...slot, status: 'quarantined', version: 5 },
+  nodeSlotMarkWiped: { override, slot },
+  nodeDiskList: page<Disk>(disk, {
+    ...disk,
+    id: id('dsk', '2b'),
+    serial: 'S6XNNE0W500003',
+    state: 'blocked',
+    state_reason: 'It is mounted at /share.',
+  }),
+  nodeDiskOwn: disk,
+  nodeDiskRevoke: { ...disk, state: 'revoked', version: 2 },
+  nodeHealthGet: health,
+  nodeHealthProbe: { ...task, kind: 'diag.health_probe' },
+  nodeHealthOverridePut: health,
+  nodeHealthOverrideDelete: undefined,
+  healthBreakerGet: breaker,
+  healthBreakerReset: { ...breaker, is_tripped: false, reset_by: id('usr', '1a'), reset_at: later, version: 4 },
+} satisfies { [K in keyof Operations]?: Operations[K]['response'] };

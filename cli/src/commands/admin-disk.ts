@@ -1,0 +1,70 @@
+import type { Operations } from '@gpuaas/sdk';
+import { command, type Group, required, text } from '../command.ts';
+import { nodeId } from '../find.ts';
+import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
+import { type Column, shortTime } from '../table.ts';
+
+type Disk = Operations['nodeDiskList']['response']['items'][number];
+
+const node = { node: 'name or id' } as const;
+const reason = required(text('why; kept in the audit'));
+
+const columns: readonly Column<Disk>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'SERIAL', value: ({ serial }) => serial },
+  { header: 'STATE', value: ({ state }) => state },
+  { header: 'SINCE', value: ({ state_since }) => shortTime(state_since) },
+  { header: 'DEVICE', value: ({ device }) => device, shrink: 'cut', optional: true },
+  { header: 'APPROVED BY', value: ({ approved_by }) => approved_by, optional: true },
+];
+
+export const adminDisk: Group = {
+  name: 'disk',
+  summary: 'disks of a node that the platform may erase',
+  commands: [
+    command({
+      name: 'list',
+      summary: 'disks that were approved for erasure, and what stands in the way',
+      args: node,
+      flags: pageFlags,
+      run: async (cli, { args, flags }) => {
+        const [client, params] = [await cli.client(), { node_id: await nodeId(cli, args.node) }];
+        const read = (query: { limit: number; cursor: string | undefined }) =>
+          client.nodeDiskList({ params, query }, { signal: cli.signal });
+        const found = await collect(flags, read);
+        cli.out.list(found, columns);
+        if (cli.out.json) return;
+        for (const { serial, state, state_reason } of found.items)
+          if (state === 'blocked' && state_reason !== null) cli.out.say(`disk ${serial} is blocked: ${state_reason}`);
+      },
+    }),
+    command({
+      name: 'own',
+      summary: 'approve that the platform erases a disk; the agent never unmounts it',
+      args: { ...node, serial: 'serial number of the disk' },
+      flags: { reason, ...yesFlags, ...keyFlags },
+      run: async (cli, { args, flags }) => {
+        const params = { node_id: await nodeId(cli, args.node) };
+        await cli.confirm(`Erase everything on disk ${args.serial} of ${args.node} once it is free?`, flags.yes);
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const body = { serial: args.serial, reason: flags.reason };
+        const answer = await (await cli.client()).call('nodeDiskOwn', { params, body }, options);
+        const { id, serial, state } = answer.data;
+        cli.out.done(`Disk ${serial} (${id}) is ${state}; see gpuaas admin disk list ${args.node}.`, answer);
+      },
+    }),
+    command({
+      name: 'revoke',
+      summary: 'take that approval back, while nothing has been erased',
+      args: { ...node, ownership: 'id, as disk list shows it' },
+      flags: { reason, ...keyFlags },
+      run: async (cli, { args, flags }) => {
+        const params = { node_id: await nodeId(cli, args.node), disk_ownership_id: args.ownership };
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const request = { params, body: { reason: flags.reason } };
+        const answer = await (await cli.client()).call('nodeDiskRevoke', request, options);
+        cli.out.done(`The approval of disk ${answer.data.serial} is ${answer.data.state}.`, answer);
+      },
+    }),
+  ],
+};

@@ -1,0 +1,178 @@
+/** What sources say about a node, what operators say otherwise, and the breaker that stops a wave. */
+import type { Operations } from '@gpuaas/sdk';
+import { choice, command, duration, type Group, list, required, text, toggle } from '../command.ts';
+import type { Cli } from '../context.ts';
+import { UsageError } from '../exit.ts';
+import { nodeId } from '../find.ts';
+import { ifMatchFlags, keyFlags, yesFlags } from '../flags.ts';
+import { type Column, shortTime } from '../table.ts';
+
+type Health = Operations['nodeHealthGet']['response'];
+type Alert = Health['alerts'][number];
+type Breaker = Operations['healthBreakerGet']['response'];
+
+const node = { node: 'name or id' } as const;
+const sourceOf = { ...node, source: 'who reports, as health show names it' } as const;
+const reason = required(text('why; kept in the audit'));
+
+/** As the classifications are said to a person: what an alert keeps from happening. */
+const PREVENTS: Readonly<Record<Alert['classifications'][number], string>> = {
+  prevent_allocations: 'launches',
+  prevent_host_changes: 'host changes',
+  suppress_alert: 'nothing (suppressed)',
+};
+const preventsText = (classifications: Alert['classifications']): string =>
+  classifications.length === 0 ? 'nothing' : classifications.map((word) => PREVENTS[word]).join(', ');
+
+const alertColumns: readonly Column<Alert>[] = [
+  { header: 'ALERT', value: ({ id }) => id },
+  { header: 'TARGET', value: ({ target }) => target },
+  { header: 'SINCE', value: ({ since }) => shortTime(since) },
+  { header: 'PREVENTS', value: ({ classifications }) => preventsText(classifications), shrink: 'wrap' },
+];
+
+const showHealth = (cli: Cli, health: Health): void => {
+  const { out } = cli;
+  const slots = health.slots.filter((slot) => slot.health !== 'ok');
+  out.item(health, {
+    node: health.node_id,
+    health: health.health,
+    prevents: preventsText(health.prevents),
+    'slots not ok': slots.length === 0 ? 'none' : slots.map((slot) => `${slot.slot_index} (${slot.health})`),
+  });
+  if (out.json) return;
+  if (health.alerts.length > 0) {
+    out.table(health.alerts, alertColumns);
+    out.print(health.alerts.map(({ id, message }) => `  ${id}: ${message}`).join('\n'));
+  }
+  out.table(health.reports, [
+    { header: 'SOURCE', value: ({ source }) => source },
+    { header: 'LOOKED', value: ({ observed_at }) => shortTime(observed_at) },
+    { header: 'PASSED', value: ({ successes }) => successes.length, align: 'right' },
+    { header: 'ALERTS', value: ({ alerts }) => alerts.map(({ id }) => id).join(', '), shrink: 'wrap' },
+  ]);
+  if (health.overrides.length === 0) return;
+  out.table(health.overrides, [
+    { header: 'OVERRIDDEN', value: ({ source }) => source },
+    { header: 'MODE', value: ({ mode }) => mode },
+    { header: 'UNTIL', value: ({ expires_at }) => (expires_at === null ? 'removed' : shortTime(expires_at)) },
+    { header: 'MUTED', value: ({ muted_alert_ids }) => muted_alert_ids.join(', '), shrink: 'wrap' },
+    { header: 'WHY', value: ({ reason: why }) => why, shrink: 'wrap' },
+  ]);
+};
+
+/** `gpu_loud=The fan is loud` as an alert of the node. */
+const alertFrom = (given: string, classifications: Alert['classifications'], since: string): Alert => {
+  const [, id = '', message = ''] = /^([a-z0-9_.-]{1,64})=(.+)$/s.exec(given) ?? [];
+  if (id === '')
+    throw new UsageError(`"${given}" is not an alert.`, 'Write it like --alert "gpu_loud=The fan is loud."');
+  return { id, target: 'node', since, message, tenant_message: null, classifications };
+};
+
+const override = command({
+  name: 'override',
+  summary: 'say otherwise than a source: mute or add alerts, or replace them all',
+  args: sourceOf,
+  flags: {
+    mute: list('do not count this alert; repeatable', 'alert'),
+    alert: list('count this too, for the whole node; repeatable', 'id=message'),
+    prevents: choice('what --alert keeps from happening; launches unless told', ['launches', 'host-changes'] as const),
+    replace: toggle('forget what the source says; only --alert counts'),
+    for: duration('until when it counts, like 4h; until it is removed unless told'),
+    reason,
+  },
+  examples: [
+    'gpuaas admin health override j22u15 agent --mute gpu_temperature --for 4h --reason "The aisle is being cooled."',
+  ],
+  run: async (cli, { args, flags }) => {
+    if (flags.mute === undefined && flags.alert === undefined && !flags.replace)
+      throw new UsageError('Nothing to say.', 'Add --mute, --alert or --replace.');
+    const now = Date.now();
+    const prevented = flags.prevents === 'host-changes' ? 'prevent_host_changes' : 'prevent_allocations';
+    const since = new Date(now).toISOString();
+    const params = { node_id: await nodeId(cli, args.node), source: args.source };
+    const body = {
+      mode: flags.replace ? ('replace' as const) : ('merge' as const),
+      alerts: (flags.alert ?? []).map((given) => alertFrom(given, [prevented], since)),
+      muted_alert_ids: flags.mute ?? [],
+      expires_at: flags.for === undefined ? null : new Date(now + flags.for).toISOString(),
+      reason: flags.reason,
+    };
+    const answer = await (await cli.client()).call('nodeHealthOverridePut', { params, body }, { signal: cli.signal });
+    cli.out.done(`${args.node} is ${answer.data.health} with what you said about ${args.source}.`, answer);
+  },
+});
+
+const breakerFields = (breaker: Breaker): Record<string, unknown> => ({
+  tripped: breaker.is_tripped,
+  ...(breaker.tripped_at === null ? {} : { 'tripped at': shortTime(breaker.tripped_at), because: breaker.reason }),
+  ...(breaker.reset_at === null ? {} : { 'reset at': shortTime(breaker.reset_at), 'reset by': breaker.reset_by }),
+});
+
+export const adminHealth: Group = {
+  name: 'health',
+  summary: 'health of nodes, overrides, and the breaker',
+  commands: [
+    command({
+      name: 'show',
+      summary: 'what every source says about a node and its slots, and what counts',
+      args: node,
+      run: async (cli, { args }) => {
+        const params = { node_id: await nodeId(cli, args.node) };
+        showHealth(cli, await (await cli.client()).nodeHealthGet({ params }, { signal: cli.signal }));
+      },
+    }),
+    command({
+      name: 'probe',
+      summary: 'have the agent look at its host’s health now',
+      args: node,
+      flags: keyFlags,
+      run: async (cli, { args, flags }) => {
+        const params = { node_id: await nodeId(cli, args.node) };
+        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+        const answer = await (await cli.client()).call('nodeHealthProbe', { params, body: {} }, options);
+        cli.out.done(
+          `Task ${answer.data.id} is ${answer.data.state}; see gpuaas admin health show ${args.node}.`,
+          answer,
+        );
+      },
+    }),
+    override,
+    command({
+      name: 'override-remove',
+      summary: 'believe the source again',
+      args: sourceOf,
+      run: async (cli, { args }) => {
+        const params = { node_id: await nodeId(cli, args.node), source: args.source };
+        const answer = await (await cli.client()).call('nodeHealthOverrideDelete', { params }, { signal: cli.signal });
+        cli.out.done(`What ${args.source} says about ${args.node} counts again.`, answer);
+      },
+    }),
+    command({
+      name: 'breaker',
+      summary: 'whether a wave of bad reports was stopped from taking hosts out of sale',
+      run: async (cli) => {
+        const breaker = await (await cli.client()).healthBreakerGet({}, { signal: cli.signal });
+        cli.out.item(breaker, breakerFields(breaker));
+        if (breaker.is_tripped && !cli.out.json)
+          cli.out.say(
+            'Reports take no more hosts out of sale. When you have looked: gpuaas admin health breaker-reset',
+          );
+      },
+    }),
+    command({
+      name: 'breaker-reset',
+      summary: 'let reports take hosts out of sale again',
+      flags: { reason, ...ifMatchFlags, ...yesFlags, ...keyFlags },
+      run: async (cli, { flags }) => {
+        const client = await cli.client();
+        const { version } = await client.healthBreakerGet({}, { signal: cli.signal });
+        await cli.confirm('Let bad reports take hosts out of sale again?', flags.yes);
+        const ifMatch = flags.ifMatch ?? version;
+        const options = { idempotencyKey: flags.idempotencyKey, ifMatch, signal: cli.signal };
+        const answer = await client.call('healthBreakerReset', { body: { reason: flags.reason } }, options);
+        cli.out.done('The breaker is reset.', answer);
+      },
+    }),
+  ],
+};

@@ -1,0 +1,163 @@
+/** What a host is made of: having its agent look, reading what it proposes, and how that differs from what was approved. */
+import type { Operations } from '@gpuaas/sdk';
+import { command, duration, toggle } from '../command.ts';
+import type { Cli } from '../context.ts';
+import { CliError } from '../exit.ts';
+import { nodeId } from '../find.ts';
+import { keyFlags } from '../flags.ts';
+import { waitWithProgress } from '../progress.ts';
+import type { Column } from '../table.ts';
+import { shortTime } from '../table.ts';
+import { factLines } from './admin-node-facts.ts';
+
+export type Discovery = Operations['nodeDiscoveryGet']['response'];
+export type TopologyMap = NonNullable<Discovery['map']>;
+export type CandidateView = TopologyMap['candidates'][number];
+
+const node = { node: 'name or id' } as const;
+const WAIT_MS = 180_000;
+const OPEN: ReadonlySet<Discovery['task']['state']> = new Set(['queued', 'dispatched', 'running']);
+
+export const candidateColumns: readonly Column<CandidateView>[] = [
+  { header: '#', value: ({ slot_index }) => slot_index, align: 'right' },
+  { header: 'GPU', value: ({ content }) => content.gpu_pci_address },
+  { header: 'NVME', value: ({ content }) => content.nvme_serial, shrink: 'cut' },
+  { header: 'VF', value: ({ content }) => content.fabric_vf_pci_address },
+  { header: 'NUMA', value: ({ content }) => content.numa_node, align: 'right' },
+  { header: 'STANDING', value: ({ standing }) => standing },
+  { header: 'BLOCKERS', value: ({ blockers }) => blockers.length, align: 'right' },
+  { header: 'MODULE', value: ({ content }) => content.module_id, align: 'right', optional: true },
+  { header: 'IP', value: ({ content }) => content.private_ip, optional: true },
+  { header: 'MAC', value: ({ content }) => content.mac_address, optional: true },
+];
+
+const indexes = (found: readonly CandidateView[]): string =>
+  `${found.length === 1 ? 'slot' : 'slots'} ${found.map(({ slot_index }) => slot_index).join(', ')}`;
+
+/** What stands in the way, once for all slots that it stands in the way of. The slot's own number in it is left out. */
+export const blockerLines = (candidates: readonly CandidateView[]): string[] => {
+  const slots = new Map<string, CandidateView[]>();
+  for (const candidate of candidates)
+    for (const { message } of candidate.blockers) {
+      const words = message.replace(new RegExp(`^Slot ${candidate.slot_index}: `), '');
+      slots.set(words, [...(slots.get(words) ?? []), candidate]);
+    }
+  return [...slots].map(([words, found]) => `  ${indexes(found)}: ${words}`);
+};
+
+export const showMap = (cli: Cli, map: TopologyMap): void => {
+  const { out } = cli;
+  out.print(`Found ${shortTime(map.created_at)}.\nmap ${map.map_hash}`);
+  if (map.candidates.length === 0) out.print('No candidate slots: the host has no GPU that the agent could read.');
+  else out.table(map.candidates, candidateColumns);
+  const blockers = blockerLines(map.candidates);
+  if (blockers.length > 0) out.print(`What stands in the way of approval:\n${blockers.join('\n')}`);
+  const unmet = map.prerequisites.filter(({ is_met }) => !is_met);
+  if (unmet.length === 0) out.print(`Every prerequisite of the host is met (${map.prerequisites.length}).`);
+  else
+    out.print(
+      `Prerequisites that are not met (${unmet.length} of ${map.prerequisites.length}):\n${unmet
+        .map(({ name, message, needs_reboot }) => `  ${name}: ${message}${needs_reboot ? ' Needs a reboot.' : ''}`)
+        .join('\n')}`,
+    );
+  if (map.reboot_required) out.print('The host must be rebooted before its slots can be used.');
+  const changed = map.candidates.filter(({ standing }) => standing === 'changed');
+  if (changed.length > 0) out.say(`Not as approved any more: ${indexes(changed)}. Add --diff to see each field.`);
+};
+
+type Difference = Readonly<{ field: string; approved: string; found: string }>;
+const textOf = (value: unknown): string =>
+  value === null || value === undefined ? '-' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+
+/** Field by field. A value that is a list or a record is written as JSON. */
+export const differencesOf = (diff: Readonly<Record<string, unknown>>): Difference[] =>
+  Object.entries(diff).map(([field, sides]) => {
+    const { approved, found } = sides as { approved?: unknown; found?: unknown };
+    return { field, approved: textOf(approved), found: textOf(found) };
+  });
+
+const showDiff = (cli: Cli, map: TopologyMap): void => {
+  const rows = map.candidates.flatMap(({ slot_index: slot, diff }) =>
+    differencesOf(diff).map((difference) => ({ slot, ...difference })),
+  );
+  if (rows.length === 0) cli.out.print('What was found is what was approved.');
+  else
+    cli.out.table(rows, [
+      { header: '#', value: ({ slot }) => slot, align: 'right' },
+      { header: 'FIELD', value: ({ field }) => field },
+      { header: 'APPROVED', value: ({ approved }) => approved, shrink: 'wrap' },
+      { header: 'FOUND', value: ({ found }) => found, shrink: 'wrap' },
+    ]);
+};
+
+export const readDiscovery = async (cli: Cli, node_id: string): Promise<Discovery> =>
+  (await cli.client()).nodeDiscoveryGet({ params: { node_id } }, { signal: cli.signal });
+
+const show = (cli: Cli, discovery: Discovery, diff: boolean | undefined): void => {
+  const { task, map } = discovery;
+  if (cli.out.json) cli.out.item(discovery);
+  else if (map === null) cli.out.print(`The discovery is ${task.state}; nothing is found yet.`);
+  else {
+    if (OPEN.has(task.state)) cli.out.say(`A newer discovery is ${task.state}; this is the one before.`);
+    if (diff) showDiff(cli, map);
+    else showMap(cli, map);
+  }
+};
+
+const waitForDiscovery = async (
+  cli: Cli,
+  named: string,
+  node_id: string,
+  timeout: number | undefined,
+): Promise<Discovery> => {
+  const found = await waitWithProgress(() => readDiscovery(cli, node_id), {
+    until: ({ task }) => !OPEN.has(task.state),
+    timeoutMs: timeout ?? WAIT_MS,
+    signal: cli.signal,
+    describe: ({ task }) => `The discovery of ${named} is ${task.state}`,
+    resume: `gpuaas admin node candidates ${named}`,
+  });
+  const { state, state_reason } = found.task;
+  if (state !== 'completed')
+    throw new CliError('failure', `The discovery is ${state}${state_reason === null ? '.' : `: ${state_reason}`}`);
+  return found;
+};
+
+export const nodeTopologyCommands = [
+  command({
+    name: 'discover',
+    summary: 'have the agent look at its host and propose slots',
+    args: node,
+    flags: {
+      wait: toggle('wait for the answer and show it'),
+      timeout: duration('how long to wait, like 90s; 3m unless told'),
+      ...keyFlags,
+    },
+    run: async (cli, { args, flags }) => {
+      const params = { node_id: await nodeId(cli, args.node) };
+      const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+      const answer = await (await cli.client()).call('nodeDiscoveryCreate', { params, body: {} }, options);
+      const sentence = `Discovery ${answer.data.id} is ${answer.data.state}`;
+      if (!flags.wait) return cli.out.done(`${sentence}; see gpuaas admin node candidates ${args.node}.`, answer);
+      cli.out.say(`${sentence}. correlation id ${answer.correlation_id ?? 'unknown'}`);
+      show(cli, await waitForDiscovery(cli, args.node, params.node_id, flags.timeout), false);
+    },
+  }),
+  command({
+    name: 'candidates',
+    summary: 'slots the newest discovery proposes, what stands in the way, what changed',
+    args: node,
+    flags: { diff: toggle('field by field: what was approved, what was found') },
+    run: async (cli, { args, flags }) => show(cli, await readDiscovery(cli, await nodeId(cli, args.node)), flags.diff),
+  }),
+  command({
+    name: 'facts',
+    summary: 'what the newest discovery read of the host; all of it with --json',
+    args: node,
+    run: async (cli, { args }) => {
+      const params = { node_id: await nodeId(cli, args.node) };
+      const facts = await (await cli.client()).nodeDiscoveryFactsGet({ params }, { signal: cli.signal });
+      cli.out.item(facts, factLines(facts));
+    },
+  }),
+] as const;

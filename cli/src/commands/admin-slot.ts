@@ -1,0 +1,238 @@
+/** Slots of a node. Whoever changes one names the version they read; approval names the discovery it was read from. */
+import { GpuaasError, type Slot } from '@gpuaas/sdk';
+import { choice, command, type Group, required, text, toggle } from '../command.ts';
+import type { Cli } from '../context.ts';
+import { CliError, UsageError } from '../exit.ts';
+import { nodeId, slotOf } from '../find.ts';
+import { collect, ifMatchFlags, keyFlags, pageFlags, yesFlags } from '../flags.ts';
+import { type Column, shortTime } from '../table.ts';
+import {
+  blockerLines,
+  type CandidateView,
+  candidateColumns,
+  differencesOf,
+  readDiscovery,
+} from './admin-node-topology.ts';
+
+const node = { node: 'name or id' } as const;
+const oneSlot = { ...node, slot: 'index or id' } as const;
+const reason = required(text('why; kept in the audit'));
+
+const columns: readonly Column<Slot>[] = [
+  { header: '#', value: ({ slot_index }) => slot_index, align: 'right' },
+  { header: 'STATUS', value: ({ status }) => status },
+  { header: 'APPROVAL', value: ({ approval }) => approval },
+  { header: 'HEALTH', value: ({ health }) => health },
+  { header: 'ALLOCATION', value: ({ allocation_id }) => allocation_id },
+  { header: 'WIPED', value: ({ wiped_at }) => shortTime(wiped_at), optional: true },
+  { header: 'GPU', value: ({ gpu_pci_address }) => gpu_pci_address, optional: true },
+  { header: 'MODULE', value: ({ module_id }) => module_id, align: 'right', optional: true },
+  { header: 'NUMA', value: ({ numa_node }) => numa_node, align: 'right', optional: true },
+];
+
+/** A slot that comes back by itself needs no explanation; these do not. */
+const NEEDS_HANDS: ReadonlySet<Slot['status']> = new Set(['cleanup_blocked', 'quarantined']);
+
+export const slotList = command({
+  name: 'list',
+  summary: 'slots of a node with who holds them and when they were wiped',
+  args: node,
+  flags: pageFlags,
+  run: async (cli, { args, flags }) => {
+    const [client, params] = [await cli.client(), { node_id: await nodeId(cli, args.node) }];
+    const read = (query: { limit: number; cursor: string | undefined }) =>
+      client.adminNodeSlotList({ params, query }, { signal: cli.signal });
+    const found = await collect(flags, read);
+    cli.out.list(found, columns);
+    if (cli.out.json) return;
+    for (const { slot_index, status, status_reason, approval } of found.items) {
+      if (status_reason !== null && NEEDS_HANDS.has(status))
+        cli.out.say(`slot ${slot_index} is ${status}: ${status_reason}`);
+      if (approval === 'needs_reapproval')
+        cli.out.say(
+          `slot ${slot_index} differs from what was approved: gpuaas admin node candidates ${args.node} --diff`,
+        );
+    }
+  },
+});
+
+const show = command({
+  name: 'show',
+  summary: 'one slot: bindings, who holds it, drift, its last wipe',
+  args: oneSlot,
+  run: async (cli, { args }) => {
+    const slot = await slotOf(cli, await nodeId(cli, args.node), args.slot);
+    const { drift, health_detail, ...fields } = slot;
+    const told = Object.entries(health_detail).filter(([name]) => name !== 'alerts');
+    cli.out.item(slot, { ...fields, ...Object.fromEntries(told.map(([name, value]) => [`last ${name}`, value])) });
+    if (cli.out.json || drift === null) return;
+    for (const { field, approved, found } of differencesOf(drift))
+      cli.out.print(`${field} differs: approved ${approved}, found ${found}`);
+  },
+});
+
+const indexesFrom = (given: string): number[] =>
+  given.split(',').map((word) => {
+    if (!/^\d{1,2}$/.test(word))
+      throw new UsageError(`"${word}" is not the index of a slot.`, 'Write it like --slots 0,1');
+    return Number(word);
+  });
+
+const chosen = (candidates: readonly CandidateView[], indexes: readonly number[] | undefined): CandidateView[] => {
+  const missing = indexes?.filter((index) => !candidates.some(({ slot_index }) => slot_index === index)) ?? [];
+  if (missing.length > 0) throw new UsageError(`The newest discovery has no candidate ${missing.join(', ')}.`);
+  return candidates.filter(({ slot_index }) => indexes?.includes(slot_index) ?? true);
+};
+
+/** Says what to look at before the refusal is told. */
+const explainChanged = (cli: Cli, named: string) => (err: unknown) => {
+  if (err instanceof GpuaasError && err.code === 'precondition_failed' && !cli.out.json)
+    cli.out.say(
+      `Nothing was approved: the map you were shown is not the newest. See it with gpuaas admin node candidates ${named}`,
+    );
+  throw err;
+};
+
+const approve = command({
+  name: 'approve',
+  summary: 'approve candidates of the newest discovery into slots',
+  args: node,
+  flags: {
+    all: toggle('every candidate'),
+    slots: text('only these, like 0,1', 'indexes'),
+    'wipe-policy': choice('how their disks are erased; what the agent proposes unless told', [
+      'nvme_sanitize',
+      'nvme_format',
+      'blkdiscard',
+    ] as const),
+    ...yesFlags,
+    ...keyFlags,
+  },
+  examples: ['gpuaas admin slot approve j22u15 --all', 'gpuaas admin slot approve j22u15 --slots 0,1 --yes'],
+  run: async (cli, { args, flags }) => {
+    if ((flags.all === true) === (flags.slots !== undefined)) throw new UsageError('Say which: --all, or --slots 0,1.');
+    const slot_indexes = flags.slots === undefined ? undefined : indexesFrom(flags.slots);
+    const node_id = await nodeId(cli, args.node);
+    const { map } = await readDiscovery(cli, node_id);
+    if (map === null) throw new CliError('conflict', 'Nothing has been discovered on this node yet.');
+    const wanted = chosen(map.candidates, slot_indexes);
+    if (!cli.out.json) cli.out.table(wanted, candidateColumns);
+    const blockers = blockerLines(wanted);
+    if (blockers.length > 0) {
+      if (!cli.out.json) cli.out.say(blockers.join('\n'));
+      throw new CliError(
+        'conflict',
+        'What stands in the way must be put right first.',
+        'Then discover again, or leave these slots out with --slots.',
+      );
+    }
+    const count = wanted.length === 1 ? '1 slot' : `${wanted.length} slots`;
+    await cli.confirm(`Approve ${count} of ${args.node}? Their disks are erased after each use.`, flags.yes);
+    const body = { map_hash: map.map_hash, slot_indexes, wipe_policy: flags.wipePolicy };
+    const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+    const client = await cli.client();
+    const answer = await client
+      .call('nodeSlotApprove', { params: { node_id }, body }, options)
+      .catch(explainChanged(cli, args.node));
+    const { slots } = answer.data;
+    const indexes = slots.map(({ slot_index }) => slot_index).join(', ');
+    cli.out.done(
+      slots.length === 0 ? 'They were approved already; nothing changed.' : `Approved: slot ${indexes}.`,
+      answer,
+    );
+  },
+});
+
+type Move = Readonly<{
+  name: string;
+  operation: 'nodeSlotDisable' | 'nodeSlotEnable' | 'nodeSlotQuarantine' | 'nodeSlotRepair';
+  summary: string;
+  /** Asked before, where something is erased. */
+  question?: string;
+  done: (slot: Slot, named: string) => string;
+}>;
+
+const stateOf = ({ slot_index, id, approval, status }: Slot): string =>
+  `Slot ${slot_index} (${id}) is ${approval} and ${status}.`;
+
+const moveCommand = ({ name, operation, summary, question, done }: Move) =>
+  command({
+    name,
+    summary,
+    args: oneSlot,
+    flags: { reason, ...ifMatchFlags, ...(question === undefined ? {} : yesFlags), ...keyFlags },
+    run: async (cli, { args, flags }) => {
+      const node_id = await nodeId(cli, args.node);
+      const slot = await slotOf(cli, node_id, args.slot);
+      if (question !== undefined) await cli.confirm(question, (flags as { yes?: boolean }).yes);
+      const options = {
+        idempotencyKey: flags.idempotencyKey,
+        ifMatch: flags.ifMatch ?? slot.version,
+        signal: cli.signal,
+      };
+      const request = { params: { node_id, slot_id: slot.id }, body: { reason: flags.reason } };
+      const answer = await (await cli.client()).call(operation, request, options);
+      cli.out.done(done(answer.data, args.node), answer);
+    },
+  });
+
+const markWiped = command({
+  name: 'mark-wiped',
+  summary: 'vouch for a wipe without proof; counts when a second operator says the same',
+  args: oneSlot,
+  flags: { reason, ...yesFlags, ...keyFlags },
+  run: async (cli, { args, flags }) => {
+    const node_id = await nodeId(cli, args.node);
+    const slot = await slotOf(cli, node_id, args.slot);
+    await cli.confirm(
+      `Vouch that nothing of its last tenant is left on slot ${slot.slot_index} of ${args.node}?`,
+      flags.yes,
+    );
+    const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+    const request = { params: { node_id, slot_id: slot.id }, body: { reason: flags.reason } };
+    const answer = await (await cli.client()).call('nodeSlotMarkWiped', request, options);
+    const { override, slot: after } = answer.data;
+    const sentence =
+      override.confirmed_at === null
+        ? `Asked. It counts when another operator runs the same command before ${shortTime(override.expires_at)}.`
+        : `Confirmed. ${stateOf(after)}`;
+    cli.out.done(sentence, answer);
+  },
+});
+
+export const adminSlot: Group = {
+  name: 'slot',
+  summary: 'slots of a node: approve, disable, quarantine, repair',
+  commands: [
+    slotList,
+    show,
+    approve,
+    moveCommand({
+      name: 'disable',
+      operation: 'nodeSlotDisable',
+      summary: 'take a slot out of sale; what runs on it is untouched',
+      done: stateOf,
+    }),
+    moveCommand({
+      name: 'enable',
+      operation: 'nodeSlotEnable',
+      summary: 'put a disabled slot back into sale, if it still is what was approved',
+      done: stateOf,
+    }),
+    moveCommand({
+      name: 'quarantine',
+      operation: 'nodeSlotQuarantine',
+      summary: 'keep a slot that nobody holds from being used until it is repaired',
+      done: stateOf,
+    }),
+    moveCommand({
+      name: 'repair',
+      operation: 'nodeSlotRepair',
+      summary: 'bind anew, discover, wipe and approve again; it comes back only with a proof',
+      question: 'Repair this slot? Its disk is erased.',
+      done: (slot, named) =>
+        `Slot ${slot.slot_index} (${slot.id}) is being repaired; see gpuaas admin slot show ${named} ${slot.slot_index}.`,
+    }),
+    markWiped,
+  ],
+};
