@@ -10,7 +10,7 @@ import {
   released,
   releasing,
 } from './fixtures-allocation.ts';
-import { adminAllocation, placementAnswers, plan } from './fixtures-placement.ts';
+import { adminAllocation, entries, placementAnswers, plan } from './fixtures-placement.ts';
 import { snapshot } from './fixtures-snapshot.ts';
 
 const T = '--no-json';
@@ -24,7 +24,30 @@ const line = (name: string, command: string, more: Partial<Case> = {}): Case => 
 
 const LAUNCH = '--sku h200-sxm-slice --region eu-north-1 --gpus 4';
 const files = { 's.json': JSON.stringify(snapshot) };
-const failed = { ...provisioning, state: 'failed', state_reason: 'the image does not boot' } as const;
+const failed = { ...provisioning, state: 'failed', state_reason: 'the image does not boot', progress: null } as const;
+const page = <T>(items: readonly T[]) => ({ items: [...items], next_cursor: null });
+/** The image is being copied at the first look, and the machine is active at the next. */
+const toActive: Case['answers'] = {
+  allocationGet: (count) => (count === 0 ? provisioning : allocation),
+  allocationTimeline: (count) => page(count === 0 ? entries.slice(0, 2) : entries),
+};
+const copying: Case['answers'] = {
+  allocationGet: provisioning,
+  allocationTimeline: page(entries.slice(0, 2)),
+};
+const { progress } = provisioning;
+const erasing = {
+  ...releasing,
+  progress: progress && {
+    ...progress,
+    workflow: 'release-allocation',
+    step: 'wipe',
+    label: 'Erase the disks',
+    step_count: 3,
+    percent: null,
+    bytes_per_s: null,
+  },
+};
 const sentence =
   '11 GPUs are free, but no single node fits 4; the largest set is 2. Fits now: 2 GPUs of h200-sxm-slice in eu-north-1.';
 
@@ -41,18 +64,18 @@ export const placementCases: readonly Case[] = [
   line('allocation-create-bad-tag', `allocation create train ${LAUNCH} --tag team ${T}`),
   line('allocation-create-bad-duration', `allocation create train ${LAUNCH} --max-duration 4hours ${T}`),
   line('allocation-create-wait', `launch train ${LAUNCH} --wait ${T}`, {
-    answers: { allocationGet: (count) => (count === 0 ? provisioning : allocation) },
+    answers: toActive,
   }),
   line('allocation-create-wait-json', `launch train ${LAUNCH} --wait`, { answers: { allocationGet: allocation } }),
   line('allocation-create-failed', `allocation create train ${LAUNCH} --wait ${T}`, {
     answers: { allocationGet: failed },
   }),
   line('allocation-create-timeout', `launch train ${LAUNCH} --wait --timeout 1s --project default ${T}`, {
-    answers: { allocationGet: provisioning },
+    answers: copying,
   }),
   line('allocation-create-interrupted', `launch train ${LAUNCH} --wait ${T}`, {
-    answers: { allocationGet: provisioning },
-    interruptAfter: 'is provisioning',
+    answers: copying,
+    interruptAfter: 'step 2 of 5',
   }),
   {
     name: 'allocation-create-refused',
@@ -92,6 +115,28 @@ export const placementCases: readonly Case[] = [
   line('allocation-list-state', 'ls --state active --limit 1'),
   line('allocation-get', `allocation get train ${T}`, {
     answers: { allocationGet: () => ({ ...allocation, release_at: new Date(Date.now() + 9_030_000).toISOString() }) },
+  }),
+  line('allocation-get-provisioning', `get ${id} ${T}`, { answers: copying }),
+  line('allocation-watch', `allocation watch train ${T}`, { answers: toActive }),
+  line('allocation-watch-json', `allocation watch ${id}`, { answers: toActive }),
+  line('allocation-watch-failed', `allocation watch ${id} ${T}`, {
+    answers: {
+      allocationGet: (count) => (count === 0 ? provisioning : failed),
+      allocationTimeline: (count) =>
+        page([
+          ...entries.slice(0, 2),
+          ...entries
+            .slice(2, count + 2)
+            .map((entry) => ({ ...entry, outcome: 'stuck', detail: 'The image could not be copied.' })),
+        ]),
+    },
+  }),
+  line('allocation-watch-released', `allocation watch ${id} ${T}`, {
+    answers: { allocationGet: (count) => (count === 0 ? erasing : released), allocationTimeline: page([]) },
+  }),
+  line('allocation-watch-interrupted', `allocation watch ${id} ${T}`, {
+    answers: copying,
+    interruptAfter: 'step 2 of 5',
   }),
   line('allocation-get-failed', `get ${id} ${T}`, { answers: { allocationGet: failed } }),
   line('allocation-get-unknown', `get nothing ${T}`, { answers: { allocationList: { items: [], next_cursor: null } } }),

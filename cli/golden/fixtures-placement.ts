@@ -22,6 +22,27 @@ const entry: TimelineEntry = {
   finished_at: time,
   duration_ms: 840,
 };
+const stepAfter = (sequence: number, step: string, label: string, endsAt: string): TimelineEntry => ({
+  ...entry,
+  sequence,
+  step,
+  label,
+  finished_at: `2026-11-15T10:0${endsAt}.402Z`,
+  duration_ms: 402,
+});
+/** A launch from its first step to its last; the copy of the image was waited for. */
+export const entries: readonly TimelineEntry[] = [
+  { ...entry, finished_at: '2026-11-15T10:03:21.840Z' },
+  {
+    ...stepAfter(2, 'cloneImage', 'Copy the image', '3:21'),
+    outcome: 'wait',
+    detail: 'The image is being copied.',
+  },
+  stepAfter(3, 'cloneImage', 'Copy the image', '3:33'),
+  { ...stepAfter(4, 'startVm', 'Start the machine', '3:35'), started_at: '2026-11-15T10:03:33.402Z' },
+  { ...stepAfter(5, 'awaitReady', 'Boot', '4:02'), started_at: '2026-11-15T10:03:35.402Z' },
+  { ...stepAfter(6, 'activate', 'Hand it over', '4:02'), started_at: '2026-11-15T10:04:02.402Z', outcome: 'done' },
+];
 export const adminAllocation: AdminAllocation = {
   allocation,
   organization_id,
@@ -128,25 +149,7 @@ export const placementAnswers = {
   allocationCreate: requested,
   allocationList: page(allocation, { ...released, id: id('alc', '2b'), name: 'evaluation-of-the-week' }),
   allocationGet: allocation,
-  allocationTimeline: page<TimelineEntry>(
-    entry,
-    {
-      ...entry,
-      sequence: 2,
-      step: 'cloneImage',
-      label: 'Copy the image',
-      outcome: 'wait',
-      detail: 'The image is being copied.',
-    },
-    {
-      ...entry,
-      sequence: 3,
-      step: 'cloneImage',
-      label: 'Copy the image',
-      duration_ms: 12_402,
-      finished_at: '2026-11-15T10:03:33.402Z',
-    },
-  ),
+  allocationTimeline: page<TimelineEntry>(...entries.slice(0, 3)),
   allocationUpdate: { ...allocation, version: 5 },
   allocationRelease: releasing,
   capacityList: page<Capacity>(capacity, {

@@ -35,24 +35,30 @@ export const createProgress = (stream: NodeJS.WriteStream = process.stderr): Pro
   };
 };
 
+type WayOn = Readonly<{ resume: string; undo?: string }>;
+
+/** When time ran out or somebody pressed Ctrl-C the work goes on, so the error says how to look at it again or undo it. */
+export const explained = (err: unknown, { resume, undo }: WayOn): unknown => {
+  const look = `See how it goes: ${resume}`;
+  if (err instanceof GpuaasError && err.code === 'timeout') return new CliError('timeout', err.detail, look);
+  if (err instanceof Interrupted) return new CliError('interrupted', 'Interrupted; the work goes on.', undo ?? look);
+  return err;
+};
+
 /**
  * Waits with progress. When time runs out the work goes on, so the error says how to take the wait up again. Ctrl-C asks
  * nothing: it says how to undo what was started, where there is a way.
  */
 export const waitWithProgress = async <T>(
   read: () => Promise<T>,
-  options: WaitOptions<T> & Readonly<{ describe: (value: T) => string; resume: string; undo?: string }>,
+  options: WaitOptions<T> & WayOn & Readonly<{ describe: (value: T) => string }>,
 ): Promise<T> => {
   const progress = createProgress();
   try {
     return await wait(read, { ...options, onValue: (value) => progress.update(options.describe(value)) });
   } catch (err) {
     progress.end();
-    const resume = `See how it goes: ${options.resume}`;
-    if (err instanceof GpuaasError && err.code === 'timeout') throw new CliError('timeout', err.detail, resume);
-    if (err instanceof Interrupted)
-      throw new CliError('interrupted', 'Interrupted; the work goes on.', options.undo ?? resume);
-    throw err;
+    throw explained(err, options);
   } finally {
     progress.end();
   }

@@ -33,7 +33,7 @@ export const allocationColumns: readonly Column<Allocation>[] = [
 export const timelineColumns: readonly Column<TimelineEntry>[] = [
   { header: '#', value: ({ sequence }) => sequence, align: 'right' },
   { header: 'TIME', value: ({ started_at }) => `${started_at.slice(11, 19)}Z` },
-  { header: 'STEP', value: ({ step }) => step, shrink: 'cut' },
+  { header: 'STEP', value: ({ label }) => label, shrink: 'cut' },
   { header: 'TRY', value: ({ attempt }) => attempt, align: 'right' },
   { header: 'OUTCOME', value: ({ outcome }) => outcome },
   { header: 'MS', value: ({ duration_ms }) => duration_ms, align: 'right' },
@@ -69,6 +69,14 @@ const actionsOf = ({ actions }: Allocation): Record<string, unknown> => {
   };
 };
 
+const progressText = ({
+  label,
+  step_number,
+  step_count,
+  overall_percent,
+}: NonNullable<Allocation['progress']>): string =>
+  `${overall_percent} %: ${label} (step ${step_number} of ${step_count})`;
+
 /** Only what is the case: a field without a value says nothing to a person. */
 export const allocationFields = (found: Allocation, nowMs: number): Record<string, unknown> => {
   const { amount_minor, currency } = found.placement.gpu_hourly_price;
@@ -87,6 +95,7 @@ export const allocationFields = (found: Allocation, nowMs: number): Record<strin
     id: found.id,
     state: `${found.state} since ${shortTime(found.state_since)}`,
     ...(optional.reason === null ? {} : { reason: optional.reason }),
+    ...(found.progress === null ? {} : { progress: progressText(found.progress) }),
     sku: found.sku_name,
     region: found.region_name,
     placement: placementOf(found),

@@ -2,17 +2,20 @@
  * Waiting for an allocation. The allocation is the operation: it is read until it has arrived or cannot arrive any more.
  * Whatever ends the wait, the work itself goes on and the person is told how to look at it again.
  */
-import type { Allocation, Answer } from '@gpuaas/sdk';
+import { type Allocation, type Answer, type TimelineEntry, wait } from '@gpuaas/sdk';
 import { commandLine } from '../clean.ts';
 import type { Cli } from '../context.ts';
 import { CliError } from '../exit.ts';
-import { waitWithProgress } from '../progress.ts';
+import { explained } from '../progress.ts';
+import { createSteps } from '../steps.ts';
 import { sentenceOf } from './allocation-view.ts';
 
 export const GOALS = ['active', 'released'] as const;
 export type Goal = (typeof GOALS)[number];
 
 const WAIT_MS = 600_000;
+/** Often enough that a percentage is worth watching. */
+const LOOK_MAX_MS = 2_000;
 
 const hasEnded: Readonly<Record<Goal, (allocation: Allocation) => boolean>> = {
   active: ({ state }) => state !== 'requested' && state !== 'provisioning',
@@ -28,6 +31,7 @@ export type WaitedFor = Readonly<{
   goal: Goal;
   timeout: number | undefined;
   read: () => Promise<Allocation>;
+  readTimeline?: () => Promise<readonly TimelineEntry[]>;
   /** Commands for the person, without `gpuaas`. */
   resume: readonly string[];
   timeline: readonly string[];
@@ -36,15 +40,31 @@ export type WaitedFor = Readonly<{
 
 const suggest = (cli: Cli, words: readonly string[]): string => commandLine(['gpuaas', ...words, ...cli.scope_words]);
 
+/** Follows it step by step until `until` says so. */
+export const followAllocation = async (
+  cli: Cli,
+  waited: Omit<WaitedFor, 'goal'>,
+  until: (allocation: Allocation) => boolean,
+): Promise<Allocation> => {
+  const steps = createSteps({ readTimeline: waited.readTimeline, describe: sentenceOf });
+  const read = async () => {
+    const allocation = await waited.read();
+    await steps.update(allocation, until(allocation));
+    return allocation;
+  };
+  const options = { until, timeoutMs: waited.timeout ?? WAIT_MS, intervalMaxMs: LOOK_MAX_MS, signal: cli.signal };
+  try {
+    return await wait(read, options);
+  } catch (err) {
+    const undo = waited.undo && `Give it back: ${suggest(cli, waited.undo)}`;
+    throw explained(err, { resume: suggest(cli, waited.resume), ...(undo === undefined ? {} : { undo }) });
+  } finally {
+    steps.end();
+  }
+};
+
 export const waitForAllocation = (cli: Cli, waited: WaitedFor): Promise<Allocation> =>
-  waitWithProgress(waited.read, {
-    until: hasEnded[waited.goal],
-    timeoutMs: waited.timeout ?? WAIT_MS,
-    signal: cli.signal,
-    describe: sentenceOf,
-    resume: suggest(cli, waited.resume),
-    ...(waited.undo === undefined ? {} : { undo: `Give it back: ${suggest(cli, waited.undo)}` }),
-  });
+  followAllocation(cli, waited, hasEnded[waited.goal]);
 
 /** Throws unless the allocation is where it was wanted, with its own reason and the way to its timeline. */
 export const assertArrived = (cli: Cli, allocation: Allocation, waited: WaitedFor): void => {
@@ -87,6 +107,12 @@ export const ownAllocation = (
     goal,
     timeout,
     read: async () => (await cli.client()).allocationGet({ params }, { signal: cli.signal }),
+    readTimeline: async () => {
+      const entries: TimelineEntry[] = [];
+      const { pages } = await cli.client();
+      for await (const entry of pages.allocationTimeline({ params }, { signal: cli.signal })) entries.push(entry);
+      return entries;
+    },
     resume: ['allocation', 'wait', id, ...(goal === 'active' ? [] : ['--for', goal])],
     timeline: ['allocation', 'timeline', id],
     ...(goal === 'active' ? { undo: ['allocation', 'release', id] } : {}),

@@ -12,7 +12,7 @@ import {
   sentenceOf,
   timelineColumns,
 } from './allocation-view.ts';
-import { assertArrived, finish, GOALS, ownAllocation, waitForAllocation } from './allocation-wait.ts';
+import { assertArrived, finish, followAllocation, GOALS, ownAllocation, waitForAllocation } from './allocation-wait.ts';
 
 const named = { allocation: 'name or id' } as const;
 
@@ -96,6 +96,27 @@ const wait = command({
   },
 });
 
+const WATCH_MS = 3_600_000;
+const MOVING: ReadonlySet<Allocation['state']> = new Set(['requested', 'provisioning', 'releasing']);
+
+const watch = command({
+  name: 'watch',
+  summary: 'watch it step by step until it is active, released or failed',
+  scope: 'project',
+  args: named,
+  flags: { timeout: duration('how long to watch, like 90s or 10m; 1h unless told') },
+  run: async (cli, { args, flags }) => {
+    const params = await paramsOf(cli, args.allocation);
+    const { undo: _, ...own } = ownAllocation(cli, params, 'active', flags.timeout ?? WATCH_MS);
+    const waited = { ...own, resume: ['allocation', 'watch', params.allocation_id] };
+    const rests = ({ state, progress }: Allocation) => progress === null && !MOVING.has(state);
+    const found = await followAllocation(cli, waited, rests);
+    if (cli.out.json) cli.out.item(found);
+    assertArrived(cli, found, { ...waited, goal: found.state === 'released' ? 'released' : 'active' });
+    if (!cli.out.json) cli.out.print(sentenceOf(found));
+  },
+});
+
 type Change = Readonly<{ tag: string[] | undefined; untag: string[] | undefined }>;
 
 /** The API replaces all tags; people add one and take one away. */
@@ -143,7 +164,7 @@ const update = command({
 export const allocation: Group = {
   name: 'allocation',
   summary: 'launch, watch and release GPUs',
-  commands: [create, ls, get, timeline, wait, update, release],
+  commands: [create, ls, get, timeline, watch, wait, update, release],
 };
 
 /** The short names that experienced hands type. */
