@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { describe, it } from 'node:test';
+import AjvDraft04 from 'ajv-draft-04';
+import { parse } from 'yaml';
+import { readFixture, requiresFixture } from '../../test/fixtures.ts';
+import { ALLOCATION, KEY, machineOf } from '../../test/machine.ts';
+import { HostError, type Machine } from '../host/host.ts';
+import { cloudInit, type GuestOptions } from './cloud-init.ts';
+import { REPORT_PATH, reportScript } from './guest-report.ts';
+import { USER_DATA_BYTES_MAX } from './user-data.ts';
+
+const GUEST: GuestOptions = { username: 'gpuaas', accelerators: ['10de:2335'] };
+type Config = Readonly<Record<string, unknown>> & {
+  users: { name: string; ssh_authorized_keys?: string[] }[];
+  write_files: { path: string; content: string }[];
+  bootcmd: string[][];
+};
+
+const withData = (user_data: string | null): Machine => ({
+  ...machineOf(1),
+  seed: { ...machineOf(1).seed, user_data },
+});
+const filesOf = (data: string | null) => cloudInit(withData(data), GUEST);
+const read = (text: string): Config => parse(text, { version: '1.1' }) as Config;
+const configOf = (data: string | null): Config => read(filesOf(data)['user-data']);
+const refuses = (data: string, pattern: RegExp) =>
+  assert.throws(
+    () => filesOf(data),
+    (err) => err instanceof HostError && err.code === 'blocked' && pattern.test(err.message),
+    data.slice(0, 60),
+  );
+
+/** The parts of a multipart message, decoded. */
+const partsOf = (text: string): readonly Readonly<{ type: string; body: string }>[] => {
+  const boundary = /boundary="([^"]+)"/.exec(text)?.[1] ?? '';
+  return text
+    .split(`--${boundary}`)
+    .slice(1, -1)
+    .map((part) => {
+      const [head = '', body = ''] = part.split('\n\n');
+      return {
+        type: /Content-Type: ([^;]+);/.exec(head)?.[1] ?? '',
+        body: Buffer.from(body, 'base64').toString('utf8'),
+      };
+    });
+};
+
+describe('the seed of a machine', () => {
+  it('opens one account to the keys of the launch and to nothing else', () => {
+    const config = configOf(null);
+    assert.equal(config.users.length, 1);
+    assert.deepEqual(config.users[0]?.ssh_authorized_keys, [KEY]);
+    assert.equal(config['ssh_pwauth'], false);
+  });
+
+  it('names the machine and the one card that the host gives an address to', () => {
+    assert.deepEqual(parse(filesOf(null)['meta-data']), { 'instance-id': ALLOCATION, 'local-hostname': 'trainer' });
+    const network = parse(filesOf(null)['network-config']) as { ethernets: { primary: { match: object } } };
+    assert.deepEqual(network.ethernets.primary.match, { macaddress: '02:00:00:00:00:10' });
+  });
+
+  it('holds no address of the platform and no path of the host', () => {
+    const all = Object.values(filesOf(null)).join('\n');
+    assert.doesNotMatch(all, /https?:|spiffe|BEGIN |\/var\/lib\/gpuaas|\/dev\/disk|0000:19/);
+  });
+
+  it('carries a report script that a shell can read', () => {
+    const { status, stderr } = spawnSync('sh', ['-n'], { input: reportScript(['10de:2335', '1234:11e8']) });
+    assert.equal(status, 0, stderr.toString('utf8'));
+    const start = configOf(null).bootcmd[0]?.[2] ?? '';
+    assert.equal(spawnSync('sh', ['-n'], { input: start }).status, 0);
+  });
+});
+
+describe('user data of a tenant', () => {
+  it('keeps its own keys, behind the platform’s where both have a list', () => {
+    const config = configOf(`#cloud-config
+packages: [htop]
+timezone: no
+bootcmd: [[echo, hi]]
+users: [default, {name: ann, sudo: false}]
+write_files: [{path: /etc/motd, permissions: '0644', content: "hi\\u2028there"}]
+`);
+    assert.deepEqual(config['packages'], ['htop']);
+    // As YAML 1.1 reads it, which is what a guest does.
+    assert.equal(config['timezone'], false);
+    assert.deepEqual(
+      config.users.map((user) => (typeof user === 'string' ? user : user.name)),
+      ['gpuaas', 'default', 'ann'],
+    );
+    assert.equal(config.bootcmd.length, 2);
+    assert.deepEqual(config.bootcmd[1], ['echo', 'hi']);
+    assert.deepEqual(
+      config.write_files.map((file) => file.path),
+      ['/etc/motd', REPORT_PATH],
+    );
+    assert.equal(config.write_files[0]?.content, 'hi\u2028there');
+  });
+
+  it('travels as a part of its own where it is a script, byte for byte', () => {
+    const script = '#!/bin/sh\necho "--==gpuaas-part==" # — ü\n';
+    const parts = partsOf(filesOf(script)['user-data']);
+    assert.deepEqual(
+      parts.map((part) => part.type),
+      ['text/cloud-config', 'text/x-shellscript'],
+    );
+    assert.equal(parts[1]?.body, script);
+    assert.deepEqual(read(parts[0]?.body ?? ''), configOf(null));
+  });
+
+  it('is refused where it takes the place of what makes the machine reachable', () => {
+    for (const key of [
+      'hostname',
+      'ssh_authorized_keys',
+      'merge_how',
+      'cloud_final_modules',
+      'launch-index',
+      'network',
+    ])
+      refuses(`#cloud-config\n${key}: [x]\n`, new RegExp(`${key} is set by the platform`));
+    refuses('#cloud-config\nusers: [{name: gpuaas, ssh_authorized_keys: [x]}]\n', /the user gpuaas/);
+    refuses(`#cloud-config\nwrite_files: [{path: //usr/local/../local/sbin/gpuaas-report}]\n`, /the file .* platform/);
+    refuses('#cloud-config\nbootcmd: reboot\n', /bootcmd is to be a list/);
+    refuses('#cloud-config\n__proto__: {users: []}\n', /not a key of a cloud-config/);
+  });
+
+  it('is refused in a form that could change other parts, or that is too large or no text', () => {
+    for (const start of [
+      '#include\nhttps://x',
+      '#cloud-config-jsonp\n[]',
+      '#part-handler\n',
+      '## template: jinja\n#cloud-config\n',
+      'MIME-Version: 1.0\n',
+      '#cloud-config-archive\n',
+    ])
+      refuses(start, /starts with neither/);
+    refuses(`#!${'x'.repeat(USER_DATA_BYTES_MAX)}`, /larger than 65536/);
+    refuses('#!/bin/sh\n\0', /not text/);
+    refuses('#cloud-config\na: 2024-01-01\n', /put it in quotes/);
+    refuses('#cloud-config\na: 1\na: 2\n', /cannot be read/);
+    refuses(`#cloud-config\na: ${'['.repeat(20_000)}`, /cannot be read/);
+    refuses(`#cloud-config\na: &a [x]\nb: &b [${'*a,'.repeat(50)}]\nc: [${'*b,'.repeat(50)}]\n`, /cannot be read/);
+  });
+});
+
+const SCHEMAS = ['cloud-init/schema-cloud-config-v1.json', 'cloud-init/debian-22.4.2/schema-cloud-config-v1.json'];
+for (const path of SCHEMAS)
+  describe(`cloud-init’s own schema (${path})`, { skip: requiresFixture(path) }, () => {
+    const compiled = () =>
+      new AjvDraft04.default({ strict: false, validateFormats: false, logger: false }).compile(
+        JSON.parse(readFixture(path)),
+      );
+
+    it('takes what we write, alone and merged', () => {
+      const check = compiled();
+      for (const data of [null, '#cloud-config\npackages: [htop]\nruncmd: [ls]\nusers: [{name: ann}]\n'])
+        assert.equal(check(configOf(data)), true, JSON.stringify(check.errors?.slice(0, 2)));
+    });
+
+    it('takes no broken one', () => {
+      const check = compiled();
+      assert.equal(check({ ...configOf(null), bootcmd: 'x' }), false);
+      assert.equal(check({ ...configOf(null), users: [{ name: 'x', nonsense: 1 }] }), false);
+    });
+  });
+
+const NETWORK = 'cloud-init/schema-network-config-v2.json';
+describe('cloud-init’s schema of networks', { skip: requiresFixture(NETWORK) }, () => {
+  it('takes ours and no broken one', async () => {
+    const { Ajv } = await import('ajv');
+    const check = new Ajv({ strict: false, logger: false }).compile(JSON.parse(readFixture(NETWORK)));
+    const network = parse(filesOf(null)['network-config']) as Readonly<Record<string, unknown>>;
+    assert.equal(check(network), true, JSON.stringify(check.errors?.slice(0, 2)));
+    assert.equal(check({ ...network, version: 3 }), false);
+  });
+});

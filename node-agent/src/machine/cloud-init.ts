@@ -1,0 +1,89 @@
+/**
+ * What a guest is told at its first boot: who may log in, its name, its network and how to report. It is all the guest gets;
+ * nothing in it opens anything of the platform, which the guest never talks to.
+ */
+import type { Machine } from '../host/host.ts';
+import { allocationId, hostname, macAddress, sshPublicKey, username } from './grammar.ts';
+import { REPORT_PATH, REPORT_START, reportScript } from './guest-report.ts';
+import { mergeConfig, type PlatformConfig, readUserData } from './user-data.ts';
+import { writeYaml } from './yaml.ts';
+
+export type GuestOptions = Readonly<{
+  /** The account that the keys of the launch open. */
+  username: string;
+  /** vendor:device of what counts as a GPU. */
+  accelerators: readonly string[];
+}>;
+
+/** By the names that the NoCloud data source looks for. */
+export type SeedFiles = Readonly<Record<'user-data' | 'meta-data' | 'network-config', string>>;
+
+const HEADER = '#cloud-config\n';
+
+const platformConfig = (machine: Machine, guest: GuestOptions): PlatformConfig => ({
+  hostname: hostname(machine.seed.hostname),
+  preserve_hostname: false,
+  users: [
+    {
+      name: username(guest.username),
+      gecos: 'tenant',
+      shell: '/bin/bash',
+      sudo: 'ALL=(ALL) NOPASSWD:ALL',
+      lock_passwd: true,
+      ssh_authorized_keys: machine.seed.ssh_public_keys.map(sshPublicKey),
+    },
+  ],
+  disable_root: true,
+  ssh_pwauth: false,
+  // The image's own host keys are every tenant's.
+  ssh_deletekeys: true,
+  ssh_genkeytypes: ['ed25519', 'ecdsa', 'rsa'],
+  write_files: [
+    { path: REPORT_PATH, owner: 'root:root', permissions: '0755', content: reportScript(guest.accelerators) },
+  ],
+  bootcmd: [[...REPORT_START]],
+});
+
+const BOUNDARY = '==gpuaas-part==';
+
+/** Base64 holds no boundary, whatever the text. */
+const partOf = (contentType: string, name: string, text: string): string =>
+  [
+    `--${BOUNDARY}`,
+    `Content-Type: ${contentType}; charset="utf-8"`,
+    'MIME-Version: 1.0',
+    'Content-Transfer-Encoding: base64',
+    `Content-Disposition: attachment; filename="${name}"`,
+    '',
+    ...(Buffer.from(text, 'utf8')
+      .toString('base64')
+      .match(/.{1,76}/g) ?? []),
+    '',
+  ].join('\n');
+
+const userData = (machine: Machine, guest: GuestOptions): string => {
+  const ours = platformConfig(machine, guest);
+  const theirs = readUserData(machine.seed.user_data);
+  if (theirs.kind !== 'script')
+    return `${HEADER}${writeYaml(mergeConfig(ours, theirs.kind === 'config' ? theirs.config : {}))}`;
+  return [
+    `Content-Type: multipart/mixed; boundary="${BOUNDARY}"`,
+    'MIME-Version: 1.0',
+    '',
+    `${partOf('text/cloud-config', 'platform.yaml', `${HEADER}${writeYaml(ours)}`)}${partOf(theirs.content_type, 'tenant', theirs.text)}--${BOUNDARY}--`,
+    '',
+  ].join('\n');
+};
+
+export const cloudInit = (machine: Machine, guest: GuestOptions): SeedFiles => ({
+  'user-data': userData(machine, guest),
+  'meta-data': writeYaml({
+    'instance-id': allocationId(machine.allocation_id),
+    'local-hostname': hostname(machine.seed.hostname),
+  }),
+  // The address comes from the host's reservation for this MAC; the cards of the fabric are the tenant's to set up.
+  'network-config': writeYaml({
+    version: 2,
+    ethernets: { primary: { match: { macaddress: macAddress(machine.plan.mac_address) }, dhcp4: true, dhcp6: false } },
+  }),
+});
