@@ -28,19 +28,23 @@ export type OutgoingTask = Readonly<{
 const OUTGOING = `t.id, t.node_id, t.kind, t.attempt, t.params, t.allocation_id,
   t.correlation_id, t.expires_at`;
 
-/** Takes what is queued for these nodes, oldest first, a few at a time for each. */
-export const dispatchTasks = async (tx: Tx, nodeIds: readonly string[], perNode: number): Promise<OutgoingTask[]> =>
+/** What is queued for these nodes, oldest first, a few at a time for each; kept from others until the transaction ends. */
+export const lockQueuedTasks = async (tx: Tx, nodeIds: readonly string[], perNode: number): Promise<OutgoingTask[]> =>
   (
     await tx.query<OutgoingTask>(
-      `with taken as materialized (
-         select q.id from unnest($1::text[]) as w (node_id) cross join lateral (
-           select o.id from node_tasks o where o.node_id = w.node_id and o.state = 'queued' and o.expires_at > clock_timestamp()
-           order by o.id limit $2 for update skip locked) q)
-       update node_tasks t set state = 'dispatched', dispatched_at = clock_timestamp() from taken where t.id = taken.id
-       returning ${OUTGOING}`,
+      `select q.* from unnest($1::text[]) as w (node_id) cross join lateral (
+         select ${OUTGOING} from node_tasks t where t.node_id = w.node_id and t.state = 'queued' and t.expires_at > clock_timestamp()
+         order by t.id limit $2 for update skip locked) q`,
       [nodeIds, perNode],
     )
   ).rows;
+
+export const markDispatched = async (tx: Tx, ids: readonly string[]): Promise<void> => {
+  await tx.query(
+    "update node_tasks set state = 'dispatched', dispatched_at = clock_timestamp() where id = any ($1) and state = 'queued'",
+    [ids],
+  );
+};
 
 /** Handed out before to these nodes, and not in their hands (`node task` pairs). Those of the last moment may be on their way. */
 export const redispatchTasks = async (
@@ -77,7 +81,7 @@ export const listNodesToServe = async (
     )
   ).rows.map((row) => row.node_id);
 
-/** Those of the named tasks that are over, or that nobody here knows. */
+/** Those of the named tasks that are over, or that nobody here knows. One just sent may not be marked as such yet. */
 export const listOverTasks = async (
   reader: Reader,
   pairs: Readonly<{ node_ids: readonly string[]; task_ids: readonly string[] }>,
@@ -86,19 +90,24 @@ export const listOverTasks = async (
     await reader.query<{ node_id: string; task_id: string }>(
       `select h.node_id, h.task_id from unnest($1::text[], $2::text[]) as h (node_id, task_id)
          left join node_tasks t on t.id = h.task_id and t.node_id = h.node_id
-       where t.id is null or t.state not in ('dispatched', 'running') or t.expires_at <= clock_timestamp()`,
+       where t.id is null or t.state not in ('queued', 'dispatched', 'running') or t.expires_at <= clock_timestamp()`,
       [pairs.node_ids, pairs.task_ids],
     )
   ).rows;
 
 export type TaskOnNode = Readonly<{ id: string; node_id: string; attempt: number }>;
 
-/** True while the task may be begun; begun twice is begun once. */
+/**
+ * True while the task may be begun; begun twice is begun once. One that is queued was sent by a process that could not
+ * write it down any more: who asks for it by its id has it.
+ */
 export const startTask = async (tx: Tx, task: TaskOnNode): Promise<boolean> =>
   (
     await tx.query(
-      `update node_tasks set state = 'running', started_at = coalesce(started_at, clock_timestamp())
-       where id = $1 and node_id = $2 and attempt = $3 and state in ('dispatched', 'running') and expires_at > clock_timestamp()`,
+      `update node_tasks set state = 'running', started_at = coalesce(started_at, clock_timestamp()),
+         dispatched_at = coalesce(dispatched_at, clock_timestamp())
+       where id = $1 and node_id = $2 and attempt = $3 and state in ('queued', 'dispatched', 'running')
+         and expires_at > clock_timestamp()`,
       [task.id, task.node_id, task.attempt],
     )
   ).rowCount === 1;

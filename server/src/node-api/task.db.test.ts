@@ -38,7 +38,7 @@ describe('tasks of agents', () => {
     const payload = payloadOf(task);
     assert.deepEqual([payload.task_id, payload.node_id, payload.attempt], [id, agent.node_id, 1]);
     assert.deepEqual(payload.params, EVICT.params);
-    assert.equal((await stateOf(id)).state, 'dispatched');
+    await until('it is marked', async () => (await stateOf(id)).state === 'dispatched');
     agent.close();
   });
 
@@ -88,7 +88,6 @@ describe('tasks of agents', () => {
     const agent = await join();
     const id = await ask(agent.node_id);
     const start = async (attempt: number) => (await agent.call('taskStart', { attempt }, { task_id: id })).body;
-    assert.equal((await start(1)).may_begin, false, 'not handed out yet');
     await agent.wait();
     assert.equal((await start(2)).may_begin, false, 'another attempt');
     assert.deepEqual(await start(1), { may_begin: true, reason: null });
@@ -99,11 +98,23 @@ describe('tasks of agents', () => {
     agent.close();
   });
 
+  it('a task that was sent but could not be marked as such may be begun, once', async () => {
+    const { ask, join, stateOf } = channel();
+    const agent = await join();
+    const id = await ask(agent.node_id);
+    assert.equal((await agent.call('taskStart', { attempt: 1 }, { task_id: id })).body.may_begin, true);
+    assert.equal((await stateOf(id)).state, 'running');
+    const { tasks, cancelled } = (await agent.wait({ in_hand: [id] })).body;
+    assert.deepEqual([tasks, cancelled], [[], []]);
+    agent.close();
+  });
+
   it('progress is kept while somebody wants it', async () => {
     const { ask, join, rows, change } = channel();
     const agent = await join();
     const id = await ask(agent.node_id);
     await agent.wait();
+    await agent.call('taskStart', { attempt: 1 }, { task_id: id });
     const tell = async () =>
       (await agent.call('taskProgress', { attempt: 1, percent: 40, bytes_per_s: 7, note: 'half' }, { task_id: id }))
         .body;

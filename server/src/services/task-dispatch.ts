@@ -1,8 +1,9 @@
 /**
  * Hands out work. Agents rest in long polls; one dispatcher per process looks for work of all of them together, when
- * the process is woken and at least once a second. A task is marked as handed out before it is signed and sent, and by
- * one process only, so no two agents' polls get it. If the answer is lost on its way, the agent's next poll does not
- * name the task as in hand, and it is handed out again with the same attempt: the agent's journal knows the rest.
+ * the process is woken and at least once a second. A task is locked, signed, sent and then marked as handed out, all in
+ * one transaction, so no other process sends it meanwhile, and an agent that begins at once waits for the mark. If the
+ * answer is lost on its way, or the mark is, the task is handed out again with the same attempt: an agent's next poll
+ * does not name it as in hand, and its journal knows one that came twice.
  *
  * An answer that an agent may not act on (a stale trust version, a cancelled task that still runs) never turns its poll
  * into a busy loop: such news is told once, or after a second.
@@ -10,10 +11,11 @@
 import type { NodeAnswer, NodeBody, SignedTask, TaskPayload } from '@gpuaas/contract/node';
 import { type Clock, type Log, pause } from '@gpuaas/kit';
 import {
-  dispatchTasks,
   listNodesToServe,
   listNodesWithWork,
   listOverTasks,
+  lockQueuedTasks,
+  markDispatched,
   type OutgoingTask,
   redispatchTasks,
 } from '../db/agent-task.ts';
@@ -96,7 +98,7 @@ export const createDispatcher = (
     }
   };
 
-  const sign = (task: OutgoingTask): SignedTask => {
+  const sign = async (task: OutgoingTask): Promise<SignedTask> => {
     const { signer } = trust.current();
     const payload = JSON.stringify({
       task_id: task.id,
@@ -109,7 +111,7 @@ export const createDispatcher = (
       issued_at: clock.now().toISOString(),
       expires_at: task.expires_at,
     } satisfies TaskPayload);
-    return { payload, signer_id: signer.id, signature: signText(signer.key, payload) };
+    return { payload, signer_id: signer.id, signature: await signText(signer.key, payload) };
   };
 
   /** Which of the polls have work, and which in-hand tasks are over; nothing is written. */
@@ -139,20 +141,44 @@ export const createDispatcher = (
       return { signerId, nodes: [...new Set([...withWork, ...toServe])].filter((id) => held.has(id)), over };
     });
 
-  const take = (nodeIds: readonly string[], fresh: readonly Poll[]): Promise<OutgoingTask[]> =>
+  /** Signs what a node gets and answers its poll; false for one that hung up: it is handed its work when it comes back. */
+  const hand = async (
+    nodeId: string,
+    mine: readonly OutgoingTask[],
+    cancelled: readonly string[],
+  ): Promise<boolean> => {
+    const tasks = await Promise.all(mine.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(sign));
+    const poll = held.get(nodeId);
+    if (poll !== undefined) answer(poll, tasks, cancelled);
+    return poll !== undefined;
+  };
+
+  type Part = Readonly<{ nodes: readonly string[]; fresh: readonly Poll[]; cancelledOf(nodeId: string): string[] }>;
+
+  /** `onSent` runs when the answers are on their way and the mark is not: the next part may begin. */
+  const serve = ({ nodes, fresh, cancelledOf }: Part, onSent: () => void): Promise<void> =>
     database.write(PLATFORM, async (tx) => {
-      const wanted = new Set(nodeIds);
+      const wanted = new Set(nodes);
       const again = fresh.filter((poll) => wanted.has(poll.node_id));
       const lost =
         again.length === 0
           ? []
-          : await redispatchTasks(
+          : redispatchTasks(
               tx,
               again.map((poll) => poll.node_id),
               again.flatMap((poll) => poll.in_hand),
               ON_ITS_WAY_S,
             );
-      return [...lost, ...(await dispatchTasks(tx, nodeIds, TASKS_PER_POLL))];
+      const queued = lockQueuedTasks(tx, nodes, TASKS_PER_POLL);
+      const found = Map.groupBy((await Promise.all([lost, queued])).flat(), (task) => task.node_id);
+      const sent: string[] = [];
+      await Promise.all(
+        [...found].map(async ([nodeId, mine]) => {
+          if (await hand(nodeId, mine, cancelledOf(nodeId))) sent.push(...mine.map((task) => task.id));
+        }),
+      );
+      onSent();
+      if (sent.length > 0) await markDispatched(tx, sent);
     });
 
   const turn = async (isForAll: boolean): Promise<void> => {
@@ -163,24 +189,18 @@ export const createDispatcher = (
     if (nodes.length > 0 && signerId !== trust.current().signer.id) await trust.refresh();
     const withWork = new Set(nodes);
     const overBy = Map.groupBy(over, (one) => one.node_id);
-    // While one part is signed and sent, the database takes the next.
-    const part = (first: number): Promise<OutgoingTask[]> =>
-      first < nodes.length ? take(nodes.slice(first, first + NODES_PER_TURN), fresh) : Promise.resolve([]);
-    let coming = part(0);
+    const cancelledOf = (nodeId: string): string[] => overBy.get(nodeId)?.map((one) => one.task_id) ?? [];
+    const marked: Promise<void>[] = [];
     for (let first = 0; first < nodes.length; first += NODES_PER_TURN) {
-      const tasks = Map.groupBy(await coming, (task) => task.node_id);
-      coming = part(first + NODES_PER_TURN);
-      // Its failure is told where it is awaited.
-      coming.catch(() => {});
-      for (const [nodeId, mine] of tasks) {
-        const poll = held.get(nodeId);
-        const cancelled = overBy.get(nodeId)?.map((one) => one.task_id) ?? [];
-        // One that hung up meanwhile is handed them again when it comes back.
-        if (poll !== undefined) answer(poll, mine.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(sign), cancelled);
-      }
-      // Answers leave before more of them are made.
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      const sent = Promise.withResolvers<void>();
+      const part = { nodes: nodes.slice(first, first + NODES_PER_TURN), fresh, cancelledOf };
+      const done = serve(part, sent.resolve);
+      // Its failure is told where all are awaited.
+      done.catch(() => sent.resolve());
+      marked.push(done);
+      await sent.promise;
     }
+    await Promise.all(marked);
     for (const [nodeId, mine] of overBy) {
       const poll = held.get(nodeId);
       const known = told.get(nodeId);
