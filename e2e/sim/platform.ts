@@ -1,0 +1,143 @@
+/** A platform as processes: the server as it ships, and simulated hosts with real agents that join it by themselves. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { invariant, pause } from '@gpuaas/kit';
+import type { Client } from '@gpuaas/sdk';
+import { createOperator } from '../../lab/src/operator.ts';
+import { freePort } from '../platform-control/lab.ts';
+
+const REPO = fileURLToPath(new URL('../..', import.meta.url));
+/** Only so that a broken platform ends the test: nothing is measured by it. */
+export const PATIENCE_MS = 60_000;
+
+export type Running = Readonly<{ child: ChildProcess; said(): string; kill(signal: NodeJS.Signals): Promise<void> }>;
+
+const start = (args: readonly string[], env: NodeJS.ProcessEnv): Running => {
+  const child = spawn(process.execPath, args, { cwd: REPO, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let text = '';
+  const keep = (chunk: Buffer): void => {
+    text = (text + chunk.toString()).slice(-20_000);
+  };
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', keep);
+  return {
+    child,
+    said: () => text,
+    kill: async (signal) => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'exit');
+      child.kill(signal);
+      await ended;
+    },
+  };
+};
+
+export const eventually = async <T>(what: string, look: () => Promise<T | undefined> | T | undefined): Promise<T> => {
+  const deadline = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (Date.now() > deadline) throw new Error(`Waited ${PATIENCE_MS / 1000} s in vain until ${what}.`);
+    await pause(50);
+  }
+};
+
+export type Platform = Readonly<{
+  url: string;
+  /** Signed in as the operator of a laptop. */
+  client: Client;
+  servers: readonly Running[];
+  hosts(args: readonly string[]): Running;
+  /** Returns when that many hosts say that they are what they shall be. */
+  ready(hosts: Running, count: number): Promise<void>;
+  stop(): Promise<void>;
+}>;
+
+export type PlatformOptions = Readonly<{
+  database_url: string;
+  /** For state and hosts; the caller removes it. */
+  dir: string;
+  /** The roles of each server process; the first has the API. */
+  processes?: readonly string[];
+  env?: NodeJS.ProcessEnv;
+}>;
+
+const ROLES = ['all'];
+const NO_LIMIT = '100000000';
+
+const isReady = (url: string): Promise<boolean> =>
+  fetch(`${url}/readyz`).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+
+export const startPlatform = async (options: PlatformOptions): Promise<Platform> => {
+  const stateDir = join(options.dir, 'state');
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  const password = join(stateDir, 'dev-password');
+  writeFileSync(password, 'only-for-this-test\n', { mode: 0o600 });
+  const nodeApiPort = await freePort();
+  const processes = options.processes ?? ROLES;
+  const ports = await Promise.all(processes.map(() => freePort()));
+  const [apiPort] = ports;
+  const url = `http://localhost:${apiPort}`;
+  const { GPUAAS_TOKEN: _, ...inherited } = process.env;
+  const env = {
+    ...inherited,
+    DATABASE_URL: options.database_url,
+    GPUAAS_STATE_DIR: stateDir,
+    GPUAAS_PUBLIC_URL: url,
+    GPUAAS_NODE_API_PORT: String(nodeApiPort),
+    GPUAAS_DEV_PASSWORD: 'only-for-this-test',
+    GPUAAS_RATE_LIMIT_PER_MINUTE: NO_LIMIT,
+    GPUAAS_ANONYMOUS_RATE_LIMIT_PER_MINUTE: NO_LIMIT,
+    GPUAAS_NODE_API_RATE_LIMIT_PER_MINUTE: NO_LIMIT,
+    ...options.env,
+  };
+  const servers: Running[] = [];
+  const fleets: Running[] = [];
+  const stop = async (): Promise<void> => {
+    await Promise.all(fleets.map((fleet) => fleet.kill('SIGTERM')));
+    await Promise.all(servers.map((server) => server.kill('SIGTERM')));
+  };
+  const stopping = new AbortController();
+  try {
+    for (const [index, roles] of processes.entries()) {
+      const port = ports[index];
+      invariant(port !== undefined, 'each process has a port');
+      const first = index === 0 ? ['--migrate', '--seed-demo'] : [];
+      const server = start(['server/src/main.ts', '--roles', roles, ...first], { ...env, GPUAAS_PORT: String(port) });
+      servers.push(server);
+      await eventually(`the process of ${roles} is ready`, async () => {
+        if (server.child.exitCode !== null) throw new Error(`${roles} ended:\n${server.said()}`);
+        return (await isReady(`http://127.0.0.1:${port}`)) ? true : undefined;
+      });
+    }
+  } catch (err) {
+    await stop();
+    throw err;
+  }
+  return {
+    url,
+    client: createOperator({ url, dev_password_file: password, signal: stopping.signal }),
+    servers,
+    hosts: (args) => {
+      const words = ['lab/src/main.ts', 'fleet', '--dev', '--fast', '--url', url, ...args];
+      const fleet = start(words, { ...env, DATABASE_URL: undefined });
+      fleets.push(fleet);
+      return fleet;
+    },
+    ready: async (hosts, count) => {
+      await eventually(`${count} hosts are ready`, () => {
+        if (hosts.child.exitCode !== null) throw new Error(`the hosts ended:\n${hosts.said()}`);
+        return hosts.said().includes(`${count} of ${count} hosts are ready`) ? true : undefined;
+      });
+    },
+    stop: async () => {
+      stopping.abort();
+      await stop();
+    },
+  };
+};
