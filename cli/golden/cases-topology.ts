@@ -94,14 +94,14 @@ export const topologyCases: readonly Case[] = [
   line('admin-health-probe', `admin health probe ${node} ${T}`),
   line(
     'admin-health-override',
-    `admin health override ${name} agent --mute gpu_temperature --for 4h --reason aisle ${T}`,
+    `admin health override ${name} node-agent --mute gpu_temperature --for 4h --reason aisle ${T}`,
   ),
   line(
     'admin-health-override-replace',
-    `admin health override ${node} agent --replace --alert fans=loud --prevents host-changes --reason fans ${T}`,
+    `admin health override ${node} node-agent --replace --alert fans=loud --prevents host-changes --reason fans ${T}`,
   ),
-  line('admin-health-override-nothing', `admin health override ${node} agent --reason fans ${T}`),
-  line('admin-health-override-remove', `admin health override-remove ${node} agent ${T}`),
+  line('admin-health-override-nothing', `admin health override ${node} node-agent --reason fans ${T}`),
+  line('admin-health-override-remove', `admin health override-remove ${node} node-agent ${T}`),
   line('admin-health-breaker', `admin health breaker ${T}`),
   line('admin-health-breaker-reset', `admin health breaker-reset --reason looked --yes ${T}`),
 ];

@@ -75,7 +75,7 @@ const changed: View = {
   standing: 'changed',
   diff: {
     nvme_serial: { approved: 'S6XNNE0W500009', found: 'S6XNNE0W500001' },
-    iommu_group: { approved: 39, found: 41 },
+    iommu_group_strangers: { approved: [], found: ['0000:2b:00.1'] },
   },
 };
 
@@ -138,10 +138,10 @@ export const health: Health = {
   health: 'ok',
   prevents: ['prevent_allocations', 'prevent_host_changes'],
   alerts: [alert],
-  reports: [{ source: 'agent', observed_at: time, successes: ['gpu_count', 'fabric'], alerts: [alert] }],
+  reports: [{ source: 'node-agent', observed_at: time, successes: ['gpu_count', 'fabric'], alerts: [alert] }],
   overrides: [
     {
-      source: 'agent',
+      source: 'node-agent',
       mode: 'merge',
       alerts: [],
       muted_alert_ids: ['gpu_temperature'],

@@ -82,7 +82,7 @@ const override = command({
     reason,
   },
   examples: [
-    'gpuaas admin health override j22u15 agent --mute gpu_temperature --for 4h --reason "The aisle is being cooled."',
+    'gpuaas admin health override j22u15 node-agent --mute gpu_temperature --for 4h --reason "The aisle is being cooled."',
   ],
   run: async (cli, { args, flags }) => {
     if (flags.mute === undefined && flags.alert === undefined && !flags.replace)
