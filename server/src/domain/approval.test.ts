@@ -36,9 +36,9 @@ describe('approving candidates', () => {
   });
 
   for (const [over, field, code] of [
-    [{ nvme_mounts: ['/mnt/data'] }, 'nvme_serial', 'mounted'],
-    [{ nvme_holders: ['dm-0'] }, 'nvme_serial', 'held'],
-    [{ nvme_filesystems: ['ext4'] }, 'nvme_serial', 'foreign_filesystem'],
+    [{ nvme_mounts: ['/mnt/data'] }, 'nvme_mounts', 'mounted'],
+    [{ nvme_holders: ['dm-0'] }, 'nvme_holders', 'held'],
+    [{ nvme_filesystems: ['ext4'] }, 'nvme_filesystems', 'foreign_filesystem'],
     [{ fabric_vf_guid: '0000:0000:0000:0000' }, 'fabric_vf_guid', 'guid_zero'],
     [{ iommu_group_strangers: ['0000:01:00.0'] }, 'iommu_group', 'reaches_beyond'],
     [{ mig_mode: 'enabled' }, 'mig_mode', 'mig_enabled'],
@@ -86,8 +86,8 @@ describe('approving candidates', () => {
     assert.deepEqual(judge([candidate(0, { blockers: [blocker('network', 'facts_unreadable')] })]), [
       [0, 'network', 'facts_unreadable'],
     ]);
-    const mounted = candidate(0, { nvme_mounts: ['/mnt'], blockers: [blocker('nvme_serial', 'nvme_mounted')] });
-    assert.deepEqual(judge([mounted]), [[0, 'nvme_serial', 'mounted']]);
+    const mounted = candidate(0, { nvme_mounts: ['/mnt'], blockers: [blocker('nvme_mounts', 'nvme_mounted')] });
+    assert.deepEqual(judge([mounted]), [[0, 'nvme_mounts', 'mounted']]);
   });
 
   it('does not ask the driver again for what is known of a GPU that a guest may have', () => {

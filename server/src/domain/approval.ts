@@ -62,7 +62,7 @@ const gapsOf = (found: Candidate): ApprovalProblem[] => {
     ...(found.nvme_mounts.length > 0
       ? [
           say(
-            'nvme_serial',
+            'nvme_mounts',
             'mounted',
             `the drive is mounted at ${found.nvme_mounts.join(', ')}. Unmount it on the host, approve its ownership to have it wiped, then discover again.`,
           ),
@@ -71,7 +71,7 @@ const gapsOf = (found: Candidate): ApprovalProblem[] => {
     ...(found.nvme_holders.length > 0
       ? [
           say(
-            'nvme_serial',
+            'nvme_holders',
             'held',
             `the drive is held by ${found.nvme_holders.join(', ')}. Remove it from there, approve its ownership to have it wiped, then discover again.`,
           ),
@@ -80,7 +80,7 @@ const gapsOf = (found: Candidate): ApprovalProblem[] => {
     ...(found.nvme_filesystems.length > 0
       ? [
           say(
-            'nvme_serial',
+            'nvme_filesystems',
             'foreign_filesystem',
             `the drive carries ${found.nvme_filesystems.join(', ')} and no wipe of it is on record. Approve its ownership to have it wiped, then discover again.`,
           ),

@@ -90,7 +90,7 @@ test('every fault is named with its field at once, and nothing is written', asyn
   assert.deepEqual(
     body.errors.map((error: { pointer: string; code: string }) => [error.pointer, error.code]),
     [
-      ['/candidates/0/nvme_serial', 'mounted'],
+      ['/candidates/0/nvme_mounts', 'mounted'],
       ['/candidates/1/fabric_vf_pci_address', 'required'],
       ['/candidates/1/fabric_claim_mode', 'not_per_slot_vf'],
       ['/candidates/2/mig_mode', 'mig_enabled'],
