@@ -2,6 +2,7 @@
 import { agentsBenches } from './agents.ts';
 import { capacityReadBench } from './capacity.ts';
 import { contentionBench } from './contention.ts';
+import { fleetBench } from './fleet.ts';
 import { httpReadBench, httpWriteBench } from './http.ts';
 import { packingBenches } from './packing.ts';
 import { placementBench, placementScaleBench } from './placement.ts';
@@ -22,6 +23,7 @@ const BENCHES: readonly Bench[] = [
   placementScaleBench,
   capacityReadBench,
   contentionBench,
+  fleetBench,
   ...slurmBenches,
   ...agentsBenches,
 ];

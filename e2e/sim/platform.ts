@@ -11,7 +11,7 @@ import { freePort } from '../platform-control/lab.ts';
 
 const REPO = fileURLToPath(new URL('../..', import.meta.url));
 /** Only so that a broken platform ends the test: nothing is measured by it. */
-export const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 60_000;
 
 export type Running = Readonly<{ child: ChildProcess; said(): string; kill(signal: NodeJS.Signals): Promise<void> }>;
 
@@ -34,12 +34,16 @@ const start = (args: readonly string[], env: NodeJS.ProcessEnv): Running => {
   };
 };
 
-export const eventually = async <T>(what: string, look: () => Promise<T | undefined> | T | undefined): Promise<T> => {
-  const deadline = Date.now() + PATIENCE_MS;
+export const eventually = async <T>(
+  what: string,
+  look: () => Promise<T | undefined> | T | undefined,
+  withinMs = PATIENCE_MS,
+): Promise<T> => {
+  const deadline = Date.now() + withinMs;
   for (;;) {
     const found = await look();
     if (found !== undefined) return found;
-    if (Date.now() > deadline) throw new Error(`Waited ${PATIENCE_MS / 1000} s in vain until ${what}.`);
+    if (Date.now() > deadline) throw new Error(`Waited ${withinMs / 1000} s in vain until ${what}.`);
     await pause(50);
   }
 };
@@ -51,7 +55,7 @@ export type Platform = Readonly<{
   servers: readonly Running[];
   hosts(args: readonly string[]): Running;
   /** Returns when that many hosts say that they are what they shall be. */
-  ready(hosts: Running, count: number): Promise<void>;
+  ready(hosts: Running, count: number, withinMs?: number): Promise<void>;
   stop(): Promise<void>;
 }>;
 
@@ -129,11 +133,12 @@ export const startPlatform = async (options: PlatformOptions): Promise<Platform>
       fleets.push(fleet);
       return fleet;
     },
-    ready: async (hosts, count) => {
-      await eventually(`${count} hosts are ready`, () => {
+    ready: async (hosts, count, withinMs) => {
+      const look = () => {
         if (hosts.child.exitCode !== null) throw new Error(`the hosts ended:\n${hosts.said()}`);
         return hosts.said().includes(`${count} of ${count} hosts are ready`) ? true : undefined;
-      });
+      };
+      await eventually(`${count} hosts are ready`, look, withinMs);
     },
     stop: async () => {
       stopping.abort();
