@@ -47,7 +47,8 @@ export const readReport = (bytes: Buffer): GuestReport | null =>
 
 /**
  * The host key counts once cloud-init has made it anew and sshd listens, or a first visitor would be told the key of the
- * image. GPUs are counted by the driver where there is one, else by what is on the bus. POSIX sh and /proc: images differ.
+ * image. GPUs are counted by the driver where there is one (not at all while it does
+ * not answer), else by what is on the bus. POSIX sh and /proc: images differ.
  */
 export const reportScript = (accelerators: readonly string[]): string => `#!/bin/sh
 # Tells the host which SSH host key this machine has and how many GPUs it sees, and nothing else.
@@ -63,7 +64,9 @@ count_on_bus() {
   echo "$count"
 }
 count_gpus() {
-  if command -v nvidia-smi >/dev/null 2>&1; then nvidia-smi -L 2>/dev/null | grep -c '^GPU '; else count_on_bus; fi
+  if ! command -v nvidia-smi >/dev/null 2>&1; then count_on_bus
+  elif list="$(nvidia-smi -L 2>/dev/null)"; then echo "$list" | grep -c '^GPU '
+  else echo null; fi
 }
 is_key_final() { [ ! -d /var/lib/cloud/instance ] || [ -e /var/lib/cloud/instance/sem/config_ssh ]; }
 is_listening() { cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -q ':0016 [0-9A-F:]* 0A '; }

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { KEY } from '../../test/machine.ts';
+import { HostError } from '../host/host.ts';
+import { REPORT_BYTES_MAX, REPORT_CHANNEL, readReport, reportScript } from './guest-report.ts';
+
+const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
+const GOOD = { schema: 1, ssh_host_key: KEY, gpu_count: 2 };
+
+/** A guest of files: the script runs in it once instead of for ever. */
+const openGuest = (t: TestContext, files: Readonly<Record<string, string>>): (() => Buffer) => {
+  const root = mkdtempSync(join(tmpdir(), 'gpuaas-guest-'));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const port = `/dev/virtio-ports/${REPORT_CHANNEL}`;
+  for (const [path, text] of Object.entries({ [port]: '', '/bin/.keep': '', ...files })) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+    if (path.startsWith('/bin/')) chmodSync(join(root, path), 0o755);
+  }
+  const script = reportScript(['10de:2335'])
+    .replaceAll(/\/(dev\/virtio-ports|sys\/bus|proc\/net|etc\/ssh|var\/lib\/cloud)/g, `${root}/$1`)
+    .replace('sleep 2', 'exit 0')
+    .replace('do sleep 1; done', 'do exit 3; done');
+  return () => {
+    const { status } = spawnSync('sh', [], { input: script, env: { PATH: `${join(root, 'bin')}:/usr/bin:/bin` } });
+    return status === 0 ? readFileSync(join(root, port)) : Buffer.from(`status ${status}`);
+  };
+};
+
+const LISTENS = '  0: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000\n';
+const GUEST = {
+  '/proc/net/tcp': LISTENS,
+  '/etc/ssh/ssh_host_ed25519_key.pub': `${KEY} root@trainer\n`,
+  '/var/lib/cloud/instance/sem/config_ssh': '',
+  '/sys/bus/pci/devices/0000:01:00.0/vendor': '0x10de\n',
+  '/sys/bus/pci/devices/0000:01:00.0/device': '0x2335\n',
+  '/sys/bus/pci/devices/0000:02:00.0/vendor': '0x8086\n',
+  '/sys/bus/pci/devices/0000:02:00.0/device': '0x2335\n',
+};
+
+describe('the report of a guest', () => {
+  it('says its host key and the GPUs on its bus', (t) =>
+    assert.deepEqual(readReport(openGuest(t, GUEST)()), { ssh_host_key: KEY, gpu_count: 1 }));
+
+  it('counts by the driver where there is one, and not while it does not answer', (t) => {
+    const driver = '#!/bin/sh\necho "GPU 0: NVIDIA H200"\necho "GPU 1: NVIDIA H200"\n';
+    assert.equal(readReport(openGuest(t, { ...GUEST, '/bin/nvidia-smi': driver })())?.gpu_count, 2);
+    const mute = '#!/bin/sh\nexit 9\n';
+    assert.equal(readReport(openGuest(t, { ...GUEST, '/bin/nvidia-smi': mute })())?.gpu_count, null);
+  });
+
+  it('waits for the key to be made anew and for sshd', (t) => {
+    const { '/var/lib/cloud/instance/sem/config_ssh': _, ...early } = GUEST;
+    const waiting = 'status 3';
+    assert.equal(openGuest(t, { ...early, '/var/lib/cloud/instance/x': '' })().toString(), waiting);
+    const deaf = { ...GUEST, '/proc/net/tcp': LISTENS.replace('0016', '0050') };
+    assert.equal(openGuest(t, deaf)().toString(), waiting);
+  });
+
+  it('is the last whole line that makes sense', () => {
+    const later = { ...GOOD, gpu_count: 4 };
+    assert.equal(readReport(Buffer.from(`a":1}\n${line(GOOD)}\n${line(later)}{"schema":1,"ss`))?.gpu_count, 4);
+    assert.equal(readReport(Buffer.from(line(GOOD) + line({ schema: 2 })))?.gpu_count, 2);
+    assert.equal(readReport(Buffer.from(JSON.stringify(GOOD))), null);
+  });
+
+  it('is nothing where it is no report, or hides beyond what is read', () => {
+    for (const said of [
+      null,
+      1,
+      [],
+      { ...GOOD, gpu_count: -1 },
+      { ...GOOD, gpu_count: 1e9 },
+      { ...GOOD, ssh_host_key: 'command="x" ssh-rsa AAAA' },
+      { ...GOOD, ssh_host_key: `${KEY}\n${KEY}` },
+    ])
+      assert.equal(readReport(Buffer.from(line(said))), null);
+    assert.equal(readReport(Buffer.from(`${line(GOOD)}${'x'.repeat(REPORT_BYTES_MAX)}`)), null);
+  });
+
+  it('is made for plain ids only', () => {
+    assert.throws(() => reportScript([`10de:2335'; reboot; '`]), HostError);
+  });
+});
