@@ -24,7 +24,7 @@ export const dnsmasqConfig = ({ network, dns_servers, lease_s, files }: DnsmasqP
   [
     `interface=${network.bridge}`,
     'except-interface=lo',
-    'bind-interfaces',
+    'bind-dynamic',
     'no-hosts',
     'domain-needed',
     'bogus-priv',
