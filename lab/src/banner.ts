@@ -20,7 +20,7 @@ const hosts = (settings: Settings): readonly string[] =>
   settings.issuer === undefined
     ? [
         '  Hosts      j22u15, j22u11 (slices), j27u15 (bare metal), j22u05 (to approve)',
-        '             They are simulated and join within seconds: admin node list',
+        '             Simulated; they join within seconds: bin/gpuaas admin node list',
       ]
     : ['  Hosts      none yet; bin/gpuaas-lab fleet --help tells how simulated ones join'];
 
