@@ -188,7 +188,19 @@ export const topologyAnswers = {
         { name: 'nvme1n1', serial: 'S6XNNE0W500000', is_boot: false, mounts: [], filesystems: [] },
       ],
     },
-    pci: { value: [{}, {}, {}] },
+    pci: { value: [{ address: '0000:18:00.0' }, { address: '0000:18:00.1', physical_function: '0000:18:00.0' }] },
+    nics: {
+      value: [
+        {
+          pci_address: '0000:18:00.0',
+          netdev: 'ib18',
+          rdma_device: 'mlx5_0',
+          link_layer: 'infiniband',
+          state: 'ACTIVE',
+        },
+        { pci_address: '0000:18:00.1', netdev: 'ib18v0', rdma_device: null, link_layer: 'infiniband', state: 'ACTIVE' },
+      ],
+    },
     iommu_groups: { unreadable: '/sys/kernel/iommu_groups is empty.' },
     fabric: { value: { nvswitches: [], partitions: [], manager: { is_running: false } } },
     network: { value: { ovs_version: null, bridges: [] } },

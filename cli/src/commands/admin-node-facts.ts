@@ -3,6 +3,8 @@
 type Part = { value: unknown } | { unreadable: string };
 type Item = Readonly<Record<string, unknown>>;
 
+const DIGEST_SHOWN = 19;
+
 const isPart = (value: unknown): value is Part =>
   typeof value === 'object' && value !== null && ('value' in value || 'unreadable' in value);
 
@@ -20,25 +22,19 @@ const disk = (item: unknown): string => {
   return `${one(item, 'name', 'serial')}${used === '' ? '' : ` (${used})`}`;
 };
 
+const nic = (item: unknown): string => one(item, 'pci_address', 'netdev', 'rdma_device', 'link_layer', 'state');
+
 /** How one of each kind is written; kinds without a line of their own are counted. */
 const WORDS: Readonly<Record<string, (item: unknown) => string>> = {
   gpus: (item) => one(item, 'pci_address', 'model'),
   disks: disk,
-  nics: (item) => one(item, 'pci_address', 'netdev', 'rdma_device', 'link_layer', 'state'),
   tools: (item) => ((item as Item)['version'] === null ? `${one(item, 'name')} missing` : one(item, 'name', 'version')),
-  images: (item) => one(item, 'name', 'digest'),
+  images: (item) => `${one(item, 'name')} ${one(item, 'digest').slice(0, DIGEST_SHOWN)}`.trim(),
 };
 
-const partText = (name: string, part: Part): string => {
-  if ('unreadable' in part) return `could not be read: ${part.unreadable}`;
-  const { value } = part;
-  const words = WORDS[name];
-  if (Array.isArray(value))
-    return words === undefined || value.length === 0
-      ? String(value.length)
-      : `${value.length}: ${value.map(words).join('; ')}`;
-  if (name === 'system') return one(value, 'hostname', 'product', 'kernel');
-  if (name === 'fabric') {
+const RECORDS: Readonly<Record<string, (value: Item) => string>> = {
+  system: (value) => one(value, 'hostname', 'product', 'kernel'),
+  fabric: (value) => {
     const { nvswitches, partitions, manager } = value as {
       nvswitches: unknown[];
       partitions: unknown[];
@@ -46,15 +42,44 @@ const partText = (name: string, part: Part): string => {
     };
     const running = manager['is_running'] === true ? one(manager, 'version', 'mode') : 'not running';
     return `${nvswitches.length} NVSwitches, ${partitions.length} partitions, manager ${running}`;
-  }
-  if (name === 'network') {
+  },
+  network: (value) => {
     const { bridges, ovs_version } = value as { bridges: readonly Item[]; ovs_version: string | null };
     return `OVS ${ovs_version ?? 'missing'}, bridges ${bridges.map((bridge) => one(bridge, 'name')).join(', ') || '-'}`;
-  }
-  return JSON.stringify(value);
+  },
 };
 
-export const factLines = (facts: Item): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(facts).map(([name, value]) => [name, isPart(value) ? partText(name, value) : value]),
+/** Virtual functions are many and alike; they are counted with the cards they are of. */
+const withoutVirtual = (value: readonly unknown[], virtual: ReadonlySet<unknown>): string => {
+  const cards = value.filter((item) => !virtual.has((item as Item)['pci_address']));
+  const folded = value.length - cards.length;
+  return `${cards.length}${folded === 0 ? '' : ` with ${folded} virtual functions`}: ${cards.map(nic).join('; ')}`;
+};
+
+const partText = (name: string, part: Part, virtual: ReadonlySet<unknown>): string => {
+  if ('unreadable' in part) return `could not be read: ${part.unreadable}`;
+  const { value } = part;
+  if (Array.isArray(value)) {
+    const words = WORDS[name];
+    if (value.length === 0) return '0';
+    if (name === 'nics') return withoutVirtual(value, virtual);
+    return words === undefined ? String(value.length) : `${value.length}: ${value.map(words).join('; ')}`;
+  }
+  const tell = RECORDS[name];
+  return tell === undefined ? JSON.stringify(value) : tell(value as Item);
+};
+
+const ORDER = ['observed_at', 'system', 'gpus', 'disks', 'nics', 'fabric', 'network', 'tools', 'images'];
+
+export const factLines = (facts: Item): Record<string, unknown> => {
+  const { pci } = facts as { pci?: Part };
+  const functions = pci !== undefined && 'value' in pci && Array.isArray(pci.value) ? (pci.value as Item[]) : [];
+  const virtual = new Set(functions.filter((item) => item['physical_function'] != null).map((item) => item['address']));
+  const names = [...new Set([...ORDER.filter((name) => name in facts), ...Object.keys(facts)])];
+  return Object.fromEntries(
+    names.map((name) => {
+      const value = facts[name];
+      return [name, isPart(value) ? partText(name, value, virtual) : value];
+    }),
   );
+};
