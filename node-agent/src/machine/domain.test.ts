@@ -206,54 +206,6 @@ describe('a plan is refused', () => {
   for (const [name, act, expected] of cases) it(name, () => assert.throws(act, expected));
 });
 
-describe('a domain that is not the plan is told', () => {
-  const machine = machineOf(2);
-  const xml = compileDomain(machine, hostProfile());
-  const edits: readonly [string, string | RegExp, string, RegExp][] = [
-    [
-      'with a device more',
-      '</devices>',
-      `<hostdev mode="subsystem" type="pci" managed="no"><source><address domain="0x0000" bus="0x9b" slot="0x00" function="0x0"/></source></hostdev></devices>`,
-      /passed through/,
-    ],
-    ['with another device', 'bus="0x19"', 'bus="0x9b"', /0000:9b:00\.0/],
-    ['with a device that libvirt binds', 'managed="no"', 'managed="yes"', /libvirt would bind/],
-    ['with another drive', 'S6XYNE0T90001"', 'S6XYNE0T90007"', /its drives/],
-    [
-      'with a file as a drive',
-      '</devices>',
-      '<disk type="file" device="disk"><source file="/etc/shadow"/></disk></devices>',
-      /what else it has/,
-    ],
-    ['with a screen', '</devices>', '<graphics type="vnc" port="5900"/></devices>', /graphics vnc/],
-    [
-      'with a folder of the host',
-      '</devices>',
-      '<filesystem type="mount"><source dir="/"/></filesystem></devices>',
-      /filesystem/,
-    ],
-    ['with a USB device', '</devices>', '<hostdev mode="subsystem" type="usb"/></devices>', /hostdev subsystem usb/],
-    ['with another MAC', '02:00:00:00:00:10', '02:00:00:00:00:11', /its network/],
-    ['with a second network', '</devices>', '<interface type="user"/></devices>', /interface user/],
-    ['without its switch', 'type="openvswitch"', 'type="802.1Qbh"', /its network/],
-    [
-      'with an argument past libvirt',
-      '</qemu:commandline>',
-      '<qemu:arg value="-monitor"/></qemu:commandline>',
-      /past libvirt/,
-    ],
-    ['of another allocation', ALLOCATION, 'alc_other', /its allocation/],
-    ['with a tag in a namespace that is not ours', 'urn:gpuaas:machine:1', 'urn:else', /its allocation is null/],
-    ['with less memory', `>${128 * 1024 ** 2}<`, '>1024<', /its memory/],
-  ];
-  for (const [name, from, to, expected] of edits)
-    it(name, () => {
-      const changed = xml.replace(from, to);
-      assert.notEqual(changed, xml);
-      assert.throws(() => assertSame(machine, parseDomain(changed)), refused('conflict', expected));
-    });
-});
-
 describe('places of devices', () => {
   it('name the complex by the bus of the root port and count 64-bit BARs', () => {
     const fn = { address: '0000:19:00.0', root_port: '0000:15:01.0', numa_node: 0, physical_function: null };
