@@ -61,7 +61,9 @@ const SPACING_MS = 25;
 const TASKS_PER_POLL = 16;
 /** What was handed out a moment ago may still be on its way. */
 const ON_ITS_WAY_S = 1;
-const NODES_PER_TURN = 250;
+/** A fleet that is woken at once is served in parts: while one is signed and sent, the database works on others. */
+const NODES_PER_PART = 100;
+const PARTS_AT_ONCE = 3;
 
 export const createDispatcher = (
   deps: Readonly<{ database: Database; clock: Clock; log: Log; hub: EventHub; trust: TrustKeeper }>,
@@ -155,8 +157,7 @@ export const createDispatcher = (
 
   type Part = Readonly<{ nodes: readonly string[]; fresh: readonly Poll[]; cancelledOf(nodeId: string): string[] }>;
 
-  /** `onSent` runs when the answers are on their way and the mark is not: the next part may begin. */
-  const serve = ({ nodes, fresh, cancelledOf }: Part, onSent: () => void): Promise<void> =>
+  const serve = ({ nodes, fresh, cancelledOf }: Part): Promise<void> =>
     database.write(PLATFORM, async (tx) => {
       const wanted = new Set(nodes);
       const again = fresh.filter((poll) => wanted.has(poll.node_id));
@@ -177,7 +178,6 @@ export const createDispatcher = (
           if (await hand(nodeId, mine, cancelledOf(nodeId))) sent.push(...mine.map((task) => task.id));
         }),
       );
-      onSent();
       if (sent.length > 0) await markDispatched(tx, sent);
     });
 
@@ -190,17 +190,15 @@ export const createDispatcher = (
     const withWork = new Set(nodes);
     const overBy = Map.groupBy(over, (one) => one.node_id);
     const cancelledOf = (nodeId: string): string[] => overBy.get(nodeId)?.map((one) => one.task_id) ?? [];
-    const marked: Promise<void>[] = [];
-    for (let first = 0; first < nodes.length; first += NODES_PER_TURN) {
-      const sent = Promise.withResolvers<void>();
-      const part = { nodes: nodes.slice(first, first + NODES_PER_TURN), fresh, cancelledOf };
-      const done = serve(part, sent.resolve);
-      // Its failure is told where all are awaited.
-      done.catch(() => sent.resolve());
-      marked.push(done);
-      await sent.promise;
-    }
-    await Promise.all(marked);
+    let next = 0;
+    const serveParts = async (): Promise<void> => {
+      while (next < nodes.length) {
+        const part = nodes.slice(next, next + NODES_PER_PART);
+        next += NODES_PER_PART;
+        await serve({ nodes: part, fresh, cancelledOf });
+      }
+    };
+    await Promise.all(Array.from({ length: PARTS_AT_ONCE }, serveParts));
     for (const [nodeId, mine] of overBy) {
       const poll = held.get(nodeId);
       const known = told.get(nodeId);
