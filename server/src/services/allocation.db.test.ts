@@ -93,7 +93,9 @@ describe('a launch', () => {
       (await rows("select from audit_logs where action = 'allocation.create' and target_id = $1", [id])).length,
       1,
     );
-    assert.deepEqual((await world.ada.get(path(`/${id}`))).body, made.body);
+    const read = (await world.ada.get(path(`/${id}`))).body;
+    assert.deepEqual({ ...read, progress: null }, made.body, 'but for progress, which only reading tells');
+    assert.equal(read.progress.step_number, 1);
     assert.match((await world.ada.get('/metrics')).body, /gpuaas_allocations\{state="requested"\} 1/);
     await world.sql.query("update allocations set state_deadline_at = now() - interval '1 second' where id = $1", [id]);
     assert.match((await world.ada.get('/metrics')).body, /gpuaas_allocations_overdue\{state="requested"\} 1/);
