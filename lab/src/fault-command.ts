@@ -18,8 +18,7 @@ import {
   type NewFault,
   readFaults,
 } from '../../node-agent/src/host/sim/fault.ts';
-import { fleetDir } from './fleet-command.ts';
-import { machineDir } from './fleet-host.ts';
+import { fleetDir, machineDir } from './fleet-dir.ts';
 import { UsageError } from './usage.ts';
 
 export const FAULT_HELP = `Usage: gpuaas-lab fault add|list|clear|states [options]

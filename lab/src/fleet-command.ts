@@ -4,15 +4,15 @@
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { pause } from '@gpuaas/kit';
 import { PROFILE_NAMES } from '../../node-agent/src/host/sim/profile.ts';
 import { startFleet } from './fleet.ts';
+import { fleetDir, stateDir } from './fleet-dir.ts';
 import { DEMO_HOSTS, type HostSpec, manyHosts } from './fleet-spec.ts';
 import { createOperator } from './operator.ts';
-import { REPO } from './settings.ts';
 import { UsageError } from './usage.ts';
 
 export const FLEET_HELP = `Usage: gpuaas-lab fleet [options]
@@ -88,11 +88,6 @@ const specsOf = (values: Values): readonly HostSpec[] =>
         profile: oneOf('--profile', PROFILE_NAMES, values.profile),
         capacity_mode: oneOf('--mode', ['slice', 'baremetal', 'flexible'] as const, values.mode),
       });
-
-const stateDir = (): string => resolve(REPO, process.env['GPUAAS_STATE_DIR'] || '.gpuaas');
-/** The folder of a fleet: as told, else the one of `make up`. */
-export const fleetDir = (given: string | undefined): string =>
-  given === undefined ? join(stateDir(), 'fleet') : isAbsolute(given) ? given : resolve(given);
 
 const onSignal = (): Promise<void> =>
   new Promise((done) => {

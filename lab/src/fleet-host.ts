@@ -10,6 +10,7 @@ import { addFault } from '../../node-agent/src/host/sim/fault.ts';
 import { createSimHost, type SimHost, type SimOptions } from '../../node-agent/src/host/sim/sim-host.ts';
 import { type Agent, type AgentConfig, createAgent, enroll, readStanding } from '../../node-agent/src/index.ts';
 import { handlers } from '../../node-agent/src/tasks/index.ts';
+import { machineDir } from './fleet-dir.ts';
 import type { HostSpec } from './fleet-spec.ts';
 
 export type FleetHostOptions = Readonly<{
@@ -36,8 +37,6 @@ export type FleetHost = Readonly<{
   /** Forgets host and agent: what the folder knew belonged to another platform. */
   clear(): Promise<void>;
 }>;
-
-export const machineDir = (fleetDir: string, name: string): string => join(fleetDir, name, 'machine');
 
 const VERSION = '0.1.0+sim';
 /** Time enough to renew it. */

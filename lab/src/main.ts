@@ -1,6 +1,4 @@
 /** `gpuaas-lab`: simulated hosts for laptops, tests and benchmarks, and what goes wrong on them. */
-import { FAULT_HELP, faultCommand } from './fault-command.ts';
-import { FLEET_HELP, fleetCommand } from './fleet-command.ts';
 import { UsageError } from './usage.ts';
 
 const HELP = `Usage: gpuaas-lab COMMAND [options]
@@ -11,7 +9,18 @@ const HELP = `Usage: gpuaas-lab COMMAND [options]
 gpuaas-lab COMMAND --help says more. The platform itself is \`make up\`.
 `;
 
-const HELP_OF: Readonly<Record<string, string>> = { fleet: FLEET_HELP, fault: FAULT_HELP };
+type Entry = Readonly<{ help: string; run: (argv: readonly string[]) => void | Promise<void> }>;
+
+/** Loaded when it is named: a fault is laid without waiting for all that an agent is made of. */
+const load = async (command: string): Promise<Entry | undefined> => {
+  if (command === 'fleet') {
+    const { FLEET_HELP, fleetCommand } = await import('./fleet-command.ts');
+    return { help: FLEET_HELP, run: fleetCommand };
+  }
+  if (command !== 'fault') return undefined;
+  const { FAULT_HELP, faultCommand } = await import('./fault-command.ts');
+  return { help: FAULT_HELP, run: faultCommand };
+};
 
 const isUsage = (err: unknown): err is Error =>
   err instanceof UsageError ||
@@ -20,11 +29,10 @@ const isUsage = (err: unknown): err is Error =>
 const main = async (argv: readonly string[]): Promise<void> => {
   const [command, ...rest] = argv;
   if (command === undefined || command === '--help' || command === '-h') return void process.stdout.write(HELP);
-  const help = HELP_OF[command];
-  if (help === undefined) throw new UsageError(`There is no command "${command}"; there are fleet and fault.`);
-  if (rest.some((word) => word === '--help' || word === '-h')) return void process.stdout.write(help);
-  if (command === 'fleet') await fleetCommand(rest);
-  else faultCommand(rest);
+  const entry = await load(command);
+  if (entry === undefined) throw new UsageError(`There is no command "${command}"; there are fleet and fault.`);
+  if (rest.some((word) => word === '--help' || word === '-h')) return void process.stdout.write(entry.help);
+  await entry.run(rest);
 };
 
 try {
