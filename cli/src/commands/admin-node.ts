@@ -24,6 +24,10 @@ const NODE_STATES = [
 const agentWord = ({ is_connected, last_seen_at }: Node): string =>
   is_connected ? 'here' : last_seen_at === null ? 'never' : 'lost';
 
+/** A bare-metal node has no slots: it is free as a whole or not at all. */
+const freeWord = ({ capacity_mode, occupancy, free_gpus, gpu_count }: Node): string =>
+  capacity_mode === 'baremetal' ? (occupancy === 'free' ? 'whole' : 'no') : `${free_gpus}/${gpu_count}`;
+
 /** What somebody has to do about it. */
 const needs = ({ has_drift, reboot_required }: Node): string =>
   [...(has_drift ? ['review'] : []), ...(reboot_required ? ['reboot'] : [])].join(', ');
@@ -33,7 +37,7 @@ const columns: readonly Column<Node>[] = [
   { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
   { header: 'STATE', value: ({ state }) => state },
   { header: 'AGENT', value: agentWord },
-  { header: 'FREE', value: ({ free_gpus, gpu_count }) => `${free_gpus}/${gpu_count}`, align: 'right' },
+  { header: 'FREE', value: freeWord, align: 'right' },
   { header: 'NEEDS', value: needs, shrink: 'cut' },
   { header: 'ID', value: ({ id }) => id, optional: true },
   { header: 'MODE', value: ({ capacity_mode }) => capacity_mode, optional: true },

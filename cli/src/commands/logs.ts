@@ -3,14 +3,17 @@ import { choice, command, duration, text } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { nodeId } from '../find.ts';
 import { collect, pageFlags } from '../flags.ts';
-import { type Column, shortTime } from '../table.ts';
+import type { Column } from '../table.ts';
 
 type Line = Operations['logList']['response']['items'][number];
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const satisfies readonly Line['level'][];
 
+/** To the millisecond: which line came first is what a reader of logs looks for. */
+const momentOf = (time: string): string => `${time.slice(5, 10)} ${time.slice(11, 23)}Z`;
+
 const columns: readonly Column<Line>[] = [
-  { header: 'TIME', value: ({ logged_at }) => shortTime(logged_at) },
+  { header: 'TIME', value: ({ logged_at }) => momentOf(logged_at) },
   { header: 'LEVEL', value: ({ level }) => level },
   { header: 'SERVICE', value: ({ service }) => service },
   { header: 'HOST', value: ({ host_name }) => host_name, optional: true },
