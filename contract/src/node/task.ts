@@ -60,9 +60,15 @@ export const BundlePlan = Closed({
 export const DiskEvidence = Closed({
   slot_id: Nullable(Type.String()),
   serial: Type.String(),
+  major_minor: Type.Optional(Type.String()),
+  size_bytes: Type.Optional(Count),
   generation: Nullable(Count),
+  attempt: Type.Optional(Count),
   method: Type.String(),
   command_status: Type.Integer(),
+  /** How erased was told from kept: blank, or after a cryptographic erase noise that was not there before. */
+  rule: Type.Optional(StringEnum(['blank', 'changed'])),
+  blocks_changed: Type.Optional(Count),
   bytes_read_back: Count,
   bytes_not_erased: Count,
   samples: Type.Array(Closed({ offset: Count, length: Count, sha256: Type.String() })),

@@ -79,10 +79,12 @@ export type Images = Readonly<{
   list(): Promise<readonly CachedImage[]>;
   pull(image: ImageName, onProgress: Progress): Promise<CachedImage>;
   evict(digest: string): Promise<Readonly<{ freed_bytes: number }>>;
+  /** `is_zero`: every byte of the disk was shown to read as nought, so noughts of the image need not be written. */
   clone(
     image: ImageName,
     to: OpenDisk,
     onProgress: Progress,
+    shown?: Readonly<{ is_zero: boolean }>,
   ): Promise<Readonly<{ bytes_written: number; digest: string | null }>>;
 }>;
 
@@ -119,6 +121,11 @@ export type Network = Readonly<{
   detach(port: Pick<Port, 'name' | 'mac_address'>): Promise<boolean>;
   ports(): Promise<readonly Port[]>;
   lease(mac: string, expectedIp: string): Promise<DhcpLease>;
+  /**
+   * Puts back what a restart of switch or firewall took from ports that are there, and removes what no port is left for.
+   * What it did, in words. A host whose network forgets nothing has no use for it.
+   */
+  restore?(): Promise<readonly string[]>;
 }>;
 
 export type Fabric = Readonly<{
@@ -155,6 +162,8 @@ export type Host = Readonly<{
   fabric: Fabric;
   gpu: Gpu;
   system: System;
+  /** The weakest erase that the site allows; none is weaker than a discard. */
+  wipe_minimum?: WipeMethod;
   /** What can be asked of this host at all. */
   kinds: readonly TaskKind[];
   /**

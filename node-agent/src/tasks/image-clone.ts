@@ -28,12 +28,15 @@ export const imageClone: TaskHandler<'slice.image_clone'> = (ctx, params) =>
       await withDisk(ctx, act, slot, (disk) => refuseUnlessBlank(act, disk));
     return withDisk(ctx, act, boot, async (disk) => {
       // An interrupted clone of this lease may be on it; anything else may not.
-      if (lease.touched_at === null) await refuseUnlessBlank(act, disk);
+      const is_zero = lease.touched_at === null && (await refuseUnlessBlank(act, disk));
       await touchLease(ctx.state, params.allocation_id, ctx.now());
       return act(
         `the clone of ${params.image.name}`,
-        ctx.host.images.clone({ name: params.image.name, digest }, disk, (told) =>
-          ctx.progress({ ...told, percent: 50 + told.percent / 2 }),
+        ctx.host.images.clone(
+          { name: params.image.name, digest },
+          disk,
+          (told) => ctx.progress({ ...told, percent: 50 + told.percent / 2 }),
+          { is_zero },
         ),
       );
     });
@@ -54,11 +57,13 @@ const withDisk = async <T>(
   }
 };
 
-const refuseUnlessBlank = async (act: Act, disk: OpenDisk): Promise<void> => {
+/** Whether it reads as zeros: some drives are blank with ones. */
+const refuseUnlessBlank = async (act: Act, disk: OpenDisk): Promise<boolean> => {
   const found = await act(`reading disk ${disk.serial}`, readBack(disk));
   if (found.bytes_not_erased > 0 || found.signatures_left.length > 0)
     throw new HostError(
       'blocked',
       `disk ${disk.serial} is not blank: ${found.signatures_left.join(', ') || `${found.bytes_not_erased} bytes of data`} found; it must be wiped first`,
     );
+  return found.is_zero;
 };

@@ -1,30 +1,41 @@
 /**
  * What is really on a disk: its first and last 16 MiB, samples at random places between them, and a scan for signatures.
- * A small disk is read whole. Erased reads as zeros or, on some drives, as ones; every other byte counts as left.
+ * A small disk is read whole. Two rules say what counts as erased.
+ *
+ * `blank`: zeros or, on some drives, ones; every other byte counts as left. It holds for every method.
+ * `changed`: a cryptographic erase throws the key away, and the drive may then give back noise. It has to be noise that was
+ * not there before: the same places are read before the erase, and a block afterwards is blank, or differs from what it
+ * was and cannot be compressed. Data that was kept fails by the first, data that was moved or re-read by the second.
  */
 import { createHash, randomInt } from 'node:crypto';
+import { deflateRawSync } from 'node:zlib';
 import type { DiskEvidence } from '@gpuaas/contract/node';
 import type { OpenDisk } from '../host/host.ts';
 
-export type ReadBack = Pick<DiskEvidence, 'bytes_read_back' | 'bytes_not_erased' | 'samples' | 'signatures_left'>;
+export type ReadBack = Pick<DiskEvidence, 'bytes_read_back' | 'bytes_not_erased' | 'samples' | 'signatures_left'> &
+  Readonly<{ rule: 'blank' | 'changed'; blocks_changed: number }>;
 type Range = Readonly<{ offset: number; length: number }>;
+/** What the sampled places held before the erase, block by block. */
+export type Before = Readonly<{ ranges: readonly Range[]; blocks: ReadonlyMap<number, string> }>;
 
 const END_BYTES = 16 * 1024 * 1024;
 const SAMPLE_BYTES = 64 * 1024;
 const SAMPLE_COUNT = 32;
 const READ_BYTES = 1024 * 1024;
-const ALIGNED_BYTES = 4096;
+const BLOCK_BYTES = 4096;
+/** Noise does not shrink. */
+const NOISE_RATIO = 0.99;
 
 /** Within the disk, without overlap of the two ends. */
 export const rangesOf = (size: number, random: (max: number) => number = randomInt): readonly Range[] => {
   if (size <= 2 * END_BYTES) return size === 0 ? [] : [{ offset: 0, length: size }];
-  const last = Math.floor((size - END_BYTES) / ALIGNED_BYTES) * ALIGNED_BYTES;
-  const room = Math.floor((last - END_BYTES - SAMPLE_BYTES) / ALIGNED_BYTES);
+  const last = Math.floor((size - END_BYTES) / BLOCK_BYTES) * BLOCK_BYTES;
+  const room = Math.floor((last - END_BYTES - SAMPLE_BYTES) / BLOCK_BYTES);
   const samples =
     room <= 0
       ? [{ offset: END_BYTES, length: last - END_BYTES }].filter((range) => range.length > 0)
       : Array.from({ length: SAMPLE_COUNT }, () => ({
-          offset: END_BYTES + random(room) * ALIGNED_BYTES,
+          offset: END_BYTES + random(room) * BLOCK_BYTES,
           length: SAMPLE_BYTES,
         })).toSorted((a, b) => a.offset - b.offset);
   return [{ offset: 0, length: END_BYTES }, ...samples, { offset: last, length: size - last }];
@@ -32,32 +43,93 @@ export const rangesOf = (size: number, random: (max: number) => number = randomI
 
 const ZEROS = Buffer.alloc(READ_BYTES);
 const ONES = Buffer.alloc(READ_BYTES, 0xff);
+const isZero = (found: Buffer): boolean => found.equals(ZEROS.subarray(0, found.length));
+const isBlank = (found: Buffer): boolean => isZero(found) || found.equals(ONES.subarray(0, found.length));
+const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('base64');
 
 const bytesLeft = (found: Buffer): number => {
-  if (found.equals(ZEROS.subarray(0, found.length)) || found.equals(ONES.subarray(0, found.length))) return 0;
   let left = 0;
   for (const byte of found) if (byte !== 0 && byte !== 0xff) left += 1;
   // Zeros and ones mixed within one read are a pattern, and a pattern is data.
   return Math.max(left, 1);
 };
 
-export const readBack = async (disk: OpenDisk): Promise<ReadBack> => {
-  const samples: DiskEvidence['samples'] = [];
+/** Of the blocks that are not blank, those that are as they were or look like data. */
+const judgeNoise = (found: Buffer, offset: number, before: Before): Readonly<{ left: number; changed: number }> => {
+  const changed: Buffer[] = [];
+  let left = 0;
+  for (let at = 0; at < found.length; at += BLOCK_BYTES) {
+    const block = found.subarray(at, at + BLOCK_BYTES);
+    if (isBlank(block)) continue;
+    if (before.blocks.get(offset + at) === hashOf(block)) left += block.length;
+    else changed.push(block);
+  }
+  const noise = Buffer.concat(changed);
+  const isNoise = deflateRawSync(noise, { level: 1 }).length >= noise.length * NOISE_RATIO;
+  return isNoise ? { left, changed: changed.length } : { left: left + noise.length, changed: 0 };
+};
+
+/** Reads one piece ahead, so that the drive works while what it gave is looked at. */
+async function* piecesOf(disk: OpenDisk, ranges: readonly Range[]) {
+  const pieces = ranges.flatMap((range, index) =>
+    Array.from({ length: Math.ceil(range.length / READ_BYTES) }, (_, n) => ({
+      index,
+      offset: range.offset + n * READ_BYTES,
+      length: Math.min(READ_BYTES, range.length - n * READ_BYTES),
+    })),
+  );
+  const read = (piece: (typeof pieces)[number] | undefined): Promise<Buffer> | undefined => {
+    const bytes = piece === undefined ? undefined : disk.read(piece.offset, piece.length);
+    bytes?.catch(() => undefined);
+    return bytes;
+  };
+  let next = read(pieces[0]);
+  for (const [n, piece] of pieces.entries()) {
+    const bytes = await next;
+    next = read(pieces[n + 1]);
+    if (bytes !== undefined) yield { ...piece, bytes };
+  }
+}
+
+export const readBefore = async (disk: OpenDisk): Promise<Before> => {
+  const ranges = rangesOf(disk.size_bytes);
+  const blocks = new Map<number, string>();
+  for await (const { offset, bytes } of piecesOf(disk, ranges))
+    for (let at = 0; at < bytes.length; at += BLOCK_BYTES)
+      blocks.set(offset + at, hashOf(bytes.subarray(at, at + BLOCK_BYTES)));
+  return { ranges, blocks };
+};
+
+/** With what was there before, noise in its place counts as erased. */
+export const readBack = async (disk: OpenDisk, before?: Before): Promise<ReadBack & Readonly<{ is_zero: boolean }>> => {
+  const ranges = before?.ranges ?? rangesOf(disk.size_bytes);
+  const hashes = ranges.map(() => createHash('sha256'));
   let read = 0;
   let left = 0;
-  for (const range of rangesOf(disk.size_bytes)) {
-    const hash = createHash('sha256');
-    for (let done = 0; done < range.length; ) {
-      const found = await disk.read(range.offset + done, Math.min(READ_BYTES, range.length - done));
-      if (found.length === 0) break;
-      hash.update(found);
-      left += bytesLeft(found);
-      done += found.length;
-      read += found.length;
+  let changed = 0;
+  let areZeros = true;
+  for await (const { index, offset, bytes } of piecesOf(disk, ranges)) {
+    hashes[index]?.update(bytes);
+    read += bytes.length;
+    if (isZero(bytes)) continue;
+    areZeros = false;
+    if (isBlank(bytes)) continue;
+    if (before === undefined) left += bytesLeft(bytes);
+    else {
+      const judged = judgeNoise(bytes, offset, before);
+      left += judged.left;
+      changed += judged.changed;
     }
-    samples.push({ ...range, sha256: hash.digest('hex') });
   }
-  return { bytes_read_back: read, bytes_not_erased: left, samples, signatures_left: [...(await disk.signatures())] };
+  return {
+    bytes_read_back: read,
+    bytes_not_erased: left,
+    samples: ranges.map((range, index) => ({ ...range, sha256: hashes[index]?.digest('hex') ?? '' })),
+    signatures_left: [...(await disk.signatures())],
+    rule: changed > 0 ? 'changed' : 'blank',
+    blocks_changed: changed,
+    is_zero: areZeros && read > 0,
+  };
 };
 
 /** Whether everything that was to be read was. */

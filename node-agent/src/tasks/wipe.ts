@@ -1,19 +1,20 @@
 /**
  * The wipe of one disk and its evidence. A command that says it succeeded proves nothing: what counts is what the disk
- * gives back afterwards. A disk that must not be touched, or that cannot be erased as its policy demands, has no evidence
- * but a reason; there is no quiet fallback to a weaker method.
+ * gives back afterwards. A disk that must not be touched, or that cannot be erased as its policy and the site's minimum
+ * demand, has no evidence but a reason; there is no quiet fallback to a weaker method.
  */
 import type { DiskEvidence, DiskFacts } from '@gpuaas/contract/node';
+import { type EraseKind, eraseKindOf, isBelow, WIPE_METHODS } from '../host/erase.ts';
 import { HostError, type OpenDisk, type WipeMethod } from '../host/host.ts';
 import { inUse } from './bundle-slot.ts';
 import type { Act } from './exclusive.ts';
-import { isWhole, readBack } from './read-back.ts';
+import { isWhole, readBack, readBefore } from './read-back.ts';
 import type { TaskContext } from './task.ts';
 
 export type WipeTarget = Readonly<{
   serial: string;
   device: string;
-  /** Null: the strongest that the drive offers. */
+  /** What the slot was approved with; null: the strongest that the drive offers. */
   policy: WipeMethod | null;
   slot: Readonly<{ slot_id: string; generation: number }> | null;
 }>;
@@ -21,13 +22,13 @@ export type Wiped = Readonly<{ evidence: DiskEvidence } | { blocked: string }>;
 
 export const wipeDisk = async (ctx: TaskContext, act: Act, target: WipeTarget): Promise<Wiped> => {
   const disks = await act('listing the disks', ctx.host.disks.list());
-  const method = chooseMethod(disks, target);
-  if ('blocked' in method) return method;
+  const chosen = chooseMethod(disks, target, ctx.host.wipe_minimum ?? 'blkdiscard');
+  if ('blocked' in chosen) return chosen;
   try {
     const identity = { serial: target.serial, device: target.device };
     const disk = await act(`opening disk ${target.serial}`, ctx.host.disks.open(identity));
     try {
-      return { evidence: await wipeAndProve(ctx, act, target, disk, method.method) };
+      return { evidence: await wipeAndProve(ctx, act, target, disk, chosen) };
     } finally {
       await act(`closing disk ${target.serial}`, disk.close());
     }
@@ -38,16 +39,19 @@ export const wipeDisk = async (ctx: TaskContext, act: Act, target: WipeTarget): 
   }
 };
 
+type Chosen = Readonly<{ method: WipeMethod; kind: EraseKind; can_discard: boolean }>;
+
 const wipeAndProve = async (
   ctx: TaskContext,
   act: Act,
   target: WipeTarget,
   disk: OpenDisk,
-  method: WipeMethod,
+  { method, kind, can_discard }: Chosen,
 ): Promise<DiskEvidence> => {
   const startedAt = ctx.now().toISOString();
+  const before = kind === 'crypto' ? await act(`reading disk ${target.serial}`, readBefore(disk)) : undefined;
   const { command_status } = await act(`the wipe of disk ${target.serial}`, disk.wipe(method));
-  const found = await act(`reading back disk ${target.serial}`, readBack(disk));
+  const { is_zero: _, ...found } = await act(`reading back disk ${target.serial}`, readBack(disk, before));
   const isVerified =
     command_status === 0 && isWhole(found) && found.bytes_not_erased === 0 && found.signatures_left.length === 0;
   if (!isVerified)
@@ -55,10 +59,13 @@ const wipeAndProve = async (
       { serial: target.serial, method, command_status, ...found, samples: undefined },
       'a wipe is not proven',
     );
-  return {
+  const evidence = {
     slot_id: target.slot?.slot_id ?? null,
     serial: target.serial,
+    major_minor: disk.major_minor,
+    size_bytes: disk.size_bytes,
     generation: target.slot?.generation ?? null,
+    attempt: ctx.attempt,
     method,
     command_status,
     ...found,
@@ -66,23 +73,25 @@ const wipeAndProve = async (
     started_at: startedAt,
     finished_at: ctx.now().toISOString(),
   };
+  if (isVerified && found.rule === 'changed' && can_discard) await giveUpNoise(ctx, act, disk);
+  return evidence;
 };
 
-/** What the drive really supports, strongest first. */
-const methodsOf = (disk: DiskFacts): readonly WipeMethod[] => {
-  if ('unreadable' in disk.erase) return [];
-  const { sanitize_block, sanitize_crypto, format, format_crypto, discard } = disk.erase.value;
-  return [
-    sanitize_block || sanitize_crypto ? (['nvme_sanitize'] as const) : [],
-    format || format_crypto ? (['nvme_format'] as const) : [],
-    discard ? (['blkdiscard'] as const) : [],
-  ].flat();
+/** The next machine is made on a blank disk. The erase is proven already, so a drive that does not forget harms nobody. */
+const giveUpNoise = async (ctx: TaskContext, act: Act, disk: OpenDisk): Promise<void> => {
+  try {
+    await act(`the discard of disk ${disk.serial}`, disk.wipe('blkdiscard'));
+  } catch (err) {
+    if (!(err instanceof HostError) || ctx.signal.aborted) throw err;
+    ctx.log.warn({ serial: disk.serial, err }, 'an erased disk still holds noise');
+  }
 };
 
 const chooseMethod = (
   disks: readonly DiskFacts[],
   target: WipeTarget,
-): Readonly<{ method: WipeMethod } | { blocked: string }> => {
+  minimum: WipeMethod,
+): Chosen | Readonly<{ blocked: string }> => {
   const found = disks.filter((disk) => disk.serial === target.serial);
   const [disk] = found;
   if (disk === undefined) return { blocked: `disk ${target.serial} is not on the host` };
@@ -91,11 +100,16 @@ const chooseMethod = (
   if (uses.length > 0) return { blocked: `${uses.join(', ')}; free it, the agent never unmounts` };
   if ('unreadable' in disk.erase)
     return { blocked: `what the drive can erase cannot be read: ${disk.erase.unreadable}` };
-  const methods = methodsOf(disk);
-  const method = target.policy ?? methods[0];
-  if (method === undefined)
+  const can = disk.erase.value;
+  const offered = WIPE_METHODS.filter((method) => eraseKindOf(method, can) !== null);
+  if (offered.length === 0)
     return { blocked: 'no_erase_method: the drive offers neither sanitize, format nor discard' };
-  if (!methods.includes(method))
-    return { blocked: `the policy is ${method}, but the drive supports ${methods.join(', ') || 'no method'}` };
-  return { method };
+  // What the slot was approved with is kept, unless the site asks for more.
+  const policy = target.policy !== null && !isBelow(target.policy, minimum) ? target.policy : null;
+  const method = policy ?? offered.find((each) => !isBelow(each, minimum));
+  if (method === undefined)
+    return { blocked: `the site's minimum is ${minimum}, but the drive supports ${offered.join(', ')}` };
+  const kind = eraseKindOf(method, can);
+  if (kind === null) return { blocked: `the policy is ${method}, but the drive supports ${offered.join(', ')}` };
+  return { method, kind, can_discard: can.discard };
 };

@@ -22,7 +22,7 @@ export const directReader = (
   const read = async (offset: number, length: number): Promise<Buffer> => {
     if (offset < 0 || length < 0 || offset + length > sizeBytes)
       throw new HostError('host_error', `Bytes ${offset} to ${offset + length} are outside of the disk.`);
-    const out = Buffer.alloc(length);
+    const out = Buffer.allocUnsafe(length);
     let done = 0;
     while (done < length) {
       const at = offset + done;

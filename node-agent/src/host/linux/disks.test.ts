@@ -3,9 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { makePrograms, makeTree, putTree, SWITCH_TREE, type Tree } from '../../../test/tree.ts';
+import { majorMinorOf } from './device-number.ts';
 import { createLinuxHost } from './host.ts';
 import { eraseAbilityOf } from './nvme.ts';
-import { majorMinorOf } from './open-disk.ts';
 import { createRun } from './run.ts';
 import { signaturesOf } from './signatures.ts';
 import { sanitizeStatusOf } from './wipe.ts';
@@ -50,7 +50,7 @@ test('each way to erase is asked for with what the drive offers, on the descript
     ['nvme_sanitize', '{"oacs":2,"fna":0,"sanicap":2}', 'nvme sanitize /proc/self/fd/3 --sanact=start-block-erase'],
     ['nvme_format', '{"oacs":2,"fna":4,"sanicap":0}', 'nvme format /proc/self/fd/3 --ses=2 --force'],
     ['nvme_format', '{"oacs":2,"fna":0,"sanicap":0}', 'nvme format /proc/self/fd/3 --ses=1 --force'],
-    ['blkdiscard', '{"oacs":0,"fna":0,"sanicap":0}', 'blkdiscard /proc/self/fd/3'],
+    ['blkdiscard', '{"oacs":0,"fna":0,"sanicap":0}', 'blkdiscard --force /proc/self/fd/3'],
   ] as const) {
     const { host, bytes, calls } = await bench(context, { idCtrl });
     const disk = await host.disks.open({ serial: SERIAL, device: DEVICE });

@@ -4,7 +4,7 @@
  */
 import type { DiskFacts } from '@gpuaas/contract/node';
 import { type Files, integerOf } from './files.ts';
-import { isBootTarget, isUsing, type Mount, readMounts, readSwaps } from './mounts.ts';
+import { isBootTarget, isUsing, type Mount, readLoops, readMounts, readSwaps, type Use } from './mounts.ts';
 import { eraseAbilityOf } from './nvme.ts';
 import { addressesIn } from './pci.ts';
 import { outputOf, type Run } from './run.ts';
@@ -71,7 +71,8 @@ const eraseOf = async (files: Files, run: Run, name: string): Promise<DiskFacts[
 
 type Shared = Readonly<{
   mounts: readonly Mount[];
-  swaps: readonly string[];
+  swaps: readonly Use[];
+  loops: Awaited<ReturnType<typeof readLoops>>;
   lasting: ReadonlyMap<string, string>;
   signatures: Signatures;
   names: readonly string[];
@@ -89,7 +90,7 @@ const readDisk = async (files: Files, run: Run, name: string, shared: Shared): P
   const devices = new Set(numbers.filter((number) => number !== null));
   const mounts = shared.mounts.filter((mount) => isUsing(mount, known, devices)).map((mount) => mount.target);
   const [signatures, serial, model, eui, wwid, number, size, pci_address, erase] = await Promise.all([
-    readSignatures(run, name, [...own], shared.signatures),
+    readSignatures(files, run, name, [...own], shared.signatures),
     files.find(`${folder}/device/serial`),
     files.find(`${folder}/device/model`),
     files.find(`${folder}/eui`),
@@ -112,9 +113,12 @@ const readDisk = async (files: Files, run: Run, name: string, shared: Shared): P
     namespaces:
       controller === undefined ? null : shared.names.filter((one) => NVME.exec(one)?.[1] === controller).length,
     is_boot: mounts.some(isBootTarget),
-    is_swap: shared.swaps.some((source) => isUsing({ source, major_minor: null }, known, devices)),
+    is_swap: shared.swaps.some((swap) => isUsing(swap, known, devices)),
     mounts: [...new Set(mounts)],
-    holders: stack.filter((one) => !own.has(one)),
+    holders: [
+      ...stack.filter((one) => !own.has(one)),
+      ...shared.loops.filter((loop) => isUsing(loop, known, devices)).map((loop) => loop.name),
+    ],
     ...signatures,
     partitions,
     erase,
@@ -131,12 +135,13 @@ export const listDisks = async (files: Files, run: Run): Promise<readonly DiskFa
   const names: string[] = [];
   for (const name of await files.names(BLOCK)) if (await isDisk(files, name)) names.push(name);
   if (names.length === 0) return [];
-  const [mounts, swaps, lasting, signatures] = await Promise.all([
+  const [mounts, swaps, loops, lasting, signatures] = await Promise.all([
     readMounts(files),
     readSwaps(files),
+    readLoops(files),
     lastingNames(files),
     readLsblk(run),
   ]);
-  const shared = { mounts, swaps, lasting, signatures, names };
+  const shared = { mounts, swaps, loops, lasting, signatures, names };
   return Promise.all(names.map((name) => readDisk(files, run, name, shared)));
 };

@@ -3,9 +3,10 @@
  * for a recording. "Not there" and "cannot be read" are two answers: `find…` gives null only for the first, and every
  * other failure throws. What begins with a dot is not listed, so that an empty folder can be kept in a repository.
  */
-import { readdir, readFile, readlink, realpath } from 'node:fs/promises';
+import { readdir, readFile, readlink, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { HostError } from '../host.ts';
+import { majorMinorOf } from './device-number.ts';
 
 export type Files = Readonly<{
   root: string;
@@ -21,6 +22,8 @@ export type Files = Readonly<{
   /** Where a path leads after all links, as seen from the root. */
   findReal(path: string): Promise<string | null>;
   exists(path: string): Promise<boolean>;
+  /** The number of the block device that a path leads to, whatever it is called; null for anything else. */
+  findDevice(path: string): Promise<string | null>;
 }>;
 
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ENODEV', 'ENXIO']);
@@ -78,6 +81,11 @@ export const createFiles = (root = '/'): Files => {
         }
       }),
     exists: async (path) => (await findReal(path)) !== null,
+    findDevice: (path) =>
+      orAbsent(path, async () => {
+        const found = await stat(path.startsWith(`${root}/`) ? path : at(path));
+        return found.isBlockDevice() ? majorMinorOf(found.rdev) : null;
+      }),
   };
 };
 

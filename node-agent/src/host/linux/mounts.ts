@@ -30,20 +30,35 @@ export const readMounts = async (files: Files): Promise<readonly Mount[]> => {
   return parseMounts(await files.text('/proc/mounts'));
 };
 
-export const readSwaps = async (files: Files): Promise<readonly string[]> =>
-  (await files.text('/proc/swaps'))
-    .split('\n')
-    .slice(1)
-    .flatMap((line) => line.split(/\s+/)[0] || []);
+/** What the kernel names by a path is known by its number too: a path can have been made anywhere. */
+export type Use = Readonly<{ major_minor: string | null; source: string }>;
+
+const useOf = async (files: Files, path: string): Promise<Use> => {
+  const source = plain(path);
+  return { source, major_minor: await files.findDevice(source) };
+};
+
+export const readSwaps = async (files: Files): Promise<readonly Use[]> => {
+  const lines = (await files.text('/proc/swaps')).split('\n').slice(1);
+  return Promise.all(lines.flatMap((line) => line.split(/\s+/)[0] || []).map((path) => useOf(files, path)));
+};
+
+/** A loop device on a disk writes to it, and the kernel does not list it among the disk's holders. */
+export const readLoops = async (files: Files): Promise<ReadonlyArray<Use & Readonly<{ name: string }>>> => {
+  const names = await files.names('/sys/block', /^loop\d+$/);
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const path = await files.find(`/sys/block/${name}/loop/backing_file`);
+      return path === null ? [] : [{ name, ...(await useOf(files, path)) }];
+    }),
+  );
+  return found.flat();
+};
 
 const nameOf = (source: string): string => source.split('/').at(-1) ?? source;
 
 /** `names` and `numbers` are those of a disk, its partitions and everything built on them. */
-export const isUsing = (
-  mount: Pick<Mount, 'major_minor' | 'source'>,
-  names: ReadonlySet<string>,
-  numbers: ReadonlySet<string>,
-): boolean =>
+export const isUsing = (mount: Use, names: ReadonlySet<string>, numbers: ReadonlySet<string>): boolean =>
   (mount.major_minor !== null && numbers.has(mount.major_minor)) ||
   (mount.source.startsWith('/dev/') && names.has(nameOf(mount.source)));
 

@@ -2,12 +2,18 @@
  * One disk, opened once. Its serial says which disk it is, its descriptor and device number say that it is still the
  * same one: they are compared before and after everything that is done to it, and tools are given the descriptor, never
  * a path that may lead elsewhere by then. What is mounted, held, swap or the host's own is refused each time.
+ *
+ * While something is done to it, the kernel is asked to keep everybody else away: nothing can mount the disk, swap to it
+ * or build on it until that is over, and a use that no list showed is refused by the same request. The tool inherits the
+ * hold, so it lasts as long as the tool does, also without the agent.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { DiskFacts } from '@gpuaas/contract/node';
 import { type DiskIdentity, HostError, type OpenDisk, type WipeMethod } from '../host.ts';
+import { majorMinorOf } from './device-number.ts';
 import { directReader } from './direct-read.ts';
 import { listDisks } from './disks.ts';
 import type { Files } from './files.ts';
@@ -15,13 +21,7 @@ import { outputOf, type Run } from './run.ts';
 import { wipefsTypesOf } from './signatures.ts';
 import { wipeDisk } from './wipe.ts';
 
-/** Device numbers as the kernel packs them for user space. */
-export const majorMinorOf = (rdev: number): string => {
-  const wide = BigInt(rdev);
-  const major = ((wide >> 8n) & 0xfffn) | ((wide >> 32n) & ~0xfffn);
-  const minor = (wide & 0xffn) | ((wide >> 12n) & ~0xffn);
-  return `${major}:${minor & 0xffffffffn}`;
-};
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
 const refuseUsed = (disk: DiskFacts): void => {
   const name = `${disk.name} (${disk.serial})`;
@@ -67,11 +67,45 @@ const openDirect = async (files: Files, path: string): Promise<FileHandle> => {
   try {
     return await open(join(files.root, path), flags | constants.O_DIRECT);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const code = codeOf(error);
     // File systems in memory know no direct reads; block devices always do.
     if (code === 'EINVAL' && files.root !== '/') return open(join(files.root, path), flags);
-    throw new HostError('host_error', `${path} could not be opened (${String(code)}).`, { cause: error });
+    throw new HostError('host_error', `${path} could not be opened (${code}).`, { cause: error });
   }
+};
+
+/** A tool whose agent was killed a moment ago may still be on its way out. */
+const HOLD_TRIES = 20;
+const HOLD_PAUSE_MS = 100;
+
+const hold = async (handle: FileHandle, name: string): Promise<FileHandle> => {
+  for (let tries = 1; ; tries += 1)
+    try {
+      return await open(`/proc/self/fd/${handle.fd}`, constants.O_RDWR | constants.O_EXCL);
+    } catch (error) {
+      if (codeOf(error) !== 'EBUSY')
+        throw new HostError('host_error', `${name} could not be held (${codeOf(error)}).`, { cause: error });
+      if (tries === HOLD_TRIES)
+        throw new HostError('blocked', `${name} is in use: the kernel does not give it away.`, { cause: error });
+      await pause(HOLD_PAUSE_MS);
+    }
+};
+
+/** What the kernel kept of earlier looks would hide what the drive gives now: an erase by the drive does not clear it. */
+const forgetCached = async (run: Run, handle: FileHandle): Promise<void> => {
+  if (!(await handle.stat()).isBlockDevice()) return;
+  const argv = ['blockdev', '--flushbufs', '/proc/self/fd/3'] as const;
+  await outputOf(run, { argv, recorded: 'blockdev.txt', fd: handle.fd });
+};
+
+/** Does something to an open disk that nobody else has meanwhile; the descriptor is for tools. */
+type Doing = <T>(work: (fd: number, disk: DiskFacts) => Promise<T>) => Promise<T>;
+const doings = new WeakMap<OpenDisk, Doing>();
+
+export const actOn = async <T>(disk: OpenDisk, work: (fd: number, facts: DiskFacts) => Promise<T>): Promise<T> => {
+  const doing = doings.get(disk);
+  if (doing === undefined) throw new HostError('conflict', `${disk.serial} is not open here.`);
+  return doing(work);
 };
 
 export const openDisk = async (files: Files, run: Run, identity: DiskIdentity): Promise<OpenDisk> => {
@@ -87,6 +121,22 @@ export const openDisk = async (files: Files, run: Run, identity: DiskIdentity): 
     await refuseOther(files, handle, now);
     return now;
   };
+  const doing: Doing = async (work) => {
+    const now = await check();
+    refuseUsed(now);
+    const held = await hold(handle, `${disk.name} (${identity.serial})`);
+    const doneTo = async () => {
+      try {
+        await refuseOther(files, held, now);
+        return await work(held.fd, now);
+      } finally {
+        await held.close();
+      }
+    };
+    const done = await doneTo();
+    await check();
+    return done;
+  };
   try {
     await refuseOther(files, handle, disk);
   } catch (error) {
@@ -94,22 +144,18 @@ export const openDisk = async (files: Files, run: Run, identity: DiskIdentity): 
     throw error;
   }
   const read = directReader(handle, disk.size_bytes);
-  return {
+  const opened: OpenDisk = {
     serial: identity.serial,
     major_minor: disk.major_minor ?? '',
     size_bytes: disk.size_bytes,
-    wipe: async (method: WipeMethod) => {
-      const before = await check();
-      refuseUsed(before);
-      const done = await wipeDisk(run, handle.fd, method, before);
-      await check();
-      return done;
-    },
+    wipe: (method: WipeMethod) => doing((fd, facts) => wipeDisk(run, fd, method, facts)),
     read: async (offset, length) => {
       if (!isOpen) throw new HostError('host_error', `${identity.serial} is closed.`);
       return read(offset, length);
     },
     signatures: async () => {
+      if (!isOpen) throw new HostError('host_error', `${identity.serial} is closed.`);
+      await forgetCached(run, handle);
       const text = await outputOf(run, {
         argv: ['wipefs', '--no-act', '--json', '/proc/self/fd/3'],
         recorded: 'wipefs.json',
@@ -123,8 +169,11 @@ export const openDisk = async (files: Files, run: Run, identity: DiskIdentity): 
         await check();
       } finally {
         isOpen = false;
+        doings.delete(opened);
         await handle.close();
       }
     },
   };
+  doings.set(opened, doing);
+  return opened;
 };

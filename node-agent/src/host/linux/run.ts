@@ -13,8 +13,12 @@ export type Command = Readonly<{
   recorded: string;
   timeout_ms?: number;
   input?: string;
-  /** Becomes descriptor 3 of the program, which names it /proc/self/fd/3. */
-  fd?: number;
+  /** Become descriptors 3, 4 and on of the program, which names them /proc/self/fd/3. */
+  fd?: number | readonly number[];
+  /** What it prints, as it prints it: progress. */
+  onOutput?(text: string): void;
+  /** A program that writes to a disk must not go on when the agent that checked the disk is gone. */
+  ends_with_agent?: boolean;
   uid?: number;
   gid?: number;
 }>;
@@ -24,15 +28,19 @@ export type Run = (command: Command) => Promise<Ran>;
 const TIMEOUT_MS = 30_000;
 const OUTPUT_MAX = 16 * 1024 * 1024;
 const KILL_AFTER_MS = 5_000;
+const NOT_FOUND = 127;
+const WITH_AGENT = ['setpriv', '--pdeathsig', 'KILL', '--'] as const;
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 export const createRun = (path = PATH): Run => {
-  return ({ argv: [file, ...args], timeout_ms = TIMEOUT_MS, input, fd, uid, gid }) =>
+  return ({ argv, timeout_ms = TIMEOUT_MS, input, fd = [], uid, gid, onOutput, ends_with_agent = false }) =>
     new Promise((resolve, reject) => {
-      const child = spawn(file, args, {
+      const [file] = argv;
+      const [program, ...args] = ends_with_agent ? [...WITH_AGENT, ...argv] : argv;
+      const child = spawn(program, args, {
         env: { PATH: path, LC_ALL: 'C' },
         cwd: '/',
-        stdio: ['pipe', 'pipe', 'pipe', ...(fd === undefined ? [] : [fd])],
+        stdio: ['pipe', 'pipe', 'pipe', ...(typeof fd === 'number' ? [fd] : fd)],
         ...(uid === undefined ? {} : { uid }),
         ...(gid === undefined ? {} : { gid }),
       });
@@ -55,6 +63,7 @@ export const createRun = (path = PATH): Run => {
           bytes += chunk.length;
           if (bytes > OUTPUT_MAX) stop(new HostError('host_error', `${file} printed more than ${OUTPUT_MAX} bytes.`));
           else output[name].push(chunk);
+          if (name === 'stdout') onOutput?.(chunk.toString('latin1'));
         });
       child.on('error', (error) => {
         clearTimeout(timer);
@@ -62,7 +71,7 @@ export const createRun = (path = PATH): Run => {
         const isMissing = 'code' in error && error.code === 'ENOENT';
         reject(
           isMissing
-            ? new HostError('unsupported', `${file} is not installed.`, { cause: error })
+            ? new HostError('unsupported', `${program} is not installed.`, { cause: error })
             : new HostError('host_error', `${file} could not be started: ${error.message}`, { cause: error }),
         );
       });
@@ -70,6 +79,8 @@ export const createRun = (path = PATH): Run => {
         clearTimeout(timer);
         clearTimeout(killer);
         if (failure !== null) reject(failure);
+        else if (ends_with_agent && code === NOT_FOUND)
+          reject(new HostError('unsupported', `${file} is not installed.`));
         else if (code === null) reject(new HostError('host_error', `${file} was ended by ${signal ?? 'a signal'}.`));
         else
           resolve({

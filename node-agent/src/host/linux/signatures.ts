@@ -1,5 +1,7 @@
 /** What is written on a disk: file systems, partition tables, members of RAID and LVM. */
+import { join } from 'node:path';
 import { HostError } from '../host.ts';
+import type { Files } from './files.ts';
 import { jsonOf, outputOf, type Run } from './run.ts';
 
 export type Signatures = ReadonlyMap<string, readonly string[]>;
@@ -33,6 +35,7 @@ export const wipefsTypesOf = (text: string): readonly string[] => {
  * there are none. `wipefs` looks at the disk itself. If it cannot, that is said of this disk alone: its siblings are well.
  */
 export const readSignatures = async (
+  files: Files,
   run: Run,
   name: string,
   own: readonly string[],
@@ -41,7 +44,7 @@ export const readSignatures = async (
   const told = own.flatMap((one) => known.get(one) ?? []);
   try {
     const text = await outputOf(run, {
-      argv: ['wipefs', '--no-act', '--json', ...own.map((one) => `/dev/${one}`)],
+      argv: ['wipefs', '--no-act', '--json', ...own.map((one) => join(files.root, 'dev', one))],
       recorded: `wipefs-${name}.json`,
     });
     return { filesystems: [...new Set([...wipefsTypesOf(text), ...told])].sort() };

@@ -4,6 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DiskFacts } from '@gpuaas/contract/node';
+import { type EraseKind, eraseKindOf } from '../erase.ts';
 import { HostError, type WipeMethod } from '../host.ts';
 import { jsonOf, outputOf, type Run } from './run.ts';
 
@@ -13,17 +14,19 @@ const WIPE_MAX_MS = 120 * MINUTE;
 const SANITIZE_POLL_MS = 1_000;
 /** Of the sanitize status: what the newest operation came to. */
 const STATUS_MASK = 7;
+const UNDER_WAY = 2;
 const DONE = [1, 4];
-const FAILED = 3;
 
-type Ability = Extract<DiskFacts['erase'], { value: unknown }>['value'];
-
-const argvOf = (method: WipeMethod, can: Ability): readonly [string, ...string[]] | null => {
-  if (method === 'blkdiscard') return can.discard ? ['blkdiscard', FD] : null;
-  if (method === 'nvme_format')
-    return can.format ? ['nvme', 'format', FD, `--ses=${can.format_crypto ? 2 : 1}`, '--force'] : null;
-  const action = can.sanitize_crypto ? 'start-crypto-erase' : can.sanitize_block ? 'start-block-erase' : null;
-  return action === null ? null : ['nvme', 'sanitize', FD, `--sanact=${action}`];
+/** The agent holds the disk for itself meanwhile, so a tool that would ask for the same is told not to. */
+const argvOf = (method: WipeMethod, kind: EraseKind): readonly [string, ...string[]] => {
+  switch (method) {
+    case 'blkdiscard':
+      return ['blkdiscard', '--force', FD];
+    case 'nvme_format':
+      return ['nvme', 'format', FD, `--ses=${kind === 'crypto' ? 2 : 1}`, '--force'];
+    case 'nvme_sanitize':
+      return ['nvme', 'sanitize', FD, `--sanact=start-${kind}-erase`];
+  }
 };
 
 /** `{"nvme0": {"sstat": {"status": "(1) …"}}}`; older versions print the whole field as a number. */
@@ -37,7 +40,7 @@ export const sanitizeStatusOf = (text: string): number => {
   return Number(digit);
 };
 
-/** The command only begins it; the log says when it has ended. */
+/** A sanitize goes on in the drive, also through a crash or a boot of the host; its log says when it has ended. */
 const awaitSanitize = async (run: Run, fd: number): Promise<number> => {
   const deadline = Date.now() + WIPE_MAX_MS;
   while (Date.now() < deadline) {
@@ -47,8 +50,7 @@ const awaitSanitize = async (run: Run, fd: number): Promise<number> => {
       fd,
     });
     const status = sanitizeStatusOf(text);
-    if (DONE.includes(status)) return 0;
-    if (status === FAILED) return 1;
+    if (status !== UNDER_WAY) return status;
     await pause(SANITIZE_POLL_MS);
   }
   throw new HostError('timeout', `The drive did not end its sanitize within ${WIPE_MAX_MS / MINUTE} minutes.`);
@@ -62,9 +64,12 @@ export const wipeDisk = async (
 ): Promise<Readonly<{ command_status: number }>> => {
   if ('unreadable' in disk.erase)
     throw new HostError('blocked', `How ${disk.serial} can be erased could not be read: ${disk.erase.unreadable}`);
-  const argv = argvOf(method, disk.erase.value);
-  if (argv === null) throw new HostError('unsupported', `Drive ${disk.serial} does not offer ${method}.`);
-  const { status } = await run({ argv, recorded: 'wipe.txt', timeout_ms: WIPE_MAX_MS, fd });
+  const kind = eraseKindOf(method, disk.erase.value);
+  if (kind === null) throw new HostError('unsupported', `Drive ${disk.serial} does not offer ${method}.`);
+  // One that an earlier try began would refuse ours; whatever it came to, ours is done after it.
+  if (method === 'nvme_sanitize') await awaitSanitize(run, fd);
+  const argv = argvOf(method, kind);
+  const { status } = await run({ argv, recorded: 'wipe.txt', timeout_ms: WIPE_MAX_MS, fd, ends_with_agent: true });
   if (status !== 0 || method !== 'nvme_sanitize') return { command_status: status };
-  return { command_status: await awaitSanitize(run, fd) };
+  return { command_status: DONE.includes(await awaitSanitize(run, fd)) ? 0 : 1 };
 };
