@@ -1,0 +1,214 @@
+/**
+ * The images a host has at hand. Bytes are written beside, hashed as they come, and get their name only when digest and
+ * size are as promised; the entry that lists them is written last and removed first, so whatever is listed is whole. What
+ * a crash left is removed before the next pull.
+ *
+ * An entry remembers how the file stood when it was verified. A file that was not touched since needs no second hash; one
+ * that was is hashed again before it is used, and removed if it is not what it was.
+ */
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CachedImage } from '@gpuaas/contract/node';
+import { syncFolder, writeDurably } from '../../control-plane/durable.ts';
+import { HostError, type ImageName, type Progress } from '../host.ts';
+import { hexOf, type ImageSource, type SourceImage } from './image-source.ts';
+
+export type CacheEntry = SourceImage & Readonly<{ schema: 1; stamp: string }>;
+export type CacheOptions = Readonly<{
+  dir: string;
+  /** Together; without it only the file system's room counts. */
+  max_bytes?: number;
+}>;
+/** Looks into bytes before they get a name; throws to refuse them. */
+export type Inspect = (file: FileHandle, image: SourceImage) => Promise<void>;
+
+const READ_BYTES = 4 * 1024 * 1024;
+const PARTIAL = '.partial';
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+const isZero = (bytes: Uint8Array): boolean =>
+  bytes[0] === 0 && Buffer.compare(bytes.subarray(1), bytes.subarray(0, -1)) === 0;
+
+/** Changes when anybody writes to the file, replaces it or changes who may. */
+export const stampOf = async (file: FileHandle): Promise<string> => {
+  const { ino, size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
+  return [ino, size, mtimeNs, ctimeNs].join(' ');
+};
+
+const hashFile = async (file: FileHandle): Promise<string> => {
+  const hash = createHash('sha256');
+  const buffer = Buffer.allocUnsafe(READ_BYTES);
+  for (let at = 0; ; ) {
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, at);
+    if (bytesRead === 0) return `sha256:${hash.digest('hex')}`;
+    hash.update(buffer.subarray(0, bytesRead));
+    at += bytesRead;
+  }
+};
+
+export const openCache = ({ dir, max_bytes }: CacheOptions) => {
+  const blobAt = (digest: string): string => join(dir, `sha256-${hexOf(digest)}`);
+  const entryAt = (digest: string): string => `${blobAt(digest)}.json`;
+
+  const entries = async (): Promise<readonly CacheEntry[]> => {
+    const names = await readdir(dir).catch((error: unknown) => {
+      if (codeOf(error) === 'ENOENT') return [] as string[];
+      throw new HostError('host_error', `The image cache ${dir} could not be read.`, { cause: error });
+    });
+    const listed = names.filter(
+      (name) => /^sha256-[0-9a-f]{64}\.json$/.test(name) && names.includes(name.slice(0, -5)),
+    );
+    return Promise.all(
+      listed.sort().map(async (name) => JSON.parse(await readFile(join(dir, name), 'utf8')) as CacheEntry),
+    );
+  };
+
+  const find = async (image: ImageName): Promise<CacheEntry | undefined> =>
+    (await entries()).find((one) => (image.digest === null ? one.name === image.name : one.digest === image.digest));
+
+  const evict = async (digest: string): Promise<Readonly<{ freed_bytes: number }>> => {
+    const entry = await find({ name: '', digest });
+    await rm(entryAt(digest), { force: true });
+    await rm(blobAt(digest), { force: true });
+    return { freed_bytes: entry?.size_bytes ?? 0 };
+  };
+
+  /** Partial files, and bytes that no entry lists; not those that are being written now. */
+  const sweep = async (writing: ReadonlySet<string>): Promise<void> => {
+    const listed = new Set((await entries()).flatMap(({ digest }) => [blobAt(digest), entryAt(digest)]));
+    for (const name of await readdir(dir)) {
+      const path = join(dir, name);
+      if (/^sha256-[0-9a-f]{64}/.test(name) && !listed.has(path) && ![...writing].some((one) => path.startsWith(one)))
+        await rm(path, { force: true });
+    }
+  };
+
+  const refuseWithoutRoom = async (image: SourceImage): Promise<void> => {
+    const used = (await entries()).reduce((sum, one) => sum + one.size_bytes, 0);
+    const { bavail, bsize } = await statfs(dir);
+    const room = Math.min(bavail * bsize, max_bytes === undefined ? Number.POSITIVE_INFINITY : max_bytes - used);
+    if (image.size_bytes > room)
+      throw new HostError(
+        'no_space',
+        `The image cache has room for ${Math.max(0, room)} bytes and ${image.name} has ${image.size_bytes}; evict an image first.`,
+      );
+  };
+
+  /** Noughts are left out: an image is mostly empty, and stays so here. */
+  const receive = async (
+    file: FileHandle,
+    image: SourceImage,
+    source: ImageSource,
+    onProgress: Progress,
+  ): Promise<void> => {
+    const hash = createHash('sha256');
+    const startedAt = performance.now();
+    let at = 0;
+    for await (const chunk of source.open(image)) {
+      if (at + chunk.length > image.size_bytes)
+        throw new HostError('drift', `${image.name} is longer than the ${image.size_bytes} bytes it should have.`);
+      const written = isZero(chunk) ? undefined : file.writev([chunk], at);
+      hash.update(chunk);
+      const { bytesWritten } = (await written) ?? { bytesWritten: chunk.length };
+      if (bytesWritten !== chunk.length) throw new HostError('no_space', `${image.name} could not be written whole.`);
+      at += chunk.length;
+      onProgress({
+        percent: (at / image.size_bytes) * 100,
+        bytes_per_s: Math.round(at / Math.max(0.001, (performance.now() - startedAt) / 1000)),
+      });
+    }
+    if (at !== image.size_bytes)
+      throw new HostError('drift', `${image.name} ended after ${at} of ${image.size_bytes} bytes.`);
+    const digest = `sha256:${hash.digest('hex')}`;
+    if (digest !== image.digest)
+      throw new HostError('drift', `${image.name} was fetched as ${digest}, not as ${image.digest}.`);
+    await file.truncate(image.size_bytes);
+  };
+
+  const fill = async (
+    path: string,
+    image: SourceImage,
+    source: ImageSource,
+    inspect: Inspect,
+    onProgress: Progress,
+  ) => {
+    const file = await open(path, 'w+', 0o400);
+    try {
+      await receive(file, image, source, onProgress);
+      await inspect(file, image);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  };
+
+  const stampAt = async (path: string): Promise<string> => {
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    try {
+      return await stampOf(file);
+    } finally {
+      await file.close();
+    }
+  };
+
+  const writing = new Set<string>();
+  const add = async (
+    image: SourceImage,
+    source: ImageSource,
+    inspect: Inspect,
+    onProgress: Progress,
+  ): Promise<CacheEntry> => {
+    const blob = blobAt(image.digest);
+    const partial = `${blob}${PARTIAL}`;
+    writing.add(blob);
+    try {
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+      await sweep(writing);
+      await refuseWithoutRoom(image);
+      await fill(partial, image, source, inspect, onProgress);
+      await rename(partial, blob);
+      await syncFolder(dir);
+      const entry = { schema: 1 as const, ...image, stamp: await stampAt(blob) };
+      await writeDurably(entryAt(image.digest), JSON.stringify(entry));
+      return entry;
+    } catch (error) {
+      await rm(partial, { force: true });
+      await rm(entryAt(image.digest), { force: true });
+      await rm(blob, { force: true });
+      if (codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT')
+        throw new HostError('no_space', `The image cache ran out of room for ${image.name}; evict an image first.`, {
+          cause: error,
+        });
+      if (error instanceof HostError) throw error;
+      throw new HostError('host_error', `${image.name} could not be pulled: ${String(error)}`, { cause: error });
+    } finally {
+      writing.delete(blob);
+    }
+  };
+
+  /** Open for reading, and what the catalog says it is. */
+  const openVerified = async (entry: CacheEntry): Promise<FileHandle> => {
+    const path = blobAt(entry.digest);
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch((cause: unknown) => {
+      throw new HostError('drift', `${entry.name} could not be opened in the image cache.`, { cause });
+    });
+    try {
+      const stamp = await stampOf(file);
+      if (stamp === entry.stamp) return file;
+      if ((await hashFile(file)) !== entry.digest) {
+        await evict(entry.digest);
+        throw new HostError('drift', `${entry.name} is no longer ${entry.digest} in the image cache; it was removed.`);
+      }
+      await writeDurably(entryAt(entry.digest), JSON.stringify({ ...entry, stamp }));
+      return file;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  };
+
+  return { entries, find, evict, add, openVerified };
+};
+
+export const cachedOf = ({ digest, name, size_bytes }: CacheEntry): CachedImage => ({ digest, name, size_bytes });
