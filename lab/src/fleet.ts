@@ -20,6 +20,7 @@ export type Fleet = Readonly<{ ready: Promise<void>; stop(): Promise<void> }>;
 
 /** Each asks the platform and writes to disk; more at once would only wait for each other. */
 const ONBOARDING_AT_ONCE = 8;
+const STOP_MS = 1_000;
 
 /** The worth of a long problem is in its first line. */
 const sentenceOf = (err: unknown): string => (err instanceof Error ? err.message : String(err)).slice(0, 400);
@@ -70,7 +71,8 @@ export const startFleet = (options: FleetOptions): Fleet => {
     ready,
     stop: async () => {
       stopping.abort();
-      await ready.catch(() => {});
+      // A platform that is away may be asked for minutes yet; hosts do not wait for that.
+      await Promise.race([ready.catch(() => {}), pause(STOP_MS)]);
       await Promise.all(hosts.map((host) => host.stop()));
     },
   };
