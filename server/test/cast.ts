@@ -6,6 +6,8 @@ import { randomUUID } from 'node:crypto';
 import { ID_PREFIXES, type RoleName } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import { Client } from 'pg';
+import { PLATFORM } from '../src/db/client.ts';
+import { refreshSummary } from '../src/placement/summary.ts';
 import type { Answer, Caller, TestApp, TestClock } from './app.ts';
 import { aNode, anAllocation } from './placement.ts';
 
@@ -120,6 +122,7 @@ const makeTenant = async (test: TestApp, sql: Client, clock: TestClock, name: st
   const colleague = await test.user(`${name}-colleague`);
   const node = await aNode(sql);
   const allocation = await anAllocation(sql, { node, tenant: { organization_id, project_id }, state: 'active' });
+  await test.db.database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
   const ids: Ids = {
     organization_id,
     project_id,

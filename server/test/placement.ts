@@ -221,7 +221,7 @@ const tell = (sql: Sql, id: string, path: readonly string[]): Promise<unknown> =
   sql.query(
     `with told as (
        insert into outbox_events (id, event_type, organization_id, project_id, subject, data, correlation_id, created_at)
-       select 'evt_' || substr(a.id, 5) || '_' || p.n, 'allocation.changed', a.organization_id, a.project_id, a.id,
+       select 'evt_' || substr(a.id, 5, 25) || p.n, 'allocation.changed', a.organization_id, a.project_id, a.id,
          jsonb_build_object('allocation_id', a.id, 'name', a.name, 'state', p.state, 'state_reason', null), a.correlation_id,
          clock_timestamp() + (p.n - 100) * interval '1 millisecond'
        from allocations a cross join unnest($2::text[]) with ordinality p (state, n) where a.id = $1)

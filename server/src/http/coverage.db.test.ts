@@ -5,6 +5,8 @@ import { type Answer, type Caller, startTestApp, testClock } from '../../test/ap
 import { ask, assertProblem, idsOf, operations, type Parts, seen, tagged, urlOf } from '../../test/ask.ts';
 import { type Actor, auditRowsOf, CACHE_OVER_MS, type Cast, makeCast, must, strangeId } from '../../test/cast.ts';
 import { scenarios } from '../../test/scenarios.ts';
+import { newStagedKey } from '../../test/scenarios-agent.ts';
+import { newApprovedSlot, newDiscovered } from '../../test/scenarios-topology.ts';
 import { compileOperation } from './validate.ts';
 
 const guarded = operations.filter(([, operation]) => operation.access !== 'public');
@@ -162,10 +164,27 @@ describe('every operation of the contract', () => {
       }
     };
 
-    /** What a read cannot do without. */
-    const READS_NEED: Partial<Record<OperationId, Parts>> = {
-      adminNodeConvertPlan: { query: { to: 'slice' } },
-      allocationEstimate: { body: { sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', gpu_count: 1 } },
+    /** What a read cannot do without, beside what acme has. */
+    let readsNeed: Partial<Record<OperationId, Parts>> = {};
+    before(async () => {
+      const discovered = { params: { node_id: await newDiscovered(cast) } };
+      const { node_id, slot_id } = await newApprovedSlot(cast);
+      readsNeed = {
+        adminNodeConvertPlan: { query: { to: 'slice' } },
+        allocationEstimate: { body: { sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', gpu_count: 1 } },
+        nodeDiscoveryGet: discovered,
+        nodeDiscoveryFactsGet: discovered,
+        adminNodeSlotGet: { params: { node_id, slot_id } },
+        trustKeyGet: { params: { trust_key_id: (await newStagedKey(cast)).id } },
+        logList: { query: { node_id } },
+      };
+    });
+    /** Of what only operators see no tenant has one; who may not see it is told so before it is looked for. */
+    const strange = {
+      slot_id: strangeId('slot'),
+      disk_ownership_id: strangeId('disk_ownership'),
+      trust_key_id: strangeId('trust_key'),
+      source: 'agent',
     };
 
     /** An allowed mutation is not carried out: its body is refused, which happens only after it was allowed. */
@@ -177,8 +196,8 @@ describe('every operation of the contract', () => {
     ) => {
       const headers = tagged();
       const parts = {
-        params: idsOf(cast.acme),
-        ...(isMutation(operation) ? { body: { no_such_field: 1 } } : READS_NEED[id]),
+        params: { ...strange, ...idsOf(cast.acme) },
+        ...(isMutation(operation) ? { body: { no_such_field: 1 } } : readsNeed[id]),
       };
       if (expected === 'allowed') {
         const answer =

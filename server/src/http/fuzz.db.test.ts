@@ -95,7 +95,9 @@ describe('a storm of requests out of the contract', () => {
       pool['node_id']?.push(slot.node_id);
       pool['slot_id']?.push(slot.slot_id);
     }
-    for (let n = 0; n < 3; n++) pool['trust_key_id']?.push((await newStagedKey(cast)).id);
+    for (let n = 0; n < 6; n++) pool['trust_key_id']?.push((await newStagedKey(cast)).id);
+    await sql.query("update trust_keys set state = 'staged', version = 1 where id = any ($1)", [pool['trust_key_id']]);
+    await sql.query("update node_agents set kinds = '{agent.update}'");
     for (let n = 0; n < 12; n++) {
       pool['node_id']?.push((await newNode(cast, { capacity_mode: 'flexible' })).id);
       pool['allocation_id']?.push((await newAllocation(cast)).id);
