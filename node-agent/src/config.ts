@@ -3,6 +3,8 @@ import { parseEnv } from 'node:util';
 import { ConfigReader, type Env } from '@gpuaas/kit';
 import { readIfThere } from './control-plane/durable.ts';
 import { normalizeFingerprint } from './control-plane/identity.ts';
+import { WIPE_METHODS } from './host/erase.ts';
+import type { WipeMethod } from './host/host.ts';
 
 export const ENV_FILE = '/etc/gpuaas/node-agent.env';
 
@@ -14,9 +16,14 @@ export type Settings = Readonly<{
   home: string | undefined;
   log_level: string;
   wait_s: number;
+  /** What the host port is given: see host/linux. */
+  images: Readonly<{ dir: string; source?: string; max_bytes?: number }>;
+  wipe_minimum: WipeMethod;
 }>;
 
 export type Flags = Readonly<{ url?: string; ca_sha256?: string; state?: string }>;
+
+const GIB = 1024 ** 3;
 
 export const readEnvFile = async (path: string): Promise<Env> => parseEnv((await readIfThere(path)) ?? '');
 
@@ -33,12 +40,22 @@ export const readSettings = (env: Env, flags: Flags = {}): Settings => {
   const fingerprint = read.optional('GPUAAS_NODE_CA_SHA256');
   if (fingerprint !== undefined && !/^[0-9a-f]{64}$/.test(normalizeFingerprint(fingerprint)))
     read.problem('GPUAAS_NODE_CA_SHA256', 'must be a SHA-256 fingerprint: 64 hexadecimal digits');
+  const source = read.optional('GPUAAS_NODE_IMAGE_SOURCE');
+  if (source !== undefined && !/^(?:\/|https?:\/\/)/.test(source))
+    read.problem('GPUAAS_NODE_IMAGE_SOURCE', 'must be an absolute path or begin with https:// or http://');
+  const cacheGib = read.integer('GPUAAS_NODE_IMAGE_CACHE_GIB', 0, { min: 0, max: 1_000_000 });
   const settings: Settings = {
     url,
     ca_sha256: fingerprint,
     state: read.text('GPUAAS_NODE_STATE_DIR', '/var/lib/gpuaas/node-agent'),
     home: read.optional('GPUAAS_NODE_HOME'),
     log_level: read.oneOf('GPUAAS_LOG_LEVEL', ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const, 'info'),
+    images: {
+      dir: read.text('GPUAAS_NODE_IMAGE_DIR', '/var/lib/gpuaas/images'),
+      ...(source === undefined ? {} : { source }),
+      ...(cacheGib === 0 ? {} : { max_bytes: cacheGib * GIB }),
+    },
+    wipe_minimum: read.oneOf('GPUAAS_NODE_WIPE_MINIMUM', WIPE_METHODS, 'blkdiscard'),
     wait_s: read.integer('GPUAAS_NODE_WAIT_S', 15, { min: 1, max: 30 }),
   };
   read.finish();

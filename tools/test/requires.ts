@@ -5,6 +5,7 @@
  *
  * `make test` installs the Debian packages of packages.txt when it may, so on CI these are there.
  */
+import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
@@ -27,10 +28,30 @@ export const findProgram = (...names: readonly string[]): string | undefined => 
 };
 
 const NEEDS = {
-  root: () => (process.getuid?.() === 0 ? false : 'root: this test changes users, run it as root'),
+  root: () => (process.getuid?.() === 0 ? false : 'root: this test changes the system, run it as root'),
+  loop: () =>
+    process.getuid?.() !== 0
+      ? 'root: this test makes loop devices, run it as root'
+      : existsSync('/dev/loop-control')
+        ? false
+        : 'loop: this kernel has no loop devices',
+  'qemu-img': () => (findProgram('qemu-img') ? false : 'qemu-img: not installed (Debian: qemu-utils)'),
+  sgdisk: () => (findProgram('sgdisk') ? false : 'sgdisk: not installed (Debian: gdisk)'),
   'nats-server': () => (findProgram('nats-server') ? false : 'nats-server: not installed (Debian: nats-server)'),
   chromium: () => (findProgram('chromium', 'chromium-browser') ? false : 'chromium: not installed (Debian: chromium)'),
   promtool: () => (findProgram('promtool') ? false : 'promtool: not installed (Debian: prometheus)'),
+  'ovs-vswitchd': () =>
+    findProgram('ovs-vswitchd') ? false : 'ovs-vswitchd: not installed (Debian: openvswitch-switch)',
+  dnsmasq: () => (findProgram('dnsmasq') ? false : 'dnsmasq: not installed (Debian: dnsmasq-base)'),
+  nft: () => (findProgram('nft') ? false : 'nft: not installed (Debian: nftables)'),
+  conntrack: () => (findProgram('conntrack') ? false : 'conntrack: not installed (Debian: conntrack)'),
+  busybox: () => (findProgram('busybox') ? false : 'busybox: not installed (Debian: busybox-static)'),
+  ethtool: () => (findProgram('ethtool') ? false : 'ethtool: not installed (Debian: ethtool)'),
+  python3: () => (existsSync('/usr/bin/python3') ? false : 'python3: not installed (Debian: python3-minimal)'),
+  netns: () => {
+    const tried = spawnSync('unshare', ['--net', 'ip', 'tuntap', 'add', 'dev', 'try0', 'mode', 'tap']);
+    return tried.status === 0 ? false : 'netns: this kernel or user cannot make network namespaces with tap devices';
+  },
   gpu: () => (existsSync('/dev/nvidiactl') ? false : 'gpu: this machine has no NVIDIA GPU'),
 } as const satisfies Record<string, () => string | false>;
 

@@ -14,7 +14,7 @@ export const runCommand = async (argv: readonly string[], io: Io, signal: AbortS
   const ended = Promise.withResolvers<number>();
   signal.addEventListener('abort', () => ended.resolve(0), { once: true });
   const agent = await createAgent({
-    host: createLinuxHost(),
+    host: createLinuxHost({ images: settings.images, wipe_minimum: settings.wipe_minimum }),
     handlers,
     config: {
       url: needed(settings.url, 'GPUAAS_NODE_API_URL'),

@@ -114,7 +114,8 @@ export const diskTests = [
         await subject.arrange.write(slot.disk.serial, offset, Buffer.from([0x53, 0xef, 0xff]));
       }
       await withDisk(subject, 0, async (disk) => {
-        assert.deepEqual([...(await disk.signatures())], ['ext4']);
+        // By these two bytes alone some tools call it by its older name.
+        assert.match((await disk.signatures()).join(), /^ext[24]$/);
         assert.equal(await firstByte(disk), 0);
         for (const method of ['nvme_sanitize', 'nvme_format', 'blkdiscard'] as const) {
           assert.equal((await disk.wipe(method)).command_status, 0);

@@ -5,11 +5,12 @@
  * Below a root of its own it reads a recording instead (see node-agent/README.md): nothing is run and nothing written.
  */
 import type { PciFunction, TaskKind } from '@gpuaas/contract/node';
-import { type Domain, type Host, HostError } from '../host.ts';
+import { type Domain, type Host, HostError, type WipeMethod } from '../host.ts';
 import { listDisks } from './disks.ts';
 import { readFabric } from './fabric.ts';
 import { createFiles, type Files } from './files.ts';
 import { listGpus } from './gpu.ts';
+import { createImages, type ImagesOptions } from './images.ts';
 import { readNetwork } from './network.ts';
 import { listNics } from './nics.ts';
 import { openDisk } from './open-disk.ts';
@@ -34,6 +35,14 @@ const refuse = (what: string) => async (): Promise<never> => {
   throw new HostError('unsupported', `This agent cannot ${what} on a real host yet.`);
 };
 
+const NO_IMAGES: Host['images'] = {
+  list: refuse('list cached images'),
+  pull: refuse('pull an image'),
+  evict: refuse('evict an image'),
+  clone: refuse('clone an image'),
+};
+const IMAGE_KINDS: readonly TaskKind[] = ['image.pull', 'image.evict'];
+
 /** Machines are libvirt's; a host without it has none. */
 const listMachines = async (run: Run): Promise<readonly Domain[]> => {
   try {
@@ -50,6 +59,9 @@ export type LinuxOptions = Readonly<{
   /** Instead of the recording's commands: tests give programs of their own. */
   run?: Run;
   files?: Files;
+  /** Where images are kept and come from; without it the host has none. */
+  images?: ImagesOptions;
+  wipe_minimum?: WipeMethod;
 }>;
 
 export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Host => {
@@ -63,7 +75,9 @@ export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Ho
     return act();
   };
   return {
-    kinds: isRecording ? ['diag.health_probe', 'slice.topology_discover'] : KINDS,
+    kinds: isRecording
+      ? ['diag.health_probe', 'slice.topology_discover']
+      : [...KINDS, ...(given.images === undefined ? [] : IMAGE_KINDS)],
     pci: {
       list: pci,
       iommuGroups: () => listIommuGroups(files),
@@ -88,12 +102,8 @@ export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Ho
       activate: refuse('activate a fabric partition'),
       deactivate: refuse('deactivate a fabric partition'),
     },
-    images: {
-      list: refuse('list cached images'),
-      pull: refuse('pull an image'),
-      evict: refuse('evict an image'),
-      clone: refuse('clone an image'),
-    },
+    images: given.images === undefined || isRecording ? NO_IMAGES : createImages(run, given.images),
+    ...(given.wipe_minimum === undefined ? {} : { wipe_minimum: given.wipe_minimum }),
     hypervisor: {
       list: () => listMachines(run),
       start: refuse('start a virtual machine'),
