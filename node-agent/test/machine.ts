@@ -32,7 +32,7 @@ export const hostProfile = (given: Partial<HostProfile> = {}): HostProfile => ({
     report: '/run/gpuaas/report',
   },
   disk_folders: ['/dev/disk/by-id'],
-  bridge: 'br-slice',
+  passthrough: 'vfio',
   uplink_pci_address: '0000:be:00.2',
   nic: { driver: 'vhost', queues: 8, has_offloads: true },
   devices: GPUS.flatMap((bus, index) => [

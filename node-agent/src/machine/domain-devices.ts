@@ -7,8 +7,7 @@ import { HostError, type Machine } from '../host/host.ts';
 import { diskSerial, interfaceName, macAddress, path, pciAddress } from './grammar.ts';
 import { REPORT_CHANNEL } from './guest-report.ts';
 import { type HostProfile, machinePaths } from './host-profile.ts';
-import { machineUuid } from './identity.ts';
-import type { GuestComplex, PciPlan } from './pci-plan.ts';
+import type { GuestComplex, GuestPort, PciPlan } from './pci-plan.ts';
 import { element, type XmlElement } from './xml.ts';
 
 type Slot = Machine['plan']['slots'][number];
@@ -69,18 +68,16 @@ const seed = (file: string): readonly XmlElement[] => [
 
 const OFF = { csum: 'off', tso4: 'off', tso6: 'off', ecn: 'off', ufo: 'off' };
 
-const nic = ({ plan, allocation_id }: Machine, { bridge, nic: card }: HostProfile): XmlElement =>
+/**
+ * The port was made, with its security, before the machine: it is used as it is. If libvirt plugged it into the switch, it
+ * would remove it first, and what keeps guests apart with it.
+ */
+const nic = ({ plan }: Machine, { nic: card }: HostProfile): XmlElement =>
   element(
     'interface',
-    { type: 'bridge' },
+    { type: 'ethernet' },
     element('mac', { address: macAddress(plan.mac_address) }),
-    element('source', { bridge: interfaceName(bridge) }),
-    element(
-      'virtualport',
-      { type: 'openvswitch' },
-      element('parameters', { interfaceid: machineUuid(allocation_id, 'port') }),
-    ),
-    element('target', { dev: interfaceName(plan.ovs_port) }),
+    element('target', { dev: interfaceName(plan.ovs_port), managed: 'no' }),
     element('model', { type: 'virtio' }),
     element(
       'driver',
@@ -98,6 +95,17 @@ const hostAddress = (address: string): XmlElement => {
 };
 const guestAddress = (bus: number, slot: number): XmlElement =>
   element('address', { type: 'pci', domain: '0x0000', bus: hex(bus, 2), slot: hex(slot, 2), function: '0x0' });
+
+const hostdev = (port: GuestPort): XmlElement =>
+  element(
+    'hostdev',
+    { mode: 'subsystem', type: 'pci', managed: 'no' },
+    element('driver', { name: 'vfio' }),
+    element('source', {}, hostAddress(port.address)),
+    // What a tenant may have written into a card's boot code is not run for the next one.
+    element('rom', { bar: 'off' }),
+    guestAddress(port.index, 0),
+  );
 
 const complex = ({ expander, ports }: GuestComplex): readonly XmlElement[] => [
   ...(expander === null
@@ -121,17 +129,7 @@ const complex = ({ expander, ports }: GuestComplex): readonly XmlElement[] => [
       ...(expander === null ? [] : [guestAddress(expander.index, port.slot)]),
     ),
   ),
-  ...ports.map((port) =>
-    element(
-      'hostdev',
-      { mode: 'subsystem', type: 'pci', managed: 'no' },
-      element('driver', { name: 'vfio' }),
-      element('source', {}, hostAddress(port.address)),
-      // What a tenant may have written into a card's boot code is not run for the next one.
-      element('rom', { bar: 'off' }),
-      guestAddress(port.index, 0),
-    ),
-  ),
+  ...ports.map(hostdev),
 ];
 
 export const devices = (machine: Machine, profile: HostProfile, pci: PciPlan): XmlElement => {
@@ -148,7 +146,7 @@ export const devices = (machine: Machine, profile: HostProfile, pci: PciPlan): X
       { type: 'pci', index: 0, model: 'pcie-root' },
       element('pcihole64', { unit: 'KiB' }, pci.mmio64_mib * 1024),
     ),
-    ...pci.complexes.flatMap(complex),
+    ...(profile.passthrough === 'vfio' ? pci.complexes.flatMap(complex) : []),
     nic(machine, profile),
     element(
       'serial',

@@ -37,7 +37,13 @@ describe('a domain that is not the plan is told', () => {
     ['with a USB device', '</devices>', '<hostdev mode="subsystem" type="usb"/></devices>', /hostdev subsystem usb/],
     ['with another MAC', '02:00:00:00:00:10', '02:00:00:00:00:11', /its network/],
     ['with a second network', '</devices>', '<interface type="user"/></devices>', /interface user/],
-    ['without its switch', 'type="openvswitch"', 'type="802.1Qbh"', /its network/],
+    ['with a port that libvirt plugs in', 'managed="no"/><model', 'managed="yes"/><model', /its network/],
+    [
+      'with an emulated device',
+      '</qemu:commandline>',
+      '<qemu:arg value="-device"/><qemu:arg value="edu,id=stand-in-0000.9b.00.0,bus=pcie.0,addr=0x10"/></qemu:commandline>',
+      /what is emulated/,
+    ],
     [
       'with an argument past libvirt',
       '</qemu:commandline>',

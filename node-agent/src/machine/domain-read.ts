@@ -4,8 +4,10 @@
  */
 import { HostError, type Machine } from '../host/host.ts';
 import { drivesOf } from './domain-devices.ts';
+import type { HostProfile } from './host-profile.ts';
 import { OWNER_NAMESPACE, planHash } from './identity.ts';
 import { devicesOf } from './pci-plan.ts';
+import { standInFor } from './stand-in.ts';
 import { elementAt, elementsOf, readXml, textOf, type XmlElement } from './xml.ts';
 
 export type ParsedDomain = Readonly<{
@@ -20,8 +22,11 @@ export type ParsedDomain = Readonly<{
   /** In the order of the guest. */
   drives: readonly Readonly<{ device: string; serial: string | null; target: string }>[];
   cdroms: readonly string[];
-  nics: readonly Readonly<{ mac: string; bridge: string; port: string; is_ovs: boolean }>[];
-  /** Arguments that go past libvirt. */
+  /** `is_managed`: libvirt would make, plug in and remove the port itself. */
+  nics: readonly Readonly<{ mac: string; port: string; is_managed: boolean }>[];
+  /** Addresses of the devices that emulated ones stand in for. */
+  stand_ins: readonly string[];
+  /** Arguments that go past libvirt, without those. */
   arguments: readonly string[];
   /** Devices of kinds that no plan has. */
   strangers: readonly string[];
@@ -61,7 +66,15 @@ const isDrive = (disk: XmlElement): boolean =>
 const isCdrom = (disk: XmlElement): boolean =>
   disk.attributes['type'] === 'file' && disk.attributes['device'] === 'cdrom';
 const isPci = (hostdev: XmlElement): boolean => hostdev.attributes['type'] === 'pci';
-const isBridged = (nic: XmlElement): boolean => nic.attributes['type'] === 'bridge';
+const isPort = (nic: XmlElement): boolean => nic.attributes['type'] === 'ethernet';
+
+const splitArguments = (all: readonly string[]): Pick<ParsedDomain, 'arguments' | 'stand_ins'> => {
+  const found = all.map((arg, index) => (all[index - 1] === '-device' ? standInFor(arg) : null));
+  return {
+    stand_ins: found.filter((address) => address !== null),
+    arguments: all.filter((_, index) => found[index] === null && (found[index + 1] ?? null) === null),
+  };
+};
 
 export const parseDomain = (xml: string): ParsedDomain => {
   const domain = readXml(xml);
@@ -93,25 +106,30 @@ export const parseDomain = (xml: string): ParsedDomain => {
       })),
     cdroms: all('disk').flatMap((disk) => (isCdrom(disk) ? (elementAt(disk, 'source')?.attributes['file'] ?? '') : [])),
     nics: all('interface')
-      .filter(isBridged)
+      .filter(isPort)
       .map((nic) => ({
         mac: elementAt(nic, 'mac')?.attributes['address']?.toLowerCase() ?? '',
-        bridge: elementAt(nic, 'source')?.attributes['bridge'] ?? '',
         port: elementAt(nic, 'target')?.attributes['dev'] ?? '',
-        is_ovs: elementAt(nic, 'virtualport')?.attributes['type'] === 'openvswitch',
+        is_managed: elementAt(nic, 'target')?.attributes['managed'] !== 'no',
       })),
-    arguments: elementsOf(elementAt(domain, 'qemu:commandline')).map((arg) => arg.attributes['value'] ?? ''),
+    ...splitArguments(elementsOf(elementAt(domain, 'qemu:commandline')).map((arg) => arg.attributes['value'] ?? '')),
     strangers: [
       ...elementsOf(devices).filter((device) => !isKnown(device)),
       ...all('disk').filter((disk) => !isDrive(disk) && !isCdrom(disk)),
       ...all('hostdev').filter((hostdev) => !isPci(hostdev)),
-      ...all('interface').filter((nic) => !isBridged(nic)),
+      ...all('interface').filter((nic) => !isPort(nic)),
     ].map((device) => [device.name, ...Object.values(device.attributes)].join(' ')),
   };
 };
 
-const differences = (machine: Machine, parsed: ParsedDomain): readonly string[] => {
+const differences = (
+  machine: Machine,
+  parsed: ParsedDomain,
+  passthrough: HostProfile['passthrough'],
+): readonly string[] => {
   const { plan } = machine;
+  const devices = devicesOf(plan).toSorted();
+  const addresses = parsed.hostdevs.map((one) => one.address);
   const told = (what: string, is: unknown, wanted: unknown): string[] =>
     JSON.stringify(is) === JSON.stringify(wanted)
       ? []
@@ -123,7 +141,8 @@ const differences = (machine: Machine, parsed: ParsedDomain): readonly string[] 
     ...told('its plan', parsed.plan_sha256, planHash(plan)),
     ...told('its memory in KiB', parsed.memory_kib, memory),
     ...told('its number of CPUs', parsed.vcpu_count, plan.vcpu_count),
-    ...told('what is passed through', parsed.hostdevs.map((one) => one.address).toSorted(), devicesOf(plan).toSorted()),
+    ...told('what is passed through', addresses.toSorted(), passthrough === 'vfio' ? devices : []),
+    ...told('what is emulated', parsed.stand_ins.toSorted(), passthrough === 'vfio' ? [] : devices),
     ...told(
       'what libvirt would bind',
       parsed.hostdevs.filter((one) => one.is_managed),
@@ -137,8 +156,8 @@ const differences = (machine: Machine, parsed: ParsedDomain): readonly string[] 
     ...told('its number of seeds', parsed.cdroms.length, 1),
     ...told(
       'its network',
-      parsed.nics.map((one) => [one.mac, one.port, one.is_ovs]),
-      [[plan.mac_address, plan.ovs_port, true]],
+      parsed.nics.map((one) => [one.mac, one.port, one.is_managed]),
+      [[plan.mac_address, plan.ovs_port, false]],
     ),
     ...told('what else it has', parsed.strangers, []),
     ...told(
@@ -150,7 +169,11 @@ const differences = (machine: Machine, parsed: ParsedDomain): readonly string[] 
 };
 
 /** Throws everything that is different. */
-export const assertSame = (machine: Machine, parsed: ParsedDomain): void => {
-  const found = differences(machine, parsed);
+export const assertSame = (
+  machine: Machine,
+  parsed: ParsedDomain,
+  passthrough: HostProfile['passthrough'] = 'vfio',
+): void => {
+  const found = differences(machine, parsed, passthrough);
   if (found.length > 0) throw new HostError('conflict', `domain ${parsed.name} is not the plan: ${found.join('; ')}`);
 };

@@ -121,6 +121,16 @@ describe('a compiled domain', () => {
     assert.deepEqual(parseDomain(xml).arguments, []);
   });
 
+  it('has an emulated device at the place of each that cannot be passed through', () => {
+    const machine = machineOf(2);
+    const xml = compileDomain(machine, hostProfile({ passthrough: 'emulated' }));
+    const parsed = parseDomain(xml);
+    assert.deepEqual(parsed.hostdevs, []);
+    assert.equal(xml.match(/"edu,/g)?.length, 2);
+    assertSame(machine, parsed, 'emulated');
+    assert.throws(() => assertSame(machine, parsed), refused('conflict', /what is passed through is \[\]/));
+  });
+
   it('has no screen', () => {
     const devices = elementAt(readXml(compileDomain(machineOf(1), hostProfile())), 'devices');
     assert.equal(elementsOf(devices, 'graphics').length, 0);

@@ -10,6 +10,7 @@ import { allocationId, machineName, path } from './grammar.ts';
 import { type HostProfile, machinePaths } from './host-profile.ts';
 import { machineUuid, OWNER_NAMESPACE, planHash } from './identity.ts';
 import { type PciPlan, planPci } from './pci-plan.ts';
+import { standInArguments } from './stand-in.ts';
 import { element, writeXml, type XmlElement } from './xml.ts';
 
 const QEMU_NAMESPACE = 'http://libvirt.org/schemas/domain/qemu/1.0';
@@ -136,16 +137,19 @@ export const compileDomain = (machine: Machine, profile: HostProfile): string =>
     throw new HostError('conflict', `${machine.name} is not the name of the machine of ${machine.allocation_id}`);
   const cpus = planCpus(machine.plan, profile);
   const pci = planPci(machine.plan, profile, cpus.memory_kib);
-  const firmware = profile.boot.kind === 'uefi' ? firmwareArguments(pci) : [];
+  const past = [
+    ...(profile.boot.kind === 'uefi' ? firmwareArguments(pci) : []),
+    ...(profile.passthrough === 'emulated' ? standInArguments(machine.plan) : []),
+  ];
   return writeXml(
     element(
       'domain',
       {
         type: profile.accelerator === 'kvm' ? 'kvm' : 'qemu',
-        'xmlns:qemu': firmware.length > 0 ? QEMU_NAMESPACE : null,
+        'xmlns:qemu': past.length > 0 ? QEMU_NAMESPACE : null,
       },
       element('name', {}, machine.name),
-      element('uuid', {}, machineUuid(machine.allocation_id, 'machine')),
+      element('uuid', {}, machineUuid(machine.allocation_id)),
       owner(machine),
       element('memory', { unit: 'KiB' }, cpus.memory_kib),
       element(
@@ -169,8 +173,8 @@ export const compileDomain = (machine: Machine, profile: HostProfile): string =>
       element('on_reboot', {}, 'restart'),
       element('on_crash', {}, 'destroy'),
       devices(machine, profile, pci),
-      ...(firmware.length > 0
-        ? [element('qemu:commandline', {}, ...firmware.map((value) => element('qemu:arg', { value })))]
+      ...(past.length > 0
+        ? [element('qemu:commandline', {}, ...past.map((value) => element('qemu:arg', { value })))]
         : []),
     ),
   );

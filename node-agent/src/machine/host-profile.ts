@@ -40,7 +40,8 @@ export type HostProfile = Readonly<{
   folders: Readonly<{ nvram: string; seed: string; console: string; report: string }>;
   /** Where drives may be named. In production only names that stay: /dev/disk/by-id. */
   disk_folders: readonly string[];
-  bridge: string;
+  /** `emulated`, for tests where no device can be given away: at the place of each one hangs an emulated one. */
+  passthrough: 'vfio' | 'emulated';
   /** The function behind the uplink of the bridge, which carries the management network; null where it is no PCI function. */
   uplink_pci_address: string | null;
   nic: Readonly<{ driver: 'vhost' | 'qemu'; queues: number; has_offloads: boolean }>;

@@ -9,8 +9,8 @@ export const planHash = (plan: Machine['plan']): string =>
   createHash('sha256').update(JSON.stringify(plan)).digest('hex');
 
 /** Made from the allocation, in the form that says "by a rule of our own" (version 8). */
-export const machineUuid = (allocation: string, purpose: 'machine' | 'port'): string => {
-  const hex = createHash('sha256').update(`gpuaas ${purpose} ${allocation}`).digest('hex');
+export const machineUuid = (allocation: string): string => {
+  const hex = createHash('sha256').update(`gpuaas machine ${allocation}`).digest('hex');
   const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 };

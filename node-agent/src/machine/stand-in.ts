@@ -1,0 +1,30 @@
+/**
+ * Emulated devices where real ones would be passed through: on a machine without an IOMMU the whole life of a slice can then
+ * be run, with as many accelerators in the guest as were claimed. Libvirt has no element for them, so they go past it.
+ */
+import type { Machine } from '../host/host.ts';
+import { devicesOf } from './pci-plan.ts';
+
+/** The emulated accelerator, as vendor:device. */
+export const STAND_IN_ACCELERATOR = '1234:11e8';
+
+const PATTERN =
+  /^(?:edu|pci-testdev),id=stand-in-([0-9a-f]+)\.([0-9a-f]+)\.([0-9a-f]+)\.([0-7]),bus=pcie\.0,addr=0x[01][0-9a-f]$/;
+
+/** Libvirt counts from the first slot of the root upwards and fills every port it knows of; these are past both. */
+const FIRST_SLOT = 0x0f;
+
+export const standInArguments = (plan: Machine['plan']): readonly string[] => {
+  const gpus = plan.slots.map((slot) => slot.gpu_pci_address);
+  return devicesOf(plan).flatMap((address, index) => {
+    const model = gpus.includes(address) ? 'edu' : 'pci-testdev';
+    const slot = (FIRST_SLOT + index).toString(16).padStart(2, '0');
+    return ['-device', `${model},id=stand-in-${address.replaceAll(':', '.')},bus=pcie.0,addr=0x${slot}`];
+  });
+};
+
+/** Which address an argument stands in for; null for any other argument. */
+export const standInFor = (argument: string): string | null => {
+  const [, domain, bus, slot, fn] = PATTERN.exec(argument) ?? [];
+  return domain === undefined ? null : `${domain}:${bus}:${slot}.${fn}`;
+};
