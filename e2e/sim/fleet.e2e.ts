@@ -16,8 +16,10 @@ import { Client as SqlClient } from 'pg';
 import { machineDir } from '../../lab/src/fleet-dir.ts';
 import { createFleetHost } from '../../lab/src/fleet-host.ts';
 import { manyHosts } from '../../lab/src/fleet-spec.ts';
+import { openConnection } from '../../node-agent/src/control-plane/connection.ts';
 import { addFault, clearFaults, type NewFault } from '../../node-agent/src/host/sim/fault.ts';
 import type { State } from '../../node-agent/src/host/sim/state.ts';
+import { ControlPlaneError } from '../../node-agent/src/index.ts';
 import { CHANNEL } from '../../server/src/ports/events/waker.ts';
 import { emptyDatabase } from '../../server/test/database.ts';
 import { eventually, type Platform, type Running, startPlatform } from './platform.ts';
@@ -211,6 +213,21 @@ test('a task that is delivered five more times is done once', async () => {
   await everySlotIsClean();
 });
 
+/** Says something harmless with the certificate of that host until it is refused. */
+const isLockedOut = async (name: string): Promise<void> => {
+  const url = new URL(readFileSync(join(fleetDir, name, 'node-api-url'), 'utf8').trim());
+  const connection = await openConnection({ url, state: join(fleetDir, name, 'agent'), version: '0.1.0' });
+  const { node_id } = connection;
+  const body = { first_number: 0, agent_start_id: 'nobody', lines: [] };
+  await eventually('its certificate is refused', () =>
+    connection.call('logShip', { params: { node_id }, body }).then(
+      () => undefined,
+      (err: unknown) => (err instanceof ControlPlaneError && err.kind === 'refused') || undefined,
+    ),
+  );
+  connection.close();
+};
+
 test('an agent that was locked out comes back by enrolling again, and what runs on its host is untouched', async () => {
   const { id } = await launch('locked');
   await reaches(id, 'active');
@@ -218,6 +235,7 @@ test('an agent that was locked out comes back by enrolling again, and what runs 
   const { id: node_id } = await nodeOf(host);
   const reason = 'The test asks for it.';
   await platform.client.nodeAgentRevoke({ params: { node_id }, body: { reason } });
+  await isLockedOut(host);
   await release(id);
   const door = await platform.client.nodeEnrollmentCreate({ params: { node_id }, body: { reason } });
   const [spec] = manyHosts(2, { prefix: 'slice-', profile: 'dell-xe9680-h200', capacity_mode: 'slice' }).filter(
