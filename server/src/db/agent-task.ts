@@ -6,13 +6,26 @@ import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
 import type { NodeTaskState } from './node-task.ts';
 
-/** Nodes with work that is not too late, for a process that knows who waits. */
-export const listNodesWithWork = async (reader: Reader): Promise<string[]> =>
+export type QueuedTask = Readonly<{ id: string; node_id: string }>;
+
+/**
+ * What is queued and not too late, oldest first, a few for each node: of these nodes, or of all. One pass over the queue,
+ * never one per node: statistics taken while the queue was empty make either look equally cheap to the planner.
+ */
+export const listQueuedTasks = async (
+  reader: Reader,
+  nodeIds: readonly string[] | 'all',
+  perNode: number,
+): Promise<QueuedTask[]> =>
   (
-    await reader.query<{ node_id: string }>(
-      "select distinct node_id from node_tasks where state = 'queued' and expires_at > clock_timestamp()",
+    await reader.query<QueuedTask>(
+      `select q.id, q.node_id from (
+         select id, node_id, row_number() over (partition by node_id order by id) as place from node_tasks
+         where state = 'queued' and expires_at > clock_timestamp() and ($1::text[] is null or node_id = any ($1))) q
+       where q.place <= $2`,
+      [nodeIds === 'all' ? null : nodeIds, perNode],
     )
-  ).rows.map((row) => row.node_id);
+  ).rows;
 
 export type OutgoingTask = Readonly<{
   id: string;
@@ -28,22 +41,24 @@ export type OutgoingTask = Readonly<{
 const OUTGOING = `t.id, t.node_id, t.kind, t.attempt, t.params, t.allocation_id,
   t.correlation_id, t.expires_at`;
 
-/** What is queued for these nodes, oldest first, a few at a time for each; kept from others until the transaction ends. */
-export const lockQueuedTasks = async (tx: Tx, nodeIds: readonly string[], perNode: number): Promise<OutgoingTask[]> =>
+/**
+ * Those of the named ones that are queued still; kept from others until the transaction ends. Found by id and judged
+ * afterwards, for the reason above.
+ */
+export const lockQueuedTasks = async (tx: Tx, ids: readonly string[]): Promise<OutgoingTask[]> =>
   (
-    await tx.query<OutgoingTask>(
-      `select q.* from unnest($1::text[]) as w (node_id) cross join lateral (
-         select ${OUTGOING} from node_tasks t where t.node_id = w.node_id and t.state = 'queued' and t.expires_at > clock_timestamp()
-         order by t.id limit $2 for update skip locked) q`,
-      [nodeIds, perNode],
+    await tx.query<OutgoingTask & { state: NodeTaskState }>(
+      `select ${OUTGOING}, t.state from node_tasks t
+       where t.id = any ($1) and t.expires_at > clock_timestamp() for update skip locked`,
+      [ids],
     )
-  ).rows;
+  ).rows.filter((task) => task.state === 'queued');
 
+/** Of tasks that this transaction has locked while they were queued. */
 export const markDispatched = async (tx: Tx, ids: readonly string[]): Promise<void> => {
-  await tx.query(
-    "update node_tasks set state = 'dispatched', dispatched_at = clock_timestamp() where id = any ($1) and state = 'queued'",
-    [ids],
-  );
+  await tx.query("update node_tasks set state = 'dispatched', dispatched_at = clock_timestamp() where id = any ($1)", [
+    ids,
+  ]);
 };
 
 /** Handed out before to these nodes, and not in their hands (`node task` pairs). Those of the last moment may be on their way. */
@@ -65,17 +80,15 @@ export const redispatchTasks = async (
     )
   ).rows;
 
-/** Of these nodes, those with work: queued, or handed out before and not in their hands. */
-export const listNodesToServe = async (
+/** Of these nodes, those that were handed out work which is not in their hands. */
+export const listNodesLacking = async (
   reader: Reader,
   nodeIds: readonly string[],
   inHand: readonly string[],
 ): Promise<string[]> =>
   (
     await reader.query<{ node_id: string }>(
-      `select node_id from node_tasks where node_id = any ($1) and state = 'queued' and expires_at > clock_timestamp()
-       union
-       select node_id from node_tasks where node_id = any ($1) and state in ('dispatched', 'running')
+      `select distinct node_id from node_tasks where node_id = any ($1) and state in ('dispatched', 'running')
          and expires_at > clock_timestamp() and id <> all ($2)`,
       [nodeIds, inHand],
     )

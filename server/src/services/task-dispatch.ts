@@ -11,9 +11,9 @@
 import type { NodeAnswer, NodeBody, SignedTask, TaskPayload } from '@gpuaas/contract/node';
 import { type Clock, type Log, pause } from '@gpuaas/kit';
 import {
-  listNodesToServe,
-  listNodesWithWork,
+  listNodesLacking,
   listOverTasks,
+  listQueuedTasks,
   lockQueuedTasks,
   markDispatched,
   type OutgoingTask,
@@ -123,14 +123,15 @@ export const createDispatcher = (
       const holding = (isForAll ? [...held.values()] : fresh).flatMap((poll) =>
         poll.in_hand.map((task_id) => [poll.node_id, task_id] as const),
       );
-      const [signerId, withWork, toServe, over] = await Promise.all([
+      const freshIds = fresh.map((poll) => poll.node_id);
+      const [signerId, queued, lacking, over] = await Promise.all([
         findActiveKeyId(reader, 'task_signer'),
-        isForAll ? listNodesWithWork(reader) : [],
+        listQueuedTasks(reader, isForAll ? 'all' : freshIds, TASKS_PER_POLL),
         fresh.length === 0
           ? []
-          : listNodesToServe(
+          : listNodesLacking(
               reader,
-              fresh.map((poll) => poll.node_id),
+              freshIds,
               fresh.flatMap((poll) => poll.in_hand),
             ),
         holding.length === 0
@@ -140,7 +141,13 @@ export const createDispatcher = (
               task_ids: holding.map(([, taskId]) => taskId),
             }),
       ]);
-      return { signerId, nodes: [...new Set([...withWork, ...toServe])].filter((id) => held.has(id)), over };
+      const queuedBy = Map.groupBy(queued, (task) => task.node_id);
+      return {
+        signerId,
+        queuedBy,
+        nodes: [...new Set([...queuedBy.keys(), ...lacking])].filter((id) => held.has(id)),
+        over,
+      };
     });
 
   /** Signs what a node gets and answers its poll; false for one that hung up: it is handed its work when it comes back. */
@@ -155,9 +162,15 @@ export const createDispatcher = (
     return poll !== undefined;
   };
 
-  type Part = Readonly<{ nodes: readonly string[]; fresh: readonly Poll[]; cancelledOf(nodeId: string): string[] }>;
+  type Part = Readonly<{
+    nodes: readonly string[];
+    /** What was queued for them when it was looked for. */
+    queued: readonly string[];
+    fresh: readonly Poll[];
+    cancelledOf(nodeId: string): string[];
+  }>;
 
-  const serve = ({ nodes, fresh, cancelledOf }: Part): Promise<void> =>
+  const serve = ({ nodes, queued, fresh, cancelledOf }: Part): Promise<void> =>
     database.write(PLATFORM, async (tx) => {
       const wanted = new Set(nodes);
       const again = fresh.filter((poll) => wanted.has(poll.node_id));
@@ -170,21 +183,22 @@ export const createDispatcher = (
               again.flatMap((poll) => poll.in_hand),
               ON_ITS_WAY_S,
             );
-      const queued = lockQueuedTasks(tx, nodes, TASKS_PER_POLL);
-      const found = Map.groupBy((await Promise.all([lost, queued])).flat(), (task) => task.node_id);
+      const [handedOut, locked] = await Promise.all([lost, queued.length === 0 ? [] : lockQueuedTasks(tx, queued)]);
+      const toMark = new Set(locked.map((task) => task.id));
       const sent: string[] = [];
       await Promise.all(
-        [...found].map(async ([nodeId, mine]) => {
+        [...Map.groupBy([...handedOut, ...locked], (task) => task.node_id)].map(async ([nodeId, mine]) => {
           if (await hand(nodeId, mine, cancelledOf(nodeId))) sent.push(...mine.map((task) => task.id));
         }),
       );
-      if (sent.length > 0) await markDispatched(tx, sent);
+      const marked = sent.filter((id) => toMark.has(id));
+      if (marked.length > 0) await markDispatched(tx, marked);
     });
 
   const turn = async (isForAll: boolean): Promise<void> => {
     const fresh = [...held.values()].filter((poll) => poll.is_fresh);
     if (fresh.length === 0 && !isForAll) return;
-    const { signerId, nodes, over } = await look(fresh, isForAll);
+    const { signerId, queuedBy, nodes, over } = await look(fresh, isForAll);
     // A task is never signed with a key that was replaced meanwhile.
     if (nodes.length > 0 && signerId !== trust.current().signer.id) await trust.refresh();
     const withWork = new Set(nodes);
@@ -195,7 +209,8 @@ export const createDispatcher = (
       while (next < nodes.length) {
         const part = nodes.slice(next, next + NODES_PER_PART);
         next += NODES_PER_PART;
-        await serve({ nodes: part, fresh, cancelledOf });
+        const queued = part.flatMap((id) => queuedBy.get(id)?.map((task) => task.id) ?? []);
+        await serve({ nodes: part, queued, fresh, cancelledOf });
       }
     };
     await Promise.all(Array.from({ length: PARTS_AT_ONCE }, serveParts));
