@@ -1,4 +1,5 @@
 /** Disks that an operator lets the platform erase, by serial. */
+import type { DiskUse } from '../domain/disk-use.ts';
 import type { Reader, Tx } from './client.ts';
 import type { DiskOwnerships } from './types.gen.ts';
 
@@ -82,3 +83,26 @@ export const declareDataDisk = async (
     [nodeId, JSON.stringify([disk]), disk.serial],
   );
 };
+
+/** Who has a disk now, or may be given it. */
+export const findDiskUse = async (reader: Reader, nodeId: string, serial: string): Promise<DiskUse | undefined> =>
+  (
+    await reader.query<DiskUse>(
+      `select n.state as node_state, n.capacity_mode, n.occupancy,
+         (select s.slot_index from node_resource_slots s where s.node_id = n.id and s.nvme_serial = $2 limit 1) as slot_index
+       from nodes n where n.id = $1`,
+      [nodeId, serial],
+    )
+  ).rows[0];
+
+/** Disks of a node that are about to be erased: nobody is to be given them. */
+export const listOpenOwnerships = async (
+  reader: Reader,
+  nodeId: string,
+): Promise<Pick<DiskOwnershipRow, 'serial' | 'state'>[]> =>
+  (
+    await reader.query<Pick<DiskOwnershipRow, 'serial' | 'state'>>(
+      "select serial, state from disk_ownerships where node_id = $1 and state in ('approved', 'wiping', 'blocked') order by id",
+      [nodeId],
+    )
+  ).rows;

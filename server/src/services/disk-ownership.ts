@@ -4,7 +4,9 @@ import type { HostFacts } from '@gpuaas/contract/node';
 import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/disk-ownership.ts';
+import { lockSummary } from '../db/placement.ts';
 import { findNewestFacts } from '../db/topology.ts';
+import { whyNotErase } from '../domain/disk-use.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { ownDisk } from '../workflows/own-disk.ts';
@@ -46,6 +48,9 @@ export const own = async (ctx: WriteCtx, { params, body }: Req<'nodeDiskOwn'>) =
   const node = await getNode(ctx.tx, params.node_id);
   await refuseHostChanges(ctx.tx, node.id);
   const disk = seenDisk((await findNewestFacts(ctx.tx, node.id)) as HostFacts | undefined, body.serial);
+  await lockSummary(ctx.tx, node.id);
+  const reason = whyNotErase(await db.findDiskUse(ctx.tx, node.id, body.serial));
+  if (reason !== undefined) throw conflict(reason);
   const row = await db.insertOwnership(ctx.tx, {
     id: mintId(ID_PREFIXES.disk_ownership),
     node_id: node.id,

@@ -7,6 +7,7 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { SLOTS_MAX } from '@gpuaas/scheduler';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader, Tx } from '../db/client.ts';
+import { listOpenOwnerships } from '../db/disk-ownership.ts';
 import * as db from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { listSlotFacts, listSlots } from '../db/slot.ts';
@@ -103,6 +104,8 @@ export const drain = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDrain
   const [from, to] = body.is_draining ? (['active', 'draining'] as const) : (['draining', 'active'] as const);
   ctx.note({ state_before: before.state, state_after: to, reason: body.reason });
   if (before.state === to) return before;
+  if (to === 'active' && (await listOpenOwnerships(ctx.tx, before.id)).some(({ state }) => state === 'wiping'))
+    throw conflict('A disk of the node is being erased; take it back into use when that is done.');
   if (!(await db.moveNode(ctx.tx, { id: before.id, from: [from], to, reason: body.reason })))
     throw conflict(`The node is ${before.state}; only a node that is ${from} can become ${to}.`);
   await refreshSummary(ctx.tx, before.id);

@@ -7,6 +7,7 @@ import { type Candidate, candidateHash } from '@gpuaas/contract/node';
 import { mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Tx } from '../db/client.ts';
+import { listOpenOwnerships } from '../db/disk-ownership.ts';
 import type { NodeRow } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { findSlot, listSlots, type NewSlot, replacePartitions, type SlotRow } from '../db/slot.ts';
@@ -127,6 +128,19 @@ const wantedOf = async (
   return { discovery, wanted, all: rows.map(({ content }) => content) };
 };
 
+/** A disk that is about to be erased must not become a slot that somebody is given meanwhile. */
+const beingErased = (
+  contents: readonly Candidate[],
+  open: Awaited<ReturnType<typeof listOpenOwnerships>>,
+): FieldError[] =>
+  contents
+    .filter(({ nvme_serial }) => open.some(({ serial }) => serial === nvme_serial))
+    .map(({ slot_index, nvme_serial }) => ({
+      pointer: `/candidates/${slot_index}/nvme_serial`,
+      code: 'being_erased',
+      message: `Slot ${slot_index}: the drive ${nvme_serial} is about to be erased. Wait for that, or take its approval back.`,
+    }));
+
 /** Makes slots schedulable. The operator is named and the discovery cited in every row. */
 export const approve = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotApprove'>) => {
   const node = await lockNode(ctx.tx, params.node_id);
@@ -150,6 +164,7 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotAppr
         code: 'held',
         message: `Slot ${content.slot_index} is held by an allocation; approve it again when it is released.`,
       })),
+    ...beingErased(contents, await listOpenOwnerships(ctx.tx, node.id)),
     ...(slots.length + wanted.filter(({ slot }) => slot === undefined).length > node.gpu_count
       ? [
           {

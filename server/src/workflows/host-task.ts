@@ -16,11 +16,13 @@ export type HostAsk<K extends TaskKind> = Readonly<{
   tries_max: number;
   /** What a person reads meanwhile. */
   doing: string;
+  /** Asked in the transaction that asks the host: a sentence keeps the task from being asked for. */
+  unless?: (tx: Tx) => Promise<string | undefined>;
 }>;
 
 export type HostAnswer =
   | Readonly<{ kind: 'completed'; task_id: string; output: Readonly<Record<string, unknown>> }>
-  | Readonly<{ kind: 'failed'; reason: string }>
+  | Readonly<{ kind: 'failed' | 'kept_away'; reason: string }>
   | Readonly<{ kind: 'resting'; outcome: Outcome<never> }>;
 
 const TASK_EXPIRES_S = 20 * 60;
@@ -38,6 +40,8 @@ const ask = async <K extends TaskKind>(tx: Tx, ctx: StepContext, wanted: HostAsk
     const ms = RETRY_MS - latest.age_ms;
     if (ms > 0) return { kind: 'resting', outcome: wait(ms, `${wanted.doing} It is tried again shortly.`) };
   }
+  const keptAway = await wanted.unless?.(tx);
+  if (keptAway !== undefined) return { kind: 'kept_away', reason: keptAway };
   await insertHostTask(tx, {
     node_id: wanted.node_id,
     kind: wanted.kind,

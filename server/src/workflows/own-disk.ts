@@ -4,15 +4,22 @@
  * again.
  */
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { type DiskOwnershipRow, declareDataDisk, findOwnership, moveOwnership } from '../db/disk-ownership.ts';
+import {
+  type DiskOwnershipRow,
+  declareDataDisk,
+  findDiskUse,
+  findOwnership,
+  moveOwnership,
+} from '../db/disk-ownership.ts';
 import { findPrivateNetwork } from '../db/node.ts';
 import { insertHostTask, releaseRunTask } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
 import { insertWipeProof } from '../db/wipe-proof.ts';
+import { whyNotErase } from '../domain/disk-use.ts';
 import { judgeWipe } from '../domain/wipe.ts';
 import { notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { done, next, stuck, waitForSignal } from './engine/outcome.ts';
+import { type Commit, done, next, stuck, waitForSignal } from './engine/outcome.ts';
 import { workflow } from './engine/workflow.ts';
 import { type AskHost, createAskHost } from './host-task.ts';
 
@@ -31,6 +38,24 @@ const blockedReason = (output: Readonly<Record<string, unknown>>, serial: string
   ((output['blocked'] ?? []) as ReadonlyArray<Readonly<{ serial: string; reason: string }>>).find(
     (blocked) => blocked.serial === serial,
   )?.reason;
+
+const blockedBy =
+  (disk: DiskOwnershipRow, reason: string): Commit =>
+  async (tx) => {
+    await moveOwnership(tx, { id: disk.id, from: OPEN, to: 'blocked', reason });
+  };
+
+/**
+ * Nothing is erased that somebody holds or may be given meanwhile. With the node's index row locked nobody is placed;
+ * from then on the ownership says that a wipe is under way, and the node is not put back into use.
+ */
+const keptAwayFrom = async (tx: Tx, disk: DiskOwnershipRow): Promise<string | undefined> => {
+  await lockSummary(tx, disk.node_id);
+  const reason = whyNotErase(await findDiskUse(tx, disk.node_id, disk.serial));
+  if (reason !== undefined) return reason;
+  const wiping = await moveOwnership(tx, { id: disk.id, from: OPEN, to: 'wiping', reason: null });
+  return wiping === undefined ? 'The approval was taken back.' : undefined;
+};
 
 const own = async (
   tx: Tx,
@@ -73,13 +98,15 @@ export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, Step>({
         params: { allocation_id: null, disks: [{ serial: disk.serial, device: disk.device }], slots: [] },
         tries_max: Number.MAX_SAFE_INTEGER,
         doing: 'The disk is being erased.',
+        unless: (tx) => keptAwayFrom(tx, disk),
       });
       if (answer.kind === 'resting') return answer.outcome;
-      if (answer.kind === 'failed') return stuck(answer.reason);
+      if (answer.kind !== 'completed')
+        return answer.kind === 'failed' ? stuck(answer.reason) : next('awaitFree', blockedBy(disk, answer.reason));
       const blocked = blockedReason(answer.output, disk.serial);
       if (blocked !== undefined)
         return next('awaitFree', async (tx) => {
-          await moveOwnership(tx, { id: disk.id, from: OPEN, to: 'blocked', reason: blocked });
+          await blockedBy(disk, blocked)(tx);
           await releaseRunTask(tx, answer.task_id);
         });
       const target = { slot_id: null, serial: disk.serial, generation: null };

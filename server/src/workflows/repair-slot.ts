@@ -66,7 +66,7 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, Step>({
         doing: 'The devices are being bound anew.',
       });
       if (answer.kind === 'resting') return answer.outcome;
-      return answer.kind === 'failed' ? stuck(answer.reason) : next('rediscover');
+      return answer.kind !== 'completed' ? stuck(answer.reason) : next('rediscover');
     },
     rediscover: async (deps, slot, ctx) => {
       const answer = await deps.ask(ctx, {
@@ -77,7 +77,7 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, Step>({
         doing: 'The host is being looked at.',
       });
       if (answer.kind === 'resting') return answer.outcome;
-      return answer.kind === 'failed' ? stuck(answer.reason) : next('wipe');
+      return answer.kind !== 'completed' ? stuck(answer.reason) : next('wipe');
     },
     wipe: async (deps, slot, ctx) => {
       const answer = await deps.ask(ctx, {
@@ -88,7 +88,7 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, Step>({
         doing: 'The drive is being erased.',
       });
       if (answer.kind === 'resting') return answer.outcome;
-      if (answer.kind === 'failed') return stuck(answer.reason);
+      if (answer.kind !== 'completed') return stuck(answer.reason);
       const { slot_id, nvme_serial, generation } = slot.task_slot;
       const verdict = judgeWipe(answer.output, [{ slot_id, serial: nvme_serial, generation }]);
       const [disk] = verdict.disks;

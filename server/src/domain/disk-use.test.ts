@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type DiskUse, whyNotErase } from './disk-use.ts';
+
+const use = (over: Partial<DiskUse> = {}): DiskUse => ({
+  node_state: 'active',
+  capacity_mode: 'slice',
+  occupancy: 'sliced',
+  slot_index: null,
+  ...over,
+});
+
+test('a disk of no slot on a slice node may be erased while tenants have slots', () => {
+  assert.equal(whyNotErase(use()), undefined);
+});
+
+test('a disk is not erased while somebody has it or may be given it', () => {
+  for (const [held, reason] of [
+    [undefined, /not there/],
+    [use({ slot_index: 3 }), /slot 3/],
+    [use({ occupancy: 'exclusive', capacity_mode: 'flexible' }), /whole node is held/],
+    [use({ occupancy: 'cleanup_blocked', capacity_mode: 'baremetal', node_state: 'draining' }), /whole node is held/],
+    [use({ occupancy: 'free', capacity_mode: 'baremetal' }), /drain it first/],
+  ] as const)
+    assert.match(whyNotErase(held) ?? '', reason);
+  assert.equal(whyNotErase(use({ occupancy: 'free', capacity_mode: 'baremetal', node_state: 'draining' })), undefined);
+});
