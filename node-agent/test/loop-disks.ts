@@ -86,7 +86,7 @@ export const makeLoopDisks = async (
       const block = join(root, 'dev', `nvme${index}n1`);
       await putTree(root, driveTree(drive, index, loop.slice('/dev/'.length)));
       const [major = '', minor = ''] = majorMinorOf(statSync(loop).rdev).split(':');
-      sh('mknod', block, 'b', major, minor);
+      sh('mknod', '-m', '600', block, 'b', major, minor);
       places.set(drive.serial, { block, loop, drive });
     }
     return { path: `${path}:/usr/sbin:/sbin`, places };
@@ -104,6 +104,11 @@ export const makeLoopDisks = async (
       await file.sync();
       await file.close();
     };
+    const mounted = new Set<string>();
+    const unmount = (serial: string): void => {
+      const target = join(root, 'mnt', serial);
+      if (mounted.delete(target)) sh('umount', target);
+    };
     return {
       root,
       /** For createRun: stand-ins first, then the machine's own programs. */
@@ -120,7 +125,7 @@ export const makeLoopDisks = async (
         return hash.digest('hex');
       },
       /** A file system, mounted; sixteen bytes at 4096 stay as they were. */
-      mount: async (serial: string): Promise<string> => {
+      mount: async (serial: string): Promise<void> => {
         const { block } = at(serial);
         const file = await open(block, 'r');
         const { buffer } = await file.read(Buffer.alloc(16), 0, 16, 4096);
@@ -131,9 +136,10 @@ export const makeLoopDisks = async (
         const target = join(root, 'mnt', serial);
         await mkdir(target, { recursive: true });
         sh('mount', '-t', 'ext4', block, target);
-        undo.push(() => sh('umount', target));
-        return target;
+        mounted.add(target);
+        undo.push(() => unmount(serial));
       },
+      unmount,
       /** Another loop device on top. */
       hold: async (serial: string): Promise<void> => {
         const name = attach(at(serial).block).slice('/dev/'.length);

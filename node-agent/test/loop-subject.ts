@@ -91,7 +91,7 @@ export const loopSubject = async (): Promise<Subject> => {
     image: 'debian-12',
     slots: made.slots,
     arrange: {
-      mount: async (serial) => void (await disks.mount(serial)),
+      mount: disks.mount,
       hold: disks.hold,
       write: disks.write,
       fillImageCache: async () => {

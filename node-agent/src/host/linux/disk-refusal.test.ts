@@ -1,0 +1,152 @@
+/** On real block devices: whatever else uses a disk, or is not the disk that was approved, is refused untouched. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { constants } from 'node:fs';
+import { open, readFile, rename, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { requires } from '../../../../tools/test/requires.ts';
+import { putImage } from '../../../test/image-folder.ts';
+import { type LoopHostOptions, makeLoopHost } from '../../../test/loop-subject.ts';
+import { noProgress, refuses } from '../contract/subject.ts';
+import type { OpenDisk } from '../host.ts';
+import { createFiles } from './files.ts';
+import { createLinuxHost } from './host.ts';
+import { createRun } from './run.ts';
+
+const MIB = 1024 ** 2;
+const skip = requires('loop', 'qemu-img', 'sgdisk');
+
+const setUp = async (context: TestContext, options: LoopHostOptions = {}) => {
+  const made = await makeLoopHost({ disk_bytes: 16 * MIB, ...options });
+  context.after(made.close);
+  const [first, second] = made.slots;
+  assert.ok(first && second);
+  const image = await putImage(made.source, { name: 'debian-12', size_bytes: 8 * MIB });
+  await made.host.images.pull(image, noProgress);
+  for (const { disk } of [first, second])
+    for (const at of [0, 5 * MIB, 16 * MIB - 4]) await made.disks.write(disk.serial, at, Buffer.from(disk.serial));
+  return { ...made, first: first.disk, second: second.disk, image };
+};
+type Made = Awaited<ReturnType<typeof setUp>>;
+
+const acts = (made: Made, disk: OpenDisk): readonly (() => Promise<unknown>)[] => [
+  () => disk.wipe('blkdiscard'),
+  () => made.host.images.clone(made.image, disk, noProgress, { is_zero: true }),
+];
+
+/** Refused when it is opened, and refused when it was open before; then as it was, byte for byte. */
+const staysWhole = async (made: Made, use: () => Promise<unknown>, ...codes: Parameters<typeof refuses>[1][]) => {
+  const disk = await made.host.disks.open(made.first);
+  await use();
+  const before = [await made.disks.hash(made.first.serial), await made.disks.hash(made.second.serial)];
+  for (const act of acts(made, disk)) await refuses(act(), ...codes);
+  await refuses(made.host.disks.open(made.first), ...codes);
+  await disk.close().catch(() => undefined);
+  assert.deepEqual([await made.disks.hash(made.first.serial), await made.disks.hash(made.second.serial)], before);
+};
+
+test('a mounted disk is refused with zero bytes changed', { skip }, async (context) => {
+  const made = await setUp(context);
+  await staysWhole(made, () => made.disks.mount(made.first.serial), 'blocked');
+});
+
+test('swap is refused with zero bytes changed, whatever path it was made by', { skip }, async (context) => {
+  const made = await setUp(context);
+  await staysWhole(made, () => made.disks.swap(made.first.serial), 'blocked');
+});
+
+test('a disk with a loop device on top is refused with zero bytes changed', { skip }, async (context) => {
+  const made = await setUp(context);
+  await staysWhole(made, () => made.disks.hold(made.first.serial), 'blocked');
+});
+
+test('a disk that is held in a way no list shows is refused by the kernel', { skip }, async (context) => {
+  const made = await setUp(context);
+  const other = await open(made.disks.blockOf(made.first.serial), constants.O_RDONLY | constants.O_EXCL);
+  const disk = await made.host.disks.open(made.first);
+  const before = await made.disks.hash(made.first.serial);
+  for (const act of acts(made, disk)) await refuses(act(), 'blocked');
+  await other.close();
+  assert.equal(await made.disks.hash(made.first.serial), before);
+  assert.deepEqual(await disk.wipe('blkdiscard'), { command_status: 0 });
+  await disk.close();
+});
+
+test('a lasting name that leads to another disk is refused, and neither disk is touched', { skip }, async (context) => {
+  const made = await setUp(context);
+  await staysWhole(made, () => made.disks.put({ [made.first.device]: { link: '../../nvme1n1' } }), 'drift');
+});
+
+test('a disk under another number is refused, and neither disk is touched', { skip }, async (context) => {
+  const made = await setUp(context);
+  const { root } = made.disks;
+  // As after the drives came back in another order while the agent had one open.
+  await staysWhole(
+    made,
+    async () => {
+      const number = await readFile(join(root, 'sys/block/nvme1n1/dev'), 'utf8');
+      await made.disks.clear('sys/block/nvme0n1/dev');
+      await made.disks.put({ '/sys/block/nvme0n1/dev': number });
+    },
+    'drift',
+  );
+});
+
+test('a node that is swapped between the check and the opening is refused, and neither disk is touched', {
+  skip,
+}, async (context) => {
+  const made = await setUp(context);
+  const { root, path } = made.disks;
+  const node = join(root, 'dev/nvme0n1');
+  const other = join(root, 'dev/nvme1n1');
+  for (const swap of [
+    async () => symlink(other, node),
+    async () => {
+      const [major = '', minor = ''] = (await readFile(join(root, 'sys/block/nvme1n1/dev'), 'utf8')).trim().split(':');
+      execFileSync('mknod', [node, 'b', major, minor]);
+    },
+  ]) {
+    const before = [await made.disks.hash(made.first.serial), await made.disks.hash(made.second.serial)];
+    const real = createFiles(root);
+    let isSwapped = false;
+    const host = createLinuxHost({
+      root,
+      run: createRun(path),
+      files: {
+        ...real,
+        // The last thing that is read of a disk before it is opened is where its lasting name leads.
+        findLink: async (at) => {
+          const link = await real.findLink(at);
+          if (at === made.first.device && !isSwapped) {
+            isSwapped = true;
+            await rename(node, `${node}.away`);
+            await swap();
+          }
+          return link;
+        },
+      },
+    });
+    const isRefused = await host.disks.open(made.first).then(
+      () => false,
+      () => true,
+    );
+    await made.disks.clear('dev/nvme0n1');
+    await rename(`${node}.away`, node);
+    assert.ok(isRefused && isSwapped);
+    assert.deepEqual([await made.disks.hash(made.first.serial), await made.disks.hash(made.second.serial)], before);
+  }
+});
+
+test('while a disk is written nobody else gets it', { skip }, async (context) => {
+  const made = await setUp(context, {
+    programs: {
+      // Asks for the disk as a mount would, while it has it.
+      blkdiscard: 'if mke2fs -q -t ext4 "$(readlink /proc/self/fd/3)"; then exit 9; fi; exec /usr/sbin/blkdiscard "$@"',
+    },
+  });
+  const disk = await made.host.disks.open(made.first);
+  assert.deepEqual(await disk.wipe('blkdiscard'), { command_status: 0 });
+  assert.deepEqual([...(await disk.signatures())], []);
+  await disk.close();
+});

@@ -1,0 +1,164 @@
+/** The image cache: what is listed is whole and is what its digest says, whatever happened on the way. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createReadStream, existsSync, writeFileSync } from 'node:fs';
+import { appendFile, mkdir, mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { requires } from '../../../../tools/test/requires.ts';
+import { putFile } from '../../../test/image-folder.ts';
+import { noProgress, refuses } from '../contract/subject.ts';
+import { createImages, type ImagesOptions } from './images.ts';
+import { createRun } from './run.ts';
+
+const MIB = 1024 ** 2;
+
+const setUp = async (context: TestContext, options: Partial<ImagesOptions> = {}) => {
+  const dir = await mkdtemp(join(tmpdir(), 'gpuaas-cache-'));
+  context.after(() => rm(dir, { recursive: true, force: true }));
+  const [source, cache] = [join(dir, 'source'), join(dir, 'cache')];
+  await mkdir(source);
+  await mkdir(cache);
+  const make = (more: Partial<ImagesOptions> = {}) =>
+    createImages(createRun(), { dir: cache, source, ...options, ...more });
+  const file = join(dir, 'image');
+  return { dir, source, cache, make, images: make(), file };
+};
+
+/** Two pieces of data with a hole between them. */
+const writeSparse = async (file: string, sizeBytes: number): Promise<void> => {
+  await writeFile(file, randomBytes(MIB));
+  await truncate(file, sizeBytes - MIB);
+  await appendFile(file, randomBytes(MIB));
+};
+
+test('an image comes whole, stays sparse, and is asked for once by many', async (context) => {
+  const { source, cache, images, file } = await setUp(context);
+  await writeSparse(file, 64 * MIB);
+  const image = await putFile(source, file);
+  const told: number[] = [];
+  const pulls = await Promise.all([1, 2, 3].map(() => images.pull(image, ({ percent }) => told.push(percent))));
+  for (const pulled of pulls) assert.deepEqual(pulled, { digest: image.digest, name: 'image', size_bytes: 64 * MIB });
+  assert.equal(told.filter((percent) => percent === 100).length, 1);
+  assert.deepEqual(
+    told,
+    told.toSorted((a, b) => a - b),
+  );
+  const blob = join(cache, image.digest.replace(':', '-'));
+  assert.ok((await stat(blob)).blocks * 512 < 8 * MIB);
+  execFileSync('cmp', [file, blob]);
+});
+
+test('what is not as promised is not kept: other bytes, fewer, more, another format', async (context) => {
+  const { source, cache, images, file } = await setUp(context);
+  await writeFile(file, randomBytes(MIB));
+  const wrong = [
+    { digest: `sha256:${'1'.repeat(64)}` },
+    { digest: `sha256:${'2'.repeat(64)}`, size_bytes: 2 * MIB },
+    { digest: `sha256:${'3'.repeat(64)}`, size_bytes: 4096 },
+    { format: 'qcow2' },
+  ];
+  for (const said of wrong) {
+    const image = await putFile(source, file, said);
+    await refuses(images.pull(image, noProgress), 'drift', 'blocked');
+  }
+  await refuses(images.pull({ name: 'absent', digest: `sha256:${'4'.repeat(64)}` }, noProgress), 'drift');
+  assert.deepEqual(await readdir(cache), []);
+  assert.deepEqual(await images.list(), []);
+});
+
+test('an image that names other files, or is cut short, is refused before it is listed', {
+  skip: requires('qemu-img'),
+}, async (context) => {
+  const { dir, source, cache, images, file } = await setUp(context);
+  const base = join(dir, 'base.raw');
+  await writeFile(base, randomBytes(MIB));
+  const make = (...args: readonly string[]): void => void execFileSync('qemu-img', ['create', '-q', ...args]);
+  make('-f', 'qcow2', '-F', 'raw', '-b', base, file);
+  await refuses(images.pull(await putFile(source, file, { format: 'qcow2' }), noProgress), 'blocked');
+  make('-f', 'qcow2', '-o', `data_file=${join(dir, 'data.raw')},data_file_raw=on`, file, '1M');
+  await refuses(images.pull(await putFile(source, file, { format: 'qcow2' }), noProgress), 'blocked');
+  execFileSync('qemu-img', ['convert', '-f', 'raw', '-O', 'qcow2', base, file]);
+  const whole = await putFile(source, file, { format: 'qcow2' });
+  await truncate(file, (await stat(file)).size - 512 * 1024);
+  await refuses(images.pull(await putFile(source, file, { format: 'qcow2' }), noProgress), 'blocked');
+  assert.deepEqual(await readdir(cache), []);
+  assert.equal((await images.pull(whole, noProgress)).digest, whole.digest);
+});
+
+test('a cache that fills up on the way keeps nothing, and has the image when there is room', {
+  skip: requires('root'),
+}, async (context) => {
+  const { source, cache, images, file } = await setUp(context);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=12m', 'tmpfs', cache]);
+  try {
+    await writeFile(file, randomBytes(8 * MIB));
+    const image = await putFile(source, file);
+    const other = join(cache, 'other');
+    /** Somebody takes the room while the image comes. */
+    const fill = (): void => {
+      if (!existsSync(other)) writeFileSync(other, randomBytes(8 * MIB));
+    };
+    await refuses(images.pull(image, fill), 'no_space');
+    assert.deepEqual(await readdir(cache), ['other']);
+    await refuses(images.pull(image, noProgress), 'no_space');
+    await rm(other);
+    assert.equal((await images.pull(image, noProgress)).size_bytes, 8 * MIB);
+  } finally {
+    execFileSync('umount', [cache]);
+  }
+});
+
+test('a limit is kept, and what a crash left is gone with the next pull', async (context) => {
+  const { source, cache, make, file } = await setUp(context);
+  const images = make({ max_bytes: 3 * MIB });
+  await writeFile(file, randomBytes(2 * MIB));
+  const first = await putFile(source, file, { name: 'first' });
+  await writeFile(file, randomBytes(2 * MIB));
+  const second = await putFile(source, file, { name: 'second' });
+  const hex = 'a'.repeat(64);
+  for (const left of [`sha256-${hex}.partial`, `sha256-${hex}`, `sha256-${hex}.json.new`])
+    await writeFile(join(cache, left), 'left');
+  assert.deepEqual(await images.list(), []);
+  await images.pull(first, noProgress);
+  assert.equal((await readdir(cache)).length, 2);
+  await refuses(images.pull(second, noProgress), 'no_space');
+  assert.deepEqual(await images.evict(first.digest), { freed_bytes: 2 * MIB });
+  await images.pull(second, noProgress);
+  assert.deepEqual(
+    (await images.list()).map(({ name }) => name),
+    ['second'],
+  );
+});
+
+test('a web server gives images by digest; without one it must prove who it is', async (context) => {
+  const { source, make, file } = await setUp(context);
+  await writeFile(file, randomBytes(3 * MIB));
+  const image = await putFile(source, file);
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    if (request.url === '/moved/index.json') response.writeHead(302, { location: '/images/index.json' }).end();
+    else
+      createReadStream(join(source, (request.url ?? '').replace('/images/', '')))
+        .on('error', () => response.writeHead(404).end())
+        .pipe(response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  context.after(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const images = make({ source: `${url}/images` });
+  await refuses(images.pull({ name: image.name, digest: null }, noProgress), 'blocked');
+  assert.deepEqual(asked, []);
+  assert.equal((await images.pull(image, noProgress)).size_bytes, 3 * MIB);
+  assert.deepEqual(asked, ['/images/index.json', `/images/blobs/sha256/${image.digest.slice(7)}`]);
+  await images.evict(image.digest);
+  for (const gone of [`${url}/moved`, `${url}/absent`, 'http://127.0.0.1:1/'])
+    await refuses(make({ source: gone }).pull(image, noProgress), 'host_error');
+});

@@ -1,0 +1,136 @@
+/** The wipe of real block devices, and what counts as a proof of it. */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { silentLog } from '@gpuaas/kit';
+import { requires } from '../../../tools/test/requires.ts';
+import { type LoopHostOptions, makeLoopHost } from '../../test/loop-subject.ts';
+import type { TaskContext } from './task.ts';
+import { type WipeTarget, wipeDisk } from './wipe.ts';
+
+const MIB = 1024 ** 2;
+const SIZE = 96 * MIB;
+const skip = requires('loop');
+const TEXT = Buffer.from('the tenant wrote this. '.repeat(1000));
+
+const setUp = async (context: TestContext, options: LoopHostOptions = {}) => {
+  const made = await makeLoopHost({ slots: 1, disk_bytes: SIZE, ...options });
+  context.after(made.close);
+  const [slot] = made.slots;
+  assert.ok(slot);
+  const { serial } = slot.disk;
+  const ctx: TaskContext = {
+    host: made.host,
+    node_id: 'nod_01jtest0000000000000000001',
+    task_id: 'tsk_01jtest0000000000000000001',
+    attempt: 2,
+    correlation_id: 'test',
+    log: silentLog(),
+    signal: AbortSignal.timeout(120_000),
+    progress: () => undefined,
+    now: () => new Date(),
+    state: join(made.dir, 'state'),
+  };
+  return {
+    ...made,
+    serial,
+    write: (offset: number, bytes: Buffer) => made.disks.write(serial, offset, bytes),
+    hash: () => made.disks.hash(serial),
+    wipe: (policy: WipeTarget['policy'] = null) =>
+      wipeDisk(ctx, (_what, doing) => doing, {
+        ...slot.disk,
+        policy,
+        slot: { slot_id: 'slt_01jtest0000000000000000001', generation: 7 },
+      }),
+  };
+};
+
+const evidenceOf = (wiped: Awaited<ReturnType<typeof wipeDisk>>) => {
+  assert.ok('evidence' in wiped, JSON.stringify(wiped));
+  return wiped.evidence;
+};
+
+const ONLY_DISCARD = '{"oacs":0,"fna":0,"sanicap":0}';
+const CRYPTO_FORMAT = '{"oacs":2,"fna":4,"sanicap":0}';
+const nvme = (format: string, idCtrl = CRYPTO_FORMAT): string =>
+  `case "$1" in id-ctrl) echo '${idCtrl}' ;; format) ${format} ;; *) exit 1 ;; esac`;
+
+test('a discard gives every byte back, and the proof says what was read where', { skip }, async (context) => {
+  const made = await setUp(context, { id_ctrl: ONLY_DISCARD });
+  await made.disks.mount(made.serial).then(() => made.disks.unmount(made.serial));
+  await made.write(SIZE / 2, randomBytes(8 * MIB));
+  const evidence = evidenceOf(await made.wipe());
+  assert.equal(evidence.is_verified, true);
+  assert.deepEqual(
+    [
+      evidence.method,
+      evidence.command_status,
+      evidence.rule,
+      evidence.attempt,
+      evidence.generation,
+      evidence.size_bytes,
+    ],
+    ['blkdiscard', 0, 'blank', 2, 7, SIZE],
+  );
+  assert.equal(evidence.major_minor, (await made.host.disks.list())[0]?.major_minor);
+  assert.equal(evidence.samples.length, 34, 'both ends and 32 places between them');
+  assert.equal(evidence.bytes_read_back, 34 * MIB);
+  assert.ok(evidence.samples.every((sample) => /^[0-9a-f]{64}$/.test(sample.sha256)));
+  assert.equal(statSync(join(made.disks.root, `${made.serial}.img`)).blocks, 0, 'nothing is left below');
+});
+
+test('a drive that says it is done and keeps the data is caught', { skip }, async (context) => {
+  const made = await setUp(context, { id_ctrl: ONLY_DISCARD, programs: { blkdiscard: 'exit 0' } });
+  await made.disks.mount(made.serial).then(() => made.disks.unmount(made.serial));
+  const before = await made.hash();
+  const evidence = evidenceOf(await made.wipe());
+  assert.equal(evidence.command_status, 0);
+  assert.equal(evidence.is_verified, false);
+  assert.ok(evidence.bytes_not_erased > 0);
+  assert.deepEqual(evidence.signatures_left, ['ext4']);
+  assert.equal(await made.hash(), before);
+});
+
+test('the method is what the drive reports and never below the minimum of the site', { skip }, async (context) => {
+  const strong = await setUp(context, { wipe_minimum: 'nvme_format' });
+  await strong.write(0, TEXT);
+  assert.equal(evidenceOf(await strong.wipe()).method, 'nvme_sanitize', 'without a policy the strongest');
+  assert.equal(evidenceOf(await strong.wipe('nvme_format')).method, 'nvme_format', 'as approved');
+  assert.equal(evidenceOf(await strong.wipe('blkdiscard')).method, 'nvme_sanitize', 'the site asks for more');
+  const weak = await setUp(context, { wipe_minimum: 'nvme_format', id_ctrl: ONLY_DISCARD });
+  await weak.write(0, TEXT);
+  const before = await weak.hash();
+  assert.deepEqual(await weak.wipe('blkdiscard'), {
+    blocked: "the site's minimum is nvme_format, but the drive supports blkdiscard",
+  });
+  assert.deepEqual(await weak.wipe('nvme_format'), {
+    blocked: 'the policy is nvme_format, but the drive supports blkdiscard',
+  });
+  assert.equal(await weak.hash(), before);
+});
+
+const NOISE = `dd if=/dev/urandom of=/proc/self/fd/3 bs=1M count=${SIZE / MIB} status=none conv=fsync`;
+
+test('noise that was not there before proves a cryptographic erase, and is given up for blanks', {
+  skip,
+}, async (context) => {
+  const made = await setUp(context, { programs: { nvme: nvme(NOISE) } });
+  await made.write(0, TEXT);
+  const evidence = evidenceOf(await made.wipe());
+  assert.deepEqual([evidence.method, evidence.rule, evidence.is_verified], ['nvme_format', 'changed', true]);
+  assert.equal(evidence.blocks_changed, evidence.bytes_read_back / 4096);
+  assert.equal(statSync(join(made.disks.root, `${made.serial}.img`)).blocks, 0, 'nothing is left below');
+});
+
+test('noise that was there before, and data in another place, prove nothing', { skip }, async (context) => {
+  const kept = await setUp(context, { programs: { nvme: nvme('exit 0') } });
+  await kept.write(0, randomBytes(SIZE));
+  const same = evidenceOf(await kept.wipe());
+  assert.deepEqual([same.command_status, same.is_verified, same.bytes_not_erased], [0, false, 34 * MIB]);
+  const shift = 'dd if=/proc/self/fd/3 of=/proc/self/fd/3 bs=4096 count=1000 seek=1000 conv=fsync status=none';
+  const moved = await setUp(context, { programs: { nvme: nvme(shift) } });
+  await moved.write(0, Buffer.alloc(4096 * 1000, TEXT));
+  assert.equal(evidenceOf(await moved.wipe()).is_verified, false);
+});
