@@ -60,9 +60,7 @@ export type TestAgent = Readonly<{
     body?: NodeBody<K>,
     params?: Readonly<Record<string, string>>,
   ): Promise<NodeReply>;
-  wait(
-    ask?: Readonly<{ in_hand?: readonly string[]; wait_s?: number; boot_id?: string; trust_version?: string }>,
-  ): Promise<NodeReply>;
+  wait(ask?: Partial<NodeBody<'taskWait'>>): Promise<NodeReply>;
   /** The same identity on connections of its own. */
   again(): TestAgent;
   close(): void;

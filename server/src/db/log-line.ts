@@ -19,6 +19,12 @@ export type LogLineRow = Readonly<{
 const COLUMNS =
   'logged_at, service, host_role, host_name, node_id, level, message, correlation_id, error_code, fields, origin, number';
 
+/**
+ * The character zero and halves of a pair, as JSON escapes them: PostgreSQL stores neither. Not the same letters behind an
+ * escaped backslash, which are text about such a character.
+ */
+const UNSTORABLE = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
+
 export const insertLogLines = async (tx: Tx, lines: readonly LogLineRow[]): Promise<void> => {
   await tx.query(
     `insert into log_lines (${COLUMNS})
@@ -26,8 +32,7 @@ export const insertLogLines = async (tx: Tx, lines: readonly LogLineRow[]): Prom
        host_name text, node_id text, level text, message text, correlation_id text, error_code text, fields jsonb,
        origin text, number bigint)
      on conflict do nothing`,
-    // PostgreSQL cannot store the character zero in text.
-    [JSON.stringify(lines).replaceAll('\\u0000', '')],
+    [JSON.stringify(lines).replaceAll(UNSTORABLE, '$1')],
   );
 };
 

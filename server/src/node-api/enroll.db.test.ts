@@ -50,6 +50,26 @@ describe('enrolment of agents', () => {
     agent.close();
   });
 
+  it('what cannot be stored of one agent does not keep the others unseen', async () => {
+    const [odd, other] = await Promise.all([addNode(test), addNode(test)]);
+    const agents = await Promise.all([odd, other].map(({ enrollment }) => enrollAgent(url, enrollment)));
+    const [bad, good] = agents as [(typeof agents)[number], (typeof agents)[number]];
+    const clock = '2016-12-31T23:59:60Z';
+    for (const said of [
+      { boot_id: 'a\0' },
+      { agent_version: '\ud800' },
+      { booted_at: '0000-01-01T00:00:00Z' },
+      { clock },
+    ])
+      assert.equal((await bad.wait(said)).status, 400, JSON.stringify(said));
+    assert.equal((await bad.wait({ booted_at: '2026-01-01T00:00:00+23:59' })).status, 200);
+    assert.equal((await good.wait()).status, 200);
+    const isActive = 'select id from nodes where id = any ($1) and state = $2';
+    const ids = [odd.node.id, other.node.id];
+    await until('both are seen', async () => (await rows(isActive, [ids, 'active'])).length === 2);
+    for (const agent of agents) agent.close();
+  });
+
   it('a token is good once, and refusals are audited', async () => {
     const { node, enrollment } = await addNode(test);
     const body = await enrollBody(enrollment.token, newKey());

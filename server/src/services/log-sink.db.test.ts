@@ -43,6 +43,23 @@ describe('the log lines of a process', () => {
     assert.match(parts.rows[0]?.place ?? '', /^log_lines_\d{8}$/);
   });
 
+  it('may speak of characters that the database cannot store, and carry them', async (t) => {
+    const { database } = await testDatabase(t);
+    const sink = createLogSink();
+    const texts = ['about \\u0000 and \\ud800', 'with \0 and \ud800.', 'and 😀'];
+    for (const message of texts) sink.take(JSON.stringify({ level: 'info', message, [message]: message }));
+    sink.start({ database, days: 7 });
+    await sink.stop();
+    const { rows } = await database.read(PLATFORM, (reader) =>
+      reader.query<Row>('select message, fields from log_lines order by number'),
+    );
+    const kept = [texts[0], 'with  and .', texts[2]];
+    assert.deepEqual(
+      rows,
+      kept.map((message) => ({ message, fields: { [String(message)]: message } })),
+    );
+  });
+
   it('never hold the process up: the oldest are dropped when nobody takes them', () => {
     const sink = createLogSink();
     for (let n = 0; n < 25_000; n++) sink.take('{"level":"info"}');

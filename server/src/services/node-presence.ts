@@ -13,6 +13,7 @@ import { noteBoot, putSightings, type SeenNode, type Sighting } from '../db/node
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
 import { nodeChanged, nodeRebooted } from '../domain/node-event.ts';
+import { AppError } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 
 export type PresenceDeps = Readonly<{ database: Database; clock: Clock; log: Log; wake: () => void }>;
@@ -26,6 +27,8 @@ export type Presence = Readonly<{
 type Seen = Omit<Sighting, 'age_ms'> & Readonly<{ at_ms: number }>;
 
 const FIRST_SEEN = 'Its agent is at work.';
+
+const isTime = (text: string): boolean => Date.parse(text) > Date.UTC(1900, 0) && Date.parse(text) < Date.UTC(9000, 0);
 
 export const createPresence = (deps: PresenceDeps): Presence => {
   const { database, clock, log } = deps;
@@ -74,8 +77,16 @@ export const createPresence = (deps: PresenceDeps): Presence => {
     });
 
   return {
-    see: (nodeId, { agent_version, boot_id, booted_at, kinds, clock: hostClock }) => {
+    see: (nodeId, { agent_version, boot_id, booted_at: bootedAt, kinds, clock: hostClock }) => {
       const at_ms = clock.now().getTime();
+      const words = agent_version + boot_id;
+      // All nodes are written in one statement: what cannot be stored of one would keep every other unseen.
+      if (words.includes('\0') || !words.isWellFormed() || !isTime(bootedAt) || !isTime(hostClock))
+        throw new AppError(
+          'invalid_request',
+          'The version, boot id, boot time or clock of the agent cannot be stored.',
+        );
+      const booted_at = new Date(bootedAt).toISOString();
       const clock_skew_ms = Math.round(Date.parse(hostClock) - at_ms);
       seen.set(nodeId, { node_id: nodeId, at_ms, agent_version, boot_id, booted_at, kinds, clock_skew_ms });
     },
