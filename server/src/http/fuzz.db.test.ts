@@ -10,7 +10,7 @@ import { type Cast, insertRun, join, makeCast, must, newSshKey, strangeId, type 
 import { assertInvariants } from '../../test/invariants.ts';
 import { newStagedKey } from '../../test/scenarios-agent.ts';
 import { newAllocation, newNode } from '../../test/scenarios-allocation.ts';
-import { newApprovedSlot } from '../../test/scenarios-topology.ts';
+import { newApprovedSlot, newDiscovered } from '../../test/scenarios-topology.ts';
 
 const REQUESTS = 10_500;
 const AT_ONCE = 16;
@@ -90,11 +90,16 @@ describe('a storm of requests out of the contract', () => {
       const made = await acme.owner.post('/api/v1/tokens', { name: 'fuzzed', scopes: ['read'], expires_in_s: 3600 });
       pool['token_id']?.push(must(made, 201).body.api_token.id);
     }
-    for (let n = 0; n < 3; n++) {
-      const slot = await newApprovedSlot(cast);
-      pool['node_id']?.push(slot.node_id);
-      pool['slot_id']?.push(slot.slot_id);
-    }
+    // One node is drawn often, so that its slots and disks are met together with it.
+    const { node_id } = await newApprovedSlot(cast);
+    const rival_node = await newDiscovered(cast);
+    pool['node_id']?.push(...Array(20).fill(node_id), rival_node, rival_node);
+    const slots = must(await cast.superadmin.get(`/api/v1/admin/nodes/${node_id}/resource-slots`), 200).body.items;
+    pool['slot_id']?.push(...slots.map((slot: { id: string }) => slot.id));
+    const found = must(await cast.superadmin.get(`/api/v1/admin/nodes/${node_id}/slice-topology/discovery`), 200).body;
+    pool['map_hash'] = [found.map.map_hash];
+    pool['serial'] = ['fuzzed'];
+    pool['source'] = ['agent'];
     for (let n = 0; n < 6; n++) pool['trust_key_id']?.push((await newStagedKey(cast)).id);
     await sql.query("update trust_keys set state = 'staged', version = 1 where id = any ($1)", [pool['trust_key_id']]);
     await sql.query("update node_agents set kinds = '{agent.update}'");
@@ -155,7 +160,7 @@ describe('a storm of requests out of the contract', () => {
         .sample(arbitrary, { seed: SEED + index, numRuns: SELDOM[id] ?? EACH })
         .map(([request, drawnCaller], n): Shot => {
           // Platform operations belong to operators: let most of them come from one.
-          const caller = operation.access === 'platform' && n % 2 === 0 ? 'superadmin' : drawnCaller;
+          const caller = operation.access === 'platform' && n % 4 !== 0 ? 'superadmin' : drawnCaller;
           return { id, operation, caller, request };
         });
     });
@@ -235,7 +240,7 @@ describe('a storm of requests out of the contract', () => {
     const silent = operations.map(([id]) => id).filter((id) => !succeeded.has(id));
     console.log(JSON.stringify({ seed: SEED, requests: all.length, statuses: Object.fromEntries(statuses), silent }));
     assert.ok(total > all.length / 8, `only ${total} of ${all.length} requests got through`);
-    assert.ok(silent.length < 12, `never succeeded: ${silent}`);
+    assert.ok(silent.length < operations.length / 8, `never succeeded: ${silent}`);
 
     const { rows } = await cast.sql.query<{ correlation_id: string; n: number }>(
       "select correlation_id, count(*)::int as n from audit_logs where result = 'success' and action <> 'user.create' group by 1",
