@@ -2,13 +2,17 @@
  * Address translation and the host's own wall, in a table that is ours alone and is always written as a whole: what it
  * should hold is what it holds, whatever was there. Guests leave by the uplink with the host's address; answers come back;
  * nothing begins towards a guest but what the host itself begins, and of the host guests reach names and addresses only.
+ * On the guests' own devices the host does not listen at all: what comes in there is the switch's.
  */
 import { interfaceName, ipv4 } from './grammar.ts';
-import type { PrivateNetwork } from './private-network.ts';
+import type { Guest, PrivateNetwork } from './private-network.ts';
 
 export const NFT_FAMILY = 'inet';
 /** One bridge, one table; interface names may hold what names of tables may not. */
 export const nftTable = (bridge: string): string => `gpuaas_${bridge.replaceAll(/[^A-Za-z0-9]/g, '_')}`;
+
+/** What the table knows of a guest. */
+export type NatGuest = Pick<Guest, 'name' | 'private_ip'>;
 
 type Chain = Readonly<{ name: string; hook: string; rules: readonly string[] }>;
 
@@ -21,6 +25,11 @@ const chainsOf = (
   const out = uplink === null ? `oifname != "${bridge}"` : `oifname "${interfaceName(uplink)}"`;
   const denied = ['169.254.0.0/16', network.text, ...denied_networks.map(({ text }) => text)];
   return [
+    {
+      name: 'prerouting',
+      hook: 'type filter hook prerouting priority -310; policy accept;',
+      rules: ['iifname @ports drop'],
+    },
     {
       name: 'input',
       hook: 'type filter hook input priority -10; policy accept;',
@@ -54,18 +63,29 @@ const chainsOf = (
 };
 
 /** One transaction: afterwards the table is this. */
-export const nftScript = (network: PrivateNetwork, uplink: string | null, guests: readonly string[]): string => {
+export const nftScript = (network: PrivateNetwork, uplink: string | null, guests: readonly NatGuest[]): string => {
   const table = `${NFT_FAMILY} ${nftTable(network.bridge)}`;
-  const elements = guests.map(ipv4).toSorted();
+  const set = (name: string, type: string, elements: readonly string[]): readonly string[] => [
+    `  set ${name} {`,
+    `    type ${type};`,
+    ...(elements.length === 0 ? [] : [`    elements = { ${elements.toSorted().join(', ')} };`]),
+    '  }',
+  ];
   return [
     `table ${table} {`,
     '}',
     `delete table ${table}`,
     `table ${table} {`,
-    '  set guests {',
-    '    type ipv4_addr;',
-    ...(elements.length === 0 ? [] : [`    elements = { ${elements.join(', ')} };`]),
-    '  }',
+    ...set(
+      'guests',
+      'ipv4_addr',
+      guests.map(({ private_ip }) => ipv4(private_ip)),
+    ),
+    ...set(
+      'ports',
+      'ifname',
+      guests.map(({ name }) => `"${interfaceName(name)}"`),
+    ),
     ...chainsOf(network, uplink).flatMap(({ name, hook, rules }) => [
       `  chain ${name} {`,
       `    ${hook}`,
@@ -77,11 +97,16 @@ export const nftScript = (network: PrivateNetwork, uplink: string | null, guests
   ].join('\n');
 };
 
-export type NftTable = Readonly<{ guests: readonly string[]; rules: Readonly<Record<string, number>> }>;
+export type NftTable = Readonly<{
+  guests: readonly string[];
+  devices: readonly string[];
+  rules: Readonly<Record<string, number>>;
+}>;
 
 /** What the table should read back as. */
-export const nftExpected = (network: PrivateNetwork, uplink: string | null, guests: readonly string[]): NftTable => ({
-  guests: guests.toSorted(),
+export const nftExpected = (network: PrivateNetwork, uplink: string | null, guests: readonly NatGuest[]): NftTable => ({
+  guests: guests.map(({ private_ip }) => private_ip).toSorted(),
+  devices: guests.map(({ name }) => name).toSorted(),
   rules: Object.fromEntries(chainsOf(network, uplink).map(({ name, rules }) => [name, rules.length])),
 });
 
@@ -101,6 +126,10 @@ export const nftRead = (json: unknown): NftTable => {
     if (chain?.name !== undefined) rules[chain.name] ??= 0;
     if (rule?.chain !== undefined) rules[rule.chain] = (rules[rule.chain] ?? 0) + 1;
   }
-  const guests = nftables.flatMap(({ set }) => (set?.name === 'guests' ? (set.elem ?? []) : [])).map(String);
-  return { guests: guests.toSorted(), rules };
+  const elements = (name: string): readonly string[] =>
+    nftables
+      .flatMap(({ set }) => (set?.name === name ? (set.elem ?? []) : []))
+      .map(String)
+      .toSorted();
+  return { guests: elements('guests'), devices: elements('ports'), rules };
 };

@@ -11,8 +11,8 @@ import { readFabric } from './fabric.ts';
 import { createFiles, type Files } from './files.ts';
 import { listGpus } from './gpu.ts';
 import { createImages, type ImagesOptions } from './images.ts';
-import { readNetwork } from './network.ts';
-import { listNics } from './nics.ts';
+import type { NetworkConfig } from './network-config.ts';
+import { createNetwork } from './network-host.ts';
 import { openDisk } from './open-disk.ts';
 import { listIommuGroups, listPci } from './pci.ts';
 import { bindPci, resetPci } from './pci-write.ts';
@@ -62,6 +62,7 @@ export type LinuxOptions = Readonly<{
   /** Where images are kept and come from; without it the host has none. */
   images?: ImagesOptions;
   wipe_minimum?: WipeMethod;
+  network?: NetworkConfig;
 }>;
 
 export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Host => {
@@ -89,14 +90,7 @@ export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Ho
       open: (identity) => live(() => openDisk(files, run, identity)),
     },
     gpu: { list: async () => listGpus(files, run, await pci()) },
-    network: {
-      facts: () => readNetwork(files, run),
-      nics: async () => listNics(files, await pci()),
-      attach: refuse('attach a network port'),
-      detach: refuse('detach a network port'),
-      ports: refuse('list its network ports'),
-      lease: refuse('read address leases'),
-    },
+    network: createNetwork({ files, run, pci, config: given.network, isRecording }),
     fabric: {
       facts: async () => readFabric(files, run, await pci()),
       activate: refuse('activate a fabric partition'),

@@ -8,7 +8,7 @@ const LATER = {
   images: 'the linux host has no image cache yet',
   'images.clone': 'the linux host clones no images yet',
   hypervisor: 'the linux host runs no machines yet',
-  'network.ports': 'the linux host makes no ports yet',
+
   fabric: 'the linux host activates no partitions yet',
 } as const satisfies Partial<Record<Part, string>>;
 
@@ -30,6 +30,7 @@ hostContract(
       'pci.reset': RECORDED,
       'disks.open': RECORDED,
       'disks.wipe': RECORDED,
+      'network.ports': RECORDED,
       users: RECORDED,
     },
   },
@@ -43,6 +44,7 @@ hostContract('linux on a tree of two slots', treeSubject, {
     ...LATER,
     'pci.bind': NO_KERNEL,
     'pci.reset': NO_KERNEL,
+    'network.ports': 'a tree of files has no switch: network-ports.test.ts has one',
     gpu: NO_SYSTEM,
     system: NO_SYSTEM,
     users: NO_SYSTEM,

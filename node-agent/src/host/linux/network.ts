@@ -7,7 +7,7 @@ import { jsonOf, outputOf, type Run } from './run.ts';
 const OVS_TIMEOUT = '--timeout=10';
 
 /** A table of `ovs-vsctl --format=json`: rows by heading. */
-const rowsOf = (text: string): readonly Readonly<Record<string, unknown>>[] => {
+export const rowsOf = (text: string): readonly Readonly<Record<string, unknown>>[] => {
   const table = jsonOf(text, 'ovs-vsctl') as { headings?: unknown; data?: unknown };
   if (!Array.isArray(table.headings) || !Array.isArray(table.data))
     throw new HostError('host_error', 'ovs-vsctl printed no table.');
@@ -18,7 +18,7 @@ const rowsOf = (text: string): readonly Readonly<Record<string, unknown>>[] => {
 };
 
 /** One reference is ["uuid", id]; several are ["set", [["uuid", id], …]]. */
-const referencesOf = (value: unknown): readonly string[] => {
+export const referencesOf = (value: unknown): readonly string[] => {
   if (!Array.isArray(value)) return [];
   if (value[0] === 'uuid') return [String(value[1])];
   return value[0] === 'set' && Array.isArray(value[1]) ? value[1].flatMap(referencesOf) : [];

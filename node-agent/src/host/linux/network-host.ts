@@ -1,0 +1,30 @@
+/** The network of a real host: what is read of it, and the ports of guests. */
+import type { PciFunction } from '@gpuaas/contract/node';
+import { HostError, type Network } from '../host.ts';
+import type { Files } from './files.ts';
+import { readNetwork } from './network.ts';
+import { NETWORK_DEFAULTS, type NetworkConfig, networkRun } from './network-config.ts';
+import { createPorts } from './network-ports.ts';
+import { listNics } from './nics.ts';
+import type { Run } from './run.ts';
+
+export type GivenNetwork = Readonly<{
+  files: Files;
+  run: Run;
+  pci(): Promise<readonly PciFunction[]>;
+  config: NetworkConfig | undefined;
+  isRecording: boolean;
+}>;
+
+export const createNetwork = ({ files, run, pci, config = NETWORK_DEFAULTS, isRecording }: GivenNetwork): Network => {
+  const read = {
+    facts: () => readNetwork(files, networkRun(run, config)),
+    nics: async () => listNics(files, await pci()),
+  };
+  const refuse = async (): Promise<never> => {
+    throw new HostError('unsupported', 'A recording can only be read.');
+  };
+  return isRecording
+    ? { ...read, attach: refuse, detach: refuse, ports: refuse, lease: refuse, restore: refuse }
+    : { ...read, ...createPorts({ config, files, run }) };
+};

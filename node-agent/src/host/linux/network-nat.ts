@@ -1,0 +1,71 @@
+/** Address translation, and the connections that the kernel remembers of a guest. */
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type NatGuest,
+  NFT_FAMILY,
+  type NftTable,
+  nftExpected,
+  nftRead,
+  nftScript,
+  nftTable,
+} from '../../machine/nft.ts';
+import type { PrivateNetwork } from '../../machine/private-network.ts';
+import { HostError } from '../host.ts';
+import { act } from './network-config.ts';
+import { jsonOf, type Run } from './run.ts';
+
+export type Nat = Readonly<{
+  /** The table is for these guests and no others. True if it had to be written. */
+  ensure(guests: readonly NatGuest[]): Promise<boolean>;
+  /** Null: there is no table. */
+  read(): Promise<NftTable | null>;
+  remove(): Promise<void>;
+  /** No connection of this address is remembered. How many were. */
+  forget(ip: string): Promise<number>;
+}>;
+
+/** As source or destination, of what was sent or of what comes back. */
+const SIDES = ['--src', '--dst', '--reply-src', '--reply-dst'] as const;
+
+export const createNat = (run: Run, network: PrivateNetwork, uplink: string | null): Nat => {
+  const table = [NFT_FAMILY, nftTable(network.bridge)] as const;
+  const read = async (): Promise<NftTable | null> => {
+    const { status, stdout, stderr } = await run({
+      argv: ['nft', '--json', 'list', 'table', ...table],
+      recorded: 'nft-list-table.json',
+    });
+    if (status === 0) return nftRead(jsonOf(stdout, 'nft'));
+    if (/No such file or directory/.test(stderr)) return null;
+    throw new HostError('host_error', `nft could not list the table of the slices: ${stderr.trim().slice(0, 200)}`);
+  };
+  const remembered = async (ip: string): Promise<number> => {
+    let count = 0;
+    for (const side of SIDES)
+      count += (await act(run, ['conntrack', '--dump', side, ip])).split('\n').filter(Boolean).length;
+    return count;
+  };
+  return {
+    read,
+    ensure: async (guests) => {
+      const expected = nftExpected(network, uplink, guests);
+      if (isDeepStrictEqual(await read(), expected)) return false;
+      await act(run, ['nft', '--file', '-'], nftScript(network, uplink, guests));
+      if (!isDeepStrictEqual(await read(), expected))
+        throw new HostError('host_error', `the table ${table.join(' ')} does not hold what was written to it`);
+      return true;
+    },
+    remove: async () => {
+      if ((await read()) !== null) await act(run, ['nft', 'delete', 'table', ...table]);
+    },
+    forget: async (ip) => {
+      const before = await remembered(ip);
+      if (before === 0) return 0;
+      // It fails where nothing is left to delete; what counts is what is remembered afterwards.
+      for (const side of SIDES)
+        await run({ argv: ['conntrack', '--delete', side, ip], recorded: 'conntrack-delete.txt' });
+      if ((await remembered(ip)) > 0)
+        throw new HostError('host_error', `the kernel still remembers connections of ${ip}`);
+      return before;
+    },
+  };
+};

@@ -1,0 +1,336 @@
+/** Guests on a real switch, with a real address server and firewall, in namespaces of the test's own. */
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { arp, EVERYBODY, icmp6, udp } from '../../../test/frames.ts';
+import {
+  type LabGuest,
+  labLacks,
+  METADATA,
+  type NetworkLab,
+  OUTSIDE,
+  startNetworkLab,
+} from '../../../test/network-lab.ts';
+import { eventually, refuses } from '../contract/subject.ts';
+import { hostContract, type Part } from '../host.contract.ts';
+import type { Port } from '../host.ts';
+import { createFiles } from './files.ts';
+import { createLinuxHost } from './host.ts';
+import { createPorts } from './network-ports.ts';
+import { type Command, createRun, type Run } from './run.ts';
+
+const portAt = (index: number): Port => ({
+  name: `gp00000000000${index}`,
+  mac_address: `02:00:00:00:00:0${index}`,
+  private_ip: `10.100.0.1${index}`,
+  allocation_id: `alc_01jz000000000000000000000${index}`,
+});
+const A = portAt(1);
+const B = portAt(2);
+const C = portAt(3);
+const NOBODY = '00:00:00:00:00:00';
+const EVERYTHING = ['port', 'interface', 'flows', 'hosts', 'leases', 'rules', 'connections'];
+
+const skip = labLacks();
+const portsOf = (lab: NetworkLab, run: Run = createRun()) =>
+  createPorts({ config: lab.config, files: createFiles(), run });
+
+/** Everything of a port that any of the parts still has. */
+const remains = async (lab: NetworkLab, port: Port): Promise<readonly string[]> => {
+  const pattern = new RegExp(`${port.name}|${port.mac_address}|${port.private_ip.replaceAll('.', '\\.')}(?!\\d)`);
+  const found = {
+    port: await lab.vsctl('--columns=name', 'list', 'Port'),
+    interface: await lab.vsctl('--columns=name', 'list', 'Interface'),
+    flows: await lab.ofctl('dump-flows', lab.config.bridge),
+    hosts: (await readdir(join(lab.config.folder, 'hosts'))).join(' '),
+    leases: (await lab.host.run('cat', join(lab.config.folder, 'leases'))).stdout,
+    rules: await lab.host.must('nft', 'list', 'ruleset'),
+    connections: await lab.host.must('conntrack', '--dump'),
+  };
+  return Object.entries(found)
+    .filter(([, text]) => pattern.test(text))
+    .map(([what]) => what);
+};
+
+const hexOf = (text: string): string => Buffer.from(text).toString('hex');
+const ipHex = (ip: string): string => Buffer.from(ip.split('.').map(Number)).toString('hex');
+const isFrom =
+  (mac: string) =>
+  (frame: string): boolean =>
+    frame.slice(12, 24) === mac.replaceAll(':', '');
+const isArp = (frame: string): boolean => frame.slice(24, 28) === '0806';
+const bound = (port: Port) => ({ state: 'bound', ip: port.private_ip, other_mac: null });
+
+describe('guests of a host', { skip }, () => {
+  let lab: NetworkLab;
+  let a: LabGuest;
+  let b: LabGuest;
+  before(async () => {
+    lab = await startNetworkLab();
+    a = await lab.guest(A.name, A.mac_address);
+    b = await lab.guest(B.name, B.mac_address);
+    await lab.outside.serve(OUTSIDE);
+  });
+  after(() => lab?.close());
+
+  test('a guest gets its reserved address and reaches the outside through the host, and nothing beside it', async () => {
+    const ports = portsOf(lab);
+    await lab.host.must('ip', 'addr', 'add', `${METADATA}/32`, 'dev', 'lo');
+    for (const address of [lab.config.gateway, '203.0.113.1', METADATA]) await lab.host.serve(address);
+    await ports.attach(A);
+    await ports.attach(B);
+    assert.deepEqual(await ports.ports(), [A, B]);
+    assert.deepEqual((await ports.lease(A.mac_address, A.private_ip)).state, 'none');
+
+    // One asks to be answered by name, the other lets everybody hear it.
+    const asked = await Promise.all([a.dhcp(), b.dhcp('-B')]);
+    assert.deepEqual(
+      asked.map(({ status }) => status),
+      [0, 0],
+      asked.map(({ stderr }) => stderr).join(''),
+    );
+    for (const [guest, port] of [
+      [a, A],
+      [b, B],
+    ] as const) {
+      assert.match(await guest.must('ip', 'addr', 'show', 'eth0'), new RegExp(`${port.private_ip}/24`));
+      assert.deepEqual(await ports.lease(port.mac_address, port.private_ip), bound(port));
+    }
+    await b.serve(B.private_ip);
+    const [out, ...others] = await Promise.all(
+      [OUTSIDE, B.private_ip, lab.config.gateway, '203.0.113.1', METADATA].map((address) => a.reaches(address)),
+    );
+    assert.deepEqual({ out, others }, { out: true, others: [false, false, false, false] });
+    // The outside sees the host's address; the host itself may call on its guest.
+    assert.match(await lab.host.must('conntrack', '--dump', '--src', A.private_ip), /dst=203\.0\.113\.1 /);
+    assert.equal(await lab.host.reaches(B.private_ip), true);
+    await lab.outside.must('ip', 'route', 'add', '10.100.0.0/24', 'via', '203.0.113.1');
+    assert.equal(await lab.outside.reaches(B.private_ip), false);
+  });
+
+  test('what a guest sends under another name, or as a server or router, reaches nobody', async () => {
+    const ports = portsOf(lab);
+    const gateway = (await lab.host.must('ip', '-json', 'link', 'show', lab.config.bridge)).match(
+      /"address":"([^"]+)"/,
+    )?.[1];
+    assert.ok(gateway);
+    const [liar, victim, atHost, world] = await Promise.all([
+      a.wire('eth0'),
+      b.wire('eth0'),
+      lab.host.wire(lab.config.bridge),
+      lab.outside.wire('eth0'),
+    ]);
+    const honest = { to: gateway, from: A.mac_address, src: A.private_ip, dst: OUTSIDE };
+    const toVictim = { ...honest, to: B.mac_address, dst: B.private_ip };
+    const said = { to: EVERYBODY, from: A.mac_address, sha: A.mac_address, spa: A.private_ip, tha: NOBODY };
+    liar.send(
+      udp({ ...honest, from: B.mac_address }, 1000, 9, 'LIE another MAC'),
+      udp({ ...honest, src: B.private_ip }, 1000, 9, 'LIE another address'),
+      udp({ ...honest, src: '192.0.2.7' }, 1000, 9, 'LIE a foreign address'),
+      udp({ ...honest, dst: METADATA }, 1000, 80, 'LIE to metadata'),
+      udp({ ...honest, dst: lab.config.gateway }, 1000, 9, 'LIE to the host'),
+      udp(toVictim, 1000, 9, 'LIE to a neighbour'),
+      udp({ ...toVictim, to: gateway }, 1000, 9, 'LIE to a neighbour by the host'),
+      udp({ ...toVictim, to: EVERYBODY, dst: '255.255.255.255' }, 67, 68, 'LIE an address server'),
+      udp(toVictim, 67, 68, 'LIE an address server to one'),
+      arp('reply', { ...said, spa: lab.config.gateway, tpa: B.private_ip }),
+      arp('reply', { ...said, spa: B.private_ip, tpa: lab.config.gateway }),
+      arp('request', { ...said, sha: B.mac_address, tpa: lab.config.gateway }),
+      arp('request', { ...said, tpa: B.private_ip }),
+      icmp6(A.mac_address, 134),
+      icmp6(A.mac_address, 136),
+      // Frames of one wire keep their order: when the last has come, the others have been dealt with.
+      udp(honest, 1000, 9, 'the truth'),
+    );
+    await world.until((frame) => frame.includes(hexOf('the truth')));
+    await lab.host.must('busybox', 'ping', '-c', '1', '-W', '5', B.private_ip);
+    await victim.until((frame) => frame.startsWith(B.mac_address.replaceAll(':', '')));
+    const heard = [...atHost.seen(), ...victim.seen(), ...world.seen()];
+    assert.deepEqual(
+      heard.filter((frame) => frame.includes(hexOf('LIE'))),
+      [],
+    );
+    assert.deepEqual(
+      heard.filter((frame) => isFrom(A.mac_address)(frame) && frame.slice(24, 28) === '86dd'),
+      [],
+    );
+    assert.deepEqual(victim.seen().filter(isFrom(A.mac_address)), []);
+    // What the host hears of ARP is each guest speaking of itself.
+    for (const port of [A, B])
+      assert.deepEqual(
+        atHost
+          .seen()
+          .filter((frame) => isArp(frame) && isFrom(port.mac_address)(frame))
+          .filter((frame) => frame.slice(56, 64) !== ipHex(port.private_ip)),
+        [],
+      );
+    // A guest that lies about its neighbour does not spoil the neighbour's lease.
+    assert.deepEqual(await ports.lease(B.mac_address, B.private_ip), bound(B));
+  });
+
+  test('two that claim one address are named, both of them', async () => {
+    const ports = portsOf(lab);
+    await refuses(ports.attach({ ...C, private_ip: A.private_ip }), 'conflict');
+    await assert.rejects(ports.attach({ ...C, private_ip: A.private_ip }), (error: Error) =>
+      [C.mac_address, A.mac_address].every((mac) => error.message.includes(mac)),
+    );
+    // Somebody on a port of the bridge that is not ours says that the address is his.
+    const stranger = { name: 'foreign0', mac_address: '02:00:00:00:00:99' };
+    const place = await lab.guest(stranger.name, stranger.mac_address);
+    await lab.vsctl('add-port', lab.config.bridge, stranger.name);
+    const wire = await place.wire('eth0');
+    const { mac_address: mac } = stranger;
+    wire.send(arp('reply', { to: EVERYBODY, from: mac, sha: mac, spa: A.private_ip, tha: NOBODY, tpa: A.private_ip }));
+    const seen = await eventually(async () => {
+      const lease = await ports.lease(A.mac_address, A.private_ip);
+      return lease.state === 'bound' ? null : lease;
+    });
+    assert.deepEqual(seen, { state: 'conflict', ip: A.private_ip, other_mac: mac });
+    assert.deepEqual(await ports.lease(B.mac_address, B.private_ip), bound(B));
+    await lab.vsctl('del-port', lab.config.bridge, stranger.name);
+  });
+
+  test('a switch that forgot its flows connects nobody, and gets them back', async () => {
+    const ports = portsOf(lab);
+    await lab.restartSwitch();
+    // By itself it would switch between all of them.
+    assert.match(await lab.ofctl('dump-flows', lab.config.bridge), /actions=NORMAL/);
+    await a.must('ip', 'neigh', 'replace', B.private_ip, 'lladdr', B.mac_address, 'dev', 'eth0');
+    assert.deepEqual(await Promise.all([B.private_ip, OUTSIDE].map((address) => a.reaches(address))), [false, false]);
+    const told = await ports.restore();
+    assert.ok(told.includes(`put back the flows of ${A.name}`), told.join('; '));
+    assert.deepEqual(await Promise.all([B.private_ip, OUTSIDE].map((address) => a.reaches(address))), [false, true]);
+    assert.deepEqual(await ports.restore(), []);
+  });
+
+  test('what an agent left that died is removed at the next start, and what lives stays', async () => {
+    const ports = portsOf(lab);
+    await lab.vsctl('del-port', lab.config.bridge, B.name);
+    assert.deepEqual(await remains(lab, B), ['flows', 'hosts', 'leases', 'rules', 'connections']);
+    const told = await portsOf(lab).restore();
+    assert.equal(told.length, 5, told.join('; '));
+    assert.deepEqual(await remains(lab, B), []);
+    assert.deepEqual(await ports.ports(), [A]);
+    assert.equal(await a.reaches(OUTSIDE), true);
+  });
+
+  test('a detached guest leaves nothing behind, and the last takes along what all shared', async () => {
+    const ports = portsOf(lab);
+    await ports.attach(B);
+    assert.equal((await b.dhcp()).status, 0);
+    assert.deepEqual(await Promise.all([a.reaches(OUTSIDE), b.reaches(OUTSIDE)]), [true, true]);
+    assert.deepEqual(await remains(lab, A), EVERYTHING);
+    assert.equal(await ports.detach(A), true);
+    assert.deepEqual(await remains(lab, A), []);
+    assert.equal(await ports.detach(A), false);
+    assert.deepEqual(await Promise.all([a.reaches(OUTSIDE), b.reaches(OUTSIDE)]), [false, true]);
+    assert.deepEqual(await ports.lease(B.mac_address, B.private_ip), bound(B));
+    assert.equal(await ports.detach(B), true);
+    assert.doesNotMatch(await lab.host.must('nft', 'list', 'ruleset'), /gpuaas/);
+    assert.doesNotMatch(await lab.ofctl('dump-flows', lab.config.bridge), /cookie=0x6770/);
+  });
+
+  test('an address goes to its new holder though the old one never gave it back', async () => {
+    const ports = portsOf(lab);
+    await ports.attach(A);
+    assert.equal((await a.dhcp()).status, 0);
+    await lab.vsctl('del-port', lab.config.bridge, A.name);
+    const next = { ...B, private_ip: A.private_ip };
+    await ports.attach(next);
+    await b.must('ip', 'addr', 'flush', 'dev', 'eth0');
+    assert.equal((await b.dhcp()).status, 0);
+    assert.deepEqual(await ports.lease(B.mac_address, A.private_ip), bound(next));
+    assert.equal(await ports.detach(next), true);
+    assert.equal(await ports.detach(A), false);
+    assert.deepEqual(await remains(lab, A), []);
+  });
+
+  test('without its bridge, or its gateway, nothing is made', async () => {
+    const config = { ...lab.config, bridge: 'ovsbr9' };
+    const without = createPorts({ config, files: createFiles(), run: createRun() });
+    await assert.rejects(without.attach(A), /no bridge ovsbr9/);
+    const elsewhere = { ...lab.config, gateway: '10.100.0.2' };
+    await refuses(createPorts({ config: elsewhere, files: createFiles(), run: createRun() }).attach(A), 'blocked');
+    assert.deepEqual(await remains(lab, A), []);
+  });
+
+  test('a switch that takes only some of the flows leaves no half-open port', async () => {
+    const broken: Record<string, (command: Command) => Command> = {
+      'loses a flow': (command) => ({
+        ...command,
+        ...(command.input?.includes('in_port=')
+          ? { input: command.input.replace(/^.*tp_src=67,actions=drop\n/m, '') }
+          : {}),
+      }),
+      'refuses a flow': (command) => ({
+        ...command,
+        ...(command.input?.includes('arp_sha') ? { input: command.input.replace('arp_sha', 'arp_nobody') } : {}),
+      }),
+    };
+    for (const [how, change] of Object.entries(broken)) {
+      const run = createRun();
+      const ports = portsOf(lab, (command) => run(command.argv.includes('add-flows') ? change(command) : command));
+      await refuses(ports.attach(A), 'host_error');
+      assert.deepEqual(await remains(lab, A), [], how);
+      assert.deepEqual(await ports.ports(), []);
+    }
+  });
+
+  test('names and addresses that are none reach no program', async () => {
+    const ports = portsOf(lab, async ({ argv }) => assert.fail(`${argv.join(' ')} was run`));
+    for (const change of [
+      { name: '../../etc/passwd' },
+      { name: 'a b' },
+      { mac_address: '01:00:5e:00:00:01' },
+      { mac_address: '02:00:00:00:00:01,set:x' },
+      { private_ip: '10.100.0.1' },
+      { private_ip: '10.100.1.1' },
+      { private_ip: '10.100.0.255' },
+      { allocation_id: 'alc_1"; drop' },
+    ])
+      await refuses(ports.attach({ ...A, ...change }), 'blocked');
+    await refuses(ports.detach({ name: '../leases', mac_address: A.mac_address }), 'blocked');
+  });
+});
+
+const OTHERS: readonly Part[] = [
+  'pci',
+  'pci.bind',
+  'pci.reset',
+  'disks',
+  'disks.open',
+  'disks.wipe',
+  'images',
+  'images.clone',
+  'hypervisor',
+  'fabric',
+  'gpu',
+  'system',
+  'users',
+];
+let shared: NetworkLab | undefined;
+after(() => shared?.close());
+
+hostContract(
+  'linux with a switch of its own',
+  async () => {
+    shared ??= await startNetworkLab();
+    const host = createLinuxHost({ network: shared.config });
+    return {
+      host,
+      image: 'none',
+      slots: [],
+      arrange: {},
+      close: async () => {
+        for (const port of await host.network.ports()) await host.network.detach(port);
+      },
+    };
+  },
+  {
+    lacks: {
+      ...Object.fromEntries(OTHERS.map((part) => [part, 'this is about the network'])),
+      ...(skip === false ? {} : { network: skip, 'network.ports': skip }),
+    },
+  },
+);

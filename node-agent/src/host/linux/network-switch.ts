@@ -1,0 +1,217 @@
+/** Ports and flows of the bridge. What is installed is read back, and a difference is an error. */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  BASE_COOKIE,
+  baseFlows,
+  COOKIE_OF_OURS,
+  claimantIn,
+  claimMatch,
+  cookiesIn,
+  flowDifferences,
+  guestFlows,
+  ISOLATED_VLAN,
+  portCookie,
+} from '../../machine/ovs.ts';
+import type { PrivateNetwork } from '../../machine/private-network.ts';
+import { HostError, type Port } from '../host.ts';
+import { referencesOf, rowsOf } from './network.ts';
+import { act, type NetworkConfig } from './network-config.ts';
+import { jsonOf, type Run } from './run.ts';
+
+const OVS = ['ovs-vsctl', '--timeout=10'] as const;
+
+/** A port of the bridge as the switch has it. */
+export type SwitchPort = Readonly<{
+  name: string;
+  /** Null while no device stands behind it. */
+  ofport: number | null;
+  error: string | null;
+  /** Null for a port that is not ours. */
+  port: Port | null;
+}>;
+export type SwitchState = Readonly<{
+  /** Null: there is no such bridge. */
+  ports: readonly SwitchPort[] | null;
+  /** Of other bridges. */
+  elsewhere: readonly string[];
+}>;
+
+export type Switch = Readonly<{
+  read(): Promise<SwitchState>;
+  /** The bridge's address of its own stays, and the flows that all guests share are there. */
+  ensureBase(): Promise<void>;
+  removeBase(): Promise<void>;
+  ensurePort(port: Port): Promise<number>;
+  removePort(name: string): Promise<void>;
+  ensureFlows(port: Port, ofport: number): Promise<void>;
+  removeFlows(cookie: string): Promise<void>;
+  /** Cookies of ours that the switch has flows of. */
+  cookies(): Promise<readonly string[]>;
+  claimant(port: Port): Promise<string | null>;
+}>;
+
+/** ["map", [[key, value], …]] */
+const mapOf = (value: unknown): ReadonlyMap<string, string> =>
+  Array.isArray(value) && value[0] === 'map' && Array.isArray(value[1])
+    ? new Map(value[1].map((pair: unknown) => (Array.isArray(pair) ? [String(pair[0]), String(pair[1])] : ['', ''])))
+    : new Map();
+
+const portOf = (name: string, ids: ReadonlyMap<string, string>): Port | null => {
+  const [mac, ip, allocation] = ['gpuaas_mac', 'gpuaas_ip', 'gpuaas_allocation_id'].map((key) => ids.get(key));
+  return mac === undefined || ip === undefined || allocation === undefined
+    ? null
+    : { name, mac_address: mac, private_ip: ip, allocation_id: allocation };
+};
+
+const readState = async (run: Run, bridge: string): Promise<SwitchState> => {
+  const list = (table: string, columns: string) => ['--', `--columns=${columns}`, 'list', table];
+  const text = await act(run, [
+    ...OVS,
+    '--format=json',
+    ...list('Bridge', 'name,ports'),
+    ...list('Port', '_uuid,name,external_ids'),
+    ...list('Interface', 'name,ofport,error'),
+  ]);
+  const [bridges = [], ports = [], interfaces = []] = text.trim().split('\n').map(rowsOf);
+  const devices = new Map(interfaces.map((row) => [String(row['name']), row]));
+  const nameOf = new Map(ports.map((row) => [referencesOf(row['_uuid'])[0], row]));
+  const portsOf = (row: Readonly<Record<string, unknown>>): readonly SwitchPort[] =>
+    referencesOf(row['ports']).flatMap((id) => {
+      const found = nameOf.get(id);
+      if (found === undefined) return [];
+      const name = String(found['name']);
+      const { ofport, error } = devices.get(name) ?? {};
+      return [
+        {
+          name,
+          ofport: typeof ofport === 'number' && ofport > 0 ? ofport : null,
+          error: typeof error === 'string' ? error : null,
+          port: portOf(name, mapOf(found['external_ids'])),
+        },
+      ];
+    });
+  const own = bridges.find((row) => row['name'] === bridge);
+  return {
+    ports: own === undefined ? null : portsOf(own),
+    elsewhere: bridges.filter((row) => row !== own).flatMap((row) => portsOf(row).map(({ name }) => name)),
+  };
+};
+
+/** A device of a machine is a tap; what else has the name was brought by somebody and is used as it is. */
+const ensureDevice = async (run: Run, name: string, queues: number): Promise<void> => {
+  const found = await run({ argv: ['ip', 'link', 'show', 'dev', name], recorded: 'ip-link.txt' });
+  if (found.status !== 0)
+    await act(run, ['ip', 'tuntap', 'add', 'dev', name, 'mode', 'tap', ...(queues > 1 ? ['multi_queue'] : [])]);
+  // The host itself has nothing to say on a guest's wire: a switch in user space would let it answer there too.
+  await act(run, ['ip', 'link', 'set', 'dev', name, 'arp', 'off', 'addrgenmode', 'none']);
+  await act(run, ['ip', 'link', 'set', 'dev', name, 'up']);
+};
+
+const removeDevice = async (run: Run, name: string): Promise<void> => {
+  const argv = ['ip', '-json', '-details', 'link', 'show', 'dev', name] as const;
+  const { status, stdout } = await run({ argv, recorded: 'ip-link.json' });
+  if (status !== 0) return;
+  const [link] = jsonOf(stdout, 'ip') as readonly Readonly<{ linkinfo?: Readonly<{ info_kind?: string }> }>[];
+  if (link?.linkinfo?.info_kind === 'tun') await act(run, ['ip', 'link', 'delete', 'dev', name]);
+};
+
+const quoted = (key: string, value: string): string => `external_ids:${key}=${JSON.stringify(value)}`;
+
+export const createSwitch = (run: Run, config: NetworkConfig, network: PrivateNetwork): Switch => {
+  const { bridge } = network;
+  const vsctl = (...argv: readonly string[]): Promise<string> => act(run, [...OVS, ...argv]);
+  const install = (cookie: string, flows: readonly string[]): Promise<string> =>
+    // In one bundle: the switch takes all of it or nothing.
+    act(
+      run,
+      ['ovs-ofctl', '--bundle', 'add-flows', bridge, '-'],
+      [`delete cookie=${cookie}/-1`, ...flows, ''].join('\n'),
+    );
+
+  const verify = async (name: string, flows: readonly string[], cookies: readonly string[]): Promise<void> => {
+    const file = join(config.folder, `${name}.flows`);
+    await mkdir(config.folder, { recursive: true });
+    try {
+      await writeFile(file, `${flows.join('\n')}\n`);
+      const { status, stdout, stderr } = await run({
+        argv: ['ovs-ofctl', 'diff-flows', bridge, file],
+        recorded: 'ovs-ofctl-diff-flows.txt',
+      });
+      if (status !== 0 && status !== 2)
+        throw new HostError('host_error', `ovs-ofctl could not compare the flows of ${name}: ${stderr.trim()}`);
+      const [first, ...others] = flowDifferences(stdout, cookies);
+      if (first !== undefined)
+        throw new HostError(
+          'host_error',
+          `the switch does not have the flows of ${name} as they were installed: ${first}` +
+            (others.length > 0 ? ` and ${others.length} more` : ''),
+        );
+    } finally {
+      await rm(file, { force: true });
+    }
+  };
+
+  return {
+    read: () => readState(run, bridge),
+    ensureBase: async () => {
+      // Guests remember the gateway by it; the switch would choose anew whenever a port comes or goes.
+      const [address, pinned] = (
+        await vsctl(
+          'get',
+          'Interface',
+          bridge,
+          'mac_in_use',
+          '--',
+          '--if-exists',
+          'get',
+          'Bridge',
+          bridge,
+          'other_config:hwaddr',
+        )
+      )
+        .split('\n')
+        .map((line) => line.trim());
+      if (!pinned && address) await vsctl('set', 'Bridge', bridge, `other_config:hwaddr=${address}`);
+      await install(BASE_COOKIE, baseFlows(network));
+      await verify(bridge, baseFlows(network), [BASE_COOKIE]);
+    },
+    removeBase: async () => {
+      await act(run, ['ovs-ofctl', 'del-flows', bridge, `cookie=${BASE_COOKIE}/-1`]);
+    },
+    ensurePort: async ({ name, mac_address, private_ip, allocation_id }) => {
+      await ensureDevice(run, name, config.queues);
+      await vsctl(
+        ...['--', '--may-exist', 'add-port', bridge, name],
+        ...['--', 'set', 'Port', name, `tag=${ISOLATED_VLAN}`, 'vlan_mode=access', 'protected=true'],
+        ...[quoted('gpuaas_mac', mac_address), quoted('gpuaas_ip', private_ip)],
+        quoted('gpuaas_allocation_id', allocation_id),
+      );
+      const found = (await readState(run, bridge)).ports?.find((port) => port.name === name);
+      if (found?.ofport == null)
+        throw new HostError('host_error', `the switch does not take port ${name}: ${found?.error ?? 'no number'}`);
+      // Its flows name this number: it must come back with it.
+      await vsctl('set', 'Interface', name, `ofport_request=${found.ofport}`);
+      return found.ofport;
+    },
+    removePort: async (name) => {
+      await vsctl('--', '--if-exists', 'del-port', bridge, name);
+      await removeDevice(run, name);
+    },
+    ensureFlows: async (port, ofport) => {
+      const flows = guestFlows(network, { ...port, ofport });
+      await install(portCookie(port.name), flows);
+      await verify(port.name, [...baseFlows(network), ...flows], [BASE_COOKIE, portCookie(port.name)]);
+    },
+    removeFlows: async (cookie) => {
+      await act(run, ['ovs-ofctl', 'del-flows', bridge, `cookie=${cookie}/-1`]);
+    },
+    cookies: async () =>
+      cookiesIn(await act(run, ['ovs-ofctl', '--no-stats', 'dump-flows', bridge, `cookie=${COOKIE_OF_OURS}`])),
+    claimant: async (port) =>
+      claimantIn(
+        await act(run, ['ovs-ofctl', '--no-stats', 'dump-flows', bridge, claimMatch(port.name)]),
+        port.private_ip,
+      ),
+  };
+};
