@@ -1,20 +1,28 @@
 /**
- * Address translation and the host's own wall, in a table that is ours alone and is always written as a whole: what it
- * should hold is what it holds, whatever was there. Guests leave by the uplink with the host's address; answers come back;
+ * Address translation and the host's own wall, in tables that are ours alone and are always written as a whole: what they
+ * should hold is what they hold, whatever was there. Guests leave by the uplink with the host's address; answers come back;
  * nothing begins towards a guest but what the host itself begins, and of the host guests reach names and addresses only.
- * On the guests' own devices the host does not listen at all: what comes in there is the switch's.
+ *
+ * On the guests' own devices the host neither listens nor speaks: what comes in there is the switch's. A switch in the
+ * kernel sees to that by itself; one in user space leaves the host a copy of each frame, and the host would answer it.
  */
 import { interfaceName, ipv4 } from './grammar.ts';
 import type { Guest, PrivateNetwork } from './private-network.ts';
 
-export const NFT_FAMILY = 'inet';
-/** One bridge, one table; interface names may hold what names of tables may not. */
+/** One bridge, one table in each; interface names may hold what names of tables may not. */
+export const NFT_FAMILIES = ['inet', 'arp'] as const;
 export const nftTable = (bridge: string): string => `gpuaas_${bridge.replaceAll(/[^A-Za-z0-9]/g, '_')}`;
 
-/** What the table knows of a guest. */
+/** What the tables know of a guest. */
 export type NatGuest = Pick<Guest, 'name' | 'private_ip'>;
 
+type Family = (typeof NFT_FAMILIES)[number];
+type Elements = Readonly<{ name: string; type: string; elements: readonly string[] }>;
 type Chain = Readonly<{ name: string; hook: string; rules: readonly string[] }>;
+type Table = Readonly<{ family: Family; sets: readonly Elements[]; chains: readonly Chain[] }>;
+
+const filter = (hook: string, priority: number): string =>
+  `type filter hook ${hook} priority ${priority}; policy accept;`;
 
 /** With no uplink named, any interface but the bridge leads out. */
 const chainsOf = (
@@ -25,16 +33,12 @@ const chainsOf = (
   const out = uplink === null ? `oifname != "${bridge}"` : `oifname "${interfaceName(uplink)}"`;
   const denied = ['169.254.0.0/16', network.text, ...denied_networks.map(({ text }) => text)];
   return [
-    {
-      name: 'prerouting',
-      hook: 'type filter hook prerouting priority -310; policy accept;',
-      rules: ['iifname @ports drop'],
-    },
+    { name: 'prerouting', hook: filter('prerouting', -310), rules: ['iifname @ports drop'] },
+    { name: 'output', hook: filter('output', -310), rules: ['oifname @ports drop'] },
     {
       name: 'input',
-      hook: 'type filter hook input priority -10; policy accept;',
+      hook: filter('input', -10),
       rules: [
-        `iifname "${bridge}" meta nfproto ipv6 drop`,
         `iifname "${bridge}" udp sport 68 udp dport 67 accept`,
         `${from} ct state established,related accept`,
         `${from} ip daddr ${gateway} meta l4proto { tcp, udp } th dport 53 accept`,
@@ -43,10 +47,8 @@ const chainsOf = (
     },
     {
       name: 'forward',
-      hook: 'type filter hook forward priority -10; policy accept;',
+      hook: filter('forward', -10),
       rules: [
-        `iifname "${bridge}" meta nfproto ipv6 drop`,
-        `oifname "${bridge}" meta nfproto ipv6 drop`,
         ...denied.map((text) => `${from} ip daddr ${text} drop`),
         `${from} ip saddr @guests ${out} accept`,
         `${from} drop`,
@@ -62,74 +64,95 @@ const chainsOf = (
   ];
 };
 
-/** One transaction: afterwards the table is this. */
-export const nftScript = (network: PrivateNetwork, uplink: string | null, guests: readonly NatGuest[]): string => {
-  const table = `${NFT_FAMILY} ${nftTable(network.bridge)}`;
-  const set = (name: string, type: string, elements: readonly string[]): readonly string[] => [
-    `  set ${name} {`,
-    `    type ${type};`,
-    ...(elements.length === 0 ? [] : [`    elements = { ${elements.toSorted().join(', ')} };`]),
-    '  }',
-  ];
+const tablesOf = (network: PrivateNetwork, uplink: string | null, guests: readonly NatGuest[]): readonly Table[] => {
+  const ports = { name: 'ports', type: 'ifname', elements: guests.map(({ name }) => interfaceName(name)).toSorted() };
+  const addresses = guests.map(({ private_ip }) => ipv4(private_ip)).toSorted();
   return [
-    `table ${table} {`,
-    '}',
-    `delete table ${table}`,
-    `table ${table} {`,
-    ...set(
-      'guests',
-      'ipv4_addr',
-      guests.map(({ private_ip }) => ipv4(private_ip)),
-    ),
-    ...set(
-      'ports',
-      'ifname',
-      guests.map(({ name }) => `"${interfaceName(name)}"`),
-    ),
-    ...chainsOf(network, uplink).flatMap(({ name, hook, rules }) => [
-      `  chain ${name} {`,
-      `    ${hook}`,
-      ...rules.map((rule) => `    ${rule}`),
-      '  }',
-    ]),
-    '}',
-    '',
-  ].join('\n');
+    {
+      family: 'inet',
+      sets: [ports, { name: 'guests', type: 'ipv4_addr', elements: addresses }],
+      chains: chainsOf(network, uplink),
+    },
+    {
+      family: 'arp',
+      sets: [ports],
+      chains: [
+        { name: 'input', hook: filter('input', 0), rules: ['iifname @ports drop'] },
+        { name: 'output', hook: filter('output', 0), rules: ['oifname @ports drop'] },
+      ],
+    },
+  ];
 };
 
-export type NftTable = Readonly<{
-  guests: readonly string[];
-  devices: readonly string[];
+const quoted = ({ type, elements }: Elements): string =>
+  elements.map((element) => (type === 'ifname' ? `"${element}"` : element)).join(', ');
+
+/** One transaction: afterwards the tables are these. */
+export const nftScript = (network: PrivateNetwork, uplink: string | null, guests: readonly NatGuest[]): string =>
+  tablesOf(network, uplink, guests)
+    .flatMap(({ family, sets, chains }) => {
+      const table = `table ${family} ${nftTable(network.bridge)}`;
+      return [
+        `${table} {`,
+        '}',
+        `delete ${table}`,
+        `${table} {`,
+        ...sets.flatMap((set) => [
+          `  set ${set.name} {`,
+          `    type ${set.type};`,
+          ...(set.elements.length === 0 ? [] : [`    elements = { ${quoted(set)} };`]),
+          '  }',
+        ]),
+        ...chains.flatMap(({ name, hook, rules }) => [
+          `  chain ${name} {`,
+          `    ${hook}`,
+          ...rules.map((rule) => `    ${rule}`),
+          '  }',
+        ]),
+        '}',
+        '',
+      ];
+    })
+    .join('\n');
+
+/** By family and name: what is in each set, and how many rules each chain has. */
+export type NftState = Readonly<{
+  sets: Readonly<Record<string, readonly string[]>>;
   rules: Readonly<Record<string, number>>;
 }>;
 
-/** What the table should read back as. */
-export const nftExpected = (network: PrivateNetwork, uplink: string | null, guests: readonly NatGuest[]): NftTable => ({
-  guests: guests.map(({ private_ip }) => private_ip).toSorted(),
-  devices: guests.map(({ name }) => name).toSorted(),
-  rules: Object.fromEntries(chainsOf(network, uplink).map(({ name, rules }) => [name, rules.length])),
-});
+/** What should be read back. */
+export const nftExpected = (network: PrivateNetwork, uplink: string | null, guests: readonly NatGuest[]): NftState => {
+  const tables = tablesOf(network, uplink, guests);
+  return {
+    sets: Object.fromEntries(
+      tables.flatMap(({ family, sets }) => sets.map(({ name, elements }) => [`${family} ${name}`, elements])),
+    ),
+    rules: Object.fromEntries(
+      tables.flatMap(({ family, chains }) => chains.map(({ name, rules }) => [`${family} ${name}`, rules.length])),
+    ),
+  };
+};
 
 type Listed = Readonly<{
   nftables?: readonly Readonly<{
-    set?: Readonly<{ name?: string; elem?: readonly unknown[] }>;
-    chain?: Readonly<{ name?: string }>;
-    rule?: Readonly<{ chain?: string }>;
+    set?: Readonly<{ family?: string; name?: string; elem?: readonly unknown[] }>;
+    chain?: Readonly<{ family?: string; name?: string }>;
+    rule?: Readonly<{ family?: string; chain?: string }>;
   }>[];
 }>;
 
-/** `nft --json list table`. */
-export const nftRead = (json: unknown): NftTable => {
-  const { nftables = [] } = json as Listed;
+/** `nft --json list table`, of each table that is there. */
+export const nftRead = (listings: readonly unknown[]): NftState => {
+  const sets: Record<string, readonly string[]> = {};
   const rules: Record<string, number> = {};
-  for (const { chain, rule } of nftables) {
-    if (chain?.name !== undefined) rules[chain.name] ??= 0;
-    if (rule?.chain !== undefined) rules[rule.chain] = (rules[rule.chain] ?? 0) + 1;
+  for (const { set, chain, rule } of listings.flatMap((json) => (json as Listed).nftables ?? [])) {
+    if (set !== undefined) sets[`${set.family} ${set.name}`] = (set.elem ?? []).map(String).toSorted();
+    if (chain !== undefined) rules[`${chain.family} ${chain.name}`] ??= 0;
+    const of = `${rule?.family} ${rule?.chain}`;
+    if (rule !== undefined) rules[of] = (rules[of] ?? 0) + 1;
   }
-  const elements = (name: string): readonly string[] =>
-    nftables
-      .flatMap(({ set }) => (set?.name === name ? (set.elem ?? []) : []))
-      .map(String)
-      .toSorted();
-  return { guests: elements('guests'), devices: elements('ports'), rules };
+  return { sets, rules };
 };
+
+export const translatedAddresses = ({ sets }: NftState): readonly string[] => sets['inet guests'] ?? [];

@@ -16,7 +16,7 @@ export type NetworkConfig = Readonly<{
   /** Null: those of the host's own resolver. */
   dns_servers: readonly string[] | null;
   lease_s: number;
-  /** Queues of a machine's interface; its device must be made for as many. */
+  /** Of a machine's interface. */
   queues: number;
   /** Reservations, leases and settings of the address server. */
   folder: string;

@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type NatGuest,
-  NFT_FAMILY,
-  type NftTable,
+  NFT_FAMILIES,
+  type NftState,
   nftExpected,
   nftRead,
   nftScript,
@@ -15,10 +15,10 @@ import { act } from './network-config.ts';
 import { jsonOf, type Run } from './run.ts';
 
 export type Nat = Readonly<{
-  /** The table is for these guests and no others. True if it had to be written. */
+  /** The tables are for these guests and no others. True if it had to be written. */
   ensure(guests: readonly NatGuest[]): Promise<boolean>;
-  /** Null: there is no table. */
-  read(): Promise<NftTable | null>;
+  /** Null: there are no tables. */
+  read(): Promise<NftState | null>;
   remove(): Promise<void>;
   /** No connection of this address is remembered. How many were. */
   forget(ip: string): Promise<number>;
@@ -28,15 +28,19 @@ export type Nat = Readonly<{
 const SIDES = ['--src', '--dst', '--reply-src', '--reply-dst'] as const;
 
 export const createNat = (run: Run, network: PrivateNetwork, uplink: string | null): Nat => {
-  const table = [NFT_FAMILY, nftTable(network.bridge)] as const;
-  const read = async (): Promise<NftTable | null> => {
+  const table = nftTable(network.bridge);
+  const list = async (family: string): Promise<unknown[]> => {
     const { status, stdout, stderr } = await run({
-      argv: ['nft', '--json', 'list', 'table', ...table],
+      argv: ['nft', '--json', 'list', 'table', family, table],
       recorded: 'nft-list-table.json',
     });
-    if (status === 0) return nftRead(jsonOf(stdout, 'nft'));
-    if (/No such file or directory/.test(stderr)) return null;
-    throw new HostError('host_error', `nft could not list the table of the slices: ${stderr.trim().slice(0, 200)}`);
+    if (status === 0) return [jsonOf(stdout, 'nft')];
+    if (/No such file or directory/.test(stderr)) return [];
+    throw new HostError('host_error', `nft could not list ${family} ${table}: ${stderr.trim().slice(0, 200)}`);
+  };
+  const read = async (): Promise<NftState | null> => {
+    const listings = (await Promise.all(NFT_FAMILIES.map(list))).flat();
+    return listings.length === 0 ? null : nftRead(listings);
   };
   const remembered = async (ip: string): Promise<number> => {
     let count = 0;
@@ -51,11 +55,12 @@ export const createNat = (run: Run, network: PrivateNetwork, uplink: string | nu
       if (isDeepStrictEqual(await read(), expected)) return false;
       await act(run, ['nft', '--file', '-'], nftScript(network, uplink, guests));
       if (!isDeepStrictEqual(await read(), expected))
-        throw new HostError('host_error', `the table ${table.join(' ')} does not hold what was written to it`);
+        throw new HostError('host_error', `the tables ${table} do not hold what was written to them`);
       return true;
     },
     remove: async () => {
-      if ((await read()) !== null) await act(run, ['nft', 'delete', 'table', ...table]);
+      for (const family of NFT_FAMILIES)
+        if ((await list(family)).length > 0) await act(run, ['nft', 'delete', 'table', family, table]);
     },
     forget: async (ip) => {
       const before = await remembered(ip);

@@ -2,16 +2,16 @@
  * After a restart of agent, switch, firewall or host. Ports stand in the switch's database and say whose they are; they are
  * the measure. What belongs to one is put back, what belongs to none is removed: reservations, leases, flows, translation.
  */
+import { translatedAddresses } from '../../machine/nft.ts';
 import { BASE_COOKIE, portCookie } from '../../machine/ovs.ts';
 import type { Port } from '../host.ts';
 import { ownPorts, type Parts, removeBase } from './network-parts.ts';
-import type { SwitchPort } from './network-switch.ts';
 
 export const restorePorts = async (parts: Parts): Promise<readonly string[]> => {
   const { ports } = await parts.ovs.read();
   const own = ownPorts(ports ?? []);
   const removed = await removeStale(parts, own, ports !== null);
-  if (own.length > 0) return [...removed, ...(await putBack(parts, ports ?? [], own))];
+  if (own.length > 0) return [...removed, ...(await putBack(parts, own))];
   if (await isAnythingLeft(parts, ports !== null)) {
     await removeBase(parts, ports !== null);
     return [...removed, 'removed what guests shared, since there are none'];
@@ -45,7 +45,8 @@ export const removeStale = async (
       await ovs.removeFlows(cookie);
       told.push(`removed flows ${cookie} of a port that is gone`);
     }
-  for (const ip of (await nat.read())?.guests ?? [])
+  const table = await nat.read();
+  for (const ip of table === null ? [] : translatedAddresses(table))
     if (!own.some((port) => port.private_ip === ip)) {
       const count = await nat.forget(ip);
       told.push(`ended the translation of ${ip}${count > 0 ? ' and its connections' : ''}`);
@@ -53,24 +54,15 @@ export const removeStale = async (
   return told;
 };
 
-const putBack = async (
-  { ovs, nat, dhcp }: Parts,
-  ports: readonly SwitchPort[],
-  own: readonly Port[],
-): Promise<readonly string[]> => {
+const putBack = async ({ ovs, nat, dhcp }: Parts, own: readonly Port[]): Promise<readonly string[]> => {
   const told: string[] = [];
   const cookies = await ovs.cookies();
   await ovs.ensureBase();
   if (await dhcp.ensure()) told.push('started the address server');
   for (const port of own) {
-    const ofport = ports.find(({ name }) => name === port.name)?.ofport ?? null;
     await dhcp.reserve(port);
-    // Without a device nothing comes in; its flows come with the device.
-    if (ofport === null) told.push(`port ${port.name} has no device`);
-    else {
-      await ovs.ensureFlows(port, ofport);
-      if (!cookies.includes(portCookie(port.name))) told.push(`put back the flows of ${port.name}`);
-    }
+    await ovs.ensureFlows(port, await ovs.ensurePort(port));
+    if (!cookies.includes(portCookie(port.name))) told.push(`put back the flows of ${port.name}`);
   }
   if (await nat.ensure(own)) told.push('wrote the translation of addresses anew');
   return told;

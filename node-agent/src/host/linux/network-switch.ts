@@ -17,20 +17,22 @@ import type { PrivateNetwork } from '../../machine/private-network.ts';
 import { HostError, type Port } from '../host.ts';
 import { referencesOf, rowsOf } from './network.ts';
 import { act, type NetworkConfig } from './network-config.ts';
-import { jsonOf, type Run } from './run.ts';
+import type { Run } from './run.ts';
 
+/** Below it the switch gives numbers to others by itself. */
+const FIRST_NUMBER = 1000;
 const OVS = ['ovs-vsctl', '--timeout=10'] as const;
 
 /** A port of the bridge as the switch has it. */
 export type SwitchPort = Readonly<{
   name: string;
-  /** Null while no device stands behind it. */
+  /** Its number, or the one it will have when its device comes: a machine brings it along. */
   ofport: number | null;
-  error: string | null;
   /** Null for a port that is not ours. */
   port: Port | null;
 }>;
 export type SwitchState = Readonly<{
+  numbers: ReadonlySet<number>;
   /** Null: there is no such bridge. */
   ports: readonly SwitchPort[] | null;
   /** Of other bridges. */
@@ -64,6 +66,10 @@ const portOf = (name: string, ids: ReadonlyMap<string, string>): Port | null => 
     : { name, mac_address: mac, private_ip: ip, allocation_id: allocation };
 };
 
+const isNumber = (value: unknown): value is number => typeof value === 'number' && value > 0;
+const numberOf = (device: Readonly<Record<string, unknown>> = {}): number | null =>
+  [device['ofport'], device['ofport_request']].find(isNumber) ?? null;
+
 const readState = async (run: Run, bridge: string): Promise<SwitchState> => {
   const list = (table: string, columns: string) => ['--', `--columns=${columns}`, 'list', table];
   const text = await act(run, [
@@ -71,7 +77,7 @@ const readState = async (run: Run, bridge: string): Promise<SwitchState> => {
     '--format=json',
     ...list('Bridge', 'name,ports'),
     ...list('Port', '_uuid,name,external_ids'),
-    ...list('Interface', 'name,ofport,error'),
+    ...list('Interface', 'name,ofport,ofport_request'),
   ]);
   const [bridges = [], ports = [], interfaces = []] = text.trim().split('\n').map(rowsOf);
   const devices = new Map(interfaces.map((row) => [String(row['name']), row]));
@@ -81,39 +87,21 @@ const readState = async (run: Run, bridge: string): Promise<SwitchState> => {
       const found = nameOf.get(id);
       if (found === undefined) return [];
       const name = String(found['name']);
-      const { ofport, error } = devices.get(name) ?? {};
-      return [
-        {
-          name,
-          ofport: typeof ofport === 'number' && ofport > 0 ? ofport : null,
-          error: typeof error === 'string' ? error : null,
-          port: portOf(name, mapOf(found['external_ids'])),
-        },
-      ];
+      return [{ name, ofport: numberOf(devices.get(name)), port: portOf(name, mapOf(found['external_ids'])) }];
     });
   const own = bridges.find((row) => row['name'] === bridge);
   return {
+    numbers: new Set(interfaces.flatMap((row) => [row['ofport'], row['ofport_request']].filter(isNumber))),
     ports: own === undefined ? null : portsOf(own),
     elsewhere: bridges.filter((row) => row !== own).flatMap((row) => portsOf(row).map(({ name }) => name)),
   };
 };
 
-/** A device of a machine is a tap; what else has the name was brought by somebody and is used as it is. */
-const ensureDevice = async (run: Run, name: string, queues: number): Promise<void> => {
-  const found = await run({ argv: ['ip', 'link', 'show', 'dev', name], recorded: 'ip-link.txt' });
-  if (found.status !== 0)
-    await act(run, ['ip', 'tuntap', 'add', 'dev', name, 'mode', 'tap', ...(queues > 1 ? ['multi_queue'] : [])]);
-  // The host itself has nothing to say on a guest's wire: a switch in user space would let it answer there too.
-  await act(run, ['ip', 'link', 'set', 'dev', name, 'arp', 'off', 'addrgenmode', 'none']);
-  await act(run, ['ip', 'link', 'set', 'dev', name, 'up']);
-};
-
-const removeDevice = async (run: Run, name: string): Promise<void> => {
-  const argv = ['ip', '-json', '-details', 'link', 'show', 'dev', name] as const;
-  const { status, stdout } = await run({ argv, recorded: 'ip-link.json' });
-  if (status !== 0) return;
-  const [link] = jsonOf(stdout, 'ip') as readonly Readonly<{ linkinfo?: Readonly<{ info_kind?: string }> }>[];
-  if (link?.linkinfo?.info_kind === 'tun') await act(run, ['ip', 'link', 'delete', 'dev', name]);
+/** The lowest that nobody has or was promised. */
+const freeNumber = (taken: ReadonlySet<number>): number => {
+  let number = FIRST_NUMBER;
+  while (taken.has(number)) number += 1;
+  return number;
 };
 
 const quoted = (key: string, value: string): string => `external_ids:${key}=${JSON.stringify(value)}`;
@@ -180,23 +168,24 @@ export const createSwitch = (run: Run, config: NetworkConfig, network: PrivateNe
       await act(run, ['ovs-ofctl', 'del-flows', bridge, `cookie=${BASE_COOKIE}/-1`]);
     },
     ensurePort: async ({ name, mac_address, private_ip, allocation_id }) => {
-      await ensureDevice(run, name, config.queues);
+      const before = await readState(run, bridge);
+      const there = before.ports?.find((one) => one.name === name)?.ofport ?? null;
+      const ofport = there ?? freeNumber(before.numbers);
+      // Its device may come later, with the machine. Flows name the number, so it is promised now.
       await vsctl(
         ...['--', '--may-exist', 'add-port', bridge, name],
         ...['--', 'set', 'Port', name, `tag=${ISOLATED_VLAN}`, 'vlan_mode=access', 'protected=true'],
         ...[quoted('gpuaas_mac', mac_address), quoted('gpuaas_ip', private_ip)],
         quoted('gpuaas_allocation_id', allocation_id),
+        ...['--', 'set', 'Interface', name, `ofport_request=${ofport}`],
       );
-      const found = (await readState(run, bridge)).ports?.find((port) => port.name === name);
-      if (found?.ofport == null)
-        throw new HostError('host_error', `the switch does not take port ${name}: ${found?.error ?? 'no number'}`);
-      // Its flows name this number: it must come back with it.
-      await vsctl('set', 'Interface', name, `ofport_request=${found.ofport}`);
-      return found.ofport;
+      const found = (await readState(run, bridge)).ports?.find((one) => one.name === name);
+      if (found?.ofport !== ofport || found.port === null)
+        throw new HostError('host_error', `the switch does not take port ${name} as number ${ofport}`);
+      return ofport;
     },
     removePort: async (name) => {
       await vsctl('--', '--if-exists', 'del-port', bridge, name);
-      await removeDevice(run, name);
     },
     ensureFlows: async (port, ofport) => {
       const flows = guestFlows(network, { ...port, ofport });
