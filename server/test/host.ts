@@ -14,7 +14,7 @@ import { provisionBaremetal } from '../src/workflows/provision-baremetal.ts';
 import { provisionSlice } from '../src/workflows/provision-slice.ts';
 import { releaseAllocation } from '../src/workflows/release-allocation.ts';
 
-type Slot = Readonly<{ slot_id: string; nvme_serial: string; generation: number }>;
+type Slot = Readonly<{ slot_id: string; nvme_serial: string; gpu_pci_address: string; generation: number }>;
 type Output = Readonly<Record<string, unknown>>;
 
 const diskOf = (slot_id: string | null, serial: string, generation: number | null) => ({
@@ -39,6 +39,7 @@ export const truth = (task: NodeTaskRow): Output => {
       ...slots.map((slot) => diskOf(slot.slot_id, slot.nvme_serial, slot.generation)),
       ...disks.map((disk) => diskOf(null, disk.serial, null)),
     ],
+    gpu_resets: slots.map((slot) => ({ gpu_pci_address: slot.gpu_pci_address, method: 'flr', scope: [], is_ok: true })),
   };
 };
 

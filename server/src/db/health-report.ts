@@ -16,14 +16,27 @@ export type BreakerRow = Readonly<{
   version: number;
 }>;
 
-/** False when a newer report of this source is there already. */
+/** A node is looked at from this many sides; each stays until the node is gone. */
+const SOURCES_MAX = 16;
+
+/** False when a newer report of this source is there already, when it is from the future, or of one source too many. */
 export const upsertReport = async (tx: Tx, nodeId: string, report: HealthReport): Promise<boolean> =>
   (
     await tx.query(
-      `insert into node_health_reports as r (node_id, source, observed_at, successes, alerts) values ($1, $2, $3, $4, $5)
+      `insert into node_health_reports as r (node_id, source, observed_at, successes, alerts)
+       select $1, $2, $3::timestamptz, $4::jsonb, $5::jsonb
+       where $3::timestamptz <= clock_timestamp() + interval '5 min 10 s' and (select count(*) from node_health_reports o
+         where o.node_id = $1 and o.source <> $2) < $6
        on conflict (node_id, source) do update set observed_at = excluded.observed_at, received_at = clock_timestamp(),
          successes = excluded.successes, alerts = excluded.alerts where r.observed_at <= excluded.observed_at`,
-      [nodeId, report.source, report.observed_at, JSON.stringify(report.successes), JSON.stringify(report.alerts)],
+      [
+        nodeId,
+        report.source,
+        report.observed_at,
+        JSON.stringify(report.successes),
+        JSON.stringify(report.alerts),
+        SOURCES_MAX,
+      ],
     )
   ).rowCount === 1;
 
@@ -94,6 +107,18 @@ export const listSlotHealth = async (reader: Reader, nodeId: string): Promise<Sl
       [nodeId],
     )
   ).rows;
+
+/** GPUs, drives and functions of a slice node that no slot has: candidates nobody approved. A whole node is sold with all of them. */
+export const listUnsoldTargets = async (reader: Reader, nodeId: string): Promise<string[]> =>
+  (
+    await reader.query<{ target: string }>(
+      `select t.target from topology_candidates c join nodes n on n.id = c.node_id and n.capacity_mode = 'slice'
+       cross join lateral (values (c.content ->> 'gpu_pci_address'), (c.content ->> 'nvme_serial'),
+         (c.content ->> 'fabric_vf_pci_address')) t (target)
+       where c.task_id = (select max(d.task_id) from topology_discoveries d where d.node_id = $1) and t.target is not null`,
+      [nodeId],
+    )
+  ).rows.map((row) => row.target);
 
 export type NewHealth = Readonly<{ health: 'ok' | 'unhealthy' | 'unknown'; alerts: readonly HealthAlert[] }>;
 

@@ -219,3 +219,17 @@ export const findRunTask = async (
 export const releaseRunTask = async (tx: Tx, id: string): Promise<void> => {
   await tx.query('update node_tasks set workflow_run_id = null where id = $1', [id]);
 };
+
+/** What the run asked for and no host has begun is not begun any more. How many are being done all the same. */
+export const cancelRunTasks = async (tx: Tx, runId: string, reason: string): Promise<number> => {
+  await tx.query(
+    `update node_tasks set state = 'cancelled', state_reason = $2, finished_at = clock_timestamp()
+     where workflow_run_id = $1 and state in ('queued', 'dispatched')`,
+    [runId, reason],
+  );
+  const { rows } = await tx.query<{ count: number }>(
+    "select count(*) as count from node_tasks where workflow_run_id = $1 and state = 'running'",
+    [runId],
+  );
+  return rows[0]?.count ?? 0;
+};

@@ -137,12 +137,12 @@ export type ProvenRelease = Readonly<{
   proofs: readonly Readonly<{ id: string; slot_id: string | null; method: string; evidence: object }>[];
   claims: readonly Readonly<{ id: string; proof_id: string; gpu_count: number }>[];
   /** A slot that is not fit for sale is kept apart for an operator. */
-  slots: readonly Readonly<{ id: string; generation: number; is_fit: boolean }>[];
+  slots: readonly Readonly<{ id: string; generation: number; is_reset: boolean; is_fit: boolean }>[];
   summary: SummaryRow;
   events: readonly NewOutboxEvent[];
 }>;
 
-const IS_FIT = `(s.status <> 'quarantined' and s.approval = 'approved' and s.health = 'ok' and s.gpu_pci_address is not null
+const IS_FIT = `(s.status <> 'quarantined' and s.gpu_pci_address is not null
   and s.nvme_serial is not null and s.nvme_device is not null and s.mac_address is not null and s.private_ip is not null
   and s.fabric_claim_mode is not null and s.fabric_vf_pci_address is not null)`;
 
@@ -165,16 +165,20 @@ export const releaseClaimSet = (tx: Tx, release: ProvenRelease): Promise<unknown
      slot as (
        update node_resource_slots s set wipe_proof_id = proof.id, wiped_at = proof.created_at, version = s.version + 1,
          status = case when w.is_fit then 'available' else 'quarantined' end,
-         status_reason = case when w.is_fit then null else coalesce(s.status_reason, 'Wiped, but not fit for sale.') end,
+         status_reason = case when w.is_fit then null when not w.is_reset then 'The GPU could not be reset; the host needs a reboot.'
+           else coalesce(s.status_reason, 'Wiped, but not fit for sale.') end,
          status_since = clock_timestamp(),
          health_detail = s.health_detail || jsonb_build_object('allocation_id', $1::text, 'event', 'cleaned', 'reason', $6::text,
            'at', proof.created_at, 'wipe_proof_id', proof.id)
-       from unnest($14::text[], $15::integer[], $16::boolean[]) as w (id, generation, is_fit) join proof on proof.slot_id = w.id
+       from unnest($14::text[], $15::integer[], $16::boolean[], $28::boolean[]) as w (id, generation, is_fit, is_reset) join proof on proof.slot_id = w.id
        where s.id = w.id and s.node_id = $7 and s.generation = w.generation and s.status in ('cleaning', 'quarantined')
-         and w.is_fit = ${IS_FIT} returning 1),
+         and w.is_fit = (w.is_reset and ${IS_FIT}) returning 1),
      node as (
-       update nodes set occupancy = 'free', version = version + 1 where id = $7 and occupancy <> 'free' and $17 = 'free'
-         and not exists (select from allocation_resource_claims o where o.node_id = $7 and o.released_at is null and o.id <> all ($11))),
+       update nodes n set version = n.version + 1, reboot_required = n.reboot_required or not w.is_reset,
+         occupancy = case when w.is_free then 'free' else n.occupancy end
+       from (select true = all ($28::boolean[]) as is_reset, $17 = 'free' and not exists (select from allocation_resource_claims o
+           where o.node_id = $7 and o.released_at is null and o.id <> all ($11)) as is_free) w
+       where n.id = $7 and (w.is_free and n.occupancy <> 'free' or not w.is_reset)),
      moved as (
        update allocations a set state = $5, state_reason = $6, state_deadline_at = null, version = a.version + 1,
          state_since = case when a.state = $5 then a.state_since else t.at end,
@@ -222,6 +226,7 @@ export const releaseClaimSet = (tx: Tx, release: ProvenRelease): Promise<unknown
       s.key_8,
       s.key_node,
       eventRecords(release.events),
+      slots.map((slot) => slot.is_reset),
     ],
   );
 };

@@ -66,7 +66,7 @@ export const insertCandidateSlots = async (tx: Tx, by: SlotApproval, slots: read
   );
 };
 
-/** What a slot has become is approved. Its status stays: only a wipe proof makes it available. */
+/** What a slot has become is approved. Only a wipe proof makes it available: with another drive it is set apart first. */
 export const reapproveSlots = async (tx: Tx, by: SlotApproval, slots: readonly Written[]): Promise<void> => {
   await tx.query(
     `update node_resource_slots t set approval = 'approved', drift = null, gpu_pci_address = s.gpu_pci_address,
@@ -74,6 +74,8 @@ export const reapproveSlots = async (tx: Tx, by: SlotApproval, slots: readonly W
        nvme_device = s.nvme_device, mac_address = s.mac_address, private_ip = s.private_ip, fabric_claim_mode = 'per_slot_vf',
        fabric_vf_pci_address = s.fabric_vf_pci_address, destructive_wipe_policy = s.destructive_wipe_policy,
        approved_by = $2, approved_at = clock_timestamp(), discovery_task_id = $3, content_hash = s.content_hash, content = s.content,
+       status = case when t.status = 'available' and t.nvme_serial <> s.nvme_serial then 'quarantined' else t.status end,
+       status_reason = case when t.nvme_serial <> s.nvme_serial then 'Its drive was changed; repair the slot to have it wiped.' else t.status_reason end,
        version = t.version + 1
      from jsonb_to_recordset($4) as s ${RECORD} where t.id = s.id and t.node_id = $1`,
     [by.node.id, by.approved_by, by.discovery_task_id, JSON.stringify(slots)],
@@ -115,7 +117,18 @@ export const quarantineSlot = async (
     )
   ).rowCount === 1;
 
-/** Back for sale by proof; nothing else leads here. */
+/** Set apart, and nobody holds it. */
+export const isRepairable = async (reader: Reader, id: string): Promise<boolean> =>
+  (
+    await reader.query<{ is_repairable: boolean }>(
+      `select s.status in ('quarantined', 'cleanup_blocked') and not exists (select from allocation_resource_claims c
+         where c.node_id = s.node_id and c.released_at is null and (c.slot_id = s.id or c.claim_kind = 'node_exclusive')) as is_repairable
+       from node_resource_slots s where s.id = $1`,
+      [id],
+    )
+  ).rows[0]?.is_repairable ?? false;
+
+/** Back by proof; nothing else leads here. What differed and differs no more is approved again; health stays as reported. */
 export const restoreSlot = async (
   tx: Tx,
   change: Readonly<{ id: string; wipe_proof_id: string; reason: string | null }>,
@@ -123,7 +136,8 @@ export const restoreSlot = async (
   (
     await tx.query(
       `update node_resource_slots set status = 'available', status_reason = $3, status_since = clock_timestamp(), wipe_proof_id = $2,
-         health = 'ok', version = version + 1
+         approval = case when drift = '{}' and approval = 'needs_reapproval' then 'approved' else approval end,
+         drift = nullif(drift, '{}'), version = version + 1
        where id = $1 and status in ('quarantined', 'cleanup_blocked', 'available')
          and not exists (select from allocation_resource_claims c where c.node_id = node_resource_slots.node_id and c.released_at is null
            and (c.slot_id = $1 or c.claim_kind = 'node_exclusive'))`,
@@ -178,7 +192,7 @@ export const confirmOverride = async (tx: Tx, id: string, by: string): Promise<S
     )
   ).rows[0];
 
-/** Devices and addresses that an approved slot elsewhere in the site, or another slot of the node, has already. */
+/** Devices and addresses that a slot which is sold or held elsewhere in the site, or another slot of the node, has already. */
 export const listTakenBindings = async (
   reader: Reader,
   node: Readonly<{ id: string; region_name: string }>,
@@ -192,7 +206,7 @@ export const listTakenBindings = async (
       `select w.slot_index, b.field, b.value, n.name as node_name
        from jsonb_to_recordset($3) as w (id text, slot_index integer, nvme_serial text, mac_address macaddr, private_ip inet,
          gpu_pci_address text, fabric_vf_pci_address text)
-       join node_resource_slots s on s.approval = 'approved' and s.region_name = $2 and s.id <> w.id
+       join node_resource_slots s on s.region_name = $2 and s.id <> w.id and (s.approval <> 'disabled' or s.status in ('reserved', 'in_use', 'cleaning'))
          and not s.id = any (select o.id from jsonb_to_recordset($3) as o (id text))
          and (s.nvme_serial = w.nvme_serial or s.mac_address = w.mac_address or s.node_id = $1)
        join nodes n on n.id = s.node_id

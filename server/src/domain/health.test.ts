@@ -27,7 +27,7 @@ const override = (over: Partial<HealthOverride> = {}): HealthOverride => ({
   ...over,
 });
 const judge = (alerts: readonly HealthAlert[], overrides: readonly HealthOverride[] = []) =>
-  judgeHealth({ reports: [{ source: 'agent', alerts: [...alerts] }], overrides, slots, now });
+  judgeHealth({ reports: [{ source: 'agent', alerts: [...alerts] }], overrides, slots, unsold: [], now });
 const healths = (verdict: ReturnType<typeof judgeHealth>) => [
   verdict.health,
   ...verdict.slots.map(({ health }) => health),
@@ -35,7 +35,7 @@ const healths = (verdict: ReturnType<typeof judgeHealth>) => [
 
 describe('what health reports mean', () => {
   it('is unknown while nobody has reported', () => {
-    assert.deepEqual(healths(judgeHealth({ reports: [], overrides: [], slots, now })), [
+    assert.deepEqual(healths(judgeHealth({ reports: [], overrides: [], slots, unsold: [], now })), [
       'unknown',
       'unknown',
       'unknown',
@@ -57,6 +57,12 @@ describe('what health reports mean', () => {
     ]);
     assert.deepEqual(healths(verdict), ['unhealthy', 'ok', 'ok']);
     assert.deepEqual(verdict.prevents, ['prevent_allocations', 'prevent_host_changes']);
+  });
+
+  it('lets a part that nobody is sold be ill without taking the node out of sale', () => {
+    const reports = [{ source: 'agent', alerts: [alert({ target: 'S9' })] }];
+    const verdict = judgeHealth({ reports, overrides: [], slots, unsold: ['S9'], now });
+    assert.deepEqual([healths(verdict), verdict.alerts.length], [['ok', 'ok', 'ok'], 1]);
   });
 
   it('lets an operator mute, add to and replace what a source says', () => {

@@ -49,6 +49,8 @@ export const judgeHealth = (
     reports: readonly Pick<HealthReport, 'source' | 'alerts'>[];
     overrides: readonly HealthOverride[];
     slots: readonly SlotTargets[];
+    /** Parts of the host that no slot has and nobody is sold: what is said of them is shown and counts for nothing. */
+    unsold: readonly string[];
     now: Date;
   }>,
 ): Verdict => {
@@ -73,7 +75,7 @@ export const judgeHealth = (
     return { id: slot.id, health: healthOf(own), alerts: own };
   });
   const ofSlots = new Set(slots.flatMap((slot) => slot.alerts));
-  const ofNode = alerts.filter((alert) => !ofSlots.has(alert));
+  const ofNode = alerts.filter((alert) => !ofSlots.has(alert) && !given.unsold.includes(alert.target));
   return {
     health: healthOf(ofNode),
     prevents: (['prevent_allocations', 'prevent_host_changes', 'suppress_alert'] as const).filter((what) =>

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { judgeWipe, type WipeTarget } from './wipe.ts';
 
-const target: WipeTarget = { slot_id: 'slt_1', serial: 'S1', generation: 3 };
-const dataDisk: WipeTarget = { slot_id: null, serial: 'D1', generation: null };
+const target: WipeTarget = { slot_id: 'slt_1', serial: 'S1', generation: 3, gpu_pci_address: '0000:1b:00.0' };
+const dataDisk: WipeTarget = { slot_id: null, serial: 'D1', generation: null, gpu_pci_address: null };
 const good = {
   slot_id: 'slt_1',
   serial: 'S1',
@@ -63,4 +63,14 @@ test('without a detached network, a disk on record or an answer at all there is 
     assert.equal(verdict.is_verified, false);
     assert.equal(verdict.disks[0]?.method, 'none');
   }
+});
+
+test('a GPU counts as reset only when the host shows it for that very GPU', () => {
+  const isReset = (...gpu_resets: unknown[]) =>
+    judgeWipe({ ...output(good, dataGood), gpu_resets }, [target, dataDisk]).disks.map((disk) => disk.is_gpu_reset);
+  const reset = { gpu_pci_address: '0000:1b:00.0', method: 'flr', scope: [], is_ok: true };
+  assert.deepEqual(isReset(reset), [true, true]);
+  assert.deepEqual(isReset(), [false, true]);
+  assert.deepEqual(isReset({ ...reset, is_ok: false }), [false, true]);
+  assert.deepEqual(isReset({ ...reset, gpu_pci_address: '0000:3c:00.0' }, 'nonsense'), [false, true]);
 });

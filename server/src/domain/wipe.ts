@@ -8,6 +8,8 @@ export type WipeTarget = Readonly<{
   slot_id: string | null;
   serial: string | null;
   generation: number | null;
+  /** The GPU beside it, whose memory must be cleared too; null where there is none. */
+  gpu_pci_address: string | null;
 }>;
 
 export type DiskEvidence = Readonly<Record<string, unknown>>;
@@ -18,6 +20,11 @@ export type DiskVerdict = Readonly<{
   reason: string | null;
   method: string;
   evidence: DiskEvidence;
+  /**
+   * Whether the GPU was shown to be reset. Until it is, its memory holds what the tenant left there: the disk may be
+   * proven and the slot still not be fit for the next one.
+   */
+  is_gpu_reset: boolean;
 }>;
 
 export type WipeVerdict = Readonly<{ is_verified: boolean; reason: string | null; disks: readonly DiskVerdict[] }>;
@@ -43,12 +50,16 @@ const gapOf = (target: WipeTarget, found: DiskEvidence): string | null => {
 export const judgeWipe = (output: unknown, targets: readonly WipeTarget[]): WipeVerdict => {
   const told = isObject(output) ? output : {};
   const reports = (Array.isArray(told['disks']) ? told['disks'] : []).filter(isObject);
+  const resets = (Array.isArray(told['gpu_resets']) ? told['gpu_resets'] : []).filter(isObject);
+  const isReset = (address: string | null): boolean =>
+    address === null || resets.some((reset) => reset['gpu_pci_address'] === address && reset['is_ok'] === true);
   const disks = targets.map((target): DiskVerdict => {
     const evidence =
       reports.find((report) => report['serial'] === target.serial && (report['slot_id'] ?? null) === target.slot_id) ??
       {};
     const method = typeof evidence['method'] === 'string' && evidence['method'] !== '' ? evidence['method'] : 'none';
-    return { target, reason: gapOf(target, evidence), method, evidence };
+    const is_gpu_reset = isReset(target.gpu_pci_address);
+    return { target, reason: gapOf(target, evidence), method, evidence, is_gpu_reset };
   });
   const gap = disks.find((disk) => disk.reason !== null)?.reason ?? null;
   const reason =

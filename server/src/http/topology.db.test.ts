@@ -9,6 +9,7 @@ import { assertInvariants } from '../../test/invariants.ts';
 import { until } from '../../test/until.ts';
 import { PLATFORM } from '../db/client.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { recordHealth } from '../services/health-report.ts';
 import { signalRun } from '../workflows/engine/run.ts';
 import { finishTask } from '../workflows/finish-task.ts';
 
@@ -237,7 +238,7 @@ const answer = (task: Task, output: object) =>
       () => app.app.deps.events.wake(),
     );
   });
-const erased = (serial: string, slot: { id: string; generation: number } | null) => ({
+const erased = (serial: string, slot: { id: string; generation: number; gpu_pci_address: string } | null) => ({
   network_detached: true,
   disks: [
     {
@@ -252,7 +253,7 @@ const erased = (serial: string, slot: { id: string; generation: number } | null)
     },
   ],
   blocked: [],
-  gpu_resets: [],
+  gpu_resets: slot === null ? [] : [{ gpu_pci_address: slot.gpu_pci_address, method: 'flr', scope: [], is_ok: true }],
   removed: [],
 });
 
@@ -318,4 +319,98 @@ test('the disk a host boots from is never erased', async () => {
   const { id } = await host();
   const { body } = await root.post(at(id, 'disks'), { serial: candidate(7, {}, hosts).nvme_serial, reason: 'No' });
   assert.match(body.detail, /boots from this disk/);
+});
+
+const runOf = async (workflow: string, subject: string) => {
+  const { rows } = await sql('select id, state from workflow_runs where workflow = $1 and subject_id = $2', [
+    workflow,
+    subject,
+  ]);
+  return rows[0] as { id: string; state: string };
+};
+const slotNow = async (nodeId: string, slotId: string) =>
+  must(await root.get(at(nodeId, `resource-slots/${slotId}`)), 200).body;
+
+test('a repair does not make an ill GPU well', async () => {
+  const { id } = await host();
+  must(await approve(id), 200);
+  const [slot] = await slotsOf(id);
+  const alert = {
+    ...{ id: 'gpu_off_the_bus', target: slot.gpu_pci_address, since: new Date().toISOString() },
+    ...{ message: 'It is gone.', tenant_message: null, classifications: ['prevent_allocations' as const] },
+  };
+  const report = { source: 'agent', observed_at: new Date().toISOString(), successes: [], alerts: [alert] };
+  await app.db.database.write(PLATFORM, (tx) => recordHealth(tx, id, report));
+  must(await onSlot(await slotNow(id, slot.id), 'repair'), 202);
+  await answer(await nextTask(id, 'slice.reconcile'), { domains: [], drift: [], rebound: [] });
+  await answer(await nextTask(id, 'slice.topology_discover'), {});
+  await answer(await nextTask(id, 'node.cleanup'), erased(slot.nvme_serial, slot));
+  await until('the slot is wiped', async () => (await slotNow(id, slot.id)).status === 'available');
+  assert.equal((await slotNow(id, slot.id)).health, 'unhealthy');
+  assert.equal(must(await root.get(`/api/v1/admin/nodes/${id}`), 200).body.free_gpus, 7);
+});
+
+test('a repair that is taken up again reaches no slot that is back in use', async () => {
+  const { id } = await host();
+  must(await approve(id), 200);
+  const [slot] = await slotsOf(id);
+  must(await onSlot(slot, 'repair'), 202);
+  const vouch = await second.post(at(id, `resource-slots/${slot.id}/mark-wiped`), { reason: 'Seen it myself' });
+  assert.match(vouch.body.detail, /being repaired/);
+  await answer(await nextTask(id, 'slice.reconcile'), { domains: [], drift: [], rebound: [] });
+  const looking = await nextTask(id, 'slice.topology_discover');
+  await app.db.database.write(PLATFORM, async (tx) => {
+    await tx.query("update node_resource_slots set status = 'available' where id = $1", [slot.id]);
+    await refreshSummary(tx, id);
+  });
+  await answer(looking, {});
+  await until('the run gives up', async () => (await runOf('repair-slot', slot.id)).state === 'stuck');
+  const { rows } = await sql("select from node_tasks where node_id = $1 and kind = 'node.cleanup'", [id]);
+  assert.equal(rows.length, 0);
+});
+
+test('a slot whose GPU cannot be reset is not repaired', async () => {
+  const { id } = await host();
+  must(await approve(id), 200);
+  const [slot] = await slotsOf(id);
+  must(await onSlot(slot, 'repair'), 202);
+  await answer(await nextTask(id, 'slice.reconcile'), { domains: [], drift: [], rebound: [] });
+  await answer(await nextTask(id, 'slice.topology_discover'), {});
+  await answer(await nextTask(id, 'node.cleanup'), { ...erased(slot.nvme_serial, slot), gpu_resets: [] });
+  await until('the run says so', async () => (await runOf('repair-slot', slot.id)).state === 'stuck');
+  assert.equal((await slotNow(id, slot.id)).status, 'quarantined');
+});
+
+test('a disk that was given up is not erased later', async () => {
+  const { id } = await host();
+  const { nvme_serial: serial } = candidate(2, {}, hosts);
+  const owned = must(await root.post(at(id, 'disks'), { serial, reason: 'Ours now' }), 202).body;
+  const task = await nextTask(id, 'node.cleanup');
+  const run = await runOf('own-disk', owned.id);
+  must(await root.post(`/api/v1/admin/workflow-runs/${run.id}/cancel`, { reason: 'No longer' }), 202);
+  const state = async () => must(await root.get(at(id, 'disks')), 200).body.items[0].state;
+  await until('it is given up', async () => (await state()) === 'blocked');
+  const { rows } = await sql('select state from node_tasks where id = $1', [task.id]);
+  assert.equal(rows[0]?.['state'], 'cancelled');
+  must(await root.post(at(id, `disks/${owned.id}/revoke`), { reason: 'Keep it' }), 200);
+});
+
+test('a slot with another drive is set apart until that is wiped', async () => {
+  const { id, again } = await host();
+  must(await approve(id), 200);
+  await again({ 4: { nvme_serial: 'OTHER', nvme_device: '/dev/disk/by-id/nvme-OTHER' } });
+  must(await approve(id), 200);
+  const slot = (await slotsOf(id))[4];
+  assert.deepEqual([slot.approval, slot.status, slot.nvme_serial], ['approved', 'quarantined', 'OTHER']);
+});
+
+test('a disabled slot is not enabled when another has its devices by now', async () => {
+  const one = await host();
+  must(await approve(one.id, { slot_indexes: [0] }), 200);
+  const [slot] = await slotsOf(one.id);
+  const disabled = must(await onSlot(slot, 'disable'), 200).body;
+  const two = await host({ 0: { nvme_serial: slot.nvme_serial } });
+  must(await approve(two.id, { slot_indexes: [0] }), 200);
+  const refused = await onSlot(disabled, 'enable');
+  assert.deepEqual([refused.status, refused.body.errors[0].code], [409, 'taken']);
 });

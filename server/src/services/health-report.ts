@@ -22,18 +22,21 @@ type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 const PROBE_EXPIRES_S = 120;
 
 const judge = async (reader: Reader, nodeId: string) => {
-  const [reports, overrides, slots] = await Promise.all([
+  const [reports, overrides, slots, unsold] = await Promise.all([
     db.listReports(reader, nodeId),
     db.listOverrides(reader, nodeId),
     db.listSlotHealth(reader, nodeId),
+    db.listUnsoldTargets(reader, nodeId),
   ]);
-  return { reports, overrides, slots, verdict: judgeHealth({ reports, overrides, slots, now: new Date() }) };
+  return { reports, overrides, slots, verdict: judgeHealth({ reports, overrides, slots, unsold, now: new Date() }) };
 };
 
 /** True while one more host may be taken out of sale; trips the breaker when that would be one too many. */
-const mayFallIll = async (tx: Tx): Promise<boolean> => {
+const mayFallIll = async (tx: Tx, wasIll: boolean): Promise<boolean> => {
   const breaker = await db.lockBreaker(tx);
   if (breaker?.is_tripped === true) return false;
+  // It has been counted.
+  if (wasIll) return true;
   const { fallen, nodes } = await db.countFallenIll(tx, BREAKER_WINDOW_MIN);
   if (!tripsBreaker(fallen + 1, nodes)) return true;
   await db.tripBreaker(tx, `${fallen + 1} of ${nodes} hosts fell ill within ${BREAKER_WINDOW_MIN} minutes.`);
@@ -60,10 +63,14 @@ const apply = async (tx: Tx, nodeId: string): Promise<void> => {
     changed.some(
       ({ id, health }) => health === 'unhealthy' && slots.find((slot) => slot.id === id)?.health !== 'unhealthy',
     );
-  if (fallsIll && !(await mayFallIll(tx))) return;
+  const wasIll = node.health === 'unhealthy' || slots.some(({ health }) => health === 'unhealthy');
+  const isHeldBack = fallsIll && !(await mayFallIll(tx, wasIll));
   const own = verdict.alerts.filter((alert) => !verdict.slots.some((slot) => slot.alerts.includes(alert)));
-  await db.setNodeHealth(tx, nodeId, { health: verdict.health, alerts: own }, fallsIll);
-  if (changed.length > 0) await db.setSlotHealths(tx, changed);
+  // Getting well is told even while falling ill is held back.
+  const health = isHeldBack && verdict.health === 'unhealthy' ? node.health : verdict.health;
+  await db.setNodeHealth(tx, nodeId, { health, alerts: own }, fallsIll && !isHeldBack);
+  const told = isHeldBack ? changed.filter((slot) => slot.health !== 'unhealthy') : changed;
+  if (told.length > 0) await db.setSlotHealths(tx, told);
   await refreshSummary(tx, nodeId);
 };
 
@@ -75,6 +82,13 @@ export const recordHealth = async (tx: Tx, nodeId: string, report: HealthReport)
   if (before === undefined || before.is_stale || !isDeepStrictEqual(before.alerts, report.alerts))
     await apply(tx, nodeId);
   return true;
+};
+
+/** Slots that were written anew are not for sale while an alert is about them; nobody is told to fall ill by that. */
+export const keepIllSlots = async (tx: Tx, nodeId: string): Promise<void> => {
+  const { slots, verdict } = await judge(tx, nodeId);
+  const ill = changesOf(slots, verdict).filter(({ health }) => health === 'unhealthy');
+  if (ill.length > 0) await db.setSlotHealths(tx, ill);
 };
 
 /** Destructive work on a host waits while an alert says so. */

@@ -14,6 +14,7 @@ import { findSlot, listSlots, type NewSlot, replacePartitions, type SlotRow } fr
 import * as db from '../db/slot-approval.ts';
 import { findNewestDiscovery, listCandidates } from '../db/topology.ts';
 import { insertWipeProof } from '../db/wipe-proof.ts';
+import { findLiveRun } from '../db/workflow-run.ts';
 import { approvalProblems } from '../domain/approval.ts';
 import { diffOf, pairSlots } from '../domain/topology.ts';
 import { AppError, conflict, type FieldError, notFound } from '../errors.ts';
@@ -21,7 +22,7 @@ import { refreshSummary } from '../placement/summary.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { repairSlot } from '../workflows/repair-slot.ts';
 import { callerId } from './caller.ts';
-import { refuseHostChanges } from './health-report.ts';
+import { keepIllSlots, refuseHostChanges } from './health-report.ts';
 import { getNode } from './topology.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -75,6 +76,13 @@ const written = (
   content_hash: candidateHash(found),
   content: found,
 });
+
+const takenProblems = (taken: Awaited<ReturnType<typeof db.listTakenBindings>>): FieldError[] =>
+  taken.map(({ slot_index, field, value, node_name }) => ({
+    pointer: `/candidates/${slot_index}/${field}`,
+    code: 'taken',
+    message: `Slot ${slot_index}: ${field} ${value} belongs to a slot of ${node_name}. Disable that one when nobody holds it, or change this one.`,
+  }));
 
 const freeIndex = (taken: Set<number>, wanted: number): number => {
   let index = wanted;
@@ -181,13 +189,7 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotAppr
       ? written(mintId(ID_PREFIXES.slot), freeIndex(taken, content.slot_index), content)
       : written(slot.id, slot.slot_index, content),
   );
-  refuseIfAny(
-    (await db.listTakenBindings(ctx.tx, node, rows)).map(({ slot_index, field, value, node_name }) => ({
-      pointer: `/candidates/${slot_index}/${field}`,
-      code: 'taken',
-      message: `Slot ${slot_index}: ${field} ${value} belongs to an approved slot of ${node_name}. Disable that one, or change this one.`,
-    })),
-  );
+  refuseIfAny(takenProblems(await db.listTakenBindings(ctx.tx, node, rows)));
   const by = { node, approved_by: callerId(ctx), discovery_task_id: discovery.task_id };
   const known = new Set(slots.map(({ id }) => id));
   await db.reapproveSlots(
@@ -202,6 +204,7 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotAppr
   );
   await replacePartitions(ctx.tx, node.id, discovery.map.partitions);
   await db.clearNodeDrift(ctx.tx, node.id);
+  await keepIllSlots(ctx.tx, node.id);
   await refreshSummary(ctx.tx, node.id);
   ctx.target('node', node.id);
   ctx.note({ map_hash: body.map_hash, discovery_task_id: discovery.task_id, slot_ids: rows.map(({ id }) => id) });
@@ -241,6 +244,10 @@ export const enable = async (ctx: WriteCtx, req: Req<'nodeSlotEnable'>) => {
   if (slot.approval === 'approved') return finish(ctx, slot, req.body.reason);
   if (slot.approval === 'needs_reapproval' || (slot.drift !== null && Object.keys(slot.drift).length > 0))
     throw conflict('The slot is not what was approved any more; look at the difference and approve it again.');
+  if (slot.content !== null) {
+    const own = written(slot.id, slot.slot_index, slot.content);
+    refuseIfAny(takenProblems(await db.listTakenBindings(ctx.tx, await getNode(ctx.tx, slot.node_id), [own])));
+  }
   await db.setApproval(ctx.tx, { id: slot.id, version: slot.version, approval: 'approved', reason: req.body.reason });
   return finish(ctx, slot, req.body.reason);
 };
@@ -287,6 +294,8 @@ export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotMa
   refuseHeld(slot);
   if (!['quarantined', 'cleanup_blocked'].includes(slot.status))
     throw conflict(`The slot is ${slot.status}; there is no wipe to vouch for.`);
+  if ((await findLiveRun(ctx.tx, repairSlot.name, slot.id)) !== undefined)
+    throw conflict('The slot is being repaired; wait for that, or cancel the run.');
   const by = callerId(ctx);
   const open = await db.lockOpenOverride(ctx.tx, slot);
   if (open === undefined || open.requested_by === by) {

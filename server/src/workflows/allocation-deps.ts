@@ -116,11 +116,16 @@ export const createAllocationDeps = (
         ]);
         if (task?.state !== 'completed' || task.workflow_run_id !== runId) return undefined;
         const targets: WipeTarget[] = [
-          ...slots.map((slot) => ({ slot_id: slot.id, serial: slot.nvme_serial, generation: slot.generation })),
+          ...slots.map((slot) => ({
+            slot_id: slot.id,
+            serial: slot.nvme_serial,
+            generation: slot.generation,
+            gpu_pci_address: slot.gpu_pci_address,
+          })),
           // A data disk that is a slot's own is proven with the slot.
           ...(node?.data_disks ?? [])
             .filter((disk) => !slots.some((slot) => slot.nvme_serial === disk.serial))
-            .map((disk) => ({ slot_id: null, serial: disk.serial, generation: null })),
+            .map((disk) => ({ slot_id: null, serial: disk.serial, generation: null, gpu_pci_address: null })),
         ];
         const verdict = judgeWipe(task.output, targets);
         return { task_id: task.id, node_id: task.node_id, verdict, may_try_again: task.tries < TRIES_MAX };

@@ -329,14 +329,41 @@ test('a release during provisioning queues nothing beside the task that a host i
   assert.equal(rows[0].state, 'cancelled', 'the provisioning run ends');
 });
 
-test('a slot that became unhealthy or lost its approval meanwhile is wiped and kept apart', async (t) => {
+test('a slot that became unhealthy meanwhile is wiped, and its health keeps it out of sale', async (t) => {
   const w = await world(t);
   const made = await allocate(w, { gpu_count: 2, state: 'active' });
   await w.sql.query("update node_resource_slots set health = 'unhealthy' where id = $1", [made.slot_ids[0]]);
   await release(w.database, made.id);
   await settle(w.database);
   const facts = await factsOf(w.sql, made.id);
+  assert.deepEqual([facts.state, [...facts.slots].sort()], ['released', ['available', 'available']]);
+  const { rows } = await w.sql.query('select free_count from node_placement_summary where node_id = $1', [
+    made.node_id,
+  ]);
+  assert.equal(rows[0].free_count, 7);
+});
+
+test('a slot whose GPU was not reset is set apart, its node needs a reboot, and the tenant is released all the same', async (t) => {
+  const w = await world(t);
+  const made = await allocate(w, { gpu_count: 2, state: 'active' });
+  await release(w.database, made.id);
+  await settle(w.database, {
+    answer: (task) => {
+      const said = truth(task);
+      const resets = (said['gpu_resets'] ?? []) as readonly object[];
+      return { ...said, gpu_resets: resets.map((reset, index) => ({ ...reset, is_ok: index > 0 })) };
+    },
+  });
+  const facts = await factsOf(w.sql, made.id);
   assert.deepEqual([facts.state, [...facts.slots].sort()], ['released', ['available', 'quarantined']]);
+  const { rows } = await w.sql.query(
+    `select n.reboot_required, s.status_reason from nodes n join node_resource_slots s on s.node_id = n.id and s.status = 'quarantined'
+     where n.id = $1`,
+    [made.node_id],
+  );
+  assert.deepEqual(rows, [
+    { reboot_required: true, status_reason: 'The GPU could not be reset; the host needs a reboot.' },
+  ]);
 });
 
 test('a slot remembers what its last allocation did to it, beside the alerts of its health', async (t) => {

@@ -12,18 +12,23 @@ import {
   moveOwnership,
 } from '../db/disk-ownership.ts';
 import { findPrivateNetwork } from '../db/node.ts';
-import { insertHostTask, releaseRunTask } from '../db/node-task.ts';
+import { cancelRunTasks, insertHostTask, releaseRunTask } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
 import { insertWipeProof } from '../db/wipe-proof.ts';
 import { whyNotErase } from '../domain/disk-use.ts';
 import { judgeWipe } from '../domain/wipe.ts';
 import { notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { type Commit, done, next, stuck, waitForSignal } from './engine/outcome.ts';
+import { type Commit, done, next, stuck, wait, waitForSignal } from './engine/outcome.ts';
 import { workflow } from './engine/workflow.ts';
 import { type AskHost, createAskHost } from './host-task.ts';
 
-export type DiskDeps = Readonly<{ load(id: string): Promise<DiskOwnershipRow>; ask: AskHost }>;
+export type DiskDeps = Readonly<{
+  load(id: string): Promise<DiskOwnershipRow>;
+  ask: AskHost;
+  /** How many tasks of the run a host is at all the same. */
+  callOff(runId: string, reason: string): Promise<number>;
+}>;
 type Step = 'wipe' | 'awaitFree' | 'rediscover' | 'giveUp';
 
 /** Nobody sends it yet: the time that passes is what is waited for. */
@@ -109,7 +114,7 @@ export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, Step>({
           await blockedBy(disk, blocked)(tx);
           await releaseRunTask(tx, answer.task_id);
         });
-      const target = { slot_id: null, serial: disk.serial, generation: null };
+      const target = { slot_id: null, serial: disk.serial, generation: null, gpu_pci_address: null };
       const verdict = judgeWipe(answer.output, [target]);
       const [evidence] = verdict.disks;
       if (verdict.is_verified && evidence !== undefined)
@@ -133,15 +138,12 @@ export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, Step>({
           run: null,
         });
       }),
-    giveUp: async (_deps, disk) =>
-      done(async (tx) => {
-        await moveOwnership(tx, {
-          id: disk.id,
-          from: OPEN,
-          to: 'blocked',
-          reason: 'It was given up before the disk was free.',
-        });
-      }),
+    giveUp: async (deps, disk, ctx) => {
+      const reason = 'It was given up before the disk was erased.';
+      // What a host is doing already cannot be called back: until it has answered nobody is told that the disk is safe.
+      if ((await deps.callOff(ctx.run.id, reason)) > 0) return wait(LOOK_AGAIN_MS, 'The host is erasing the disk.');
+      return done(blockedBy(disk, reason));
+    },
   },
 });
 
@@ -152,4 +154,5 @@ export const createDiskDeps = (database: Database): DiskDeps => ({
     return disk;
   },
   ask: createAskHost(database),
+  callOff: (runId, reason) => database.write(PLATFORM, (tx) => cancelRunTasks(tx, runId, reason)),
 });

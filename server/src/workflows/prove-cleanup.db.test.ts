@@ -28,6 +28,7 @@ const prove = ({ database }: World, made: TestAllocation, behind = 0): Promise<v
       slot_id: slot.id,
       serial: slot.nvme_serial,
       generation: slot.generation - behind,
+      gpu_pci_address: slot.gpu_pci_address,
     }));
     const disks = targets.map((target) => ({
       ...target,
@@ -37,7 +38,8 @@ const prove = ({ database }: World, made: TestAllocation, behind = 0): Promise<v
       is_verified: true,
       finished_at: new Date().toISOString(),
     }));
-    const verdict = judgeWipe({ network_detached: true, disks }, targets);
+    const gpu_resets = targets.map(({ gpu_pci_address }) => ({ gpu_pci_address, is_ok: true }));
+    const verdict = judgeWipe({ network_detached: true, disks, gpu_resets }, targets);
     await proveCleanup(tx, made.id, { task_id: 'tsk_test', node_id: made.node_id, verdict, may_try_again: false });
   });
 

@@ -5,6 +5,7 @@
  * placements for no longer than that.
  */
 import { invariant, mintId } from '@gpuaas/kit';
+import type { SchedulerNode } from '@gpuaas/scheduler';
 import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
 import { loadSchedulerNode, lockSummary } from '../db/placement.ts';
@@ -37,11 +38,12 @@ const proofsOf = ({ verdict }: Judged, claims: Holding['claims']): Written => {
 };
 
 /** Every slot that was wiped, with the generation that the evidence is about. */
-const wipedSlotsOf = ({ verdict }: Judged): readonly Readonly<{ id: string; generation: number }>[] =>
-  verdict.disks.flatMap(({ target: { slot_id, generation } }) => {
+const wipedSlotsOf = ({ verdict }: Judged, node: SchedulerNode): ProvenRelease['slots'] =>
+  verdict.disks.flatMap(({ target: { slot_id, generation }, is_gpu_reset: is_reset }) => {
     if (slot_id === null) return [];
     invariant(generation !== null, `the wipe of slot ${slot_id} is about one of its generations`);
-    return [{ id: slot_id, generation }];
+    const is_fit = is_reset && node.slots.some((slot) => slot.id === slot_id && isFit(slot));
+    return [{ id: slot_id, generation, is_reset, is_fit }];
   });
 
 /** What `failed` was before it stays: the proof ends custody, not the state. */
@@ -63,8 +65,8 @@ export const proveCleanup = async (tx: Tx, id: string, judged: Judged): Promise<
   ]);
   if (row === undefined || !CUSTODY_STATES.includes(row.state) || holding.claims.length === 0) return;
   invariant(found !== undefined && row.node_id === node_id, `allocation ${id} is on node ${node_id}`);
-  const wiped = wipedSlotsOf(judged);
   const { node, gpu_model } = found;
+  const slots = wipedSlotsOf(judged, node);
   const end = endOf(row);
   auditRun(tx, row, 'prove_cleanup', end.reason);
   tx.defer(
@@ -74,8 +76,8 @@ export const proveCleanup = async (tx: Tx, id: string, judged: Judged): Promise<
       task_id: judged.task_id,
       correlation_id: row.correlation_id,
       ...proofsOf(judged, holding.claims),
-      slots: wiped.map((slot) => ({ ...slot, is_fit: node.slots.some((s) => s.id === slot.id && isFit(s)) })),
-      summary: summaryRow(wipedNode(node, new Set(wiped.map((slot) => slot.id)), holding), gpu_model),
+      slots,
+      summary: summaryRow(wipedNode(node, new Map(slots.map((slot) => [slot.id, slot.is_fit])), holding), gpu_model),
       events: [allocationChanged(row, end.to, end.reason)],
     }),
   );

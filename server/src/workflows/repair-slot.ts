@@ -1,13 +1,14 @@
 /**
  * Repairs a slot that nobody holds: it is kept from being claimed, its devices are bound anew, the host is discovered
- * again, the drive erased. The wipe proof brings the slot back; if discovery found something else than was approved, it
- * stays out of sale until an operator approves what it is now.
+ * again, the drive erased and the GPU reset. The proof brings the slot back, approved again if it is what was approved;
+ * if discovery found something else, it stays out of sale until an operator approves what it is now.
  */
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { findPrivateNetwork } from '../db/node.ts';
+import { insertHostTask } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
 import { findRepairSlot, type RepairSlot } from '../db/slot.ts';
-import { restoreSlot } from '../db/slot-approval.ts';
+import { isRepairable, restoreSlot } from '../db/slot-approval.ts';
 import { insertWipeProof } from '../db/wipe-proof.ts';
 import { judgeWipe } from '../domain/wipe.ts';
 import { conflict, notFound } from '../errors.ts';
@@ -25,6 +26,15 @@ type Step = 'rebind' | 'rediscover' | 'wipe';
 
 const TRIES_MAX = 3;
 const HOUR_MS = 3_600_000;
+const DISCOVERY_EXPIRES_S = 600;
+
+/** Whoever retries an old run must not reach the devices of somebody who was given the slot since. */
+const keptAwayFrom = async (tx: Tx, slot: RepairSlot): Promise<string | undefined> => {
+  await lockSummary(tx, slot.node_id);
+  return (await isRepairable(tx, slot.task_slot.slot_id))
+    ? undefined
+    : 'The slot is not set apart for repair any more; look at it again.';
+};
 
 const restore = async (
   tx: Tx,
@@ -47,6 +57,15 @@ const restore = async (
   });
   if (!(await restoreSlot(tx, { id: slot.task_slot.slot_id, wipe_proof_id, reason: null })))
     throw conflict('The slot was taken meanwhile.');
+  // What discovery found before the wipe still tells of what was on the drive.
+  await insertHostTask(tx, {
+    node_id: slot.node_id,
+    kind: 'slice.topology_discover',
+    params: { accelerators: [], private_network: await findPrivateNetwork(tx, slot.node_id) },
+    correlation_id: proof.correlation_id,
+    expires_in_s: DISCOVERY_EXPIRES_S,
+    run: null,
+  });
   await refreshSummary(tx, slot.node_id);
 };
 
@@ -64,6 +83,7 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, Step>({
         params: { rebind: [slot.task_slot] },
         tries_max: TRIES_MAX,
         doing: 'The devices are being bound anew.',
+        unless: (tx) => keptAwayFrom(tx, slot),
       });
       if (answer.kind === 'resting') return answer.outcome;
       return answer.kind !== 'completed' ? stuck(answer.reason) : next('rediscover');
@@ -86,14 +106,16 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, Step>({
         params: { allocation_id: null, disks: [], slots: [slot.task_slot] },
         tries_max: TRIES_MAX,
         doing: 'The drive is being erased.',
+        unless: (tx) => keptAwayFrom(tx, slot),
       });
       if (answer.kind === 'resting') return answer.outcome;
       if (answer.kind !== 'completed') return stuck(answer.reason);
-      const { slot_id, nvme_serial, generation } = slot.task_slot;
-      const verdict = judgeWipe(answer.output, [{ slot_id, serial: nvme_serial, generation }]);
+      const { slot_id, nvme_serial, generation, gpu_pci_address } = slot.task_slot;
+      const verdict = judgeWipe(answer.output, [{ slot_id, serial: nvme_serial, generation, gpu_pci_address }]);
       const [disk] = verdict.disks;
       if (!verdict.is_verified || disk === undefined)
         return stuck(verdict.reason ?? 'The erasure could not be proven.');
+      if (!disk.is_gpu_reset) return stuck('The GPU could not be reset; reboot the host and take this up again.');
       const { correlation_id } = ctx.run;
       return done((tx) =>
         restore(tx, slot, { task_id: answer.task_id, method: disk.method, evidence: disk.evidence, correlation_id }),

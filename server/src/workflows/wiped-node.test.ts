@@ -39,12 +39,11 @@ const aNode = (slots: readonly SchedulerSlot[]): SchedulerNode => ({
   partitions: null,
 });
 
-test('a wiped slot that anything speaks against is not fit for sale', () => {
-  assert.equal(isFit(aSlot(0)), true);
+test('a wiped slot that was set apart or lacks a part is not available, whatever approval and health say of it', () => {
+  for (const facts of [{}, { approval: 'needs_reapproval' }, { health: 'unhealthy' }] as const)
+    assert.equal(isFit(aSlot(0, facts)), true);
   const against: readonly Partial<SchedulerSlot>[] = [
     { status: 'quarantined' },
-    { approval: 'needs_reapproval' },
-    { health: 'unhealthy' },
     { has_gpu: false },
     { has_nvme: false },
     { has_mac: false },
@@ -57,10 +56,17 @@ test('a wiped slot that anything speaks against is not fit for sale', () => {
 
 test('a node that nobody else holds is free and remembers no claim once its slots are clean', () => {
   const node = aNode([aSlot(0), aSlot(1)]);
-  const after = wipedNode(node, new Set(['slt_0', 'slt_1']), {
-    is_shared: false,
-    claimed_at_s: { slt_0: 10, slt_1: 10 },
-  });
+  const after = wipedNode(
+    node,
+    new Map([
+      ['slt_0', true],
+      ['slt_1', true],
+    ]),
+    {
+      is_shared: false,
+      claimed_at_s: { slt_0: 10, slt_1: 10 },
+    },
+  );
   assert.deepEqual(
     [after.occupancy, after.oldest_claim_at_s, after.slots.map((slot) => slot.status)],
     ['free', null, ['available', 'available']],
@@ -69,7 +75,7 @@ test('a node that nobody else holds is free and remembers no claim once its slot
 
 test('what others hold on the node stays held, and the oldest of it counts', () => {
   const node = aNode([aSlot(0), aSlot(1, { status: 'in_use' }), aSlot(2, { status: 'in_use' })]);
-  const after = wipedNode(node, new Set(['slt_0']), {
+  const after = wipedNode(node, new Map([['slt_0', true]]), {
     is_shared: true,
     claimed_at_s: { slt_0: 10, slt_1: 30, slt_2: 20 },
   });
@@ -80,11 +86,18 @@ test('what others hold on the node stays held, and the oldest of it counts', () 
 });
 
 test('a wiped slot that is not fit is set apart, and its claim still counts as one of the node', () => {
-  const node = aNode([aSlot(0, { health: 'unhealthy' }), aSlot(1)]);
-  const after = wipedNode(node, new Set(['slt_0', 'slt_1']), {
-    is_shared: false,
-    claimed_at_s: { slt_0: 10, slt_1: 10 },
-  });
+  const node = aNode([aSlot(0), aSlot(1)]);
+  const after = wipedNode(
+    node,
+    new Map([
+      ['slt_0', false],
+      ['slt_1', true],
+    ]),
+    {
+      is_shared: false,
+      claimed_at_s: { slt_0: 10, slt_1: 10 },
+    },
+  );
   assert.deepEqual(
     [after.occupancy, after.oldest_claim_at_s, after.slots.map((slot) => slot.status)],
     ['free', 10, ['quarantined', 'available']],

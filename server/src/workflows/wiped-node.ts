@@ -5,11 +5,12 @@
 import type { SchedulerNode, SchedulerSlot } from '@gpuaas/scheduler';
 import type { Holding } from '../db/release.ts';
 
-/** Whether a wiped slot may be sold again. What was set apart before stays apart. */
+/**
+ * Whether a wiped slot is available again. What was set apart before stays apart. Approval and health are facts of their
+ * own: a slot that drifted or is ill is not sold whatever its status, and needs no second wipe once that is over.
+ */
 export const isFit = (slot: SchedulerSlot): boolean =>
   slot.status !== 'quarantined' &&
-  slot.approval === 'approved' &&
-  slot.health === 'ok' &&
   slot.has_gpu &&
   slot.has_nvme &&
   slot.has_mac &&
@@ -19,12 +20,13 @@ export const isFit = (slot: SchedulerSlot): boolean =>
 
 export const wipedNode = (
   node: SchedulerNode,
-  wiped: ReadonlySet<string>,
+  /** Slots that were wiped, and whether each is fit. */
+  wiped: ReadonlyMap<string, boolean>,
   { is_shared, claimed_at_s }: Pick<Holding, 'is_shared' | 'claimed_at_s'>,
 ): SchedulerNode => {
   const slots = node.slots.map((slot): SchedulerSlot => {
-    if (!wiped.has(slot.id)) return slot;
-    return { ...slot, status: isFit(slot) ? 'available' : 'quarantined' };
+    const fit = wiped.get(slot.id);
+    return fit === undefined ? slot : { ...slot, status: fit ? 'available' : 'quarantined' };
   });
   const freed = new Set(slots.filter((slot) => slot.status === 'available').map((slot) => slot.id));
   const left = Object.entries(claimed_at_s).filter(([id]) => !freed.has(id));
