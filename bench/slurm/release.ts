@@ -28,8 +28,15 @@ const evidenceOf = (slot_id: string, serial: string | null, generation: number) 
 const prove = async (tx: Tx, id: string, slots: readonly HeldSlot[]): Promise<void> => {
   const disks = slots.map((slot) => evidenceOf(slot.id, slot.nvme_serial, slot.generation));
   const verdict = judgeWipe(
-    { network_detached: true, disks },
-    slots.map((slot) => ({ slot_id: slot.id, serial: slot.nvme_serial, generation: slot.generation })),
+    {
+      network_detached: true,
+      disks,
+      gpu_resets: slots.map(({ gpu_pci_address }) => ({ gpu_pci_address, is_ok: true })),
+    },
+    slots.map(({ id, nvme_serial, generation, gpu_pci_address }) => ({
+      ...{ slot_id: id, serial: nvme_serial, generation },
+      gpu_pci_address,
+    })),
   );
   if (!verdict.is_verified) throw new Error(`the evidence is refused: ${verdict.reason}`);
   const node_id = slots[0]?.node_id ?? '';

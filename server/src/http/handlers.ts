@@ -25,6 +25,7 @@ import * as quota from '../services/quota.ts';
 import * as scheduler from '../services/scheduler.ts';
 import * as serviceAccount from '../services/service-account.ts';
 import * as slot from '../services/slot.ts';
+import * as slotApprove from '../services/slot-approve.ts';
 import * as sshKey from '../services/ssh-key.ts';
 import * as topology from '../services/topology.ts';
 import * as trustKey from '../services/trust-key.ts';
@@ -122,7 +123,7 @@ export const handlers = {
   nodeDiscoveryGet: topology.discoveryGet,
   nodeDiscoveryFactsGet: topology.factsGet,
   adminNodeSlotGet: slot.get,
-  nodeSlotApprove: slot.approve,
+  nodeSlotApprove: slotApprove.approve,
   nodeSlotDisable: slot.disable,
   nodeSlotEnable: slot.enable,
   nodeSlotQuarantine: slot.quarantine,

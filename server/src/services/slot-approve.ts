@@ -1,0 +1,204 @@
+/**
+ * Approval: candidates of a discovery become slots. It is by the hash of that discovery and refuses with every reason at
+ * once; a slot that somebody holds is never changed under them.
+ */
+import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
+import { type Candidate, candidateHash } from '@gpuaas/contract/node';
+import { mintId } from '@gpuaas/kit';
+import type { WriteCtx } from '../context.ts';
+import type { Tx } from '../db/client.ts';
+import { listOpenOwnerships } from '../db/disk-ownership.ts';
+import type { NodeRow } from '../db/node.ts';
+import { lockSummary } from '../db/placement.ts';
+import { listSlots, type NewSlot, replacePartitions } from '../db/slot.ts';
+import * as db from '../db/slot-approval.ts';
+import { findNewestDiscovery, listCandidates } from '../db/topology.ts';
+import { approvalProblems } from '../domain/approval.ts';
+import { diffOf, pairSlots } from '../domain/topology.ts';
+import { AppError, conflict, type FieldError } from '../errors.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { callerId } from './caller.ts';
+import { keepIllSlots } from './health-report.ts';
+import { getNode } from './topology.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+export const refuseIfAny = (problems: readonly FieldError[]): void => {
+  if (problems.length === 0) return;
+  throw new AppError('conflict', problems.map(({ message }) => message).join(' '), { errors: problems });
+};
+
+export const lockNode = async (tx: Tx, id: string): Promise<NodeRow> => {
+  await lockSummary(tx, id);
+  return getNode(tx, id);
+};
+
+/** What only a driver can tell is kept from the approval before, while the device is with guests. */
+const filledFrom = (found: Candidate, before: Candidate | null): Candidate =>
+  before === null
+    ? found
+    : {
+        ...found,
+        gpu_uuid: found.gpu_uuid ?? before.gpu_uuid,
+        gpu_model: found.gpu_model ?? before.gpu_model,
+        module_id: found.module_id ?? before.module_id,
+        mig_mode: found.mig_mode ?? before.mig_mode,
+      };
+
+/** A slot as the candidate makes it. */
+export const written = (
+  id: string,
+  index: number,
+  found: Candidate,
+): NewSlot & { content_hash: string; content: Candidate } => ({
+  id,
+  slot_index: index,
+  gpu_pci_address: found.gpu_pci_address ?? '',
+  gpu_uuid: found.gpu_uuid,
+  module_id: found.module_id,
+  numa_node: found.numa_node,
+  nvme_serial: found.nvme_serial ?? '',
+  nvme_device: found.nvme_device ?? '',
+  mac_address: found.mac_address ?? '',
+  private_ip: found.private_ip ?? '',
+  fabric_vf_pci_address: found.fabric_vf_pci_address ?? '',
+  destructive_wipe_policy: found.wipe_policy ?? 'blkdiscard',
+  content_hash: candidateHash(found),
+  content: found,
+});
+
+export const takenProblems = (taken: Awaited<ReturnType<typeof db.listTakenBindings>>): FieldError[] =>
+  taken.map(({ slot_index, field, value, node_name }) => ({
+    pointer: `/candidates/${slot_index}/${field}`,
+    code: 'taken',
+    message: `Slot ${slot_index}: ${field} ${value} belongs to a slot of ${node_name}. Disable that one when nobody holds it, or change this one.`,
+  }));
+
+const freeIndex = (taken: Set<number>, wanted: number): number => {
+  let index = wanted;
+  while (taken.has(index)) index += 1;
+  taken.add(index);
+  return index;
+};
+
+type Wanted = Readonly<{ content: Candidate; slot: db.ApprovedSlot | undefined }>;
+
+const wantedOf = async (
+  ctx: WriteCtx,
+  node: NodeRow,
+  body: Req<'nodeSlotApprove'>['body'],
+  slots: readonly db.ApprovedSlot[],
+) => {
+  const discovery = await findNewestDiscovery(ctx.tx, node.id);
+  if (discovery === undefined) throw conflict('Nothing has been discovered on this node yet.');
+  if (discovery.map_hash !== body.map_hash)
+    throw new AppError('precondition_failed', 'Another discovery has been made since; look at it and approve that.');
+  const rows = await listCandidates(ctx.tx, discovery.task_id);
+  const slotOf = new Map(
+    [
+      ...pairSlots(
+        slots,
+        rows.map(({ content }) => content),
+      ),
+    ].map(([slot, found]) => [found, slot]),
+  );
+  const indexes = body.slot_indexes ?? rows.map(({ slot_index }) => slot_index);
+  const missing = indexes.filter((index) => !rows.some(({ slot_index }) => slot_index === index));
+  if (missing.length > 0)
+    throw new AppError('invalid_request', `The discovery has no candidate ${missing.join(', ')}.`, {
+      errors: [{ pointer: '/body/slot_indexes', code: 'unknown', message: `No candidate ${missing.join(', ')}.` }],
+    });
+  const wanted = rows
+    .filter(({ slot_index }) => indexes.includes(slot_index))
+    .map(({ content }): Wanted => {
+      const slot = slotOf.get(content);
+      const filled = filledFrom(content, slot?.content ?? null);
+      return { slot, content: body.wipe_policy === undefined ? filled : { ...filled, wipe_policy: body.wipe_policy } };
+    })
+    // Approving all again changes only what changed.
+    .filter(
+      ({ slot, content }) =>
+        slot === undefined ||
+        slot.approval !== 'approved' ||
+        slot.content === null ||
+        Object.keys(diffOf(slot.content, content)).length > 0,
+    );
+  return { discovery, wanted, all: rows.map(({ content }) => content) };
+};
+
+/** A disk that is about to be erased must not become a slot that somebody is given meanwhile. */
+const beingErased = (
+  contents: readonly Candidate[],
+  open: Awaited<ReturnType<typeof listOpenOwnerships>>,
+): FieldError[] =>
+  contents
+    .filter(({ nvme_serial }) => open.some(({ serial }) => serial === nvme_serial))
+    .map(({ slot_index, nvme_serial }) => ({
+      pointer: `/candidates/${slot_index}/nvme_serial`,
+      code: 'being_erased',
+      message: `Slot ${slot_index}: the drive ${nvme_serial} is about to be erased. Wait for that, or take its approval back.`,
+    }));
+
+/** Makes slots schedulable. The operator is named and the discovery cited in every row. */
+export const approve = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotApprove'>) => {
+  const node = await lockNode(ctx.tx, params.node_id);
+  const slots = await db.lockSlots(ctx.tx, node.id);
+  const { discovery, wanted, all } = await wantedOf(ctx, node, body, slots);
+  // Whoever holds the whole node may have written to these disks, and no wipe of theirs has been asked for.
+  if (!['free', 'sliced'].includes(node.occupancy))
+    throw conflict(`The node is ${node.occupancy}; slots are approved while nobody holds it as a whole.`);
+  const at = ({ slot_index, field, code, message }: ReturnType<typeof approvalProblems>[number]): FieldError => ({
+    pointer: `/candidates/${slot_index}/${field}`,
+    code,
+    message,
+  });
+  const contents = wanted.map(({ content }) => content);
+  refuseIfAny([
+    ...approvalProblems(contents, { has_fabric: discovery.map.partitions.length > 0, all }).map(at),
+    ...wanted
+      .filter(({ slot }) => slot?.is_claimed === true)
+      .map(({ content }) => ({
+        pointer: `/candidates/${content.slot_index}`,
+        code: 'held',
+        message: `Slot ${content.slot_index} is held by an allocation; approve it again when it is released.`,
+      })),
+    ...beingErased(contents, await listOpenOwnerships(ctx.tx, node.id)),
+    ...(slots.length + wanted.filter(({ slot }) => slot === undefined).length > node.gpu_count
+      ? [
+          {
+            pointer: '/candidates',
+            code: 'count',
+            message: `The node has ${node.gpu_count} GPUs on record; that would be more slots.`,
+          },
+        ]
+      : []),
+  ]);
+  const taken = new Set(slots.map(({ slot_index }) => slot_index));
+  const rows = wanted.map(({ slot, content }) =>
+    slot === undefined
+      ? written(mintId(ID_PREFIXES.slot), freeIndex(taken, content.slot_index), content)
+      : written(slot.id, slot.slot_index, content),
+  );
+  refuseIfAny(takenProblems(await db.listTakenBindings(ctx.tx, node, rows)));
+  const by = { node, approved_by: callerId(ctx), discovery_task_id: discovery.task_id };
+  const known = new Set(slots.map(({ id }) => id));
+  await db.reapproveSlots(
+    ctx.tx,
+    by,
+    rows.filter(({ id }) => known.has(id)),
+  );
+  await db.insertCandidateSlots(
+    ctx.tx,
+    by,
+    rows.filter(({ id }) => !known.has(id)),
+  );
+  await replacePartitions(ctx.tx, node.id, discovery.map.partitions);
+  await db.clearNodeDrift(ctx.tx, node.id);
+  await keepIllSlots(ctx.tx, node.id);
+  await refreshSummary(ctx.tx, node.id);
+  ctx.target('node', node.id);
+  ctx.note({ map_hash: body.map_hash, discovery_task_id: discovery.task_id, slot_ids: rows.map(({ id }) => id) });
+  const ids = new Set(rows.map(({ id }) => id));
+  const after = await listSlots(ctx.tx, node.id, { after: null, limit: 64 });
+  return { slots: body.slot_indexes === undefined ? after : after.filter(({ id }) => ids.has(id)) };
+};
