@@ -198,7 +198,6 @@ END) stored,
   constraint nodes_pkey PRIMARY KEY (id),
   constraint nodes_id_claim_mode_key UNIQUE (id, claim_mode),
   constraint nodes_id_region_name_host_role_key UNIQUE (id, region_name, host_role),
-  constraint nodes_name_key UNIQUE (name),
   constraint nodes_capacity_mode_check CHECK (capacity_mode = ANY (ARRAY['slice'::text, 'baremetal'::text, 'flexible'::text])),
   constraint nodes_check CHECK (is_held = (held_reason IS NOT NULL)),
   constraint nodes_check1 CHECK (host_role = 'worker_compute'::text OR occupancy = 'free'::text),
@@ -220,6 +219,7 @@ END),
 );
 CREATE INDEX nodes_by_illness ON nodes USING btree (fell_ill_at) WHERE (fell_ill_at IS NOT NULL);
 CREATE INDEX nodes_by_region ON nodes USING btree (region_name, id);
+CREATE UNIQUE INDEX nodes_live_name ON nodes USING btree (name) WHERE (state <> 'deleted'::text);
 grant insert, select, update on nodes to gpuaas_app;
 
 create table os_images (
@@ -818,6 +818,7 @@ create table node_agents (
   booted_at timestamp with time zone not null,
   kinds text[] not null,
   clock_skew_ms bigint default 0 not null,
+  trust_version text,
   constraint node_agents_pkey PRIMARY KEY (node_id),
   constraint node_agents_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );

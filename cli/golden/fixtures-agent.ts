@@ -100,7 +100,7 @@ export const agentAnswers = {
   trustKeyList: page<Key>(key, { ...key, id: id('tky', '2b'), purpose: 'node_ca', state: 'active' }),
   trustKeyGet: key,
   trustKeyCreate: key,
-  trustKeyActivate: { ...key, state: 'active', version: 2 },
+  trustKeyActivate: { ...key, state: 'active', version: 2, uninformed_nodes: 2 },
   trustKeyRetire: { ...key, state: 'retired', version: 2 },
   trustKeyRevoke: { ...key, state: 'revoked', version: 2 },
   logList: page<Line>(line, {

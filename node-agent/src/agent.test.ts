@@ -349,6 +349,23 @@ test('a task signed by a key that became active a moment ago is trusted, one by 
   assert.deepEqual(acts, [first.task_id]);
 });
 
+test('a task by a new signer is not refused while the bundle cannot be fetched; delivered again it is done', async (t) => {
+  const { platform, state, nodeId } = await setUp(t);
+  const { acts, handlers } = counting();
+  const { agent, lines } = await startTestAgent(t, platform, { state, handlers });
+  await agent.reached;
+  platform.rotateSigner();
+  platform.state.fault = (path) => (path.endsWith('/trust-bundle') ? 503 : null);
+  const payload = platform.payloadOf(nodeId, 'diag.health_probe', {});
+  platform.deliver(nodeId, signTask(platform.signer(), payload));
+  await platform.until('it waits', () => lines.some((line) => String(line['message']).startsWith('a task waits')));
+  assert.deepEqual(resultsOf(platform, payload.task_id), []);
+  platform.state.fault = null;
+  platform.deliver(nodeId, signTask(platform.signer(), payload));
+  await platform.until('a result', () => resultsOf(platform, payload.task_id)[0]?.state === 'completed');
+  assert.deepEqual(acts, [payload.task_id]);
+});
+
 test('log lines reach the platform numbered and without secrets', async (t) => {
   const { platform, state, nodeId } = await setUp(t);
   const handlers: TaskHandlers = {

@@ -173,8 +173,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
     ...shared,
     runner,
     signers: connection.signers,
-    refreshTrust: () =>
-      connection.refreshTrust().catch((err: unknown) => log.warn({ err }, 'the trust bundle cannot be fetched')),
+    refreshTrust: connection.refreshTrust,
     signal,
   });
 

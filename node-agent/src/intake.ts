@@ -1,7 +1,8 @@
 /**
  * The door for delivered tasks: verify, compare with the journal, write down, hand on. What is refused is told to the
  * platform once per delivery and not journalled. A refused copy of a task that the journal knows is only logged:
- * whoever replays an old delivery must not be able to fail the task itself.
+ * whoever replays an old delivery must not be able to fail the task itself. Nor is a task refused whose signer may be
+ * in a bundle that could not be fetched: it is left to be delivered again.
  */
 import type { SignedTask, TaskPayload } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
@@ -21,7 +22,7 @@ export type IntakeOptions = Readonly<{
   log: Log;
   now: () => Date;
   signers: () => Signers;
-  /** Asked when a signer is unknown: there may be a newer bundle. */
+  /** Asked when a signer is unknown: there may be a newer bundle. Rejects when that cannot be known now. */
   refreshTrust: () => Promise<void>;
   signal: AbortSignal;
   at?: (boundary: Boundary, taskId: string) => void;
@@ -76,7 +77,15 @@ export const createIntake = (options: IntakeOptions): Intake => {
   const take = async (signed: SignedTask): Promise<void> => {
     let verdict = judge(signed);
     if (!verdict.is_valid && verdict.code === 'unknown_signer') {
-      await options.refreshTrust();
+      try {
+        await options.refreshTrust();
+      } catch (err) {
+        log.warn(
+          { err, task_id: verdict.task?.task_id },
+          'a task waits: its signer is new and the trust bundle cannot be fetched',
+        );
+        return;
+      }
       verdict = judge(signed);
     }
     if (!verdict.is_valid) return refuse(verdict.task, verdict.code, verdict.reason);

@@ -3202,6 +3202,8 @@ export type Operations = {
       version: number;
       /** When it was made. */
       created_at: string;
+      /** Nodes whose agents have not said that they know the key. They come back by themselves until the grace of the one before is over. */
+      uninformed_nodes: number;
     };
   };
   /** Stop trusting a key that is in its grace time, or was only staged */

@@ -164,19 +164,19 @@ export const addNode = async (test: TestApp): Promise<Json> => {
   return answer.body;
 };
 
-/** Enrols as an agent does: the bundle by fingerprint first, everything after over verified TLS. */
+/** Enrols as an agent does: the root by fingerprint first, everything after over verified TLS. */
 export const enrollAgent = async (url: string, enrollment: Json): Promise<TestAgent> => {
   const bundle = (await callNodeApi(url, anyone(), 'trustBundleGet')).body;
   const certificates = String(bundle.ca_bundle_pem).match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
-  const isKnown = (certificates ?? []).some(
+  const root = (certificates ?? []).find(
     (one) =>
       createHash('sha256')
         .update(Buffer.from(new x509.X509Certificate(one).rawData))
         .digest('hex') === enrollment.ca_sha256,
   );
-  if (!isKnown) throw new Error('the bundle has no CA with the fingerprint of the enrolment');
+  if (root === undefined) throw new Error('the bundle has no CA with the fingerprint of the enrolment');
   const key = newKey();
-  const tls = new Agent({ ca: bundle.ca_bundle_pem, servername: 'localhost' });
+  const tls = new Agent({ ca: root, servername: 'localhost' });
   const answer = await callNodeApi(url, tls, 'nodeEnroll', await enrollBody(enrollment.token, key));
   if (answer.status !== 200) throw new Error(`nodeEnroll: ${JSON.stringify(answer.body)}`);
   return openAgent(url, { ...answer.body, private_key_pem: pem(key) });

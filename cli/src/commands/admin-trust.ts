@@ -1,5 +1,6 @@
 import type { Operations } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text } from '../command.ts';
+import type { Cli } from '../context.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
 
@@ -17,6 +18,14 @@ const columns: readonly Column<Key>[] = [
 ];
 
 const reason = required(text('why; kept in the audit'));
+
+/** A warning: these agents still meet the key before, until the end of its grace. */
+const sayUninformed = (cli: Cli, { uninformed_nodes }: Operations['trustKeyActivate']['response']): void => {
+  if (cli.out.json) return;
+  cli.out.say(
+    `${uninformed_nodes} ${uninformed_nodes === 1 ? 'node has' : 'nodes have'} not heard of it yet; bring them back while the key before is in grace.`,
+  );
+};
 
 type Move = Readonly<{
   name: string;
@@ -41,6 +50,7 @@ const moveCommand = ({ name, operation, summary, question }: Move) =>
       const answer = await client.call(operation, { params, body: { reason: flags.reason } }, options);
       const { id, purpose, state } = answer.data;
       cli.out.done(`The ${purpose} key ${id} is ${state}.`, answer);
+      if ('uninformed_nodes' in answer.data && answer.data.uninformed_nodes > 0) sayUninformed(cli, answer.data);
     },
   });
 

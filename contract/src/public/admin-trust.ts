@@ -6,7 +6,7 @@ import { nodeChange, nodeRead, Reason } from './admin-node.ts';
 
 const PURPOSES = ['node_ca', 'task_signer'] as const;
 
-const TrustKey = Closed({
+const keyFields = {
   id: Id('trust_key'),
   purpose: StringEnum(PURPOSES),
   state: StringEnum(['staged', 'active', 'grace', 'retired', 'revoked']),
@@ -15,7 +15,8 @@ const TrustKey = Closed({
   retires_at: Nullable(Time('Until when it is still trusted.')),
   version: Type.Integer(),
   created_at: Time('When it was made.'),
-});
+};
+const TrustKey = Closed(keyFields);
 
 const key = Closed({ trust_key_id: Id('trust_key') });
 const move = {
@@ -63,6 +64,13 @@ export const adminTrustApi = define({
     path: '/api/v1/admin/trust-keys/{trust_key_id}/activate',
     summary: 'Sign with a staged key from now on; the one before stays trusted for a while',
     audit: 'trust_key.activate',
+    response: Closed({
+      ...keyFields,
+      uninformed_nodes: Type.Integer({
+        description:
+          'Nodes whose agents have not said that they know the key. They come back by themselves until the grace of the one before is over.',
+      }),
+    }),
   },
   trustKeyRetire: {
     ...move,

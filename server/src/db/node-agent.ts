@@ -11,6 +11,7 @@ export type Sighting = Readonly<{
   booted_at: string;
   kinds: readonly string[];
   clock_skew_ms: number;
+  trust_version: string;
 }>;
 
 export type SeenNode = Readonly<{
@@ -35,7 +36,7 @@ export const putSightings = async (
     await tx.query<SeenNode>(
       `with seen as materialized (
          select * from jsonb_to_recordset($1::jsonb) as s (node_id text, age_ms float8, agent_version text, boot_id text,
-           booted_at timestamptz, kinds jsonb, clock_skew_ms bigint)),
+           booted_at timestamptz, kinds jsonb, clock_skew_ms bigint, trust_version text)),
        before as materialized (
          select a.node_id, a.boot_id from node_agents a join seen s on s.node_id = a.node_id order by a.node_id for update of a),
        news as materialized (
@@ -43,13 +44,13 @@ export const putSightings = async (
          from seen s join nodes n on n.id = s.node_id left join before b on b.node_id = s.node_id
          where n.state = 'enrolling' or b.boot_id is distinct from s.boot_id),
        written as (
-         insert into node_agents as a (node_id, last_seen_at, agent_version, boot_id, booted_at, kinds, clock_skew_ms)
+         insert into node_agents as a (node_id, last_seen_at, agent_version, boot_id, booted_at, kinds, clock_skew_ms, trust_version)
          select s.node_id, clock_timestamp() - make_interval(secs => s.age_ms / 1000), s.agent_version, s.boot_id, s.booted_at,
-           array(select jsonb_array_elements_text(s.kinds)), s.clock_skew_ms
+           array(select jsonb_array_elements_text(s.kinds)), s.clock_skew_ms, s.trust_version
          from seen s where $2 or s.node_id not in (select node_id from news) order by s.node_id
          on conflict (node_id) do update set last_seen_at = greatest(a.last_seen_at, excluded.last_seen_at),
            agent_version = excluded.agent_version, boot_id = excluded.boot_id, booted_at = excluded.booted_at,
-           kinds = excluded.kinds, clock_skew_ms = excluded.clock_skew_ms)
+           kinds = excluded.kinds, clock_skew_ms = excluded.clock_skew_ms, trust_version = excluded.trust_version)
        select node_id, name, state, is_known, is_rebooted from news order by node_id`,
       [JSON.stringify(sightings), options.with_news],
     )
@@ -83,6 +84,16 @@ export const findAgent = async (reader: Reader, nodeId: string): Promise<AgentRo
       [nodeId],
     )
   ).rows[0];
+
+/** How many nodes that have an agent did not have this bundle when they last asked. */
+export const countUninformedNodes = async (reader: Reader, trustVersion: string): Promise<number> =>
+  (
+    await reader.query<{ count: number }>(
+      `select count(*) as count from nodes n join node_agents a on a.node_id = n.id
+       where n.state not in ('retired', 'removing', 'deleted') and a.trust_version is distinct from $1`,
+      [trustVersion],
+    )
+  ).rows[0]?.count ?? 0;
 
 /** Nodes whose state says other than when their agent was last seen. Nodes that never had an agent are not meant. */
 export const listMistakenNodes = async (

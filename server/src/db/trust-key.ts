@@ -46,11 +46,11 @@ export const findActiveKeyId = async (reader: Reader, purpose: TrustPurpose): Pr
   (await reader.query<{ id: string }>("select id from trust_keys where purpose = $1 and state = 'active'", [purpose]))
     .rows[0]?.id;
 
-export const findActiveFingerprint = async (reader: Reader, purpose: TrustPurpose): Promise<string | undefined> =>
+/** Of the CA that the listener shows a certificate of: the oldest one trusted. */
+export const findShownFingerprint = async (reader: Reader): Promise<string | undefined> =>
   (
     await reader.query<{ fingerprint_sha256: string }>(
-      "select fingerprint_sha256 from trust_keys where purpose = $1 and state = 'active'",
-      [purpose],
+      "select fingerprint_sha256 from trust_keys where purpose = 'node_ca' and state in ('grace', 'active') order by id limit 1",
     )
   ).rows[0]?.fingerprint_sha256;
 

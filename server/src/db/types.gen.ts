@@ -225,6 +225,7 @@ export interface NodeAgents {
   booted_at: Timestamp;
   kinds: string[];
   clock_skew_ms: Generated<number>;
+  trust_version: string | null;
 }
 
 export interface NodeCertificates {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { SignedTask } from '@gpuaas/contract/node';
 import { newCsr, newKey, openAgent, shownBy, type TestAgent } from '../../test/agent.ts';
@@ -32,13 +33,20 @@ describe('rotation of the keys of the agent channel', () => {
         purpose,
       ])
     )[0]?.id ?? '';
-  const renew = async (agent: TestAgent): Promise<TestAgent> => {
+  /** Once the listener has heard that this CA signs now. */
+  const renew = async (agent: TestAgent, ca: string): Promise<TestAgent> => {
     const key = newKey();
-    const { body } = await agent.call('certificateRenew', { csr_pem: await newCsr(key) });
-    return openAgent(channel().url, {
-      ...body,
-      private_key_pem: key.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    const private_key_pem = key.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const csr_pem = await newCsr(key);
+    let renewed = agent;
+    await until('certificates are of the new CA', async () => {
+      renewed = openAgent(channel().url, {
+        ...(await agent.call('certificateRenew', { csr_pem })).body,
+        private_key_pem,
+      });
+      return new X509Certificate(renewed.certificate_pem).issuer.includes(ca);
     });
+    return renewed;
   };
   const count = (pem: string): number => pem.split('BEGIN CERTIFICATE').length - 1;
 
@@ -61,16 +69,18 @@ describe('rotation of the keys of the agent channel', () => {
     const across = informed.wait({ wait_s: 15 });
     await until('the agent rests', () => (test.app.node_api?.dispatcher.size() ?? 0) > 0);
     assert.equal((await move(next, 'activate')).status, 200);
-    await until('the listener shows a certificate of the new CA', async () =>
-      (await shownBy(url)).issuer.includes(next),
-    );
     assert.equal((await across).status, 200, 'the poll that rested was answered, not dropped');
+    assert.match(
+      (await shownBy(url)).issuer,
+      new RegExp(old),
+      'of the CA that everyone knows, until its grace is over',
+    );
     // The old certificate still counts, on old connections and on new ones.
     assert.equal((await informed.wait()).status, 200);
     const reconnected = informed.again();
     assert.equal((await reconnected.wait()).status, 200);
 
-    const renewed = await renew(reconnected);
+    const renewed = await renew(reconnected, next);
     assert.equal((await renewed.wait()).status, 200);
     assert.equal((await move(old, 'retire')).status, 200);
     const late = informed.again();
@@ -78,8 +88,63 @@ describe('rotation of the keys of the agent channel', () => {
       'the old CA is trusted no more',
       async () => (await late.wait().catch(() => undefined))?.status === 403,
     );
+    await until('the listener shows a certificate of the new CA', async () =>
+      (await shownBy(url)).issuer.includes(next),
+    );
     assert.equal((await renewed.wait()).status, 200);
     for (const one of [agent, informed, reconnected, renewed, late]) one.close();
+  });
+
+  it('an agent that was away while a CA was staged and activated comes back by itself until its grace is over', async () => {
+    const { join, url, test, change } = channel();
+    const [away, lost, here] = [await join(), await join(), await join()];
+    const old = await activeOf('node_ca');
+    for (const agent of [away, lost, here]) assert.equal((await agent.wait()).status, 200);
+    const next = await stage('node_ca');
+    await pass(next);
+    const readBundle = async () => (await here.call('trustBundleGet')).body;
+    await until('agents are told', async () => count((await readBundle()).ca_bundle_pem) === 2);
+    const trust = await readBundle();
+    const informed = openAgent(url, { ...here, trust });
+    assert.equal((await informed.wait()).status, 200);
+    const versionOf = async (agent: TestAgent) =>
+      (
+        await channel().rows<{ trust_version: string }>('select trust_version from node_agents where node_id = $1', [
+          agent.node_id,
+        ])
+      )[0]?.trust_version;
+    for (const agent of [away, lost, informed])
+      await until(
+        'it is written down what the agent knows',
+        async () => (await versionOf(agent)) === agent.trust.version,
+      );
+    const behind = await channel().rows('select node_id from node_agents where trust_version <> $1', [trust.version]);
+    const activated = await move(next, 'activate');
+    assert.equal(activated.body.uninformed_nodes, behind.length, 'the operator is told how many have not heard of it');
+    assert.ok(behind.length >= 2);
+
+    // Node's TLS client of an agent that knows the old root only.
+    assert.equal(count(away.trust.ca_bundle_pem), 1);
+    const back = away.again();
+    const answer = await back.wait();
+    assert.equal(answer.status, 200);
+    assert.notEqual(answer.body.trust_version, away.trust.version, 'it is told to fetch the bundle');
+    const renewed = await renew(back, next);
+    assert.equal(count(renewed.trust.ca_bundle_pem), 2);
+    assert.equal((await renewed.wait()).status, 200);
+
+    // A host that is added meanwhile is given the root that the listener shows.
+    const added = await join();
+    assert.equal((await added.wait()).status, 200);
+
+    await change('update trust_keys set retires_at = clock_timestamp() where id = $1', [old]);
+    await endGrace({ database: test.db.database });
+    await until('the listener shows a certificate of the new CA', async () =>
+      (await shownBy(url)).issuer.includes(next),
+    );
+    assert.equal((await renewed.again().wait()).status, 200);
+    await assert.rejects(lost.again().wait(), /unable to|self-signed|verify/, 'it must be enrolled again');
+    for (const agent of [away, lost, here, informed, back, renewed, added]) agent.close();
   });
 
   it('tasks are signed with the new signer at once, and the old one stays trusted until its grace is over', async () => {
@@ -88,7 +153,11 @@ describe('rotation of the keys of the agent channel', () => {
     const old = await activeOf('task_signer');
     const signerOf = async (): Promise<string | undefined> => {
       await ask(agent.node_id);
-      const { tasks } = (await agent.wait({ wait_s: 5 })).body as { tasks: SignedTask[] };
+      let tasks: readonly SignedTask[] = [];
+      await until('the task is handed out', async () => {
+        tasks = (await agent.wait({ wait_s: 5 })).body.tasks;
+        return tasks.length > 0;
+      });
       return tasks.at(-1)?.signer_id;
     };
     assert.equal(await signerOf(), old);

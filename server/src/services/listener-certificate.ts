@@ -1,4 +1,4 @@
-/** The certificate that the node API shows to agents: issued by the active CA, anew when that changes or at half its life. */
+/** The certificate that the node API shows to agents: of the oldest CA trusted, anew when that changes or at half its life. */
 import type { Clock } from '@gpuaas/kit';
 import { issueServerCertificate } from '../ports/trust/x509.ts';
 import type { Trust } from './trust.ts';
@@ -20,14 +20,18 @@ export const createListenerCertificates = (
   return {
     next: async (trust) => {
       const now = options.clock.now();
-      const isStale = told === undefined || told.ca_id !== trust.ca.id || now.getTime() >= told.renew_at;
+      const isStale = told === undefined || told.ca_id !== trust.listener_ca.id || now.getTime() >= told.renew_at;
       if (!isStale && told?.version === trust.bundle.version) return undefined;
       if (isStale || identity === undefined) {
-        const issued = await issueServerCertificate(trust.ca.issuer, { names: options.names, now, life_s: LIFE_S });
+        const issued = await issueServerCertificate(trust.listener_ca.issuer, {
+          names: options.names,
+          now,
+          life_s: LIFE_S,
+        });
         identity = { key: issued.private_pem, cert: issued.certificate_pem };
       }
       told = {
-        ca_id: trust.ca.id,
+        ca_id: trust.listener_ca.id,
         version: trust.bundle.version,
         renew_at: isStale ? now.getTime() + (LIFE_S * 1000) / 2 : (told?.renew_at ?? 0),
       };

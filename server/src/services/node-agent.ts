@@ -19,7 +19,7 @@ import {
   revokeEnrollments,
 } from '../db/node-certificate.ts';
 import { ensureSharedPool, findPoolId, isRegion, setPrivateNetwork } from '../db/node-create.ts';
-import { findActiveFingerprint } from '../db/trust-key.ts';
+import { findShownFingerprint } from '../db/trust-key.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { callerId, onlyText } from './caller.ts';
@@ -48,10 +48,12 @@ const unknownName = (field: string, noun: string, name: string): AppError =>
 const openDoor = async (ctx: WriteCtx, nodeId: string) => {
   const { config } = ctx.deps;
   await ensureTrustKeys(ctx.tx, ctx.deps);
-  const ca_sha256 = await findActiveFingerprint(ctx.tx, 'node_ca');
+  const ca_sha256 = await findShownFingerprint(ctx.tx);
   invariant(ca_sha256 !== undefined, 'there is an active CA');
   const token = `gpe_${randomBytes(32).toString('base64url')}`;
   const id = mintId('enr');
+  // Of two who open a door at once, the later one ends the other's.
+  await lockCertificates(ctx.tx, nodeId);
   await revokeEnrollments(ctx.tx, nodeId);
   const expires_at = await insertEnrollment(ctx.tx, {
     id,
@@ -117,6 +119,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'nodeCreate'>) => {
   if (private_network !== undefined) await setPrivateNetwork(ctx.tx, id, private_network);
   await refreshSummary(ctx.tx, id);
   ctx.target('node', id);
+  ctx.note({ name: body.name, region_name: body.region_name });
   const enrollment = await openDoor(ctx, id);
   ctx.emit('node.changed', {
     subject: id,

@@ -19,13 +19,16 @@ import { refreshSummary } from '../placement/summary.ts';
 export type PresenceDeps = Readonly<{ database: Database; clock: Clock; log: Log; wake: () => void }>;
 
 export type Presence = Readonly<{
-  see(nodeId: string, standing: NodeBody<'taskWait'>): void;
+  /** Why this agent is handed no work as it stands; null where it is. */
+  see(nodeId: string, standing: NodeBody<'taskWait'>): string | null;
   /** Writes down who was seen since. */
   flush(): Promise<void>;
 }>;
 
 type Seen = Omit<Sighting, 'age_ms'> & Readonly<{ at_ms: number }>;
 
+/** Agents refuse what was signed two minutes from their time; an answer takes a moment on its way. */
+const CLOCK_SKEW_MAX_MS = 110_000;
 const FIRST_SEEN = 'Its agent is at work.';
 
 const isTime = (text: string): boolean => Date.parse(text) > Date.UTC(1900, 0) && Date.parse(text) < Date.UTC(9000, 0);
@@ -33,6 +36,23 @@ const isTime = (text: string): boolean => Date.parse(text) > Date.UTC(1900, 0) &
 export const createPresence = (deps: PresenceDeps): Presence => {
   const { database, clock, log } = deps;
   let seen = new Map<string, Seen>();
+  /** Nodes whose clock was wrong when they last asked; each is told of once. */
+  const skewed = new Set<string>();
+
+  const judgeClock = (node_id: string, clock_skew_ms: number): string | null => {
+    const isWrong = Math.abs(clock_skew_ms) > CLOCK_SKEW_MAX_MS;
+    if (isWrong !== skewed.has(node_id)) {
+      const about = { node_id, clock_skew_ms };
+      if (isWrong)
+        log.warn({ ...about, error_code: 'clock_skew' }, 'the clock of a host is wrong; its work waits until it is set');
+      else log.info(about, 'the clock of a host is right again');
+    }
+    if (!isWrong) skewed.delete(node_id);
+    else skewed.add(node_id);
+    if (!isWrong) return null;
+    const seconds = Math.round(Math.abs(clock_skew_ms) / 1000);
+    return `The clock of this host is ${seconds} s ${clock_skew_ms > 0 ? 'ahead' : 'behind'}; its work waits until it is set.`;
+  };
 
   const sightingOf = ({ at_ms, ...rest }: Seen): Sighting => ({
     ...rest,
@@ -77,18 +97,20 @@ export const createPresence = (deps: PresenceDeps): Presence => {
     });
 
   return {
-    see: (nodeId, { agent_version, boot_id, booted_at: bootedAt, kinds, clock: hostClock }) => {
+    see: (nodeId, { agent_version, boot_id, booted_at: bootedAt, kinds, clock: hostClock, trust_version }) => {
       const at_ms = clock.now().getTime();
-      const words = agent_version + boot_id;
+      const words = agent_version + boot_id + trust_version;
       // All nodes are written in one statement: what cannot be stored of one would keep every other unseen.
       if (words.includes('\0') || !words.isWellFormed() || !isTime(bootedAt) || !isTime(hostClock))
         throw new AppError(
           'invalid_request',
-          'The version, boot id, boot time or clock of the agent cannot be stored.',
+          'The version, boot id, boot time, clock or trust version of the agent cannot be stored.',
         );
       const booted_at = new Date(bootedAt).toISOString();
       const clock_skew_ms = Math.round(Date.parse(hostClock) - at_ms);
-      seen.set(nodeId, { node_id: nodeId, at_ms, agent_version, boot_id, booted_at, kinds, clock_skew_ms });
+      const said = { agent_version, boot_id, booted_at, kinds, clock_skew_ms, trust_version };
+      seen.set(nodeId, { node_id: nodeId, at_ms, ...said });
+      return judgeClock(nodeId, clock_skew_ms);
     },
     flush: async () => {
       if (seen.size === 0) return;

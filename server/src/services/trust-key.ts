@@ -1,16 +1,18 @@
 /**
  * What operators do to the keys of the agent channel. A key is staged, then active, then in grace, then retired; it may
  * be revoked at any time but while it is the one that signs. Nothing is signed with a key before agents had the time to
- * hear of it, and the one before stays trusted for as long as something it signed may still be shown.
+ * hear of it, and the one before stays trusted for as long as something it signed may still be shown. Whoever did not
+ * hear of it in that time is counted and not waited for: it meets the key before until the end of its grace.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
+import { countUninformedNodes } from '../db/node-agent.ts';
 import * as db from '../db/trust-key.ts';
 import { conflict, notFound } from '../errors.ts';
 import { changedMeanwhile, onlyText } from './caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
-import { ensureTrustKeys, insertFreshKey } from './trust.ts';
+import { bundleOf, ensureTrustKeys, insertFreshKey } from './trust.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -70,12 +72,14 @@ export const activate = async (ctx: WriteCtx, req: Req<'trustKeyActivate'>) => {
   const waitMs = Date.parse(key.state_since) + STAGED_AT_LEAST_MS - ctx.deps.clock.now().getTime();
   if (waitMs > 0)
     throw conflict(`Agents are still being told of this key; activate it in ${Math.ceil(waitMs / 1000)} seconds.`);
+  const { version } = bundleOf(await db.listTrusted(ctx.tx));
+  const uninformed_nodes = await countUninformedNodes(ctx.tx, version);
   const before = await db.findActiveKeyId(ctx.tx, key.purpose);
   if (before !== undefined)
     await db.moveTrustKey(ctx.tx, { id: before, from: ['active'], to: 'grace', grace_s: GRACE_S[key.purpose] });
   await db.moveTrustKey(ctx.tx, { id: key.id, from: ['staged'], to: 'active', grace_s: null });
-  ctx.note({ purpose: key.purpose, before, reason: req.body.reason });
-  return getKey(ctx.tx, key.id);
+  ctx.note({ purpose: key.purpose, before, uninformed_nodes, reason: req.body.reason });
+  return { ...(await getKey(ctx.tx, key.id)), uninformed_nodes };
 };
 
 export const retire = async (ctx: WriteCtx, req: Req<'trustKeyRetire'>) => {

@@ -1,8 +1,9 @@
 /**
  * What the platform signs with, opened for use. Every process that issues certificates or signs tasks keeps the trusted
  * keys in memory and looks once a second whether they changed. A new key is staged first: agents are told to trust it
- * while the old one still signs, so nobody meets a signature by a key unknown to them. The first process that needs a
- * key makes it, under a lock.
+ * while the old one still signs, so nobody meets a signature by a key unknown to them. An agent that was away knows
+ * only the CA before; the listener goes on showing a certificate of that one for as long as it is trusted, so such an
+ * agent comes back by itself and learns of the new one. The first process that needs a key makes it, under a lock.
  */
 import { createHash, type KeyObject } from 'node:crypto';
 import type { TrustBundle } from '@gpuaas/contract/node';
@@ -23,7 +24,9 @@ export type TrustDeps = Readonly<{ database: Database; secrets: Secrets; clock: 
 
 export type Trust = Readonly<{
   bundle: TrustBundle;
-  ca: Readonly<{ id: string; fingerprint_sha256: string; issuer: Issuer }>;
+  ca: Readonly<{ id: string; issuer: Issuer }>;
+  /** The CA that the listener's certificate is of: the oldest one trusted, which every agent knows that may come in. */
+  listener_ca: Readonly<{ id: string; issuer: Issuer }>;
   signer: Readonly<{ id: string; key: KeyObject }>;
   /** CAs whose certificates count. */
   ca_ids: ReadonlySet<string>;
@@ -59,7 +62,8 @@ export const ensureTrustKeys = async (tx: Tx, deps: Pick<TrustDeps, 'secrets' | 
   for (const purpose of await findMissing()) await insertFreshKey(tx, deps, purpose, 'active');
 };
 
-const bundleOf = (keys: readonly TrustKeySecret[]): TrustBundle => {
+/** What agents are told to trust. */
+export const bundleOf = (keys: readonly TrustKeySecret[]): TrustBundle => {
   const activeFirst = (a: TrustKeySecret, b: TrustKeySecret) =>
     Number(b.state === 'active') - Number(a.state === 'active');
   const of = (purpose: TrustPurpose) => keys.filter((key) => key.purpose === purpose).toSorted(activeFirst);
@@ -94,15 +98,17 @@ const openTrust = async (secrets: Secrets, keys: readonly TrustKeySecret[], bund
     invariant(key !== undefined, `there is an active ${purpose}`);
     return key;
   };
+  const open = async (key: TrustKeySecret) => ({
+    id: key.id,
+    issuer: await openIssuer(key.public_pem, openKey(secrets, key)),
+  });
   const ca = active('node_ca');
+  const shown = keys.find((key) => key.purpose === 'node_ca' && key.state === 'grace') ?? ca;
   const signer = active('task_signer');
   return {
     bundle,
-    ca: {
-      id: ca.id,
-      fingerprint_sha256: ca.fingerprint_sha256,
-      issuer: await openIssuer(ca.public_pem, openKey(secrets, ca)),
-    },
+    ca: await open(ca),
+    listener_ca: await open(shown),
     signer: { id: signer.id, key: openSigner(openKey(secrets, signer)) },
     ca_ids: new Set(keys.flatMap((key) => (key.purpose === 'node_ca' ? [key.id] : []))),
   };
