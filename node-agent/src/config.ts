@@ -5,6 +5,8 @@ import { readIfThere } from './control-plane/durable.ts';
 import { normalizeFingerprint } from './control-plane/identity.ts';
 import { WIPE_METHODS } from './host/erase.ts';
 import type { WipeMethod } from './host/host.ts';
+import type { NetworkConfig } from './host/linux/network-config.ts';
+import { readNetworkConfig } from './host/linux/network-settings.ts';
 
 export const ENV_FILE = '/etc/gpuaas/node-agent.env';
 
@@ -19,6 +21,7 @@ export type Settings = Readonly<{
   /** What the host port is given: see host/linux. */
   images: Readonly<{ dir: string; source?: string; max_bytes?: number }>;
   wipe_minimum: WipeMethod;
+  network: NetworkConfig;
 }>;
 
 export type Flags = Readonly<{ url?: string; ca_sha256?: string; state?: string }>;
@@ -55,6 +58,7 @@ export const readSettings = (env: Env, flags: Flags = {}): Settings => {
       ...(source === undefined ? {} : { source }),
       ...(cacheGib === 0 ? {} : { max_bytes: cacheGib * GIB }),
     },
+    network: readNetworkConfig(read),
     wipe_minimum: read.oneOf('GPUAAS_NODE_WIPE_MINIMUM', WIPE_METHODS, 'blkdiscard'),
     wait_s: read.integer('GPUAAS_NODE_WAIT_S', 15, { min: 1, max: 30 }),
   };

@@ -14,7 +14,11 @@ export const runCommand = async (argv: readonly string[], io: Io, signal: AbortS
   const ended = Promise.withResolvers<number>();
   signal.addEventListener('abort', () => ended.resolve(0), { once: true });
   const agent = await createAgent({
-    host: createLinuxHost({ images: settings.images, wipe_minimum: settings.wipe_minimum }),
+    host: createLinuxHost({
+      images: settings.images,
+      wipe_minimum: settings.wipe_minimum,
+      network: settings.network,
+    }),
     handlers,
     config: {
       url: needed(settings.url, 'GPUAAS_NODE_API_URL'),

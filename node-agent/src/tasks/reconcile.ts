@@ -1,7 +1,7 @@
 /**
  * `slice.reconcile`: what is on the host against what should be. It tells and does not repair: a domain without our tag is
- * named and never touched, a machine that is gone is not started again. The one thing it changes is the binding of devices
- * that the platform names because nobody holds them.
+ * named and never touched, a machine that is gone is not started again. What it changes is the binding of devices
+ * that the platform names because nobody holds them, and what the network itself forgot of ports that are there.
  */
 import type { FabricPartition, PciFunction, TaskOutput, TaskSlot } from '@gpuaas/contract/node';
 import type { Domain, Port } from '../host/host.ts';
@@ -20,6 +20,9 @@ export const reconcile: TaskHandler<'slice.reconcile'> = (ctx, params) =>
   exclusive(ctx, slotKeys(params.rebind), async (act) => {
     const book = await readLeases(ctx.state);
     refuseStale(book, params.rebind);
+    // A switch that was restarted has shut the ports of guests that still run.
+    const mended = await act('restoring the network', ctx.host.network.restore?.() ?? Promise.resolve([]));
+    if (mended.length > 0) ctx.log.warn({ mended }, 'the network of guests was put back');
     const [domains, ports, pci, fabric] = await act(
       'reading the host',
       Promise.all([ctx.host.hypervisor.list(), ctx.host.network.ports(), ctx.host.pci.list(), ctx.host.fabric.facts()]),

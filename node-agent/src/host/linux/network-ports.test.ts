@@ -169,6 +169,30 @@ describe('guests of a host', { skip }, () => {
     assert.deepEqual(await ports.lease(B.mac_address, B.private_ip), bound(B));
   });
 
+  test('a guest whose device comes after its port has its address and its walls', async () => {
+    const ports = portsOf(lab);
+    await ports.attach(C);
+    assert.deepEqual(await ports.ports(), [A, B, C]);
+    const c = await lab.guest(C.name, C.mac_address);
+    // As libvirt does it when a machine starts.
+    await lab.vsctl(
+      '--may-exist',
+      'add-port',
+      lab.config.bridge,
+      C.name,
+      '--',
+      'set',
+      'Interface',
+      C.name,
+      'external_ids:vm-id=c',
+    );
+    assert.equal((await c.dhcp()).status, 0);
+    assert.deepEqual(await Promise.all([OUTSIDE, B.private_ip].map((address) => c.reaches(address))), [true, false]);
+    assert.deepEqual(await ports.restore(), []);
+    assert.equal(await ports.detach(C), true);
+    assert.deepEqual(await remains(lab, C), []);
+  });
+
   test('two that claim one address are named, both of them', async () => {
     const ports = portsOf(lab);
     await refuses(ports.attach({ ...C, private_ip: A.private_ip }), 'conflict');

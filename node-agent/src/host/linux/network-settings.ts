@@ -1,0 +1,39 @@
+/** The network of slices as an operator sets it: every variable has a default that fits a bridge made by the book. */
+import type { ConfigReader } from '@gpuaas/kit';
+import { privateNetwork } from '../../machine/private-network.ts';
+import { NETWORK_DEFAULTS, type NetworkConfig } from './network-config.ts';
+
+const listOf = (text: string | undefined): readonly string[] | null =>
+  text === undefined
+    ? null
+    : text
+        .split(',')
+        .map((one) => one.trim())
+        .filter(Boolean);
+
+/** Where none is named, the gateway is the first address of the network. */
+const firstAddress = (network: string): string =>
+  network.replace(/\/.*$/, '').replace(/\d+$/, (last) => String(Number(last) + 1));
+
+export const readNetworkConfig = (read: ConfigReader): NetworkConfig => {
+  const network = read.text('GPUAAS_NODE_PRIVATE_NETWORK', NETWORK_DEFAULTS.network);
+  const config: NetworkConfig = {
+    ...NETWORK_DEFAULTS,
+    bridge: read.text('GPUAAS_NODE_BRIDGE', NETWORK_DEFAULTS.bridge),
+    network,
+    gateway: read.text('GPUAAS_NODE_GATEWAY', firstAddress(network)),
+    uplink: read.optional('GPUAAS_NODE_UPLINK') ?? null,
+    denied_networks: listOf(read.optional('GPUAAS_NODE_DENIED_NETWORKS')) ?? [],
+    dns_servers: listOf(read.optional('GPUAAS_NODE_DNS_SERVERS')),
+    queues: read.integer('GPUAAS_NODE_NIC_QUEUES', NETWORK_DEFAULTS.queues, { min: 1, max: 64 }),
+    folder: read.text('GPUAAS_NODE_NETWORK_DIR', NETWORK_DEFAULTS.folder),
+    switch_folder: read.optional('GPUAAS_NODE_OVS_RUN_DIR') ?? null,
+  };
+  try {
+    privateNetwork(config);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    read.problem('GPUAAS_NODE_BRIDGE, _PRIVATE_NETWORK, _GATEWAY or _DENIED_NETWORKS', `is wrong: ${reason}`);
+  }
+  return config;
+};
