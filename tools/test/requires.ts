@@ -52,6 +52,15 @@ const NEEDS = {
     const tried = spawnSync('unshare', ['--net', 'ip', 'tuntap', 'add', 'dev', 'try0', 'mode', 'tap']);
     return tried.status === 0 ? false : 'netns: this kernel or user cannot make network namespaces with tap devices';
   },
+  qemu: () => (findProgram('qemu-system-x86_64') ? false : 'qemu: not installed (Debian: qemu-system-x86)'),
+  libvirtd: () => {
+    if (findProgram('libvirtd') === undefined)
+      return 'libvirtd: not installed (Debian: libvirt-daemon-system, libvirt-daemon-driver-qemu)';
+    return findProgram('virsh') ? false : 'virsh: not installed (Debian: libvirt-clients)';
+  },
+  dropbear: () => (findProgram('dropbear') ? false : 'dropbear: not installed (Debian: dropbear-bin)'),
+  mtools: () => (findProgram('mcopy') ? false : 'mtools: not installed (Debian: mtools, dosfstools)'),
+  ssh: () => (findProgram('ssh') ? false : 'ssh: not installed (Debian: openssh-client)'),
   gpu: () => (existsSync('/dev/nvidiactl') ? false : 'gpu: this machine has no NVIDIA GPU'),
 } as const satisfies Record<string, () => string | false>;
 

@@ -69,15 +69,15 @@ const seed = (file: string): readonly XmlElement[] => [
 const OFF = { csum: 'off', tso4: 'off', tso6: 'off', ecn: 'off', ufo: 'off' };
 
 /**
- * The port was made, with its security, before the machine: it is used as it is. If libvirt plugged it into the switch, it
- * would remove it first, and what keeps guests apart with it.
+ * The port stands in the switch, with its security, before the machine; the machine brings the device of that name and goes
+ * with it. If libvirt plugged it in, it would remove the port first, and what keeps guests apart with it.
  */
 const nic = ({ plan }: Machine, { nic: card }: HostProfile): XmlElement =>
   element(
     'interface',
     { type: 'ethernet' },
     element('mac', { address: macAddress(plan.mac_address) }),
-    element('target', { dev: interfaceName(plan.ovs_port), managed: 'no' }),
+    element('target', { dev: interfaceName(plan.ovs_port) }),
     element('model', { type: 'virtio' }),
     element(
       'driver',

@@ -37,7 +37,8 @@ describe('a domain that is not the plan is told', () => {
     ['with a USB device', '</devices>', '<hostdev mode="subsystem" type="usb"/></devices>', /hostdev subsystem usb/],
     ['with another MAC', '02:00:00:00:00:10', '02:00:00:00:00:11', /its network/],
     ['with a second network', '</devices>', '<interface type="user"/></devices>', /interface user/],
-    ['with a port that libvirt plugs in', 'managed="no"/><model', 'managed="yes"/><model', /its network/],
+    ['with a script that libvirt runs', '<rom enabled="no"/>', '<script path="/bin/sh"/>', /its network/],
+    ['on another port', '<target dev="gp', '<target dev="gq', /its network/],
     [
       'with an emulated device',
       '</qemu:commandline>',

@@ -22,8 +22,8 @@ export type ParsedDomain = Readonly<{
   /** In the order of the guest. */
   drives: readonly Readonly<{ device: string; serial: string | null; target: string }>[];
   cdroms: readonly string[];
-  /** `is_managed`: libvirt would make, plug in and remove the port itself. */
-  nics: readonly Readonly<{ mac: string; port: string; is_managed: boolean }>[];
+  /** `plugs`: what would lead it anywhere but to the port of its name. */
+  nics: readonly Readonly<{ mac: string; port: string; plugs: readonly string[] }>[];
   /** Addresses of the devices that emulated ones stand in for. */
   stand_ins: readonly string[];
   /** Arguments that go past libvirt, without those. */
@@ -36,6 +36,8 @@ export type ParsedDomain = Readonly<{
 const KNOWN = new Set(
   'emulator disk controller interface hostdev serial console channel rng memballoon input watchdog'.split(' '),
 );
+/** Of an interface. A script is run by libvirt, as root. */
+const PLUGS = new Set(['source', 'virtualport', 'script', 'downscript', 'filterref', 'vlan', 'ip', 'route']);
 const UNITS: Readonly<Record<string, number>> = { KiB: 1, k: 1, MiB: 1024, M: 1024, GiB: 1024 ** 2, G: 1024 ** 2 };
 
 const numberOf = (text: string | null | undefined): number | null =>
@@ -110,7 +112,7 @@ export const parseDomain = (xml: string): ParsedDomain => {
       .map((nic) => ({
         mac: elementAt(nic, 'mac')?.attributes['address']?.toLowerCase() ?? '',
         port: elementAt(nic, 'target')?.attributes['dev'] ?? '',
-        is_managed: elementAt(nic, 'target')?.attributes['managed'] !== 'no',
+        plugs: elementsOf(nic).flatMap(({ name }) => (PLUGS.has(name) ? name : [])),
       })),
     ...splitArguments(elementsOf(elementAt(domain, 'qemu:commandline')).map((arg) => arg.attributes['value'] ?? '')),
     strangers: [
@@ -156,8 +158,8 @@ const differences = (
     ...told('its number of seeds', parsed.cdroms.length, 1),
     ...told(
       'its network',
-      parsed.nics.map((one) => [one.mac, one.port, one.is_managed]),
-      [[plan.mac_address, plan.ovs_port, false]],
+      parsed.nics.map((one) => [one.mac, one.port, ...one.plugs]),
+      [[plan.mac_address, plan.ovs_port]],
     ),
     ...told('what else it has', parsed.strangers, []),
     ...told(

@@ -23,10 +23,10 @@ const hasOpen = async (pid: string, number: string): Promise<boolean> => {
   return found.includes(true);
 };
 
-/** Other processes that have the block device of this number open, under whatever name. */
-export const findOpeners = async (number: string): Promise<readonly Opener[]> => {
+/** Other processes, or those of these, that have the block device of this number open, under whatever name. */
+export const findOpeners = async (number: string, of?: readonly Opener[]): Promise<readonly Opener[]> => {
   const openers: Opener[] = [];
-  for (const pid of await namesIn('/proc'))
+  for (const pid of of?.map((one) => String(one.pid)) ?? (await namesIn('/proc')))
     if (/^\d+$/.test(pid) && Number(pid) !== process.pid && (await hasOpen(pid, number)))
       openers.push({ pid: Number(pid), program: (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim() });
   return openers;

@@ -1,0 +1,59 @@
+/** What a site says about the machines of its slices, and how libvirt is reached. */
+import type { GuestOptions } from '../../machine/cloud-init.ts';
+import type { Boot, HostProfile } from '../../machine/host-profile.ts';
+
+export type HypervisorConfig = Readonly<{
+  /** As virsh takes it. */
+  connect: string;
+  /** `probe`: KVM where a guest really runs on it, else emulation. */
+  accelerator: 'kvm' | 'tcg' | 'probe';
+  emulator: string;
+  machine_type: string;
+  boot: Boot;
+  /** Each machine has a folder of its own in it: definition, seed, firmware variables, console. */
+  folder: string;
+  /** Sockets on which guests tell of themselves. A socket's path must be short. */
+  report_folder: string;
+  /** Where libvirt writes down how it started a machine. */
+  libvirt_log_folder: string;
+  /** Where drives may be named. */
+  disk_folders: readonly string[];
+  passthrough: HostProfile['passthrough'];
+  /** Without offloads where the switch runs in user space. */
+  nic: Readonly<{ driver: 'vhost' | 'qemu'; has_offloads: boolean }>;
+  /** Whether the guest sees the NUMA nodes of the host. */
+  has_guest_numa: boolean;
+  guest: GuestOptions;
+  /** How long a guest may take to go down for a reboot that it was asked for. */
+  reboot_grace_s: number;
+}>;
+
+const OVMF = '/usr/share/OVMF';
+
+export const HYPERVISOR_DEFAULTS: HypervisorConfig = {
+  connect: 'qemu:///system',
+  accelerator: 'kvm',
+  emulator: '/usr/bin/qemu-system-x86_64',
+  machine_type: 'q35',
+  boot: {
+    kind: 'uefi',
+    plain: { code: `${OVMF}/OVMF_CODE_4M.fd`, vars_template: `${OVMF}/OVMF_VARS_4M.fd` },
+    secure: { code: `${OVMF}/OVMF_CODE_4M.secboot.fd`, vars_template: `${OVMF}/OVMF_VARS_4M.ms.fd` },
+    secure_profiles: [],
+  },
+  folder: '/var/lib/gpuaas/slices',
+  report_folder: '/run/gpuaas/report',
+  libvirt_log_folder: '/var/log/libvirt/qemu',
+  disk_folders: ['/dev/disk/by-id'],
+  passthrough: 'vfio',
+  nic: { driver: 'vhost', has_offloads: true },
+  has_guest_numa: true,
+  guest: { username: 'ubuntu', accelerators: ['10de:2335', '10de:2336', '1002:74a1'] },
+  reboot_grace_s: 120,
+};
+
+/** A machine's folder, and the files of it as the compiler names them. */
+export const foldersOf = (config: HypervisorConfig, name: string): HostProfile['folders'] => {
+  const own = `${config.folder}/${name}`;
+  return { nvram: own, seed: own, console: own, report: config.report_folder };
+};

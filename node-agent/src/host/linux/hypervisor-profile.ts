@@ -1,0 +1,53 @@
+/** The host as the compiler wants it: what the site says, and what is there now. */
+import type { PciFunction } from '@gpuaas/contract/node';
+import { type HostProfile, placesOf } from '../../machine/host-profile.ts';
+import { HostError } from '../host.ts';
+import type { Files } from './files.ts';
+import { foldersOf, type HypervisorConfig } from './hypervisor-config.ts';
+import type { NetworkConfig } from './network-config.ts';
+import { readSystem } from './system.ts';
+
+/** What QEMU's emulated CPU addresses. */
+const EMULATED_BITS = 40;
+
+const addressBits = async (files: Files): Promise<number> => {
+  const bits = /^address sizes\s*:\s*(\d+) bits physical/m.exec(await files.text('/proc/cpuinfo'))?.[1];
+  if (bits === undefined) throw new HostError('host_error', '/proc/cpuinfo does not say what the CPU can address.');
+  return Number(bits);
+};
+
+/** Null where the uplink is no function of a card, or there is none. */
+const uplinkAddress = async (files: Files, uplink: string | null): Promise<string | null> => {
+  if (uplink === null || /^[0-9a-f]{4}:/.test(uplink)) return uplink;
+  const device = (await files.findReal(`/sys/class/net/${uplink}/device`))?.split('/').at(-1) ?? '';
+  return /^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/.test(device) ? device : null;
+};
+
+export type GivenProfile = Readonly<{
+  config: HypervisorConfig;
+  network: NetworkConfig;
+  files: Files;
+  functions: readonly PciFunction[];
+  accelerator: 'kvm' | 'tcg';
+}>;
+
+export const readProfile = async (name: string, given: GivenProfile): Promise<HostProfile> => {
+  const { config, network, files, functions, accelerator } = given;
+  const isEmulated = config.passthrough === 'emulated';
+  return {
+    accelerator,
+    emulator: config.emulator,
+    machine_type: config.machine_type,
+    physical_address_bits: accelerator === 'kvm' ? await addressBits(files) : EMULATED_BITS,
+    boot: config.boot,
+    folders: foldersOf(config, name),
+    disk_folders: config.disk_folders,
+    passthrough: config.passthrough,
+    uplink_pci_address: await uplinkAddress(files, network.uplink),
+    nic: { ...config.nic, queues: network.queues },
+    // What stands in for a device has next to no BARs.
+    devices: placesOf(functions).map((place) => (isEmulated ? { ...place, mmio64_bytes: 0 } : place)),
+    numa: config.has_guest_numa ? (await readSystem(files)).numa : [],
+    pinned_cpus: null,
+  };
+};

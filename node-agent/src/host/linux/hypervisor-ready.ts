@@ -1,0 +1,110 @@
+/**
+ * What must hold before a machine is started. All of it is looked at before anything is changed, so that a refusal names its
+ * reason and leaves the host as it was, instead of a start that fails half-way in words of the hypervisor.
+ */
+import type { DiskFacts, PciFunction, SystemFacts } from '@gpuaas/contract/node';
+import type { Boot } from '../../machine/host-profile.ts';
+import { devicesOf } from '../../machine/pci-plan.ts';
+import { HostError, type Machine } from '../host.ts';
+import type { Files } from './files.ts';
+import type { HypervisorConfig } from './hypervisor-config.ts';
+import type { KnownDomain } from './hypervisor-virsh.ts';
+import { type NetworkConfig, networkRun } from './network-config.ts';
+import type { Run } from './run.ts';
+
+const blocked = (message: string): HostError => new HostError('blocked', message);
+const drift = (message: string): HostError => new HostError('drift', message);
+
+/** Nothing of the plan may be in a machine that is on. */
+export const refuseShared = ({ plan, name }: Machine, others: readonly KnownDomain[]): void => {
+  const wanted = new Set([
+    ...devicesOf(plan),
+    ...plan.slots.flatMap((slot) => [slot.nvme_device, slot.nvme_serial]),
+    plan.mac_address,
+    plan.ovs_port,
+  ]);
+  for (const { parsed, state } of others) {
+    if (parsed.name === name || state === 'shut_off') continue;
+    const shared = [
+      ...parsed.hostdevs.map((one) => one.address),
+      ...parsed.stand_ins,
+      ...parsed.drives.flatMap((one) => [one.device, one.serial ?? '']),
+      ...parsed.nics.flatMap((one) => [one.mac, one.port]),
+    ].filter((one) => wanted.has(one));
+    if (shared.length > 0)
+      throw new HostError('conflict', `${[...new Set(shared)].join(', ')} is in use by domain ${parsed.name}.`);
+  }
+};
+
+const isBridge = (fn: PciFunction): boolean => fn.class_code.startsWith('0604');
+
+/** On vfio-pci, alone in its group or with others that are, and with the group's device there to be opened. */
+export const refuseUnbound = async (
+  { plan }: Machine,
+  functions: readonly PciFunction[],
+  hasGroup: (group: number) => Promise<boolean>,
+): Promise<void> => {
+  for (const address of devicesOf(plan)) {
+    const fn = functions.find((one) => one.address === address);
+    if (fn === undefined) throw drift(`There is no PCI function at ${address}.`);
+    if (fn.driver !== 'vfio-pci') throw drift(`${address} is bound to ${fn.driver ?? 'no driver'}, not to vfio-pci.`);
+    const group = fn.iommu_group;
+    if (group === null) throw blocked(`${address} is in no IOMMU group. Turn the IOMMU on.`);
+    const others = functions.filter(
+      (one) => one.iommu_group === group && !isBridge(one) && one.driver !== 'vfio-pci' && one.driver !== null,
+    );
+    if (others.length > 0)
+      throw blocked(
+        `The IOMMU group of ${address} also holds ${others.map((one) => `${one.address} (${one.driver})`).join(', ')}.`,
+      );
+    if (!(await hasGroup(group))) throw blocked(`/dev/vfio/${group} of ${address} is not there.`);
+  }
+};
+
+export const refuseDrives = ({ plan }: Machine, disks: readonly DiskFacts[]): void => {
+  for (const { nvme_device: device, nvme_serial: serial } of plan.slots) {
+    const disk = disks.find((one) => one.device === device);
+    if (disk?.serial !== serial)
+      throw drift(`${device} is ${disk === undefined ? 'not there' : `drive ${disk.serial}`}; ${serial} was expected.`);
+    const use = [...disk.mounts, ...disk.holders, ...(disk.is_swap ? ['swap'] : []), ...(disk.is_boot ? ['/'] : [])];
+    if (use.length > 0) throw blocked(`Drive ${serial} is in use by the host: ${[...new Set(use)].join(', ')}.`);
+  }
+};
+
+export const refuseWithoutPages = ({ plan }: Machine, pages: SystemFacts['hugepages']): void => {
+  if (plan.hugepages === null) return;
+  const { size_kib: size, count } = plan.hugepages;
+  const each = Math.ceil(count / Math.max(1, plan.numa_nodes.length));
+  for (const node of plan.numa_nodes) {
+    const free = pages.find((one) => one.node === node && one.size_kib === size)?.free ?? 0;
+    if (free < each)
+      throw new HostError('no_space', `NUMA node ${node} has ${free} free pages of ${size} KiB, ${each} are needed.`);
+  }
+};
+
+/** The port was made for this machine and is on the bridge of the site. */
+export const refuseUnplugged = async (run: Run, network: NetworkConfig, { plan }: Machine): Promise<void> => {
+  const { status, stdout, stderr } = await networkRun(
+    run,
+    network,
+  )({ argv: ['ovs-vsctl', '--timeout=10', 'port-to-br', plan.ovs_port], recorded: 'ovs-vsctl-port-to-br.txt' });
+  if (status !== 0 || stdout.trim() !== network.bridge)
+    throw blocked(
+      `Port ${plan.ovs_port} is not on bridge ${network.bridge} but ${stdout.trim() || `nowhere (${stderr.trim().slice(0, 200)})`}.`,
+    );
+};
+
+const filesOf = (boot: Boot, profile: string): readonly string[] => {
+  if (boot.kind === 'kernel') return [boot.kernel, ...(boot.initrd === null ? [] : [boot.initrd])];
+  const firmware = boot.secure_profiles.includes(profile) ? boot.secure : boot.plain;
+  return firmware === null ? [] : [firmware.code, firmware.vars_template];
+};
+
+export const refuseMissingFiles = async (
+  files: Files,
+  { emulator, boot }: HypervisorConfig,
+  { plan }: Machine,
+): Promise<void> => {
+  for (const path of [emulator, ...filesOf(boot, plan.profile)])
+    if (!(await files.exists(path))) throw new HostError('unsupported', `${path} is not there.`);
+};

@@ -1,0 +1,104 @@
+/**
+ * Libvirt, through virsh. A domain is asked for by its UUID: a name that is a number would be taken for something else. One
+ * that goes while it is looked at is not there.
+ */
+import { type ParsedDomain, parseDomain } from '../../machine/domain-read.ts';
+import { type Domain, HostError } from '../host.ts';
+import { outputOf, type Run } from './run.ts';
+
+export type KnownDomain = Readonly<{ uuid: string; state: Domain['state']; parsed: ParsedDomain }>;
+
+export type Virsh = Readonly<{
+  all(): Promise<readonly KnownDomain[]>;
+  find(uuid: string): Promise<KnownDomain | null>;
+  state(uuid: string): Promise<Domain['state'] | null>;
+  define(file: string): Promise<void>;
+  /** Says whether it did; a domain that is already so or gone answers false. */
+  tell(verb: 'start' | 'shutdown' | 'destroy' | 'reset' | 'resume', uuid: string): Promise<boolean>;
+  undefine(uuid: string): Promise<void>;
+  /** True once it went down and came up again, false if it did not within this time. */
+  reboot(uuid: string, graceS: number): Promise<boolean>;
+}>;
+
+/** Memory of a large guest is made and given back page by page. */
+const LONG_MS = 600_000;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+const STATES: Readonly<Record<string, Domain['state']>> = {
+  running: 'running',
+  idle: 'running',
+  'in shutdown': 'running',
+  paused: 'paused',
+  pmsuspended: 'paused',
+  'shut off': 'shut_off',
+  crashed: 'crashed',
+};
+
+const stateOf = (text: string): Domain['state'] => {
+  const state = STATES[text.trim()];
+  if (state === undefined) throw new HostError('host_error', `virsh knows a domain as ${JSON.stringify(text.trim())}.`);
+  return state;
+};
+
+const isGone = (stderr: string): boolean => /failed to get domain|Domain not found/.test(stderr);
+/** It is so already: a guest may go down by itself at any moment. */
+const isSo = (stderr: string): boolean => isGone(stderr) || /domain is not running|already active/.test(stderr);
+
+export const createVirsh = (run: Run, connect: string): Virsh => {
+  const argv = (...args: readonly string[]) => ['virsh', '--connect', connect, '--quiet', ...args] as const;
+  const act = (...args: readonly string[]): Promise<string> =>
+    outputOf(run, { argv: argv(...args), recorded: `virsh-${args[0]}.txt`, timeout_ms: LONG_MS });
+  /** Null: there is no such domain. */
+  const ask = async (command: string, what: string): Promise<string | null> => {
+    const { status, stdout, stderr } = await run({ argv: argv(command), recorded: `virsh-${what}.txt` });
+    if (status === 0) return stdout;
+    if (isGone(stderr)) return null;
+    throw new HostError('host_error', `virsh ${what} failed: ${stderr.trim().split('\n').at(-1)?.slice(0, 300)}`);
+  };
+  const state = async (uuid: string): Promise<Domain['state'] | null> => {
+    const text = await ask(`domstate ${uuid}`, 'domstate');
+    return text === null ? null : stateOf(text);
+  };
+  const find = async (uuid: string): Promise<KnownDomain | null> => {
+    const text = await ask(`domstate ${uuid}; dumpxml ${uuid}`, 'dumpxml');
+    if (text === null) return null;
+    const [first = '', ...xml] = text.trim().split('\n');
+    return { uuid, state: stateOf(first), parsed: parseDomain(xml.join('\n')) };
+  };
+  return {
+    find,
+    state,
+    all: async () => {
+      const uuids = (await act('list', '--all', '--uuid')).split('\n').filter((line) => UUID.test(line.trim()));
+      const found = await Promise.all(uuids.map((uuid) => find(uuid.trim())));
+      return found.filter((domain) => domain !== null);
+    },
+    define: async (file) => void (await act('define', '--file', file, '--validate')),
+    tell: async (verb, uuid) => {
+      const { status, stderr } = await run({
+        argv: argv(verb, uuid, ...(verb === 'shutdown' ? ['--mode', 'acpi'] : [])),
+        recorded: `virsh-${verb}.txt`,
+        timeout_ms: LONG_MS,
+      });
+      if (status === 0) return true;
+      if (isSo(stderr)) return false;
+      throw new HostError('host_error', `virsh ${verb} failed: ${stderr.trim().replaceAll('\n', ' ').slice(0, 500)}`);
+    },
+    undefine: async (uuid) => {
+      const flags = ['--nvram', '--managed-save', '--snapshots-metadata', '--checkpoints-metadata'];
+      const { status, stderr } = await run({ argv: argv('undefine', uuid, ...flags), recorded: 'virsh-undefine.txt' });
+      if (status !== 0 && !isGone(stderr))
+        throw new HostError('host_error', `virsh undefine failed: ${stderr.trim().split('\n').at(-1)?.slice(0, 300)}`);
+    },
+    reboot: async (uuid, graceS) => {
+      // One connection: it listens a moment after it asked, and no guest is down by then.
+      const { status, stderr } = await run({
+        argv: argv(`reboot ${uuid} --mode acpi; event ${uuid} --event reboot --timeout ${graceS}`),
+        recorded: 'virsh-reboot.txt',
+        timeout_ms: (graceS + 30) * 1000,
+      });
+      if (isSo(stderr)) throw new HostError('drift', `the machine ${uuid} is not running.`);
+      return status === 0;
+    },
+  };
+};

@@ -1,0 +1,221 @@
+/**
+ * Machines on libvirt. What runs is what was planned: the definition is compiled, checked by libvirt's schema, read back from
+ * libvirt and compared before it is started. A domain belongs to us by the tag in its definition and by nothing else; one
+ * without it is listed and never touched. Nothing is remembered here: whoever starts anew finds its machines by their names.
+ */
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pause } from '@gpuaas/kit';
+import { cloudInit } from '../../machine/cloud-init.ts';
+import { compileDomain } from '../../machine/domain.ts';
+import { assertSame } from '../../machine/domain-read.ts';
+import { machineName } from '../../machine/grammar.ts';
+import { machinePaths } from '../../machine/host-profile.ts';
+import { machineUuid } from '../../machine/identity.ts';
+import { writeSeed } from '../../machine/seed.ts';
+import { type Disks, type Domain, HostError, type Hypervisor, type Machine, type Pci } from '../host.ts';
+import type { Files } from './files.ts';
+import { chooseAccelerator } from './hypervisor-accelerator.ts';
+import { foldersOf, type HypervisorConfig } from './hypervisor-config.ts';
+import { readProfile } from './hypervisor-profile.ts';
+import {
+  refuseDrives,
+  refuseMissingFiles,
+  refuseShared,
+  refuseUnbound,
+  refuseUnplugged,
+  refuseWithoutPages,
+} from './hypervisor-ready.ts';
+import { listenToGuest } from './hypervisor-report.ts';
+import { createVirsh, type KnownDomain, type Virsh } from './hypervisor-virsh.ts';
+import type { NetworkConfig } from './network-config.ts';
+import type { Run } from './run.ts';
+import { readSystem } from './system.ts';
+
+export type GivenHypervisor = Readonly<{
+  config: HypervisorConfig;
+  network: NetworkConfig;
+  files: Files;
+  run: Run;
+  pci: Pick<Pci, 'list'>;
+  disks: Pick<Disks, 'list'>;
+}>;
+
+type Given = GivenHypervisor & Readonly<{ virsh: Virsh }>;
+
+const POLL_MS = 250;
+/** A guest that was not up yet did not hear it. */
+const ASK_AGAIN_MS = 5_000;
+
+const domainOf = ({ parsed, state }: KnownDomain): Domain => ({
+  name: parsed.name ?? '',
+  allocation_id: parsed.allocation_id,
+  state,
+});
+
+const findOwn = async ({ virsh }: Given, name: string): Promise<KnownDomain | undefined> => {
+  const domain = (await virsh.all()).find((one) => one.parsed.name === name);
+  if (domain !== undefined && domain.parsed.allocation_id === null)
+    throw new HostError('conflict', `${name} is not ours; it is left alone.`);
+  return domain;
+};
+
+const refuseOther = ({ config }: Given, machine: Machine, { parsed }: KnownDomain): void => {
+  if (parsed.allocation_id === null) throw new HostError('conflict', `${machine.name} exists and is not ours.`);
+  assertSame(machine, parsed, config.passthrough);
+};
+
+const refuseUnready = async (given: Given, machine: Machine, others: readonly KnownDomain[]) => {
+  const { config, network, files, run } = given;
+  refuseShared(machine, others);
+  const [functions, disks, system] = await Promise.all([given.pci.list(), given.disks.list(), readSystem(files)]);
+  await refuseUnbound(machine, functions, async (group) =>
+    config.passthrough === 'vfio' ? files.exists(`/dev/vfio/${group}`) : true,
+  );
+  refuseDrives(machine, disks);
+  refuseWithoutPages(machine, system.hugepages);
+  await refuseMissingFiles(files, config, machine);
+  await refuseUnplugged(run, network, machine);
+  return functions;
+};
+
+/** Everything that is refused is refused here, before anything is written. */
+const compile = async (given: Given, machine: Machine, others: readonly KnownDomain[]) => {
+  const functions = await refuseUnready(given, machine, others);
+  const accelerator = await chooseAccelerator(given);
+  const profile = await readProfile(machine.name, { ...given, functions, accelerator });
+  return {
+    xml: compileDomain(machine, profile),
+    seed: writeSeed(cloudInit(machine, given.config.guest)),
+    paths: machinePaths(profile, machine.name),
+  };
+};
+
+/** The emulator runs as a user of its own, who passes through the folder and is given the files by libvirt. */
+const put = async (file: string, content: string | Buffer): Promise<void> => {
+  await rm(file, { force: true });
+  await writeFile(file, content, { mode: 0o600, flag: 'wx' });
+};
+
+const define = async (given: Given, machine: Machine, xml: string): Promise<string> => {
+  const uuid = machineUuid(machine.allocation_id);
+  const file = join(given.config.folder, machine.name, 'domain.xml');
+  await put(file, xml);
+  await given.virsh.define(file);
+  const defined = await given.virsh.find(uuid);
+  if (defined === null) throw new HostError('host_error', `libvirt took ${machine.name} and does not have it.`);
+  refuseOther(given, machine, defined);
+  return uuid;
+};
+
+const removeFiles = async ({ config }: GivenHypervisor, name: string): Promise<void> => {
+  const { report } = machinePaths({ folders: foldersOf(config, name) }, name);
+  await rm(join(config.folder, machineName(name)), { recursive: true, force: true });
+  await rm(report, { force: true });
+  for (const suffix of ['', '.0', '.1', '.2', '.3'])
+    await rm(join(config.libvirt_log_folder, `${name}.log${suffix}`), { force: true });
+};
+
+const start = async (given: Given, machine: Machine): Promise<void> => {
+  const { virsh, config } = given;
+  const all = await virsh.all();
+  const there = all.find((one) => one.parsed.name === machine.name);
+  if (there !== undefined) refuseOther(given, machine, there);
+  if (there?.state === 'running') return;
+  if (there?.state === 'paused') return void (await virsh.tell('resume', there.uuid));
+  if (there?.state === 'crashed') await virsh.tell('destroy', there.uuid);
+  const { xml, seed, paths } = await compile(given, machine, all);
+  try {
+    for (const folder of [config.folder, join(config.folder, machine.name), config.report_folder]) {
+      await mkdir(folder, { recursive: true });
+      await chmod(folder, 0o711);
+    }
+    await put(paths.seed, seed);
+    const uuid = await define(given, machine, xml);
+    await virsh.tell('start', uuid);
+    const state = await virsh.state(uuid);
+    if (state !== 'running') throw new HostError('host_error', `${machine.name} was started and is ${state}.`);
+  } catch (error) {
+    // What this start made goes with it; a machine that was here before keeps its definition.
+    if (there === undefined) await undo(given, machine).catch(() => undefined);
+    throw error;
+  }
+};
+
+const undo = async (given: Given, machine: Machine): Promise<void> => {
+  const domain = await findOwn(given, machine.name);
+  if (domain !== undefined) {
+    await given.virsh.tell('destroy', domain.uuid);
+    await given.virsh.undefine(domain.uuid);
+  }
+  await removeFiles(given, machine.name);
+};
+
+const reboot = async (given: Given, name: string, isHard: boolean): Promise<void> => {
+  const domain = await findOwn(given, name);
+  if (domain === undefined || domain.state === 'shut_off') throw new HostError('drift', `${name} is not running.`);
+  if (isHard) {
+    if (!(await given.virsh.tell('reset', domain.uuid))) throw new HostError('drift', `${name} is not running.`);
+    // A guest that stood still stays so through a reset.
+    if (domain.state !== 'running') await given.virsh.tell('resume', domain.uuid);
+    return;
+  }
+  const { reboot_grace_s } = given.config;
+  if (!(await given.virsh.reboot(domain.uuid, reboot_grace_s)))
+    throw new HostError('timeout', `${name} did not go down for a reboot within ${reboot_grace_s} s.`);
+};
+
+const isDown = (state: Domain['state'] | null): boolean => state === null || state === 'shut_off';
+
+/** By the power button, until it is down or its time is over. */
+const askToStop = async ({ virsh }: Given, uuid: string, graceS: number): Promise<boolean> => {
+  for (let waited = 0; waited < graceS * 1000; waited += POLL_MS) {
+    if (waited % ASK_AGAIN_MS === 0) await virsh.tell('shutdown', uuid);
+    await pause(POLL_MS);
+    if (isDown(await virsh.state(uuid))) return true;
+  }
+  return false;
+};
+
+const stop = async (given: Given, name: string, graceS: number): Promise<'absent' | 'graceful' | 'hard'> => {
+  const domain = await findOwn(given, name);
+  if (domain === undefined || domain.state === 'shut_off') return 'absent';
+  const { virsh } = given;
+  // Only a guest that runs can hear the button.
+  if (domain.state === 'running' && (await askToStop(given, domain.uuid, graceS))) return 'graceful';
+  const wasOn = await virsh.tell('destroy', domain.uuid);
+  const state = await virsh.state(domain.uuid);
+  if (!isDown(state)) throw new HostError('host_error', `${name} was destroyed and is ${state}.`);
+  return wasOn ? 'hard' : 'graceful';
+};
+
+const remove = async (given: Given, name: string): Promise<void> => {
+  const domain = await findOwn(given, name);
+  if (domain !== undefined) {
+    if (domain.state !== 'shut_off')
+      throw new HostError('conflict', `${name} is ${domain.state}; stop it before it is removed.`);
+    await given.virsh.undefine(domain.uuid);
+  }
+  await removeFiles(given, name);
+};
+
+export const createHypervisor = (options: GivenHypervisor): Hypervisor => {
+  const given: Given = { ...options, virsh: createVirsh(options.run, options.config.connect) };
+  const reportOf = (name: string): string => machinePaths({ folders: foldersOf(options.config, name) }, name).report;
+  return {
+    list: async () => {
+      try {
+        return (await given.virsh.all()).map(domainOf);
+      } catch (error) {
+        // A host without libvirt has no machines.
+        if (error instanceof HostError && error.code === 'unsupported') return [];
+        throw error;
+      }
+    },
+    start: (machine) => start(given, machine),
+    reboot: (name, isHard) => reboot(given, name, isHard),
+    stop: (name, graceS) => stop(given, name, graceS),
+    remove: (name) => remove(given, name),
+    guest: (name) => listenToGuest(reportOf(name)),
+  };
+};

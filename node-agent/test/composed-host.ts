@@ -1,0 +1,92 @@
+/**
+ * The host of the host tier. Drives, images, machines, network and the system are Linux's own, on loop devices, libvirt,
+ * QEMU and Open vSwitch in namespaces of the test; PCI functions, GPUs and fabric are simulated, under the same serials and
+ * addresses. So slots are complete and no rule is relaxed: where a machine would be given a GPU, it gets an emulated device.
+ */
+import { join } from 'node:path';
+import { requires } from '../../tools/test/requires.ts';
+import type { Host } from '../src/host/host.ts';
+import { createFiles } from '../src/host/linux/files.ts';
+import { createLinuxHost } from '../src/host/linux/host.ts';
+import { createHypervisor } from '../src/host/linux/hypervisor.ts';
+import { HYPERVISOR_DEFAULTS, type HypervisorConfig } from '../src/host/linux/hypervisor-config.ts';
+import { createNetwork } from '../src/host/linux/network-host.ts';
+import { createRun } from '../src/host/linux/run.ts';
+import { STAND_IN_ACCELERATOR } from '../src/machine/stand-in.ts';
+import { putFile } from './image-folder.ts';
+import { type LibvirtLab, startLibvirtLab } from './libvirt-lab.ts';
+import { makeLoopHost } from './loop-subject.ts';
+import { labLacks, type NetworkLab, startNetworkLab } from './network-lab.ts';
+import { tinyGuest } from './tiny-guest.ts';
+
+/** Why it cannot be made here; false if it can. */
+export const composedHostLacks = (): string | false =>
+  labLacks() || requires('root', 'loop', 'qemu-img', 'qemu', 'libvirtd', 'dropbear', 'mtools', 'sgdisk', 'ssh');
+
+export const TINY_IMAGE = 'tiny';
+const MIB = 1024 ** 2;
+
+type LoopHost = Awaited<ReturnType<typeof makeLoopHost>>;
+
+export type ComposedHost = Readonly<{
+  host: Host;
+  /** As an agent that starts anew makes it. */
+  reopen(): Host;
+  loop: LoopHost;
+  network: NetworkLab;
+  libvirt: LibvirtLab;
+  config: HypervisorConfig;
+  close(): Promise<void>;
+}>;
+
+export const makeComposedHost = async (
+  given: Readonly<{ slots?: number; hypervisor?: Partial<HypervisorConfig> }> = {},
+): Promise<ComposedHost> => {
+  const guest = tinyGuest();
+  /** Undone in reverse. */
+  const undo: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const step of undo.splice(0).reverse()) await step();
+  };
+  try {
+    const loop = await makeLoopHost({ slots: given.slots ?? 2, disk_bytes: 64 * MIB });
+    undo.push(loop.close);
+    await putFile(loop.source, guest.image, { name: TINY_IMAGE });
+    const network = await startNetworkLab();
+    undo.push(network.close);
+    const libvirt = await startLibvirtLab({
+      network_prefix: network.config.command_prefix,
+      drives: join(loop.disks.root, 'dev'),
+    });
+    undo.push(libvirt.close);
+    const config: HypervisorConfig = {
+      ...HYPERVISOR_DEFAULTS,
+      connect: libvirt.connect,
+      accelerator: 'probe',
+      boot: { kind: 'kernel', kernel: guest.kernel, initrd: guest.initrd, command_line: guest.command_line },
+      folder: join(libvirt.folder, 'slices'),
+      report_folder: join(libvirt.folder, 'report'),
+      libvirt_log_folder: join(libvirt.folder, 'log/qemu'),
+      passthrough: 'emulated',
+      nic: { driver: 'qemu', has_offloads: false },
+      has_guest_numa: false,
+      guest: { username: 'ubuntu', accelerators: [STAND_IN_ACCELERATOR] },
+      ...given.hypervisor,
+    };
+    const reopen = (): Host => {
+      const files = createFiles('/');
+      const run = createRun();
+      const { pci, disks } = loop.host;
+      return {
+        ...loop.host,
+        network: createNetwork({ files, run, pci: pci.list, config: network.config, isRecording: false }),
+        hypervisor: createHypervisor({ config, network: network.config, files, run, pci, disks }),
+        system: createLinuxHost().system,
+      };
+    };
+    return { host: reopen(), reopen, loop, network, libvirt, config, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+};

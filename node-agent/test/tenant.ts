@@ -1,0 +1,41 @@
+/** A tenant with a key, at the door of a guest: what they see who connect as the launch told them to. */
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export type Tenant = Readonly<{
+  public_key: string;
+  /** Over SSH, with the guest's host key as it was told. */
+  run(at: Readonly<{ ip: string; host_key: string }>, command: string): Promise<string>;
+  remove(): void;
+}>;
+
+/** `prefix` leads to a place from which guests are reached. */
+export const makeTenant = (prefix: readonly string[]): Tenant => {
+  const dir = mkdtempSync(join(tmpdir(), 'gpuaas-tenant-'));
+  const key = join(dir, 'key');
+  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'tenant', '-f', key]);
+  return {
+    public_key: readFileSync(`${key}.pub`, 'utf8').trim(),
+    run: ({ ip, host_key }, command) =>
+      new Promise((resolve, reject) => {
+        const known = join(dir, `known-${ip}`);
+        writeFileSync(known, `${ip} ${host_key}\n`);
+        const options = [
+          `UserKnownHostsFile=${known}`,
+          'StrictHostKeyChecking=yes',
+          'BatchMode=yes',
+          'ConnectTimeout=10',
+        ];
+        const [file = '', ...args] = [
+          ...prefix,
+          ...['ssh', '-i', key, ...options.flatMap((option) => ['-o', option]), `ubuntu@${ip}`, command],
+        ];
+        execFile(file, args, { timeout: 30_000 }, (error, stdout, stderr) =>
+          error === null ? resolve(stdout) : reject(new Error(`${command}: ${stderr || error.message}`)),
+        );
+      }),
+    remove: () => rmSync(dir, { recursive: true, force: true }),
+  };
+};
