@@ -102,6 +102,8 @@ describe('guests of a host', { skip }, () => {
       [OUTSIDE, B.private_ip, lab.config.gateway, '203.0.113.1', METADATA].map((address) => a.reaches(address)),
     );
     assert.deepEqual({ out, others }, { out: true, others: [false, false, false, false] });
+    // Names are the one thing that the host serves.
+    await a.must('timeout', '5', 'bash', '-c', `exec 3<>/dev/tcp/${lab.config.gateway}/53`);
     // The outside sees the host's address; the host itself may call on its guest.
     assert.match(await lab.host.must('conntrack', '--dump', '--src', A.private_ip), /dst=203\.0\.113\.1 /);
     assert.equal(await lab.host.reaches(B.private_ip), true);

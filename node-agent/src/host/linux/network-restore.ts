@@ -56,13 +56,11 @@ export const removeStale = async (
 
 const putBack = async ({ ovs, nat, dhcp }: Parts, own: readonly Port[]): Promise<readonly string[]> => {
   const told: string[] = [];
-  const cookies = await ovs.cookies();
   await ovs.ensureBase();
   if (await dhcp.ensure()) told.push('started the address server');
   for (const port of own) {
     await dhcp.reserve(port);
-    await ovs.ensureFlows(port, await ovs.ensurePort(port));
-    if (!cookies.includes(portCookie(port.name))) told.push(`put back the flows of ${port.name}`);
+    if (await ovs.ensureFlows(port, await ovs.ensurePort(port))) told.push(`put back the flows of ${port.name}`);
   }
   if (await nat.ensure(own)) told.push('wrote the translation of addresses anew');
   return told;

@@ -46,7 +46,8 @@ export type Switch = Readonly<{
   removeBase(): Promise<void>;
   ensurePort(port: Port): Promise<number>;
   removePort(name: string): Promise<void>;
-  ensureFlows(port: Port, ofport: number): Promise<void>;
+  /** True if they had to be installed. */
+  ensureFlows(port: Port, ofport: number): Promise<boolean>;
   removeFlows(cookie: string): Promise<void>;
   /** Cookies of ours that the switch has flows of. */
   cookies(): Promise<readonly string[]>;
@@ -117,8 +118,8 @@ export const createSwitch = (run: Run, config: NetworkConfig, network: PrivateNe
       [`delete cookie=${cookie}/-1`, ...flows, ''].join('\n'),
     );
 
-  const verify = async (name: string, flows: readonly string[], cookies: readonly string[]): Promise<void> => {
-    const file = join(config.folder, `${name}.flows`);
+  const differences = async (flows: readonly string[], cookies: readonly string[]): Promise<readonly string[]> => {
+    const file = join(config.folder, `${cookies.at(-1)}.flows`);
     await mkdir(config.folder, { recursive: true });
     try {
       await writeFile(file, `${flows.join('\n')}\n`);
@@ -127,17 +128,20 @@ export const createSwitch = (run: Run, config: NetworkConfig, network: PrivateNe
         recorded: 'ovs-ofctl-diff-flows.txt',
       });
       if (status !== 0 && status !== 2)
-        throw new HostError('host_error', `ovs-ofctl could not compare the flows of ${name}: ${stderr.trim()}`);
-      const [first, ...others] = flowDifferences(stdout, cookies);
-      if (first !== undefined)
-        throw new HostError(
-          'host_error',
-          `the switch does not have the flows of ${name} as they were installed: ${first}` +
-            (others.length > 0 ? ` and ${others.length} more` : ''),
-        );
+        throw new HostError('host_error', `ovs-ofctl could not compare the flows of ${bridge}: ${stderr.trim()}`);
+      return flowDifferences(stdout, cookies);
     } finally {
       await rm(file, { force: true });
     }
+  };
+  /** Left alone where they are as they should be: the switch remembers things beside them. */
+  const ensure = async (name: string, cookie: string, flows: readonly string[]): Promise<boolean> => {
+    if ((await differences(flows, [cookie])).length === 0) return false;
+    await install(cookie, flows);
+    const [first, ...others] = await differences([...baseFlows(network), ...flows], [BASE_COOKIE, cookie]);
+    if (first === undefined) return true;
+    const more = others.length > 0 ? ` and ${others.length} more` : '';
+    throw new HostError('host_error', `the switch does not have the flows of ${name} as installed: ${first}${more}`);
   };
 
   return {
@@ -161,8 +165,7 @@ export const createSwitch = (run: Run, config: NetworkConfig, network: PrivateNe
         .split('\n')
         .map((line) => line.trim());
       if (!pinned && address) await vsctl('set', 'Bridge', bridge, `other_config:hwaddr=${address}`);
-      await install(BASE_COOKIE, baseFlows(network));
-      await verify(bridge, baseFlows(network), [BASE_COOKIE]);
+      await ensure(bridge, BASE_COOKIE, baseFlows(network));
     },
     removeBase: async () => {
       await act(run, ['ovs-ofctl', 'del-flows', bridge, `cookie=${BASE_COOKIE}/-1`]);
@@ -187,11 +190,7 @@ export const createSwitch = (run: Run, config: NetworkConfig, network: PrivateNe
     removePort: async (name) => {
       await vsctl('--', '--if-exists', 'del-port', bridge, name);
     },
-    ensureFlows: async (port, ofport) => {
-      const flows = guestFlows(network, { ...port, ofport });
-      await install(portCookie(port.name), flows);
-      await verify(port.name, [...baseFlows(network), ...flows], [BASE_COOKIE, portCookie(port.name)]);
-    },
+    ensureFlows: (port, ofport) => ensure(port.name, portCookie(port.name), guestFlows(network, { ...port, ofport })),
     removeFlows: async (cookie) => {
       await act(run, ['ovs-ofctl', 'del-flows', bridge, `cookie=${cookie}/-1`]);
     },
