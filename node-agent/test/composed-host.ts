@@ -79,7 +79,11 @@ export const makeComposedHost = async (
       const { pci, disks } = loop.host;
       return {
         ...loop.host,
-        network: createNetwork({ files, run, pci: pci.list, config: network.config, isRecording: false }),
+        network: {
+          ...createNetwork({ files, run, pci: pci.list, config: network.config, isRecording: false }),
+          // Cards of the fabric are functions on the bus.
+          nics: loop.sim.network.nics,
+        },
         hypervisor: createHypervisor({ config, network: network.config, files, run, pci, disks }),
         system: createLinuxHost().system,
       };
