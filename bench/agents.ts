@@ -22,7 +22,7 @@ import { interleave, median, round } from './pairs.ts';
 import { type Fleet, nodeId, withFleet } from './placement/fleet.ts';
 import type { Bench, Measurement } from './types.ts';
 
-const POLLS = Number(process.env['BENCH_AGENT_POLLS'] ?? 6_100);
+const POLLS = Number(process.env['GPUAAS_BENCH_POLLS'] ?? 6_100);
 const PAIRS = 5;
 const GOAL = '<=2.0';
 /** So many agents are there before memory counts, so that code is loaded and compiled. */
