@@ -19,6 +19,7 @@ export type GuestOptions = Readonly<{
 export type SeedFiles = Readonly<Record<'user-data' | 'meta-data' | 'network-config', string>>;
 
 const HEADER = '#cloud-config\n';
+const LOGIN_SHELL = '/bin/bash';
 
 const platformConfig = (machine: Machine, guest: GuestOptions): PlatformConfig => ({
   hostname: hostname(machine.seed.hostname),
@@ -27,7 +28,7 @@ const platformConfig = (machine: Machine, guest: GuestOptions): PlatformConfig =
     {
       name: username(guest.username),
       gecos: 'tenant',
-      shell: '/bin/bash',
+      shell: LOGIN_SHELL,
       sudo: 'ALL=(ALL) NOPASSWD:ALL',
       lock_passwd: true,
       ssh_authorized_keys: machine.seed.ssh_public_keys.map(sshPublicKey),
