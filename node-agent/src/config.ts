@@ -5,6 +5,8 @@ import { readIfThere } from './control-plane/durable.ts';
 import { normalizeFingerprint } from './control-plane/identity.ts';
 import { WIPE_METHODS } from './host/erase.ts';
 import type { WipeMethod } from './host/host.ts';
+import type { HypervisorConfig } from './host/linux/hypervisor-config.ts';
+import { readHypervisorConfig } from './host/linux/hypervisor-settings.ts';
 import type { NetworkConfig } from './host/linux/network-config.ts';
 import { readNetworkConfig } from './host/linux/network-settings.ts';
 
@@ -22,6 +24,7 @@ export type Settings = Readonly<{
   images: Readonly<{ dir: string; source?: string; max_bytes?: number }>;
   wipe_minimum: WipeMethod;
   network: NetworkConfig;
+  hypervisor: HypervisorConfig;
 }>;
 
 export type Flags = Readonly<{ url?: string; ca_sha256?: string; state?: string }>;
@@ -59,6 +62,7 @@ export const readSettings = (env: Env, flags: Flags = {}): Settings => {
       ...(cacheGib === 0 ? {} : { max_bytes: cacheGib * GIB }),
     },
     network: readNetworkConfig(read),
+    hypervisor: readHypervisorConfig(read),
     wipe_minimum: read.oneOf('GPUAAS_NODE_WIPE_MINIMUM', WIPE_METHODS, 'blkdiscard'),
     wait_s: read.integer('GPUAAS_NODE_WAIT_S', 15, { min: 1, max: 30 }),
   };

@@ -12,7 +12,6 @@ import { createHypervisor } from '../src/host/linux/hypervisor.ts';
 import { HYPERVISOR_DEFAULTS, type HypervisorConfig } from '../src/host/linux/hypervisor-config.ts';
 import { createNetwork } from '../src/host/linux/network-host.ts';
 import { createRun } from '../src/host/linux/run.ts';
-import { STAND_IN_ACCELERATOR } from '../src/machine/stand-in.ts';
 import { putFile } from './image-folder.ts';
 import { type LibvirtLab, startLibvirtLab } from './libvirt-lab.ts';
 import { makeLoopHost } from './loop-subject.ts';
@@ -70,7 +69,6 @@ export const makeComposedHost = async (
       passthrough: 'emulated',
       nic: { driver: 'qemu', has_offloads: false },
       has_guest_numa: false,
-      guest: { username: 'ubuntu', accelerators: [STAND_IN_ACCELERATOR] },
       ...given.hypervisor,
     };
     const reopen = (): Host => {

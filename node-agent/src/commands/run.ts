@@ -18,6 +18,7 @@ export const runCommand = async (argv: readonly string[], io: Io, signal: AbortS
       images: settings.images,
       wipe_minimum: settings.wipe_minimum,
       network: settings.network,
+      hypervisor: settings.hypervisor,
     }),
     handlers,
     config: {

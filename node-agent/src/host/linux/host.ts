@@ -1,6 +1,6 @@
 /**
- * A real machine. It reads everything; of writing it does what needs no virtual machine: driver bindings and resets,
- * wipes, accounts. What is missing says so by `unsupported`, and `kinds` leaves the tasks out that would need it.
+ * A real machine. It reads everything; of writing it does driver bindings and resets, wipes and
+ * accounts, and, where it was told how, images, network ports and machines. What is missing says so by `unsupported`, and `kinds` leaves the tasks out that would need it.
  *
  * Below a root of its own it reads a recording instead (see node-agent/README.md): nothing is run and nothing written.
  */
@@ -10,8 +10,10 @@ import { listDisks } from './disks.ts';
 import { readFabric } from './fabric.ts';
 import { createFiles, type Files } from './files.ts';
 import { listGpus } from './gpu.ts';
+import { createHypervisor } from './hypervisor.ts';
+import type { HypervisorConfig } from './hypervisor-config.ts';
 import { createImages, type ImagesOptions } from './images.ts';
-import type { NetworkConfig } from './network-config.ts';
+import { NETWORK_DEFAULTS, type NetworkConfig } from './network-config.ts';
 import { createNetwork } from './network-host.ts';
 import { openDisk } from './open-disk.ts';
 import { listIommuGroups, listPci } from './pci.ts';
@@ -54,6 +56,25 @@ const listMachines = async (run: Run): Promise<readonly Domain[]> => {
   return refuse('list virtual machines')();
 };
 
+const noMachines = (run: Run): Host['hypervisor'] => ({
+  list: () => listMachines(run),
+  start: refuse('start a virtual machine'),
+  reboot: refuse('restart a virtual machine'),
+  stop: refuse('stop a virtual machine'),
+  remove: refuse('remove a virtual machine'),
+  guest: refuse('ask a virtual machine'),
+});
+const SLICE_KINDS: readonly TaskKind[] = [
+  'slice.bundle_lease',
+  'slice.image_clone',
+  'slice.vm_start',
+  'slice.vm_readiness',
+  'slice.vm_reboot',
+  'slice.vm_stop',
+  'slice.cleanup',
+  'slice.reconcile',
+];
+
 export type LinuxOptions = Readonly<{
   root?: string;
   /** Instead of the recording's commands: tests give programs of their own. */
@@ -63,6 +84,8 @@ export type LinuxOptions = Readonly<{
   images?: ImagesOptions;
   wipe_minimum?: WipeMethod;
   network?: NetworkConfig;
+  /** How machines are run; without it the host runs none. */
+  hypervisor?: HypervisorConfig;
 }>;
 
 export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Host => {
@@ -78,7 +101,11 @@ export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Ho
   return {
     kinds: isRecording
       ? ['diag.health_probe', 'slice.topology_discover']
-      : [...KINDS, ...(given.images === undefined ? [] : IMAGE_KINDS)],
+      : [
+          ...KINDS,
+          ...(given.images === undefined ? [] : IMAGE_KINDS),
+          ...(given.images === undefined || given.hypervisor === undefined ? [] : SLICE_KINDS),
+        ],
     pci: {
       list: pci,
       iommuGroups: () => listIommuGroups(files),
@@ -98,14 +125,17 @@ export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Ho
     },
     images: given.images === undefined || isRecording ? NO_IMAGES : createImages(run, given.images),
     ...(given.wipe_minimum === undefined ? {} : { wipe_minimum: given.wipe_minimum }),
-    hypervisor: {
-      list: () => listMachines(run),
-      start: refuse('start a virtual machine'),
-      reboot: refuse('restart a virtual machine'),
-      stop: refuse('stop a virtual machine'),
-      remove: refuse('remove a virtual machine'),
-      guest: refuse('ask a virtual machine'),
-    },
+    hypervisor:
+      given.hypervisor === undefined || isRecording
+        ? noMachines(run)
+        : createHypervisor({
+            config: given.hypervisor,
+            network: given.network ?? NETWORK_DEFAULTS,
+            files,
+            run,
+            pci: { list: pci },
+            disks: { list: () => listDisks(files, run) },
+          }),
     system: {
       facts: () => readSystem(files),
       tools: () => listTools(files, run),

@@ -1,5 +1,4 @@
 /** What a site says about the machines of its slices, and how libvirt is reached. */
-import type { GuestOptions } from '../../machine/cloud-init.ts';
 import type { Boot, HostProfile } from '../../machine/host-profile.ts';
 
 export type HypervisorConfig = Readonly<{
@@ -23,7 +22,8 @@ export type HypervisorConfig = Readonly<{
   nic: Readonly<{ driver: 'vhost' | 'qemu'; has_offloads: boolean }>;
   /** Whether the guest sees the NUMA nodes of the host. */
   has_guest_numa: boolean;
-  guest: GuestOptions;
+  /** The account of a guest that the keys of a launch open. */
+  username: string;
   /** How long a guest may take to go down for a reboot that it was asked for. */
   reboot_grace_s: number;
 }>;
@@ -48,7 +48,7 @@ export const HYPERVISOR_DEFAULTS: HypervisorConfig = {
   passthrough: 'vfio',
   nic: { driver: 'vhost', has_offloads: true },
   has_guest_numa: true,
-  guest: { username: 'ubuntu', accelerators: ['10de:2335', '10de:2336', '1002:74a1'] },
+  username: 'ubuntu',
   reboot_grace_s: 120,
 };
 

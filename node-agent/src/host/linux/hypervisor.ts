@@ -5,6 +5,7 @@
  */
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PciFunction } from '@gpuaas/contract/node';
 import { pause } from '@gpuaas/kit';
 import { cloudInit } from '../../machine/cloud-init.ts';
 import { compileDomain } from '../../machine/domain.ts';
@@ -13,6 +14,7 @@ import { machineName } from '../../machine/grammar.ts';
 import { machinePaths } from '../../machine/host-profile.ts';
 import { machineUuid } from '../../machine/identity.ts';
 import { writeSeed } from '../../machine/seed.ts';
+import { STAND_IN_ACCELERATOR } from '../../machine/stand-in.ts';
 import { type Disks, type Domain, HostError, type Hypervisor, type Machine, type Pci } from '../host.ts';
 import type { Files } from './files.ts';
 import { chooseAccelerator } from './hypervisor-accelerator.ts';
@@ -79,14 +81,22 @@ const refuseUnready = async (given: Given, machine: Machine, others: readonly Kn
   return functions;
 };
 
+/** What the guest is to count: functions of the same make as those it is given. */
+const acceleratorsOf = (config: HypervisorConfig, { plan }: Machine, functions: readonly PciFunction[]) => {
+  if (config.passthrough === 'emulated') return [STAND_IN_ACCELERATOR];
+  const own = plan.slots.flatMap((slot) => functions.filter((fn) => fn.address === slot.gpu_pci_address));
+  return [...new Set(own.map((fn) => `${fn.vendor_id}:${fn.device_id}`))];
+};
+
 /** Everything that is refused is refused here, before anything is written. */
 const compile = async (given: Given, machine: Machine, others: readonly KnownDomain[]) => {
   const functions = await refuseUnready(given, machine, others);
   const accelerator = await chooseAccelerator(given);
+  const accelerators = acceleratorsOf(given.config, machine, functions);
   const profile = await readProfile(machine.name, { ...given, functions, accelerator });
   return {
     xml: compileDomain(machine, profile),
-    seed: writeSeed(cloudInit(machine, given.config.guest)),
+    seed: writeSeed(cloudInit(machine, { username: given.config.username, accelerators })),
     paths: machinePaths(profile, machine.name),
   };
 };

@@ -1,0 +1,49 @@
+/** The machines of slices as an operator sets them. */
+import type { ConfigReader } from '@gpuaas/kit';
+import { path, username } from '../../machine/grammar.ts';
+import type { Boot } from '../../machine/host-profile.ts';
+import { HYPERVISOR_DEFAULTS, type HypervisorConfig } from './hypervisor-config.ts';
+
+const ACCELERATORS = ['kvm', 'tcg', 'probe'] as const;
+
+/** A kernel of the host's instead of firmware, where firmware cannot be had or does not run. */
+const readBoot = (read: ConfigReader): Boot => {
+  const kernel = read.optional('GPUAAS_NODE_BOOT_KERNEL');
+  if (kernel !== undefined)
+    return {
+      kind: 'kernel',
+      kernel,
+      initrd: read.optional('GPUAAS_NODE_BOOT_INITRD') ?? null,
+      command_line: read.text('GPUAAS_NODE_BOOT_COMMAND_LINE', 'root=/dev/vda2 ro console=ttyS0'),
+    };
+  const { boot } = HYPERVISOR_DEFAULTS;
+  const profiles = read.optional('GPUAAS_NODE_SECURE_BOOT_PROFILES')?.split(',') ?? [];
+  return boot.kind === 'uefi'
+    ? { ...boot, secure_profiles: profiles.map((one) => one.trim()).filter((one) => one !== '') }
+    : boot;
+};
+
+export const readHypervisorConfig = (read: ConfigReader): HypervisorConfig => {
+  const config: HypervisorConfig = {
+    ...HYPERVISOR_DEFAULTS,
+    connect: read.text('GPUAAS_NODE_LIBVIRT_URI', HYPERVISOR_DEFAULTS.connect),
+    accelerator: read.oneOf('GPUAAS_NODE_ACCELERATOR', ACCELERATORS, 'kvm'),
+    boot: readBoot(read),
+    folder: read.text('GPUAAS_NODE_SLICE_DIR', HYPERVISOR_DEFAULTS.folder),
+    nic: {
+      driver: read.oneOf('GPUAAS_NODE_NIC_DRIVER', ['vhost', 'qemu'] as const, 'vhost'),
+      has_offloads: read.oneOf('GPUAAS_NODE_NIC_OFFLOADS', ['on', 'off'] as const, 'on') === 'on',
+    },
+    username: read.text('GPUAAS_NODE_GUEST_USER', HYPERVISOR_DEFAULTS.username),
+  };
+  const check = (name: string, work: () => unknown): void => {
+    try {
+      work();
+    } catch (error) {
+      read.problem(name, error instanceof Error ? error.message : String(error));
+    }
+  };
+  check('GPUAAS_NODE_SLICE_DIR', () => path(config.folder));
+  check('GPUAAS_NODE_GUEST_USER', () => username(config.username));
+  return config;
+};
