@@ -2,6 +2,7 @@
 import { agentsBenches } from './agents.ts';
 import { capacityReadBench } from './capacity.ts';
 import { contentionBench } from './contention.ts';
+import { diskBenches } from './disks.ts';
 import { fleetBench } from './fleet.ts';
 import { httpReadBench, httpWriteBench } from './http.ts';
 import { packingBenches } from './packing.ts';
@@ -26,6 +27,7 @@ const BENCHES: readonly Bench[] = [
   fleetBench,
   ...slurmBenches,
   ...agentsBenches,
+  ...diskBenches,
 ];
 
 const isMet = ({ ratio, goal }: Measurement): boolean => {

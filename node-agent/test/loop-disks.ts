@@ -117,6 +117,8 @@ export const makeLoopDisks = async (
       write,
       /** The block device, for whoever must open it by path. */
       blockOf: (serial: string): string => at(serial).block,
+      /** The same device by the kernel's own name, for tools that ask for it. */
+      loopOf: (serial: string): string => at(serial).loop,
       identityOf: (serial: string) => ({ serial, device: deviceOf(at(serial).drive.eui) }),
       hash: async (serial: string): Promise<string> => {
         sh('blockdev', '--flushbufs', at(serial).block);

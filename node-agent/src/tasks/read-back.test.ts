@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { OpenDisk } from '../host/host.ts';
@@ -45,6 +46,20 @@ test('zeros and ones are erased; any other byte, or a pattern of both, is left',
   const pattern = Buffer.alloc(MIB);
   pattern.fill(0xff, 0, 4096);
   assert.ok((await left(pattern)) > 0);
+});
+
+test('the hashes are those of the bytes, zeros or not', async () => {
+  const bytes = Buffer.alloc(36 * MIB);
+  bytes.fill('data', 3 * MIB + 5, 3 * MIB + 900);
+  bytes.fill('end', 35 * MIB, 36 * MIB);
+  for (const each of [bytes, Buffer.alloc(36 * MIB)])
+    for (const { offset, length, sha256 } of (await readBack(diskOf(each))).samples)
+      assert.equal(
+        sha256,
+        createHash('sha256')
+          .update(each.subarray(offset, offset + length))
+          .digest('hex'),
+      );
 });
 
 test('a disk that gives back less than it was asked for is not proven', async () => {

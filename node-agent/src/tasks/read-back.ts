@@ -7,7 +7,7 @@
  * not there before: the same places are read before the erase, and a block afterwards is blank, or differs from what it
  * was and cannot be compressed. Data that was kept fails by the first, data that was moved or re-read by the second.
  */
-import { createHash, randomInt } from 'node:crypto';
+import { createHash, type Hash, randomInt } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import type { DiskEvidence } from '@gpuaas/contract/node';
 import type { OpenDisk } from '../host/host.ts';
@@ -22,6 +22,7 @@ const END_BYTES = 16 * 1024 * 1024;
 const SAMPLE_BYTES = 64 * 1024;
 const SAMPLE_COUNT = 32;
 const READ_BYTES = 1024 * 1024;
+const AHEAD = 4;
 const BLOCK_BYTES = 4096;
 /** Noise does not shrink. */
 const NOISE_RATIO = 0.99;
@@ -69,7 +70,7 @@ const judgeNoise = (found: Buffer, offset: number, before: Before): Readonly<{ l
   return isNoise ? { left, changed: changed.length } : { left: left + noise.length, changed: 0 };
 };
 
-/** Reads one piece ahead, so that the drive works while what it gave is looked at. */
+/** Reads a few pieces ahead, so that the drive works while what it gave is looked at. */
 async function* piecesOf(disk: OpenDisk, ranges: readonly Range[]) {
   const pieces = ranges.flatMap((range, index) =>
     Array.from({ length: Math.ceil(range.length / READ_BYTES) }, (_, n) => ({
@@ -78,18 +79,49 @@ async function* piecesOf(disk: OpenDisk, ranges: readonly Range[]) {
       length: Math.min(READ_BYTES, range.length - n * READ_BYTES),
     })),
   );
-  const read = (piece: (typeof pieces)[number] | undefined): Promise<Buffer> | undefined => {
-    const bytes = piece === undefined ? undefined : disk.read(piece.offset, piece.length);
-    bytes?.catch(() => undefined);
-    return bytes;
+  const ahead: Promise<Buffer>[] = [];
+  const readNext = (n: number): void => {
+    const piece = pieces[n];
+    if (piece === undefined) return;
+    const bytes = disk.read(piece.offset, piece.length);
+    bytes.catch(() => undefined);
+    ahead.push(bytes);
   };
-  let next = read(pieces[0]);
+  for (let n = 0; n < AHEAD; n++) readNext(n);
   for (const [n, piece] of pieces.entries()) {
-    const bytes = await next;
-    next = read(pieces[n + 1]);
+    const bytes = await ahead.shift();
+    readNext(n + AHEAD);
     if (bytes !== undefined) yield { ...piece, bytes };
   }
 }
+
+const zeroHashes = new Map<number, string>();
+
+/** The hash of a range. Noughts are only counted: what so many of them hash to is worked out once. */
+const createRangeHash = () => {
+  let zeros = 0;
+  let hash: Hash | undefined;
+  const feedZeros = (into: Hash): Hash => {
+    for (; zeros > 0; zeros -= Math.min(zeros, READ_BYTES)) into.update(ZEROS.subarray(0, Math.min(zeros, READ_BYTES)));
+    return into;
+  };
+  return {
+    add: (bytes: Buffer, areZeros: boolean): void => {
+      if (areZeros && hash === undefined) zeros += bytes.length;
+      else {
+        hash ??= feedZeros(createHash('sha256'));
+        hash.update(bytes);
+      }
+    },
+    end: (): string => {
+      if (hash !== undefined) return hash.digest('hex');
+      const length = zeros;
+      const known = zeroHashes.get(length) ?? feedZeros(createHash('sha256')).digest('hex');
+      zeroHashes.set(length, known);
+      return known;
+    },
+  };
+};
 
 export const readBefore = async (disk: OpenDisk): Promise<Before> => {
   const ranges = rangesOf(disk.size_bytes);
@@ -103,15 +135,16 @@ export const readBefore = async (disk: OpenDisk): Promise<Before> => {
 /** With what was there before, noise in its place counts as erased. */
 export const readBack = async (disk: OpenDisk, before?: Before): Promise<ReadBack & Readonly<{ is_zero: boolean }>> => {
   const ranges = before?.ranges ?? rangesOf(disk.size_bytes);
-  const hashes = ranges.map(() => createHash('sha256'));
+  const hashes = ranges.map(createRangeHash);
   let read = 0;
   let left = 0;
   let changed = 0;
   let areZeros = true;
   for await (const { index, offset, bytes } of piecesOf(disk, ranges)) {
-    hashes[index]?.update(bytes);
+    const areNoughts = isZero(bytes);
+    hashes[index]?.add(bytes, areNoughts);
     read += bytes.length;
-    if (isZero(bytes)) continue;
+    if (areNoughts) continue;
     areZeros = false;
     if (isBlank(bytes)) continue;
     if (before === undefined) left += bytesLeft(bytes);
@@ -124,7 +157,7 @@ export const readBack = async (disk: OpenDisk, before?: Before): Promise<ReadBac
   return {
     bytes_read_back: read,
     bytes_not_erased: left,
-    samples: ranges.map((range, index) => ({ ...range, sha256: hashes[index]?.digest('hex') ?? '' })),
+    samples: ranges.map((range, index) => ({ ...range, sha256: hashes[index]?.end() ?? '' })),
     signatures_left: [...(await disk.signatures())],
     rule: changed > 0 ? 'changed' : 'blank',
     blocks_changed: changed,

@@ -1,6 +1,7 @@
 /**
  * Reads past the page cache. A direct read wants memory, offset and length on the boundaries of the device's blocks;
- * the memory of a WebAssembly instance begins on a page, which a Buffer's need not.
+ * the memory of a WebAssembly instance begins on a page, which a Buffer's need not. A few pieces of it are lent to reads,
+ * so that a drive has more than one to do at a time.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { HostError } from '../host.ts';
@@ -8,43 +9,61 @@ import { HostError } from '../host.ts';
 const BLOCK = 4096;
 const PAGE = 65_536;
 const CHUNK = 16 * PAGE;
+const AT_ONCE = 4;
+/** Given to all who read noughts: nobody writes to what a disk gave. */
+const ZEROS = Buffer.alloc(CHUNK);
 
 /** Node has it; the types of the platform's own globals do not. */
 type PageMemory = new (size: Readonly<{ initial: number }>) => Readonly<{ buffer: ArrayBuffer }>;
 const { Memory } = (globalThis as unknown as Readonly<{ WebAssembly: Readonly<{ Memory: PageMemory }> }>).WebAssembly;
 
+/** Lends pieces of aligned memory; who finds none waits. */
+const createLender = () => {
+  const { buffer } = new Memory({ initial: (CHUNK * AT_ONCE) / PAGE });
+  const free: Buffer[] = Array.from({ length: AT_ONCE }, (_, n) => Buffer.from(buffer, n * CHUNK, CHUNK));
+  const waiting: ((piece: Buffer) => void)[] = [];
+  return async <T>(use: (piece: Buffer) => Promise<T>): Promise<T> => {
+    const piece = free.pop() ?? (await new Promise<Buffer>((resolve) => void waiting.push(resolve)));
+    try {
+      return await use(piece);
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free.push(piece);
+      else next(piece);
+    }
+  };
+};
+
+/** One for all disks, made when the first is read. */
+let lend: ReturnType<typeof createLender> | undefined;
+
 export const directReader = (
   handle: FileHandle,
   sizeBytes: number,
 ): ((offset: number, length: number) => Promise<Buffer>) => {
-  const aligned = Buffer.from(new Memory({ initial: CHUNK / PAGE }).buffer);
-  let last: Promise<unknown> = Promise.resolve();
-  const read = async (offset: number, length: number): Promise<Buffer> => {
+  return async (offset, length) => {
     if (offset < 0 || length < 0 || offset + length > sizeBytes)
       throw new HostError('host_error', `Bytes ${offset} to ${offset + length} are outside of the disk.`);
-    const out = Buffer.allocUnsafe(length);
-    let done = 0;
-    while (done < length) {
-      const at = offset + done;
-      const start = at - (at % BLOCK);
-      const want = Math.min(CHUNK, Math.ceil((offset + length - start) / BLOCK) * BLOCK);
-      const { bytesRead } = await handle.read(aligned, 0, want, start).catch((error: unknown) => {
-        throw new HostError('host_error', `The disk could not be read at byte ${start}.`, { cause: error });
-      });
-      const usable = Math.min(bytesRead - (at - start), length - done);
-      if (usable <= 0) throw new HostError('host_error', `The disk gave nothing at byte ${at}.`);
-      aligned.copy(out, done, at - start, at - start + usable);
-      done += usable;
-    }
-    return out;
-  };
-  // One buffer serves all reads, so they take turns.
-  return (offset, length) => {
-    const next = last.then(
-      () => read(offset, length),
-      () => read(offset, length),
-    );
-    last = next.catch(() => undefined);
-    return next;
+    lend ??= createLender();
+    return lend(async (aligned) => {
+      let out: Buffer | undefined;
+      for (let done = 0; done < length; ) {
+        const at = offset + done;
+        const start = at - (at % BLOCK);
+        const want = Math.min(CHUNK, Math.ceil((offset + length - start) / BLOCK) * BLOCK);
+        const { bytesRead } = await handle.read(aligned, 0, want, start).catch((error: unknown) => {
+          throw new HostError('host_error', `The disk could not be read at byte ${start}.`, { cause: error });
+        });
+        const usable = Math.min(bytesRead - (at - start), length - done);
+        if (usable <= 0) throw new HostError('host_error', `The disk gave nothing at byte ${at}.`);
+        const bytes = aligned.subarray(at - start, at - start + usable);
+        // An erased disk is all noughts, and a copy of them says no more than those we have.
+        if (usable === length && bytes.equals(ZEROS.subarray(0, usable))) return ZEROS.subarray(0, usable);
+        out ??= Buffer.allocUnsafe(length);
+        bytes.copy(out, done);
+        done += usable;
+      }
+      return out ?? ZEROS.subarray(0, 0);
+    });
   };
 };

@@ -1,59 +1,15 @@
 /**
- * Disks from sysfs, with everything that uses them. A disk counts as free only if its partitions, what is built on them
- * (LVM, RAID, encryption) and swap were all looked at; a list that cannot be complete is not given.
+ * Disks with everything that uses them and everything that is written on them. What the kernel knows is in disk-use.ts;
+ * here the disks are asked too: for what is on them, and for how they can be erased.
  */
 import type { DiskFacts } from '@gpuaas/contract/node';
-import { type Files, integerOf } from './files.ts';
-import { isBootTarget, isUsing, type Mount, readLoops, readMounts, readSwaps, type Use } from './mounts.ts';
+import { BLOCK, listUses, NVME } from './disk-use.ts';
+import type { Files } from './files.ts';
 import { eraseAbilityOf } from './nvme.ts';
-import { addressesIn } from './pci.ts';
 import { outputOf, type Run } from './run.ts';
-import { readLsblk, readSignatures, type Signatures } from './signatures.ts';
+import { readLsblk, readSignatures } from './signatures.ts';
 
-const BLOCK = '/sys/block';
-const VIRTUAL = '/sys/devices/virtual/';
-const SECTOR = 512;
-const NVME = /^(nvme\d+)(?:c\d+)?n\d+$/;
-
-/** The disk, its partitions, and all that holds any of them, to the top. */
-const stackOf = async (files: Files, name: string, partitions: readonly string[]): Promise<readonly string[]> => {
-  const seen = new Set<string>();
-  const visit = async (folder: string, one: string): Promise<void> => {
-    if (seen.has(one)) return;
-    seen.add(one);
-    for (const holder of (await files.findNames(`${folder}/holders`)) ?? []) await visit(`${BLOCK}/${holder}`, holder);
-  };
-  await visit(`${BLOCK}/${name}`, name);
-  for (const partition of partitions) await visit(`${BLOCK}/${name}/${partition}`, partition);
-  return [...seen];
-};
-
-/** With multipath the disk hangs on a subsystem, whose links lead to the controller. */
-const pciAddressOf = async (files: Files, name: string): Promise<string | null> => {
-  const direct = addressesIn((await files.findReal(`${BLOCK}/${name}`)) ?? '').at(-1);
-  if (direct !== undefined) return direct;
-  for (const controller of (await files.findNames(`${BLOCK}/${name}/device`, /^nvme\d+$/)) ?? []) {
-    const address = addressesIn((await files.findReal(`${BLOCK}/${name}/device/${controller}`)) ?? '').at(-1);
-    if (address !== undefined) return address;
-  }
-  return null;
-};
-
-const BY_ID = '/dev/disk/by-id';
-const rank = (link: string): number => (link.startsWith('nvme-eui.') ? 0 : link.startsWith('nvme-') ? 1 : 2);
-
-/** Names that last, by kernel name; the identifier of the namespace is preferred to model and serial. */
-const lastingNames = async (files: Files): Promise<ReadonlyMap<string, string>> => {
-  const links = (await files.findNames(BY_ID)) ?? [];
-  const found = new Map<string, string>();
-  for (const link of links.toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))) {
-    const name = (await files.findLink(`${BY_ID}/${link}`))?.split('/').at(-1);
-    if (name !== undefined && !found.has(name)) found.set(name, `${BY_ID}/${link}`);
-  }
-  return found;
-};
-
-const eraseOf = async (files: Files, run: Run, name: string): Promise<DiskFacts['erase']> => {
+export const readErase = async (files: Files, run: Run, name: string): Promise<DiskFacts['erase']> => {
   try {
     const controller = NVME.exec(name)?.[1];
     const discard = Number((await files.find(`${BLOCK}/${name}/queue/discard_max_bytes`)) ?? 0) > 0;
@@ -69,79 +25,18 @@ const eraseOf = async (files: Files, run: Run, name: string): Promise<DiskFacts[
   }
 };
 
-type Shared = Readonly<{
-  mounts: readonly Mount[];
-  swaps: readonly Use[];
-  loops: Awaited<ReturnType<typeof readLoops>>;
-  lasting: ReadonlyMap<string, string>;
-  signatures: Signatures;
-  names: readonly string[];
-}>;
-
-const readDisk = async (files: Files, run: Run, name: string, shared: Shared): Promise<DiskFacts> => {
-  const folder = `${BLOCK}/${name}`;
-  const partitions = (await files.names(folder, /\d$/)).filter((entry) => entry.startsWith(name));
-  const stack = await stackOf(files, name, partitions);
-  const own = new Set([name, ...partitions]);
-  const numbers = await Promise.all(
-    stack.map((one) => files.find(own.has(one) && one !== name ? `${folder}/${one}/dev` : `${BLOCK}/${one}/dev`)),
-  );
-  const known = new Set(stack);
-  const devices = new Set(numbers.filter((number) => number !== null));
-  const mounts = shared.mounts.filter((mount) => isUsing(mount, known, devices)).map((mount) => mount.target);
-  const [signatures, serial, model, eui, wwid, number, size, pci_address, erase] = await Promise.all([
-    readSignatures(files, run, name, [...own], shared.signatures),
-    files.find(`${folder}/device/serial`),
-    files.find(`${folder}/device/model`),
-    files.find(`${folder}/eui`),
-    files.find(`${folder}/wwid`),
-    files.find(`${folder}/dev`),
-    files.text(`${folder}/size`),
-    pciAddressOf(files, name),
-    eraseOf(files, run, name),
-  ]);
-  const controller = NVME.exec(name)?.[1];
-  return {
-    name,
-    serial: serial?.trim() || null,
-    model: model?.trim() || null,
-    eui: eui?.replaceAll(' ', '') || wwid?.trim() || null,
-    device: shared.lasting.get(name) ?? null,
-    major_minor: number,
-    pci_address,
-    size_bytes: integerOf(size, `${folder}/size`) * SECTOR,
-    namespaces:
-      controller === undefined ? null : shared.names.filter((one) => NVME.exec(one)?.[1] === controller).length,
-    is_boot: mounts.some(isBootTarget),
-    is_swap: shared.swaps.some((swap) => isUsing(swap, known, devices)),
-    mounts: [...new Set(mounts)],
-    holders: [
-      ...stack.filter((one) => !own.has(one)),
-      ...shared.loops.filter((loop) => isUsing(loop, known, devices)).map((loop) => loop.name),
-    ],
-    ...signatures,
-    partitions,
-    erase,
-  };
-};
-
-/** Loop, RAM and stacked devices are not disks. With multipath an NVMe drive is virtual by its path, and is one. */
-const isDisk = async (files: Files, name: string): Promise<boolean> => {
-  if (!NVME.test(name)) return (await files.findReal(`${BLOCK}/${name}`))?.startsWith(VIRTUAL) !== true;
-  return (await files.find(`${BLOCK}/${name}/hidden`)) !== '1';
-};
-
 export const listDisks = async (files: Files, run: Run): Promise<readonly DiskFacts[]> => {
-  const names: string[] = [];
-  for (const name of await files.names(BLOCK)) if (await isDisk(files, name)) names.push(name);
-  if (names.length === 0) return [];
-  const [mounts, swaps, loops, lasting, signatures] = await Promise.all([
-    readMounts(files),
-    readSwaps(files),
-    readLoops(files),
-    lastingNames(files),
-    readLsblk(run),
-  ]);
-  const shared = { mounts, swaps, loops, lasting, signatures, names };
-  return Promise.all(names.map((name) => readDisk(files, run, name, shared)));
+  const uses = await listUses(files);
+  if (uses.length === 0) return [];
+  const known = await readLsblk(run);
+  return Promise.all(
+    uses.map(async (use): Promise<DiskFacts> => {
+      const [signatures, erase] = await Promise.all([
+        readSignatures(files, run, use.name, [use.name, ...use.partitions], known),
+        readErase(files, run, use.name),
+      ]);
+      const { partitions, ...rest } = use;
+      return { ...rest, ...signatures, partitions, erase };
+    }),
+  );
 };

@@ -11,19 +11,20 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { DiskFacts } from '@gpuaas/contract/node';
 import { type DiskIdentity, HostError, type OpenDisk, type WipeMethod } from '../host.ts';
 import { majorMinorOf } from './device-number.ts';
 import { directReader } from './direct-read.ts';
-import { listDisks } from './disks.ts';
+import { type DiskUse, listUses } from './disk-use.ts';
+import { readErase } from './disks.ts';
 import type { Files } from './files.ts';
+import { findOpeners } from './openers.ts';
 import { outputOf, type Run } from './run.ts';
 import { wipefsTypesOf } from './signatures.ts';
 import { wipeDisk } from './wipe.ts';
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
-const refuseUsed = (disk: DiskFacts): void => {
+const refuseUsed = (disk: DiskUse): void => {
   const name = `${disk.name} (${disk.serial})`;
   if (disk.is_boot) throw new HostError('blocked', `${name} holds the host's own system.`);
   if (disk.mounts.length > 0) throw new HostError('blocked', `${name} is mounted at ${disk.mounts.join(', ')}.`);
@@ -33,11 +34,10 @@ const refuseUsed = (disk: DiskFacts): void => {
     throw new HostError('blocked', `${name} has ${disk.namespaces} namespaces, and erasing one reaches the others.`);
 };
 
-const findDisk = async (files: Files, run: Run, identity: DiskIdentity): Promise<DiskFacts> => {
+const findDisk = async (files: Files, identity: DiskIdentity): Promise<DiskUse> => {
   if (!/^\/dev\/disk\/by-id\/[\w.:+-]+$/.test(identity.device))
     throw new HostError('drift', `${identity.device} is no lasting name of a disk.`);
-  const disks = await listDisks(files, run);
-  const found = disks.filter((disk) => disk.serial === identity.serial);
+  const found = await listUses(files, identity.serial);
   const [disk] = found;
   if (disk === undefined) throw new HostError('drift', `No disk has the serial ${identity.serial}.`);
   if (found.length > 1) throw new HostError('drift', `${found.length} disks have the serial ${identity.serial}.`);
@@ -51,7 +51,7 @@ const findDisk = async (files: Files, run: Run, identity: DiskIdentity): Promise
 };
 
 /** A tree of plain files stands in for disks below a root of its own; on a live host only block devices do. */
-const refuseOther = async (files: Files, handle: FileHandle, disk: DiskFacts): Promise<void> => {
+const refuseOther = async (files: Files, handle: FileHandle, disk: DiskUse): Promise<void> => {
   const stat = await handle.stat();
   if (!stat.isBlockDevice()) {
     if (files.root !== '/' && stat.isFile()) return;
@@ -91,6 +91,20 @@ const hold = async (handle: FileHandle, name: string): Promise<FileHandle> => {
     }
 };
 
+/** A device manager looks at a disk whenever somebody closed it, and is gone in a moment; a guest stays. */
+const refuseOpened = async (handle: FileHandle, disk: DiskUse): Promise<void> => {
+  const stat = await handle.stat();
+  if (!stat.isBlockDevice()) return;
+  const number = majorMinorOf(stat.rdev);
+  let openers = await findOpeners(number);
+  for (let tries = 1; openers.length > 0; tries += 1) {
+    const names = openers.map(({ pid, program }) => `${program} (process ${pid})`).join(', ');
+    if (tries === HOLD_TRIES) throw new HostError('blocked', `${disk.name} (${disk.serial}) is open in ${names}.`);
+    await pause(HOLD_PAUSE_MS);
+    openers = await findOpeners(number, openers);
+  }
+};
+
 /** What the kernel kept of earlier looks would hide what the drive gives now: an erase by the drive does not clear it. */
 const forgetCached = async (run: Run, handle: FileHandle): Promise<void> => {
   if (!(await handle.stat()).isBlockDevice()) return;
@@ -99,23 +113,23 @@ const forgetCached = async (run: Run, handle: FileHandle): Promise<void> => {
 };
 
 /** Does something to an open disk that nobody else has meanwhile; the descriptor is for tools. */
-type Doing = <T>(work: (fd: number, disk: DiskFacts) => Promise<T>) => Promise<T>;
+type Doing = <T>(work: (fd: number, disk: DiskUse) => Promise<T>) => Promise<T>;
 const doings = new WeakMap<OpenDisk, Doing>();
 
-export const actOn = async <T>(disk: OpenDisk, work: (fd: number, facts: DiskFacts) => Promise<T>): Promise<T> => {
+export const actOn = async <T>(disk: OpenDisk, work: (fd: number, facts: DiskUse) => Promise<T>): Promise<T> => {
   const doing = doings.get(disk);
   if (doing === undefined) throw new HostError('conflict', `${disk.serial} is not open here.`);
   return doing(work);
 };
 
 export const openDisk = async (files: Files, run: Run, identity: DiskIdentity): Promise<OpenDisk> => {
-  const disk = await findDisk(files, run, identity);
+  const disk = await findDisk(files, identity);
   refuseUsed(disk);
   const handle = await openDirect(files, `/dev/${disk.name}`);
   let isOpen = true;
-  const check = async (): Promise<DiskFacts> => {
+  const check = async (): Promise<DiskUse> => {
     if (!isOpen) throw new HostError('host_error', `${identity.serial} is closed.`);
-    const now = await findDisk(files, run, identity);
+    const now = await findDisk(files, identity);
     if (now.major_minor !== disk.major_minor || now.name !== disk.name)
       throw new HostError('drift', `Serial ${identity.serial} was ${disk.name} and is ${now.name} now.`);
     await refuseOther(files, handle, now);
@@ -128,6 +142,7 @@ export const openDisk = async (files: Files, run: Run, identity: DiskIdentity): 
     const doneTo = async () => {
       try {
         await refuseOther(files, held, now);
+        await refuseOpened(held, now);
         return await work(held.fd, now);
       } finally {
         await held.close();
@@ -139,6 +154,7 @@ export const openDisk = async (files: Files, run: Run, identity: DiskIdentity): 
   };
   try {
     await refuseOther(files, handle, disk);
+    await refuseOpened(handle, disk);
   } catch (error) {
     await handle.close();
     throw error;
@@ -148,7 +164,10 @@ export const openDisk = async (files: Files, run: Run, identity: DiskIdentity): 
     serial: identity.serial,
     major_minor: disk.major_minor ?? '',
     size_bytes: disk.size_bytes,
-    wipe: (method: WipeMethod) => doing((fd, facts) => wipeDisk(run, fd, method, facts)),
+    wipe: (method: WipeMethod) =>
+      doing(async (fd, { name, serial }) =>
+        wipeDisk(run, fd, method, { serial, erase: await readErase(files, run, name) }),
+      ),
     read: async (offset, length) => {
       if (!isOpen) throw new HostError('host_error', `${identity.serial} is closed.`);
       return read(offset, length);

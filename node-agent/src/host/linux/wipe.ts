@@ -60,7 +60,7 @@ export const wipeDisk = async (
   run: Run,
   fd: number,
   method: WipeMethod,
-  disk: DiskFacts,
+  disk: Pick<DiskFacts, 'serial' | 'erase'>,
 ): Promise<Readonly<{ command_status: number }>> => {
   if ('unreadable' in disk.erase)
     throw new HostError('blocked', `How ${disk.serial} can be erased could not be read: ${disk.erase.unreadable}`);
