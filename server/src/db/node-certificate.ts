@@ -44,6 +44,11 @@ export type EnrollmentRow = Readonly<{
   correlation_id: string;
 }>;
 
+/** Whose door a token opens, before anything is locked. */
+export const findEnrollmentNode = async (reader: Reader, tokenHash: Buffer): Promise<string | undefined> =>
+  (await reader.query<{ node_id: string }>('select node_id from node_enrollments where token_hash = $1', [tokenHash]))
+    .rows[0]?.node_id;
+
 /** Locked, so that of two who bring the same token one sees what the other did. */
 export const lockEnrollment = async (tx: Tx, tokenHash: Buffer): Promise<EnrollmentRow | undefined> =>
   (
@@ -85,17 +90,24 @@ export const insertCertificate = async (tx: Tx, row: NewCertificate): Promise<vo
   );
 };
 
-/** One at a time gives or takes certificates of a node, until its transaction ends. */
+/** One at a time opens doors of a node and gives or takes its certificates, until its transaction ends. Taken before their rows. */
 export const lockCertificates = async (tx: Tx, nodeId: string): Promise<void> => {
   await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [CERTIFICATES_LOCK, nodeId]);
 };
 
-export const isCertificateGood = async (reader: Reader, fingerprint: string): Promise<boolean> =>
+/** One that was not revoked, and how many its enrolment led to within the last hour. */
+export const findCertificate = async (
+  reader: Reader,
+  fingerprint: string,
+): Promise<Readonly<{ ca_key_id: string; not_before: string; not_after: string; recent: number }> | undefined> =>
   (
-    await reader.query('select 1 as one from node_certificates where fingerprint_sha256 = $1 and revoked_at is null', [
-      fingerprint,
-    ])
-  ).rowCount === 1;
+    await reader.query<{ ca_key_id: string; not_before: string; not_after: string; recent: number }>(
+      `select c.ca_key_id, c.not_before, c.not_after, (select count(*) from node_certificates o where o.node_id = c.node_id
+           and o.enrollment_id = c.enrollment_id and o.created_at > clock_timestamp() - interval '1 hour') as recent
+       from node_certificates c where c.fingerprint_sha256 = $1 and c.revoked_at is null`,
+      [fingerprint],
+    )
+  ).rows[0];
 
 /** How many certificates of a node count no more. */
 export const revokeCertificates = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>
@@ -114,7 +126,13 @@ export type CertificateRow = Readonly<{
   ca_key_id: string;
   enrollment_id: string;
   not_after: string;
+  /** Earlier ones of the same enrolment still count. */
+  has_predecessors: boolean;
 }>;
+
+/** Of the same enrolment as certificate c, issued before it, and still good. */
+const PREDECESSOR = `o.node_id = c.node_id and o.enrollment_id = c.enrollment_id and o.created_at < c.created_at
+  and o.revoked_at is null and o.not_after > clock_timestamp()`;
 
 /** Those of the named ones that were issued by us, are not revoked and not over. */
 export const listGoodCertificates = async (
@@ -123,7 +141,8 @@ export const listGoodCertificates = async (
 ): Promise<CertificateRow[]> =>
   (
     await reader.query<CertificateRow>(
-      `select c.fingerprint_sha256, c.node_id, n.name as node_name, c.ca_key_id, c.enrollment_id, c.not_after
+      `select c.fingerprint_sha256, c.node_id, n.name as node_name, c.ca_key_id, c.enrollment_id, c.not_after,
+         exists (select from node_certificates o where ${PREDECESSOR}) as has_predecessors
        from node_certificates c join nodes n on n.id = c.node_id
        where c.fingerprint_sha256 = any ($1) and c.revoked_at is null and c.not_after > clock_timestamp()
          and n.state not in ('retired', 'removing', 'deleted')`,
@@ -131,14 +150,28 @@ export const listGoodCertificates = async (
     )
   ).rows;
 
-/** Revoked ones that somebody could still show. */
-export const listRevokedFingerprints = async (reader: Reader): Promise<string[]> =>
+/** Ends what came before the named ones, which are in use; how many ended. */
+export const revokePredecessors = async (tx: Tx, fingerprints: readonly string[]): Promise<number> =>
   (
-    await reader.query<{ fingerprint_sha256: string }>(
-      `select fingerprint_sha256 from node_certificates where revoked_at > clock_timestamp() - interval '25 hours'
-         and not_after > clock_timestamp()`,
+    await tx.query(
+      `update node_certificates o set revoked_at = clock_timestamp(), revoked_reason = 'The one after it is in use.'
+       from node_certificates c where c.fingerprint_sha256 = any ($1) and c.revoked_at is null and ${PREDECESSOR}`,
+      [fingerprints],
     )
-  ).rows.map((row) => row.fingerprint_sha256);
+  ).rowCount;
+
+/** Those revoked within so many seconds that somebody could still show. */
+export const listRevoked = async (
+  reader: Reader,
+  withinS: number,
+): Promise<Readonly<{ fingerprint_sha256: string; not_after: string }>[]> =>
+  (
+    await reader.query<{ fingerprint_sha256: string; not_after: string }>(
+      `select fingerprint_sha256, not_after from node_certificates
+       where revoked_at > clock_timestamp() - make_interval(secs => $1) and not_after > clock_timestamp()`,
+      [withinS],
+    )
+  ).rows;
 
 export type CertificateView = Readonly<{
   serial_number: string;

@@ -139,17 +139,54 @@ describe('certificates of agents', () => {
     agent.close();
   });
 
-  it('renewal gives a certificate for a new key, and both work until they end', async () => {
-    const agent = await channel().join();
+  /** Half of its life passes for the certificates of a node. */
+  const growOld = (agent: TestAgent) =>
+    channel().change(
+      "update node_certificates set not_before = not_before - interval '25 hours' where node_id = $1 and revoked_at is null",
+      [agent.node_id],
+    );
+  const renew = async (agent: TestAgent) => {
     const key = newKey();
     const answer = await agent.call('certificateRenew', { csr_pem: await newCsr(key) });
+    const private_key_pem = key.export({ type: 'pkcs8', format: 'pem' }).toString();
+    return { answer, open: () => openAgent(channel().url, { ...answer.body, private_key_pem }) };
+  };
+
+  it('renewal gives a certificate for a new key, and the one before ends a moment after the new one is used', async () => {
+    const agent = await channel().join();
+    await growOld(agent);
+    const { answer, open } = await renew(agent);
     assert.equal(answer.status, 200);
     assert.ok(Date.parse(answer.body.renew_after) < Date.parse(answer.body.not_after));
-    const private_key_pem = key.export({ type: 'pkcs8', format: 'pem' }).toString();
-    const next = openAgent(channel().url, { ...answer.body, private_key_pem });
+    const revoked = () =>
+      channel().rows<{ revoked_reason: string }>(
+        'select revoked_reason from node_certificates where node_id = $1 and revoked_at is not null',
+        [agent.node_id],
+      );
+    clock.advance(31_000);
+    assert.equal((await agent.wait()).status, 200, 'the new one was not used yet');
+    const next = open();
     assert.equal((await next.wait()).status, 200);
-    assert.equal((await agent.wait()).status, 200);
-    for (const one of [agent, next]) one.close();
+    assert.equal((await agent.wait()).status, 200, 'what is under way comes to its end');
+    assert.deepEqual(await revoked(), []);
+    clock.advance(31_000);
+    const old = agent.again();
+    await until('the old one counts no more', async () => (await old.wait().catch(() => undefined))?.status === 403);
+    assert.deepEqual(await revoked(), [{ revoked_reason: 'The one after it is in use.' }]);
+    assert.equal((await next.wait()).status, 200);
+    for (const one of [agent, old, next]) one.close();
+  });
+
+  it('a young certificate is not renewed, and an old one only a few times: asked to come back later', async () => {
+    const agent = await channel().join();
+    const early = (await renew(agent)).answer;
+    assert.deepEqual([early.status, early.body.code], [429, 'rate_limited']);
+    assert.ok(Number(early.headers['retry-after']) > 11 * 3600, String(early.headers['retry-after']));
+    await growOld(agent);
+    const statuses: number[] = [];
+    for (let n = 0; n < 6; n++) statuses.push((await renew(agent)).answer.status);
+    assert.deepEqual(statuses, [200, 200, 200, 200, 429, 429], 'answers may get lost, but not without end');
+    agent.close();
   });
 
   it('knocks of one address fill the audit log slowly', async () => {

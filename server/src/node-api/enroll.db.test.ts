@@ -162,4 +162,35 @@ describe('enrolment of agents', () => {
     assert.equal((await second.wait()).status, 200);
     for (const agent of [first, old, second]) agent.close();
   });
+
+  it('doors opened, used and shut at the same moment wait for each other', async () => {
+    const admin = await test.admin();
+    for (let n = 0; n < 5; n++) {
+      const { node, enrollment } = await addNode(test);
+      const body = await enrollBody(enrollment.token, newKey());
+      const open = () => admin.post(`/api/v1/admin/nodes/${node.id}/enrollment`, { reason: 'again' });
+      const [entered, ...answers] = await Promise.all([
+        callNodeApi(url, anyone(), 'nodeEnroll', body),
+        admin.post(`/api/v1/admin/nodes/${node.id}/agent/revoke`, { reason: 'stolen' }),
+        open(),
+        open(),
+        open(),
+      ]);
+      assert.ok([200, 403].includes(entered?.status ?? 0), JSON.stringify(entered?.body));
+      assert.deepEqual(
+        answers.map((one) => one.status),
+        [200, 201, 201, 201],
+        JSON.stringify(answers.map((one) => one.body)),
+      );
+    }
+  });
+
+  it('the audit row of a new node names it', async () => {
+    const { node } = await addNode(test);
+    const [row] = await rows<{ metadata: { name: string } }>(
+      "select metadata from audit_logs where action = 'node.create' and target_id = $1",
+      [node.id],
+    );
+    assert.equal(row?.metadata.name, node.name);
+  });
 });

@@ -2,11 +2,12 @@
  * Which certificates are let in. TLS has checked the chain when a connection came; this is what TLS cannot know: that
  * the certificate was really issued by us, to a node that still is one, by a CA still trusted, and was not revoked
  * since. It is asked at every request. Questions of the same moment are one query, so that a fleet that reconnects all
- * at once does not ask one by one.
+ * at once does not ask one by one. A certificate that is in use ends those before it of the same enrolment, a moment
+ * later: what the agent began with the old one comes to its end, and a copy of it is worth nothing afterwards.
  */
 import type { Clock } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../db/client.ts';
-import { type CertificateRow, listGoodCertificates, listRevokedFingerprints } from '../db/node-certificate.ts';
+import { type CertificateRow, listGoodCertificates, listRevoked, revokePredecessors } from '../db/node-certificate.ts';
 import { nodeIdOfNames } from '../ports/trust/x509.ts';
 import type { Trust } from './trust.ts';
 
@@ -22,11 +23,18 @@ export type CertificateRegister = Readonly<{
   find(fingerprint: string, subjectAltName: string | undefined): Promise<Peer | undefined>;
   /** The same for one that was found before, without asking the database. */
   isGood(fingerprint: string): boolean;
-  /** Learns what was revoked since. */
+  /** Learns what was revoked since, and ends certificates that were replaced. */
   refresh(): Promise<void>;
 }>;
 
-type Known = Peer & Readonly<{ ca_key_id: string; not_after_ms: number }>;
+type Known = Peer & Readonly<{ ca_key_id: string; not_after_ms: number; has_predecessors: boolean }>;
+
+/** Longer than a poll rests. */
+const SUCCEEDS_AFTER_MS = 30_000;
+/** As long as a certificate lives, and a little. */
+const REVOKED_WITHIN_S = 25 * 3600;
+/** What was revoked in a transaction that took this long is not missed. */
+const OVERLAP_S = 300;
 
 const toKnown = (row: CertificateRow): Known => ({
   node_id: row.node_id,
@@ -35,6 +43,7 @@ const toKnown = (row: CertificateRow): Known => ({
   enrollment_id: row.enrollment_id,
   ca_key_id: row.ca_key_id,
   not_after_ms: Date.parse(row.not_after),
+  has_predecessors: row.has_predecessors,
 });
 
 export const createCertificateRegister = (
@@ -42,7 +51,11 @@ export const createCertificateRegister = (
 ): CertificateRegister => {
   const { database, clock, trust } = options;
   const known = new Map<string, Known>();
-  let revoked: ReadonlySet<string> = new Set();
+  /** Fingerprints, with when the certificate would have ended. */
+  const revoked = new Map<string, number>();
+  let refreshedMs: number | undefined;
+  /** Fingerprints in use that ended nothing yet, with when they were first seen. */
+  const succeeding = new Map<string, number>();
   let batch: { fingerprints: Set<string>; answered: Promise<ReadonlyMap<string, Known>> } | undefined;
 
   const ask = (fingerprint: string): Promise<ReadonlyMap<string, Known>> => {
@@ -72,14 +85,26 @@ export const createCertificateRegister = (
         one = (await ask(fingerprint)).get(fingerprint);
         if (one !== undefined) known.set(fingerprint, one);
       }
-      return counts(one) && one?.node_id === nodeIdOfNames(subjectAltName) ? one : undefined;
+      if (one === undefined || !counts(one) || one.node_id !== nodeIdOfNames(subjectAltName)) return undefined;
+      if (one.has_predecessors) {
+        known.set(fingerprint, { ...one, has_predecessors: false });
+        succeeding.set(fingerprint, clock.now().getTime());
+      }
+      return one;
     },
     isGood: (fingerprint) => counts(known.get(fingerprint)),
     refresh: async () => {
-      revoked = new Set(await database.read(PLATFORM, listRevokedFingerprints));
       const now = clock.now().getTime();
+      const sinceS = refreshedMs === undefined ? REVOKED_WITHIN_S : (now - refreshedMs) / 1000 + OVERLAP_S;
+      const rows = await database.read(PLATFORM, (reader) => listRevoked(reader, Math.min(sinceS, REVOKED_WITHIN_S)));
+      for (const row of rows) revoked.set(row.fingerprint_sha256, Date.parse(row.not_after));
+      refreshedMs = now;
+      for (const [fingerprint, notAfter] of revoked) if (notAfter <= now) revoked.delete(fingerprint);
       for (const one of known.values())
         if (revoked.has(one.fingerprint_sha256) || one.not_after_ms <= now) known.delete(one.fingerprint_sha256);
+      const due = [...succeeding].flatMap(([fingerprint, at]) => (at + SUCCEEDS_AFTER_MS <= now ? [fingerprint] : []));
+      if (due.length > 0) await database.write(PLATFORM, (tx) => revokePredecessors(tx, due));
+      for (const fingerprint of due) succeeding.delete(fingerprint);
     },
   };
 };

@@ -9,8 +9,9 @@ import { insertAuditLog } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { moveNode } from '../db/node.ts';
 import {
+  findCertificate,
+  findEnrollmentNode,
   insertCertificate,
-  isCertificateGood,
   lockCertificates,
   lockEnrollment,
   markEnrollmentUsed,
@@ -106,7 +107,11 @@ const refusalOf = (door: Awaited<ReturnType<typeof lockEnrollment>>): Refused | 
 export const enroll = async (deps: EnrollDeps, caller: Caller, body: NodeBody<'nodeEnroll'>): Promise<Certificate> => {
   const trust = deps.trust();
   const outcome = await deps.database.write(PLATFORM, async (tx): Promise<Refused | Certificate> => {
-    const door = await lockEnrollment(tx, hashToken(body.token));
+    const tokenHash = hashToken(body.token);
+    const nodeId = await findEnrollmentNode(tx, tokenHash);
+    // Before the row of the token, as everyone who changes doors and certificates of a node does.
+    if (nodeId !== undefined) await lockCertificates(tx, nodeId);
+    const door = await lockEnrollment(tx, tokenHash);
     const refused = refusalOf(door);
     if (refused !== undefined || door === undefined) {
       const { node_id, error } = refused ?? { node_id: null, error: new AppError('unauthenticated', '') };
@@ -116,7 +121,6 @@ export const enroll = async (deps: EnrollDeps, caller: Caller, body: NodeBody<'n
     }
     // Before the token is spent: a bad request costs nothing.
     const issued = await issue(deps, trust, { node_id: door.node_id, csr_pem: body.csr_pem });
-    await lockCertificates(tx, door.node_id);
     await lockSummary(tx, door.node_id);
     await markEnrollmentUsed(tx, door.id);
     const revoked = await revokeCertificates(tx, door.node_id, 'The node was enrolled again.');
@@ -154,6 +158,28 @@ export const enroll = async (deps: EnrollDeps, caller: Caller, body: NodeBody<'n
   return outcome;
 };
 
+/** Answers get lost, so a host may ask again; not without end. */
+const RENEWALS_PER_HOUR = 5;
+const HASTE_RETRY_S = 600;
+
+/** A certificate is renewed in the second half of its life, or when another CA signs. */
+const refuseHaste = (
+  shown: NonNullable<Awaited<ReturnType<typeof findCertificate>>>,
+  caId: string,
+  nowMs: number,
+): void => {
+  const refuse = (sentence: string, seconds: number): AppError =>
+    new AppError('rate_limited', sentence, { retry_after_s: Math.max(1, Math.ceil(seconds)) });
+  const halfMs = (Date.parse(shown.not_before) + Date.parse(shown.not_after)) / 2;
+  if (nowMs < halfMs && shown.ca_key_id === caId)
+    throw refuse(
+      `The certificate is in the first half of its life; renew it after ${new Date(halfMs).toISOString()}.`,
+      (halfMs - nowMs) / 1000,
+    );
+  if (shown.recent >= RENEWALS_PER_HOUR)
+    throw refuse(`This node was given ${shown.recent} certificates within an hour.`, HASTE_RETRY_S);
+};
+
 export const renew = async (
   deps: EnrollDeps,
   caller: Caller,
@@ -165,8 +191,9 @@ export const renew = async (
   await deps.database.write(PLATFORM, async (tx) => {
     // Whoever revokes at this moment is either seen here, or sees the new certificate.
     await lockCertificates(tx, peer.node_id);
-    if (!(await isCertificateGood(tx, peer.fingerprint_sha256)))
-      throw new AppError('permission_denied', 'The certificate was revoked.');
+    const shown = await findCertificate(tx, peer.fingerprint_sha256);
+    if (shown === undefined) throw new AppError('permission_denied', 'The certificate was revoked.');
+    refuseHaste(shown, trust.ca.id, deps.clock.now().getTime());
     await insertCertificate(tx, {
       ...issued,
       node_id: peer.node_id,
