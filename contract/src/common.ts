@@ -16,6 +16,17 @@ export const StringEnum = <const T extends readonly string[]>(
 
 export const Time = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-11-15T10:03:21.000Z'] });
+/** A time as a host tells it: by a clock that may be wrong, but in years and seconds that every reader knows. */
+export const HostTime = (description: string) =>
+  Type.String({
+    format: 'date-time',
+    pattern: '^(?:19|2\\d)\\d{2}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:[0-5]\\d',
+    maxLength: 40,
+    description,
+    examples: ['2026-11-15T10:03:21.000Z'],
+  });
+/** The largest number a column of 32 bits holds. */
+export const INT_MAX = 2_147_483_647;
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** Names reach paths, XML, YAML and argv, so their grammar is closed: see design section 11. */

@@ -7,6 +7,7 @@ import type { EventHub } from './ports/events/hub.ts';
 import { createAgentReleases } from './ports/objects/agent-releases.ts';
 import { startReconciler } from './reconcilers/reconciler.ts';
 import { createListenerCertificates } from './services/listener-certificate.ts';
+import { createLogQuota } from './services/log-quota.ts';
 import { createCertificateRegister } from './services/node-certificate.ts';
 import { createPresence } from './services/node-presence.ts';
 import { auditNodeRefusal } from './services/node-refusal.ts';
@@ -38,12 +39,15 @@ export const startNodeApi = async (deps: Deps, hub: EventHub, shutdown: Shutdown
     headers_timeout_ms: config.headers_timeout_ms,
     request_timeout_ms: config.request_timeout_ms,
     stranger_rate_per_minute: config.node_api.stranger_rate_per_minute,
+    node_rate_per_minute: config.node_api.node_rate_per_minute,
     identity,
     handlers: createNodeHandlers({
       database,
       clock,
       trust,
       wake,
+      log,
+      log_quota: createLogQuota(clock),
       hooks: RESULT_HOOKS,
       dispatcher,
       presence,

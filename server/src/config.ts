@@ -24,6 +24,8 @@ export type Config = Readonly<{
     names: readonly string[];
     /** Enrolments and other requests without a certificate, per address and minute. */
     stranger_rate_per_minute: number;
+    /** Requests of one node. */
+    node_rate_per_minute: number;
     /** Files of agent releases, named by their SHA-256. */
     releases_dir: string;
   }>;
@@ -124,6 +126,10 @@ export const readConfig = (env: Env, roles?: string): Config => {
       names: nodeApiNames,
       stranger_rate_per_minute: read.integer('GPUAAS_NODE_API_RATE_LIMIT_PER_MINUTE', 120, {
         min: 1,
+        max: 100_000_000,
+      }),
+      node_rate_per_minute: read.integer('GPUAAS_NODE_API_NODE_RATE_LIMIT_PER_MINUTE', 1200, {
+        min: 60,
         max: 100_000_000,
       }),
       releases_dir: read.text('GPUAAS_AGENT_RELEASES_DIR', join(stateDir, 'agent-releases')),

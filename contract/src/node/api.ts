@@ -3,7 +3,7 @@
  * made with the node's certificate, and the node in the path must be the one the certificate names.
  */
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
-import { Closed, Nullable, StringEnum, Time } from '../common.ts';
+import { Closed, HostTime, INT_MAX, Nullable, StringEnum, Time } from '../common.ts';
 import { Id } from '../ids.ts';
 import { HealthReport } from './health.ts';
 import { SignedTask, TASK_KINDS, TaskProgress, TaskResult } from './task.ts';
@@ -45,12 +45,15 @@ const Certificate = Closed({
 export const AgentStanding = {
   agent_version: Type.String({ maxLength: 64 }),
   boot_id: Type.String({ maxLength: 64 }),
-  booted_at: Time('When the host booted.'),
-  kinds: Type.Array(StringEnum(TASK_KINDS), { description: 'What this agent can do on this host.' }),
+  booted_at: HostTime('When the host booted.'),
+  kinds: Type.Array(StringEnum(TASK_KINDS), {
+    maxItems: 100,
+    description: 'What this agent can do on this host.',
+  }),
 };
 
 export const LogLine = Closed({
-  timestamp: Time('When it was written.'),
+  timestamp: HostTime('When it was written.'),
   level: StringEnum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']),
   message: Type.String({ maxLength: 4096 }),
   correlation_id: Nullable(Type.String({ maxLength: 128 })),
@@ -101,7 +104,7 @@ export const nodeApi = defineNode({
       /** Tasks the agent holds in its journal. Others that were handed out are handed out again. */
       in_hand: Type.Array(Id('node_task'), { maxItems: 1000 }),
       trust_version: Type.String({ maxLength: 128 }),
-      clock: Time('The host’s own time.'),
+      clock: HostTime('The host’s own time.'),
       wait_s: Type.Integer({ minimum: 0, maximum: 30 }),
     }),
     response: Closed({
@@ -110,6 +113,7 @@ export const nodeApi = defineNode({
       cancelled: Type.Array(Id('node_task')),
       trust_version: Type.String(),
       server_time: Time('The platform’s time.'),
+      withheld: Type.Optional(Type.String({ description: 'Why this host is handed no work for now.' })),
     }),
   },
   taskStart: {
@@ -118,7 +122,7 @@ export const nodeApi = defineNode({
     summary: 'Say that a task is begun; refused means: do not begin',
     auth: 'certificate',
     params: task,
-    body: Closed({ attempt: Type.Integer({ minimum: 1 }) }),
+    body: Closed({ attempt: Type.Integer({ minimum: 1, maximum: INT_MAX }) }),
     response: Closed({ may_begin: Type.Boolean(), reason: Nullable(Type.String()) }),
   },
   taskProgress: {
@@ -157,7 +161,7 @@ export const nodeApi = defineNode({
     params: node,
     body: Closed({
       /** Lines are numbered by the agent, so that a batch sent twice is kept once. */
-      first_number: Type.Integer({ minimum: 0 }),
+      first_number: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1000 }),
       agent_start_id: Type.String({ maxLength: 64 }),
       lines: Type.Array(LogLine, { maxItems: 500 }),
     }),

@@ -3,7 +3,7 @@
  * "cannot read" is a fact of its own and never reads as "there is none".
  */
 import Type, { type TSchema } from 'typebox';
-import { Closed, Nullable, StringEnum, Time } from '../common.ts';
+import { Closed, HostTime, Nullable, StringEnum } from '../common.ts';
 
 /** A part of the facts: its value, or why it could not be read. */
 export const Fact = <T extends TSchema>(value: T) =>
@@ -14,7 +14,7 @@ export const PciAddress = Type.String({
   examples: ['0000:1b:00.0'],
 });
 const Hex4 = Type.String({ pattern: '^[0-9a-f]{4}$' });
-const Count = Type.Integer({ minimum: 0 });
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 export const PciFunction = Closed({
   address: PciAddress,
@@ -132,7 +132,7 @@ export const SystemFacts = Closed({
   kernel: Type.String(),
   kernel_command_line: Type.String(),
   boot_id: Type.String(),
-  booted_at: Time('When the host booted.'),
+  booted_at: HostTime('When the host booted.'),
   has_kvm: Type.Boolean(),
   secure_boot: Nullable(Type.Boolean()),
   memory_mib: Count,
@@ -148,7 +148,7 @@ export const CachedImage = Closed({ digest: Type.String(), name: Nullable(Type.S
 
 export const HostFacts = Closed({
   schema: Type.Literal(1),
-  observed_at: Time('When it was read.'),
+  observed_at: HostTime('When it was read.'),
   system: Fact(SystemFacts),
   pci: Fact(Type.Array(PciFunction)),
   iommu_groups: Fact(Type.Array(Closed({ group: Type.Integer(), addresses: Type.Array(PciAddress) }))),

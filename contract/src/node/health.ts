@@ -1,6 +1,6 @@
 /** What an agent, or another source, says about the health of a node and its slots. Behaviour follows classifications. */
 import Type from 'typebox';
-import { Closed, Nullable, StringEnum, Time } from '../common.ts';
+import { Closed, HostTime, Nullable, StringEnum } from '../common.ts';
 
 export const CLASSIFICATIONS = ['prevent_allocations', 'prevent_host_changes', 'suppress_alert'] as const;
 
@@ -8,15 +8,15 @@ export const HealthAlert = Closed({
   id: Type.String({ pattern: '^[a-z0-9_.-]{1,64}$', description: 'Stable word, e.g. gpu_off_the_bus.' }),
   /** `node`, or a GPU or disk by its identity: a PCI address or a serial. */
   target: Type.String({ minLength: 1, maxLength: 128 }),
-  since: Time('When it was first seen.'),
+  since: HostTime('When it was first seen.'),
   message: Type.String({ maxLength: 500, description: 'For operators.' }),
   tenant_message: Nullable(Type.String({ maxLength: 200, description: 'For the tenant; null tells them nothing.' })),
-  classifications: Type.Array(StringEnum(CLASSIFICATIONS)),
+  classifications: Type.Array(StringEnum(CLASSIFICATIONS), { maxItems: 8 }),
 });
 
 export const HealthReport = Closed({
   source: Type.String({ pattern: '^[a-z0-9_.-]{1,64}$' }),
-  observed_at: Time('When it was looked at.'),
+  observed_at: HostTime('When it was looked at.'),
   successes: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 200, description: 'Checks that passed.' }),
   alerts: Type.Array(HealthAlert, { maxItems: 200 }),
 });

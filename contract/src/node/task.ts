@@ -3,13 +3,13 @@
  * command". A task travels as the exact text that was signed, so nobody has to agree on how JSON is written.
  */
 import Type, { type Static } from 'typebox';
-import { Closed, Nullable, StringEnum, Time } from '../common.ts';
+import { Closed, HostTime, INT_MAX, Nullable, StringEnum, Time } from '../common.ts';
 import { Id } from '../ids.ts';
 import { TopologyMap, WIPE_POLICIES } from './candidate.ts';
 import { HostFacts, PciAddress } from './facts.ts';
 import { HealthReport } from './health.ts';
 
-const Count = Type.Integer({ minimum: 0 });
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 /** One slot as approved: what the host must find, or refuse. */
 export const TaskSlot = Closed({
@@ -74,8 +74,8 @@ export const DiskEvidence = Closed({
   samples: Type.Array(Closed({ offset: Count, length: Count, sha256: Type.String() })),
   signatures_left: Type.Array(Type.String()),
   is_verified: Type.Boolean(),
-  started_at: Time('When the wipe began.'),
-  finished_at: Time('When the read-back ended.'),
+  started_at: HostTime('When the wipe began.'),
+  finished_at: HostTime('When the read-back ended.'),
 });
 const CleanupOutput = Closed({
   network_detached: Type.Boolean(),
@@ -228,18 +228,18 @@ export const TASK_ERRORS = [
 ] as const;
 
 export const TaskResult = Closed({
-  attempt: Type.Integer({ minimum: 1 }),
+  attempt: Type.Integer({ minimum: 1, maximum: INT_MAX }),
   state: StringEnum(['completed', 'failed']),
   error_code: Nullable(StringEnum(TASK_ERRORS)),
   reason: Nullable(Type.String({ maxLength: 2000 })),
   output: Nullable(Type.Object({}, { additionalProperties: true })),
-  started_at: Nullable(Time('When the host began.')),
-  finished_at: Time('When it ended.'),
+  started_at: Nullable(HostTime('When the host began.')),
+  finished_at: HostTime('When it ended.'),
 });
 
 export const TaskProgress = Closed({
-  attempt: Type.Integer({ minimum: 1 }),
+  attempt: Type.Integer({ minimum: 1, maximum: INT_MAX }),
   percent: Type.Integer({ minimum: 0, maximum: 100 }),
-  bytes_per_s: Nullable(Type.Integer({ minimum: 0 })),
+  bytes_per_s: Nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
   note: Nullable(Type.String({ maxLength: 200 })),
 });

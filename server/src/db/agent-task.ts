@@ -61,36 +61,38 @@ export const markDispatched = async (tx: Tx, ids: readonly string[]): Promise<vo
   ]);
 };
 
-/** Handed out before to these nodes, and not in their hands (`node task` pairs). Those of the last moment may be on their way. */
+/** What agents have in hand. Pairs: a task that an agent names counts for its own node only. */
+export type InHand = Readonly<{ node_id: string; in_hand: readonly string[] }>;
+
+const pairsOf = (agents: readonly InHand[]): string[] =>
+  agents.flatMap(({ node_id, in_hand }) => in_hand.map((taskId) => `${node_id} ${taskId}`));
+const nodesOf = (agents: readonly InHand[]): string[] => agents.map(({ node_id }) => node_id);
+
+/** Handed out before to these agents, and not in their hands. Those of the last moment may be on their way. */
 export const redispatchTasks = async (
   tx: Tx,
-  nodeIds: readonly string[],
-  inHand: readonly string[],
+  agents: readonly InHand[],
   onTheirWayS: number,
 ): Promise<OutgoingTask[]> =>
   (
     await tx.query<OutgoingTask>(
       `with lost as materialized (
          select o.id from node_tasks o where o.node_id = any ($1) and o.state in ('dispatched', 'running')
-           and o.expires_at > clock_timestamp() and o.id <> all ($2)
+           and o.expires_at > clock_timestamp() and o.node_id || ' ' || o.id <> all ($2)
            and o.dispatched_at <= clock_timestamp() - make_interval(secs => $3)
          order by o.id for update skip locked)
        update node_tasks t set dispatched_at = clock_timestamp() from lost where t.id = lost.id returning ${OUTGOING}`,
-      [nodeIds, inHand, onTheirWayS],
+      [nodesOf(agents), pairsOf(agents), onTheirWayS],
     )
   ).rows;
 
-/** Of these nodes, those that were handed out work which is not in their hands. */
-export const listNodesLacking = async (
-  reader: Reader,
-  nodeIds: readonly string[],
-  inHand: readonly string[],
-): Promise<string[]> =>
+/** The nodes of those agents that were handed out work which is not in their hands. */
+export const listNodesLacking = async (reader: Reader, agents: readonly InHand[]): Promise<string[]> =>
   (
     await reader.query<{ node_id: string }>(
       `select distinct node_id from node_tasks where node_id = any ($1) and state in ('dispatched', 'running')
-         and expires_at > clock_timestamp() and id <> all ($2)`,
-      [nodeIds, inHand],
+         and expires_at > clock_timestamp() and node_id || ' ' || id <> all ($2)`,
+      [nodesOf(agents), pairsOf(agents)],
     )
   ).rows.map((row) => row.node_id);
 

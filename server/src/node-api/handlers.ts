@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import type { NodeAnswer, NodeBody, NodeOperationId, NodeParams } from '@gpuaas/contract/node';
 import { notFound } from '../errors.ts';
-import { ship } from '../services/log-line.ts';
+import { type ShipDeps, ship } from '../services/log-line.ts';
 import type { Peer } from '../services/node-certificate.ts';
 import { type Caller, type EnrollDeps, enroll, renew } from '../services/node-enroll.ts';
 import type { Presence } from '../services/node-presence.ts';
@@ -14,6 +14,7 @@ type Releases = Readonly<{ open(digest: string): Promise<Release | undefined> }>
 
 export type NodeApiDeps = EnrollDeps &
   ResultDeps &
+  ShipDeps &
   Readonly<{ dispatcher: Dispatcher; presence: Presence; releases: Releases }>;
 
 export type NodeCtx = Readonly<{
@@ -36,8 +37,8 @@ export const createNodeHandlers = (deps: NodeApiDeps): NodeHandlers => ({
   nodeEnroll: ({ caller }, { body }) => enroll(deps, caller, body),
   certificateRenew: ({ caller, peer }, { body }) => renew(deps, caller, peer, body),
   taskWait: ({ peer, onHangUp }, { body }) => {
-    deps.presence.see(peer.node_id, body);
-    const held = deps.dispatcher.wait(peer.node_id, body);
+    const withheld = deps.presence.see(peer.node_id, body);
+    const held = deps.dispatcher.wait(peer.node_id, { ...body, withheld });
     onHangUp(held.abandon);
     return held.answer;
   },

@@ -15,12 +15,17 @@ type Shown = {
 };
 
 export type Peers = Readonly<{
+  /** Reads who came; of too many connections of one certificate the oldest ends. */
+  meet(socket: TLSSocket): void;
   /** The node that asks, or a refusal. */
   admit(socket: TLSSocket): Promise<Peer>;
   /** Ends connections whose certificate counts no more. */
   sweep(): number;
   forget(socket: TLSSocket): void;
 }>;
+
+/** An agent at work holds a handful; what a broken network left behind ends before what is new is refused. */
+const CONNECTIONS_MAX = 16;
 
 const read = (socket: TLSSocket): Shown | null => {
   const certificate = socket.getPeerX509Certificate();
@@ -37,13 +42,23 @@ export const refused = (sentence: string): AppError => new AppError('permission_
 
 export const createPeers = (register: CertificateRegister): Peers => {
   const shown = new Map<TLSSocket, Shown | null>();
+  /** Oldest first. */
+  const byCertificate = new Map<string, Set<TLSSocket>>();
   return {
-    admit: async (socket) => {
-      let one = shown.get(socket);
-      if (one === undefined) {
-        one = read(socket);
-        shown.set(socket, one);
+    meet: (socket) => {
+      const one = read(socket);
+      shown.set(socket, one);
+      if (one === null) return;
+      const sockets = byCertificate.get(one.fingerprint) ?? new Set();
+      byCertificate.set(one.fingerprint, sockets.add(socket));
+      for (const oldest of sockets) {
+        if (sockets.size <= CONNECTIONS_MAX) return;
+        sockets.delete(oldest);
+        oldest.destroy();
       }
+    },
+    admit: async (socket) => {
+      const one = shown.get(socket) ?? null;
       if (one === null) throw refused('This route needs the certificate of a node.');
       if (one.distrust !== null) throw refused(`The certificate is not trusted here (${one.distrust}).`);
       const peer = await register.find(one.fingerprint, one.subjectAltName);
@@ -60,6 +75,12 @@ export const createPeers = (register: CertificateRegister): Peers => {
       }
       return ended;
     },
-    forget: (socket) => void shown.delete(socket),
+    forget: (socket) => {
+      const one = shown.get(socket);
+      shown.delete(socket);
+      const sockets = one == null ? undefined : byCertificate.get(one.fingerprint);
+      sockets?.delete(socket);
+      if (one != null && sockets?.size === 0) byCertificate.delete(one.fingerprint);
+    },
   };
 };

@@ -1,17 +1,16 @@
 /**
  * The listener of agents: HTTPS that asks for a client certificate, and one route per operation of the node contract.
  * It holds a long poll per node for most of its life, so it is bare node:https: a held poll is a connection, its
- * response and one small record. Who may come in is decided in one place, in this order: route, limit by address,
- * certificate, node in the path; only then is the body read.
+ * response and one small record. Who may come in is decided in one place, in this order: route, limit by address
+ * or certificate, node in the path and limits of the node; only then is the body read.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { pipeline } from 'node:stream/promises';
 import type { TLSSocket } from 'node:tls';
 import type { Clock, Log } from '@gpuaas/kit';
 import { AppError } from '../errors.ts';
-import { toAppError, toProblem } from '../http/problem.ts';
+import { toAppError } from '../http/problem.ts';
 import { addressBlock, createRateLimit } from '../http/rate-limit.ts';
 import { correlationIdOf, userAgentOf } from '../http/request.ts';
 import type { ListenerCertificate } from '../services/listener-certificate.ts';
@@ -20,8 +19,11 @@ import type { Caller } from '../services/node-enroll.ts';
 import type { NodeRefusal } from '../services/node-refusal.ts';
 import { readBody } from './body.ts';
 import type { NodeCtx, NodeHandlers } from './handlers.ts';
+import { createNodeLimits } from './limits.ts';
 import { createPeers, refused } from './peer.ts';
+import { createRespond, type Passing } from './respond.ts';
 import { findRoute, type Route } from './route.ts';
+import { asBadWords, assertStorable } from './storable.ts';
 
 export type NodeApiOptions = Readonly<{
   host: string;
@@ -32,6 +34,8 @@ export type NodeApiOptions = Readonly<{
   request_timeout_ms: number;
   /** Requests without a certificate, per address and minute. */
   stranger_rate_per_minute: number;
+  /** Requests of one node, per minute. */
+  node_rate_per_minute: number;
   identity: ListenerCertificate;
   handlers: NodeHandlers;
   register: CertificateRegister;
@@ -57,8 +61,8 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Longer than a poll rests, so that an agent's connection lives on from poll to poll. */
 const KEEP_ALIVE_MS = 75_000;
 const CLOSE_WITHIN_MS = 5_000;
-/** Rows about refused agents, per address and minute. */
-const AUDIT_ROWS_PER_MINUTE = 6;
+/** Lines about refused requests, per node or address and minute; the others are told at debug. */
+const ERROR_LINES_PER_MINUTE = 30;
 
 const tlsOptions = ({ key, cert, ca }: ListenerCertificate) => ({
   key,
@@ -70,16 +74,24 @@ const tlsOptions = ({ key, cert, ca }: ListenerCertificate) => ({
   minVersion: 'TLSv1.3' as const,
 });
 
-type Passing = { route: Route | null; peer: Peer | null; node_id: string | null };
-
 export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
   const { handlers, clock, log } = options;
   const strangers = createRateLimit(options.stranger_rate_per_minute);
-  const auditRows = createRateLimit(AUDIT_ROWS_PER_MINUTE);
+  const limits = createNodeLimits(options.node_rate_per_minute);
+  const errorLines = createRateLimit(ERROR_LINES_PER_MINUTE);
+  const limitedLines = createRateLimit(1);
   const peers = createPeers(options.register);
   let isClosing = false;
 
   const nowMs = (): number => clock.now().getTime();
+  const respond = createRespond({ ...options, nowMs, isClosing: () => isClosing });
+
+  const bodyOf = async (request: IncomingMessage, { id, operation, validators }: Route): Promise<unknown> => {
+    const body = await readBody(request, operation.bodyMax ?? BODY_BYTES_MAX);
+    // Log lines are mended instead: one odd line must not cost the others of its batch.
+    if (id !== 'logShip') assertStorable(body);
+    return validators.body(body);
+  };
 
   const pass = async (request: IncomingMessage, ctx: Omit<NodeCtx, 'peer'>, passing: Passing): Promise<unknown> => {
     const path = request.url?.split('?')[0] ?? '';
@@ -91,6 +103,15 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
       passing.peer = await peers.admit(request.socket as TLSSocket);
       if (passing.node_id !== null && passing.node_id !== passing.peer.node_id)
         throw refused('The certificate is another node’s.');
+      passing.leave = limits.enter({
+        node_id: passing.peer.node_id,
+        is_poll: route.id === 'taskWait',
+        bytes:
+          operation.body === undefined
+            ? 0
+            : Number(request.headers['content-length'] ?? operation.bodyMax ?? BODY_BYTES_MAX),
+        now_ms: nowMs(),
+      });
     } else {
       const waitS = strangers.take(addressBlock(ctx.caller.source_ip), nowMs());
       if (waitS > 0)
@@ -98,63 +119,39 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
     }
     const req = {
       params: validators.params(params),
-      body:
-        operation.body === undefined
-          ? undefined
-          : validators.body(await readBody(request, operation.bodyMax ?? BODY_BYTES_MAX)),
+      body: operation.body === undefined ? undefined : await bodyOf(request, route),
     };
     const handle = handlers[route.id] as (ctx: NodeCtx, req: unknown) => Promise<unknown>;
     // Operations without a certificate do not look at the peer.
     return handle({ ...ctx, peer: passing.peer as Peer }, req);
   };
 
-  const send = (response: ServerResponse, status: number, type: string, text: string): void => {
-    if (isClosing) response.setHeader('connection', 'close');
-    response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text) });
-    response.end(text);
+  /** What goes well says nothing; what is refused is told, but not more often than somebody would read. */
+  const levelOf = (caller: Caller, passing: Passing, errorCode: string | undefined): 'debug' | 'info' => {
+    if (errorCode === undefined) return 'debug';
+    const lines = errorCode === 'rate_limited' ? limitedLines : errorLines;
+    return lines.take(passing.peer?.node_id ?? addressBlock(caller.source_ip), nowMs()) === 0 ? 'info' : 'debug';
   };
 
-  const sendAnswer = async (response: ServerResponse, route: Route, answer: unknown): Promise<void> => {
-    if (route.operation.response !== null) return send(response, 200, 'application/json', JSON.stringify(answer));
-    const { stream, size } = answer as Awaited<ReturnType<NodeHandlers['agentReleaseGet']>>;
-    response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': size });
-    await pipeline(stream, response);
-  };
-
-  const refuse = async (
-    request: IncomingMessage,
-    response: ServerResponse,
+  const note = (
     caller: Caller,
     passing: Passing,
-    error: AppError,
-  ): Promise<void> => {
-    const { correlation_id, source_ip } = caller;
-    const problem = toProblem(error, {
-      correlation_id,
-      path: request.url?.split('?')[0] ?? '',
-      public_url: options.public_url,
-    });
-    if (problem.status >= 500)
-      log.error(
-        { correlation_id, error_code: error.code, operation: passing.route?.id, err: error.cause ?? error },
-        error.message,
-      );
-    // Enrolment writes its own rows, with the node that the token was for.
-    if (error.code === 'permission_denied' && passing.route?.operation.auth === 'certificate') {
-      response.setHeader('connection', 'close');
-      if (auditRows.take(addressBlock(source_ip), nowMs()) === 0)
-        await options.audit(caller, {
-          node_id: passing.node_id,
-          peer_node_id: passing.peer?.node_id ?? null,
-          operation: passing.route.id,
-          policy: error.message,
-        });
-    }
-    // What was not read of the body would be taken for the next request.
-    if (!request.complete) response.setHeader('connection', 'close');
-    if (problem.retry_after_s !== null) response.setHeader('retry-after', String(problem.retry_after_s));
-    send(response, problem.status, 'application/problem+json; charset=utf-8', JSON.stringify(problem));
-  };
+    status: number,
+    errorCode: string | undefined,
+    durationMs: number,
+  ): void =>
+    log[levelOf(caller, passing, errorCode)](
+      {
+        correlation_id: caller.correlation_id,
+        operation: passing.route?.id ?? '',
+        node_id: passing.peer?.node_id,
+        source_ip: caller.source_ip,
+        status,
+        error_code: errorCode,
+        duration_ms: Math.round(durationMs * 10) / 10,
+      },
+      'request',
+    );
 
   const onRequest = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const startedAt = performance.now();
@@ -164,35 +161,26 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
       user_agent: userAgentOf(request.headers),
     };
     response.setHeader('x-correlation-id', caller.correlation_id);
-    const passing: Passing = { route: null, peer: null, node_id: null };
+    const passing: Passing = { route: null, peer: null, node_id: null, leave: () => {} };
     let errorCode: string | undefined;
+    // A poll that hung up is never answered.
+    response.once('close', () => passing.leave());
     const onHangUp = (fn: () => void) =>
       response.once('close', () => {
         if (!response.writableEnded) fn();
       });
     try {
       const answer = await pass(request, { caller, onHangUp }, passing);
-      if (!response.destroyed && passing.route !== null) await sendAnswer(response, passing.route, answer);
+      if (!response.destroyed && passing.route !== null) await respond.answer(response, passing.route, answer);
     } catch (err) {
-      const error = toAppError(err);
+      const error = toAppError(asBadWords(err));
       errorCode = error.code;
       if (response.headersSent || response.destroyed) response.destroy();
-      else await refuse(request, response, caller, passing, error);
+      else await respond.refuse(request, response, caller, passing, error);
+    } finally {
+      passing.leave();
     }
-    // Polls come all the time and say nothing.
-    const isQuiet = errorCode === undefined && passing.route?.id === 'taskWait';
-    log[isQuiet ? 'debug' : 'info'](
-      {
-        correlation_id: caller.correlation_id,
-        operation: passing.route?.id ?? '',
-        node_id: passing.peer?.node_id,
-        source_ip: caller.source_ip,
-        status: response.statusCode,
-        error_code: errorCode,
-        duration_ms: Math.round((performance.now() - startedAt) * 10) / 10,
-      },
-      'request',
-    );
+    note(caller, passing, response.statusCode, errorCode, performance.now() - startedAt);
   };
 
   const server = createServer({
@@ -212,7 +200,10 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
       response.destroy();
     });
   });
-  server.on('secureConnection', (socket) => socket.once('close', () => peers.forget(socket)));
+  server.on('secureConnection', (socket) => {
+    socket.once('close', () => peers.forget(socket));
+    peers.meet(socket);
+  });
   server.on('tlsClientError', (err, socket) => {
     log.debug({ err, source_ip: socket.remoteAddress }, 'TLS handshake failed');
     socket.destroy();

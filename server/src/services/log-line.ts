@@ -1,10 +1,12 @@
 /** Log lines: taken from agents, and found again by correlation id or node. */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { NodeAnswer, NodeBody } from '@gpuaas/contract/node';
+import type { Clock, Log } from '@gpuaas/kit';
 import type { ReadCtx } from '../context.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
-import { insertLogLines, listLogLines } from '../db/log-line.ts';
+import { insertLogLines, type LogLineRow, listLogLines } from '../db/log-line.ts';
 import { AppError } from '../errors.ts';
+import type { LogQuota } from './log-quota.ts';
 import type { Peer } from './node-certificate.ts';
 import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 import { redactFields, redactText } from './redact.ts';
@@ -12,28 +14,77 @@ import { redactFields, redactText } from './redact.ts';
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 const LOOK_BACK_MS = 24 * 3_600_000;
 
+const HOUR_MS = 3_600_000;
+const PAST_MAX_MS = 7 * 24 * HOUR_MS;
+
+/**
+ * When a line counts as written. Lines are kept by day, and a host whose clock is far off would write into days that
+ * do not exist yet or are over; such a line counts for the nearest hour that may be, and keeps its own time beside.
+ * Whole hours, so that a batch that is sent again falls on the same moment.
+ */
+const placeInTime = (timestamp: string, nowMs: number): Readonly<{ logged_at: string; own_time?: string }> => {
+  const at = Date.parse(timestamp);
+  const hour = nowMs - (nowMs % HOUR_MS);
+  const nearest = Math.min(Math.max(at, hour - PAST_MAX_MS), hour + HOUR_MS);
+  const isNear = at >= nowMs - PAST_MAX_MS && at <= nowMs + HOUR_MS;
+  return isNear ? { logged_at: timestamp } : { logged_at: new Date(nearest).toISOString(), own_time: timestamp };
+};
+
+export type ShipDeps = Readonly<{ database: Database; clock: Clock; log: Log; log_quota: LogQuota }>;
+
 /** Lines of an agent. Its name stands before its own numbering, so one node cannot speak in another's place. */
 export const ship = async (
-  { database }: Readonly<{ database: Database }>,
+  { database, clock, log, log_quota }: ShipDeps,
   peer: Peer,
   body: NodeBody<'logShip'>,
 ): Promise<NodeAnswer<'logShip'>> => {
-  const lines = body.lines.map((line, index) => ({
-    logged_at: line.timestamp,
+  const now = clock.now();
+  const { node_id } = peer;
+  const said = {
     service: 'gpuaas-node-agent',
     host_role: 'worker_compute' as const,
     host_name: peer.node_name,
-    node_id: peer.node_id,
-    level: line.level,
-    message: redactText(line.message),
-    correlation_id: line.correlation_id,
-    error_code: line.error_code,
-    fields: redactFields(line.fields as Readonly<Record<string, unknown>>),
-    origin: `${peer.node_id}/${body.agent_start_id}`,
-    number: body.first_number + index,
-  }));
+    node_id,
+  };
+  const { kept, is_first_drop, dropped_before } = log_quota.take(
+    node_id,
+    body.lines.map((line) => JSON.stringify(line).length),
+  );
+  const lines: LogLineRow[] = body.lines.slice(0, kept).map((line, index) => {
+    const { logged_at, own_time } = placeInTime(line.timestamp, now.getTime());
+    const fields = redactFields(line.fields as Readonly<Record<string, unknown>>);
+    return {
+      ...said,
+      logged_at,
+      level: line.level,
+      message: redactText(line.message),
+      correlation_id: line.correlation_id,
+      error_code: line.error_code,
+      fields: own_time === undefined ? fields : { ...fields, own_time },
+      origin: `${node_id}/${body.agent_start_id}`,
+      number: body.first_number + index,
+    };
+  });
+  // Who looks for lines must know that some are missing.
+  const tell = (number: number, message: string, fields: Readonly<Record<string, unknown>>): void => {
+    log.warn({ node_id, ...fields }, message);
+    lines.push({
+      ...said,
+      logged_at: now.toISOString(),
+      level: 'warn',
+      message,
+      correlation_id: null,
+      error_code: 'rate_limited',
+      fields,
+      origin: `${node_id}/quota`,
+      number,
+    });
+  };
+  if (dropped_before > 0)
+    tell(0, 'log lines of this node were dropped because it wrote too many', { dropped: dropped_before });
+  if (is_first_drop) tell(1, 'this node wrote too many log lines today; the rest of the day is dropped', {});
   if (lines.length > 0) await database.write(PLATFORM, (tx) => insertLogLines(tx, lines));
-  return { next_number: body.first_number + lines.length };
+  return { next_number: body.first_number + body.lines.length };
 };
 
 const EXACT_TIME = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(?:\.\d{1,6})?\+00$/;

@@ -44,7 +44,10 @@ export const createPresence = (deps: PresenceDeps): Presence => {
     if (isWrong !== skewed.has(node_id)) {
       const about = { node_id, clock_skew_ms };
       if (isWrong)
-        log.warn({ ...about, error_code: 'clock_skew' }, 'the clock of a host is wrong; its work waits until it is set');
+        log.warn(
+          { ...about, error_code: 'clock_skew' },
+          'the clock of a host is wrong; its work waits until it is set',
+        );
       else log.info(about, 'the clock of a host is right again');
     }
     if (!isWrong) skewed.delete(node_id);

@@ -13,8 +13,8 @@ export type ResultHooks = Readonly<{
   tasks: Readonly<{
     [K in TaskKind]?: (tx: Tx, task: AgentTaskRow, output: TaskOutput<K>) => Promise<string | undefined>;
   }>;
-  /** For reports of the host's own checks; the answer to `diag.health_probe` carries one, too. */
-  health?: (tx: Tx, nodeId: string, report: HealthReport) => Promise<void>;
+  /** For reports of the host's own checks; the answer to `diag.health_probe` carries one, too. False: it does not count. */
+  health?: (tx: Tx, nodeId: string, report: HealthReport) => Promise<boolean>;
 }>;
 
 export const RESULT_HOOKS: ResultHooks = {
@@ -24,7 +24,5 @@ export const RESULT_HOOKS: ResultHooks = {
       return undefined;
     },
   },
-  health: async (tx, nodeId, report) => {
-    await recordHealth(tx, nodeId, report);
-  },
+  health: recordHealth,
 };

@@ -4,7 +4,8 @@
  * task must answer is the contract's: a completed task whose output has another shape has failed.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type NodeAnswer, type NodeBody, TASKS, type TaskKind } from '@gpuaas/contract/node';
+import { type HealthReport, type NodeAnswer, type NodeBody, TASKS, type TaskKind } from '@gpuaas/contract/node';
+import type { Clock } from '@gpuaas/kit';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import {
   type AgentTaskRow,
@@ -17,15 +18,18 @@ import {
 } from '../db/agent-task.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { rejectTask, type TaskResult } from '../db/node-task.ts';
-import { notFound } from '../errors.ts';
+import { AppError, notFound } from '../errors.ts';
 import { createAjv } from '../schema.ts';
 import { finishTask } from '../workflows/finish-task.ts';
 import type { ResultHooks } from './result-hooks.ts';
 
-export type ResultDeps = Readonly<{ database: Database; hooks: ResultHooks; wake: () => void }>;
+export type ResultDeps = Readonly<{ database: Database; clock: Clock; hooks: ResultHooks; wake: () => void }>;
 type Result = NodeBody<'taskResult'>;
 type Output = Readonly<Record<string, unknown>>;
 type Where = Readonly<{ node_id: string; task_id: string }>;
+
+const REPORT_AHEAD_MAX_MS = 5 * 60_000;
+const AHEAD = 'The report was observed more than five minutes from now: set the clock of this host.';
 
 const ajv = createAjv({});
 const outputs = new Map<string, ValidateFunction>();
@@ -65,6 +69,9 @@ const lateReason = (task: Pick<AgentTaskRow, 'state' | 'attempt' | 'is_overdue'>
   return `The task is ${task.state}.`;
 };
 
+const isUnderWay = (task: AgentTaskRow, attempt: number): boolean =>
+  task.attempt === attempt && !task.is_overdue && ['queued', 'dispatched', 'running'].includes(task.state);
+
 export const start = async (
   deps: ResultDeps,
   where: Where,
@@ -95,14 +102,22 @@ const isKnown = (task: AgentTaskRow, result: TaskResult): boolean =>
     ? result.state === 'failed' && task.state_reason === result.reason
     : task.state === 'completed' || task.state === 'failed');
 
+/** A report that counts as the newest for long would hide what comes after it. */
+const isAhead = ({ clock }: ResultDeps, report: HealthReport): boolean =>
+  Date.parse(report.observed_at) > clock.now().getTime() + REPORT_AHEAD_MAX_MS;
+
 /** Tells whoever makes something of the answer; a sentence says why it does not hold after all. */
-const tell = async (tx: Tx, { hooks }: ResultDeps, task: AgentTaskRow, output: object): Promise<string | undefined> => {
+const tell = async (tx: Tx, deps: ResultDeps, task: AgentTaskRow, output: object): Promise<string | undefined> => {
+  const { hooks } = deps;
   if (!isKind(task.kind)) return undefined;
   const hook = hooks.tasks[task.kind] as
     | ((tx: Tx, task: AgentTaskRow, output: object) => Promise<string | undefined>)
     | undefined;
-  if (task.kind === 'diag.health_probe' && 'report' in output)
-    await hooks.health?.(tx, task.node_id, output.report as Parameters<NonNullable<ResultHooks['health']>>[2]);
+  if (task.kind === 'diag.health_probe' && 'report' in output) {
+    const report = output.report as HealthReport;
+    if (isAhead(deps, report)) return AHEAD;
+    await hooks.health?.(tx, task.node_id, report);
+  }
   return hook?.(tx, task, output);
 };
 
@@ -110,6 +125,9 @@ export const finish = (deps: ResultDeps, where: Where, body: Result): Promise<No
   deps.database.write(PLATFORM, async (tx) => {
     const task = await lockAgentTask(tx, where.node_id, where.task_id);
     if (task === undefined) throw notFound('task');
+    // Nothing was done, and it is no fault of the task: it is handed out again once the host's clock is right.
+    if (body.state === 'failed' && body.error_code === 'clock_skew' && isUnderWay(task, body.attempt))
+      return { is_accepted: false, reason: 'The task waits until the clock of this host is set.' };
     const { state, error_code, reason, output } = judged(task.kind, body);
     const result = { id: task.id, attempt: body.attempt, state, reason, output };
     if (!(await finishTask(tx, result, deps.wake)))
@@ -128,8 +146,11 @@ export const health = async (
   body: NodeBody<'healthReport'>,
 ): Promise<NodeAnswer<'healthReport'>> => {
   const { hooks, database } = deps;
-  if (hooks.health === undefined) return { is_accepted: false };
+  if (isAhead(deps, body.report))
+    throw new AppError('invalid_request', AHEAD, {
+      errors: [{ pointer: '/body/report/observed_at', code: 'future', message: 'is more than five minutes from now' }],
+    });
   const record = hooks.health;
-  await database.write(PLATFORM, (tx) => record(tx, nodeId, body.report));
-  return { is_accepted: true };
+  if (record === undefined) return { is_accepted: false };
+  return { is_accepted: await database.write(PLATFORM, (tx) => record(tx, nodeId, body.report)) };
 };

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { SignedTask } from '@gpuaas/contract/node';
+import { payloadOf } from '../../test/agent.ts';
+import { useChannel } from '../../test/channel.ts';
+import { until } from '../../test/until.ts';
+
+const clockOff = (seconds: number) => ({ clock: new Date(Date.now() + seconds * 1000).toISOString() });
+const refusal = {
+  attempt: 1,
+  state: 'failed' as const,
+  error_code: 'clock_skew' as const,
+  reason: 'It was signed 500 s before this host’s time.',
+  output: null,
+  started_at: null,
+  finished_at: new Date().toISOString(),
+};
+
+describe('who is handed work', () => {
+  const channel = useChannel();
+
+  it('an agent whose clock is wrong rests without work, is told why, and gets it once its clock is set', async () => {
+    const { ask, join, stateOf, test, rows } = channel();
+    const agent = await join();
+    const id = await ask(agent.node_id);
+    for (const seconds of [-130, 130]) {
+      const { tasks, withheld } = (await agent.wait(clockOff(seconds))).body;
+      assert.deepEqual(tasks, []);
+      assert.match(withheld, /^The clock of this host is 1[23]\d s (ahead|behind)/);
+    }
+    assert.equal((await stateOf(id)).state, 'queued');
+    const told = test.logs.filter((line) => line['error_code'] === 'clock_skew' && line['node_id'] === agent.node_id);
+    assert.equal(told.length, 1, 'said once, not at every question');
+    const skew = 'select clock_skew_ms from node_agents where node_id = $1';
+    await until('operators see it', async () => {
+      const [row] = await rows<{ clock_skew_ms: number }>(skew, [agent.node_id]);
+      return Math.abs(row?.clock_skew_ms ?? 0) > 100_000;
+    });
+    const right = (await agent.wait()).body;
+    assert.equal(right.tasks.length, 1);
+    assert.equal('withheld' in right, false);
+    agent.close();
+  });
+
+  it('work does not wake an agent whose clock is wrong', async () => {
+    const { ask, join, stateOf, test } = channel();
+    const [wrong, right] = [await join(), await join()];
+    const resting = wrong.wait({ ...clockOff(600), wait_s: 2 });
+    await until('the agent rests', () => (test.app.node_api?.dispatcher.size() ?? 0) > 0);
+    const id = await ask(wrong.node_id);
+    await ask(right.node_id);
+    assert.equal((await right.wait({ wait_s: 5 })).body.tasks.length, 1);
+    assert.deepEqual((await resting).body.tasks, []);
+    assert.equal((await stateOf(id)).state, 'queued');
+    for (const agent of [wrong, right]) agent.close();
+  });
+
+  it('a task refused for the clock is not failed by it, and is handed out again', async () => {
+    const { ask, change, join, stateOf } = channel();
+    const agent = await join();
+    const id = await ask(agent.node_id);
+    await agent.wait();
+    const answer = (await agent.call('taskResult', refusal, { task_id: id })).body;
+    assert.equal(answer.is_accepted, false);
+    assert.match(answer.reason, /waits until the clock/);
+    assert.equal((await stateOf(id)).state, 'dispatched');
+    await change("update node_tasks set dispatched_at = dispatched_at - interval '2 s' where id = $1", [id]);
+    assert.deepEqual((await agent.wait(clockOff(600))).body.tasks, []);
+    const again = (await agent.wait()).body.tasks as SignedTask[];
+    assert.deepEqual(
+      again.map((task) => payloadOf(task).task_id),
+      [id],
+    );
+    agent.close();
+  });
+
+  it('who names the task of another node as in hand does not keep it from that node', async () => {
+    const { ask, change, join, test } = channel();
+    const [mine, other] = [await join(), await join()];
+    const id = await ask(other.node_id);
+    assert.equal((await other.wait()).body.tasks.length, 1);
+    await change("update node_tasks set dispatched_at = dispatched_at - interval '2 s' where id = $1", [id]);
+    // Both are looked at in one turn.
+    await until('nobody rests', () => test.app.node_api?.dispatcher.size() === 0);
+    const [, got] = await Promise.all([mine.wait({ in_hand: [id], wait_s: 1 }), other.wait({ wait_s: 1 })]);
+    assert.deepEqual(
+      (got.body.tasks as SignedTask[]).map((task) => payloadOf(task).task_id),
+      [id],
+    );
+    for (const agent of [mine, other]) agent.close();
+  });
+});

@@ -1,0 +1,61 @@
+/**
+ * What one node may ask of this process. A certificate proves who asks, not that it means well: a host that was taken
+ * over must not slow the agents of others. Requests draw on an allowance by number and by size of what they bring, and
+ * few are under way at a time. An agent at work stays far below all of it, and comes back later when told to.
+ */
+import { AppError } from '../errors.ts';
+
+export type Entry = Readonly<{ node_id: string; is_poll: boolean; bytes: number; now_ms: number }>;
+
+export type NodeLimits = Readonly<{
+  /** Refuses, or lets in until what it returns is called. */
+  enter(entry: Entry): () => void;
+}>;
+
+const IN_FLIGHT_MAX = 8;
+/** One that rests, and the one that takes its place. */
+const POLLS_MAX = 2;
+/** A body counts as one request per so many bytes. */
+const BYTES_PER_REQUEST = 64 * 1024;
+const BUSY_RETRY_S = 1;
+
+type Allowance = { tokens: number; at_ms: number; requests: number; polls: number };
+
+const tooMany = (detail: string, retry_after_s: number): AppError =>
+  new AppError('rate_limited', `${detail}; wait ${retry_after_s} s.`, { retry_after_s });
+
+export const createNodeLimits = (perMinute: number): NodeLimits => {
+  const perMs = perMinute / 60_000;
+  // Only nodes with a certificate of ours are in here.
+  const nodes = new Map<string, Allowance>();
+
+  const allowanceOf = (nodeId: string, nowMs: number): Allowance => {
+    let one = nodes.get(nodeId);
+    if (one === undefined) {
+      one = { tokens: perMinute, at_ms: nowMs, requests: 0, polls: 0 };
+      nodes.set(nodeId, one);
+    }
+    one.tokens = Math.min(perMinute, one.tokens + Math.max(0, nowMs - one.at_ms) * perMs);
+    one.at_ms = nowMs;
+    return one;
+  };
+
+  return {
+    enter: ({ node_id, is_poll, bytes, now_ms }) => {
+      const one = allowanceOf(node_id, now_ms);
+      if (one.tokens < 1)
+        throw tooMany('This node asks too often or sends too much', Math.ceil((1 - one.tokens) / perMs / 1000));
+      const kind = is_poll ? 'polls' : 'requests';
+      if (one[kind] >= (is_poll ? POLLS_MAX : IN_FLIGHT_MAX))
+        throw tooMany(`${one[kind]} ${kind} of this node are under way`, BUSY_RETRY_S);
+      // A large body is let in and paid off afterwards: what was refused for its size alone would never come in.
+      one.tokens -= 1 + Math.floor(bytes / BYTES_PER_REQUEST);
+      one[kind] += 1;
+      let isOver = false;
+      return () => {
+        if (!isOver) one[kind] -= 1;
+        isOver = true;
+      };
+    },
+  };
+};

@@ -1,0 +1,88 @@
+/** Answers to agents: the body, the bytes of a release, or the one error envelope of the contract. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import type { Log } from '@gpuaas/kit';
+import type { AppError } from '../errors.ts';
+import { toProblem } from '../http/problem.ts';
+import { addressBlock, createRateLimit } from '../http/rate-limit.ts';
+import type { Peer } from '../services/node-certificate.ts';
+import type { Caller } from '../services/node-enroll.ts';
+import type { NodeRefusal } from '../services/node-refusal.ts';
+import type { NodeHandlers } from './handlers.ts';
+import type { Route } from './route.ts';
+
+/** How far a request came. */
+export type Passing = { route: Route | null; peer: Peer | null; node_id: string | null; leave: () => void };
+
+export type RespondOptions = Readonly<{
+  /** Where the documentation of errors is. */
+  public_url: string;
+  audit: (caller: Caller, refusal: NodeRefusal) => Promise<void>;
+  nowMs: () => number;
+  isClosing: () => boolean;
+  log: Log;
+}>;
+
+/** Rows about refused agents, per address and minute. */
+const AUDIT_ROWS_PER_MINUTE = 6;
+/** What is left of a body this small is read to its end, so that the connection serves on. */
+const LEFT_OVER_MAX = 64 * 1024;
+
+const isSmall = (request: IncomingMessage): boolean =>
+  Number(request.headers['content-length'] ?? Number.NaN) <= LEFT_OVER_MAX;
+
+export const createRespond = (options: RespondOptions) => {
+  const auditRows = createRateLimit(AUDIT_ROWS_PER_MINUTE);
+
+  const send = (response: ServerResponse, status: number, type: string, text: string): void => {
+    if (options.isClosing()) response.setHeader('connection', 'close');
+    response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text) });
+    response.end(text);
+  };
+
+  const auditRefusal = async (caller: Caller, passing: Passing, route: Route, error: AppError): Promise<void> => {
+    if (auditRows.take(addressBlock(caller.source_ip), options.nowMs()) > 0) return;
+    await options.audit(caller, {
+      node_id: passing.node_id,
+      peer_node_id: passing.peer?.node_id ?? null,
+      operation: route.id,
+      policy: error.message,
+    });
+  };
+
+  return {
+    answer: async (response: ServerResponse, route: Route, answer: unknown): Promise<void> => {
+      if (route.operation.response !== null) return send(response, 200, 'application/json', JSON.stringify(answer));
+      const { stream, size } = answer as Awaited<ReturnType<NodeHandlers['agentReleaseGet']>>;
+      response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': size });
+      await pipeline(stream, response);
+    },
+    refuse: async (
+      request: IncomingMessage,
+      response: ServerResponse,
+      caller: Caller,
+      passing: Passing,
+      error: AppError,
+    ): Promise<void> => {
+      const { correlation_id } = caller;
+      const { route } = passing;
+      const path = request.url?.split('?')[0] ?? '';
+      const problem = toProblem(error, { correlation_id, path, public_url: options.public_url });
+      if (problem.status >= 500)
+        options.log.error(
+          { correlation_id, error_code: error.code, operation: route?.id, err: error.cause ?? error },
+          error.message,
+        );
+      // Enrolment writes its own rows, with the node that the token was for.
+      if (error.code === 'permission_denied' && route?.operation.auth === 'certificate') {
+        response.setHeader('connection', 'close');
+        await auditRefusal(caller, passing, route, error);
+      }
+      // What was not read of the body would be taken for the next request, or would have to be read for nothing.
+      if (!request.complete && !(error.code === 'rate_limited' && isSmall(request)))
+        response.setHeader('connection', 'close');
+      if (problem.retry_after_s !== null) response.setHeader('retry-after', String(problem.retry_after_s));
+      send(response, problem.status, 'application/problem+json; charset=utf-8', JSON.stringify(problem));
+    },
+  };
+};

@@ -1,0 +1,42 @@
+/**
+ * What of an agent's words can be kept. PostgreSQL stores neither the character zero nor half a pair, and no reader
+ * agrees with another on whole numbers past 2^53. Schemas see neither in the open parts of a body, so the whole of it
+ * is walked once at the edge; what gets past this and is refused by a column is the agent's mistake too, not ours.
+ */
+import { AppError } from '../errors.ts';
+
+const refuse = (place: string, code: string, message: string): AppError => {
+  const pointer = place.slice(0, 200);
+  return new AppError('invalid_request', `Invalid request: ${pointer.slice(1).replaceAll('/', '.')} ${message}.`, {
+    errors: [{ pointer, code, message }],
+  });
+};
+
+const isText = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+
+/** Bodies are parsed no deeper than a parser allows, so this may recurse. */
+export const assertStorable = (value: unknown, pointer = '/body'): void => {
+  if (typeof value === 'string') {
+    if (!isText(value)) throw refuse(pointer, 'text', 'holds a character that cannot be stored');
+  } else if (typeof value === 'number') {
+    if (!(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) throw refuse(pointer, 'number', 'is too large a number');
+  } else if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) assertStorable(item, `${pointer}/${index}`);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, item] of Object.entries(value)) {
+      if (!isText(key)) throw refuse(pointer, 'text', 'has a key that cannot be stored');
+      assertStorable(item, `${pointer}/${key}`);
+    }
+  }
+};
+
+/** SQLSTATE of values that a column does not take: a date, a number or a character. */
+const UNSTORABLE: ReadonlySet<string> = new Set(['22003', '22007', '22008', '22009', '22021', '22P05']);
+
+/** A column that refused a value of the body; anything else as it is. */
+export const asBadWords = (err: unknown): unknown =>
+  err instanceof Error && 'code' in err && typeof err.code === 'string' && UNSTORABLE.has(err.code)
+    ? new AppError('invalid_request', 'Invalid request: a time, number or text of the body cannot be stored.', {
+        cause: err,
+      })
+    : err;

@@ -1,0 +1,53 @@
+/**
+ * How much one node may write into the log of the platform in a day. Who writes more is heard no more until the next
+ * day (UTC): its lines are counted and dropped, which is said once when it begins and once, with the number, when the
+ * day is over. Each process counts apart and begins anew when it is started, so a day's quota is a bound, not a bill.
+ */
+import type { Clock } from '@gpuaas/kit';
+
+export type Verdict = Readonly<{
+  /** How many of the lines, from the first on, are kept. */
+  kept: number;
+  /** These are the first of the day that are not. */
+  is_first_drop: boolean;
+  /** Lines dropped on the day before, told once. */
+  dropped_before: number;
+}>;
+
+export type LogQuota = Readonly<{ take(nodeId: string, sizes: readonly number[]): Verdict }>;
+
+export const LOG_LINES_PER_DAY = 100_000;
+export const LOG_BYTES_PER_DAY = 64 * 1024 * 1024;
+const DAY_MS = 24 * 3_600_000;
+
+type Day = { day: number; lines: number; bytes: number; dropped: number };
+
+export const createLogQuota = (
+  clock: Clock,
+  max: Readonly<{ lines: number; bytes: number }> = { lines: LOG_LINES_PER_DAY, bytes: LOG_BYTES_PER_DAY },
+): LogQuota => {
+  // Only nodes with a certificate of ours are in here.
+  const nodes = new Map<string, Day>();
+  return {
+    take: (nodeId, sizes) => {
+      const day = Math.floor(clock.now().getTime() / DAY_MS);
+      const before = nodes.get(nodeId);
+      const today = before?.day === day ? before : { day, lines: 0, bytes: 0, dropped: 0 };
+      nodes.set(nodeId, today);
+      const wasFull = today.dropped > 0;
+      let kept = 0;
+      for (const size of sizes) {
+        if (wasFull || today.lines >= max.lines || today.bytes + size > max.bytes) break;
+        today.lines += 1;
+        today.bytes += size;
+        kept += 1;
+      }
+      today.dropped += sizes.length - kept;
+      return {
+        kept,
+        is_first_drop: !wasFull && today.dropped > 0,
+        dropped_before: before === undefined || before === today ? 0 : before.dropped,
+      };
+    },
+  };
+};

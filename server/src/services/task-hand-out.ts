@@ -1,0 +1,137 @@
+/**
+ * Gives work to agents that are there. A task is locked, signed, sent and then marked as handed out, all in one
+ * transaction, so no other process sends it meanwhile, and an agent that begins at once waits for the mark. If the
+ * answer is lost on its way, or the mark is, the task is handed out again with the same attempt: an agent's next poll
+ * does not name it as in hand, and its journal knows one that came twice.
+ */
+import type { SignedTask, TaskPayload } from '@gpuaas/contract/node';
+import type { Clock } from '@gpuaas/kit';
+import {
+  type InHand,
+  listNodesLacking,
+  listOverTasks,
+  listQueuedTasks,
+  lockQueuedTasks,
+  markDispatched,
+  type OutgoingTask,
+  redispatchTasks,
+} from '../db/agent-task.ts';
+import { type Database, PLATFORM } from '../db/client.ts';
+import { findActiveKeyId } from '../db/trust-key.ts';
+import { signText } from '../ports/trust/x509.ts';
+import type { TrustKeeper } from './trust.ts';
+
+/** What there is to do, when it was looked for. */
+export type Found = Readonly<{
+  signer_id: string | undefined;
+  queued: ReadonlyMap<string, readonly string[]>;
+  /** Nodes with work: queued, or handed out before and not in hand. */
+  nodes: readonly string[];
+  /** Tasks in hand that are over, by node. */
+  over: ReadonlyMap<string, readonly string[]>;
+}>;
+
+/** Says to a node what its work is; false for one that hung up: it is handed its work when it comes back. */
+export type Send = (nodeId: string, tasks: readonly SignedTask[]) => boolean;
+
+export type HandOut = Readonly<{
+  /** Looks for work of those who just came, or of everyone who is there. Nothing is written. */
+  look(fresh: readonly InHand[], everyone: readonly InHand[] | null): Promise<Found>;
+  /** Hands out what was found for these nodes; to those who just came also what they lack. */
+  give(found: Found, nodes: readonly string[], fresh: readonly InHand[], send: Send): Promise<void>;
+}>;
+
+const TASKS_PER_POLL = 16;
+/** What was handed out a moment ago may still be on its way. */
+const ON_ITS_WAY_S = 1;
+/** A fleet that is woken at once is served in parts: while one is signed and sent, the database works on others. */
+const NODES_PER_PART = 100;
+const PARTS_AT_ONCE = 3;
+
+export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock; trust: TrustKeeper }>): HandOut => {
+  const { database, clock, trust } = deps;
+
+  const sign = async (task: OutgoingTask): Promise<SignedTask> => {
+    const { signer } = trust.current();
+    const payload = JSON.stringify({
+      task_id: task.id,
+      node_id: task.node_id,
+      kind: task.kind as TaskPayload['kind'],
+      attempt: task.attempt,
+      params: task.params,
+      allocation_id: task.allocation_id,
+      correlation_id: task.correlation_id,
+      issued_at: clock.now().toISOString(),
+      expires_at: task.expires_at,
+    } satisfies TaskPayload);
+    return { payload, signer_id: signer.id, signature: await signText(signer.key, payload) };
+  };
+
+  const servePart = (queued: readonly string[], again: readonly InHand[], send: Send): Promise<void> =>
+    database.write(PLATFORM, async (tx) => {
+      const [lost, locked] = await Promise.all([
+        again.length === 0 ? [] : redispatchTasks(tx, again, ON_ITS_WAY_S),
+        queued.length === 0 ? [] : lockQueuedTasks(tx, queued),
+      ]);
+      const toMark = new Set(locked.map((task) => task.id));
+      const sent: string[] = [];
+      await Promise.all(
+        [...Map.groupBy([...lost, ...locked], (task) => task.node_id)].map(async ([nodeId, mine]) => {
+          const tasks = await Promise.all(mine.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(sign));
+          if (send(nodeId, tasks)) sent.push(...mine.map((task) => task.id));
+        }),
+      );
+      const marked = sent.filter((id) => toMark.has(id));
+      if (marked.length > 0) await markDispatched(tx, marked);
+    });
+
+  return {
+    look: (fresh, everyone) =>
+      database.read(PLATFORM, async (reader) => {
+        const holding = (everyone ?? fresh).flatMap(({ node_id, in_hand }) =>
+          in_hand.map((task_id) => ({ node_id, task_id })),
+        );
+        const freshIds = fresh.map((one) => one.node_id);
+        const [signer_id, queued, lacking, over] = await Promise.all([
+          findActiveKeyId(reader, 'task_signer'),
+          listQueuedTasks(reader, everyone === null ? freshIds : 'all', TASKS_PER_POLL),
+          fresh.length === 0 ? [] : listNodesLacking(reader, fresh),
+          holding.length === 0
+            ? []
+            : listOverTasks(reader, {
+                node_ids: holding.map((one) => one.node_id),
+                task_ids: holding.map((one) => one.task_id),
+              }),
+        ]);
+        const idsBy = <T extends { node_id: string }>(rows: readonly T[], idOf: (row: T) => string) =>
+          new Map(
+            [...Map.groupBy(rows, (row) => row.node_id)].map(([nodeId, mine]) => [nodeId, mine.map(idOf)] as const),
+          );
+        const queuedBy = idsBy(queued, (task) => task.id);
+        return {
+          signer_id,
+          queued: queuedBy,
+          nodes: [...new Set([...queuedBy.keys(), ...lacking])],
+          over: idsBy(over, (one) => one.task_id),
+        };
+      }),
+    give: async (found, nodes, fresh, send) => {
+      // A task is never signed with a key that was replaced meanwhile.
+      if (nodes.length > 0 && found.signer_id !== trust.current().signer.id) await trust.refresh();
+      let next = 0;
+      const serveParts = async (): Promise<void> => {
+        while (next < nodes.length) {
+          const part = new Set(nodes.slice(next, next + NODES_PER_PART));
+          next += NODES_PER_PART;
+          const queued = [...part].flatMap((id) => found.queued.get(id) ?? []);
+          await servePart(
+            queued,
+            fresh.filter((one) => part.has(one.node_id)),
+            send,
+          );
+        }
+      };
+      await Promise.all(Array.from({ length: PARTS_AT_ONCE }, serveParts));
+    },
+  };
+};
