@@ -85,6 +85,8 @@ export const agentAnswers = {
   nodeAgentGet: agent,
   nodeAgentRevoke: { ...agent, is_connected: false },
   nodeAgentUpdate: task,
+  nodeRetire: { ...placementAnswers.adminNodeGet, state: 'retired', free_gpus: 0, is_connected: false },
+  nodeDelete: undefined,
   nodeTaskList: page<Task>(
     task,
     { ...task, id: id('tsk', '2b'), kind: 'slice.image_clone', state: 'running', percent: 40 },

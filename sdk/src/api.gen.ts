@@ -988,6 +988,8 @@ export const operations = {
   nodeAgentGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/agent' },
   nodeAgentRevoke: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/revoke', idempotency: 'required', body: true },
   nodeAgentUpdate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/update', idempotency: 'required', body: true },
+  nodeRetire: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/retire', idempotency: 'required', body: true },
+  nodeDelete: { method: 'DELETE', path: '/api/v1/admin/nodes/{node_id}' },
   nodeTaskList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/tasks', page: true },
   nodeDiscoveryCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery', idempotency: 'required', body: true },
   nodeDiscoveryGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery' },
@@ -2640,6 +2642,24 @@ export type Operations = {
       };
     };
     response: NodeTask;
+  };
+  /** Take a host out for good: nothing is placed on it and its agent is let in no more. Refused for an active node, which is drained first, and while anything stands on it. Its certificates are revoked, open tasks cancelled, slots disabled. There is no way back: the host may come again as a new node. */
+  nodeRetire: {
+    request: {
+      params: node;
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: Node;
+  };
+  /** Delete a retired node; its name and its disks are free for others. Refused while an approval to erase one of its disks is open. Its history is kept. */
+  nodeDelete: {
+    request: {
+      params: node;
+    };
+    response: undefined;
   };
   /** Tasks of a node, newest first */
   nodeTaskList: {

@@ -42,6 +42,8 @@ type Mine =
   | 'nodeAgentGet'
   | 'nodeAgentRevoke'
   | 'nodeAgentUpdate'
+  | 'nodeRetire'
+  | 'nodeDelete'
   | 'nodeTaskList'
   | 'trustKeyList'
   | 'trustKeyGet'
@@ -61,6 +63,12 @@ export const agentScenarios: Pick<Scenarios, Mine> = {
     await cast.sql.query("update node_agents set kinds = '{agent.update}' where node_id = $1", [node_id]);
     const body = { version: '0.2.0', digest: `sha256:${'a'.repeat(64)}` };
     return { as: cast.superadmin, params: { node_id }, body };
+  },
+  nodeRetire: async (cast) => ({ ...(await atNode(cast)), body: because }),
+  nodeDelete: async (cast) => {
+    const at = await atNode(cast);
+    must(await cast.superadmin.post(`/api/v1/admin/nodes/${at.params.node_id}/retire`, because), 200);
+    return at;
   },
   nodeTaskList: atNode,
   trustKeyList: async (cast) => ({ as: cast.superadmin }),

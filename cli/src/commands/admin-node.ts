@@ -5,6 +5,7 @@ import { collect, keyFlags, pageFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
 import { nodeAgentCommands } from './admin-node-agent.ts';
 import { convert } from './admin-node-convert.ts';
+import { nodeEndCommands } from './admin-node-end.ts';
 import { nodeTopologyCommands } from './admin-node-topology.ts';
 import { slotList } from './admin-slot.ts';
 
@@ -116,5 +117,6 @@ export const adminNode: Group = {
     convert,
     ...nodeAgentCommands,
     ...nodeTopologyCommands,
+    ...nodeEndCommands,
   ],
 };

@@ -19,6 +19,7 @@ import * as logLine from '../services/log-line.ts';
 import * as me from '../services/me.ts';
 import * as node from '../services/node.ts';
 import * as nodeAgent from '../services/node-agent.ts';
+import * as nodeEnd from '../services/node-end.ts';
 import * as organization from '../services/organization.ts';
 import * as project from '../services/project.ts';
 import * as quota from '../services/quota.ts';
@@ -106,6 +107,8 @@ export const handlers = {
   nodeAgentGet: nodeAgent.get,
   nodeAgentRevoke: nodeAgent.revoke,
   nodeAgentUpdate: nodeAgent.update,
+  nodeRetire: nodeEnd.retire,
+  nodeDelete: nodeEnd.remove,
   nodeTaskList: nodeAgent.taskList,
   trustKeyList: trustKey.list,
   trustKeyGet: trustKey.get,

@@ -1,0 +1,36 @@
+import { command, required, text } from '../command.ts';
+import { nodeId } from '../find.ts';
+import { keyFlags, yesFlags } from '../flags.ts';
+
+const node = { node: 'name or id' } as const;
+
+/** How a host leaves: retired first, deleted then. */
+export const nodeEndCommands = [
+  command({
+    name: 'retire',
+    summary: 'take a host out for good, once it is drained and nothing stands on it',
+    args: node,
+    flags: { reason: required(text('why; kept in the audit')), ...yesFlags, ...keyFlags },
+    run: async (cli, { args, flags }) => {
+      const params = { node_id: await nodeId(cli, args.node) };
+      await cli.confirm(`Take ${args.node} out for good? It can come again only as a new node.`, flags.yes);
+      const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+      const request = { params, body: { reason: flags.reason } };
+      const answer = await (await cli.client()).call('nodeRetire', request, options);
+      const { name, id, state } = answer.data;
+      cli.out.done(`Node ${name} (${id}) is ${state}; delete it to free its name.`, answer);
+    },
+  }),
+  command({
+    name: 'delete',
+    summary: 'delete a retired node; its name and disks are free for others',
+    args: node,
+    flags: yesFlags,
+    run: async (cli, { args, flags }) => {
+      const params = { node_id: await nodeId(cli, args.node) };
+      await cli.confirm(`Delete node ${args.node}? Its history is kept.`, flags.yes);
+      const answer = await (await cli.client()).call('nodeDelete', { params }, { signal: cli.signal });
+      cli.out.done(`Deleted node ${params.node_id}.`, answer, { id: params.node_id, deleted: true });
+    },
+  }),
+] as const;

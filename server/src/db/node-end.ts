@@ -1,0 +1,42 @@
+/** How a node ends: what still stands on it, and what of it is taken down. Rows stay: its history keeps its id. */
+import type { Reader, Tx } from './client.ts';
+
+/** Allocations that have any part of the node, also those older than claims. */
+export const listHoldingAllocations = async (reader: Reader, nodeId: string): Promise<string[]> =>
+  (
+    await reader.query<{ id: string }>(
+      `select allocation_id as id from allocation_resource_claims where node_id = $1 and released_at is null
+       union select id from allocations where node_id = $1 and state in ('active', 'releasing', 'release_failed') order by id`,
+      [nodeId],
+    )
+  ).rows.map((row) => row.id);
+
+/** How many tasks nobody waits for any more. Taken before the node's row of the index, as results of tasks are. */
+export const cancelNodeTasks = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>
+  (
+    await tx.query(
+      `update node_tasks set state = 'cancelled', state_reason = $2, finished_at = clock_timestamp()
+       where node_id = $1 and state in ('queued', 'dispatched', 'running')`,
+      [nodeId, reason],
+    )
+  ).rowCount;
+
+/** How many slots are out of sale from now on; their devices and addresses are free for others. */
+export const disableSlots = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>
+  (
+    await tx.query(
+      `update node_resource_slots set approval = 'disabled', status_reason = $2, version = version + 1
+       where node_id = $1 and approval <> 'disabled'`,
+      [nodeId, reason],
+    )
+  ).rowCount;
+
+/** Disks that left with the node may be owned elsewhere. */
+export const revokeOwnedDisks = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>
+  (
+    await tx.query(
+      `update disk_ownerships set state = 'revoked', state_reason = $2, state_since = clock_timestamp(), version = version + 1
+       where node_id = $1 and state = 'owned'`,
+      [nodeId, reason],
+    )
+  ).rowCount;
