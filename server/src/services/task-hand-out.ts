@@ -44,14 +44,14 @@ export type HandOut = Readonly<{
 const TASKS_PER_POLL = 16;
 /** What was handed out a moment ago may still be on its way. */
 const ON_ITS_WAY_S = 1;
-/** A fleet that is woken at once is served in parts: while one is signed and sent, the database works on others. */
-const NODES_PER_PART = 100;
-const PARTS_AT_ONCE = 3;
+/** A fleet that is woken at once is served in parts: while one is signed and sent, the database marks those before. */
+const NODES_PER_PART = 250;
+const MARKS_AT_ONCE = 2;
 
 export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock; trust: TrustKeeper }>): HandOut => {
   const { database, clock, trust } = deps;
 
-  const sign = async (task: OutgoingTask): Promise<SignedTask> => {
+  const sign = (task: OutgoingTask): SignedTask => {
     const { signer } = trust.current();
     const payload = JSON.stringify({
       task_id: task.id,
@@ -64,10 +64,16 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
       issued_at: clock.now().toISOString(),
       expires_at: task.expires_at,
     } satisfies TaskPayload);
-    return { payload, signer_id: signer.id, signature: await signText(signer.key, payload) };
+    return { payload, signer_id: signer.id, signature: signText(signer.key, payload) };
   };
 
-  const servePart = (queued: readonly string[], again: readonly InHand[], send: Send): Promise<void> =>
+  /** `onSent` is called when the answers are on their way and the mark is not: the next part may begin. */
+  const servePart = (
+    queued: readonly string[],
+    again: readonly InHand[],
+    send: Send,
+    onSent: () => void,
+  ): Promise<void> =>
     database.write(PLATFORM, async (tx) => {
       const [lost, locked] = await Promise.all([
         again.length === 0 ? [] : redispatchTasks(tx, again, ON_ITS_WAY_S),
@@ -75,12 +81,17 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
       ]);
       const toMark = new Set(locked.map((task) => task.id));
       const sent: string[] = [];
-      await Promise.all(
-        [...Map.groupBy([...lost, ...locked], (task) => task.node_id)].map(async ([nodeId, mine]) => {
-          const tasks = await Promise.all(mine.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(sign));
-          if (send(nodeId, tasks)) sent.push(...mine.map((task) => task.id));
-        }),
-      );
+      // All are signed, then all are sent: answers in a row cost less than one now and then.
+      const signed = [...lost, ...locked]
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+        .map((task) => ({ id: task.id, node_id: task.node_id, signed: sign(task) }));
+      for (const [nodeId, mine] of Map.groupBy(signed, (task) => task.node_id)) {
+        const tasks = mine.map((task) => task.signed);
+        if (send(nodeId, tasks)) sent.push(...mine.map((task) => task.id));
+      }
+      // Other work of the process comes between two parts.
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      onSent();
       const marked = sent.filter((id) => toMark.has(id));
       if (marked.length > 0) await markDispatched(tx, marked);
     });
@@ -118,20 +129,20 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
     give: async (found, nodes, fresh, send) => {
       // A task is never signed with a key that was replaced meanwhile.
       if (nodes.length > 0 && found.signer_id !== trust.current().signer.id) await trust.refresh();
-      let next = 0;
-      const serveParts = async (): Promise<void> => {
-        while (next < nodes.length) {
-          const part = new Set(nodes.slice(next, next + NODES_PER_PART));
-          next += NODES_PER_PART;
-          const queued = [...part].flatMap((id) => found.queued.get(id) ?? []);
-          await servePart(
-            queued,
-            fresh.filter((one) => part.has(one.node_id)),
-            send,
-          );
-        }
-      };
-      await Promise.all(Array.from({ length: PARTS_AT_ONCE }, serveParts));
+      const marking: Promise<void>[] = [];
+      for (let first = 0; first < nodes.length; first += NODES_PER_PART) {
+        const part = new Set(nodes.slice(first, first + NODES_PER_PART));
+        const queued = [...part].flatMap((id) => found.queued.get(id) ?? []);
+        const again = fresh.filter((one) => part.has(one.node_id));
+        const sent = Promise.withResolvers<void>();
+        const marked = servePart(queued, again, send, sent.resolve);
+        // Its failure is told where it is awaited.
+        marked.catch(() => sent.resolve());
+        marking.push(marked);
+        await sent.promise;
+        if (marking.length > MARKS_AT_ONCE) await marking.shift();
+      }
+      await Promise.all(marking);
     },
   };
 };
