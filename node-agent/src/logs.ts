@@ -3,10 +3,10 @@
  * correlation id beside the lines of the platform. Every line is redacted before it takes either way.
  */
 import type { LogLine } from '@gpuaas/contract/node';
-import { backoffMs, createLog, type Log, pause } from '@gpuaas/kit';
+import { createLog, type Log, pause } from '@gpuaas/kit';
 import { createConditionLog } from './control-plane/condition.ts';
 import type { Connection } from './control-plane/connection.ts';
-import { ControlPlaneError } from './control-plane/errors.ts';
+import { ControlPlaneError, retryMs } from './control-plane/errors.ts';
 import type { LogSpool } from './log-spool.ts';
 import { redact } from './redact.ts';
 
@@ -95,7 +95,7 @@ export const keepShipping = async (
     } catch (err) {
       failures += 1;
       condition.failed(err);
-      await pause(backoffMs(failures, { baseMs: options.every_ms, capMs: 60_000 }), options.signal);
+      await pause(retryMs(err, failures, { baseMs: options.every_ms, capMs: 60_000 }), options.signal);
     }
   }
   await spool.flush();

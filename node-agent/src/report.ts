@@ -3,8 +3,8 @@
  * no result. Only an answer it calls malformed is replaced once by the plain statement that there was one.
  */
 import type { TaskResult } from '@gpuaas/contract/node';
-import { backoffMs, type Log, pause } from '@gpuaas/kit';
-import { ControlPlaneError, isPassing } from './control-plane/errors.ts';
+import { type Log, pause } from '@gpuaas/kit';
+import { ControlPlaneError, isPassing, retryMs } from './control-plane/errors.ts';
 import type { TaskApi, TaskRef } from './control-plane/task-api.ts';
 
 export type Patience = Readonly<{ baseMs: number; capMs: number }>;
@@ -21,15 +21,15 @@ export const untilAnswered = async <T>(
     } catch (err) {
       if (!isPassing(err)) throw err;
       if (options.until?.()) return undefined;
-      const asked = err instanceof ControlPlaneError ? (err.retry_after_s ?? 0) * 1000 : 0;
-      await pause(Math.max(asked, backoffMs(attempt, options.patience)), options.signal);
+      await pause(retryMs(err, attempt, options.patience), options.signal);
     }
   }
   return undefined;
 };
 
+/** Only words of our own: whatever the platform could not read is not in it. */
 const instead = (result: TaskResult, err: ControlPlaneError): TaskResult => ({
-  ...result,
+  attempt: result.attempt,
   state: 'failed',
   error_code: 'host_error',
   reason: `The host finished as ${result.state}, but the platform could not read its answer: ${err.message}`.slice(
@@ -37,6 +37,8 @@ const instead = (result: TaskResult, err: ControlPlaneError): TaskResult => ({
     2000,
   ),
   output: null,
+  started_at: null,
+  finished_at: new Date().toISOString(),
 });
 
 /** True when the platform has it or wants none; false when the agent stopped first. */

@@ -1,5 +1,6 @@
 /** Tells how far a task is, at most every so often: the newest word replaces those that were not sent yet. */
 import type { TaskProgress } from '@gpuaas/contract/node';
+import { askedMs } from './control-plane/errors.ts';
 import type { TaskApi, TaskRef } from './control-plane/task-api.ts';
 import type { TaskTold } from './tasks/task.ts';
 
@@ -28,8 +29,9 @@ export const createTeller = (
     try {
       const answer = await options.api.progress(options.task, progress, options.signal);
       if (!answer.is_wanted && !isStopped) options.onUnwanted();
-    } catch {
+    } catch (err) {
       // Progress is a courtesy: the result tells whether it went well.
+      lastSentMs += askedMs(err);
     } finally {
       isSending = false;
       schedule();

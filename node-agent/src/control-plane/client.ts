@@ -37,6 +37,8 @@ export type ClientTrust =
 
 const ANSWER_MAX = 16 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
+/** What a node may have under way at the platform; more waits here instead of being sent away there. */
+const CONNECTIONS_MAX = 8;
 
 const pathOf = (template: string, params: Readonly<Record<string, string>>): string =>
   template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
@@ -58,7 +60,7 @@ const secureContextOf = (trust: Exclude<ClientTrust, 'anyone'>) => {
 };
 
 export const createClient = (options: Readonly<{ url: URL; trust: ClientTrust; version: string }>): NodeClient => {
-  const agent = new Agent({ keepAlive: true, maxFreeSockets: 1 });
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: 1, maxSockets: CONNECTIONS_MAX });
   const tls =
     options.trust === 'anyone'
       ? { rejectUnauthorized: false, minVersion: 'TLSv1.3' as const }

@@ -1,4 +1,5 @@
 /** Why a call to the platform did not work, sorted by what an agent does about it. */
+import { backoffMs } from '@gpuaas/kit';
 
 /**
  * `unreachable`: nobody answered. `untrusted`: somebody answered who is not the platform by our trust bundle.
@@ -38,6 +39,17 @@ export class ControlPlaneError extends Error {
 /** Whether the same call may work later without anyone changing it. */
 export const isPassing = (err: unknown): boolean =>
   err instanceof ControlPlaneError && !['missing', 'conflict', 'invalid'].includes(err.kind);
+
+/** How long the platform asked us to stay away. */
+export const askedMs = (err: unknown): number =>
+  err instanceof ControlPlaneError ? (err.retry_after_s ?? 0) * 1000 : 0;
+
+/** How long to wait before the same call: what the platform asked for, or longer when it failed often. */
+export const retryMs = (
+  err: unknown,
+  failures: number,
+  patience: Readonly<{ baseMs: number; capMs: number }>,
+): number => Math.max(askedMs(err), backoffMs(failures, patience));
 
 const kindOfStatus = (status: number): FailureKind => {
   if (status === 401 || status === 403) return 'refused';

@@ -3,11 +3,11 @@
  * that a thousand agents do not return in the same second. Losing the platform changes nothing on the host.
  */
 import type { NodeAnswer, NodeBody } from '@gpuaas/contract/node';
-import { backoffMs, type Log, pause } from '@gpuaas/kit';
+import { type Log, pause } from '@gpuaas/kit';
 import { CLOCK_SKEW_MAX_MS } from '../verify.ts';
 import { createConditionLog } from './condition.ts';
 import type { Connection } from './connection.ts';
-import { ControlPlaneError } from './errors.ts';
+import { retryMs } from './errors.ts';
 
 export type PollOptions = Readonly<{
   connection: Connection;
@@ -29,6 +29,7 @@ export const keepPolling = async (options: PollOptions): Promise<void> => {
   const { connection, log, signal } = options;
   const condition = createConditionLog(log, 'task wait');
   let isSkewed = false;
+  let withheld: string | undefined;
 
   const noteSkew = (serverTime: string): void => {
     const skewMs = options.now().getTime() - Date.parse(serverTime);
@@ -41,6 +42,11 @@ export const keepPolling = async (options: PollOptions): Promise<void> => {
         'this host’s clock is wrong; tasks are refused until it is set',
       );
     else log.info({ skew_ms: skewMs }, 'this host’s clock is right again');
+  };
+
+  const noteWithheld = (reason: string | undefined): void => {
+    if (reason !== undefined && withheld === undefined) log.warn({ reason }, 'the platform hands this host no work');
+    withheld = reason;
   };
 
   const once = async (): Promise<NodeAnswer<'taskWait'>> => {
@@ -60,6 +66,7 @@ export const keepPolling = async (options: PollOptions): Promise<void> => {
     });
     condition.ok();
     noteSkew(answer.server_time);
+    noteWithheld(answer.withheld);
     if (answer.trust_version !== connection.trust().version)
       await connection.refreshTrust().catch((err: unknown) => log.warn({ err }, 'the new trust bundle was not taken'));
     return answer;
@@ -79,8 +86,7 @@ export const keepPolling = async (options: PollOptions): Promise<void> => {
       failures += 1;
       const kind = condition.failed(err);
       if (kind === 'refused' || kind === 'untrusted') await takeNewIdentity(connection, log);
-      const askedMs = err instanceof ControlPlaneError ? (err.retry_after_s ?? 0) * 1000 : 0;
-      await pause(Math.max(askedMs, backoffMs(failures, options.patience)), signal);
+      await pause(retryMs(err, failures, options.patience), signal);
     }
   }
 };

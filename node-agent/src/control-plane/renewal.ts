@@ -1,7 +1,8 @@
 /** Renews the certificate at half its life, a little earlier or later than the neighbours, until it works. */
-import { backoffMs, type Log, pause } from '@gpuaas/kit';
+import { type Log, pause } from '@gpuaas/kit';
 import { createConditionLog } from './condition.ts';
 import type { Connection } from './connection.ts';
+import { retryMs } from './errors.ts';
 
 /** Timers hold at most 2^31 ms, and a host that slept wakes up late: look again at least this often. */
 const LOOK_MS = 60_000;
@@ -45,7 +46,7 @@ export const keepRenewed = async (
       if (options.signal.aborted) return;
       condition.failed(err);
       attempt += 1;
-      await pause(backoffMs(attempt, { baseMs: 1000, capMs: options.look_ms ?? 300_000 }), options.signal);
+      await pause(retryMs(err, attempt, { baseMs: 1000, capMs: options.look_ms ?? 300_000 }), options.signal);
     }
   }
 };

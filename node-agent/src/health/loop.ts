@@ -4,6 +4,7 @@
  */
 import type { HealthReport } from '@gpuaas/contract/node';
 import { type Log, pause } from '@gpuaas/kit';
+import { askedMs } from '../control-plane/errors.ts';
 import { type Probe, probeHealth } from './probe.ts';
 
 export type HealthLoop = Probe &
@@ -28,6 +29,7 @@ const gist = (report: HealthReport): string =>
 export const runHealthLoop = async (loop: HealthLoop): Promise<void> => {
   let told: Readonly<{ gist: string; at: number }> | null = null;
   while (!loop.signal.aborted) {
+    let restMs = loop.look_ms ?? LOOK_MS;
     try {
       const report = await probeHealth(loop);
       const at = Date.parse(report.observed_at);
@@ -38,7 +40,8 @@ export const runHealthLoop = async (loop: HealthLoop): Promise<void> => {
       }
     } catch (err) {
       loop.log.warn({ err }, 'health was not reported');
+      restMs = Math.max(restMs, askedMs(err));
     }
-    await pause(loop.look_ms ?? LOOK_MS, loop.signal);
+    await pause(restMs, loop.signal);
   }
 };
