@@ -4,6 +4,7 @@
  * the test holds its input, and every machine dies with it, however the test ends.
  */
 import { execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,7 +51,7 @@ stdio_handler = "logd"
 `;
 
 export const startLibvirtLab = async (
-  given: Readonly<{ network_prefix?: readonly string[]; drives?: string; has_kvm?: boolean }> = {},
+  given: Readonly<{ network_prefix?: readonly string[]; drives?: string }> = {},
 ): Promise<LibvirtLab> => {
   const folder = await mkdtemp(join(tmpdir(), 'gpuaas-vm-'));
   // The emulator runs as a user of its own.
@@ -70,7 +71,7 @@ export const startLibvirtLab = async (
     ...['unshare', '--pid', '--fork', '--mount-proc', '--mount', '--propagation', 'private', 'sh', '-c', SETUP],
   ];
   const holder = spawn(file, args, {
-    env: { ...process.env, lab: folder, drives: given.drives ?? '', kvm: given.has_kvm === true ? 'yes' : '' },
+    env: { ...process.env, lab: folder, drives: given.drives ?? '', kvm: existsSync('/dev/kvm') ? 'yes' : '' },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const ended = new Promise<void>((resolve) => holder.once('close', () => resolve()));

@@ -18,6 +18,8 @@ export type ParsedDomain = Readonly<{
   plan_sha256: string | null;
   memory_kib: number | null;
   vcpu_count: number | null;
+  /** CPUs of the host that one vCPU has to itself. */
+  pinned_cpus: readonly number[];
   hostdevs: readonly Readonly<{ address: string; is_managed: boolean }>[];
   /** In the order of the guest. */
   drives: readonly Readonly<{ device: string; serial: string | null; target: string }>[];
@@ -93,6 +95,9 @@ export const parseDomain = (xml: string): ParsedDomain => {
     plan_sha256: owner?.['plan_sha256'] ?? null,
     memory_kib: amount === null ? null : amount * (UNITS[memory?.attributes['unit'] ?? 'KiB'] ?? Number.NaN),
     vcpu_count: numberOf(textOf(elementAt(domain, 'vcpu'))),
+    pinned_cpus: elementsOf(elementAt(domain, 'cputune'), 'vcpupin').flatMap(
+      (pin) => numberOf(pin.attributes['cpuset']) ?? [],
+    ),
     hostdevs: all('hostdev')
       .filter(isPci)
       .map((hostdev) => ({

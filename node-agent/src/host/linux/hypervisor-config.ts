@@ -20,6 +20,11 @@ export type HypervisorConfig = Readonly<{
   passthrough: HostProfile['passthrough'];
   /** Without offloads where the switch runs in user space. */
   nic: Readonly<{ driver: 'vhost' | 'qemu'; has_offloads: boolean }>;
+  /**
+   * CPUs that stay the host's own, as a list: each vCPU then has one of the others to itself. Null: the vCPUs of all machines
+   * share the CPUs of their NUMA node.
+   */
+  host_cpus: string | null;
   /** Whether the guest sees the NUMA nodes of the host. */
   has_guest_numa: boolean;
   /** The account of a guest that the keys of a launch open. */
@@ -47,6 +52,7 @@ export const HYPERVISOR_DEFAULTS: HypervisorConfig = {
   disk_folders: ['/dev/disk/by-id'],
   passthrough: 'vfio',
   nic: { driver: 'vhost', has_offloads: true },
+  host_cpus: null,
   has_guest_numa: true,
   username: 'ubuntu',
   reboot_grace_s: 120,

@@ -1,9 +1,11 @@
 /** The host as the compiler wants it: what the site says, and what is there now. */
 import type { PciFunction } from '@gpuaas/contract/node';
+import { cpusIn } from '../../machine/cpu-plan.ts';
 import { type HostProfile, placesOf } from '../../machine/host-profile.ts';
-import { HostError } from '../host.ts';
+import { HostError, type Machine } from '../host.ts';
 import type { Files } from './files.ts';
 import { foldersOf, type HypervisorConfig } from './hypervisor-config.ts';
+import type { KnownDomain } from './hypervisor-virsh.ts';
 import type { NetworkConfig } from './network-config.ts';
 import { readSystem } from './system.ts';
 
@@ -29,9 +31,18 @@ export type GivenProfile = Readonly<{
   files: Files;
   functions: readonly PciFunction[];
   accelerator: 'kvm' | 'tcg';
+  others: readonly KnownDomain[];
 }>;
 
-export const readProfile = async (name: string, given: GivenProfile): Promise<HostProfile> => {
+/** Those of the plan that are neither the host's nor another running machine's. */
+const freeCpus = ({ plan, name }: Machine, { config, others }: GivenProfile): readonly number[] | null => {
+  if (config.host_cpus === null) return null;
+  const running = others.filter(({ parsed, state }) => parsed.name !== name && state !== 'shut_off');
+  const taken = new Set([...cpusIn(config.host_cpus), ...running.flatMap(({ parsed }) => parsed.pinned_cpus)]);
+  return cpusIn(plan.cpuset).filter((cpu) => !taken.has(cpu));
+};
+
+export const readProfile = async (machine: Machine, given: GivenProfile): Promise<HostProfile> => {
   const { config, network, files, functions, accelerator } = given;
   const isEmulated = config.passthrough === 'emulated';
   return {
@@ -40,7 +51,7 @@ export const readProfile = async (name: string, given: GivenProfile): Promise<Ho
     machine_type: config.machine_type,
     physical_address_bits: accelerator === 'kvm' ? await addressBits(files) : EMULATED_BITS,
     boot: config.boot,
-    folders: foldersOf(config, name),
+    folders: foldersOf(config, machine.name),
     disk_folders: config.disk_folders,
     passthrough: config.passthrough,
     uplink_pci_address: await uplinkAddress(files, network.uplink),
@@ -48,6 +59,6 @@ export const readProfile = async (name: string, given: GivenProfile): Promise<Ho
     // What stands in for a device has next to no BARs.
     devices: placesOf(functions).map((place) => (isEmulated ? { ...place, mmio64_bytes: 0 } : place)),
     numa: config.has_guest_numa ? (await readSystem(files)).numa : [],
-    pinned_cpus: null,
+    pinned_cpus: freeCpus(machine, given),
   };
 };

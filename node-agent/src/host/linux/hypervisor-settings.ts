@@ -1,5 +1,6 @@
 /** The machines of slices as an operator sets them. */
 import type { ConfigReader } from '@gpuaas/kit';
+import { cpusIn } from '../../machine/cpu-plan.ts';
 import { path, username } from '../../machine/grammar.ts';
 import type { Boot } from '../../machine/host-profile.ts';
 import { HYPERVISOR_DEFAULTS, type HypervisorConfig } from './hypervisor-config.ts';
@@ -34,6 +35,7 @@ export const readHypervisorConfig = (read: ConfigReader): HypervisorConfig => {
       driver: read.oneOf('GPUAAS_NODE_NIC_DRIVER', ['vhost', 'qemu'] as const, 'vhost'),
       has_offloads: read.oneOf('GPUAAS_NODE_NIC_OFFLOADS', ['on', 'off'] as const, 'on') === 'on',
     },
+    host_cpus: read.optional('GPUAAS_NODE_HOST_CPUS') ?? null,
     username: read.text('GPUAAS_NODE_GUEST_USER', HYPERVISOR_DEFAULTS.username),
   };
   const check = (name: string, work: () => unknown): void => {
@@ -44,6 +46,7 @@ export const readHypervisorConfig = (read: ConfigReader): HypervisorConfig => {
     }
   };
   check('GPUAAS_NODE_SLICE_DIR', () => path(config.folder));
+  check('GPUAAS_NODE_HOST_CPUS', () => cpusIn(config.host_cpus ?? ''));
   check('GPUAAS_NODE_GUEST_USER', () => username(config.username));
   return config;
 };

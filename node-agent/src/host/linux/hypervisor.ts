@@ -93,7 +93,7 @@ const compile = async (given: Given, machine: Machine, others: readonly KnownDom
   const functions = await refuseUnready(given, machine, others);
   const accelerator = await chooseAccelerator(given);
   const accelerators = acceleratorsOf(given.config, machine, functions);
-  const profile = await readProfile(machine.name, { ...given, functions, accelerator });
+  const profile = await readProfile(machine, { ...given, functions, accelerator, others });
   return {
     xml: compileDomain(machine, profile),
     seed: writeSeed(cloudInit(machine, { username: given.config.username, accelerators })),

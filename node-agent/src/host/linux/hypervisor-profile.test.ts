@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { ConfigReader } from '@gpuaas/kit';
+import { hostProfile, machineOf } from '../../../test/machine.ts';
+import { makeTree, type Tree } from '../../../test/tree.ts';
+import { compileDomain } from '../../machine/domain.ts';
+import { parseDomain } from '../../machine/domain-read.ts';
+import type { Machine } from '../host.ts';
+import { createFiles } from './files.ts';
+import { HYPERVISOR_DEFAULTS, type HypervisorConfig } from './hypervisor-config.ts';
+import { readProfile } from './hypervisor-profile.ts';
+import { readHypervisorConfig } from './hypervisor-settings.ts';
+import { NETWORK_DEFAULTS, type NetworkConfig } from './network-config.ts';
+
+type Given = Readonly<{
+  tree?: Tree;
+  config?: Partial<HypervisorConfig>;
+  network?: Partial<NetworkConfig>;
+  others?: readonly Readonly<{ machine: Machine; pins: readonly number[]; state: 'running' | 'shut_off' }>[];
+}>;
+
+const profileOf = async (t: TestContext, machine: Machine, { tree = {}, config, network, others = [] }: Given) => {
+  const { root, remove } = await makeTree({
+    '/proc/cpuinfo': 'processor : 0\naddress sizes\t: 46 bits physical, 57 bits virtual\n',
+    ...tree,
+  });
+  t.after(remove);
+  return readProfile(machine, {
+    config: { ...HYPERVISOR_DEFAULTS, has_guest_numa: false, ...config },
+    network: { ...NETWORK_DEFAULTS, ...network },
+    files: createFiles(root),
+    functions: [],
+    accelerator: 'kvm',
+    others: others.map(({ machine: other, pins, state }) => ({
+      uuid: '',
+      state,
+      parsed: parseDomain(compileDomain(other, hostProfile({ pinned_cpus: pins }))),
+    })),
+  });
+};
+
+test('a vCPU has a CPU that is neither the host’s nor another machine’s', async (t) => {
+  const machine = { ...machineOf(1), name: 'gpuaas-new' };
+  const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  const others = [
+    { machine: machineOf(1), pins: range(4, 27), state: 'running' as const },
+    { machine: machineOf(1), pins: range(28, 51), state: 'shut_off' as const },
+  ];
+  const config = { host_cpus: '0-3,112-115' };
+  const { pinned_cpus } = await profileOf(t, machine, { config, others });
+  assert.deepEqual(pinned_cpus, [...range(28, 55), ...range(116, 167)]);
+  assert.equal((await profileOf(t, machine, { others })).pinned_cpus, null, 'unless CPUs are shared');
+});
+
+test('the host tells what its CPU addresses and which function carries the bridge', async (t) => {
+  const tree = {
+    '/sys/class/net/uplink0': { link: '../../devices/pci0000:00/0000:be:00.2/net/uplink0' },
+    '/sys/devices/pci0000:00/0000:be:00.2/net/uplink0/device': { link: '../../../0000:be:00.2' },
+  };
+  const profile = await profileOf(t, machineOf(1), { tree, network: { uplink: 'uplink0', queues: 4 } });
+  assert.deepEqual(
+    [profile.physical_address_bits, profile.uplink_pci_address, profile.nic.queues],
+    [46, '0000:be:00.2', 4],
+  );
+});
+
+test('an operator’s settings are read, and wrong ones are named', () => {
+  const given = {
+    GPUAAS_NODE_ACCELERATOR: 'probe',
+    GPUAAS_NODE_HOST_CPUS: '0-3',
+    GPUAAS_NODE_SECURE_BOOT_PROFILES: 'a, b',
+  };
+  const reader = new ConfigReader(given);
+  const config = readHypervisorConfig(reader);
+  reader.finish();
+  assert.deepEqual([config.accelerator, config.host_cpus], ['probe', '0-3']);
+  assert.deepEqual(config.boot.kind === 'uefi' && config.boot.secure_profiles, ['a', 'b']);
+  const wrong = { GPUAAS_NODE_SLICE_DIR: '../x', GPUAAS_NODE_GUEST_USER: 'Root', GPUAAS_NODE_HOST_CPUS: 'all' };
+  const problems = new ConfigReader(wrong);
+  readHypervisorConfig(problems);
+  assert.throws(() => problems.finish(), /SLICE_DIR[\s\S]*HOST_CPUS[\s\S]*GUEST_USER/);
+});

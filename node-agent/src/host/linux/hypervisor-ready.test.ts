@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DiskFacts, PciFunction } from '@gpuaas/contract/node';
+import { hostProfile, machineOf } from '../../../test/machine.ts';
+import { compileDomain } from '../../machine/domain.ts';
+import { parseDomain } from '../../machine/domain-read.ts';
+import { devicesOf } from '../../machine/pci-plan.ts';
+import { refuses } from '../contract/subject.ts';
+import { HostError } from '../host.ts';
+import { refuseDrives, refuseShared, refuseUnbound, refuseWithoutPages } from './hypervisor-ready.ts';
+
+const machine = machineOf(2);
+const bound = (address: string, index: number): PciFunction =>
+  ({ address, driver: 'vfio-pci', iommu_group: index, class_code: '030200' }) as PciFunction;
+const functions = devicesOf(machine.plan).map(bound);
+const hasAll = async (): Promise<boolean> => true;
+const refused = (code: string, pattern: RegExp) => (err: unknown) =>
+  err instanceof HostError && err.code === code && pattern.test(err.message);
+
+test('devices on vfio-pci in groups of their own are given away', () => refuseUnbound(machine, functions, hasAll));
+
+test('a device is not given away that is gone, bound elsewhere, in no group, or in one with the host’s', async () => {
+  const changed = (change: Partial<PciFunction>) =>
+    functions.map((fn, index) => (index === 1 ? { ...fn, ...change } : fn));
+  await refuses(refuseUnbound(machine, functions.slice(1), hasAll), 'drift');
+  await refuses(refuseUnbound(machine, changed({ driver: 'nvidia' }), hasAll), 'drift');
+  await refuses(refuseUnbound(machine, changed({ driver: null }), hasAll), 'drift');
+  await refuses(refuseUnbound(machine, changed({ iommu_group: null }), hasAll), 'blocked');
+  const neighbour = { ...bound('0000:00:1f.0', 1), driver: 'ahci' };
+  await refuses(refuseUnbound(machine, [...functions, neighbour], hasAll), 'blocked');
+  await refuseUnbound(machine, [...functions, { ...neighbour, class_code: '060400' }], hasAll);
+});
+
+test('a group without its device file stops the start', () =>
+  assert.rejects(
+    refuseUnbound(machine, functions, async (group) => group !== 2),
+    refused('blocked', /\/dev\/vfio\/2/),
+  ));
+
+test('a drive must be the planned one, and the host’s own use of it stops the start', () => {
+  const disks = machine.plan.slots.map(
+    (slot) =>
+      ({
+        device: slot.nvme_device,
+        serial: slot.nvme_serial,
+        mounts: [],
+        holders: [],
+        is_swap: false,
+        is_boot: false,
+      }) as unknown as DiskFacts,
+  );
+  const changed = (change: Partial<DiskFacts>) =>
+    disks.map((disk, index) => (index === 1 ? { ...disk, ...change } : disk));
+  refuseDrives(machine, disks);
+  assert.throws(() => refuseDrives(machine, disks.slice(1)), refused('drift', /not there/));
+  assert.throws(() => refuseDrives(machine, changed({ serial: 'OTHER' })), refused('drift', /drive OTHER/));
+  assert.throws(() => refuseDrives(machine, changed({ mounts: ['/mnt'] })), refused('blocked', /\/mnt/));
+  assert.throws(() => refuseDrives(machine, changed({ holders: ['md0'] })), refused('blocked', /md0/));
+  assert.throws(() => refuseDrives(machine, changed({ is_swap: true })), refused('blocked', /swap/));
+});
+
+test('huge pages must be free on every node of the plan', () => {
+  const wide = machineOf(8);
+  const pages = (free: number) => [0, 1].map((node) => ({ node, size_kib: 1024 ** 2, total: 512, free }));
+  refuseWithoutPages(wide, pages(256));
+  assert.throws(() => refuseWithoutPages(wide, pages(255)), refused('no_space', /255 free pages .* 256 are needed/));
+  assert.throws(() => refuseWithoutPages(wide, pages(512).slice(1)), refused('no_space', /node 0 has 0/));
+  refuseWithoutPages(machineOf(1, { hugepages: null }), []);
+});
+
+test('nothing of a machine that is on goes to another', () => {
+  const other = { ...machine, name: 'gpuaas-other' };
+  const parsed = parseDomain(compileDomain(machine, hostProfile()));
+  const known = (state: 'running' | 'paused' | 'shut_off') => [{ uuid: '', state, parsed }];
+  assert.throws(() => refuseShared(other, known('running')), refused('conflict', /0000:19:00\.0.*in use by domain/));
+  assert.throws(() => refuseShared(other, known('paused')), refused('conflict', /02:00:00:00:00:10/));
+  refuseShared(other, known('shut_off'));
+  refuseShared(machine, known('running'));
+});
