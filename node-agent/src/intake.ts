@@ -4,7 +4,7 @@
  * whoever replays an old delivery must not be able to fail the task itself. Nor is a task refused whose signer may be
  * in a bundle that could not be fetched: it is left to be delivered again.
  */
-import type { SignedTask, TaskPayload } from '@gpuaas/contract/node';
+import type { NodeBody, SignedTask, TaskPayload } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
 import type { TaskApi } from './control-plane/task-api.ts';
 import { HostError } from './host/host.ts';
@@ -35,7 +35,12 @@ export const createIntake = (options: IntakeOptions): Intake => {
   /** Copies of a task that arrive while it is being written down join in. */
   const taking = new Set<string>();
 
-  const refuse = async (task: Head | null, code: TaskErrorCode, reason: string): Promise<void> => {
+  const refuse = async (
+    task: Head | null,
+    code: TaskErrorCode,
+    reason: string,
+    output: NodeBody<'taskResult'>['output'] = null,
+  ): Promise<void> => {
     const correlation_id = task?.correlation_id ?? task?.task_id ?? 'unknown';
     log.warn({ task_id: task?.task_id, correlation_id, error_code: code, reason }, 'task refused');
     if (task === null || journal.find(task.task_id) !== undefined || taking.has(task.task_id)) return;
@@ -45,7 +50,7 @@ export const createIntake = (options: IntakeOptions): Intake => {
       state: 'failed' as const,
       error_code: code,
       reason,
-      output: null,
+      output,
       started_at: null,
       finished_at: at,
     };
@@ -106,6 +111,7 @@ export const createIntake = (options: IntakeOptions): Intake => {
           payload,
           'stale_generation',
           `Generation ${judgement.generation} of ${judgement.slot_id} is over; this host knows ${judgement.newest}.`,
+          { slot_id: judgement.slot_id, newest_generation: judgement.newest },
         );
       default:
         judgement satisfies never;

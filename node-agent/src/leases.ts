@@ -87,15 +87,23 @@ export const changeLeases = async (state: string, change: (book: LeaseBook) => L
   }
 };
 
+/** Carries what this host knows: a platform that was restored from a backup learns it so. */
+export class StaleGenerationError extends HostError {
+  readonly output: Readonly<{ slot_id: string; newest_generation: number }>;
+  constructor(slot: TaskSlot, newest: number) {
+    super(
+      'stale_generation',
+      `slot ${slot.slot_id} is at generation ${newest} on this host; this task is of generation ${slot.generation}`,
+    );
+    this.output = { slot_id: slot.slot_id, newest_generation: newest };
+  }
+}
+
 /** A slot that was given to a later claim is not acted on for an earlier one. */
 export const refuseStale = (book: LeaseBook, slots: readonly TaskSlot[]): void => {
   for (const slot of slots) {
     const newest = book.generations[slot.slot_id] ?? 0;
-    if (slot.generation < newest)
-      throw new HostError(
-        'stale_generation',
-        `slot ${slot.slot_id} is at generation ${newest} on this host; this task is of generation ${slot.generation}`,
-      );
+    if (slot.generation < newest) throw new StaleGenerationError(slot, newest);
   }
 };
 

@@ -10,6 +10,7 @@ import type { TaskApi, TaskRef } from './control-plane/task-api.ts';
 import { execute, type Outcome, Stopping } from './execute.ts';
 import { type Host, HostError } from './host/host.ts';
 import { type Journal, slotsOf, type TaskRecord } from './journal.ts';
+import { StaleGenerationError } from './leases.ts';
 import { TIME_LIMITS_S } from './limits.ts';
 import { createQueue } from './queue.ts';
 import { redactText } from './redact.ts';
@@ -95,7 +96,13 @@ export const createRunner = (options: RunnerOptions): Runner => {
     payload: TaskPayload,
     startedAt: string | null,
     err: HostError | { code: 'expired'; message: string },
-  ) => resultOf(payload, startedAt, { state: 'failed', error_code: err.code, reason: err.message, output: null });
+  ) =>
+    resultOf(payload, startedAt, {
+      state: 'failed',
+      error_code: err.code,
+      reason: err.message,
+      output: err instanceof StaleGenerationError ? err.output : null,
+    });
 
   const tell = (payload: TaskRef, result: TaskResult, log: Log): void => {
     if (telling.has(payload.task_id)) return;

@@ -105,13 +105,15 @@ export const setApproval = async (
     )
   ).rowCount === 1;
 
+/** Set apart by an operator, who thereby outdates what the host has of it, also what a restored database does not know. */
 export const quarantineSlot = async (
   tx: Tx,
   change: Readonly<{ id: string; version: number; reason: string }>,
 ): Promise<boolean> =>
   (
     await tx.query(
-      `update node_resource_slots set status = 'quarantined', status_reason = $3, status_since = clock_timestamp(), version = version + 1
+      `update node_resource_slots set status = 'quarantined', status_reason = $3, status_since = clock_timestamp(), version = version + 1,
+         generation = case when host_generation > generation then host_generation + 1 else generation end
        where id = $1 and version = $2 and status in ('available', 'cleanup_blocked', 'quarantined')`,
       [change.id, change.version, change.reason],
     )

@@ -338,6 +338,7 @@ export interface NodeResourceSlots {
   content_hash: string | null;
   content: NullableJson;
   drift: NullableJson;
+  host_generation: number | null;
 }
 
 export interface NodeTasks {

@@ -11,6 +11,7 @@ import {
   type AgentTaskRow,
   findAgentTask,
   lockAgentTask,
+  noteHostGeneration,
   noteProgress,
   noteResult,
   startTask,
@@ -121,6 +122,19 @@ const tell = async (tx: Tx, deps: ResultDeps, task: AgentTaskRow, output: object
   return hook?.(tx, task, output);
 };
 
+const GENERATION_MAX = 1_000_000_000;
+
+/**
+ * A host that knows a newer generation than ours is right: this database was restored from a backup. It is only written
+ * down. What the host has of that generation may be somebody's, so a person decides (slot quarantine, slot repair).
+ */
+const learnGeneration = async (tx: Tx, nodeId: string, output: Output | null): Promise<void> => {
+  const { slot_id, newest_generation } = output ?? {};
+  if (typeof slot_id !== 'string' || typeof newest_generation !== 'number') return;
+  if (!Number.isInteger(newest_generation) || newest_generation < 0 || newest_generation > GENERATION_MAX) return;
+  await noteHostGeneration(tx, { node_id: nodeId, slot_id, newest_generation });
+};
+
 export const finish = (deps: ResultDeps, where: Where, body: Result): Promise<NodeAnswer<'taskResult'>> =>
   deps.database.write(PLATFORM, async (tx) => {
     const task = await lockAgentTask(tx, where.node_id, where.task_id);
@@ -135,6 +149,7 @@ export const finish = (deps: ResultDeps, where: Where, body: Result): Promise<No
         ? { is_accepted: true, reason: null }
         : { is_accepted: false, reason: lateReason(task, body.attempt) };
     await noteResult(tx, task.id, { error_code, started_at: body.started_at });
+    if (error_code === 'stale_generation') await learnGeneration(tx, task.node_id, output);
     const objection = state === 'completed' ? await tell(tx, deps, task, output ?? {}) : undefined;
     if (objection !== undefined) await rejectTask(tx, task.id, objection);
     return { is_accepted: true, reason: objection ?? null };
