@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { createImageSource } from '../../node-agent/src/host/linux/image-source.ts';
+
+const HERE = fileURLToPath(new URL('.', import.meta.url));
+const script = (name: string): string => join(HERE, name);
+
+/** Programs of a guest, as it would find them, and nothing else. */
+const readiness = (folder: string, checks: string, programs: Readonly<Record<string, string>>) => {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin, { recursive: true });
+  for (const [name, body] of Object.entries(programs))
+    writeFileSync(join(bin, name), `#!/bin/sh\n${body}\n`, { mode: 0o755 });
+  writeFileSync(join(folder, 'readiness'), readFileSync(script('readiness.sh')), { mode: 0o755 });
+  writeFileSync(join(folder, 'checks'), checks);
+  return spawnSync('sh', [join(folder, 'readiness')], { encoding: 'utf8', env: { PATH: `${bin}:/usr/bin:/bin` } });
+};
+
+test('what is published is found by agents with the digest of its bytes, and other bytes are refused', async (context) => {
+  const dir = mkdtempSync(join(tmpdir(), 'gpuaas-publish-'));
+  context.after(() => rmSync(dir, { recursive: true }));
+  const bytes = randomBytes(4096);
+  const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+  const built = join(dir, 'built');
+  const folder = join(dir, 'folder');
+  mkdirSync(built);
+  writeFileSync(join(built, 'disk.qcow2'), bytes);
+  const entry = { name: 'debian-12-base', digest, format: 'qcow2', size_bytes: bytes.length };
+  writeFileSync(join(built, 'catalog.json'), JSON.stringify(entry, null, 2));
+  for (let times = 0; times < 2; times++) execFileSync(script('publish.sh'), [folder, built]);
+  const source = createImageSource(folder);
+  const found = await source.find({ name: 'debian-12-base', digest });
+  assert.deepEqual(found, entry);
+  const read: Uint8Array[] = [];
+  for await (const chunk of source.open(found)) read.push(chunk);
+  assert.deepEqual(Buffer.concat(read), bytes);
+  writeFileSync(join(built, 'disk.qcow2'), 'other');
+  assert.notEqual(spawnSync(script('publish.sh'), [folder, built]).status, 0);
+  assert.deepEqual(readdirSync(join(folder, 'blobs/sha256')).length, 2);
+});
+
+test('a base with CUDA, and a CUDA image without it, are not ready', (context) => {
+  const dir = mkdtempSync(join(tmpdir(), 'gpuaas-ready-'));
+  context.after(() => rmSync(dir, { recursive: true }));
+  const base = { 'cloud-init': 'true', ls: 'case "$*" in *ssh_host*) exit 0 ;; *) exit 2 ;; esac', lspci: 'true' };
+  const judge = (name: string, checks: string, more: Readonly<Record<string, string>>) => {
+    const { status, stdout } = readiness(join(dir, name), checks, { ...base, ...more });
+    return [status, stdout.trim().split('\n').at(-1)];
+  };
+  assert.deepEqual(judge('base', 'base', {}), [0, 'ok there is no CUDA']);
+  assert.deepEqual(judge('with', 'base', { nvcc: 'true' }), [1, 'not ok there is no CUDA']);
+  assert.deepEqual(judge('cuda', 'base cuda', { nvcc: 'true' }), [0, 'ok a CUDA program compiles']);
+  assert.deepEqual(judge('lacks', 'base cuda', { nvcc: 'exit 1' }), [1, 'not ok the CUDA compiler is there']);
+  const gpu = { nvcc: 'true', lspci: 'echo 10de:2335', 'nvidia-smi': 'exit 9' };
+  assert.deepEqual(judge('gpu', 'base cuda', gpu), [1, 'not ok every GPU answers']);
+});
