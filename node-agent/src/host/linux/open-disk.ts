@@ -17,7 +17,7 @@ import { directReader } from './direct-read.ts';
 import { type DiskUse, listUses } from './disk-use.ts';
 import { readErase } from './disks.ts';
 import type { Files } from './files.ts';
-import { findOpeners } from './openers.ts';
+import { deviceOf, findOpeners } from './openers.ts';
 import { outputOf, type Run } from './run.ts';
 import { wipefsTypesOf } from './signatures.ts';
 import { wipeDisk } from './wipe.ts';
@@ -93,15 +93,14 @@ const hold = async (handle: FileHandle, name: string): Promise<FileHandle> => {
 
 /** A device manager looks at a disk whenever somebody closed it, and is gone in a moment; a guest stays. */
 const refuseOpened = async (handle: FileHandle, disk: DiskUse): Promise<void> => {
-  const stat = await handle.stat();
-  if (!stat.isBlockDevice()) return;
-  const number = majorMinorOf(stat.rdev);
-  let openers = await findOpeners(number);
+  const device = deviceOf(await handle.stat());
+  if (device === null) return;
+  let openers = await findOpeners(device);
   for (let tries = 1; openers.length > 0; tries += 1) {
     const names = openers.map(({ pid, program }) => `${program} (process ${pid})`).join(', ');
     if (tries === HOLD_TRIES) throw new HostError('blocked', `${disk.name} (${disk.serial}) is open in ${names}.`);
     await pause(HOLD_PAUSE_MS);
-    openers = await findOpeners(number, openers);
+    openers = await findOpeners(device, openers);
   }
 };
 

@@ -3,12 +3,13 @@
  * it may reach: a secondary bus reset takes every function on the bus with it, and a function-level reset leaves state
  * behind on the GPUs this is for, so it is used only for virtual functions and where nothing else is offered.
  */
-import { writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PciFunction } from '@gpuaas/contract/node';
 import { isBridge, isNvSwitch } from '../../topology/kinds.ts';
 import { HostError, type Reset } from '../host.ts';
 import type { Files } from './files.ts';
+import { deviceOf, findOpeners } from './openers.ts';
 import { listPci } from './pci.ts';
 
 const DEVICES = '/sys/bus/pci/devices';
@@ -44,6 +45,18 @@ const refuseForeign = (fn: PciFunction): void => {
     throw new HostError('blocked', `${fn.address} is a storage controller, which stays with the host.`);
 };
 
+/** Taking a function from a guest would reset it under it, or wait for its end. */
+const refuseInGuest = async (files: Files, functions: readonly PciFunction[]): Promise<void> => {
+  for (const { address, iommu_group } of functions) {
+    if (iommu_group === null) continue;
+    const found = await stat(join(files.root, '/dev/vfio', String(iommu_group))).catch(() => null);
+    const device = found === null ? null : deviceOf(found);
+    const [opener] = device === null ? [] : await findOpeners(device);
+    if (opener !== undefined)
+      throw new HostError('blocked', `${address} is in use by ${opener.program} (process ${opener.pid}).`);
+  }
+};
+
 export const bindPci = async (files: Files, address: string, driver: 'vfio-pci' | null): Promise<void> => {
   const { fn } = await find(files, address);
   refuseForeign(fn);
@@ -51,6 +64,7 @@ export const bindPci = async (files: Files, address: string, driver: 'vfio-pci' 
   const folder = `${DEVICES}/${address}`;
   if (driver !== null && fn.iommu_group === null)
     throw new HostError('blocked', `${address} is in no IOMMU group, so ${driver} cannot hold it.`);
+  await refuseInGuest(files, [fn]);
   await write(files, `${folder}/driver_override`, `${driver ?? ''}\n`);
   if (fn.driver !== null) await write(files, `${folder}/driver/unbind`, address);
   if (driver !== null) await write(files, '/sys/bus/pci/drivers_probe', address);
@@ -79,6 +93,10 @@ export const resetPci = async (files: Files, address: string, allowed: readonly 
   const strangers = scope.filter((one) => one !== address && !allowed.includes(one));
   if (strangers.length > 0)
     throw new HostError('blocked', `A ${method} reset of ${address} would also reset ${strangers.join(', ')}.`);
+  await refuseInGuest(
+    files,
+    all.filter((one) => scope.includes(one.address)),
+  );
   const folder = `${DEVICES}/${address}`;
   await write(files, `${folder}/reset_method`, `${method}\n`);
   try {
