@@ -9,7 +9,13 @@ import type { Agents } from './identity.ts';
 
 export type Woken = Readonly<{ at_ms: readonly number[]; answer_bytes: number }>;
 
-type Line = { readonly socket: TLSSocket; readonly request: string; text: string; is_asking: boolean };
+type Line = {
+  readonly socket: TLSSocket;
+  /** What stands before and behind the clock. */
+  readonly request: readonly [string, string];
+  text: string;
+  is_asking: boolean;
+};
 
 /** Handshakes at the same time. */
 const RAMP = 32;
@@ -29,16 +35,21 @@ const fail = (message: string): never => {
   process.exit(1);
 };
 
-const requestOf = (nodeId: string): string => {
-  const body = JSON.stringify({ ...agents.standing, clock: new Date().toISOString(), in_hand: [], wait_s: 15 });
-  return `POST /internal/v1/nodes/${nodeId}/tasks/wait HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+/** Only the clock of the host changes from one request to the next, and never its length. */
+const requestOf = (nodeId: string): Line['request'] => {
+  const rest = JSON.stringify({ ...agents.standing, in_hand: [], wait_s: 15 });
+  const opening = '{"clock":"';
+  const closing = `",${rest.slice(1)}`;
+  const length = opening.length + new Date().toISOString().length + closing.length;
+  const head = `POST /internal/v1/nodes/${nodeId}/tasks/wait HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
+  return [`${head}${opening}`, closing];
 };
 
 const poll = (line: Line): void => {
   if (line.is_asking) return;
   line.is_asking = true;
   line.text = '';
-  line.socket.write(line.request);
+  line.socket.write(line.request.join(new Date().toISOString()));
 };
 
 const onAnswer = (line: Line, body: string): void => {
