@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const RECIPE = ['build.sh', 'init'].map((name) => fileURLToPath(new URL(`tiny-guest/${name}`, import.meta.url)));
-const CACHE = process.env['GPUAAS_TEST_CACHE'] ?? '/var/cache/gpuaas-test';
+const CACHE = process.env['GPUAAS_IMAGE_CACHE'] ?? '/var/cache/gpuaas-images';
 
 export type TinyGuest = Readonly<{ image: string; kernel: string; initrd: string; command_line: string }>;
 
