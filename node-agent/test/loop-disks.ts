@@ -137,7 +137,8 @@ export const makeLoopDisks = async (
         await write(serial, 4096, buffer);
         const target = join(root, 'mnt', serial);
         await mkdir(target, { recursive: true });
-        sh('mount', '-t', 'ext4', block, target);
+        // Only to be read: a file system that may write does so by itself.
+        sh('mount', '-o', 'ro,noload', '-t', 'ext4', block, target);
         mounted.add(target);
         undo.push(() => unmount(serial));
       },
