@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
+import type { TrustBundle } from '@gpuaas/contract/node';
 import { addNode } from '../../server/test/agent.ts';
 import { useChannel } from '../../server/test/channel.ts';
 import { until } from '../../server/test/until.ts';
@@ -13,8 +15,9 @@ import { cleanUp, QUICK, temporaryFolder } from './agents.ts';
 describe('the agent and the real node API', () => {
   const channel = useChannel();
 
-  it('a host is added, enrols, discovers its topology and reports its health', async (t) => {
-    const { test, ask, stateOf } = channel();
+  /** A host that is enrolled and not started yet. */
+  const aHost = async (t: TestContext) => {
+    const { test } = channel();
     const url = new URL(test.app.node_api?.url ?? '');
     const { node, enrollment } = await addNode(test);
     const folder = await temporaryFolder(t);
@@ -37,8 +40,15 @@ describe('the agent and the real node API', () => {
       patience: QUICK,
       write_log: (line: string) => void lines.push(line),
     };
-    const agent = await createAgent({ host, handlers, config }).start();
-    cleanUp(t, () => agent.stop());
+    const machine = createAgent({ host, handlers, config });
+    cleanUp(t, () => machine.stop());
+    return { node, state, lines, machine };
+  };
+
+  it('a host is added, enrols, discovers its topology and reports its health', async (t) => {
+    const { ask, stateOf } = channel();
+    const { node, lines, machine } = await aHost(t);
+    const agent = await machine.start();
     await agent.reached;
     assert.equal(agent.node_id, node.id);
 
@@ -54,5 +64,27 @@ describe('the agent and the real node API', () => {
       );
     for (const id of ids) assert.equal((await stateOf(id)).state, 'completed', lines.join(''));
     await until('nothing in hand', () => agent.in_hand().length === 0);
+  });
+
+  it('a host that was off while CA and signer were replaced comes back by itself and does what the new one signs', async (t) => {
+    const { ask, stateOf, change, test } = channel();
+    const { node, state, lines, machine } = await aHost(t);
+    await (await machine.start()).reached;
+    await machine.stop();
+    const admin = await test.admin();
+    const keys = '/api/v1/admin/trust-keys';
+    for (const purpose of ['node_ca', 'task_signer']) {
+      const { id, version } = (await admin.post(keys, { purpose, reason: 'yearly' })).body;
+      await change("update trust_keys set state_since = state_since - interval '1 minute' where id = $1", [id]);
+      const moved = await admin.post(`${keys}/${id}/activate`, { reason: 'yearly' }, { 'if-match': `"v${version}"` });
+      assert.equal(moved.status, 200, JSON.stringify(moved.body));
+    }
+    const task = await ask(node.id, { kind: 'diag.health_probe', params: {} });
+    const agent = await machine.start();
+    await agent.reached;
+    await until('the task is done', async () => (await stateOf(task)).state === 'completed');
+    assert.ok(!lines.join('').includes('unknown_signer'), 'nothing was refused on the way');
+    const { ca_bundle_pem } = JSON.parse(await readFile(join(state, 'trust.json'), 'utf8')) as TrustBundle;
+    assert.equal(ca_bundle_pem.split('BEGIN CERTIFICATE').length - 1, 2);
   });
 });
