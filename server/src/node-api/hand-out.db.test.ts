@@ -4,6 +4,8 @@ import type { SignedTask } from '@gpuaas/contract/node';
 import { payloadOf } from '../../test/agent.ts';
 import { useChannel } from '../../test/channel.ts';
 import { until } from '../../test/until.ts';
+import { listNodesLacking, redispatchTasks } from '../db/agent-task.ts';
+import { PLATFORM } from '../db/client.ts';
 
 const clockOff = (seconds: number) => ({ clock: new Date(Date.now() + seconds * 1000).toISOString() });
 const refusal = {
@@ -80,12 +82,18 @@ describe('who is handed work', () => {
     const id = await ask(other.node_id);
     assert.equal((await other.wait()).body.tasks.length, 1);
     await change("update node_tasks set dispatched_at = dispatched_at - interval '2 s' where id = $1", [id]);
-    // Both are looked at in one turn.
-    await until('nobody rests', () => test.app.node_api?.dispatcher.size() === 0);
-    const [, got] = await Promise.all([mine.wait({ in_hand: [id], wait_s: 1 }), other.wait({ wait_s: 1 })]);
+    // As when both are looked at in one turn.
+    const agents = [
+      { node_id: mine.node_id, in_hand: [id] },
+      { node_id: other.node_id, in_hand: [] },
+    ];
+    const { database } = test.db;
+    const lacking = await database.read(PLATFORM, (reader) => listNodesLacking(reader, agents));
+    assert.deepEqual(lacking, [other.node_id]);
+    const again = await database.write(PLATFORM, (tx) => redispatchTasks(tx, agents, 1));
     assert.deepEqual(
-      (got.body.tasks as SignedTask[]).map((task) => payloadOf(task).task_id),
-      [id],
+      again.map((task) => [task.node_id, task.id]),
+      [[other.node_id, id]],
     );
     for (const agent of [mine, other]) agent.close();
   });
