@@ -30,7 +30,9 @@ export const refuseIfAny = (problems: readonly FieldError[]): void => {
 
 export const lockNode = async (tx: Tx, id: string): Promise<NodeRow> => {
   await lockSummary(tx, id);
-  return getNode(tx, id);
+  const node = await getNode(tx, id);
+  if (['retired', 'removing'].includes(node.state)) throw conflict(`The node is ${node.state}; its slots are over.`);
+  return node;
 };
 
 /** What only a driver can tell is kept from the approval before, while the device is with guests. */
