@@ -39,7 +39,13 @@ export type ComposedHost = Readonly<{
 }>;
 
 export const makeComposedHost = async (
-  given: Readonly<{ slots?: number; hypervisor?: Partial<HypervisorConfig> }> = {},
+  given: Readonly<{
+    slots?: number;
+    disk_bytes?: number;
+    /** Images besides the tiny one. */
+    images?: readonly Readonly<{ name: string; file: string; format: 'raw' | 'qcow2' }>[];
+    hypervisor?: Partial<HypervisorConfig>;
+  }> = {},
 ): Promise<ComposedHost> => {
   const guest = tinyGuest();
   /** Undone in reverse. */
@@ -48,9 +54,10 @@ export const makeComposedHost = async (
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    const loop = await makeLoopHost({ slots: given.slots ?? 2, disk_bytes: 64 * MIB });
+    const loop = await makeLoopHost({ slots: given.slots ?? 2, disk_bytes: given.disk_bytes ?? 64 * MIB });
     undo.push(loop.close);
     await putFile(loop.source, guest.image, { name: TINY_IMAGE });
+    for (const { file, ...said } of given.images ?? []) await putFile(loop.source, file, said);
     const network = await startNetworkLab();
     undo.push(network.close);
     const libvirt = await startLibvirtLab({
