@@ -9,7 +9,7 @@ const because = { reason: 'It was asked for' };
 
 /** A node of the catalog's region with a discovery and nothing approved. */
 export const newDiscovered = async ({ sql, test }: Cast): Promise<string> => {
-  const id = await anEnrolledNode(test.db.database, sql, { region_name: REGION });
+  const id = await anEnrolledNode(test.db.database, sql, { region_name: REGION, capacity_mode: 'slice' });
   await discover(test.db.database, id);
   return id;
 };
