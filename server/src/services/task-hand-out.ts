@@ -44,9 +44,10 @@ export type HandOut = Readonly<{
 const TASKS_PER_POLL = 16;
 /** What was handed out a moment ago may still be on its way. */
 const ON_ITS_WAY_S = 1;
-/** A fleet that is woken at once is served in parts: while one is signed and sent, the database marks those before. */
+/** A fleet that is woken at once is served in parts: while one is signed and sent, the database finds the next. */
 const NODES_PER_PART = 250;
-const MARKS_AT_ONCE = 2;
+/** Parts whose mark is not durable yet; each has a connection. */
+const MARKS_AT_ONCE = 5;
 
 export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock; trust: TrustKeeper }>): HandOut => {
   const { database, clock, trust } = deps;
@@ -67,18 +68,21 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
     return { payload, signer_id: signer.id, signature: signText(signer.key, payload) };
   };
 
-  /** `onSent` is called when the answers are on their way and the mark is not: the next part may begin. */
+  /** `onFound` is called before anything is signed: the next part may begin. */
   const servePart = (
     queued: readonly string[],
     again: readonly InHand[],
     send: Send,
-    onSent: () => void,
+    onFound: () => void,
   ): Promise<void> =>
     database.write(PLATFORM, async (tx) => {
       const [lost, locked] = await Promise.all([
         again.length === 0 ? [] : redispatchTasks(tx, again, ON_ITS_WAY_S),
         queued.length === 0 ? [] : lockQueuedTasks(tx, queued),
       ]);
+      onFound();
+      // What the next part asks of the database leaves first.
+      await new Promise<void>((resolve) => setImmediate(resolve));
       const toMark = new Set(locked.map((task) => task.id));
       const sent: string[] = [];
       // All are signed, then all are sent: answers in a row cost less than one now and then.
@@ -89,9 +93,6 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
         const tasks = mine.map((task) => task.signed);
         if (send(nodeId, tasks)) sent.push(...mine.map((task) => task.id));
       }
-      // Other work of the process comes between two parts.
-      await new Promise<void>((resolve) => setImmediate(resolve));
-      onSent();
       const marked = sent.filter((id) => toMark.has(id));
       if (marked.length > 0) await markDispatched(tx, marked);
     });
@@ -134,12 +135,12 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
         const part = new Set(nodes.slice(first, first + NODES_PER_PART));
         const queued = [...part].flatMap((id) => found.queued.get(id) ?? []);
         const again = fresh.filter((one) => part.has(one.node_id));
-        const sent = Promise.withResolvers<void>();
-        const marked = servePart(queued, again, send, sent.resolve);
+        const isFound = Promise.withResolvers<void>();
+        const marked = servePart(queued, again, send, isFound.resolve);
         // Its failure is told where it is awaited.
-        marked.catch(() => sent.resolve());
+        marked.catch(() => isFound.resolve());
         marking.push(marked);
-        await sent.promise;
+        await isFound.promise;
         if (marking.length > MARKS_AT_ONCE) await marking.shift();
       }
       await Promise.all(marking);
