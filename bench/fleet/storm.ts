@@ -102,10 +102,13 @@ const storm = async (platform: Platform, sql: SqlClient, options: StormOptions):
   const sizes = sizesFor(nodes);
   const ids: string[] = [];
   const launch_s = await seconds(async () => {
-    await inParallel(sizes, clients, async (gpu_count, index) => {
-      const body = { name: `storm-${index}`, sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', gpu_count };
-      ids.push((await client.allocationCreate({ params: { project_id }, body })).id);
-    });
+    // One size after the other: side by side, a small one that passes by a locked node splits what a large one needs.
+    for (const [size, ofSize] of Map.groupBy(sizes, (one) => one))
+      await inParallel(ofSize, clients, async (gpu_count, index) => {
+        const name = `storm-${size}-${index}`;
+        const body = { name, sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', gpu_count };
+        ids.push((await client.allocationCreate({ params: { project_id }, body })).id);
+      });
     await untilAll(sql, 'active', sizes.length, deadline);
   });
   const release_s = await seconds(async () => {
