@@ -240,7 +240,7 @@ describe('a storm of requests out of the contract', () => {
     const silent = operations.map(([id]) => id).filter((id) => !succeeded.has(id));
     console.log(JSON.stringify({ seed: SEED, requests: all.length, statuses: Object.fromEntries(statuses), silent }));
     assert.ok(total > all.length / 8, `only ${total} of ${all.length} requests got through`);
-    assert.ok(silent.length < operations.length / 8, `never succeeded: ${silent}`);
+    assert.ok(silent.length < operations.length / 5, `never succeeded: ${silent}`);
 
     const { rows } = await cast.sql.query<{ correlation_id: string; n: number }>(
       "select correlation_id, count(*)::int as n from audit_logs where result = 'success' and action <> 'user.create' group by 1",
