@@ -13,13 +13,14 @@ export type ApprovedSlot = Readonly<{
   generation: number;
   gpu_pci_address: string | null;
   nvme_serial: string | null;
+  destructive_wipe_policy: NodeResourceSlots['destructive_wipe_policy'];
   content: Candidate | null;
   drift: Record<string, unknown> | null;
   is_claimed: boolean;
   version: number;
 }>;
 
-const APPROVED = `select s.id, s.node_id, s.slot_index, s.approval, s.status, s.generation, s.gpu_pci_address, s.nvme_serial, s.content,
+const APPROVED = `select s.id, s.node_id, s.slot_index, s.approval, s.status, s.generation, s.gpu_pci_address, s.nvme_serial, s.destructive_wipe_policy, s.content,
     s.drift, exists (select from allocation_resource_claims c where c.node_id = s.node_id and c.released_at is null
       and (c.slot_id = s.id or c.claim_kind = 'node_exclusive')) as is_claimed, s.version
   from node_resource_slots s where s.node_id = $1 order by s.slot_index`;

@@ -149,7 +149,7 @@ const parentsOf = (wanted: readonly Candidate[], all: readonly Candidate[]): App
     const without = all.filter(
       (other) => other.fabric_parent_pci_address === parent && other.fabric_claim_mode !== 'per_slot_vf',
     );
-    return without.length === 0 || without.includes(found)
+    return without.length === 0 || without.some((other) => other.slot_index === found.slot_index)
       ? []
       : [
           {

@@ -414,3 +414,16 @@ test('a disabled slot is not enabled when another has its devices by now', async
   const refused = await onSlot(disabled, 'enable');
   assert.deepEqual([refused.status, refused.body.errors[0].code], [409, 'taken']);
 });
+
+test('the method of wiping that an operator chose is no drift at the next discovery', async () => {
+  const { id, again } = await host();
+  must(await approve(id, { wipe_policy: 'blkdiscard' }), 200);
+  await again({});
+  assert.ok((await slotsOf(id)).every((slot: { approval: string }) => slot.approval === 'approved'));
+  must(await approve(id, { wipe_policy: 'nvme_sanitize', slot_indexes: [0] }), 200);
+  const { rows } = await sql(
+    'select destructive_wipe_policy as policy from node_resource_slots where node_id = $1 order by slot_index limit 2',
+    [id],
+  );
+  assert.deepEqual(rows, [{ policy: 'nvme_sanitize' }, { policy: 'blkdiscard' }]);
+});

@@ -218,7 +218,7 @@ describe('tasks of agents', () => {
     agent.close();
   });
 
-  it('a changed boot id is told, and the node’s runtime must be checked again', async () => {
+  it('a changed boot id is told, and a node with slots is looked at again, because its check counts no more', async () => {
     const { join, rows, change } = channel();
     const agent = await join();
     await agent.wait();
@@ -237,6 +237,11 @@ describe('tasks of agents', () => {
       agent.node_id,
     ]);
     assert.deepEqual(await validated(), { ok: true, boots: 0 });
+    await change(
+      `insert into node_resource_slots (id, node_id, region_name, slot_index, approval, status, network_id)
+       values ('slt_reboot', $1, 'us-buffalo-1', 0, 'disabled', 'quarantined', $1)`,
+      [agent.node_id],
+    );
     await agent.call('taskWait', {
       agent_version: '0.1.0',
       boot_id: 'boot-2',
@@ -249,6 +254,10 @@ describe('tasks of agents', () => {
     });
     await until('the boot is noticed', async () => (await validated())?.boots === 1);
     assert.deepEqual(await validated(), { ok: false, boots: 1 });
+    const asked = await rows("select from node_tasks where node_id = $1 and kind = 'slice.topology_discover'", [
+      agent.node_id,
+    ]);
+    assert.equal(asked.length, 1);
     agent.close();
   });
 });

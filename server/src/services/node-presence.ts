@@ -12,6 +12,8 @@ import { moveNode } from '../db/node.ts';
 import { noteBoot, putSightings, type SeenNode, type Sighting } from '../db/node-agent.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
+import { countSlots } from '../db/slot.ts';
+import { insertDiscoveryTask } from '../db/topology.ts';
 import { nodeChanged, nodeRebooted } from '../domain/node-event.ts';
 import { AppError } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
@@ -82,6 +84,8 @@ export const createPresence = (deps: PresenceDeps): Presence => {
     if (node.is_rebooted && node.is_known) {
       tx.defer(insertOutboxEvent(tx, nodeRebooted({ node_id, name }, correlation_id)));
       audit('node.reboot', 'boot id of the host', { boot_id: bootId });
+      // What was checked before the boot counts no more; without a new look the host would stay out of sale.
+      if ((await countSlots(tx, node_id)) > 0) await insertDiscoveryTask(tx, node_id, correlation_id);
     }
     if (await moveNode(tx, { id: node_id, from: ['enrolling'], to: 'active', reason: FIRST_SEEN })) {
       const event = nodeChanged({ node_id, name, state: 'active', state_reason: FIRST_SEEN }, correlation_id);

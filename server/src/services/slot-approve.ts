@@ -115,7 +115,7 @@ const wantedOf = async (
     .map(({ content }): Wanted => {
       const slot = slotOf.get(content);
       const filled = filledFrom(content, slot?.content ?? null);
-      return { slot, content: body.wipe_policy === undefined ? filled : { ...filled, wipe_policy: body.wipe_policy } };
+      return { slot, content: filled };
     })
     // Approving all again changes only what changed.
     .filter(
@@ -123,6 +123,7 @@ const wantedOf = async (
         slot === undefined ||
         slot.approval !== 'approved' ||
         slot.content === null ||
+        (body.wipe_policy !== undefined && body.wipe_policy !== slot.destructive_wipe_policy) ||
         Object.keys(diffOf(slot.content, content)).length > 0,
     );
   return { discovery, wanted, all: rows.map(({ content }) => content) };
@@ -154,7 +155,9 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotAppr
     code,
     message,
   });
-  const contents = wanted.map(({ content }) => content);
+  // An operator's choice of method is the slot's, not a fact of the drive: the next discovery would find it changed.
+  const policyOf = (found: Candidate) => body.wipe_policy ?? found.wipe_policy;
+  const contents = wanted.map(({ content }) => ({ ...content, wipe_policy: policyOf(content) }));
   refuseIfAny([
     ...approvalProblems(contents, { has_fabric: discovery.map.partitions.length > 0, all }).map(at),
     ...wanted
@@ -176,11 +179,12 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotAppr
       : []),
   ]);
   const taken = new Set(slots.map(({ slot_index }) => slot_index));
-  const rows = wanted.map(({ slot, content }) =>
-    slot === undefined
+  const rows = wanted.map(({ slot, content }) => ({
+    ...(slot === undefined
       ? written(mintId(ID_PREFIXES.slot), freeIndex(taken, content.slot_index), content)
-      : written(slot.id, slot.slot_index, content),
-  );
+      : written(slot.id, slot.slot_index, content)),
+    destructive_wipe_policy: policyOf(content) ?? 'blkdiscard',
+  }));
   refuseIfAny(takenProblems(await db.listTakenBindings(ctx.tx, node, rows)));
   const by = { node, approved_by: callerId(ctx), discovery_task_id: discovery.task_id };
   const known = new Set(slots.map(({ id }) => id));

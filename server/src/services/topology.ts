@@ -5,19 +5,20 @@
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { type Candidate, candidateHash, mapHash, type TaskOutput } from '@gpuaas/contract/node';
-import { invariant } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
-import { findOpenTask, insertNodeTask, listNodeTasks, type TaskView } from '../db/agent-task.ts';
+import { findOpenTask, listNodeTasks, type TaskView } from '../db/agent-task.ts';
 import type { Reader, Tx } from '../db/client.ts';
-import { findNode, findPrivateNetwork, type NodeRow } from '../db/node.ts';
+import { findNode, type NodeRow } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { type ApprovedSlot, listApprovedSlots, lockSlots, markDrift } from '../db/slot-approval.ts';
 import {
   type CandidateRow,
+  DISCOVER,
   type DiscoveryRow,
   findNewestDiscovery,
   findNewestFacts,
   insertDiscovery,
+  insertDiscoveryTask,
   listCandidates,
   recordRuntimeCheck,
 } from '../db/topology.ts';
@@ -27,9 +28,6 @@ import { conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
-
-const DISCOVERY_EXPIRES_S = 600;
-const DISCOVER = 'slice.topology_discover';
 
 export const getNode = async (reader: Reader, id: string): Promise<NodeRow> => {
   const row = await findNode(reader, id);
@@ -45,14 +43,7 @@ export const discoveryCreate = async (ctx: WriteCtx, { params }: Req<'nodeDiscov
   if (node.last_seen_at === null) throw conflict('No agent of this node has been seen yet; enrol it first.');
   const open = await findOpenTask(ctx.tx, node.id, DISCOVER);
   if (open !== undefined) return open;
-  const task = await insertNodeTask(ctx.tx, {
-    node_id: node.id,
-    kind: DISCOVER,
-    params: { accelerators: [], private_network: await findPrivateNetwork(ctx.tx, node.id) },
-    correlation_id: ctx.correlation_id,
-    expires_in_s: DISCOVERY_EXPIRES_S,
-  });
-  invariant(task !== undefined, 'the task was just written');
+  const task = await insertDiscoveryTask(ctx.tx, node.id, ctx.correlation_id);
   ctx.target('node', node.id);
   ctx.note({ task_id: task.id });
   ctx.tx.afterCommit(() => ctx.deps.events.wake());

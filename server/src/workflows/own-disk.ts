@@ -11,9 +11,9 @@ import {
   findOwnership,
   moveOwnership,
 } from '../db/disk-ownership.ts';
-import { findPrivateNetwork } from '../db/node.ts';
-import { cancelRunTasks, insertHostTask, releaseRunTask } from '../db/node-task.ts';
+import { cancelRunTasks, releaseRunTask } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
+import { insertDiscoveryTask } from '../db/topology.ts';
 import { insertWipeProof } from '../db/wipe-proof.ts';
 import { whyNotErase } from '../domain/disk-use.ts';
 import { judgeWipe } from '../domain/wipe.ts';
@@ -37,7 +37,6 @@ const LOOK_AGAIN = 'look_again';
 const LOOK_AGAIN_MS = 30_000;
 const DAYS_14_MS = 14 * 24 * 3_600_000;
 const OPEN = ['approved', 'wiping', 'blocked'] as const;
-const DISCOVERY_EXPIRES_S = 600;
 
 const blockedReason = (output: Readonly<Record<string, unknown>>, serial: string): string | undefined =>
   ((output['blocked'] ?? []) as ReadonlyArray<Readonly<{ serial: string; reason: string }>>).find(
@@ -129,14 +128,7 @@ export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, Step>({
     },
     rediscover: async (_deps, disk, ctx) =>
       done(async (tx) => {
-        await insertHostTask(tx, {
-          node_id: disk.node_id,
-          kind: 'slice.topology_discover',
-          params: { accelerators: [], private_network: await findPrivateNetwork(tx, disk.node_id) },
-          correlation_id: ctx.run.correlation_id,
-          expires_in_s: DISCOVERY_EXPIRES_S,
-          run: null,
-        });
+        await insertDiscoveryTask(tx, disk.node_id, ctx.run.correlation_id);
       }),
     giveUp: async (deps, disk, ctx) => {
       const reason = 'It was given up before the disk was erased.';

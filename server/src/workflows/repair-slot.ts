@@ -5,10 +5,10 @@
  */
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { findPrivateNetwork } from '../db/node.ts';
-import { insertHostTask } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
 import { findRepairSlot, type RepairSlot } from '../db/slot.ts';
 import { isRepairable, restoreSlot } from '../db/slot-approval.ts';
+import { insertDiscoveryTask } from '../db/topology.ts';
 import { insertWipeProof } from '../db/wipe-proof.ts';
 import { judgeWipe } from '../domain/wipe.ts';
 import { conflict, notFound } from '../errors.ts';
@@ -26,7 +26,6 @@ type Step = 'rebind' | 'rediscover' | 'wipe';
 
 const TRIES_MAX = 3;
 const HOUR_MS = 3_600_000;
-const DISCOVERY_EXPIRES_S = 600;
 
 /** Whoever retries an old run must not reach the devices of somebody who was given the slot since. */
 const keptAwayFrom = async (tx: Tx, slot: RepairSlot): Promise<string | undefined> => {
@@ -58,14 +57,7 @@ const restore = async (
   if (!(await restoreSlot(tx, { id: slot.task_slot.slot_id, wipe_proof_id, reason: null })))
     throw conflict('The slot was taken meanwhile.');
   // What discovery found before the wipe still tells of what was on the drive.
-  await insertHostTask(tx, {
-    node_id: slot.node_id,
-    kind: 'slice.topology_discover',
-    params: { accelerators: [], private_network: await findPrivateNetwork(tx, slot.node_id) },
-    correlation_id: proof.correlation_id,
-    expires_in_s: DISCOVERY_EXPIRES_S,
-    run: null,
-  });
+  await insertDiscoveryTask(tx, slot.node_id, proof.correlation_id);
   await refreshSummary(tx, slot.node_id);
 };
 
