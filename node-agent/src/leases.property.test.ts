@@ -38,6 +38,7 @@ const leaseFor = (allocation: string, slots: readonly TaskSlot[], given: Partial
   expires_at: '2026-01-01T02:00:00.000Z',
   touched_at: null,
   cleaning_since: null,
+  wanted: 'on',
   ...given,
 });
 

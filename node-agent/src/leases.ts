@@ -23,7 +23,11 @@ export type Lease = Readonly<{
   touched_at: string | null;
   /** Since when it is being cleaned. Nothing is cloned or started for it any more. */
   cleaning_since: string | null;
+  /** Whether its machine is to run. Written before the act, so a machine that is off because it was asked to is no drift. */
+  wanted: Power;
 }>;
+
+export type Power = 'on' | 'off';
 
 export type LeaseBook = Readonly<{
   schema: 1;
@@ -41,7 +45,12 @@ const parse = (text: string, path: string): LeaseBook => {
   const book = JSON.parse(text) as Partial<LeaseBook>;
   if (book.schema !== 1 || !Array.isArray(book.leases) || typeof book.generations !== 'object')
     throw new Error(`${path} is not a record of leases of this version`);
-  return book as LeaseBook;
+  // Entries of agents that could not stop a machine for a while say nothing: it is to run.
+  const leases = (book.leases as readonly (Omit<Lease, 'wanted'> & { wanted?: Power })[]).map((lease) => ({
+    ...lease,
+    wanted: lease.wanted ?? 'on',
+  }));
+  return { schema: 1, generations: book.generations ?? {}, leases };
 };
 
 export const readLeases = async (state: string): Promise<LeaseBook> => {
@@ -191,6 +200,13 @@ export const touchLease = (state: string, allocationId: string, now: Date): Prom
     const lease = findLease(book, allocationId);
     if (lease === undefined || lease.touched_at !== null) return book;
     return putLease(book, { ...lease, touched_at: now.toISOString() });
+  });
+
+/** Records, before the act, whether the machine is to run from now on. Without a lease there is nobody to remember it for. */
+export const wantPower = (state: string, allocationId: string, wanted: Power): Promise<LeaseBook> =>
+  changeLeases(state, (book) => {
+    const lease = findLease(book, allocationId);
+    return lease === undefined || lease.wanted === wanted ? book : putLease(book, { ...lease, wanted });
   });
 
 /** The named slots are proven clean: they leave their leases, and a lease without slots is over. */

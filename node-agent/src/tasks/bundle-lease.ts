@@ -47,6 +47,8 @@ export const bundleLease: TaskHandler<'slice.bundle_lease'> = (ctx, params) =>
             expires_at: new Date(now.getTime() + UNUSED_MS).toISOString(),
             touched_at: null,
             cleaning_since: null,
+            // A machine is wanted from the moment that somebody starts it.
+            wanted: 'off',
           },
         ),
       );
