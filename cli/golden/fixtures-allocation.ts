@@ -30,6 +30,7 @@ export const allocation: Allocation = {
   state_deadline_at: null,
   progress: null,
   ssh_key_ids: [id('key', '1a')],
+  ssh: { username: 'ubuntu', address: '10.100.0.11', port: 22, host_key: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB' },
   tags: { team: 'vision', stage: 'trial' },
   is_protected: true,
   max_duration_s: 14_400,
@@ -50,6 +51,7 @@ export const allocation: Allocation = {
 export const requested: Allocation = {
   ...allocation,
   state: 'requested',
+  ssh: null,
   activated_at: null,
   release_at: null,
   is_protected: false,

@@ -73,6 +73,15 @@ export type Allocation = {
     overall_percent: number;
   } | null;
   ssh_key_ids: string[];
+  /** Of an active slice; null otherwise, in lists and in answers to changes. */
+  ssh: {
+    username: string;
+    /** Inside the private network of the slice. */
+    address: string;
+    port: number;
+    /** As in known_hosts: type and key. */
+    host_key: string;
+  } | null;
   /** Labels of your own. */
   tags: Record<string, string>;
   /** Release is refused until protection is taken off. */

@@ -88,6 +88,8 @@ export const allocationFields = (found: Allocation, nowMs: number): Record<strin
     image: found.image_name,
     'time left': timeLeft(found, nowMs),
     tags: tags.length === 0 ? null : tags,
+    ssh: found.ssh === null ? null : `${found.ssh.username}@${found.ssh.address}`,
+    'host key': found.ssh?.host_key ?? null,
     'ssh keys': found.ssh_key_ids.length === 0 ? null : found.ssh_key_ids,
   };
   return {

@@ -54,6 +54,17 @@ const Progress = Closed(
   { description: 'Null when nothing is under way, and in answers to changes.' },
 );
 
+/** How its tenant gets in. The host key is the guest's own word, so that nobody has to trust the first connection. */
+const SshAccess = Closed(
+  {
+    username: Type.String({ examples: ['ubuntu'] }),
+    address: Type.String({ description: 'Inside the private network of the slice.', examples: ['10.100.0.11'] }),
+    port: Type.Integer({ examples: [22] }),
+    host_key: Type.String({ description: 'As in known_hosts: type and key.', examples: ['ssh-ed25519 AAAAC3Nz'] }),
+  },
+  { description: 'Of an active slice; null otherwise, in lists and in answers to changes.' },
+);
+
 export const Allocation = Closed({
   id: Id('allocation'),
   project_id: Id('project'),
@@ -70,6 +81,7 @@ export const Allocation = Closed({
   state_deadline_at: Nullable(Time('When being in this state becomes too long.')),
   progress: Nullable(Progress),
   ssh_key_ids: Type.Array(Type.String()),
+  ssh: Nullable(SshAccess),
   tags: Tags,
   is_protected: Type.Boolean({ description: 'Release is refused until protection is taken off.' }),
   max_duration_s: Nullable(Type.Integer()),

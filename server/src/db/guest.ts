@@ -26,3 +26,17 @@ export const findGuestFacts = async (
     ssh_public_keys: keys ?? [],
   };
 };
+
+export type SshFacts = Readonly<{ address: string; host_key: string }>;
+
+/** As the machine was last seen ready. */
+export const findSshFacts = async (reader: Reader, allocationId: string): Promise<SshFacts | undefined> =>
+  (
+    await reader.query<SshFacts>(
+      `select t.output ->> 'actual_ip' as address, t.output ->> 'ssh_host_key' as host_key from node_tasks t
+       where t.allocation_id = $1 and t.kind = 'slice.vm_readiness' and t.state = 'completed'
+         and t.output ->> 'actual_ip' is not null and t.output ->> 'ssh_host_key' is not null
+       order by t.attempt desc limit 1`,
+      [allocationId],
+    )
+  ).rows[0];

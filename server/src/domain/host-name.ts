@@ -11,3 +11,6 @@ export const hostnameOf = (name: string): string =>
 
 /** The account of a tenant on a whole node: one for each allocation, so that none inherits another's files. */
 export const usernameOf = (allocationId: string): string => `gp-${allocationId.slice(-16).toLowerCase()}`;
+
+/** Whose keys open a slice: every image of the catalog has this account. */
+export const GUEST_USERNAME = 'ubuntu';

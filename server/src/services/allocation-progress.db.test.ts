@@ -97,3 +97,19 @@ test('progress is null where nothing is under way', async (t) => {
   const [row] = must(await w.owner.get(w.path), 200).body.items;
   assert.equal(row.progress, null);
 });
+
+test('a machine that was seen ready says where it is reached and by which host key, until it is released', async (t) => {
+  const w = await world(t);
+  assert.equal((await w.read()).ssh, null);
+  await settle(w.database);
+  assert.equal((await w.read()).ssh, null, 'no host key, no way in');
+  await w.sql.query(
+    `update node_tasks set output = '{"actual_ip": "10.100.0.11", "ssh_host_key": "ssh-ed25519 AAAAkey"}'
+     where allocation_id = $1 and kind = 'slice.vm_readiness'`,
+    [w.id],
+  );
+  const ssh = { username: 'ubuntu', address: '10.100.0.11', port: 22, host_key: 'ssh-ed25519 AAAAkey' };
+  assert.deepEqual((await w.read()).ssh, ssh);
+  await w.sql.query("update allocations set state = 'releasing', release_requested_at = now() where id = $1", [w.id]);
+  assert.equal((await w.read()).ssh, null);
+});

@@ -1,11 +1,14 @@
 /** An allocation as its tenant sees it: what it asked for, what it pays, what it may do now. Never the host. */
 import type { AllocationRow } from '../db/allocation.ts';
+import type { SshFacts } from '../db/guest.ts';
+import { GUEST_USERNAME } from '../domain/host-name.ts';
 import type { Progress } from '../domain/progress.ts';
 import { costSoFar } from '../domain/usage.ts';
 import { action } from './caller.ts';
 
 export type AllocationRights = Readonly<{ update: boolean; release: boolean }>;
 
+const SSH_PORT = 22;
 const ENDED = ['released', 'failed'];
 
 const releaseReason = (row: AllocationRow, may: boolean): string | null => {
@@ -32,6 +35,7 @@ export const allocationView = (
   nowMs: number,
   rights: AllocationRights,
   progress: Progress | null = null,
+  ssh: SshFacts | null = null,
 ) => ({
   id: row.id,
   project_id: row.project_id,
@@ -54,6 +58,7 @@ export const allocationView = (
   state_deadline_at: row.state_deadline_at,
   progress,
   ssh_key_ids: row.ssh_key_ids,
+  ssh: ssh === null || row.state !== 'active' ? null : { username: GUEST_USERNAME, port: SSH_PORT, ...ssh },
   tags: row.tags,
   is_protected: row.is_protected,
   max_duration_s: row.max_duration_s,

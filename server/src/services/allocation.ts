@@ -4,6 +4,7 @@ import { mintId } from '@gpuaas/kit';
 import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/allocation.ts';
 import { isUniqueViolation } from '../db/errors.ts';
+import { findSshFacts, type SshFacts } from '../db/guest.ts';
 import { findLaunchFacts } from '../db/launch.ts';
 import { progressOf, stepLabel } from '../domain/progress.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
@@ -26,7 +27,7 @@ const LOOKS_MAX = 4;
 const HOURS = { hour: 1, day: 24, month: 730 };
 
 /** Without progress it says that nothing is under way: who has just changed it follows by reading. */
-export const viewFor = (ctx: Ctx, progress: ProgressRows = []) => {
+export const viewFor = (ctx: Ctx, progress: ProgressRows = [], ssh?: SshFacts) => {
   const may = (permission: 'allocation.update' | 'allocation.release', row: db.AllocationRow) =>
     callerHolds(ctx, permission, row.organization_id, row.project_id);
   return (row: db.AllocationRow) => {
@@ -37,6 +38,7 @@ export const viewFor = (ctx: Ctx, progress: ProgressRows = []) => {
       nowMs,
       { update: may('allocation.update', row), release: may('allocation.release', row) },
       facts === undefined ? null : progressOf(facts, nowMs),
+      ssh ?? null,
     );
   };
 };
@@ -182,12 +184,13 @@ export const list = async (ctx: ReadCtx, { query }: Req<'allocationList'>) => {
 
 export const get = (ctx: ReadCtx, { params }: Req<'allocationGet'>) =>
   ctx.read(async (reader) => {
-    const [row, progress] = await Promise.all([
+    const [row, progress, ssh] = await Promise.all([
       db.findProjectAllocation(reader, projectOf(ctx), params.allocation_id),
       progressOfOne(reader, params.allocation_id),
+      findSshFacts(reader, params.allocation_id),
     ]);
     if (row === undefined) throw notFound('allocation');
-    return viewFor(ctx, progress)(row);
+    return viewFor(ctx, progress, ssh)(row);
   });
 
 export const timeline = async (ctx: ReadCtx, { params, query }: Req<'allocationTimeline'>) => {
