@@ -48,6 +48,16 @@ const inParallel = async <T>(items: readonly T[], workers: number, work: (item: 
   await Promise.all(Array.from({ length: workers }, run));
 };
 
+const whyLost = async (sql: SqlClient): Promise<string> => {
+  const { rows } = await sql.query(
+    `select a.id, a.state, a.state_reason, a.failure_reason,
+       (select json_agg(json_build_object('kind', t.kind, 'state', t.state, 'attempt', t.attempt, 'why', t.state_reason, 'dispatched_at', t.dispatched_at, 'expires_at', t.expires_at)
+        order by t.id) from node_tasks t where t.allocation_id = a.id) as tasks
+     from allocations a where a.state in ('failed', 'release_failed') limit 3`,
+  );
+  return JSON.stringify(rows);
+};
+
 const untilAll = async (sql: SqlClient, state: string, count: number, deadline: number): Promise<void> => {
   for (;;) {
     const { rows } = await sql.query<{ state: string; n: number }>(
@@ -56,7 +66,7 @@ const untilAll = async (sql: SqlClient, state: string, count: number, deadline: 
     const of = (name: string): number => rows.find((row) => row.state === name)?.n ?? 0;
     if (of(state) === count) return;
     const lost = of('failed') + of('release_failed');
-    if (lost > 0) throw new Error(`${lost} of ${count} allocations failed`);
+    if (lost > 0) throw new Error(`${lost} of ${count} allocations failed: ${await whyLost(sql)}`);
     if (performance.now() > deadline) throw new Error(`not all are ${state} in time: ${JSON.stringify(rows)}`);
     await pause(100);
   }
