@@ -53,6 +53,8 @@ export type Platform = Readonly<{
   /** Signed in as the operator of a laptop. */
   client: Client;
   servers: readonly Running[];
+  /** Another program on the same database and state, stopped with the rest. */
+  run(args: readonly string[]): Running;
   hosts(args: readonly string[]): Running;
   /** Returns when that many hosts say that they are what they shall be. */
   ready(hosts: Running, count: number, withinMs?: number): Promise<void>;
@@ -127,6 +129,11 @@ export const startPlatform = async (options: PlatformOptions): Promise<Platform>
     url,
     client: createOperator({ url, dev_password_file: password, signal: stopping.signal }),
     servers,
+    run: (args) => {
+      const program = start(args, { ...env, GPUAAS_PORT: '0' });
+      servers.push(program);
+      return program;
+    },
     hosts: (args) => {
       const words = ['lab/src/main.ts', 'fleet', '--dev', '--fast', '--url', url, ...args];
       const fleet = start(words, { ...env, DATABASE_URL: undefined });

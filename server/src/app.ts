@@ -27,7 +27,7 @@ import { createReadiness } from './services/health.ts';
 import type { LogSink } from './services/log-sink.ts';
 import { addGauges, addInvariantGauge } from './telemetry/gauges.ts';
 import { createTelemetry, type Telemetry } from './telemetry/telemetry.ts';
-import { startWorkers } from './workers.ts';
+import { startWorkers, type WorkflowOptions } from './workers.ts';
 
 export type AppOptions = Readonly<{
   config: Config;
@@ -38,6 +38,8 @@ export type AppOptions = Readonly<{
   dev_password: string;
   /** Where the lines of this process's log are kept, beside its output. */
   sink?: LogSink;
+  /** How workflows run otherwise than by default: tests hold them at a boundary. No setting of a process leads here. */
+  workflows?: WorkflowOptions;
 }>;
 export type App = Readonly<{
   deps: Deps;
@@ -165,7 +167,7 @@ export const startApp = async (options: AppOptions): Promise<App> => {
 
   const watch = createInvariantWatch({ database, log });
   addInvariantGauge(telemetry, watch);
-  startWorkers(deps, hub, watch, shutdown);
+  startWorkers(deps, { hub, watch, shutdown, workflows: options.workflows });
 
   const lastMigration = (await readMigrations()).at(-1)?.name ?? '';
   const probes: Probes = {

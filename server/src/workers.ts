@@ -19,7 +19,7 @@ import { sealAudit } from './reconcilers/seal-audit.ts';
 import { createAllocationDeps } from './workflows/allocation-deps.ts';
 import { beginRelease } from './workflows/begin-release.ts';
 import { createRegistry } from './workflows/engine/registry.ts';
-import { createWorker } from './workflows/engine/worker.ts';
+import { createWorker, type WorkerOptions } from './workflows/engine/worker.ts';
 import { bind } from './workflows/engine/workflow.ts';
 import { expireOverdueTasks } from './workflows/finish-task.ts';
 import { createDiskDeps, ownDisk } from './workflows/own-disk.ts';
@@ -111,8 +111,18 @@ const startReconcilers = (deps: Deps, watch: InvariantWatch, shutdown: Shutdown)
   }
 };
 
+export type WorkflowOptions = Pick<WorkerOptions, 'at' | 'concurrency' | 'lease_ms'>;
+
+type Starting = Readonly<{
+  /** Wakes this process alone: what was heard from another process must not be told to it again. */
+  hub: EventHub;
+  watch: InvariantWatch;
+  shutdown: Shutdown;
+  workflows: WorkflowOptions | undefined;
+}>;
+
 /** Every workflow this process runs. Ended versions stay until their last run has ended. */
-const startWorkflows = (deps: Deps, hub: EventHub, shutdown: Shutdown): void => {
+const startWorkflows = (deps: Deps, { hub, shutdown, workflows }: Starting): void => {
   const allocations = createAllocationDeps({ database: deps.database, wake: () => deps.events.wake() });
   const worker = createWorker({
     database: deps.database,
@@ -126,13 +136,14 @@ const startWorkflows = (deps: Deps, hub: EventHub, shutdown: Shutdown): void => 
     log: deps.log,
     service: 'gpuaas-provisioning-worker',
     hub,
+    ...workflows,
   });
   worker.start();
   shutdown.add('workflows', () => worker.stop());
 };
 
-/** `hub` wakes this process alone: what was heard from another process must not be told to it again. */
-export const startWorkers = (deps: Deps, hub: EventHub, watch: InvariantWatch, shutdown: Shutdown): void => {
+export const startWorkers = (deps: Deps, starting: Starting): void => {
+  const { hub, watch, shutdown } = starting;
   const { roles } = deps.config;
   const listener = startListening({
     database: deps.database,
@@ -144,5 +155,5 @@ export const startWorkers = (deps: Deps, hub: EventHub, watch: InvariantWatch, s
   if (roles.includes('gpuaas-outbox-relay')) startRelay(deps, hub, shutdown);
   if (!roles.includes('gpuaas-provisioning-worker')) return;
   startReconcilers(deps, watch, shutdown);
-  startWorkflows(deps, hub, shutdown);
+  startWorkflows(deps, starting);
 };

@@ -1,0 +1,78 @@
+/**
+ * `gpuaas-provisioning-worker` as it ships, but for one thing: a run that the plan names is held at its boundary, and
+ * what was reached is appended to a file, so that the test can kill the process there and nowhere else. Runs that the
+ * plan does not name go their way.
+ *
+ *   node held-worker.ts PLAN_FILE REACHED_FILE
+ */
+import { appendFileSync, readFileSync } from 'node:fs';
+import { createLog, createShutdown, stopOnSignals } from '@gpuaas/kit';
+import { Client } from 'pg';
+import { startApp } from '../../server/src/app.ts';
+import { readConfig } from '../../server/src/config.ts';
+import type { LeasedRun } from '../../server/src/db/workflow.ts';
+import type { FailPoint } from '../../server/src/workflows/engine/worker.ts';
+
+/**
+ * A step that has a host do something is executed at least twice: to ask for it, and to go on when it is done. Between
+ * the two it may look in vain, which is no boundary of its own. Other steps are executed once.
+ */
+export type Boundary = Readonly<{
+  subject_id: string;
+  workflow: string;
+  step: string;
+  execution: 'ask' | 'go_on' | 'only';
+  /** What the step has its host do; null where it needs no host. */
+  kind: string | null;
+  point: FailPoint;
+}>;
+
+/** Shorter than a service's, so that the next worker need not wait long for the leases of the dead one. */
+export const LEASE_MS = 5_000;
+const CONCURRENCY = 100;
+
+const forever = (): Promise<never> => new Promise(() => {});
+
+const hold = (plan: readonly Boundary[], reachedFile: string, sql: Client) => {
+  const bySubject = new Map(plan.map((boundary) => [`${boundary.workflow} ${boundary.subject_id}`, boundary]));
+  const held = new Set<string>();
+  /** Which execution of its step each run is in. */
+  const executions = new Map<string, Boundary['execution'] | 'look'>();
+
+  const executionOf = async (run: LeasedRun, boundary: Boundary) => {
+    if (boundary.kind === null) return 'only';
+    const { rows } = await sql.query<{ state: string }>(
+      'select state from node_tasks where workflow_run_id = $1 and kind = $2',
+      [run.id, boundary.kind],
+    );
+    if (rows.length === 0) return 'ask';
+    return rows.every(({ state }) => state === 'completed') ? 'go_on' : 'look';
+  };
+
+  return async (point: FailPoint, run: LeasedRun): Promise<void> => {
+    const boundary = bySubject.get(`${run.workflow} ${run.subject_id}`);
+    if (boundary === undefined) return;
+    // A run that rests may be claimed again while its last move is held: it must not go on behind our back.
+    if (held.has(run.id)) return forever();
+    if (run.step !== boundary.step) return;
+    if (point === 'claimed') executions.set(run.id, await executionOf(run, boundary));
+    if (point !== boundary.point || executions.get(run.id) !== boundary.execution) return;
+    held.add(run.id);
+    appendFileSync(reachedFile, `${JSON.stringify(boundary)}\n`);
+    return forever();
+  };
+};
+
+if (import.meta.main) {
+  const [planFile = '', reachedFile = ''] = process.argv.slice(2);
+  const config = readConfig(process.env, 'gpuaas-provisioning-worker');
+  const log = createLog({ service: 'gpuaas-provisioning-worker', host_role: 'platform_control', level: 'warn' });
+  const shutdown = createShutdown(log);
+  stopOnSignals(shutdown);
+  const sql = new Client({ connectionString: config.database_url });
+  await sql.connect();
+  shutdown.add('plan', () => sql.end());
+  const plan: Boundary[] = JSON.parse(readFileSync(planFile, 'utf8'));
+  const workflows = { at: hold(plan, reachedFile, sql), concurrency: CONCURRENCY, lease_ms: LEASE_MS };
+  await startApp({ config, log, shutdown, dev_password: 'unused', workflows });
+}

@@ -1,0 +1,246 @@
+/**
+ * `kill -9` of the provisioning worker at every boundary of provision and release, with real agents on simulated hosts.
+ * Many runs are held at a boundary each and die with one process: the worker that comes next finds every one of them in
+ * another place. What the runs had come to is read from the database before anybody takes them up again.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Client as SqlClient } from 'pg';
+import { machineDir } from '../../lab/src/fleet-dir.ts';
+import type { State } from '../../node-agent/src/host/sim/state.ts';
+import { provisionBaremetal } from '../../server/src/workflows/provision-baremetal.ts';
+import { provisionSlice } from '../../server/src/workflows/provision-slice.ts';
+import { releaseAllocation } from '../../server/src/workflows/release-allocation.ts';
+import { emptyDatabase } from '../../server/test/database.ts';
+import { boundariesOf, PATHS, type Path, pictureAt } from './boundaries.ts';
+import type { Boundary } from './held-worker.ts';
+import { eventually, type Platform, type Running, startPlatform } from './platform.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'gpuaas-killed-'));
+const fleetDir = join(scratch, 'fleet');
+/** As many whole hosts as release has boundaries, and slots enough for a slice per boundary of its provisioning. */
+const WHOLE = boundariesOf(PATHS.releaseBaremetal).length;
+const SLICES = boundariesOf(PATHS.provisionSlice).length;
+const HOSTS = WHOLE + Math.ceil(SLICES / 8);
+const HOST_NAMES = Array.from({ length: HOSTS }, (_, index) => `mixed-${String(index + 1).padStart(4, '0')}`);
+const PATIENCE_MS = 120_000;
+
+let platform: Platform;
+let sql: SqlClient;
+let project_id: string;
+let slices: readonly string[] = [];
+let wholes: readonly string[] = [];
+const cleanups: (() => Promise<void>)[] = [];
+
+before(async () => {
+  const database_url = await emptyDatabase({ after: (fn) => void cleanups.push(fn) });
+  platform = await startPlatform({
+    database_url,
+    dir: scratch,
+    processes: ['gpuaas-api,gpuaas-outbox-relay,gpuaas-node-api'],
+  });
+  sql = new SqlClient({ connectionString: database_url });
+  await sql.connect();
+  const words = ['--nodes', `${HOSTS}`, '--prefix', 'mixed-', '--mode', 'flexible', '--dir', fleetDir];
+  await platform.ready(platform.hosts(words), HOSTS, PATIENCE_MS);
+  const [project] = (await platform.client.meGet()).projects;
+  project_id = project?.id ?? '';
+});
+
+after(async () => {
+  await platform?.stop();
+  await sql?.end();
+  for (const clean of cleanups) await clean();
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+const launch = async (name: string, sku_name: string, gpu_count: number): Promise<string> => {
+  const body = { name, sku_name, region_name: 'us-buffalo-1', gpu_count };
+  return (await platform.client.allocationCreate({ params: { project_id }, body })).id;
+};
+const release = async (id: string): Promise<void> => {
+  await platform.client.allocationRelease({ params: { project_id, allocation_id: id }, body: {} });
+};
+
+const statesOf = async (ids: readonly string[]) =>
+  (
+    await sql.query<{ id: string; state: string; state_reason: string | null }>(
+      'select id, state, state_reason from allocations where id = any ($1)',
+      [ids],
+    )
+  ).rows;
+const allReach = (ids: readonly string[], state: string): Promise<true> =>
+  eventually(
+    `${ids.length} allocations are ${state}`,
+    async () => {
+      const found = await statesOf(ids);
+      const over = found.filter((row) => /failed|released/.test(row.state) && row.state !== state);
+      assert.deepEqual(over, []);
+      return found.every((row) => row.state === state) || undefined;
+    },
+    PATIENCE_MS,
+  );
+
+type Strike = Readonly<{ path: Path; boundary: Boundary }>;
+const strikesOf = (path: Path, ids: readonly string[]): Strike[] =>
+  boundariesOf(path).map((boundary, index) => {
+    const subject_id = ids[index];
+    assert.ok(subject_id !== undefined, 'each boundary has an allocation of its own');
+    return { path, boundary: { ...boundary, subject_id } };
+  });
+
+const startWorker = (strikes: readonly Strike[]): Readonly<{ worker: Running; reached(): Boundary[] }> => {
+  const [plan, reached] = [join(scratch, 'plan.json'), join(scratch, 'reached.jsonl')];
+  writeFileSync(plan, JSON.stringify(strikes.map(({ boundary }) => boundary)));
+  rmSync(reached, { force: true });
+  const worker = platform.run(['e2e/sim/held-worker.ts', plan, reached]);
+  const linesOf = () => (existsSync(reached) ? readFileSync(reached, 'utf8').split('\n').filter(Boolean) : []);
+  return {
+    worker,
+    reached: () => {
+      assert.equal(worker.child.exitCode, null, worker.said());
+      return linesOf().map((line): Boundary => JSON.parse(line));
+    },
+  };
+};
+
+const sorted = (boundaries: readonly Boundary[]) =>
+  boundaries.map(({ subject_id, step, execution, point }) => `${subject_id} ${step} ${execution} ${point}`).sort();
+
+/** The run as the dead worker left it. */
+const checkPicture = async ({ path, boundary }: Strike): Promise<void> => {
+  const { rows } = await sql.query<{ step: string; state: string; kinds: string[] }>(
+    `select r.step, r.state, array(select distinct t.kind from node_tasks t where t.workflow_run_id = r.id order by 1) as kinds
+     from workflow_runs r where r.subject_id = $1 and r.workflow = $2`,
+    [boundary.subject_id, boundary.workflow],
+  );
+  const expected = pictureAt(path, boundary);
+  const where = `${boundary.workflow} ${boundary.step} ${boundary.execution} ${boundary.point}`;
+  assert.equal(rows.length, 1, where);
+  const [run] = rows;
+  assert.deepEqual({ step: run?.step, is_done: run?.state === 'done', kinds: run?.kinds }, expected, where);
+};
+
+/** Lets every run come to its boundary, and ends the process there. */
+const strike = async (strikes: readonly Strike[]): Promise<void> => {
+  const { worker, reached } = startWorker(strikes);
+  await eventually(
+    `${strikes.length} runs are at their boundary`,
+    () => reached().length >= strikes.length || undefined,
+    PATIENCE_MS,
+  );
+  assert.deepEqual(sorted(reached()), sorted(strikes.map(({ boundary }) => boundary)));
+  await worker.kill('SIGKILL');
+  assert.equal(worker.child.signalCode, 'SIGKILL');
+  for (const one of strikes) await checkPicture(one);
+};
+
+const machines = (): State[] =>
+  HOST_NAMES.map((name) => JSON.parse(readFileSync(join(machineDir(fleetDir, name), 'state.json'), 'utf8')));
+const domains = () => machines().flatMap((machine) => machine.domains);
+const users = () => machines().flatMap((machine) => Object.keys(machine.users));
+
+/** What every allocation left behind: one correlation id everywhere, and no host was asked for anything twice. */
+const checkTraces = async (ids: readonly string[]): Promise<void> => {
+  const { rows } = await sql.query<{ id: string; ids: string[]; again: number; open: number }>(
+    `select a.id,
+       array(select distinct x.correlation_id from (
+         select correlation_id from workflow_runs where subject_id = a.id
+         union all select correlation_id from node_tasks where allocation_id = a.id
+         union all select correlation_id from wipe_proofs where allocation_id = a.id
+         union all select a.correlation_id) x) as ids,
+       (select count(*) from node_tasks t where t.allocation_id = a.id and t.attempt > 1)::integer as again,
+       (select count(*) from workflow_runs r where r.subject_id = a.id and r.state not in ('done', 'cancelled'))::integer as open
+     from allocations a where a.id = any ($1)`,
+    [ids],
+  );
+  assert.equal(rows.length, ids.length);
+  for (const row of rows) assert.deepEqual([row.ids.length, row.again, row.open], [1, 0, 0], row.id);
+};
+
+const isClean = async (): Promise<void> => {
+  const { violations, checks } = await platform.client.adminInvariantCheck({});
+  assert.deepEqual(violations, []);
+  assert.ok(checks > 0);
+};
+
+const heldBy = async (ids: readonly string[]): Promise<number> =>
+  (
+    await sql.query<{ count: number }>(
+      'select count(*)::integer as count from allocation_resource_claims where allocation_id = any ($1) and released_at is null',
+      [ids],
+    )
+  ).rows[0]?.count ?? -1;
+
+test('no step of the workflows is left out but those that an undisturbed run never takes', () => {
+  const steps = [
+    { path: PATHS.provisionSlice, all: provisionSlice.steps, unwinding: ['abandon'] },
+    { path: PATHS.provisionBaremetal, all: provisionBaremetal.steps, unwinding: ['abandon'] },
+    { path: PATHS.releaseSlice, all: releaseAllocation.steps, unwinding: ['block'] },
+    { path: PATHS.releaseBaremetal, all: releaseAllocation.steps, unwinding: ['block'] },
+  ];
+  for (const { path, all, unwinding } of steps) {
+    const taken = new Set<string>(path.executions.map(({ step }) => step));
+    assert.deepEqual([...taken, ...unwinding].sort(), Object.keys(all).sort(), path.workflow);
+  }
+});
+
+test('a worker killed at every boundary of provisioning: each allocation comes to life once, or is given back unused', async () => {
+  const whole = await Promise.all(
+    Array.from({ length: WHOLE }, (_, index) => launch(`whole-${index}`, 'h200-sxm-baremetal-8g', 8)),
+  );
+  const slice = await Promise.all(
+    Array.from({ length: SLICES }, (_, index) => launch(`slice-${index}`, 'h200-sxm-slice', 1)),
+  );
+  const strikes = [...strikesOf(PATHS.provisionSlice, slice), ...strikesOf(PATHS.provisionBaremetal, whole)];
+  assert.equal(strikes.length, 27 + 9);
+  await strike(strikes);
+
+  // Nobody works on them: a release that is asked for now finds them in the middle of a step.
+  const given = strikes.filter(({ path, boundary }) => path === PATHS.provisionSlice && boundary.point === 'acted');
+  const unused = given.map(({ boundary }) => boundary.subject_id);
+  for (const id of unused) await release(id);
+
+  slices = slice.filter((id) => !unused.includes(id));
+  wholes = whole;
+  const { worker } = startWorker([]);
+  await Promise.all([allReach([...slices, ...wholes], 'active'), allReach(unused, 'released')]);
+  await checkTraces([...slice, ...whole]);
+  assert.deepEqual(
+    domains()
+      .map(({ name, state }) => `${name} ${state}`)
+      .sort(),
+    slices.map((id) => `gpuaas-${id.replace('_', '-')} running`).sort(),
+  );
+  assert.equal(users().length, WHOLE);
+  assert.equal(await heldBy([...slices, ...wholes]), slices.length + wholes.length);
+  assert.equal(await heldBy(unused), 0);
+  const { rows } = await sql.query('select allocation_id from usage_records order by allocation_id');
+  assert.deepEqual(
+    rows.map(({ allocation_id }) => allocation_id),
+    [...slices, ...wholes].sort(),
+    'each is charged once, and what was given back unused not at all',
+  );
+  await isClean();
+  await worker.kill('SIGKILL');
+});
+
+test('a worker killed at every boundary of release: everything is wiped once, proven and free', async () => {
+  for (const id of [...slices, ...wholes]) await release(id);
+  const strikes = [...strikesOf(PATHS.releaseSlice, slices), ...strikesOf(PATHS.releaseBaremetal, wholes)];
+  assert.equal(strikes.length, 15 + 15);
+  await strike(strikes);
+  startWorker([]);
+  await allReach([...slices, ...wholes], 'released');
+  await checkTraces([...slices, ...wholes]);
+  assert.deepEqual([domains(), users(), await heldBy([...slices, ...wholes])], [[], [], 0]);
+  const { rows } = await sql.query<{ status: string; occupancy: string; count: number }>(
+    `select s.status, n.occupancy, count(*)::integer as count from node_resource_slots s join nodes n on n.id = s.node_id
+     group by 1, 2`,
+  );
+  assert.deepEqual(rows, [{ status: 'available', occupancy: 'free', count: HOSTS * 8 }]);
+  await isClean();
+});
