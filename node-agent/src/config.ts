@@ -9,6 +9,7 @@ import type { HypervisorConfig } from './host/linux/hypervisor-config.ts';
 import { readHypervisorConfig } from './host/linux/hypervisor-settings.ts';
 import type { NetworkConfig } from './host/linux/network-config.ts';
 import { readNetworkConfig } from './host/linux/network-settings.ts';
+import type { DeviceIds } from './topology/kinds.ts';
 
 export const ENV_FILE = '/etc/gpuaas/node-agent.env';
 
@@ -23,6 +24,7 @@ export type Settings = Readonly<{
   /** What the host port is given: see host/linux. */
   images: Readonly<{ dir: string; source?: string; max_bytes?: number }>;
   wipe_minimum: WipeMethod;
+  devices: DeviceIds;
   network: NetworkConfig;
   hypervisor: HypervisorConfig;
 }>;
@@ -30,6 +32,27 @@ export type Settings = Readonly<{
 export type Flags = Readonly<{ url?: string; ca_sha256?: string; state?: string }>;
 
 const GIB = 1024 ** 3;
+
+const DEVICE_ID = /^[0-9a-f]{4}:[0-9a-f]{4}$/;
+
+const readIds = (read: ConfigReader, name: string): readonly string[] => {
+  const ids = (read.optional(name) ?? '')
+    .split(',')
+    .map((one) => one.trim().toLowerCase())
+    .filter((one) => one !== '');
+  if (!ids.every((one) => DEVICE_ID.test(one)))
+    read.problem(name, 'must be ids as vendor:device in hexadecimal, such as 10de:2335, comma-separated');
+  return ids;
+};
+
+/** The site's names of GPUs and fabric functions. */
+export const readDeviceIds = (read: ConfigReader): DeviceIds => {
+  const accelerators = readIds(read, 'GPUAAS_NODE_GPU_IDS');
+  const fabric_functions = readIds(read, 'GPUAAS_NODE_FABRIC_IDS');
+  if (fabric_functions.some((one) => accelerators.includes(one)))
+    read.problem('GPUAAS_NODE_FABRIC_IDS', 'must not name what GPUAAS_NODE_GPU_IDS names');
+  return { accelerators, fabric_functions };
+};
 
 export const readEnvFile = async (path: string): Promise<Env> => parseEnv((await readIfThere(path)) ?? '');
 
@@ -63,6 +86,7 @@ export const readSettings = (env: Env, flags: Flags = {}): Settings => {
     },
     network: readNetworkConfig(read),
     hypervisor: readHypervisorConfig(read),
+    devices: readDeviceIds(read),
     wipe_minimum: read.oneOf('GPUAAS_NODE_WIPE_MINIMUM', WIPE_METHODS, 'blkdiscard'),
     wait_s: read.integer('GPUAAS_NODE_WAIT_S', 15, { min: 1, max: 30 }),
   };

@@ -19,6 +19,7 @@ Reads this host, or a recording of one, and prints the slots it could offer.
   --record DIR            also write what was read into DIR, with names removed
   --json                  print facts and candidates as JSON
   --accelerator ID        only these GPUs, as vendor:device; may be repeated
+  --fabric-function ID    only these fabric functions, as vendor:device; may be repeated
   --private-network CIDR  where suggested addresses come from (10.100.0.0/24)
   --node-id ID            whose MAC addresses are suggested (nod_unknown)
   --help                  print this
@@ -31,6 +32,7 @@ const OPTIONS = {
   record: { type: 'string' },
   json: { type: 'boolean', default: false },
   accelerator: { type: 'string', multiple: true, default: [] as string[] },
+  'fabric-function': { type: 'string', multiple: true, default: [] as string[] },
   'private-network': { type: 'string', default: '10.100.0.0/24' },
   'node-id': { type: 'string', default: 'nod_unknown' },
   help: { type: 'boolean', default: false },
@@ -62,6 +64,7 @@ export const discover = async (argv: readonly string[], io: Output): Promise<num
   const map = topologyOf(facts, {
     node_id: values['node-id'],
     accelerators: values.accelerator,
+    fabric_functions: values['fabric-function'],
     private_network: values['private-network'],
   });
   const told = { facts, map, map_hash: mapHash(map) };

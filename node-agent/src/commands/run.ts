@@ -17,6 +17,7 @@ export const runCommand = async (argv: readonly string[], io: Io, signal: AbortS
     host: createLinuxHost({
       images: settings.images,
       wipe_minimum: settings.wipe_minimum,
+      devices: settings.devices,
       network: settings.network,
       hypervisor: settings.hypervisor,
     }),

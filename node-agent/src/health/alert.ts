@@ -7,7 +7,9 @@ import type { CLASSIFICATIONS, HealthAlert, HostFacts } from '@gpuaas/contract/n
 export type Classification = (typeof CLASSIFICATIONS)[number];
 
 /** The parts of a host's facts that its health is read from. */
-export type HealthFacts = Pick<HostFacts, 'observed_at' | 'system' | 'pci' | 'gpus' | 'disks' | 'fabric'>;
+export type HealthFacts = Pick<HostFacts, 'observed_at' | 'system' | 'pci' | 'gpus' | 'disks' | 'fabric'> &
+  /** Those the site names; empty: known by class and maker. */
+  Readonly<{ accelerators: readonly string[] }>;
 
 /** What the host had when it was last looked over: what is missing now is missing. */
 export type Expectation = Readonly<{

@@ -46,7 +46,7 @@ export const checkReadable = (facts: HealthFacts): Checked => {
 export const checkGpuCount = (facts: HealthFacts, expectation: Expectation): Checked => {
   const pci = factOf(facts.pci) ?? [];
   const dead = pci.filter((each) => each.vendor_id === 'ffff' && expectation.gpu_addresses.includes(each.address));
-  const present = pci.filter((each) => isAccelerator(each, [])).map((each) => each.address);
+  const present = pci.filter((each) => isAccelerator(each, facts.accelerators)).map((each) => each.address);
   const missing = expectation.gpu_addresses.filter((address) => !present.includes(address));
   if (factOf(facts.pci) === null || missing.length === 0) return { name: 'gpu_count', found: [] };
   const count = `${expectation.gpu_addresses.length - missing.length} of ${expectation.gpu_addresses.length} GPUs`;
@@ -74,7 +74,7 @@ export const checkGpuCount = (facts: HealthFacts, expectation: Expectation): Che
 export const checkLinks = (facts: HealthFacts): Checked => ({
   name: 'gpu_link_width',
   found: (factOf(facts.pci) ?? [])
-    .filter((pci) => isAccelerator(pci, []) && pci.link !== null)
+    .filter((pci) => isAccelerator(pci, facts.accelerators) && pci.link !== null)
     .flatMap((pci): Found[] => {
       const { width = 0, max_width: max = 0 } = pci.link ?? {};
       // A width of nought is one that the device does not tell.

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Fact, HealthReport, HostFacts } from '@gpuaas/contract/node';
 import { readIfThere, writeDurably } from '../control-plane/durable.ts';
 import type { Host } from '../host/host.ts';
-import { isAccelerator } from '../topology/kinds.ts';
+import { isAccelerator, NO_IDS } from '../topology/kinds.ts';
 import { factOf } from '../topology/read.ts';
 import { alertKey, type Expectation, type HealthFacts } from './alert.ts';
 import { healthReport } from './report.ts';
@@ -47,11 +47,15 @@ const readFacts = async ({ host, now }: Probe): Promise<HealthFacts> => {
     listed(host.disks.list()),
     fact(host.fabric.facts()),
   ]);
-  return { observed_at: now().toISOString(), system, pci, gpus, disks, fabric };
+  const { accelerators } = host.devices ?? NO_IDS;
+  return { observed_at: now().toISOString(), system, pci, gpus, disks, fabric, accelerators };
 };
 
-const seenIn = (facts: Pick<HostFacts, 'pci' | 'disks'>): Pick<Expectation, 'gpu_addresses' | 'disk_serials'> => ({
-  gpu_addresses: (factOf(facts.pci) ?? []).filter((pci) => isAccelerator(pci, [])).map((pci) => pci.address),
+const seenIn = (
+  facts: Pick<HostFacts, 'pci' | 'disks'>,
+  accelerators: readonly string[],
+): Pick<Expectation, 'gpu_addresses' | 'disk_serials'> => ({
+  gpu_addresses: (factOf(facts.pci) ?? []).filter((pci) => isAccelerator(pci, accelerators)).map((pci) => pci.address),
   disk_serials: (factOf(facts.disks) ?? []).flatMap((disk) => disk.serial ?? []),
 });
 
@@ -63,7 +67,7 @@ export const probeHealth = async (probe: Probe): Promise<HealthReport> => {
     fact(probe.host.system.kernelLog()),
     readExpectation(probe.state),
   ]);
-  const seen = seenIn(facts);
+  const seen = seenIn(facts, facts.accelerators);
   const before: Expectation = stored ?? { ...seen, boot_id: null, boot_changed: null, since: {} };
   const report = healthReport(facts, log, before);
   const bootId = factOf(facts.system)?.boot_id ?? before.boot_id;
@@ -85,12 +89,13 @@ export const probeHealth = async (probe: Probe): Promise<HealthReport> => {
 export const expectDiscovered = async (
   state: string,
   facts: Pick<HostFacts, 'pci' | 'disks' | 'system'>,
+  accelerators: readonly string[] = [],
 ): Promise<void> => {
   const stored = await readExpectation(state);
   // Unreadable is not gone: then the old expectation stays.
   if (factOf(facts.pci) === null || factOf(facts.disks) === null) return;
   await keep(state, stored, {
-    ...seenIn(facts),
+    ...seenIn(facts, accelerators),
     boot_id: stored?.boot_id ?? factOf(facts.system)?.boot_id ?? null,
     boot_changed: stored?.boot_changed ?? null,
     since: stored?.since ?? {},

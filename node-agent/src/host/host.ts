@@ -18,6 +18,7 @@ import type {
   TaskKind,
   Tool,
 } from '@gpuaas/contract/node';
+import type { DeviceIds } from '../topology/kinds.ts';
 
 export type HostErrorCode =
   | 'stale_generation'
@@ -164,6 +165,8 @@ export type Host = Readonly<{
   system: System;
   /** The weakest erase that the site allows; none is weaker than a discard. */
   wipe_minimum?: WipeMethod;
+  /** GPUs and fabric functions that the site names; without it the agent knows them by class and maker. */
+  devices?: DeviceIds;
   /** What can be asked of this host at all. */
   kinds: readonly TaskKind[];
   /**

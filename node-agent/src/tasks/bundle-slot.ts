@@ -1,6 +1,7 @@
 /** What of one approved slot is not as approved, in words that say what was found and what would help. */
 import type { DiskFacts, PciFunction, TaskSlot } from '@gpuaas/contract/node';
 import type { HostErrorCode } from '../host/host.ts';
+import { type DeviceIds, idOf, isWholeFabric } from '../topology/kinds.ts';
 import type { LiveHost } from './live-host.ts';
 
 export type Problem = Readonly<{ code: HostErrorCode; message: string }>;
@@ -14,30 +15,33 @@ export const slotProblems = (live: LiveHost, slot: TaskSlot): readonly Problem[]
   ...diskProblems(live.disks, slot),
 ];
 
+type Devices = Pick<LiveHost, 'pci' | 'groups' | 'ids'>;
+
 /** GPU and virtual function: there, alive, alone in their groups, and on vfio-pci or free to be bound to it. */
-export const deviceProblems = (live: Pick<LiveHost, 'pci' | 'groups'>, slot: TaskSlot): readonly Problem[] => {
+export const deviceProblems = (live: Devices, slot: TaskSlot): readonly Problem[] => {
   const gpu = live.pci.find((pci) => pci.address === slot.gpu_pci_address);
   const vf = live.pci.find((pci) => pci.address === slot.fabric_vf_pci_address);
   return [
     ...(gpu === undefined
       ? [drift(`GPU ${slot.gpu_pci_address} of slot ${slot.slot_index} is not on the host`)]
-      : [...gpuProblems(gpu), ...groupProblems(live, gpu, slot)]),
+      : [...gpuProblems(gpu, live.ids), ...groupProblems(live, gpu, slot)]),
     ...(vf === undefined
       ? [drift(`virtual function ${slot.fabric_vf_pci_address} of slot ${slot.slot_index} is not on the host`)]
-      : [...vfProblems(vf), ...groupProblems(live, vf, slot)]),
+      : [...vfProblems(vf, live.ids), ...groupProblems(live, vf, slot)]),
   ];
 };
 
 export const hasFallenOff = (pci: PciFunction): boolean => pci.vendor_id === 'ffff' || pci.device_id === 'ffff';
 
-const isAccelerator = (pci: PciFunction): boolean => pci.class_code.startsWith('03') || pci.class_code.startsWith('12');
+const isGpu = (pci: PciFunction, { accelerators }: DeviceIds): boolean =>
+  accelerators.includes(idOf(pci)) || pci.class_code.startsWith('03') || pci.class_code.startsWith('12');
 
 /** A GPU's own driver gives it up for a machine; whatever else holds a GPU was put there by somebody. */
 const GPU_DRIVERS: ReadonlySet<string | null> = new Set([null, 'vfio-pci', 'nvidia', 'nouveau', 'amdgpu']);
 
-const gpuProblems = (gpu: PciFunction): readonly Problem[] => {
+const gpuProblems = (gpu: PciFunction, ids: DeviceIds): readonly Problem[] => {
   if (hasFallenOff(gpu)) return [drift(`GPU ${gpu.address} does not answer on the bus; power-cycle the host`)];
-  if (!isAccelerator(gpu)) return [drift(`${gpu.address} is no GPU but a device of class ${gpu.class_code}`)];
+  if (!isGpu(gpu, ids)) return [drift(`${gpu.address} is no GPU but a device of class ${gpu.class_code}`)];
   if (!GPU_DRIVERS.has(gpu.driver))
     return [drift(`GPU ${gpu.address} is bound to ${gpu.driver} and cannot be taken for vfio-pci; unbind it`)];
   if (gpu.mediated_devices > 0)
@@ -48,18 +52,15 @@ const gpuProblems = (gpu: PciFunction): readonly Problem[] => {
 /** The kernel gives a new virtual function to the card's own driver, which holds nothing of a tenant. */
 const VF_DRIVERS: ReadonlySet<string | null> = new Set([null, 'vfio-pci', 'mlx5_core']);
 
-const vfProblems = (vf: PciFunction): readonly Problem[] => {
-  if (vf.physical_function === null) return [drift(`${vf.address} is no virtual function`)];
+const vfProblems = (vf: PciFunction, ids: DeviceIds): readonly Problem[] => {
+  if (vf.physical_function === null && !isWholeFabric(vf, ids.fabric_functions))
+    return [drift(`${vf.address} is no virtual function`)];
   if (!VF_DRIVERS.has(vf.driver)) return [drift(`virtual function ${vf.address} is bound to ${vf.driver}`)];
   return [];
 };
 
 /** VFIO gives away a group as a whole: whatever else is in it would go with it. Bridges do not count. */
-const groupProblems = (
-  live: Pick<LiveHost, 'pci' | 'groups'>,
-  pci: PciFunction,
-  slot: TaskSlot,
-): readonly Problem[] => {
+const groupProblems = (live: Pick<Devices, 'pci' | 'groups'>, pci: PciFunction, slot: TaskSlot): readonly Problem[] => {
   const group = live.groups.find((each) => each.addresses.includes(pci.address));
   if (group === undefined) return [drift(`${pci.address} is in no IOMMU group; switch the IOMMU on and reboot`)];
   const own = new Set([slot.gpu_pci_address, slot.fabric_vf_pci_address]);

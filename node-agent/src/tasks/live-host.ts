@@ -2,6 +2,7 @@
 import type { DiskFacts, FabricFacts, NetworkFacts, NicFacts, PciFunction, SystemFacts } from '@gpuaas/contract/node';
 import type { Domain, Host, Port } from '../host/host.ts';
 import type { Present } from '../leases.ts';
+import { type DeviceIds, NO_IDS } from '../topology/kinds.ts';
 
 export type LiveHost = Readonly<{
   pci: readonly PciFunction[];
@@ -13,6 +14,7 @@ export type LiveHost = Readonly<{
   ports: readonly Port[];
   domains: readonly Domain[];
   system: SystemFacts;
+  ids: DeviceIds;
 }>;
 
 export const readLiveHost = async (host: Host): Promise<LiveHost> => {
@@ -27,7 +29,7 @@ export const readLiveHost = async (host: Host): Promise<LiveHost> => {
     host.hypervisor.list(),
     host.system.facts(),
   ]);
-  return { pci, groups, disks, nics, fabric, network, ports, domains, system };
+  return { pci, groups, disks, nics, fabric, network, ports, domains, system, ids: host.devices ?? NO_IDS };
 };
 
 export const presentOn = (live: Pick<LiveHost, 'domains' | 'ports'>): Present => ({

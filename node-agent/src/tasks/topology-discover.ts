@@ -1,13 +1,17 @@
 /** `slice.topology_discover`: the facts of the host and the candidate slots they make. The host is not changed by looking. */
 import { expectDiscovered } from '../health/probe.ts';
 import { collectFacts } from '../topology/collect.ts';
+import { NO_IDS } from '../topology/kinds.ts';
 import { mapHash, topologyOf } from '../topology/topology.ts';
 import { withinTime } from './exclusive.ts';
 import type { TaskHandler } from './task.ts';
 
 export const topologyDiscover: TaskHandler<'slice.topology_discover'> = async (ctx, params) => {
   const facts = await withinTime(ctx.signal, 'reading the host', collectFacts(ctx.host, ctx.now));
-  await expectDiscovered(ctx.state, facts);
-  const map = topologyOf(facts, { node_id: ctx.node_id, ...params });
+  const ids = ctx.host.devices ?? NO_IDS;
+  // Who asks may narrow it; otherwise the site's own names count.
+  const accelerators = params.accelerators.length > 0 ? params.accelerators : ids.accelerators;
+  await expectDiscovered(ctx.state, facts, ids.accelerators);
+  const map = topologyOf(facts, { node_id: ctx.node_id, ...ids, ...params, accelerators });
   return { facts, map, map_hash: mapHash(map) };
 };

@@ -5,6 +5,7 @@
  */
 import { HostError } from '../host/host.ts';
 import { getLease, type Lease, readLeases, touchLease } from '../leases.ts';
+import { NO_IDS } from '../topology/kinds.ts';
 import { deviceProblems, diskProblems } from './bundle-slot.ts';
 import { type Act, exclusive, slotKeys, withinTime } from './exclusive.ts';
 import { domainName } from './names.ts';
@@ -54,7 +55,7 @@ const refuseDrift = async (ctx: TaskContext, act: Act, lease: Lease): Promise<vo
     Promise.all([ctx.host.pci.list(), ctx.host.pci.iommuGroups(), ctx.host.disks.list()]),
   );
   const problems = lease.slots.flatMap((slot) => [
-    ...deviceProblems({ pci, groups }, slot),
+    ...deviceProblems({ pci, groups, ids: ctx.host.devices ?? NO_IDS }, slot),
     // By now the disk carries the image, which is what it should.
     ...diskProblems(
       disks.map((disk) => ({ ...disk, filesystems: [] })),

@@ -6,7 +6,12 @@ import type { Place } from './places.ts';
 import { compareAddress, deviceOf, factOf } from './read.ts';
 import { macOf, ovsPortOf, privateIpOf } from './suggest.ts';
 
-export type Settings = Readonly<{ node_id: string; accelerators: readonly string[]; private_network: string }>;
+export type Settings = Readonly<{
+  node_id: string;
+  accelerators: readonly string[];
+  fabric_functions?: readonly string[];
+  private_network: string;
+}>;
 
 export type Known = Readonly<{
   functions: ReadonlyMap<string, PciFunction>;

@@ -12,6 +12,13 @@ const ACCELERATOR_CLASSES = ['0302', '1200', '0380'];
 /** BlueField device ids are a2xx; their DMA and management functions are no network class. */
 const BLUEFIELD = /^a2[0-9a-f]{2}$/;
 
+/**
+ * What a site adds to what the agent knows by itself, as vendor:device. Accelerators that are named are the only ones. A fabric
+ * function that is named is given away with a slot: a virtual function of a card, or a function that is whole by itself.
+ */
+export type DeviceIds = Readonly<{ accelerators: readonly string[]; fabric_functions: readonly string[] }>;
+export const NO_IDS: DeviceIds = { accelerators: [], fabric_functions: [] };
+
 export const idOf = (fn: PciFunction): string => `${fn.vendor_id}:${fn.device_id}`;
 export const isBridge = (fn: PciFunction): boolean => fn.class_code.startsWith('06') && !isNvSwitch(fn);
 export const isNvme = (fn: PciFunction): boolean => fn.class_code.startsWith('0108') && fn.physical_function === null;
@@ -29,6 +36,17 @@ export const isAccelerator = (fn: PciFunction, accelerators: readonly string[]):
 };
 
 const isNetwork = (fn: PciFunction): boolean => fn.class_code.startsWith('02');
+const isStorage = (fn: PciFunction): boolean => fn.class_code.startsWith('01');
+
+/** Named by the site and no virtual function: there is no card behind it. What the host itself lives on is none. */
+export const isWholeFabric = (fn: PciFunction, names: readonly string[]): boolean =>
+  names.includes(idOf(fn)) &&
+  fn.physical_function === null &&
+  fn.virtual_functions.length === 0 &&
+  !isBridge(fn) &&
+  !isNvSwitch(fn) &&
+  !isStorage(fn) &&
+  !BLUEFIELD.test(fn.vendor_id === MELLANOX ? fn.device_id : '');
 
 /** Cards that can carry a slot's fabric: network functions that can be split and are not the management card. */
 export const isFabricCard = (fn: PciFunction, nics: ReadonlyMap<string, NicFacts>): boolean =>

@@ -8,7 +8,7 @@
  * the numbers of the other slots must not move because of it.
  */
 import type { DiskFacts, NicFacts, PciFunction } from '@gpuaas/contract/node';
-import { idOf, isAccelerator, isBridge, isFabricCard, isInfiniband, isNvme } from './kinds.ts';
+import { idOf, isAccelerator, isBridge, isFabricCard, isInfiniband, isNvme, isWholeFabric } from './kinds.ts';
 import { byAddress, compareAddress, deviceOf } from './read.ts';
 
 export type Place = Readonly<{
@@ -25,6 +25,7 @@ export type Place = Readonly<{
 export type Parts = Readonly<{
   functions: readonly PciFunction[];
   accelerators: readonly string[];
+  fabric_functions: readonly string[];
   disks: readonly DiskFacts[];
   nics: ReadonlyMap<string, NicFacts>;
 }>;
@@ -53,14 +54,14 @@ const homesOf = (functions: readonly PciFunction[]): ReadonlyMap<string, string 
 type Switch = { gpus: PciFunction[]; drives: PciFunction[]; boot: PciFunction[]; cards: PciFunction[] };
 
 /** The card of the slots is the model most switches with a GPU have; among equals InfiniBand, then the smaller id. */
-const chooseCards = (switches: readonly Switch[], { accelerators, nics }: Parts): void => {
+const chooseCards = (switches: readonly Switch[], { accelerators, fabric_functions, nics }: Parts): void => {
   const ids = new Map<string, { count: number; is_named: boolean; is_infiniband: boolean }>();
   for (const { gpus, cards } of switches)
     for (const id of new Set(cards.map(idOf))) {
       const found = cards.filter((fn) => idOf(fn) === id);
       ids.set(id, {
         count: (ids.get(id)?.count ?? 0) + (gpus.length > 0 ? 1 : 0),
-        is_named: accelerators.includes(id),
+        is_named: accelerators.includes(id) || fabric_functions.includes(id),
         is_infiniband:
           ids.get(id)?.is_infiniband === true || found.some((fn) => isInfiniband(fn, nics.get(fn.address))),
       });
@@ -87,19 +88,28 @@ const switchesOf = (parts: Parts): ReadonlyMap<string, Switch> => {
     switches.set(home, at);
     if (isAccelerator(fn, parts.accelerators)) at.gpus.push(fn);
     else if (isNvme(fn)) (bootControllers.has(fn.address) ? at.boot : at.drives).push(fn);
-    else if (isFabricCard(fn, parts.nics)) at.cards.push(fn);
+    else if (isWholeFabric(fn, parts.fabric_functions) || isFabricCard(fn, parts.nics)) at.cards.push(fn);
   }
   chooseCards([...switches.values()], parts);
   return switches;
 };
 
+/** The functions of a card that may be given away, in the order in which they are. A whole one is its own. */
+const functionsOf = (card: PciFunction, { functions, fabric_functions: names }: Parts): readonly string[] => {
+  if (isWholeFabric(card, names)) return [card.address];
+  const isNamed = (address: string): boolean =>
+    functions.some((fn) => fn.address === address && names.includes(idOf(fn)));
+  const all = card.virtual_functions.toSorted(compareAddress);
+  return names.length === 0 ? all : all.filter(isNamed);
+};
+
 /** Cards are dealt round; a card with several places gives each a VF of its own, as long as there are any. */
-const placesUnder = (port: string, at: Switch, gpusMax: number): Place[] => {
+const placesUnder = (port: string, at: Switch, gpusMax: number, parts: Parts): Place[] => {
   const missing = Math.max(0, Math.min(at.drives.length, at.cards.length, gpusMax) - at.gpus.length);
   return Array.from({ length: at.gpus.length + missing }, (_, index): Place => {
     const card = at.cards[index % Math.max(1, at.cards.length)] ?? null;
     const nth = Math.floor(index / Math.max(1, at.cards.length));
-    const vfs = card === null ? [] : card.virtual_functions.toSorted(compareAddress);
+    const vfs = card === null ? [] : functionsOf(card, parts);
     return {
       upstream_port: port,
       gpu: at.gpus[index] ?? null,
@@ -126,7 +136,7 @@ const alone = (gpu: PciFunction): Place => ({
 export const placesOf = (parts: Parts): Place[] => {
   const switches = switchesOf(parts);
   const gpusMax = Math.max(0, ...[...switches.values()].map((at) => at.gpus.length));
-  const paired = [...switches].flatMap(([port, at]) => placesUnder(port, at, gpusMax));
+  const paired = [...switches].flatMap(([port, at]) => placesUnder(port, at, gpusMax, parts));
   const placed = new Set(paired.map((place) => place.gpu?.address));
   const rest = parts.functions.filter((fn) => isAccelerator(fn, parts.accelerators) && !placed.has(fn.address));
   const at = (place: Place): string => place.upstream_port ?? place.gpu?.address ?? '';

@@ -57,7 +57,12 @@ const iommuGroups = (facts: HostFacts): Finding =>
 
 const sriov = (facts: HostFacts, places: readonly Place[]): Finding =>
   of(facts.pci, () => {
-    const cards = [...new Map(places.flatMap(({ card }) => (card ? [[card.address, card] as const] : []))).values()];
+    const whole = places.filter(({ card, vf }) => card !== null && vf === card.address).length;
+    const split = places.flatMap(({ card, vf }) =>
+      card && vf !== card.address ? [[card.address, card] as const] : [],
+    );
+    const cards = [...new Map(split).values()];
+    if (cards.length === 0 && whole > 0) return met(`Not needed: ${whole} functions are given away whole.`);
     if (cards.length === 0) return unmet('No fabric card shares a PCIe switch with a GPU.');
     const off = cards.filter((card) => card.virtual_functions_max === 0).map((card) => card.address);
     if (off.length > 0)

@@ -58,6 +58,7 @@ export const topologyOf = (facts: HostFacts, settings: Settings): TopologyMap =>
       : placesOf({
           functions,
           accelerators: settings.accelerators,
+          fabric_functions: settings.fabric_functions ?? [],
           disks: factOf(facts.disks) ?? [],
           nics: known.nics,
         });

@@ -5,6 +5,7 @@
  * Below a root of its own it reads a recording instead (see node-agent/README.md): nothing is run and nothing written.
  */
 import type { PciFunction, TaskKind } from '@gpuaas/contract/node';
+import type { DeviceIds } from '../../topology/kinds.ts';
 import { type Domain, type Host, HostError, type WipeMethod } from '../host.ts';
 import { listDisks } from './disks.ts';
 import { readFabric } from './fabric.ts';
@@ -83,6 +84,7 @@ export type LinuxOptions = Readonly<{
   /** Where images are kept and come from; without it the host has none. */
   images?: ImagesOptions;
   wipe_minimum?: WipeMethod;
+  devices?: DeviceIds;
   network?: NetworkConfig;
   /** How machines are run; without it the host runs none. */
   hypervisor?: HypervisorConfig;
@@ -125,6 +127,7 @@ export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Ho
     },
     images: given.images === undefined || isRecording ? NO_IMAGES : createImages(run, given.images),
     ...(given.wipe_minimum === undefined ? {} : { wipe_minimum: given.wipe_minimum }),
+    ...(given.devices === undefined ? {} : { devices: given.devices }),
     hypervisor:
       given.hypervisor === undefined || isRecording
         ? noMachines(run)
