@@ -35,6 +35,7 @@ export const PERMISSIONS = [
   'admin.user.update',
   'admin.region.update',
   'admin.sku.update',
+  'admin.image.update',
   'admin.audit.read',
   'admin.audit.verify',
   'admin.workflow_run.read',
@@ -44,6 +45,7 @@ export const PERMISSIONS = [
   'allocation.create',
   'allocation.update',
   'allocation.release',
+  'allocation.power',
   'admin.allocation.read',
   'admin.allocation.release',
   'admin.node.read',
@@ -94,7 +96,13 @@ const projectViewer = [
   'workflow_run.read',
   'allocation.read',
 ] as const;
-const projectMember = [...projectViewer, 'allocation.create', 'allocation.update', 'allocation.release'] as const;
+const projectMember = [
+  ...projectViewer,
+  'allocation.create',
+  'allocation.update',
+  'allocation.release',
+  'allocation.power',
+] as const;
 const projectAdmin = [
   ...projectMember,
   'project.update',
@@ -137,6 +145,7 @@ const opsPermissions = [
   'admin.node.delete',
   'admin.slot.approve',
   'admin.slot.override',
+  'admin.image.update',
   'admin.trust.read',
   'admin.log.read',
   'admin.quota.read',
@@ -171,6 +180,7 @@ export const ROLES = {
     'allocation.create',
     'allocation.update',
     'allocation.release',
+    'allocation.power',
   ],
   user: [
     'self.read',

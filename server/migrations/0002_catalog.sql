@@ -37,15 +37,32 @@ create table sku_vm_profiles (
 create unique index sku_vm_profiles_default on sku_vm_profiles (sku_name, gpu_count) where is_default;
 
 create table os_images (
-  name text primary key check (name ~ '^[a-z0-9][a-z0-9.-]{0,62}$'),
+  name text primary key check (name ~ '^[A-Za-z0-9][A-Za-z0-9.-]{0,62}$'),
   display_name text not null,
   os_family text not null,
-  os_version text not null,
+  os_version text not null
+);
+-- Two names that people take for one are one.
+create unique index os_images_any_case on os_images (lower(name));
+
+-- What an image is, by digest: where it came from, who vouches for it, and what must hold in a guest made of it. The newest
+-- that is not retired is what a launch gets. A version is never changed but for being retired, and never comes back.
+create table os_image_versions (
+  image_name text not null references os_images,
   digest text not null check (digest ~ '^sha256:[0-9a-f]{64}$'),
+  format text not null check (format in ('raw', 'qcow2')),
   size_bytes bigint not null check (size_bytes > 0),
   driver_strategy text not null check (driver_strategy in ('preinstalled', 'cloud_init', 'none')),
-  enabled boolean not null default true
+  readiness_checks text[] not null default '{}',
+  source text not null check (source <> ''),
+  digest_authority text not null check (digest_authority <> ''),
+  registered_at timestamptz not null default clock_timestamp(),
+  retired_at timestamptz,
+  retired_reason text,
+  primary key (image_name, digest),
+  check ((retired_at is null) = (retired_reason is null))
 );
+create index os_image_versions_live on os_image_versions (image_name, registered_at) where retired_at is null;
 
 create table os_image_skus (
   image_name text not null references os_images,
@@ -54,6 +71,9 @@ create table os_image_skus (
 );
 
 -- The catalog is the same for every tenant: no row-level security.
-grant select on regions, sku_catalog, sku_vm_profiles, os_images, os_image_skus to gpuaas_app;
+grant select on regions, sku_catalog, sku_vm_profiles, os_images, os_image_versions, os_image_skus to gpuaas_app;
 grant insert, update on regions, sku_catalog to gpuaas_app;
-grant insert on sku_vm_profiles, os_images, os_image_skus to gpuaas_app;
+grant insert on sku_vm_profiles, os_image_versions, os_image_skus to gpuaas_app;
+grant insert, update on os_images to gpuaas_app;
+grant update (retired_at, retired_reason) on os_image_versions to gpuaas_app;
+grant delete on os_image_skus to gpuaas_app;

@@ -11,7 +11,9 @@ create table allocations (
   capacity_shape text not null default 'baremetal' check (capacity_shape in ('baremetal', 'gpu_slice')),
   sku_name text not null references sku_catalog,
   region_name text not null references regions,
-  image_name text references os_images,
+  -- Pinned at launch: another version registered since then changes nothing for it.
+  image_name text,
+  image_digest text,
   gpu_count integer not null check (gpu_count > 0),
   -- Read model; claims are the source.
   node_id text references nodes,
@@ -38,6 +40,8 @@ create table allocations (
   unique (id, organization_id, project_id),
   unique (id, node_id, claimable_as),
   foreign key (project_id, organization_id) references projects (id, organization_id),
+  foreign key (image_name, image_digest) references os_image_versions,
+  check ((image_name is null) = (image_digest is null)),
   check ((state = 'released') = (released_at is not null)),
   check (state <> 'active' or activated_at is not null),
   check (state not in ('releasing', 'release_failed', 'released') or release_requested_at is not null)

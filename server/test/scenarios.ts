@@ -10,6 +10,7 @@ import { agentScenarios } from './scenarios-agent.ts';
 import { allocationScenarios } from './scenarios-allocation.ts';
 import { fleetScenarios } from './scenarios-fleet.ts';
 import { healthScenarios } from './scenarios-health.ts';
+import { imageScenarios } from './scenarios-image.ts';
 import { lifecycleScenarios } from './scenarios-lifecycle.ts';
 import { topologyScenarios } from './scenarios-topology.ts';
 
@@ -61,6 +62,7 @@ const asSuperadmin = async ({ superadmin }: Cast) => ({ as: superadmin });
 export const scenarios: Scenarios = {
   ...allocationScenarios,
   ...fleetScenarios,
+  ...imageScenarios,
   ...agentScenarios,
   ...topologyScenarios,
   ...healthScenarios,

@@ -4,6 +4,7 @@ import { adminAudit } from './admin-audit.ts';
 import { adminCapacity, adminHold, adminQuota } from './admin-capacity.ts';
 import { adminDisk } from './admin-disk.ts';
 import { adminHealth } from './admin-health.ts';
+import { adminImage } from './admin-image.ts';
 import { adminClaims, adminInvariants } from './admin-integrity.ts';
 import { adminNode } from './admin-node.ts';
 import { adminOrganization, adminRegion, adminSku, adminUser } from './admin-platform.ts';
@@ -33,6 +34,7 @@ export const admin: Group = {
     adminUser,
     adminRegion,
     adminSku,
+    adminImage,
     adminWorkflowRun,
   ],
 };

@@ -8,8 +8,11 @@ import { Action, Money, Problem } from '../common.ts';
 import * as candidate from '../node/candidate.ts';
 import * as facts from '../node/facts.ts';
 import * as health from '../node/health.ts';
+import * as inventory from '../node/inventory.ts';
 import * as admin from '../public/admin.ts';
 import * as adminHealth from '../public/admin-health.ts';
+import * as adminImage from '../public/admin-image.ts';
+import * as adminInventory from '../public/admin-inventory.ts';
 import * as adminLog from '../public/admin-log.ts';
 import * as adminNode from '../public/admin-node.ts';
 import * as adminPlacement from '../public/admin-placement.ts';
@@ -27,6 +30,7 @@ import * as organization from '../public/organization.ts';
 import * as project from '../public/project.ts';
 import * as serviceAccount from '../public/service-account.ts';
 import * as sshKey from '../public/ssh-key.ts';
+import * as wipeCertificate from '../public/wipe-certificate.ts';
 import * as workflowRun from '../public/workflow-run.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -34,9 +38,9 @@ export type JsonObject = { [key: string]: Json };
 
 const modules = [
   adminPlacement,
-  ...[adminNode, adminTopology, adminHealth, adminTrust, adminLog],
-  ...[candidate, facts, health],
-  allocation,
+  ...[adminImage, adminNode, adminTopology, adminHealth, adminInventory, adminTrust, adminLog],
+  ...[candidate, facts, health, inventory],
+  ...[allocation, wipeCertificate],
   capacity,
   { Action, Money, Problem },
   ...[me, organization, invitation, project, serviceAccount, apiToken, sshKey],

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Closed, Money, Name, Nullable, Page, PageQuery, StringEnum } from '../common.ts';
+import { Closed, DisplayText, Money, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 
 export const CAPACITY_SHAPES = ['baremetal', 'gpu_slice'] as const;
@@ -9,6 +9,9 @@ export const Region = Closed({
   display_name: Type.String(),
   enabled: Type.Boolean(),
   disabled_reason: Nullable(Type.String({ description: 'Why nothing can be launched here, as a sentence.' })),
+  wipe_minimum: StringEnum(['clear', 'purge'], {
+    description: 'The weakest erasure of a disk between two tenants here, in the words of NIST SP 800-88.',
+  }),
   version: Type.Integer(),
 });
 
@@ -35,23 +38,51 @@ export const Sku = Closed({
   version: Type.Integer(),
 });
 
-export const OsImage = Closed({
-  name: Type.String({
-    pattern: '^[a-z0-9][a-z0-9.-]{0,62}$',
-    description: 'Image slug.',
-    examples: ['ubuntu-24.04-h200-cuda'],
+/** It reaches paths and argv; names that differ in case only are the same. */
+export const imageName = (description: string) =>
+  Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9.-]{0,62}$', description, examples: ['ubuntu-24.04-h200-cuda'] });
+export const imageDigest = (description: string) =>
+  Type.String({
+    pattern: '^sha256:[0-9a-f]{64}$',
+    description,
+    examples: ['sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
+  });
+
+/** What one build of an image is. */
+export const imageVersion = {
+  digest: imageDigest('Of the file that hosts pull.'),
+  format: StringEnum(['raw', 'qcow2']),
+  size_bytes: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+  driver_strategy: StringEnum(['preinstalled', 'cloud_init', 'none'], {
+    description: 'How the GPU driver gets into a guest: it is in the image, cloud-init brings it, or it does not.',
   }),
+  readiness_checks: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$', examples: ['cuda_compiler'] }), {
+    maxItems: 32,
+    uniqueItems: true,
+    description: 'What must hold in a guest before it counts as ready; the program of the image answers for each.',
+  }),
+  source: DisplayText('What it was made from.', 240),
+  digest_authority: DisplayText('Who vouches that this digest is that image.', 240),
+};
+
+export const OsImageVersion = Closed({
+  ...imageVersion,
+  registered_at: Time('When it was registered.'),
+  retired_at: Nullable(Time('When it was taken back; what runs keeps running.')),
+  retired_reason: Nullable(Type.String()),
+});
+
+export const OsImage = Closed({
+  name: imageName('Image slug.'),
   display_name: Type.String(),
   os_family: Type.String(),
   os_version: Type.String(),
-  digest: Type.String({
-    pattern: '^sha256:[0-9a-f]{64}$',
-    examples: ['sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'],
-  }),
-  size_bytes: Type.Integer(),
-  driver_strategy: StringEnum(['preinstalled', 'cloud_init', 'none']),
+  ...imageVersion,
   sku_names: Type.Array(Type.String(), { description: 'SKUs it may run on.' }),
-  enabled: Type.Boolean(),
+  enabled: Type.Boolean({
+    description: 'Whether it has a version that is not retired; a launch gets the newest of them.',
+  }),
+  versions: Type.Array(OsImageVersion, { description: 'Newest first, up to 20.' }),
 });
 
 const tag = 'Catalog';
@@ -98,7 +129,7 @@ export const catalogApi = define({
     ...read,
     path: '/api/v1/os-images/{image_name}',
     summary: 'One image',
-    params: Closed({ image_name: Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{0,62}$' }) }),
+    params: Closed({ image_name: imageName('Image slug.') }),
     response: OsImage,
   },
 });

@@ -1,12 +1,15 @@
 /** The public API: the table of contents of what users, the CLI, the console and apps can call. */
 import { adminApi } from './admin.ts';
 import { adminHealthApi } from './admin-health.ts';
+import { adminImageApi } from './admin-image.ts';
+import { adminInventoryApi } from './admin-inventory.ts';
 import { adminLogApi } from './admin-log.ts';
 import { adminNodeApi } from './admin-node.ts';
 import { adminPlacementApi } from './admin-placement.ts';
 import { adminTopologyApi } from './admin-topology.ts';
 import { adminTrustApi } from './admin-trust.ts';
 import { allocationApi } from './allocation.ts';
+import { allocationPowerApi } from './allocation-power.ts';
 import { apiTokenApi } from './api-token.ts';
 import { auditLogApi } from './audit-log.ts';
 import { capacityApi } from './capacity.ts';
@@ -18,6 +21,7 @@ import { organizationApi } from './organization.ts';
 import { projectApi } from './project.ts';
 import { serviceAccountApi } from './service-account.ts';
 import { sshKeyApi } from './ssh-key.ts';
+import { wipeCertificateApi } from './wipe-certificate.ts';
 import { workflowRunApi } from './workflow-run.ts';
 
 export const api = {
@@ -31,14 +35,18 @@ export const api = {
   ...catalogApi,
   ...capacityApi,
   ...allocationApi,
+  ...allocationPowerApi,
+  ...wipeCertificateApi,
   ...auditLogApi,
   ...eventApi,
   ...workflowRunApi,
   ...adminApi,
+  ...adminImageApi,
   ...adminPlacementApi,
   ...adminNodeApi,
   ...adminTopologyApi,
   ...adminHealthApi,
+  ...adminInventoryApi,
   ...adminTrustApi,
   ...adminLogApi,
 };

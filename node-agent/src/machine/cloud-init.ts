@@ -40,7 +40,12 @@ const platformConfig = (machine: Machine, guest: GuestOptions): PlatformConfig =
   ssh_deletekeys: true,
   ssh_genkeytypes: ['ed25519', 'ecdsa', 'rsa'],
   write_files: [
-    { path: REPORT_PATH, owner: 'root:root', permissions: '0755', content: reportScript(guest.accelerators) },
+    {
+      path: REPORT_PATH,
+      owner: 'root:root',
+      permissions: '0755',
+      content: reportScript(guest.accelerators, machine.seed.readiness_checks),
+    },
   ],
   bootcmd: [[...REPORT_START]],
 });
@@ -76,10 +81,14 @@ const userData = (machine: Machine, guest: GuestOptions): string => {
   ].join('\n');
 };
 
+/** Cloud-init sets a machine up once for each of these: a reinstalled one is another. */
+const instanceId = ({ allocation_id, seed: { install = 0 } }: Machine): string =>
+  install === 0 ? allocationId(allocation_id) : `${allocationId(allocation_id)}-${install}`;
+
 export const cloudInit = (machine: Machine, guest: GuestOptions): SeedFiles => ({
   'user-data': userData(machine, guest),
   'meta-data': writeYaml({
-    'instance-id': allocationId(machine.allocation_id),
+    'instance-id': instanceId(machine),
     'local-hostname': hostname(machine.seed.hostname),
   }),
   // The address comes from the host's reservation for this MAC; the cards of the fabric are the tenant's to set up.

@@ -66,6 +66,10 @@ export const ipv4Network = (value: string): Network => {
 export const isInNetwork = (ip: string, network: Network): boolean =>
   (numberOf(ip) & network.mask) >>> 0 === network.address;
 
+/** Of a readiness check: a word that a shell, JSON and a person read alike. */
+export const checkName = (value: string): string =>
+  /^[a-z][a-z0-9_]{0,31}$/.test(value) ? value : refuse(`${shown(value)} is not the name of a check`);
+
 const KEY_TYPES = [
   'ssh-ed25519',
   'sk-ssh-ed25519@openssh.com',

@@ -6,23 +6,34 @@ import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { KEY } from '../../test/machine.ts';
 import { HostError } from '../host/host.ts';
-import { REPORT_BYTES_MAX, REPORT_CHANNEL, readReport, reportScript } from './guest-report.ts';
+import { READINESS_PATH, REPORT_BYTES_MAX, REPORT_CHANNEL, readReport, reportScript } from './guest-report.ts';
 
 const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
-const GOOD = { schema: 1, ssh_host_key: KEY, gpu_count: 2 };
+const GOOD = { schema: 1, ssh_host_key: KEY, gpu_count: 2, checks: [] };
 
 /** A guest of files: the script runs in it once instead of for ever. */
-const openGuest = (t: TestContext, files: Readonly<Record<string, string>>): (() => Buffer) => {
+const openGuest = (
+  t: TestContext,
+  files: Readonly<Record<string, string>>,
+  checks: readonly string[] = [],
+): (() => Buffer) => {
   const root = mkdtempSync(join(tmpdir(), 'gpuaas-guest-'));
   t.after(() => rmSync(root, { recursive: true, force: true }));
   const port = `/dev/virtio-ports/${REPORT_CHANNEL}`;
   for (const [path, text] of Object.entries({ [port]: '', '/bin/.keep': '', ...files })) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
-    if (path.startsWith('/bin/')) chmodSync(join(root, path), 0o755);
+    if (/^\/(bin|usr)\//.test(path)) chmodSync(join(root, path), 0o755);
   }
-  const script = reportScript(['10de:2335'])
-    .replaceAll(/\/(dev\/virtio-ports|sys\/bus|proc\/net|etc\/ssh|var\/lib\/cloud)/g, `${root}/$1`)
+  mkdirSync(join(root, 'run'), { recursive: true });
+  const script = reportScript(['10de:2335'], checks)
+    .replaceAll(
+      /\/(dev\/virtio-ports|sys\/bus|proc\/net|etc\/ssh|var\/lib\/cloud|run\/gpuaas|usr\/local)/g,
+      `${root}/$1`,
+    )
+    // Once, and before the report.
+    .replace('hold &', 'hold')
+    .replace('sleep 5', 'break')
     .replace('sleep 2', 'exit 0')
     .replace('do sleep 1; done', 'do exit 3; done');
   return () => {
@@ -44,13 +55,37 @@ const GUEST = {
 
 describe('the report of a guest', () => {
   it('says its host key and the GPUs on its bus', (t) =>
-    assert.deepEqual(readReport(openGuest(t, GUEST)()), { ssh_host_key: KEY, gpu_count: 1 }));
+    assert.deepEqual(readReport(openGuest(t, GUEST)()), { ssh_host_key: KEY, gpu_count: 1, checks: [] }));
 
   it('counts by the driver where there is one, and not while it does not answer', (t) => {
     const driver = '#!/bin/sh\necho "GPU 0: NVIDIA H200"\necho "GPU 1: NVIDIA H200"\n';
     assert.equal(readReport(openGuest(t, { ...GUEST, '/bin/nvidia-smi': driver })())?.gpu_count, 2);
     const mute = '#!/bin/sh\nexit 9\n';
     assert.equal(readReport(openGuest(t, { ...GUEST, '/bin/nvidia-smi': mute })())?.gpu_count, null);
+  });
+
+  it('says for each check of its image whether it holds, and no, if the image cannot say', (t) => {
+    const answers = (files: object) =>
+      readReport(openGuest(t, { ...GUEST, ...files }, ['cuda', 'gpu_driver'])())?.checks;
+    const said =
+      '#!/bin/sh\nfor name; do [ $name = cuda ] && echo "ok $name" || echo "not ok $name: no \\"GPU\\" (\\$x)"; done\n';
+    assert.deepEqual(answers({ [READINESS_PATH]: said }), [
+      { name: 'cuda', is_ok: true, why: null },
+      { name: 'gpu_driver', is_ok: false, why: 'no GPU (x)' },
+    ]);
+    assert.deepEqual(
+      answers({})?.map(({ is_ok }) => is_ok),
+      [false, false],
+    );
+    assert.deepEqual(answers({ [READINESS_PATH]: '#!/bin/sh\nexit 1\n' }), []);
+  });
+
+  it('is read without checks that are none', () => {
+    const said = { ...GOOD, checks: ['ok a', 'ok A', 'not ok b: why', 'ok c: \n', 7, ...Array(40).fill('ok z')] };
+    const names = readReport(Buffer.from(line(said)))?.checks.map(({ name }) => name);
+    assert.deepEqual(names?.slice(0, 3), ['a', 'b', 'z']);
+    assert.ok((names?.length ?? 0) < 32);
+    assert.deepEqual(readReport(Buffer.from(line({ ...GOOD, checks: 'ok a' })))?.checks, []);
   });
 
   it('waits for the key to be made anew and for sshd', (t) => {
@@ -84,5 +119,6 @@ describe('the report of a guest', () => {
 
   it('is made for plain ids only', () => {
     assert.throws(() => reportScript([`10de:2335'; reboot; '`]), HostError);
+    assert.throws(() => reportScript([], [`a'; reboot; '`]), HostError);
   });
 });

@@ -3,19 +3,32 @@
  * guest writes, blocked while nobody listens, and the host connects to the port's socket, takes the last whole line and
  * leaves. Nothing is kept between: no file can fill up or be stale, and a host key is only told once it is final.
  *
+ * An image may promise more: checks by name, which its own program answers for, one line each. They run beside the report,
+ * again and again until all hold, because a driver may take its time.
+ *
  * The guest is the tenant's. What it says is a claim about itself, read with limits and a grammar, and used for nothing but
- * reaching it.
+ * reaching it and calling it ready.
  */
-import { pciId, sshPublicKey } from './grammar.ts';
+import type { GuestCheck, GuestReport } from '../host/host.ts';
+import { checkName, pciId, sshPublicKey } from './grammar.ts';
 
 export const REPORT_CHANNEL = 'org.gpuaas.report';
 export const REPORT_PATH = '/usr/local/sbin/gpuaas-report';
 /** Whoever reads the port stops here. */
 export const REPORT_BYTES_MAX = 16 * 1024;
 
-export type GuestReport = Readonly<{ ssh_host_key: string; gpu_count: number | null }>;
+/** What an image answers with for its checks: `readiness NAME...` prints `ok NAME` or `not ok NAME: why`. */
+export const READINESS_PATH = '/usr/local/lib/gpuaas/readiness';
 
 const GPUS_MAX = 64;
+const CHECKS_MAX = 32;
+const CHECK = /^(not )?ok ([a-z][a-z0-9_]{0,31})(?:: ([ -~]{1,160}))?$/;
+
+const checksOf = (said: unknown): readonly GuestCheck[] =>
+  (Array.isArray(said) ? said : []).slice(0, CHECKS_MAX).flatMap((line: unknown) => {
+    const [, not, name = '', why = null] = (typeof line === 'string' && CHECK.exec(line)) || [];
+    return name === '' ? [] : [{ name, is_ok: not === undefined, why }];
+  });
 
 const reportOf = (line: string): GuestReport | null => {
   let said: unknown;
@@ -25,12 +38,12 @@ const reportOf = (line: string): GuestReport | null => {
     return null;
   }
   if (typeof said !== 'object' || said === null) return null;
-  const { schema, ssh_host_key: key, gpu_count: gpus } = said as Readonly<Record<string, unknown>>;
+  const { schema, ssh_host_key: key, gpu_count: gpus, checks } = said as Readonly<Record<string, unknown>>;
   if (schema !== 1 || typeof key !== 'string') return null;
   const isCount = Number.isInteger(gpus) && (gpus as number) >= 0 && (gpus as number) <= GPUS_MAX;
   if (gpus !== null && !isCount) return null;
   try {
-    return { ssh_host_key: sshPublicKey(key), gpu_count: gpus as number | null };
+    return { ssh_host_key: sshPublicKey(key), gpu_count: gpus as number | null, checks: checksOf(checks) };
   } catch {
     return null;
   }
@@ -50,10 +63,12 @@ export const readReport = (bytes: Buffer): GuestReport | null =>
  * image. GPUs are counted by the driver where there is one (not at all while it does
  * not answer), else by what is on the bus. POSIX sh and /proc: images differ.
  */
-export const reportScript = (accelerators: readonly string[]): string => `#!/bin/sh
-# Tells the host which SSH host key this machine has and how many GPUs it sees, and nothing else.
+export const reportScript = (accelerators: readonly string[], checks: readonly string[] = []): string => `#!/bin/sh
+# Tells the host which SSH host key this machine has, how many GPUs it sees and whether it is what its image promises.
 port=/dev/virtio-ports/${REPORT_CHANNEL}
 accelerators='${accelerators.map(pciId).join(' ')}'
+checks='${checks.map(checkName).join(' ')}'
+answers=/run/gpuaas-checks
 
 count_on_bus() {
   count=0
@@ -68,10 +83,25 @@ count_gpus() {
   elif list="$(nvidia-smi -L 2>/dev/null)"; then echo "$list" | grep -c '^GPU '
   else echo null; fi
 }
+judge() {
+  if [ -x ${READINESS_PATH} ]; then ${READINESS_PATH} $checks </dev/null 2>/dev/null
+  else for check in $checks; do echo "not ok $check: the image has no ${READINESS_PATH}"; done; fi |
+    sed -e 's/[^A-Za-z0-9 _.,:()\\/-]//g' -e 's/^\\(.\\{200\\}\\).*/\\1/' -e 's/.*/"&"/' | head -n ${CHECKS_MAX}
+}
+judge_until_all_hold() {
+  while :; do
+    judge >"$answers.new"
+    mv "$answers.new" "$answers"
+    [ "$(grep -c '^"ok ' "$answers")" -ge "$(echo "$checks" | wc -w)" ] && break
+    sleep 5
+  done
+}
 is_key_final() { [ ! -d /var/lib/cloud/instance ] || [ -e /var/lib/cloud/instance/sem/config_ssh ]; }
 is_listening() { cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -q ':0016 [0-9A-F:]* 0A '; }
 
 until is_key_final && is_listening; do sleep 1; done
+rm -f "$answers"
+[ -z "$checks" ] || judge_until_all_hold &
 while :; do
   for type in ed25519 ecdsa rsa; do
     file=/etc/ssh/ssh_host_\${type}_key.pub
@@ -79,7 +109,8 @@ while :; do
   done
   key="$(cut -d ' ' -f 1,2 "$file" 2>/dev/null)"
   [ -n "$key" ] && [ -w "$port" ] &&
-    printf '\\n{"schema":1,"ssh_host_key":"%s","gpu_count":%s}\\n' "$key" "$(count_gpus)" >"$port"
+    printf '\\n{"schema":1,"ssh_host_key":"%s","gpu_count":%s,"checks":[%s]}\\n' "$key" "$(count_gpus)" \
+      "$(tr '\\n' , <"$answers" 2>/dev/null | sed 's/,$//')" >"$port"
   sleep 2
 done
 `;

@@ -1,11 +1,11 @@
 /**
  * `slice.vm_readiness`: a machine counts as ready when the address server gave its MAC the reserved address, the guest has
- * told its SSH host key, and it sees as many GPUs as were claimed. A machine that is there but not reachable is not ready,
+ * told its SSH host key, it sees as many GPUs as were claimed, and every check that its image declares holds. A machine that is there but not reachable is not ready,
  * however long it takes; what was missing at the end is what the operator reads.
  */
 import type { TaskOutput } from '@gpuaas/contract/node';
 import { pause } from '@gpuaas/kit';
-import { HostError } from '../host/host.ts';
+import { type GuestReport, HostError } from '../host/host.ts';
 import { getLease, type Lease, readLeases } from '../leases.ts';
 import { withinTime } from './exclusive.ts';
 import { domainName } from './names.ts';
@@ -20,7 +20,11 @@ export const vmReadiness: TaskHandler<'slice.vm_readiness'> = async (ctx, params
   const lease = getLease(await readLeases(ctx.state), params.allocation_id, params.slots);
   let missing = 'nothing was seen of the machine';
   while (!ctx.signal.aborted) {
-    const look = await withinTime(ctx.signal, 'looking at the machine', lookOnce(ctx, lease)).catch((err: unknown) => {
+    const look = await withinTime(
+      ctx.signal,
+      'looking at the machine',
+      lookOnce(ctx, lease, params.readiness_checks ?? []),
+    ).catch((err: unknown) => {
       if (ctx.signal.aborted && err instanceof HostError && err.code === 'timeout') return { missing };
       throw err;
     });
@@ -32,7 +36,7 @@ export const vmReadiness: TaskHandler<'slice.vm_readiness'> = async (ctx, params
   throw new HostError('timeout', `the machine did not become ready in time: ${missing}`);
 };
 
-const lookOnce = async (ctx: TaskContext, lease: Lease): Promise<Look> => {
+const lookOnce = async (ctx: TaskContext, lease: Lease, checks: readonly string[]): Promise<Look> => {
   const { mac_address: mac, private_ip: expected } = lease.plan;
   const name = domainName(lease.allocation_id);
   const domain = (await ctx.host.hypervisor.list()).find((each) => each.name === name);
@@ -50,9 +54,12 @@ const lookOnce = async (ctx: TaskContext, lease: Lease): Promise<Look> => {
   const guest = await ctx.host.hypervisor.guest(name);
   if (guest === null) return { missing: 'the guest has not told its SSH host key' };
   const wanted = lease.slots.length;
-  if (guest.gpu_count === null) return { missing: 'the guest has not told how many GPUs it sees' };
+  const unmet = checks.flatMap((name) => unmetBy(guest, name));
+  if (guest.gpu_count === null)
+    return { missing: ['the guest has not told how many GPUs it sees', ...unmet].join('; ') };
   if (guest.gpu_count !== wanted)
     throw new HostError('drift', `the guest sees ${guest.gpu_count} GPUs, ${wanted} were claimed`);
+  if (unmet.length > 0) return { missing: unmet.join('; ') };
   return {
     ready: {
       mac,
@@ -63,4 +70,10 @@ const lookOnce = async (ctx: TaskContext, lease: Lease): Promise<Look> => {
       gpu_count: guest.gpu_count,
     },
   };
+};
+
+const unmetBy = (guest: GuestReport, name: string): readonly string[] => {
+  const found = guest.checks.find((check) => check.name === name);
+  if (found === undefined) return [`the guest has not answered for ${name}`];
+  return found.is_ok ? [] : [`${name} does not hold in the guest${found.why === null ? '' : `: ${found.why}`}`];
 };

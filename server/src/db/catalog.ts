@@ -5,6 +5,7 @@ export type RegionRow = Readonly<{
   display_name: string;
   enabled: boolean;
   disabled_reason: string | null;
+  wipe_minimum: 'clear' | 'purge';
   version: number;
 }>;
 
@@ -24,23 +25,10 @@ export type SkuRow = Readonly<{
   vm_profiles: { name: string; gpu_count: number; vcpu_count: number; memory_mib: number; is_default: boolean }[];
 }>;
 
-export type OsImageRow = Readonly<{
-  name: string;
-  display_name: string;
-  os_family: string;
-  os_version: string;
-  digest: string;
-  size_bytes: number;
-  driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
-  enabled: boolean;
-  sku_names: string[];
-}>;
-
 type Page = Readonly<{ after: string | null; limit: number }>;
 
 const SKU = `s.*, coalesce((select jsonb_agg(jsonb_build_object('name', p.name, 'gpu_count', p.gpu_count, 'vcpu_count', p.vcpu_count,
   'memory_mib', p.memory_mib, 'is_default', p.is_default) order by p.gpu_count, p.name) from sku_vm_profiles p where p.sku_name = s.name), '[]') as vm_profiles`;
-const IMAGE = `i.*, array(select k.sku_name from os_image_skus k where k.image_name = i.name order by 1) as sku_names`;
 
 export const listRegions = async (reader: Reader, page: Page): Promise<RegionRow[]> =>
   (
@@ -57,12 +45,13 @@ export const updateRegion = async (
   tx: Tx,
   name: string,
   version: number,
-  change: Readonly<{ enabled: boolean; disabled_reason: string | null }>,
+  change: Pick<RegionRow, 'enabled' | 'disabled_reason' | 'wipe_minimum'>,
 ) =>
   (
     await tx.query<RegionRow>(
-      'update regions set enabled = $3, disabled_reason = $4, version = version + 1 where name = $1 and version = $2 returning *',
-      [name, version, change.enabled, change.disabled_reason],
+      `update regions set enabled = $3, disabled_reason = $4, wipe_minimum = $5, version = version + 1
+       where name = $1 and version = $2 returning *`,
+      [name, version, change.enabled, change.disabled_reason, change.wipe_minimum],
     )
   ).rows[0];
 
@@ -86,15 +75,3 @@ export const updateSku = async (tx: Tx, name: string, version: number, change: S
       [name, version, change.gpu_hourly_price_minor, change.enabled, change.disabled_reason],
     )
   ).rowCount === 1;
-
-export const listOsImages = async (reader: Reader, page: Page, skuName: string | null): Promise<OsImageRow[]> =>
-  (
-    await reader.query<OsImageRow>(
-      `select ${IMAGE} from os_images i where ($1::text is null or i.name > $1)
-         and ($2::text is null or exists (select from os_image_skus k where k.image_name = i.name and k.sku_name = $2)) order by i.name limit $3`,
-      [page.after, skuName, page.limit],
-    )
-  ).rows;
-
-export const findOsImage = async (reader: Reader, name: string): Promise<OsImageRow | undefined> =>
-  (await reader.query<OsImageRow>(`select ${IMAGE} from os_images i where i.name = $1`, [name])).rows[0];

@@ -13,6 +13,7 @@ export type NewClaimSet = Readonly<{
     sku_name: string;
     region_name: string;
     image_name: string | null;
+    image_digest: string | null;
     gpu_count: number;
     requested_by: string;
     ssh_key_ids: readonly string[];
@@ -55,9 +56,9 @@ const SLOT_CLAIMS = `select ($20::text[])[array_position($18::text[], slot.id)],
 const NODE_CLAIM = `values (($20::text[])[1], $1, $2, $3, 'node_exclusive', $10, null, $9, null)`;
 
 const claimText = (occupy: string, claims: string): string => `with allocation as (
-    insert into allocations (id, organization_id, project_id, name, capacity_shape, sku_name, region_name, image_name, gpu_count, node_id,
+    insert into allocations (id, organization_id, project_id, name, capacity_shape, sku_name, region_name, image_name, image_digest, gpu_count, node_id,
       state, requested_by, ssh_key_ids, tags, is_protected, max_duration_s, correlation_id, created_at, state_since, state_deadline_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'requested', $11, $12, $13, $14, $15, $16, $37, $37, $37::timestamptz + make_interval(secs => $17))),
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $44, $9, $10, 'requested', $11, $12, $13, $14, $15, $16, $37, $37, $37::timestamptz + make_interval(secs => $17))),
   slot as (
     update node_resource_slots set status = 'reserved', status_since = clock_timestamp(), status_reason = null,
       generation = generation + 1, last_claimed_at = clock_timestamp(), version = version + 1
@@ -147,5 +148,6 @@ export const insertClaimSet = (tx: Tx, set: NewClaimSet): Promise<unknown> => {
     r.steps,
     r.step,
     r.deadline_ms,
+    a.image_digest,
   ]);
 };

@@ -1,30 +1,25 @@
 /** What a guest is made from beside its slots: its image and whose keys open it. */
 import type { Reader } from './client.ts';
 
+export type GuestImage = Readonly<{ name: string; digest: string; readiness_checks: string[] }>;
+
 export type GuestFacts = Readonly<{
-  image: Readonly<{ name: string; digest: string }> | undefined;
+  image: GuestImage | undefined;
   ssh_public_keys: readonly string[];
 }>;
 
-/** Without a wish for an image it is the first that the SKU takes. */
+/** The image is the version that the launch pinned. */
 export const findGuestFacts = async (
   reader: Reader,
-  allocation: Readonly<{ image_name: string | null; sku_name: string; ssh_key_ids: readonly string[] }>,
+  allocation: Readonly<{ image_name: string | null; image_digest: string | null; ssh_key_ids: readonly string[] }>,
 ): Promise<GuestFacts> => {
-  const { rows } = await reader.query<{ name: string | null; digest: string | null; keys: string[] | null }>(
-    `select i.name, i.digest, (select array_agg(k.public_key order by k.id) from ssh_keys k where k.id = any ($3)) as keys
-     from (values (1)) as one left join lateral (
-       select o.name, o.digest from os_images o
-       where o.name = $1 or ($1::text is null and o.enabled
-         and exists (select from os_image_skus s where s.image_name = o.name and s.sku_name = $2))
-       order by o.name limit 1) i on true`,
-    [allocation.image_name, allocation.sku_name, allocation.ssh_key_ids],
+  const { rows } = await reader.query<{ image: GuestImage | null; keys: string[] | null }>(
+    `select (select json_build_object('name', v.image_name, 'digest', v.digest, 'readiness_checks', v.readiness_checks)
+         from os_image_versions v where v.image_name = $1 and v.digest = $2) as image,
+       (select array_agg(k.public_key order by k.id) from ssh_keys k where k.id = any ($3)) as keys`,
+    [allocation.image_name, allocation.image_digest, allocation.ssh_key_ids],
   );
-  const { name = null, digest = null, keys = null } = rows[0] ?? {};
-  return {
-    image: name === null || digest === null ? undefined : { name, digest },
-    ssh_public_keys: keys ?? [],
-  };
+  return { image: rows[0]?.image ?? undefined, ssh_public_keys: rows[0]?.keys ?? [] };
 };
 
 export type SshFacts = Readonly<{ address: string; host_key: string }>;

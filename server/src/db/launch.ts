@@ -1,6 +1,7 @@
 /** The catalog facts a launch is decided by, and the quota it would draw on, in one query. */
 import type { SchedulerNode } from '@gpuaas/scheduler';
 import type { Reader, Tx } from './client.ts';
+import { CURRENT_VERSION } from './os-image.ts';
 import { type CandidateQuery, LOCKED_NODE, NODE, NODE_FROM, type NodeRow, sendLock, toNode } from './placement.ts';
 
 export type LaunchFacts = Readonly<{
@@ -16,8 +17,8 @@ export type LaunchFacts = Readonly<{
     disabled_reason: string | null;
   }> | null;
   region: Readonly<{ name: string; enabled: boolean; disabled_reason: string | null }> | null;
-  /** Whether the image exists, is enabled and runs on the SKU; null when none was asked for. */
-  is_image_usable: boolean | null;
+  /** The version that is pinned: of the image asked for, else of the first that the SKU takes. Null if there is none. */
+  image: Readonly<{ name: string; digest: string }> | null;
   profile: Readonly<{ name: string; vcpu_count: number; memory_mib: number }> | null;
   /** How many of the named SSH keys are the caller's. */
   ssh_keys_found: number;
@@ -41,8 +42,8 @@ export type LaunchQuery = Readonly<{
 const FACTS = `
   (select row_to_json(k) from sku_catalog k where k.name = $1) as sku,
   (select row_to_json(r) from regions r where r.name = $2) as region,
-  case when $3::text is not null then exists (select from os_images i join os_image_skus x on x.image_name = i.name
-    where i.name = $3 and i.enabled and x.sku_name = $1) end as is_image_usable,
+  (select json_build_object('name', i.name, 'digest', c.digest) from os_images i join os_image_skus x on x.image_name = i.name
+    cross join lateral (${CURRENT_VERSION}) c where x.sku_name = $1 and ($3::text is null or i.name = $3) order by i.name limit 1) as image,
   (select json_build_object('name', f.name, 'vcpu_count', f.vcpu_count, 'memory_mib', f.memory_mib) from sku_vm_profiles f
     where f.sku_name = $1 and f.gpu_count = $4 and case when $5::text is null then f.is_default else f.name = $5 end) as profile,
   (select count(*) from ssh_keys s where s.id = any ($6)) as ssh_keys_found,

@@ -127,6 +127,7 @@ const aClaimSet = (
     sku_name: SLICE_SKU,
     region_name: REGION,
     image_name: null,
+    image_digest: null,
     gpu_count: slotIds.length,
     requested_by: 'usr_00000000000000000000000000',
     ssh_key_ids: [],

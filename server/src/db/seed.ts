@@ -51,34 +51,3 @@ export const insertSku = async (tx: Tx, sku: NewSku): Promise<void> => {
       [profile.name, sku.name, profile.gpu_count, profile.vcpu_count, profile.memory_mib, profile.is_default],
     );
 };
-
-type NewOsImage = Readonly<{
-  name: string;
-  display_name: string;
-  os_family: string;
-  os_version: string;
-  digest: string;
-  size_bytes: number;
-  driver_strategy: string;
-  sku_names: readonly string[];
-}>;
-
-export const insertOsImage = async (tx: Tx, image: NewOsImage): Promise<void> => {
-  await tx.query(
-    `insert into os_images (name, display_name, os_family, os_version, digest, size_bytes, driver_strategy) values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing`,
-    [
-      image.name,
-      image.display_name,
-      image.os_family,
-      image.os_version,
-      image.digest,
-      image.size_bytes,
-      image.driver_strategy,
-    ],
-  );
-  for (const sku of image.sku_names)
-    await tx.query('insert into os_image_skus (image_name, sku_name) values ($1, $2) on conflict do nothing', [
-      image.name,
-      sku,
-    ]);
-};

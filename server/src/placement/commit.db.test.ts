@@ -65,6 +65,7 @@ describe('committing a placement', () => {
       sku_name: SLICE_SKU,
       region_name: REGION,
       image_name: null,
+      image_digest: null,
       gpu_count: 2,
       requested_by: 'usr_operator',
       ssh_key_ids: [],

@@ -27,7 +27,7 @@ const FACTS: LaunchFacts = {
     disabled_reason: null,
   },
   region: { name: 'north', enabled: true, disabled_reason: null },
-  is_image_usable: null,
+  image: null,
   profile: { name: 'slice_2', vcpu_count: 24, memory_mib: 1024 },
   ssh_keys_found: 0,
   quota_gpus_remaining: 3,
@@ -48,7 +48,7 @@ test('a launch that can never work is refused by the field that is wrong', () =>
   assert.equal(codeOf({}, {}), 'fine');
   assert.equal(codeOf({}, { sku: null }), 'not_found');
   assert.equal(codeOf({}, { region: null }), 'not_found');
-  assert.equal(codeOf({ image_name: 'none' }, { is_image_usable: false }), 'invalid_request /body/image_name');
+  assert.equal(codeOf({ image_name: 'none' }, { image: null }), 'invalid_request /body/image_name');
   assert.equal(codeOf({ gpu_count: 3 }, {}), 'invalid_request /body/gpu_count');
   assert.equal(codeOf({ vm_profile: 'none' }, { profile: null }), 'invalid_request /body/vm_profile');
 });

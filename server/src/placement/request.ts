@@ -28,7 +28,8 @@ export const checkLaunch = (launch: Launch, facts: LaunchFacts): CheckedLaunch =
   const { sku, region } = facts;
   if (sku === null) throw notFound('SKU');
   if (region === null) throw notFound('region');
-  if (facts.is_image_usable === false) throw field('image_name', 'unusable', `names no image that runs on ${sku.name}`);
+  if (launch.image_name !== null && facts.image === null)
+    throw field('image_name', 'unusable', `names no image that runs on ${sku.name}`);
   if (!sku.allowed_gpu_counts.includes(launch.gpu_count))
     throw field('gpu_count', 'not_allowed', `must be ${sku.allowed_gpu_counts.join(', ')} for ${sku.name}`);
   if (launch.vm_profile !== null && facts.profile === null)

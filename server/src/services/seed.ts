@@ -4,7 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { type Database, PLATFORM } from '../db/client.ts';
-import { insertOsImage, insertRegion, insertSku } from '../db/seed.ts';
+import { findOsImage, insertOsImageVersion, replaceOsImageSkus, upsertOsImage } from '../db/os-image.ts';
+import { insertRegion, insertSku } from '../db/seed.ts';
 
 const SLICE_SKU = 'h200-sxm-slice';
 const BAREMETAL_SKU = 'h200-sxm-baremetal-8g';
@@ -57,20 +58,33 @@ const SKUS = [
 const demoDigest = (name: string): string =>
   `sha256:${createHash('sha256').update(`gpuaas demo image ${name}`).digest('hex')}`;
 
+const BASE_CHECKS = ['host_name', 'ssh_host_key', 'cloud_init', 'no_cuda'];
+const CUDA_CHECKS = ['host_name', 'ssh_host_key', 'cloud_init', 'cuda_compiler', 'cuda_compile', 'gpu_driver'];
+
+/** The first of them is what a launch gets that asks for none. */
 const IMAGES = [
+  {
+    name: 'H200-ubuntu-24.04-gpuaas-slice',
+    display_name: 'Ubuntu 24.04 for H200 slices',
+    driver_strategy: 'cloud_init',
+    readiness_checks: BASE_CHECKS,
+    size_bytes: 3_758_096_384,
+  },
   {
     name: 'ubuntu-24.04-h200-cuda',
     display_name: 'Ubuntu 24.04 with CUDA',
     driver_strategy: 'preinstalled',
+    readiness_checks: CUDA_CHECKS,
     size_bytes: 21_474_836_480,
   },
   {
     name: 'ubuntu-24.04-h200-base',
     display_name: 'Ubuntu 24.04',
     driver_strategy: 'cloud_init',
+    readiness_checks: BASE_CHECKS,
     size_bytes: 3_758_096_384,
   },
-];
+] as const;
 
 export const seedCatalog = (database: Database): Promise<void> =>
   database.write(PLATFORM, async (tx) => {
@@ -84,12 +98,20 @@ export const seedCatalog = (database: Database): Promise<void> =>
         gpu_hourly_price_minor: 450,
         currency: 'USD',
       });
-    for (const image of IMAGES)
-      await insertOsImage(tx, {
+    for (const image of IMAGES) {
+      if ((await findOsImage(tx, image.name)) !== undefined) continue;
+      const version = {
         ...image,
         os_family: 'ubuntu',
         os_version: '24.04',
         digest: demoDigest(image.name),
+        format: 'qcow2' as const,
+        source: 'the demo catalog; there is no such file',
+        digest_authority: 'nobody; the digest is of the name',
         sku_names: [SLICE_SKU, BAREMETAL_SKU],
-      });
+      };
+      await upsertOsImage(tx, version);
+      await insertOsImageVersion(tx, version);
+      await replaceOsImageSkus(tx, version);
+    }
   });

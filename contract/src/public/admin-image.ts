@@ -1,0 +1,52 @@
+import Type from 'typebox';
+import { Closed, DisplayText, Name } from '../common.ts';
+import { define } from '../define.ts';
+import { imageDigest, imageName, imageVersion, OsImage } from './catalog.ts';
+
+const change = { method: 'POST', tag: 'Catalog', access: 'platform', idempotency: 'required' } as const;
+const permission = 'admin.image.update';
+
+export const adminImageApi = define({
+  adminOsImageRegister: {
+    ...change,
+    path: '/api/v1/admin/os-images',
+    summary: 'Register an image, or a new version of one',
+    description:
+      'The newest version that is not retired is what launches get from now on; allocations keep the digest they were launched with. A digest is registered once: one that was retired does not come back.',
+    permission,
+    audit: 'image.register',
+    status: 201,
+    body: Closed({
+      name: imageName('Image slug.'),
+      display_name: DisplayText('Name for people.'),
+      os_family: DisplayText('Distribution.', 40),
+      os_version: DisplayText('Its version.', 40),
+      ...imageVersion,
+      sku_names: Type.Array(Name(), {
+        minItems: 1,
+        maxItems: 50,
+        uniqueItems: true,
+        description: 'SKUs it may run on.',
+      }),
+    }),
+    response: OsImage,
+    errors: ['conflict'],
+  },
+  adminOsImageRetire: {
+    ...change,
+    path: '/api/v1/admin/os-images/{image_name}/retire',
+    summary: 'Take a version of an image back',
+    description:
+      'No launch gets it any more; the newest of the others takes its place, and without one the image is no longer offered. What runs keeps running. For good: the same digest cannot be registered under this name again.',
+    permission,
+    audit: 'image.retire',
+    status: 200,
+    params: Closed({ image_name: imageName('Image slug.') }),
+    body: Closed({
+      digest: imageDigest('The version that is taken back.'),
+      reason: DisplayText('Why; kept with the version and in the audit row.', 240),
+    }),
+    response: OsImage,
+    errors: ['conflict'],
+  },
+});

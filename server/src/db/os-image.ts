@@ -1,0 +1,105 @@
+/** Images and their versions. The newest version that is not retired is the one a launch gets; see `0002_catalog.sql`. */
+import type { Reader, Tx } from './client.ts';
+
+export type OsImageVersionRow = Readonly<{
+  digest: string;
+  format: 'raw' | 'qcow2';
+  size_bytes: number;
+  driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
+  readiness_checks: string[];
+  source: string;
+  digest_authority: string;
+  registered_at: string;
+  retired_at: string | null;
+  retired_reason: string | null;
+}>;
+
+export type OsImageRow = Readonly<{
+  name: string;
+  display_name: string;
+  os_family: string;
+  os_version: string;
+  sku_names: string[];
+  /** Those that are not retired first, then the newest. */
+  versions: OsImageVersionRow[];
+}>;
+
+/** The one a launch gets, of an image called `i`. */
+export const CURRENT_VERSION = `select v.* from os_image_versions v where v.image_name = i.name and v.retired_at is null
+  order by v.registered_at desc, v.digest limit 1`;
+
+const VERSIONS_SHOWN = 20;
+const IMAGE = `i.*, array(select k.sku_name from os_image_skus k where k.image_name = i.name order by 1) as sku_names,
+  (select jsonb_agg(to_jsonb(v) - 'image_name') from (select * from os_image_versions x where x.image_name = i.name
+    order by x.retired_at is not null, x.registered_at desc, x.digest limit ${VERSIONS_SHOWN}) v) as versions`;
+
+export const listOsImages = async (
+  reader: Reader,
+  page: Readonly<{ after: string | null; limit: number }>,
+  skuName: string | null,
+): Promise<OsImageRow[]> =>
+  (
+    await reader.query<OsImageRow>(
+      `select ${IMAGE} from os_images i where ($1::text is null or i.name > $1)
+         and ($2::text is null or exists (select from os_image_skus k where k.image_name = i.name and k.sku_name = $2)) order by i.name limit $3`,
+      [page.after, skuName, page.limit],
+    )
+  ).rows;
+
+export const findOsImage = async (reader: Reader, name: string): Promise<OsImageRow | undefined> =>
+  (await reader.query<OsImageRow>(`select ${IMAGE} from os_images i where i.name = $1`, [name])).rows[0];
+
+export type NewOsImage = Readonly<
+  Pick<OsImageRow, 'name' | 'display_name' | 'os_family' | 'os_version'> &
+    Omit<OsImageVersionRow, 'registered_at' | 'retired_at' | 'retired_reason' | 'readiness_checks'>
+> &
+  Readonly<{ readiness_checks: readonly string[]; sku_names: readonly string[] }>;
+
+/** Its names for people are those of the newest version. An image whose name differs in case only is a unique violation. */
+export const upsertOsImage = (tx: Tx, image: NewOsImage) =>
+  tx.query(
+    `insert into os_images (name, display_name, os_family, os_version) values ($1, $2, $3, $4)
+     on conflict (name) do update set display_name = excluded.display_name, os_family = excluded.os_family, os_version = excluded.os_version`,
+    [image.name, image.display_name, image.os_family, image.os_version],
+  );
+
+/** Whether it was new. */
+export const insertOsImageVersion = async (tx: Tx, image: NewOsImage): Promise<boolean> =>
+  (
+    await tx.query(
+      `insert into os_image_versions (image_name, digest, format, size_bytes, driver_strategy, readiness_checks, source, digest_authority)
+       values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`,
+      [
+        image.name,
+        image.digest,
+        image.format,
+        image.size_bytes,
+        image.driver_strategy,
+        image.readiness_checks,
+        image.source,
+        image.digest_authority,
+      ],
+    )
+  ).rowCount === 1;
+
+/** The named SKUs, if there are such, become all that the image runs on; the names of those. */
+export const replaceOsImageSkus = async (tx: Tx, image: NewOsImage): Promise<readonly string[]> =>
+  (
+    await tx.query<{ name: string }>(
+      `with gone as (delete from os_image_skus where image_name = $1 and sku_name <> all ($2)),
+         known as (select name from sku_catalog where name = any ($2)),
+         added as (insert into os_image_skus (image_name, sku_name) select $1, name from known on conflict do nothing)
+       select name from known`,
+      [image.name, image.sku_names],
+    )
+  ).rows.map(({ name }) => name);
+
+/** Whether there was one to retire. */
+export const retireOsImageVersion = async (tx: Tx, name: string, digest: string, reason: string): Promise<boolean> =>
+  (
+    await tx.query(
+      `update os_image_versions set retired_at = clock_timestamp(), retired_reason = $3
+       where image_name = $1 and digest = $2 and retired_at is null`,
+      [name, digest, reason],
+    )
+  ).rowCount === 1;

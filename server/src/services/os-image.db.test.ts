@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { Client } from 'pg';
+import { startTestApp, type TestApp } from '../../test/app.ts';
+import { aNode } from '../../test/placement.ts';
+import { newImage } from '../../test/scenarios-image.ts';
+import { PLATFORM } from '../db/client.ts';
+import { findGuestFacts } from '../db/guest.ts';
+import { refreshSummary } from '../placement/summary.ts';
+
+const REGION = 'us-buffalo-1';
+const IMAGES = '/api/v1/admin/os-images';
+type Person = Awaited<ReturnType<TestApp['user']>>;
+const slice = (image_name?: string) => ({
+  name: `s-${randomUUID()}`,
+  sku_name: 'h200-sxm-slice',
+  region_name: REGION,
+  gpu_count: 1,
+  ...(image_name === undefined ? {} : { image_name }),
+});
+
+describe('an image', () => {
+  const closers: (() => Promise<void>)[] = [];
+  let test: TestApp;
+  let ada: Person;
+  let ops: Person;
+  let sql: Client;
+  before(async () => {
+    test = await startTestApp({ after: (fn) => void closers.unshift(fn) }, { roles: ['gpuaas-api'] });
+    ada = await test.user('ada');
+    ops = await test.user('olga');
+    sql = new Client({ connectionString: test.db.ownerUrl });
+    await sql.connect();
+    await sql.query("update users set platform_role = 'ops' where id = $1", [ops.me.id]);
+    const { id } = await aNode(sql, { region_name: REGION });
+    await test.db.database.write(PLATFORM, (tx) => refreshSummary(tx, id));
+  });
+  after(async () => {
+    await sql.end();
+    for (const close of closers) await close();
+  });
+  const launch = (image_name?: string) => ada.post(`/api/v1/projects/${ada.project_id}/allocations`, slice(image_name));
+  const get = async (name: string) => (await ada.get(`/api/v1/os-images/${name}`)).body;
+
+  it('is pinned by digest at launch, and a later version changes nothing for what was launched', async () => {
+    const first = newImage('H200-debian-12');
+    const made = await ops.post(IMAGES, first);
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    const before = await launch(first.name);
+    assert.deepEqual([before.status, before.body.image_digest], [202, first.digest]);
+    const second = { ...newImage(first.name), readiness_checks: ['gpu_driver'] };
+    assert.equal((await ops.post(IMAGES, second)).status, 201);
+    const after = await launch(first.name);
+    assert.equal(after.body.image_digest, second.digest);
+    const guest = await test.db.database.read(PLATFORM, (reader) =>
+      findGuestFacts(reader, { image_name: first.name, image_digest: before.body.image_digest, ssh_key_ids: [] }),
+    );
+    assert.deepEqual(guest.image, {
+      name: first.name,
+      digest: first.digest,
+      readiness_checks: first.readiness_checks,
+    });
+    assert.deepEqual(
+      (await get(first.name)).versions.map(({ digest }: { digest: string }) => digest),
+      [second.digest, first.digest],
+    );
+  });
+
+  it('that nobody named is the first of the SKU, pinned too', async () => {
+    const { body } = await launch();
+    assert.equal(body.image_name, 'H200-debian-12');
+    assert.match(body.image_digest, /^sha256:/);
+  });
+
+  it('falls back when a version is retired, is not offered without one, and its digest does not come back', async () => {
+    const [first, second] = [newImage('falls-back'), newImage('falls-back')];
+    for (const image of [first, second]) assert.equal((await ops.post(IMAGES, image)).status, 201);
+    const retire = (digest: string) => ops.post(`${IMAGES}/falls-back/retire`, { digest, reason: 'A bad build.' });
+    const back = await retire(second.digest);
+    assert.deepEqual([back.body.enabled, back.body.digest], [true, first.digest]);
+    assert.equal((await retire(second.digest)).status, 409);
+    assert.equal((await retire(`sha256:${'0'.repeat(64)}`)).status, 404);
+    assert.equal((await retire(first.digest)).body.enabled, false);
+    assert.equal((await launch('falls-back')).status, 400);
+    assert.equal((await ops.post(IMAGES, first)).status, 409);
+    assert.equal((await ops.post(IMAGES, newImage('falls-back'))).body.enabled, true);
+  });
+
+  it('is refused under a name that differs in case only, for a SKU that is not there, and to tenants', async () => {
+    assert.equal((await ops.post(IMAGES, newImage('h200-DEBIAN-12'))).status, 409);
+    assert.equal((await ops.post(IMAGES, { ...newImage('lost'), sku_names: ['none'] })).status, 400);
+    assert.equal((await ada.get('/api/v1/os-images/lost')).status, 404);
+    assert.equal((await ada.post(IMAGES, newImage())).status, 403);
+  });
+
+  it('leaves who registered or retired it in the audit log', async () => {
+    const { rows } = await sql.query(
+      `select action, actor_id, metadata from audit_logs where action like 'image.%' and result = 'success' and metadata ->> 'image_name' = 'falls-back' order by id`,
+    );
+    assert.deepEqual(
+      rows.map((row) => row.action),
+      ['image.register', 'image.register', 'image.retire', 'image.retire', 'image.register'],
+    );
+    assert.ok(rows.every((row) => row.actor_id === ops.me.id));
+    assert.equal(rows[0].metadata.digest_authority, 'the operators of this site');
+  });
+});
