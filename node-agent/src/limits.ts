@@ -10,6 +10,7 @@ export const TIME_LIMITS_S: Readonly<Record<TaskKind, number>> = {
   'slice.bundle_lease': 2 * MINUTE,
   'image.pull': 2 * HOUR,
   'image.evict': 10 * MINUTE,
+  'image.verify': HOUR,
   'slice.image_clone': 2 * HOUR,
   'slice.vm_start': 15 * MINUTE,
   'slice.vm_readiness': 30 * MINUTE,
@@ -18,6 +19,7 @@ export const TIME_LIMITS_S: Readonly<Record<TaskKind, number>> = {
   // A sanitize of a large drive without crypto erase takes hours.
   'slice.cleanup': 12 * HOUR,
   'slice.reconcile': 15 * MINUTE,
+  'slice.orphan_remove': 15 * MINUTE,
   'node.cleanup': 12 * HOUR,
   'allocation.provision_user': 5 * MINUTE,
   'allocation.install_authorized_keys': 5 * MINUTE,

@@ -86,6 +86,7 @@ export const startTestAgent = async (
       write_log: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>),
       patience: QUICK,
       health: false,
+      reconcile: false,
       ...config,
     },
     ...rest,

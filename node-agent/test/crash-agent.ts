@@ -26,6 +26,7 @@ await createAgent({
     write_log: null,
     ship_logs: false,
     health: false,
+    reconcile: false,
     patience: QUICK,
     wait_s: 1,
   },

@@ -6,7 +6,7 @@ import Type, { type Static, type TObject } from 'typebox';
 import { Closed, StringEnum } from '../common.ts';
 import { Id } from '../ids.ts';
 import { NODE_STATES } from '../public/admin-placement.ts';
-import { ALLOCATION_STATES } from '../public/allocation.ts';
+import { ALLOCATION_STATES, POWER_STATES } from '../public/allocation.ts';
 import { WORKFLOW_STATES } from '../public/workflow-run.ts';
 import { PROJECT_ROLES, TENANT_ROLES } from '../roles.ts';
 
@@ -72,6 +72,15 @@ export const events = defineEvents({
       state_reason: Type.Union([Type.String(), Type.Null()]),
     }),
   },
+  'allocation.power_changed': {
+    summary: 'The machine of a slice was switched on or off, rebooted or reinstalled, or is about to be.',
+    data: Closed({
+      allocation_id: Id('allocation'),
+      ...named,
+      power_state: StringEnum(POWER_STATES),
+      power_reason: Type.Union([Type.String(), Type.Null()]),
+    }),
+  },
   'allocation.updated': {
     summary: 'An allocation was renamed, tagged, protected or given another duration.',
     data: Closed({ allocation_id: Id('allocation'), ...named }),
@@ -83,6 +92,15 @@ export const events = defineEvents({
       ...named,
       state: StringEnum(NODE_STATES),
       state_reason: Type.Union([Type.String(), Type.Null()]),
+    }),
+  },
+  'node.drift': {
+    summary: 'What is on a host and what is claimed there differ in another way than before, or agree again.',
+    data: Closed({
+      node_id: Id('node'),
+      ...named,
+      findings: Type.Integer({ minimum: 0 }),
+      codes: Type.Array(Type.String()),
     }),
   },
   'node.rebooted': {

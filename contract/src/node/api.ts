@@ -6,6 +6,7 @@ import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { Closed, HostTime, INT_MAX, Nullable, StringEnum, Time } from '../common.ts';
 import { Id } from '../ids.ts';
 import { HealthReport } from './health.ts';
+import { Inventory } from './inventory.ts';
 import { SignedTask, TASK_KINDS, TaskProgress, TaskResult } from './task.ts';
 
 export type NodeOperation = Readonly<{
@@ -152,6 +153,20 @@ export const nodeApi = defineNode({
     params: node,
     body: Closed({ report: HealthReport }),
     response: Closed({ is_accepted: Type.Boolean() }),
+  },
+  inventoryReport: {
+    method: 'POST',
+    path: '/internal/v1/nodes/{node_id}/inventory',
+    summary: 'What is on the host, for the platform to compare with its claims',
+    auth: 'certificate',
+    params: node,
+    body: Closed({ inventory: Inventory }),
+    bodyMax: 1024 * 1024,
+    response: Closed({
+      is_accepted: Type.Boolean(),
+      /** Allocations named in the report that hold nothing on this node: what is left of them may be cleared away. */
+      unclaimed: Type.Array(Type.String()),
+    }),
   },
   logShip: {
     method: 'POST',

@@ -144,7 +144,13 @@ export const Tool = Closed({
   name: Type.String(),
   version: Nullable(Type.String({ description: 'Null: not there.' })),
 });
-export const CachedImage = Closed({ digest: Type.String(), name: Nullable(Type.String()), size_bytes: Count });
+export const CachedImage = Closed({
+  digest: Type.String({ maxLength: 128 }),
+  name: Nullable(Type.String({ maxLength: 255 })),
+  size_bytes: Count,
+  verified_at: Type.Optional(HostTime('When its bytes were last hashed.')),
+  last_used_at: Type.Optional(HostTime('When it was last pulled or cloned.')),
+});
 
 export const HostFacts = Closed({
   schema: Type.Literal(1),

@@ -24,6 +24,8 @@ export type ParsedDomain = Readonly<{
   /** In the order of the guest. */
   drives: readonly Readonly<{ device: string; serial: string | null; target: string }>[];
   cdroms: readonly string[];
+  /** What any of its disks is made of, whatever its kind: paths. */
+  sources: readonly string[];
   /** `plugs`: what would lead it anywhere but to the port of its name. */
   nics: readonly Readonly<{ mac: string; port: string; plugs: readonly string[] }>[];
   /** Addresses of the devices that emulated ones stand in for. */
@@ -111,6 +113,10 @@ export const parseDomain = (xml: string): ParsedDomain => {
         serial: textOf(elementAt(disk, 'serial')),
         target: elementAt(disk, 'target')?.attributes['dev'] ?? '',
       })),
+    sources: all('disk').flatMap((disk) => {
+      const { dev, file } = elementAt(disk, 'source')?.attributes ?? {};
+      return dev ?? file ?? [];
+    }),
     cdroms: all('disk').flatMap((disk) => (isCdrom(disk) ? (elementAt(disk, 'source')?.attributes['file'] ?? '') : [])),
     nics: all('interface')
       .filter(isPort)

@@ -1,4 +1,4 @@
-/** `image.pull` and `image.evict`: what the host has at hand to make machines of. */
+/** `image.pull`, `image.evict` and `image.verify`: what the host has at hand to make machines of. */
 import { withinTime } from './exclusive.ts';
 import type { TaskHandler } from './task.ts';
 
@@ -13,3 +13,6 @@ export const imagePull: TaskHandler<'image.pull'> = async (ctx, params) => {
 
 export const imageEvict: TaskHandler<'image.evict'> = (ctx, params) =>
   withinTime(ctx.signal, `the removal of ${params.digest}`, ctx.host.images.evict(params.digest));
+
+export const imageVerify: TaskHandler<'image.verify'> = (ctx, params) =>
+  withinTime(ctx.signal, `the check of ${params.digest}`, ctx.host.images.verify(params.digest));

@@ -238,12 +238,18 @@ export const listNodeTasks = async (
     )
   ).rows;
 
-export const findOpenTask = async (reader: Reader, nodeId: string, kind: string): Promise<TaskView | undefined> =>
+export const findOpenTask = async (
+  reader: Reader,
+  nodeId: string,
+  kind: string,
+  /** Only one whose params say this, too. */
+  params: Readonly<Record<string, unknown>> = {},
+): Promise<TaskView | undefined> =>
   (
     await reader.query<TaskView>(
       `select ${VIEW} from node_tasks t where t.node_id = $1 and t.kind = $2 and t.state in ('queued', 'dispatched', 'running')
-       order by t.id desc limit 1`,
-      [nodeId, kind],
+         and t.params @> $3::jsonb order by t.id desc limit 1`,
+      [nodeId, kind, JSON.stringify(params)],
     )
   ).rows[0];
 

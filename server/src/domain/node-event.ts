@@ -1,7 +1,9 @@
 /** What is told about nodes. They belong to no tenant, so operators and integrations hear it and projects do not. */
 import type { EventData } from '@gpuaas/contract/events';
 
-type NodeEvent<T extends 'node.changed' | 'node.rebooted'> = Readonly<{
+type NodeEventType = 'node.changed' | 'node.drift' | 'node.rebooted';
+
+type NodeEvent<T extends NodeEventType> = Readonly<{
   event_type: T;
   organization_id: null;
   project_id: null;
@@ -10,11 +12,7 @@ type NodeEvent<T extends 'node.changed' | 'node.rebooted'> = Readonly<{
   correlation_id: string;
 }>;
 
-const about = <T extends 'node.changed' | 'node.rebooted'>(
-  event_type: T,
-  data: EventData<T>,
-  correlation_id: string,
-): NodeEvent<T> => ({
+const about = <T extends NodeEventType>(event_type: T, data: EventData<T>, correlation_id: string): NodeEvent<T> => ({
   event_type,
   organization_id: null,
   project_id: null,
@@ -28,3 +26,6 @@ export const nodeChanged = (data: EventData<'node.changed'>, correlationId: stri
 
 export const nodeRebooted = (data: EventData<'node.rebooted'>, correlationId: string): NodeEvent<'node.rebooted'> =>
   about('node.rebooted', data, correlationId);
+
+export const nodeDrift = (data: EventData<'node.drift'>, correlationId: string): NodeEvent<'node.drift'> =>
+  about('node.drift', data, correlationId);

@@ -3,10 +3,15 @@
  * that goes while it is looked at is not there.
  */
 import { type ParsedDomain, parseDomain } from '../../machine/domain-read.ts';
-import { type Domain, HostError } from '../host.ts';
+import { type Domain, HostError, type SeenDomain } from '../host.ts';
 import { outputOf, type Run } from './run.ts';
 
-export type KnownDomain = Readonly<{ uuid: string; state: Domain['state']; parsed: ParsedDomain }>;
+export type KnownDomain = Readonly<{
+  uuid: string;
+  state: Domain['state'];
+  ended_by?: SeenDomain['ended_by'];
+  parsed: ParsedDomain;
+}>;
 
 export type Virsh = Readonly<{
   all(): Promise<readonly KnownDomain[]>;
@@ -40,6 +45,16 @@ const stateOf = (text: string): Domain['state'] => {
   return state;
 };
 
+/** What `domstate --reason` says of a domain that is off. After a restart of libvirt or the host it does not know. */
+const ENDS: Readonly<Record<string, SeenDomain['ended_by']>> = {
+  shutdown: 'guest',
+  destroyed: 'host',
+  crashed: 'crash',
+  panicked: 'crash',
+  failed: 'crash',
+};
+const WITH_REASON = /^(.*?)(?: \(([^)]*)\))?$/;
+
 const isGone = (stderr: string): boolean => /failed to get domain|Domain not found/.test(stderr);
 /** It is so already: a guest may go down by itself at any moment. */
 const isSo = (stderr: string): boolean => isGone(stderr) || /domain is not running|already active/.test(stderr);
@@ -60,10 +75,13 @@ export const createVirsh = (run: Run, connect: string): Virsh => {
     return text === null ? null : stateOf(text);
   };
   const find = async (uuid: string): Promise<KnownDomain | null> => {
-    const text = await ask(`domstate ${uuid}; dumpxml ${uuid}`, 'dumpxml');
+    const text = await ask(`domstate ${uuid} --reason; dumpxml ${uuid}`, 'dumpxml');
     if (text === null) return null;
     const [first = '', ...xml] = text.trim().split('\n');
-    return { uuid, state: stateOf(first), parsed: parseDomain(xml.join('\n')) };
+    const [, word = '', reason = ''] = WITH_REASON.exec(first.trim()) ?? [];
+    const state = stateOf(word);
+    const ended_by = state === 'shut_off' || state === 'crashed' ? (ENDS[reason] ?? null) : null;
+    return { uuid, state, ended_by, parsed: parseDomain(xml.join('\n')) };
   };
   return {
     find,

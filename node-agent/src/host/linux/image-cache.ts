@@ -13,13 +13,18 @@ import { join } from 'node:path';
 import type { CachedImage } from '@gpuaas/contract/node';
 import { syncFolder, writeDurably } from '../../control-plane/durable.ts';
 import { HostError, type ImageName, type Progress } from '../host.ts';
+import { makeRoom } from '../image-room.ts';
 import { hexOf, type ImageSource, type SourceImage } from './image-source.ts';
 
-export type CacheEntry = SourceImage & Readonly<{ schema: 1; stamp: string }>;
+export type CacheEntry = SourceImage &
+  Readonly<{ schema: 1; stamp: string; verified_at?: string; last_used_at?: string }>;
 export type CacheOptions = Readonly<{
   dir: string;
   /** Together; without it only the file system's room counts. */
   max_bytes?: number;
+  /** Images that nobody needs make room for one that is pulled, the longest unused first. */
+  evicts_unused?: boolean;
+  now?: () => Date;
 }>;
 /** Looks into bytes before they get a name; throws to refuse them. */
 export type Inspect = (file: FileHandle, image: SourceImage) => Promise<void>;
@@ -47,7 +52,11 @@ const hashFile = async (file: FileHandle): Promise<string> => {
   }
 };
 
-export const openCache = ({ dir, max_bytes }: CacheOptions) => {
+/** `isNeeded`: it is being cloned, or about to be. */
+export const openCache = (
+  { dir, max_bytes, evicts_unused = false, now = () => new Date() }: CacheOptions,
+  isNeeded: (digest: string) => boolean = () => false,
+) => {
   const blobAt = (digest: string): string => join(dir, `sha256-${hexOf(digest)}`);
   const entryAt = (digest: string): string => `${blobAt(digest)}.json`;
 
@@ -84,11 +93,15 @@ export const openCache = ({ dir, max_bytes }: CacheOptions) => {
     }
   };
 
-  const refuseWithoutRoom = async (image: SourceImage): Promise<void> => {
-    const used = (await entries()).reduce((sum, one) => sum + one.size_bytes, 0);
+  const ensureRoom = async (image: SourceImage): Promise<void> => {
+    const all = await entries();
+    const used = all.reduce((sum, one) => sum + one.size_bytes, 0);
     const { bavail, bsize } = await statfs(dir);
     const room = Math.min(bavail * bsize, max_bytes === undefined ? Number.POSITIVE_INFINITY : max_bytes - used);
-    if (image.size_bytes > room)
+    if (image.size_bytes <= room) return;
+    const going = evicts_unused ? makeRoom(all, { missing_bytes: image.size_bytes - room, is_needed: isNeeded }) : null;
+    for (const digest of going ?? []) await evict(digest);
+    if (going === null)
       throw new HostError(
         'no_space',
         `The image cache has room for ${Math.max(0, room)} bytes and ${image.name} has ${image.size_bytes}; evict an image first.`,
@@ -165,11 +178,11 @@ export const openCache = ({ dir, max_bytes }: CacheOptions) => {
     try {
       await mkdir(dir, { recursive: true, mode: 0o700 });
       await sweep(writing);
-      await refuseWithoutRoom(image);
+      await ensureRoom(image);
       await fill(partial, image, source, inspect, onProgress);
       await rename(partial, blob);
       await syncFolder(dir);
-      const entry = { schema: 1 as const, ...image, stamp: await stampAt(blob) };
+      const entry = { schema: 1 as const, ...image, stamp: await stampAt(blob), verified_at: now().toISOString() };
       await writeDurably(entryAt(image.digest), JSON.stringify(entry));
       return entry;
     } catch (error) {
@@ -187,20 +200,20 @@ export const openCache = ({ dir, max_bytes }: CacheOptions) => {
     }
   };
 
-  /** Open for reading, and what the catalog says it is. */
-  const openVerified = async (entry: CacheEntry): Promise<FileHandle> => {
+  /** Open for reading, and what the catalog says it is. `isAnew`: hashed even if nobody touched it since. */
+  const openVerified = async (entry: CacheEntry, isAnew = false): Promise<FileHandle> => {
     const path = blobAt(entry.digest);
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch((cause: unknown) => {
       throw new HostError('drift', `${entry.name} could not be opened in the image cache.`, { cause });
     });
     try {
       const stamp = await stampOf(file);
-      if (stamp === entry.stamp) return file;
+      if (stamp === entry.stamp && !isAnew) return file;
       if ((await hashFile(file)) !== entry.digest) {
         await evict(entry.digest);
         throw new HostError('drift', `${entry.name} is no longer ${entry.digest} in the image cache; it was removed.`);
       }
-      await writeDurably(entryAt(entry.digest), JSON.stringify({ ...entry, stamp }));
+      await note({ ...entry, stamp, verified_at: now().toISOString() });
       return file;
     } catch (error) {
       await file.close();
@@ -208,7 +221,19 @@ export const openCache = ({ dir, max_bytes }: CacheOptions) => {
     }
   };
 
-  return { entries, find, evict, add, openVerified };
+  const note = (entry: CacheEntry): Promise<void> => writeDurably(entryAt(entry.digest), JSON.stringify(entry));
+  const noteUse = async (digest: string): Promise<void> => {
+    const entry = await find({ name: '', digest });
+    if (entry !== undefined) await note({ ...entry, last_used_at: now().toISOString() });
+  };
+
+  return { entries, find, evict, add, openVerified, noteUse };
 };
 
-export const cachedOf = ({ digest, name, size_bytes }: CacheEntry): CachedImage => ({ digest, name, size_bytes });
+export const cachedOf = ({ digest, name, size_bytes, verified_at, last_used_at }: CacheEntry): CachedImage => ({
+  digest,
+  name,
+  size_bytes,
+  ...(verified_at === undefined ? {} : { verified_at }),
+  ...(last_used_at === undefined ? {} : { last_used_at }),
+});

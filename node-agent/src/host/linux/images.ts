@@ -16,8 +16,27 @@ const inspect: Inspect = async (file, { format }) => {
   await inspectFile(file, { declared: format, disk_bytes: Number.MAX_SAFE_INTEGER });
 };
 
+/** Whoever asks for an image is about to clone it. */
+const ASKED_FOR_MS = 10 * 60_000;
+
 export const createImages = (run: Run, options: ImagesOptions): Images => {
-  const cache = openCache(options);
+  const { now = () => new Date() } = options;
+  const askedAt = new Map<string, number>();
+  /** How many clones of each are under way. */
+  const cloning = new Map<string, number>();
+  const isNeeded = (digest: string): boolean =>
+    cloning.has(digest) || now().getTime() - (askedAt.get(digest) ?? Number.NEGATIVE_INFINITY) < ASKED_FOR_MS;
+  const cache = openCache(options, isNeeded);
+  const whileCloning = async <T>(digest: string, work: () => Promise<T>): Promise<T> => {
+    cloning.set(digest, (cloning.get(digest) ?? 0) + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (cloning.get(digest) ?? 1) - 1;
+      if (left === 0) cloning.delete(digest);
+      else cloning.set(digest, left);
+    }
+  };
   const source = options.source === undefined ? undefined : createImageSource(options.source);
   /** Who asks for what is on its way already waits for it. */
   const pulls = new Map<string, ReturnType<Images['pull']>>();
@@ -25,11 +44,15 @@ export const createImages = (run: Run, options: ImagesOptions): Images => {
     list: async () => (await cache.entries()).map(cachedOf),
     pull: async (name, onProgress) => {
       const cached = await cache.find(name);
-      if (cached !== undefined) return cachedOf(cached);
+      if (cached !== undefined) {
+        askedAt.set(cached.digest, now().getTime());
+        return cachedOf(cached);
+      }
       if (source === undefined)
         throw new HostError('unsupported', `${name.name} is not cached and this host has no source of images.`);
       const image = await source.find(name);
       const key = image.digest;
+      askedAt.set(key, now().getTime());
       const pull = pulls.get(key) ?? cache.add(image, source, inspect, onProgress).then(cachedOf);
       pulls.set(key, pull);
       try {
@@ -38,21 +61,40 @@ export const createImages = (run: Run, options: ImagesOptions): Images => {
         if (pulls.get(key) === pull) pulls.delete(key);
       }
     },
-    evict: (digest) => cache.evict(digest),
+    evict: async (digest) => {
+      if (cloning.has(digest))
+        throw new HostError('conflict', `A machine is being made of ${digest}; it can be evicted when that is done.`);
+      askedAt.delete(digest);
+      return cache.evict(digest);
+    },
+    verify: async (digest) => {
+      const entry = await cache.find({ name: '', digest });
+      if (entry === undefined) throw new HostError('drift', `${digest} is not in the image cache.`);
+      try {
+        await (await cache.openVerified(entry, true)).close();
+        return { is_intact: true, size_bytes: entry.size_bytes };
+      } catch (error) {
+        if (!(error instanceof HostError) || error.code !== 'drift') throw error;
+        return { is_intact: false, size_bytes: entry.size_bytes };
+      }
+    },
     clone: async (name, to, onProgress, shown) => {
       const entry = await cache.find(name);
       if (entry === undefined) throw new HostError('drift', `${name.name} is not in the image cache; pull it first.`);
-      const file = await cache.openVerified(entry);
-      try {
-        const facts = await inspectFile(file, { declared: entry.format, disk_bytes: to.size_bytes });
-        const before = await stampOf(file);
-        await cloneImage(run, { file, facts }, to, onProgress, shown?.is_zero === true);
-        if ((await stampOf(file)) !== before)
-          throw new HostError('drift', `${entry.name} was changed in the image cache while it was cloned.`);
-        return { bytes_written: facts.virtual_bytes, digest: entry.digest };
-      } finally {
-        await file.close();
-      }
+      return whileCloning(entry.digest, async () => {
+        const file = await cache.openVerified(entry);
+        try {
+          const facts = await inspectFile(file, { declared: entry.format, disk_bytes: to.size_bytes });
+          const before = await stampOf(file);
+          await cloneImage(run, { file, facts }, to, onProgress, shown?.is_zero === true);
+          if ((await stampOf(file)) !== before)
+            throw new HostError('drift', `${entry.name} was changed in the image cache while it was cloned.`);
+          await cache.noteUse(entry.digest);
+          return { bytes_written: facts.virtual_bytes, digest: entry.digest };
+        } finally {
+          await file.close();
+        }
+      });
     },
   };
 };

@@ -15,7 +15,10 @@ export const boot = ({ name, now }: Pick<Place, 'name' | 'now'>, state: State): 
   state.drivers = {};
   state.active_partitions = [];
   state.log = [];
-  for (const domain of state.domains) Object.assign(domain, { state: 'shut_off', started_at: null, guest: null });
+  for (const domain of state.domains) {
+    Object.assign(domain, { state: 'shut_off', started_at: null, guest: null });
+    delete domain.ended_by;
+  }
   for (const user of Object.values(state.users)) user.sessions = 0;
 };
 

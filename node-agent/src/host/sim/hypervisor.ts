@@ -2,12 +2,12 @@
  * Guests of a simulated host. A guest boots if its boot drive holds an image, writes to its drives as tenants do, and
  * reports what it finds when it is up. A domain without our ownership tag is shown and never touched.
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Domain, HostError, type Hypervisor, type Machine } from '../host.ts';
 import type { Core } from './core.ts';
 import { blockOf } from './disk-table.ts';
-import { domainNames, findSame, refuseStart } from './domain-check.ts';
+import { domainNames, findSame, planDevices, refuseStart } from './domain-check.ts';
 import { sshKeyOf } from './identity.ts';
 import { signaturesOn } from './signature.ts';
 import type { SimDomain } from './state.ts';
@@ -62,6 +62,8 @@ const start = async (core: Core, machine: Machine): Promise<void> => {
     state: 'running',
     started_at: core.now().toISOString(),
     guest,
+    install: machine.seed.install ?? 0,
+    readiness_checks: machine.seed.readiness_checks ?? [],
   };
   core.store.change((state) => {
     state.domains = [...state.domains.filter(({ name }) => name !== machine.name), domain];
@@ -97,9 +99,12 @@ const stop = async (
   const listens =
     graceS > 0 && isUp(core, domain) && core.fault('guest_ignores_shutdown', ...domainNames(domain)) === undefined;
   if (!listens && graceS > 0) await core.pause(Math.min(graceS * 1000, core.pace.grace_ms));
-  edit(core, name, { state: 'shut_off', started_at: null, guest: null });
+  edit(core, name, { state: 'shut_off', started_at: null, guest: null, ended_by: listens ? 'guest' : 'host' });
   return listens ? 'graceful' : 'hard';
 };
+
+/** A host key is made when a system is installed and lasts as long as it. */
+const installOf = ({ install = 0 }: SimDomain): readonly number[] => (install === 0 ? [] : [install]);
 
 const remove = (core: Core, name: string): void => {
   const domain = getOurs(core, name);
@@ -113,6 +118,22 @@ const remove = (core: Core, name: string): void => {
   });
 };
 
+const inspect = (core: Core): Awaited<ReturnType<Hypervisor['inspect']>> => {
+  const { domains } = core.store.read();
+  const seeds = join(core.dir, 'seeds');
+  const names = existsSync(seeds) ? readdirSync(seeds).map((file) => file.replace(/\.json$/, '')) : [];
+  return {
+    domains: domains.map(({ name, allocation_id, state, plan, devices, ended_by }) => ({
+      name,
+      allocation_id,
+      state,
+      devices: plan === null ? (devices ?? []) : [...planDevices(plan), ...plan.slots.map((slot) => slot.nvme_serial)],
+      ended_by: state === 'crashed' ? 'crash' : state === 'shut_off' ? (ended_by ?? null) : null,
+    })),
+    leftovers: names.filter((name) => !domains.some((domain) => domain.name === name)).sort(),
+  };
+};
+
 export const createHypervisor = (core: Core): Hypervisor => {
   const names = (name: string): readonly string[] =>
     core.store
@@ -124,6 +145,7 @@ export const createHypervisor = (core: Core): Hypervisor => {
       core.act('hypervisor.list', [], () =>
         core.store.read().domains.map(({ name, allocation_id, state }): Domain => ({ name, allocation_id, state })),
       ),
+    inspect: () => core.act('hypervisor.inspect', [], () => inspect(core)),
     start: (machine) => core.act('hypervisor.start', domainNames(machine), () => start(core, machine)),
     reboot: (name, isHard) => core.act('hypervisor.reboot', names(name), () => reboot(core, name, isHard)),
     stop: (name, graceS) => core.act('hypervisor.stop', names(name), (isLie) => stop(core, name, graceS, isLie)),
@@ -134,8 +156,13 @@ export const createHypervisor = (core: Core): Hypervisor => {
         if (domain?.guest == null || !isUp(core, domain)) return null;
         const count = domain.guest.gpu_count;
         return {
-          ssh_host_key: sshKeyOf(core.name, domain.allocation_id ?? name),
+          ssh_host_key: sshKeyOf(core.name, domain.allocation_id ?? name, ...installOf(domain)),
           gpu_count: isLie ? Math.max(0, count - 1) : count,
+          checks: (domain.readiness_checks ?? []).map((check) =>
+            core.fault('guest_check_fails', ...domainNames(domain)) === undefined
+              ? { name: check, is_ok: true, why: null }
+              : { name: check, is_ok: false, why: 'a fault was laid for it' },
+          ),
         };
       }),
   };

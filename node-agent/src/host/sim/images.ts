@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { CachedImage } from '@gpuaas/contract/node';
 import { HostError, type ImageName, type Images, type OpenDisk, type Progress } from '../host.ts';
+import { makeRoom } from '../image-room.ts';
 import type { Core } from './core.ts';
 import { blockOf } from './disk-table.ts';
 import type { OpenDrives } from './disks.ts';
@@ -44,16 +45,39 @@ const piecesOf = (digest: string, size: number): ReadonlyArray<Readonly<{ offset
   ];
 };
 
+/** How many clones of each image are under way; a process that died makes none. */
+const cloningOf = new WeakMap<Core, Map<string, number>>();
+const cloningOn = (core: Core): Map<string, number> => {
+  const found = cloningOf.get(core) ?? new Map<string, number>();
+  cloningOf.set(core, found);
+  return found;
+};
+
 const findCached = (images: readonly CachedImage[], image: ImageName): CachedImage | undefined =>
   images.find((one) => (image.digest === null ? one.name === image.name : one.digest === image.digest));
+
+/** The longest unused make room; with a full file system nothing does. */
+const ensureRoom = (core: Core, image: ImageName): void => {
+  const { images } = core.store.read();
+  const used = images.reduce((sum, one) => sum + one.size_bytes, 0);
+  const missing = used + IMAGE_BYTES - core.profile.image_cache_bytes;
+  const cloning = cloningOn(core);
+  const going =
+    core.fault('image_cache_full') === undefined
+      ? makeRoom(images, { missing_bytes: missing, is_needed: (digest) => cloning.has(digest) })
+      : null;
+  if (going === null)
+    throw new HostError('no_space', `The image cache has no room for ${image.name}; evict an image first.`);
+  if (going.length > 0)
+    core.store.change((state) => {
+      state.images = state.images.filter(({ digest }) => !going.includes(digest));
+    });
+};
 
 const pull = async (core: Core, image: ImageName, onProgress: Progress, isLie: boolean): Promise<CachedImage> => {
   const cached = findCached(core.store.read().images, image);
   if (cached !== undefined) return cached;
-  const used = core.store.read().images.reduce((sum, one) => sum + one.size_bytes, 0);
-  if (core.fault('image_cache_full') !== undefined || used + IMAGE_BYTES > core.profile.image_cache_bytes) {
-    throw new HostError('no_space', `The image cache has no room for ${image.name}; evict an image first.`);
-  }
+  ensureRoom(core, image);
   for (let step = 1; step <= STEPS; step++) {
     await core.pause(core.pace.pull_ms / STEPS);
     onProgress({ percent: (step / STEPS) * 100, bytes_per_s: rate(IMAGE_BYTES, core.pace.pull_ms) });
@@ -61,7 +85,8 @@ const pull = async (core: Core, image: ImageName, onProgress: Progress, isLie: b
   const expected = image.digest ?? digestOf(image.name);
   // What was fetched is not what was asked for: the digest tells, and nothing is kept.
   if (isLie) throw new HostError('drift', `${image.name} was fetched as ${digestOf('another')}, not as ${expected}.`);
-  const added = { digest: expected, name: image.name, size_bytes: IMAGE_BYTES };
+  const verified_at = core.now().toISOString();
+  const added = { digest: expected, name: image.name, size_bytes: IMAGE_BYTES, verified_at };
   return core.store.change((state) => {
     const already = findCached(state.images, { name: image.name, digest: expected });
     if (already === undefined) state.images.push(added);
@@ -71,9 +96,28 @@ const pull = async (core: Core, image: ImageName, onProgress: Progress, isLie: b
 
 const rate = (bytes: number, ms: number): number | null => (ms === 0 ? null : Math.round(bytes / (ms / 1000)));
 
+const used = (core: Core, digest: string): void =>
+  core.store.change((state) => {
+    const image = state.images.find((one) => one.digest === digest);
+    if (image !== undefined) image.last_used_at = core.now().toISOString();
+  });
+
 const clone = async (core: Core, image: ImageName, to: OpenDisk, onProgress: Progress, isLie: boolean) => {
   const cached = findCached(core.store.read().images, image);
   if (cached === undefined) throw new HostError('drift', `${image.name} is not in the image cache; pull it first.`);
+  const cloning = cloningOn(core);
+  cloning.set(cached.digest, (cloning.get(cached.digest) ?? 0) + 1);
+  try {
+    return await writePieces(core, cached, to, onProgress, isLie);
+  } finally {
+    const left = (cloning.get(cached.digest) ?? 1) - 1;
+    if (left === 0) cloning.delete(cached.digest);
+    else cloning.set(cached.digest, left);
+    used(core, cached.digest);
+  }
+};
+
+const writePieces = async (core: Core, cached: CachedImage, to: OpenDisk, onProgress: Progress, isLie: boolean) => {
   const block = blockOf(core, to.serial);
   const pieces = piecesOf(cached.digest, block.size_bytes);
   let written = 0;
@@ -94,14 +138,26 @@ const clone = async (core: Core, image: ImageName, to: OpenDisk, onProgress: Pro
 export const createImages = (core: Core, opened: OpenDrives): Images => ({
   list: () => core.act('images.list', [], () => core.store.read().images),
   pull: (image, onProgress) => core.act('images.pull', [], (isLie) => pull(core, image, onProgress, isLie)),
-  evict: (digest) =>
-    core.act('images.evict', [], () =>
+  verify: (digest) =>
+    core.act('images.verify', [], (isLie) => {
+      const image = core.store.read().images.find((one) => one.digest === digest);
+      if (image === undefined) throw new HostError('drift', `${digest} is not in the image cache.`);
       core.store.change((state) => {
+        if (isLie) state.images = state.images.filter((one) => one.digest !== digest);
+        for (const one of state.images) if (one.digest === digest) one.verified_at = core.now().toISOString();
+      });
+      return { is_intact: !isLie, size_bytes: image.size_bytes };
+    }),
+  evict: (digest) =>
+    core.act('images.evict', [], () => {
+      if (cloningOn(core).has(digest))
+        throw new HostError('conflict', `A machine is being made of ${digest}; it can be evicted when that is done.`);
+      return core.store.change((state) => {
         const freed = state.images.filter((image) => image.digest === digest);
         state.images = state.images.filter((image) => image.digest !== digest);
         return { freed_bytes: freed.reduce((sum, image) => sum + image.size_bytes, 0) };
-      }),
-    ),
+      });
+    }),
   clone: (image, to, onProgress) =>
     core.act('images.clone', [to.serial], (isLie) => {
       if (!opened.has(to)) throw new HostError('conflict', `${to.serial} is not open here.`);

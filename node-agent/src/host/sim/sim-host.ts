@@ -46,7 +46,9 @@ export type SimHost = Host &
     powerOff(): void;
     powerOn(): void;
     /** Somebody's own guest, without our tag. */
-    defineForeignDomain(name: string): void;
+    defineForeignDomain(name: string, devices?: readonly string[]): void;
+    /** What the guest does by itself, or somebody on the host behind the agent: off, or not there at all. */
+    endDomain(name: string, how: 'guest' | 'host' | 'undefined'): void;
     openSession(username: string): void;
     logKernel(text: string): void;
     readDisk(serial: string, offset: number, length: number): Promise<Buffer>;
@@ -101,9 +103,17 @@ export const createSimHost = (options: SimOptions): SimHost => {
       store.refresh();
       if (!store.read().is_on) store.change((state) => boot(core, state));
     },
-    defineForeignDomain: (name) =>
+    defineForeignDomain: (name, devices = []) =>
       store.change(({ domains }) => {
-        domains.push({ name, allocation_id: null, plan: null, state: 'running', started_at: null, guest: null });
+        const off = { started_at: null, guest: null };
+        domains.push({ name, allocation_id: null, plan: null, state: 'running', ...off, devices: [...devices] });
+      }),
+    endDomain: (name, how) =>
+      store.change((state) => {
+        const domain = state.domains.find((one) => one.name === name);
+        if (domain === undefined) throw new Error(`There is no domain ${name} on ${core.name}.`);
+        if (how === 'undefined') state.domains = state.domains.filter((one) => one !== domain);
+        else Object.assign(domain, { state: 'shut_off', started_at: null, guest: null, ended_by: how });
       }),
     openSession: (username) =>
       store.change(({ users }) => {

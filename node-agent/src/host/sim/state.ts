@@ -15,8 +15,15 @@ export type SimDomain = {
   state: Domain['state'];
   /** When the guest began to boot; null while it is not running. */
   started_at: string | null;
+  /** Which installation its boot disk holds; its host key is of that one. */
+  install?: number;
   /** What the guest found when it booted; null where its boot disk holds nothing to boot. */
   guest: { gpu_count: number } | null;
+  readiness_checks?: readonly string[];
+  /** Why it is off, where the hypervisor remembers. */
+  ended_by?: 'guest' | 'host' | 'crash';
+  /** Of a domain without a plan. */
+  devices?: string[];
 };
 
 export type State = {

@@ -1,0 +1,120 @@
+import Type from 'typebox';
+import { Closed, Nullable, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+import { HeldLease, HostMachine } from '../node/inventory.ts';
+import { NodeTask, node, nodeChange, nodeRead, Reason } from './admin-node.ts';
+import { imageDigest, imageName } from './catalog.ts';
+
+export const NodeFinding = Closed({
+  code: Type.String({ description: 'Stable word, e.g. orphan_machine.' }),
+  allocation_id: Nullable(Type.String()),
+  machine: Nullable(Type.String()),
+  slot_ids: Type.Array(Type.String()),
+  message: Type.String(),
+  since: Time('Since when it stands.'),
+});
+
+export const NodeInventory = Closed({
+  node_id: Id('node'),
+  observed_at: Time('When the host was looked at, by its own clock.'),
+  received_at: Time('When it was told.'),
+  age_s: Type.Integer({
+    description: 'How long ago that was. A host looks every minute and tells every two at least.',
+  }),
+  boot_id: Type.String(),
+  findings: Type.Array(NodeFinding, { description: 'Where the host is not as claims say.' }),
+  machines: Type.Array(HostMachine),
+  leases: Type.Array(HeldLease),
+  repaired: Type.Array(Type.String(), { description: 'What the agent put right by itself, in words.' }),
+});
+
+export const NodeImage = Closed({
+  digest: Type.String(),
+  name: Nullable(Type.String()),
+  size_bytes: Type.Integer(),
+  verified_at: Nullable(Time('When its bytes were last hashed.')),
+  last_used_at: Nullable(Time('When a machine was last made of it.')),
+});
+
+const machine = Closed({
+  node_id: Id('node'),
+  machine_name: Type.String({ minLength: 1, maxLength: 255, description: 'As the inventory names it.' }),
+});
+const task = { status: 202, response: NodeTask, location: '/api/v1/admin/nodes/{node_id}/tasks' } as const;
+const ofDigest = Closed({ digest: imageDigest('Which image, by its content.') });
+
+export const adminInventoryApi = define({
+  nodeInventoryGet: {
+    ...nodeRead,
+    path: '/api/v1/admin/nodes/{node_id}/inventory',
+    summary: 'What is on a host, as its agent last found it, and where that is not what claims say',
+    permission: 'admin.node.read',
+    params: node,
+    response: NodeInventory,
+  },
+  nodeMachineRemove: {
+    ...nodeChange,
+    ...task,
+    path: '/api/v1/admin/nodes/{node_id}/machines/{machine_name}/remove',
+    summary: 'Remove a machine of ours that nobody claims from its host',
+    description:
+      'Refused for a machine without our tag and for one that a claim holds; the host looks again before it acts. Drives are not erased by it: slots that it had devices of stay in quarantine until they are repaired.',
+    permission: 'admin.node.update',
+    audit: 'node.machine.remove',
+    params: machine,
+    body: Closed({ reason: Reason }),
+    errors: ['conflict'],
+  },
+  nodeImageList: {
+    ...nodeRead,
+    path: '/api/v1/admin/nodes/{node_id}/images',
+    summary: 'Images at hand on a host, as its agent last found them',
+    permission: 'admin.node.read',
+    params: node,
+    response: Closed({
+      node_id: Id('node'),
+      observed_at: Nullable(Time('When the host was looked at; null before the first look.')),
+      unreadable: Nullable(Type.String({ description: 'Why the cache could not be read.' })),
+      images: Type.Array(NodeImage),
+    }),
+  },
+  nodeImagePull: {
+    ...nodeChange,
+    ...task,
+    path: '/api/v1/admin/nodes/{node_id}/images/pull',
+    summary: 'Have a host fetch an image of the catalog before a launch needs it',
+    description: 'Images that were not used for the longest time make room, where the host is set up so.',
+    permission: 'admin.node.update',
+    audit: 'node.image.pull',
+    params: node,
+    body: Closed({
+      image_name: imageName('Image slug.'),
+      digest: Type.Optional(imageDigest('A version that is not retired; the newest unless told.')),
+    }),
+    errors: ['conflict'],
+  },
+  nodeImageEvict: {
+    ...nodeChange,
+    ...task,
+    path: '/api/v1/admin/nodes/{node_id}/images/evict',
+    summary: 'Have a host drop an image from its cache',
+    description: 'Refused while a machine is being made of it.',
+    permission: 'admin.node.update',
+    audit: 'node.image.evict',
+    params: node,
+    body: ofDigest,
+    errors: ['conflict'],
+  },
+  nodeImageVerify: {
+    ...nodeChange,
+    ...task,
+    path: '/api/v1/admin/nodes/{node_id}/images/verify',
+    summary: 'Have a host hash an image in its cache again; one that is not what it was is dropped',
+    permission: 'admin.node.update',
+    audit: 'node.image.verify',
+    params: node,
+    body: ofDigest,
+    errors: ['conflict'],
+  },
+});

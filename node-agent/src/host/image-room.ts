@@ -1,0 +1,23 @@
+/**
+ * Which cached images make room for another. Those that were used longest ago go first, and only as many as it takes; one
+ * that is being cloned, or was asked for a moment ago and is about to be, stays. If all that may go is not enough, none goes.
+ */
+export type Candidate = Readonly<{ digest: string; size_bytes: number; verified_at?: string; last_used_at?: string }>;
+
+const usedAt = ({ last_used_at, verified_at }: Candidate): number => Date.parse(last_used_at ?? verified_at ?? '') || 0;
+
+/** Null: there is no way. */
+export const makeRoom = (
+  images: readonly Candidate[],
+  given: Readonly<{ missing_bytes: number; is_needed: (digest: string) => boolean }>,
+): readonly string[] | null => {
+  const going: string[] = [];
+  let missing = given.missing_bytes;
+  for (const image of images.toSorted((a, b) => usedAt(a) - usedAt(b))) {
+    if (missing <= 0) break;
+    if (given.is_needed(image.digest)) continue;
+    going.push(image.digest);
+    missing -= image.size_bytes;
+  }
+  return missing > 0 ? null : going;
+};

@@ -1,0 +1,55 @@
+/**
+ * Every machine on the host with what it holds of the host, whoever's it is, and what machines of ours left that are gone. A
+ * machine of somebody else may name a drive by any path that leads to it, so each path is told as it is written and as it ends.
+ */
+import { readdir, realpath } from 'node:fs/promises';
+import type { ParsedDomain } from '../../machine/domain-read.ts';
+import { HostError, type Hypervisor, type SeenDomain } from '../host.ts';
+import type { KnownDomain } from './hypervisor-virsh.ts';
+
+/** As machines of ours are called; see tasks/names.ts. */
+const OURS = /^gpuaas-alc-[0-9a-z]+$/;
+
+const pathsOf = async (path: string): Promise<readonly string[]> => {
+  const end = await realpath(path).catch(() => path);
+  return end === path ? [path] : [path, end];
+};
+
+const devicesOf = async (parsed: ParsedDomain): Promise<readonly string[]> => {
+  const paths = await Promise.all(parsed.sources.filter((source) => source.startsWith('/dev/')).map(pathsOf));
+  return [
+    ...new Set([
+      ...parsed.hostdevs.map(({ address }) => address),
+      ...parsed.stand_ins,
+      ...parsed.drives.flatMap(({ serial, device }) => [...(serial === null ? [] : [serial]), device]),
+      ...paths.flat(),
+    ]),
+  ];
+};
+
+const seenOf = async ({ parsed, state, ended_by }: KnownDomain): Promise<SeenDomain> => ({
+  name: parsed.name ?? '',
+  allocation_id: parsed.allocation_id,
+  state,
+  devices: await devicesOf(parsed),
+  ended_by: ended_by ?? null,
+});
+
+const foldersIn = async (folder: string): Promise<readonly string[]> => {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    throw new HostError('host_error', `${folder} could not be read.`, { cause: error });
+  }
+};
+
+export const inspectMachines = async (
+  known: readonly KnownDomain[],
+  folder: string,
+): ReturnType<Hypervisor['inspect']> => {
+  const domains = await Promise.all(known.map(seenOf));
+  const names = new Set(domains.map(({ name }) => name));
+  const leftovers = (await foldersIn(folder)).filter((name) => OURS.test(name) && !names.has(name)).sort();
+  return { domains, leftovers };
+};

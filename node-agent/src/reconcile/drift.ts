@@ -1,0 +1,147 @@
+/**
+ * Where the host and its leases do not agree, in stable words and a sentence each. Pure: it tells and changes nothing. A
+ * machine without our tag is named and never touched; what a lease owes the host is judged only while it is in use.
+ */
+import type { FabricPartition, HostDrift, PciFunction, TaskSlot } from '@gpuaas/contract/node';
+import type { DhcpLease, Port, SeenDomain } from '../host/host.ts';
+import type { Lease } from '../leases.ts';
+import { hasFallenOff } from '../tasks/bundle-slot.ts';
+import { domainName } from '../tasks/names.ts';
+
+export type Scene = Readonly<{
+  leases: readonly Lease[];
+  domains: readonly SeenDomain[];
+  ports: readonly Port[];
+  pci: readonly PciFunction[];
+  partitions: readonly FabricPartition[];
+  /** Names of machines that are gone and left something. */
+  leftovers: readonly string[];
+  /** Of machines that run, by allocation. */
+  addresses: ReadonlyMap<string, DhcpLease>;
+  /** Guests that have said nothing for long, by allocation: since when. */
+  silent: ReadonlyMap<string, string>;
+}>;
+
+/** A machine is ours by its tag and by the name that goes with it. */
+export const isOurs = (domain: Pick<SeenDomain, 'name' | 'allocation_id'>): boolean =>
+  domain.allocation_id !== null && domain.name === domainName(domain.allocation_id);
+
+/** The allocation whose machine has this name. */
+export const allocationNamed = (name: string): string => name.replace(/^gpuaas-/, '').replace('-', '_');
+
+type About = Partial<Pick<HostDrift, 'allocation_id' | 'slot_id'>>;
+const drift = (code: string, message: string, about: About = {}): HostDrift => ({
+  code,
+  message: message.slice(0, 500),
+  allocation_id: about.allocation_id ?? null,
+  slot_id: about.slot_id ?? null,
+});
+
+const ofMachine = (domain: SeenDomain, leases: readonly Lease[]): readonly HostDrift[] => {
+  const { name, allocation_id, state } = domain;
+  if (allocation_id !== null && !isOurs(domain))
+    return [drift('unknown_machine', `domain ${name} carries the tag of ${allocation_id} under another name`)];
+  if (!isOurs(domain)) return [drift('unknown_machine', `domain ${name} is not of this platform; it is left alone`)];
+  if (leases.some((lease) => lease.allocation_id === allocation_id)) return [];
+  const message = `domain ${name}, ${state}, has no lease on this host; it is left alone`;
+  return [drift('machine_without_lease', message, { allocation_id })];
+};
+
+/** Fabric Manager forgets what was active when it starts anew; the guest then has no NVLink. */
+export const isJoined = ({ plan }: Lease, partitions: readonly FabricPartition[]): boolean =>
+  plan.fabric_partition_id === null ||
+  partitions.some((each) => each.partition_id === plan.fabric_partition_id && each.is_active);
+
+const ofBinding = (pci: readonly PciFunction[], slot: TaskSlot, allocationId: string): readonly HostDrift[] =>
+  [slot.gpu_pci_address, slot.fabric_vf_pci_address].flatMap((address) => {
+    const found = pci.find((each) => each.address === address);
+    const tell = (code: string, message: string) => [
+      drift(code, message, { allocation_id: allocationId, slot_id: slot.slot_id }),
+    ];
+    if (found === undefined) return tell('device_missing', `${address} is not on the host`);
+    if (hasFallenOff(found)) return tell('device_silent', `${address} does not answer on the bus`);
+    if (found.driver !== 'vfio-pci')
+      return tell('device_unbound', `${address} is bound to ${found.driver ?? 'no driver'}, not vfio-pci`);
+    return [];
+  });
+
+const ofAddress = (lease: Lease, address: DhcpLease | undefined, about: About): readonly HostDrift[] => {
+  const { mac_address: mac, private_ip: expected } = lease.plan;
+  if (address === undefined) return [];
+  if (address.state === 'conflict')
+    return [
+      drift(
+        'address_conflict',
+        `${expected} belongs to MAC ${mac} but is answered by MAC ${address.other_mac ?? 'unknown'}`,
+        about,
+      ),
+    ];
+  if (address.state === 'bound' && address.ip !== expected)
+    return [drift('address_wrong', `MAC ${mac} was given ${address.ip ?? 'no address'} instead of ${expected}`, about)];
+  return [];
+};
+
+/** A lease that was never used, or is being cleaned, owes the host nothing yet or no longer. */
+const ofLease = (lease: Lease, scene: Scene): readonly HostDrift[] => {
+  if (lease.touched_at === null || lease.cleaning_since !== null) return [];
+  const { allocation_id } = lease;
+  const about = { allocation_id };
+  const name = domainName(allocation_id);
+  const domain = scene.domains.find((each) => each.name === name);
+  if (lease.wanted === 'off')
+    return domain === undefined || domain.state === 'shut_off'
+      ? []
+      : [drift('machine_unwanted', `domain ${name} is ${domain.state}, but was switched off`, about)];
+  if (domain === undefined)
+    return [drift('machine_missing', `allocation ${allocation_id} is leased, but has no domain here`, about)];
+  if (domain.state !== 'running') return [drift('machine_off', `domain ${name} is ${domain.state}`, about)];
+  const silentSince = scene.silent.get(allocation_id);
+  return [
+    ...(scene.ports.some((port) => port.name === lease.plan.ovs_port)
+      ? []
+      : [drift('port_missing', `domain ${name} runs without its port ${lease.plan.ovs_port}`, about)]),
+    ...(isJoined(lease, scene.partitions)
+      ? []
+      : [
+          drift(
+            'partition_inactive',
+            `domain ${name} runs, but fabric partition ${lease.plan.fabric_partition_id} is not active`,
+            about,
+          ),
+        ]),
+    ...lease.slots.flatMap((slot) => ofBinding(scene.pci, slot, allocation_id)),
+    ...ofAddress(lease, scene.addresses.get(allocation_id), about),
+    ...(silentSince === undefined
+      ? []
+      : [drift('guest_silent', `the guest of ${name} has said nothing since ${silentSince}`, about)]),
+  ];
+};
+
+export const driftOf = (scene: Scene): readonly HostDrift[] => {
+  const { leases, domains, ports, partitions } = scene;
+  const held = new Set(leases.map((lease) => lease.plan.fabric_partition_id));
+  const isLeased = (allocationId: string): boolean => leases.some((lease) => lease.allocation_id === allocationId);
+  return [
+    ...domains.flatMap((domain) => ofMachine(domain, leases)),
+    ...leases.flatMap((lease) => ofLease(lease, scene)),
+    ...ports
+      .filter((port) => !leases.some((lease) => lease.plan.ovs_port === port.name))
+      .map(({ name, allocation_id }) =>
+        drift('port_without_lease', `port ${name} of allocation ${allocation_id} is attached without a lease`, {
+          allocation_id,
+        }),
+      ),
+    ...partitions
+      .filter((partition) => partition.is_active && !held.has(partition.partition_id))
+      .map(({ partition_id }) =>
+        drift('partition_without_lease', `fabric partition ${partition_id} is active without a lease`),
+      ),
+    ...scene.leftovers
+      .filter((name) => !isLeased(allocationNamed(name)))
+      .map((name) =>
+        drift('machine_left_files', `machine ${name} is gone and left files behind`, {
+          allocation_id: allocationNamed(name),
+        }),
+      ),
+  ];
+};

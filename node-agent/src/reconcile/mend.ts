@@ -1,0 +1,80 @@
+/**
+ * What an agent puts right by itself. Nothing a tenant could lose is in it: what a restart of switch, firewall or Fabric
+ * Manager took from machines that run is put back, and what is left of allocations is cleared away once the platform has
+ * said that nobody holds them. No machine is started, stopped or removed here, tagged or not: that is asked for by a task.
+ * A partition carries nobody's name, so one without a lease is told and left.
+ */
+import type { Log } from '@gpuaas/kit';
+import { type Host, HostError } from '../host/host.ts';
+import { type Lease, readLeases } from '../leases.ts';
+import { domainName } from '../tasks/names.ts';
+import { allocationNamed, isJoined, type Scene } from './drift.ts';
+
+type Mending = Readonly<{ host: Host; state: string; log: Log }>;
+
+/** One that fails keeps no other from being done; it is told by the drift that stays. */
+const tried = async ({ log }: Mending, what: string, work: () => Promise<unknown>): Promise<readonly string[]> => {
+  try {
+    await work();
+    return [what];
+  } catch (err) {
+    log.warn({ err }, `could not do this while reconciling: ${what}`);
+    return [];
+  }
+};
+
+/** A switch that was restarted has shut the ports of guests that still run. */
+export const restoreNetwork = async ({ host, log }: Mending): Promise<readonly string[]> => {
+  try {
+    return (await host.network.restore?.()) ?? [];
+  } catch (err) {
+    // A host whose network is not set up yet has nothing to put back.
+    if (!(err instanceof HostError) || (err.code !== 'blocked' && err.code !== 'unsupported'))
+      log.warn({ err }, 'the network of guests could not be put back');
+    return [];
+  }
+};
+
+const isHeldRunning = (lease: Lease, { domains }: Scene): boolean =>
+  lease.touched_at !== null &&
+  lease.cleaning_since === null &&
+  lease.wanted === 'on' &&
+  domains.some((one) => one.name === domainName(lease.allocation_id) && one.state === 'running');
+
+/** Fabric Manager forgets at its start which partitions are in use; whoever runs in one is told to it again. */
+export const redeclarePartitions = async (mending: Mending, scene: Scene): Promise<readonly string[]> => {
+  const told: string[] = [];
+  for (const lease of scene.leases) {
+    const id = lease.plan.fabric_partition_id;
+    if (id === null || isJoined(lease, scene.partitions) || !isHeldRunning(lease, scene)) continue;
+    if (!scene.partitions.some((partition) => partition.partition_id === id)) continue;
+    const what = `declared fabric partition ${id} active again for ${lease.allocation_id}`;
+    told.push(...(await tried(mending, what, () => mending.host.fabric.activate(id))));
+  }
+  return told;
+};
+
+/**
+ * Ports, reservations, translation and seeds of allocations that hold nothing any more. Looked at again just before: a lease
+ * may have been taken since.
+ */
+export const clearLeftovers = async (mending: Mending, unclaimed: readonly string[]): Promise<readonly string[]> => {
+  const { host, state } = mending;
+  if (unclaimed.length === 0) return [];
+  const [{ leases }, machines, ports] = await Promise.all([
+    readLeases(state),
+    host.hypervisor.inspect(),
+    host.network.ports(),
+  ]);
+  const told: string[] = [];
+  for (const id of new Set(unclaimed)) {
+    const name = domainName(id);
+    if (leases.some((lease) => lease.allocation_id === id)) continue;
+    if (machines.domains.some((domain) => domain.name === name || domain.allocation_id === id)) continue;
+    for (const port of ports.filter((each) => each.allocation_id === id))
+      told.push(...(await tried(mending, `removed port ${port.name} of ${id}`, () => host.network.detach(port))));
+    if (machines.leftovers.some((left) => allocationNamed(left) === id))
+      told.push(...(await tried(mending, `removed what ${name} left`, () => host.hypervisor.remove(name))));
+  }
+  return told;
+};

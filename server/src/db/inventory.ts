@@ -1,0 +1,120 @@
+/** What hosts last said they have, and what of the platform it is held against. */
+import type { Inventory } from '@gpuaas/contract/node';
+import type { Finding, Holding, SlotDevices } from '../domain/inventory.ts';
+import type { Reader, Tx } from './client.ts';
+
+export type DatedFinding = Finding & Readonly<{ since: string }>;
+export type InventoryContent = Omit<Inventory, 'observed_at' | 'boot_id'>;
+export type InventoryRow = Readonly<{
+  node_id: string;
+  observed_at: string;
+  received_at: string;
+  age_s: number;
+  boot_id: string;
+  content: InventoryContent;
+  findings: readonly DatedFinding[];
+  changed_at: string;
+}>;
+
+const INVENTORY = `node_id, observed_at, received_at, extract(epoch from clock_timestamp() - received_at)::float8 as age_s, boot_id,
+  content, findings, changed_at`;
+
+export const findInventory = async (reader: Reader, nodeId: string): Promise<InventoryRow | undefined> =>
+  (await reader.query<InventoryRow>(`select ${INVENTORY} from node_inventories where node_id = $1`, [nodeId])).rows[0];
+
+/** Two reports of one node are taken one after the other. */
+export const lockInventory = async (tx: Tx, nodeId: string): Promise<InventoryRow | undefined> =>
+  (await tx.query<InventoryRow>(`select ${INVENTORY} from node_inventories where node_id = $1 for update`, [nodeId]))
+    .rows[0];
+
+/** The same again: only when it was said. */
+export const touchInventory = async (tx: Tx, nodeId: string, observedAt: string): Promise<void> => {
+  await tx.query('update node_inventories set observed_at = $2, received_at = clock_timestamp() where node_id = $1', [
+    nodeId,
+    observedAt,
+  ]);
+};
+
+export const putInventory = async (
+  tx: Tx,
+  row: Pick<InventoryRow, 'node_id' | 'observed_at' | 'boot_id' | 'content' | 'findings'> &
+    Readonly<{ is_news: boolean }>,
+): Promise<void> => {
+  await tx.query(
+    `insert into node_inventories as i (node_id, observed_at, boot_id, content, findings) values ($1, $2, $3, $4, $5)
+     on conflict (node_id) do update set observed_at = excluded.observed_at, received_at = clock_timestamp(),
+       boot_id = excluded.boot_id, content = excluded.content, findings = excluded.findings,
+       changed_at = case when $6 then clock_timestamp() else i.changed_at end`,
+    [row.node_id, row.observed_at, row.boot_id, JSON.stringify(row.content), JSON.stringify(row.findings), row.is_news],
+  );
+};
+
+/** A claim counts for so long after its release: what was seen a moment before it is still on its way to us. */
+const AFTER_RELEASE = "interval '90 s'";
+/** What a task did counts as under way for so long after its end, for the same reason. */
+const AFTER_TASK = "interval '60 s'";
+
+export const listHoldings = async (reader: Reader, nodeId: string): Promise<Holding[]> =>
+  (
+    await reader.query<Holding>(
+      `with held as materialized (
+         select c.allocation_id, c.claim_kind from allocation_resource_claims c where c.node_id = $1 and c.released_at is null
+         union select c.allocation_id, c.claim_kind from allocation_resource_claims c
+           where c.node_id = $1 and c.released_at > statement_timestamp() - ${AFTER_RELEASE})
+       select h.allocation_id, h.claim_kind, a.state, a.power_state, a.power_run_id is null and not exists (select from node_tasks t
+         where t.allocation_id = h.allocation_id and (t.state in ('queued', 'dispatched', 'running')
+           or t.finished_at > statement_timestamp() - ${AFTER_TASK})) as is_quiet
+       from held h join allocations a on a.id = h.allocation_id order by h.allocation_id`,
+      [nodeId],
+    )
+  ).rows;
+
+export const listSlotDevices = async (reader: Reader, nodeId: string): Promise<SlotDevices[]> =>
+  (
+    await reader.query<SlotDevices>(
+      `select id, slot_index, status, gpu_pci_address, nvme_serial, fabric_vf_pci_address from node_resource_slots
+       where node_id = $1 order by slot_index`,
+      [nodeId],
+    )
+  ).rows;
+
+/** Those of the named ones that were for sale. They come back by the proof of a repair and by nothing else. */
+export const quarantineAvailable = async (
+  tx: Tx,
+  slots: ReadonlyArray<Readonly<{ slot_id: string; reason: string }>>,
+): Promise<Readonly<{ id: string; reason: string }>[]> =>
+  (
+    await tx.query<{ id: string; reason: string }>(
+      `update node_resource_slots s set status = 'quarantined', status_reason = q.reason, status_since = clock_timestamp(),
+         version = s.version + 1
+       from jsonb_to_recordset($1) as q (slot_id text, reason text) where s.id = q.slot_id and s.status = 'available'
+       returning s.id, s.status_reason as reason`,
+      [JSON.stringify(slots)],
+    )
+  ).rows;
+
+export type FindingCount = Readonly<{ code: string; count: number }>;
+
+export const countFindings = async (reader: Reader): Promise<FindingCount[]> =>
+  (
+    await reader.query<FindingCount>(
+      `select f ->> 'code' as code, count(*) as count from node_inventories i
+         join nodes n on n.id = i.node_id and n.state not in ('retired', 'removing', 'deleted')
+         cross join lateral jsonb_array_elements(i.findings) f where i.findings <> '[]' group by 1 order by 1`,
+    )
+  ).rows;
+
+/** Of active nodes whose agent can look: the oldest look, and how many looks are older than this. */
+export const inventoryAges = async (
+  reader: Reader,
+  lateS: number,
+): Promise<Readonly<{ oldest_s: number; late: number }>> =>
+  (
+    await reader.query<{ oldest_s: number; late: number }>(
+      `select coalesce(max(x.age_s), 0)::float8 as oldest_s, count(*) filter (where x.age_s > $1) as late from (
+         select extract(epoch from clock_timestamp() - greatest(i.received_at, n.state_since)) as age_s
+         from nodes n join node_agents a on a.node_id = n.id and 'slice.reconcile' = any (a.kinds)
+         left join node_inventories i on i.node_id = n.id where n.state = 'active') x`,
+      [lateS],
+    )
+  ).rows[0] ?? { oldest_s: 0, late: 0 };

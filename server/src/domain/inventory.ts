@@ -1,0 +1,220 @@
+/**
+ * What a host has beside what is claimed there. A machine with our tag that no claim holds is an orphan; one without our tag
+ * is somebody else's. Both are told and left alone, and slots whose devices they have are not sold before they were erased
+ * with proof. A machine that should run and does not is told, too, with why; whether it is started again is the next rule's.
+ *
+ * A whole node that is claimed is its tenant's: what runs on it is their own. What is under way on an allocation, or was a
+ * moment ago, is not judged: a report is always a little older than what is known.
+ */
+import type { HostDrift, HostMachine, Inventory } from '@gpuaas/contract/node';
+
+export type Holding = Readonly<{
+  allocation_id: string;
+  claim_kind: 'slot' | 'node_exclusive';
+  state: string;
+  power_state: string | null;
+  /** Nothing is being done to it, nor was a moment ago. */
+  is_quiet: boolean;
+}>;
+
+export type SlotDevices = Readonly<{
+  id: string;
+  slot_index: number;
+  status: string;
+  gpu_pci_address: string | null;
+  nvme_serial: string | null;
+  fabric_vf_pci_address: string | null;
+}>;
+
+export type Finding = Readonly<{
+  code: string;
+  allocation_id: string | null;
+  machine: string | null;
+  slot_ids: readonly string[];
+  message: string;
+}>;
+
+export type Down = Readonly<{ allocation_id: string; cause: 'guest' | 'host' | 'crash' | 'missing' | 'unknown' }>;
+
+export type InventoryVerdict = Readonly<{
+  findings: readonly Finding[];
+  /** Slots that are for sale and whose devices a machine has that nobody claims. */
+  quarantine: ReadonlyArray<Readonly<{ slot_id: string; reason: string }>>;
+  /** Machines that are to run and do not. */
+  down: readonly Down[];
+  /** Allocations that were named and hold nothing here. */
+  unclaimed: readonly string[];
+}>;
+
+/** The platform says these itself, of every machine and claim. */
+const JUDGED_HERE = ['unknown_machine', 'machine_without_lease', 'machine_missing', 'machine_off', 'machine_unwanted'];
+
+const usedSlots = ({ devices }: HostMachine, slots: readonly SlotDevices[]): readonly SlotDevices[] =>
+  slots.filter((slot) =>
+    [slot.gpu_pci_address, slot.nvme_serial, slot.fabric_vf_pci_address].some(
+      (device) => device !== null && devices.includes(device),
+    ),
+  );
+
+const list = (slots: readonly SlotDevices[]): string => slots.map(({ slot_index }) => slot_index).join(', ');
+
+const strangerIn = (
+  machine: HostMachine,
+  holdings: readonly Holding[],
+): Readonly<{ code: string; message: string }> | null => {
+  const { name, allocation_id, is_ours, state } = machine;
+  if (!is_ours)
+    return {
+      code: 'unknown_machine',
+      message:
+        allocation_id === null
+          ? `Machine ${name} (${state}) is not of this platform; it is left alone.`
+          : `Machine ${name} (${state}) carries the tag of ${allocation_id} under another name; it is left alone.`,
+    };
+  if (holdings.some((one) => one.allocation_id === allocation_id)) return null;
+  return { code: 'orphan_machine', message: `Machine ${name} (${state}) is ours, and no claim on this node holds it.` };
+};
+
+const judgeStrangers = (
+  machines: readonly HostMachine[],
+  holdings: readonly Holding[],
+  slots: readonly SlotDevices[],
+) =>
+  machines.flatMap((machine) => {
+    const stranger = strangerIn(machine, holdings);
+    if (stranger === null) return [];
+    const used = usedSlots(machine, slots);
+    const message = used.length === 0 ? stranger.message : `${stranger.message} It has devices of slots ${list(used)}.`;
+    return [
+      {
+        finding: {
+          code: stranger.code,
+          allocation_id: machine.is_ours ? machine.allocation_id : null,
+          machine: machine.name,
+          slot_ids: used.map(({ id }) => id),
+          message,
+        },
+        quarantine: used
+          .filter(({ status }) => status === 'available')
+          .map(({ id }) => ({
+            slot_id: id,
+            reason: `Machine ${machine.name}, which nobody claims, has its devices. Remove the machine, then repair the slot.`,
+          })),
+      },
+    ];
+  });
+
+const DOWN_WORDS: Readonly<Record<Down['cause'], string>> = {
+  guest: 'was shut down from inside',
+  host: 'was switched off on the host',
+  crash: 'has crashed',
+  missing: 'is not on the host',
+  unknown: 'is off',
+};
+
+type Judged = Readonly<{ finding: Finding; down?: Down }>;
+
+const judgeHolding = (holding: Holding, { machines, leases }: Inventory): readonly Judged[] => {
+  const { allocation_id, power_state } = holding;
+  const machine = machines.find((one) => one.is_ours && one.allocation_id === allocation_id);
+  const tell = (code: string, message: string): Judged => ({
+    finding: { code, allocation_id, machine: machine?.name ?? null, slot_ids: [], message },
+  });
+  const found: Judged[] = [];
+  if (!leases.some((lease) => lease.allocation_id === allocation_id))
+    found.push(
+      tell('lease_missing', `The host has no lease of ${allocation_id}, which is active: its record was lost.`),
+    );
+  if (power_state === 'off' && machine?.state === 'running')
+    found.push(tell('machine_unwanted', `The machine of ${allocation_id} runs, but was switched off.`));
+  if (power_state !== 'on' || machine?.state === 'running') return found;
+  if (machine?.state === 'paused')
+    return [...found, tell('machine_paused', `The machine of ${allocation_id} stands still: somebody paused it.`)];
+  const cause = machine === undefined ? 'missing' : (machine.ended_by ?? 'unknown');
+  const told = tell(
+    machine === undefined ? 'machine_missing' : 'machine_off',
+    `The machine of ${allocation_id} is to run and ${DOWN_WORDS[cause]}.`,
+  );
+  return [...found, { ...told, down: { allocation_id, cause } }];
+};
+
+const toldByHost = (drift: readonly HostDrift[], holdings: readonly Holding[]): readonly Finding[] =>
+  drift.flatMap(({ code, allocation_id, slot_id, message }) => {
+    const holding = holdings.find((one) => one.allocation_id === allocation_id);
+    const isPassing = holding !== undefined && (holding.state !== 'active' || !holding.is_quiet);
+    if (JUDGED_HERE.includes(code) || isPassing) return [];
+    return [{ code, allocation_id, machine: null, slot_ids: slot_id === null ? [] : [slot_id], message }];
+  });
+
+export const judgeInventory = (
+  given: Readonly<{ inventory: Inventory; holdings: readonly Holding[]; slots: readonly SlotDevices[] }>,
+): InventoryVerdict => {
+  const { inventory, holdings, slots } = given;
+  const held = new Set(holdings.map(({ allocation_id }) => allocation_id));
+  const named = [
+    ...inventory.machines.flatMap(({ is_ours, allocation_id }) => (is_ours ? (allocation_id ?? []) : [])),
+    ...inventory.leases.map(({ allocation_id }) => allocation_id),
+    ...inventory.leftovers,
+  ];
+  const unclaimed = [...new Set(named)].filter((id) => !held.has(id));
+  if (holdings.some(({ claim_kind }) => claim_kind === 'node_exclusive'))
+    return { findings: [], quarantine: [], down: [], unclaimed };
+  const strangers = judgeStrangers(inventory.machines, holdings, slots);
+  const judged = holdings
+    .filter(({ state, is_quiet }) => state === 'active' && is_quiet)
+    .flatMap((holding) => judgeHolding(holding, inventory));
+  const stray = inventory.leases
+    .filter((lease) => lease.is_used && !held.has(lease.allocation_id))
+    .map(({ allocation_id, slot_ids }) => ({
+      code: 'lease_without_claim',
+      allocation_id,
+      machine: null,
+      slot_ids: [...slot_ids],
+      message: `The host holds a lease of ${allocation_id}, which claims nothing here.`,
+    }));
+  return {
+    findings: [
+      ...strangers.map(({ finding }) => finding),
+      ...judged.map(({ finding }) => finding),
+      ...stray,
+      ...toldByHost(inventory.drift, holdings),
+    ],
+    quarantine: strangers.flatMap(({ quarantine }) => quarantine),
+    down: judged.flatMap(({ down }) => down ?? []),
+    unclaimed,
+  };
+};
+
+const keyOf = ({ code, allocation_id, machine, slot_ids }: Finding): string =>
+  JSON.stringify([code, allocation_id, machine, slot_ids]);
+
+/** Since when each stands: a finding that was there before is as old as it was. */
+export const datedFindings = <T extends Finding & Readonly<{ since: string }>>(
+  findings: readonly Finding[],
+  before: readonly T[],
+  now: string,
+): ReadonlyArray<Finding & Readonly<{ since: string }>> => {
+  const known = new Map(before.map((finding) => [keyOf(finding), finding.since]));
+  return findings.map((finding) => ({ ...finding, since: known.get(keyOf(finding)) ?? now }));
+};
+
+/** So often is a machine that ended by itself started again within an hour. */
+export const STARTS_MAX = 3;
+
+/**
+ * What follows for a machine that is down though nobody switched it off. Whoever shut it down from inside meant it, as on any
+ * machine. One that ended with its host, crashed or was taken away is started again, as after a power failure, but not for
+ * ever: what ends again and again has a cause that a person must find.
+ */
+export const afterDown = (
+  { cause }: Pick<Down, 'cause'>,
+  startsLately: number,
+): Readonly<{ act: 'start' | 'leave_off'; reason: string }> => {
+  if (cause === 'guest') return { act: 'leave_off', reason: 'The machine was shut down from inside.' };
+  if (startsLately >= STARTS_MAX)
+    return {
+      act: 'leave_off',
+      reason: `The machine ended ${STARTS_MAX} times within an hour and was started again each time; it is left off.`,
+    };
+  return { act: 'start', reason: `The machine ${DOWN_WORDS[cause]} and is started again.` };
+};

@@ -1,0 +1,162 @@
+/**
+ * What agents find on their hosts, compared with claims when it is told. What is found is kept with since when it stands;
+ * slots that a machine nobody claims has devices of are set apart in the same transaction. Nothing on a host is changed by
+ * it: a machine is removed when an operator asks for it by name, and only one that carries our tag.
+ */
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import type { NodeAnswer, NodeBody } from '@gpuaas/contract/node';
+import type { Clock, Log } from '@gpuaas/kit';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import { findOpenTask, insertNodeTask } from '../db/agent-task.ts';
+import { insertSystemAudit } from '../db/audit.ts';
+import { type Database, PLATFORM, type Tx } from '../db/client.ts';
+import * as db from '../db/inventory.ts';
+import { findNode } from '../db/node.ts';
+import { insertOutboxEvent } from '../db/outbox.ts';
+import { lockSummary } from '../db/placement.ts';
+import { datedFindings, type InventoryVerdict, judgeInventory } from '../domain/inventory.ts';
+import { nodeDrift } from '../domain/node-event.ts';
+import { AppError, conflict, notFound } from '../errors.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { refuseHostChanges } from './health-report.ts';
+import { getNode } from './topology.ts';
+
+export type InventoryDeps = Readonly<{
+  database: Database;
+  clock: Clock;
+  log: Log;
+  wake: () => void;
+  /** Told, after the commit, of machines that are to run and do not. */
+  onDown?: (down: InventoryVerdict['down'], boot: Readonly<{ node_id: string; is_rebooted: boolean }>) => Promise<void>;
+}>;
+
+const AHEAD_MAX_MS = 5 * 60_000;
+const REMOVE_EXPIRES_S = 20 * 60;
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+const quarantine = async (
+  tx: Tx,
+  nodeId: string,
+  slots: InventoryVerdict['quarantine'],
+  correlation_id: string,
+): Promise<void> => {
+  if (slots.length === 0) return;
+  await lockSummary(tx, nodeId);
+  for (const { id, reason } of await db.quarantineAvailable(tx, slots))
+    tx.defer(
+      insertSystemAudit(tx, {
+        organization_id: null,
+        project_id: null,
+        action: 'slot.quarantine',
+        target_kind: 'slot',
+        target_id: id,
+        policy: 'devices in use by a machine that nobody claims',
+        correlation_id,
+        metadata: { node_id: nodeId, reason },
+      }),
+    );
+  await refreshSummary(tx, nodeId);
+};
+
+const tell = async (tx: Tx, nodeId: string, findings: readonly db.DatedFinding[], correlationId: string) => {
+  const node = await findNode(tx, nodeId);
+  if (node === undefined) return;
+  const codes = [...new Set(findings.map(({ code }) => code))].toSorted();
+  const data = { node_id: nodeId, name: node.name, findings: findings.length, codes };
+  tx.defer(insertOutboxEvent(tx, nodeDrift(data, correlationId)));
+};
+
+const isSameBut = (a: readonly db.DatedFinding[], b: readonly db.DatedFinding[]): boolean => isDeepStrictEqual(a, b);
+
+export const record = async (
+  deps: InventoryDeps,
+  nodeId: string,
+  { inventory }: NodeBody<'inventoryReport'>,
+): Promise<NodeAnswer<'inventoryReport'>> => {
+  const { database, clock, log } = deps;
+  const now = clock.now();
+  if (Date.parse(inventory.observed_at) > now.getTime() + AHEAD_MAX_MS)
+    throw new AppError('invalid_request', 'The host was looked at more than five minutes from now: set its clock.', {
+      errors: [
+        { pointer: '/body/inventory/observed_at', code: 'future', message: 'is more than five minutes from now' },
+      ],
+    });
+  const { observed_at, boot_id, ...content } = inventory;
+  const done = await database.write(PLATFORM, async (tx) => {
+    const [before, holdings, slots] = [
+      await db.lockInventory(tx, nodeId),
+      await db.listHoldings(tx, nodeId),
+      await db.listSlotDevices(tx, nodeId),
+    ];
+    if (before !== undefined && Date.parse(before.observed_at) > Date.parse(observed_at)) return null;
+    const verdict = judgeInventory({ inventory, holdings, slots });
+    const findings = datedFindings(verdict.findings, before?.findings ?? [], now.toISOString());
+    const is_news = !isSameBut(before?.findings ?? [], findings);
+    const is_rebooted = before !== undefined && before.boot_id !== boot_id;
+    if (before !== undefined && !is_news && !is_rebooted && isDeepStrictEqual(before.content, content)) {
+      await db.touchInventory(tx, nodeId, observed_at);
+    } else {
+      await db.putInventory(tx, { node_id: nodeId, observed_at, boot_id, content, findings, is_news });
+    }
+    if (is_news) await tell(tx, nodeId, findings, `c-${randomUUID()}`);
+    await quarantine(tx, nodeId, verdict.quarantine, `c-${randomUUID()}`);
+    if (is_news) tx.afterCommit(deps.wake);
+    return { verdict, findings, is_news, is_rebooted };
+  });
+  if (done === null) return { is_accepted: false, unclaimed: [] };
+  if (done.is_news && done.findings.length > 0)
+    log.warn({ node_id: nodeId, findings: done.findings.slice(0, 20) }, 'a host is not as claims say');
+  if (done.verdict.down.length > 0)
+    await deps.onDown?.(done.verdict.down, { node_id: nodeId, is_rebooted: done.is_rebooted });
+  return { is_accepted: true, unclaimed: [...done.verdict.unclaimed] };
+};
+
+export const get = (ctx: ReadCtx, { params }: Req<'nodeInventoryGet'>) =>
+  ctx.read(async (reader) => {
+    const node = await getNode(reader, params.node_id);
+    const row = await db.findInventory(reader, node.id);
+    if (row === undefined) throw notFound('inventory of this node');
+    const { machines, leases, repaired } = row.content;
+    return {
+      node_id: node.id,
+      observed_at: row.observed_at,
+      received_at: row.received_at,
+      age_s: Math.round(Math.max(0, row.age_s)),
+      boot_id: row.boot_id,
+      findings: row.findings.map((finding) => ({ ...finding, slot_ids: [...finding.slot_ids] })),
+      machines,
+      leases,
+      repaired,
+    };
+  });
+
+/** By name, of what the host said last. The host looks again, and refuses what it has a lease for or what lacks our tag. */
+export const machineRemove = async (ctx: WriteCtx, { params, body }: Req<'nodeMachineRemove'>) => {
+  const node = await getNode(ctx.tx, params.node_id);
+  const row = await db.findInventory(ctx.tx, node.id);
+  const machine = row?.content.machines.find(({ name }) => name === params.machine_name);
+  if (machine === undefined) throw notFound('machine of this node');
+  if (!machine.is_ours || machine.allocation_id === null)
+    throw conflict('The machine does not carry our tag; only whoever made it may remove it, on the host.');
+  const { allocation_id } = machine;
+  if ((await db.listHoldings(ctx.tx, node.id)).some((held) => held.allocation_id === allocation_id))
+    throw conflict('A claim holds the machine; release its allocation instead.');
+  await refuseHostChanges(ctx.tx, node.id);
+  if ((await findOpenTask(ctx.tx, node.id, 'slice.orphan_remove')) !== undefined)
+    throw conflict('A machine of this node is being removed already.');
+  const task = await insertNodeTask(ctx.tx, {
+    node_id: node.id,
+    kind: 'slice.orphan_remove',
+    params: { allocation_id },
+    correlation_id: ctx.correlation_id,
+    expires_in_s: REMOVE_EXPIRES_S,
+  });
+  if (task === undefined) throw new Error('the task was just written');
+  ctx.target('node', node.id);
+  ctx.note({ machine: machine.name, allocation_id, task_id: task.id, reason: body.reason });
+  ctx.tx.afterCommit(() => ctx.deps.events.wake());
+  return task;
+};

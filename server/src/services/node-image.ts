@@ -1,0 +1,94 @@
+/**
+ * Images at hand on a host, for operators: what there is, as the host last said, and pulling, checking and evicting one. A
+ * launch pulls what it needs by itself; pulling before saves it the wait. An image that a machine is being made of is kept.
+ */
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import { findOpenTask, insertNodeTask, type TaskView } from '../db/agent-task.ts';
+import type { Tx } from '../db/client.ts';
+import { findInventory } from '../db/inventory.ts';
+import { findAgent } from '../db/node-agent.ts';
+import { isBeingCloned } from '../db/node-image.ts';
+import { findOsImage } from '../db/os-image.ts';
+import { conflict, notFound } from '../errors.ts';
+import { getNode } from './topology.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+type Kind = 'image.pull' | 'image.evict' | 'image.verify';
+
+const EXPIRES_S: Readonly<Record<Kind, number>> = {
+  'image.pull': 2 * 3600,
+  'image.evict': 20 * 60,
+  'image.verify': 2 * 3600,
+};
+
+export const list = (ctx: ReadCtx, { params }: Req<'nodeImageList'>) =>
+  ctx.read(async (reader) => {
+    const node = await getNode(reader, params.node_id);
+    const row = await findInventory(reader, node.id);
+    const images = row?.content.images;
+    return {
+      node_id: node.id,
+      observed_at: row?.observed_at ?? null,
+      unreadable: images !== undefined && 'unreadable' in images ? images.unreadable : null,
+      images: (images !== undefined && 'value' in images ? images.value : []).map((image) => ({
+        digest: image.digest,
+        name: image.name,
+        size_bytes: image.size_bytes,
+        verified_at: image.verified_at ?? null,
+        last_used_at: image.last_used_at ?? null,
+      })),
+    };
+  });
+
+const refuseUnable = async (tx: Tx, nodeId: string, kind: Kind): Promise<void> => {
+  const agent = await findAgent(tx, nodeId);
+  if (agent === undefined) throw conflict('No agent of this node has been seen yet; enrol it first.');
+  if (!agent.kinds.includes(kind)) throw conflict('The agent of this node keeps no images.');
+};
+
+/** Asking twice for the same is asking once. */
+const ask = async (
+  ctx: WriteCtx,
+  nodeId: string,
+  task: Readonly<{ kind: Kind; params: Readonly<Record<string, unknown>>; digest: string }>,
+): Promise<TaskView> => {
+  await refuseUnable(ctx.tx, nodeId, task.kind);
+  const asked =
+    (await findOpenTask(ctx.tx, nodeId, task.kind, task.params)) ??
+    (await insertNodeTask(ctx.tx, {
+      node_id: nodeId,
+      kind: task.kind,
+      params: task.params,
+      correlation_id: ctx.correlation_id,
+      expires_in_s: EXPIRES_S[task.kind],
+    }));
+  if (asked === undefined) throw new Error('the task was just written');
+  ctx.target('node', nodeId);
+  ctx.note({ task_id: asked.id, digest: task.digest });
+  ctx.tx.afterCommit(() => ctx.deps.events.wake());
+  return asked;
+};
+
+export const pull = async (ctx: WriteCtx, { params, body }: Req<'nodeImagePull'>) => {
+  const node = await getNode(ctx.tx, params.node_id);
+  const image = await findOsImage(ctx.tx, body.image_name);
+  const version = image?.versions.find(
+    ({ digest, retired_at }) => retired_at === null && (body.digest === undefined || body.digest === digest),
+  );
+  if (image === undefined || version === undefined) throw notFound('image');
+  const { digest } = version;
+  return ask(ctx, node.id, { kind: 'image.pull', params: { image: { name: image.name, digest } }, digest });
+};
+
+export const evict = async (ctx: WriteCtx, { params, body }: Req<'nodeImageEvict'>) => {
+  const node = await getNode(ctx.tx, params.node_id);
+  if (await isBeingCloned(ctx.tx, node.id, body.digest))
+    throw conflict('A machine is being made of this image on the node; it can be evicted when that is done.');
+  return ask(ctx, node.id, { kind: 'image.evict', params: { digest: body.digest }, digest: body.digest });
+};
+
+export const verify = async (ctx: WriteCtx, { params, body }: Req<'nodeImageVerify'>) => {
+  const node = await getNode(ctx.tx, params.node_id);
+  return ask(ctx, node.id, { kind: 'image.verify', params: { digest: body.digest }, digest: body.digest });
+};
