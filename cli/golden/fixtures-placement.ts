@@ -80,6 +80,7 @@ const node: Node = {
   is_runtime_validated: true,
   has_drift: false,
   reboot_required: false,
+  reboot_reason: null,
   last_seen_at: time,
   is_connected: true,
   free_gpus: 3,

@@ -366,6 +366,8 @@ export type Node = {
   /** The newest discovery differs from what was approved. */
   has_drift: boolean;
   reboot_required: boolean;
+  /** Why, beside what the newest discovery asks for. It stands until the host has booted. */
+  reboot_reason: string | null;
   /** When its agent last asked for work. */
   last_seen_at: string | null;
   /** Its agent was seen within 25 seconds. */

@@ -41,6 +41,11 @@ export const Node = Closed({
   is_runtime_validated: Type.Boolean(),
   has_drift: Type.Boolean({ description: 'The newest discovery differs from what was approved.' }),
   reboot_required: Type.Boolean(),
+  reboot_reason: Nullable(
+    Type.String({
+      description: 'Why, beside what the newest discovery asks for. It stands until the host has booted.',
+    }),
+  ),
   last_seen_at: Nullable(Time('When its agent last asked for work.')),
   is_connected: Type.Boolean({ description: 'Its agent was seen within 25 seconds.' }),
   free_gpus: Type.Integer(),

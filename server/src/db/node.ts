@@ -25,6 +25,7 @@ export type NodeRow = Readonly<{
   is_runtime_validated: boolean;
   has_drift: boolean;
   reboot_required: boolean;
+  reboot_reason: string | null;
   last_seen_at: string | null;
   is_connected: boolean;
   free_gpus: number;
@@ -37,7 +38,7 @@ export type NodeRow = Readonly<{
 const NODE = `n.id, n.name, n.region_name, p.name as pool_name, p.organization_id as pool_organization_id, n.gpu_model, n.gpu_count,
   n.host_role, n.state, n.state_reason, n.state_since, n.capacity_mode, n.occupancy, n.is_held, n.held_reason, n.health,
   n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at) as is_runtime_validated,
-  n.has_drift, n.reboot_required, a.last_seen_at, coalesce(a.last_seen_at > clock_timestamp() - interval '25 s', false) as is_connected,
+  n.has_drift, n.reboot_required, n.reboot_reason, a.last_seen_at, coalesce(a.last_seen_at > clock_timestamp() - interval '25 s', false) as is_connected,
   coalesce(s.free_count, 0) as free_gpus, coalesce(s.largest_set, 0) as largest_set, n.version, n.created_at
   from nodes n join pools p on p.id = n.pool_id left join node_placement_summary s on s.node_id = n.id
   left join node_agents a on a.node_id = n.id`;
@@ -62,6 +63,15 @@ export const listNodes = async (
       [page.after, page.region_name, page.state, page.limit, page.name],
     )
   ).rows;
+
+/** Something that only a boot mends. It stands until the host has booted after now. */
+export const wantReboot = async (tx: Tx, nodeId: string, reason: string): Promise<void> => {
+  await tx.query(
+    `update nodes set reboot_required = true, reboot_wanted_at = clock_timestamp(), reboot_reason = $2, version = version + 1
+     where id = $1`,
+    [nodeId, reason],
+  );
+};
 
 /** An id that is given twice keeps the first row. */
 export const insertPool = async (

@@ -175,6 +175,8 @@ export const releaseClaimSet = (tx: Tx, release: ProvenRelease): Promise<unknown
          and w.is_fit = (w.is_reset and ${IS_FIT}) returning 1),
      node as (
        update nodes n set version = n.version + 1, reboot_required = n.reboot_required or not w.is_reset,
+         reboot_wanted_at = case when w.is_reset then n.reboot_wanted_at else clock_timestamp() end,
+         reboot_reason = case when w.is_reset then n.reboot_reason else 'A GPU could not be reset.' end,
          occupancy = case when w.is_free then 'free' else n.occupancy end
        from (select true = all ($28::boolean[]) as is_reset, $17 = 'free' and not exists (select from allocation_resource_claims o
            where o.node_id = $7 and o.released_at is null and o.id <> all ($11)) as is_free) w

@@ -45,6 +45,7 @@ export interface AllocationResourceClaims {
   is_proof_verified: ColumnType<boolean, never, never>;
   node_mode: ColumnType<string, never, never>;
   live_kind: ColumnType<string, never, never>;
+  adopted_generation: number | null;
 }
 
 export interface Allocations {
@@ -396,6 +397,8 @@ export interface Nodes {
   reboot_required: Generated<boolean>;
   has_drift: Generated<boolean>;
   fell_ill_at: NullableTimestamp;
+  reboot_wanted_at: NullableTimestamp;
+  reboot_reason: string | null;
 }
 
 export interface OidcRecords {

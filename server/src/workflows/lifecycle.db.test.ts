@@ -357,12 +357,16 @@ test('a slot whose GPU was not reset is set apart, its node needs a reboot, and 
   const facts = await factsOf(w.sql, made.id);
   assert.deepEqual([facts.state, [...facts.slots].sort()], ['released', ['available', 'quarantined']]);
   const { rows } = await w.sql.query(
-    `select n.reboot_required, s.status_reason from nodes n join node_resource_slots s on s.node_id = n.id and s.status = 'quarantined'
+    `select n.reboot_required, n.reboot_reason, s.status_reason from nodes n join node_resource_slots s on s.node_id = n.id and s.status = 'quarantined'
      where n.id = $1`,
     [made.node_id],
   );
   assert.deepEqual(rows, [
-    { reboot_required: true, status_reason: 'The GPU could not be reset; the host needs a reboot.' },
+    {
+      reboot_required: true,
+      reboot_reason: 'A GPU could not be reset.',
+      status_reason: 'The GPU could not be reset; the host needs a reboot.',
+    },
   ]);
 });
 

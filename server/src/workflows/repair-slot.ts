@@ -4,7 +4,7 @@
  * if discovery found something else, it stays out of sale until an operator approves what it is now.
  */
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { findPrivateNetwork } from '../db/node.ts';
+import { findPrivateNetwork, wantReboot } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { findRepairSlot, type RepairSlot } from '../db/slot.ts';
 import { isRepairable, restoreSlot } from '../db/slot-approval.ts';
@@ -107,7 +107,10 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, Step>({
       const [disk] = verdict.disks;
       if (!verdict.is_verified || disk === undefined)
         return stuck(verdict.reason ?? 'The erasure could not be proven.');
-      if (!disk.is_gpu_reset) return stuck('The GPU could not be reset; reboot the host and take this up again.');
+      if (!disk.is_gpu_reset)
+        return stuck('The GPU could not be reset; reboot the host and take this up again.', (tx) =>
+          wantReboot(tx, slot.node_id, 'A GPU could not be reset.'),
+        );
       const { correlation_id } = ctx.run;
       return done((tx) =>
         restore(tx, slot, { task_id: answer.task_id, method: disk.method, evidence: disk.evidence, correlation_id }),
