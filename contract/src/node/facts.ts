@@ -112,6 +112,7 @@ export const FabricFacts = Closed({
   manager: Closed({
     is_running: Type.Boolean(),
     version: Nullable(Type.String()),
+    driver_version: Type.Optional(Nullable(Type.String({ description: 'Of the driver that it must equal.' }))),
     mode: Nullable(StringEnum(['bare_metal', 'shared_nvswitch', 'vgpu'])),
   }),
   partitions: Type.Array(FabricPartition),

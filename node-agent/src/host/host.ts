@@ -79,7 +79,10 @@ export type ImageName = Readonly<{ name: string; digest: string | null }>;
 export type Images = Readonly<{
   list(): Promise<readonly CachedImage[]>;
   pull(image: ImageName, onProgress: Progress): Promise<CachedImage>;
+  /** Refused as a `conflict` while it is being cloned. */
   evict(digest: string): Promise<Readonly<{ freed_bytes: number }>>;
+  /** Hashes every byte again. What is not what it was is removed. */
+  verify(digest: string): Promise<Readonly<{ is_intact: boolean; size_bytes: number }>>;
   /** `is_zero`: every byte of the disk was shown to read as nought, so noughts of the image need not be written. */
   clone(
     image: ImageName,
@@ -89,7 +92,22 @@ export type Images = Readonly<{
   ): Promise<Readonly<{ bytes_written: number; digest: string | null }>>;
 }>;
 
-export type Seed = Readonly<{ hostname: string; ssh_public_keys: readonly string[]; user_data: string | null }>;
+export type Seed = Readonly<{
+  hostname: string;
+  ssh_public_keys: readonly string[];
+  user_data: string | null;
+  /** What the image promises of a guest; the guest answers for each in its report. */
+  readiness_checks?: readonly string[];
+  /** How often the machine was reinstalled; a guest of another number sets itself up anew. */
+  install?: number;
+}>;
+export type GuestCheck = Readonly<{ name: string; is_ok: boolean; why: string | null }>;
+/** `checks`: those the guest has answered for so far. */
+export type GuestReport = Readonly<{
+  ssh_host_key: string;
+  gpu_count: number | null;
+  checks: readonly GuestCheck[];
+}>;
 export type Machine = Readonly<{ name: string; allocation_id: string; plan: BundlePlan; seed: Seed }>;
 export type Domain = Readonly<{
   name: string;
@@ -98,8 +116,19 @@ export type Domain = Readonly<{
   state: 'running' | 'shut_off' | 'paused' | 'crashed';
 }>;
 
+/** A domain with what a look at the whole host wants to know of it, whoever's it is. */
+export type SeenDomain = Domain &
+  Readonly<{
+    /** PCI addresses, and paths or serials of drives. */
+    devices: readonly string[];
+    /** Why it is off; null while it is on, or where nobody remembers. */
+    ended_by: 'guest' | 'host' | 'crash' | null;
+  }>;
+
 export type Hypervisor = Readonly<{
   list(): Promise<readonly Domain[]>;
+  /** `leftovers`: names of machines of ours that are gone and left something, such as a seed. */
+  inspect(): Promise<Readonly<{ domains: readonly SeenDomain[]; leftovers: readonly string[] }>>;
   /** Defined and running afterwards. A domain of that name that is not this machine is a `conflict`. */
   start(machine: Machine): Promise<void>;
   reboot(name: string, isHard: boolean): Promise<void>;
@@ -107,10 +136,12 @@ export type Hypervisor = Readonly<{
   /** Definition and seed gone. */
   remove(name: string): Promise<void>;
   /** What the guest says of itself; null until it says something. */
-  guest(name: string): Promise<Readonly<{ ssh_host_key: string; gpu_count: number | null }> | null>;
+  guest(name: string): Promise<GuestReport | null>;
 }>;
 
 export type Port = Readonly<{ name: string; mac_address: string; private_ip: string; allocation_id: string }>;
+/** `port`: on the switch, or flows of it. `translation`: of its address, or connections of it that are remembered. */
+export type NetworkRemains = Readonly<{ port: boolean; reservation: boolean; lease: boolean; translation: boolean }>;
 export type DhcpLease = Readonly<{ state: 'none' | 'bound' | 'conflict'; ip: string | null; other_mac: string | null }>;
 
 export type Network = Readonly<{
@@ -121,6 +152,8 @@ export type Network = Readonly<{
   /** Whether anything was there. All of it is gone afterwards. */
   detach(port: Pick<Port, 'name' | 'mac_address'>): Promise<boolean>;
   ports(): Promise<readonly Port[]>;
+  /** A look at what is left of a guest, whoever was to take it away. */
+  remains(port: Omit<Port, 'allocation_id'>): Promise<NetworkRemains>;
   lease(mac: string, expectedIp: string): Promise<DhcpLease>;
   /**
    * Puts back what a restart of switch or firewall took from ports that are there, and removes what no port is left for.
@@ -134,6 +167,8 @@ export type Fabric = Readonly<{
   /** A partition that shares a module with an active one is a `conflict`. */
   activate(partitionId: number): Promise<void>;
   deactivate(partitionId: number): Promise<void>;
+  /** Tells a Fabric Manager that started anew which partitions are in use; no link of a guest is touched. */
+  declare(partitionIds: readonly number[]): Promise<void>;
 }>;
 
 export type Gpu = Readonly<{

@@ -49,7 +49,7 @@ export const redeclarePartitions = async (mending: Mending, scene: Scene): Promi
     if (id === null || isJoined(lease, scene.partitions) || !isHeldRunning(lease, scene)) continue;
     if (!scene.partitions.some((partition) => partition.partition_id === id)) continue;
     const what = `declared fabric partition ${id} active again for ${lease.allocation_id}`;
-    told.push(...(await tried(mending, what, () => mending.host.fabric.activate(id))));
+    told.push(...(await tried(mending, what, () => mending.host.fabric.declare([id]))));
   }
   return told;
 };

@@ -72,6 +72,11 @@ const choosePartition = (live: LiveHost, request: BundleRequest, others: readonl
   const refuse = (...problems: Problem[]): Partition => ({ partition_id: null, problems });
   if (!manager.is_running)
     return refuse({ code: 'host_error', message: 'Fabric Manager does not run; start it before GPUs are given away' });
+  if (manager.driver_version != null && manager.version !== manager.driver_version)
+    return refuse({
+      code: 'host_error',
+      message: `Fabric Manager is ${manager.version ?? 'of an unknown version'} and the driver ${manager.driver_version}; they must be the same`,
+    });
   const modules = request.slots.flatMap((slot) => slot.module_id ?? []).toSorted((a, b) => a - b);
   if (modules.length < request.slots.length)
     return refuse(drift('a slot has no module id, but this board has NVSwitches; discover and approve it again'));

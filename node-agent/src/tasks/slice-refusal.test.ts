@@ -60,6 +60,12 @@ const REFUSALS: readonly Refusal[] = [
     reason: /0 free pages of 1048576 KiB, 64 needed/,
   },
   {
+    name: 'a Fabric Manager of another version than the driver',
+    fault: { state: 'fabric_driver_differs' },
+    code: 'host_error',
+    reason: /Fabric Manager is 580\.159\.04 and the driver 1\.0/,
+  },
+  {
     name: 'a Fabric Manager that does not run',
     fault: { state: 'fabric_manager_dead' },
     code: 'host_error',

@@ -92,6 +92,10 @@ const fabricManager = (facts: HostFacts): Finding =>
       return unmet(
         `nv-fabricmanager runs in ${manager.mode ?? 'unknown'} mode. Set FABRIC_MODE=1 in fabricmanager.cfg and start it anew.`,
       );
+    if (manager.driver_version != null && manager.version !== manager.driver_version)
+      return unmet(
+        `nv-fabricmanager is ${manager.version ?? 'of an unknown version'} and the driver ${manager.driver_version}. Install the same version of both.`,
+      );
     return partitions.length > 0
       ? met(`${manager.version ?? 'version unknown'}, shared mode, ${partitions.length} partitions`)
       : unmet('nv-fabricmanager offers no partitions. Look into its log.');

@@ -6,6 +6,8 @@ import type { Files } from './files.ts';
 import { jsonOf, outputOf, type Run } from './run.ts';
 
 const CONFIG = '/usr/share/nvidia/nvswitch/fabricmanager.cfg';
+/** The driver that holds the NVSwitches; it may hold no GPU. */
+const DRIVER = '/sys/module/nvidia/version';
 const MODES = ['bare_metal', 'shared_nvswitch', 'vgpu'] as const;
 
 export const modeOf = (config: string | null): FabricFacts['manager']['mode'] => {
@@ -41,6 +43,9 @@ const isRunning = async (run: Run): Promise<boolean> => {
   return stdout.trim() === 'active';
 };
 
+export const listPartitions = async (run: Run): Promise<FabricPartition[]> =>
+  partitionsOf(await outputOf(run, { argv: ['fmpm', '-l'], recorded: 'fmpm-list.json' }));
+
 const versionOf = async (run: Run): Promise<string | null> => {
   try {
     const text = await outputOf(run, {
@@ -58,11 +63,14 @@ export const readFabric = async (files: Files, run: Run, functions: readonly Pci
   const nvswitches = functions.filter(isNvSwitch).map((fn) => fn.address);
   if (nvswitches.length === 0)
     return { nvswitches, manager: { is_running: false, version: null, mode: null }, partitions: [] };
-  const [is_running, version, config] = await Promise.all([isRunning(run), versionOf(run), files.find(CONFIG)]);
+  const [is_running, version, driver, config] = await Promise.all([
+    isRunning(run),
+    versionOf(run),
+    files.find(DRIVER),
+    files.find(CONFIG),
+  ]);
   const mode = modeOf(config);
-  const partitions =
-    is_running && mode === 'shared_nvswitch'
-      ? partitionsOf(await outputOf(run, { argv: ['fmpm', '-l'], recorded: 'fmpm-list.json' }))
-      : [];
-  return { nvswitches, manager: { is_running, version, mode }, partitions };
+  const partitions = is_running && mode === 'shared_nvswitch' ? await listPartitions(run) : [];
+  const manager = { is_running, version, driver_version: driver?.trim() ?? null, mode };
+  return { nvswitches, manager, partitions };
 };

@@ -9,6 +9,7 @@ import type { DeviceIds } from '../../topology/kinds.ts';
 import { type Domain, type Host, HostError, type WipeMethod } from '../host.ts';
 import { listDisks } from './disks.ts';
 import { readFabric } from './fabric.ts';
+import { createFabric } from './fabric-act.ts';
 import { createFiles, type Files } from './files.ts';
 import { listGpus } from './gpu.ts';
 import { createHypervisor } from './hypervisor.ts';
@@ -42,9 +43,10 @@ const NO_IMAGES: Host['images'] = {
   list: refuse('list cached images'),
   pull: refuse('pull an image'),
   evict: refuse('evict an image'),
+  verify: refuse('verify an image'),
   clone: refuse('clone an image'),
 };
-const IMAGE_KINDS: readonly TaskKind[] = ['image.pull', 'image.evict'];
+const IMAGE_KINDS: readonly TaskKind[] = ['image.pull', 'image.evict', 'image.verify'];
 
 /** Machines are libvirt's; a host without it has none. */
 const listMachines = async (run: Run): Promise<readonly Domain[]> => {
@@ -59,6 +61,10 @@ const listMachines = async (run: Run): Promise<readonly Domain[]> => {
 
 const noMachines = (run: Run): Host['hypervisor'] => ({
   list: () => listMachines(run),
+  inspect: async () => ({
+    domains: (await listMachines(run)).map((one) => ({ ...one, devices: [], ended_by: null })),
+    leftovers: [],
+  }),
   start: refuse('start a virtual machine'),
   reboot: refuse('restart a virtual machine'),
   stop: refuse('stop a virtual machine'),
@@ -74,6 +80,7 @@ const SLICE_KINDS: readonly TaskKind[] = [
   'slice.vm_stop',
   'slice.cleanup',
   'slice.reconcile',
+  'slice.orphan_remove',
 ];
 
 export type LinuxOptions = Readonly<{
@@ -100,6 +107,7 @@ export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Ho
     if (isRecording) throw new HostError('unsupported', 'A recording can only be read.');
     return act();
   };
+  const fabric = createFabric(run, async () => readFabric(files, run, await pci()));
   return {
     kinds: isRecording
       ? ['diag.health_probe', 'slice.topology_discover']
@@ -121,9 +129,10 @@ export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Ho
     gpu: { list: async () => listGpus(files, run, await pci()) },
     network: createNetwork({ files, run, pci, config: given.network, isRecording }),
     fabric: {
-      facts: async () => readFabric(files, run, await pci()),
-      activate: refuse('activate a fabric partition'),
-      deactivate: refuse('deactivate a fabric partition'),
+      facts: fabric.facts,
+      activate: (id) => live(() => fabric.activate(id)),
+      deactivate: (id) => live(() => fabric.deactivate(id)),
+      declare: (ids) => live(() => fabric.declare(ids)),
     },
     images: given.images === undefined || isRecording ? NO_IMAGES : createImages(run, given.images),
     ...(given.wipe_minimum === undefined ? {} : { wipe_minimum: given.wipe_minimum }),

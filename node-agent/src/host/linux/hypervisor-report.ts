@@ -3,8 +3,8 @@
  * in that time has not said anything. It is the tenant's: it is read for a moment, up to a limit, and answered nothing.
  */
 import { createConnection } from 'node:net';
-import { type GuestReport, REPORT_BYTES_MAX, readReport } from '../../machine/guest-report.ts';
-import { HostError } from '../host.ts';
+import { REPORT_BYTES_MAX, readReport } from '../../machine/guest-report.ts';
+import { type GuestReport, HostError } from '../host.ts';
 
 const LISTEN_MS = 2_500;
 /** No machine, or one that is just starting or ending. */

@@ -61,12 +61,17 @@ export const createFabric = (core: Core): Fabric => ({
         manager: {
           is_running: isRunning,
           version: fabric?.manager_version ?? null,
+          driver_version: core.fault('fabric_driver_differs') === undefined ? (fabric?.manager_version ?? null) : '1.0',
           mode: isRunning ? ('shared_nvswitch' as const) : null,
         },
         partitions: isRunning ? [...partitionsOf(core)] : [],
       };
     }),
   activate: (id) => core.act('fabric.activate', [], () => activate(core, id)),
+  declare: (ids) =>
+    core.act('fabric.declare', [], () => {
+      for (const id of ids) activate(core, id);
+    }),
   deactivate: (id) =>
     core.act('fabric.deactivate', [], () => {
       if (!getPartition(core, id).is_active) return;

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { makeFabricHost, VERSION } from '../../../test/fabric-manager.ts';
+import { hostContract, type Part } from '../host.contract.ts';
+
+const ALONE = 'this host is of NVSwitches alone';
+const OTHERS: readonly Part[] = [
+  ...(['pci', 'pci.bind', 'pci.reset', 'disks', 'disks.open', 'disks.wipe', 'images', 'images.clone'] as const),
+  ...(['hypervisor', 'network', 'network.ports', 'gpu', 'system', 'users'] as const),
+];
+
+hostContract(
+  'linux with Fabric Manager',
+  async () => {
+    const made = await makeFabricHost();
+    return {
+      host: made.host,
+      image: 'none',
+      slots: [],
+      arrange: { restartFabricManager: made.restart },
+      close: made.close,
+    };
+  },
+  { lacks: Object.fromEntries(OTHERS.map((part) => [part, ALONE])) },
+);
+
+const open = async (t: TestContext) => {
+  const made = await makeFabricHost();
+  t.after(made.close);
+  return made;
+};
+
+describe('a fabric partition', () => {
+  test('is asked for once, and what is active already is not asked for again', async (t) => {
+    const { host, acts } = await open(t);
+    for (let times = 0; times < 2; times++) await host.fabric.activate(4);
+    for (let times = 0; times < 2; times++) await host.fabric.deactivate(4);
+    assert.deepEqual(await acts(), ['-a 4', '-d 4']);
+  });
+
+  test('that shares a module with an active one is refused before the tool is asked, and both are named', async (t) => {
+    const { host, acts } = await open(t);
+    await host.fabric.activate(1);
+    await assert.rejects(host.fabric.activate(4), {
+      code: 'conflict',
+      message: 'Partition 4 (modules 2, 4) shares a module with partition 1 (modules 1, 2, 3, 4), which is active.',
+    });
+    await assert.rejects(host.fabric.declare([4]), { code: 'conflict' });
+    assert.deepEqual(await acts(), ['-a 1']);
+  });
+
+  test('counts as active when the list says so, whatever the tool says', async (t) => {
+    const { host, put } = await open(t);
+    await put('broken', '');
+    await assert.rejects(host.fabric.activate(4), {
+      code: 'host_error',
+      message: /fmpm -a 4 ended with status 240 and partition 4 is not active: Partition activation failed/,
+    });
+  });
+
+  test('is declared again after Fabric Manager started anew, with those it still knows', async (t) => {
+    const { host, acts, restart } = await open(t);
+    await host.fabric.activate(7);
+    await restart();
+    await host.fabric.activate(2);
+    await host.fabric.declare([7]);
+    await host.fabric.declare([7]);
+    assert.deepEqual(await acts(), ['-a 7', '-a 2', '--set-activated-list 2,7']);
+    const { partitions } = await host.fabric.facts();
+    assert.deepEqual(
+      partitions.filter((one) => one.is_active).map((one) => one.partition_id),
+      [2, 7],
+    );
+  });
+
+  test('is not made active by a Fabric Manager of another version, nor by one that is off or not shared', async (t) => {
+    const { host, acts, put } = await open(t);
+    await host.fabric.activate(7);
+    await put('sys/module/nvidia/version', '575.57.08\n');
+    await assert.rejects(host.fabric.activate(8), {
+      code: 'drift',
+      message: `Fabric Manager is ${VERSION} and the driver 575.57.08; they must be the same.`,
+    });
+    await host.fabric.deactivate(7);
+    await put('usr/share/nvidia/nvswitch/fabricmanager.cfg', 'FABRIC_MODE=0\n');
+    await assert.rejects(host.fabric.activate(8), { code: 'blocked', message: /bare_metal mode/ });
+    await put('state', 'inactive\n');
+    await assert.rejects(host.fabric.activate(8), { code: 'host_error', message: /not running/ });
+    assert.deepEqual(await acts(), ['-a 7', '-d 7']);
+  });
+});
