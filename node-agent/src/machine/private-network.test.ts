@@ -99,6 +99,23 @@ test('a network, gateway, name server or address that is none is refused before 
   assert.match(dnsmasqConfig({ ...plan, dns_servers: ['192.0.2.1'] }), /^server=192\.0\.2\.1$/m);
 });
 
+test('a way in from outside is refused, first of all where nobody owns firewall and addresses', () => {
+  const said = (env: Readonly<Record<string, string>>): string => {
+    const read = new ConfigReader(env);
+    readNetworkConfig(read);
+    try {
+      read.finish();
+      return '';
+    } catch (error) {
+      return String(error);
+    }
+  };
+  assert.equal(said({ GPUAAS_NODE_PUBLIC_INGRESS: 'none' }), '');
+  assert.match(said({ GPUAAS_NODE_PUBLIC_INGRESS: 'nat' }), /FIREWALL_OWNER, GPUAAS_NODE_IPAM_OWNER/);
+  const owners = { GPUAAS_NODE_FIREWALL_OWNER: 'platform', GPUAAS_NODE_IPAM_OWNER: 'platform' };
+  assert.match(said({ GPUAAS_NODE_PUBLIC_INGRESS: 'nat', ...owners }), /private_nat is the only network mode/);
+});
+
 test('settings of the network are named when they are wrong, and the gateway follows the network', () => {
   const read = new ConfigReader({
     GPUAAS_NODE_PRIVATE_NETWORK: '10.9.8.0/26',

@@ -15,7 +15,22 @@ const listOf = (text: string | undefined): readonly string[] | null =>
 const firstAddress = (network: string): string =>
   network.replace(/\/.*$/, '').replace(/\d+$/, (last) => String(Number(last) + 1));
 
+/** A mapping from outside that nobody owns outlives its tenant: decision 18 says who must own what. */
+const refuseIngress = (read: ConfigReader): void => {
+  if ((read.optional('GPUAAS_NODE_PUBLIC_INGRESS') ?? 'none') === 'none') return;
+  const lacks = ['GPUAAS_NODE_FIREWALL_OWNER', 'GPUAAS_NODE_IPAM_OWNER'].filter(
+    (name) => read.optional(name) === undefined,
+  );
+  read.problem(
+    'GPUAAS_NODE_PUBLIC_INGRESS',
+    lacks.length > 0
+      ? `is refused: the site does not declare who owns firewall and addresses (${lacks.join(', ')})`
+      : 'is refused: this agent makes no way in from outside; private_nat is the only network mode',
+  );
+};
+
 export const readNetworkConfig = (read: ConfigReader): NetworkConfig => {
+  refuseIngress(read);
   const network = read.text('GPUAAS_NODE_PRIVATE_NETWORK', NETWORK_DEFAULTS.network);
   const config: NetworkConfig = {
     ...NETWORK_DEFAULTS,
