@@ -3,11 +3,13 @@ import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import AjvDraft04 from 'ajv-draft-04';
 import { parse } from 'yaml';
+import { debianSchema } from '../../test/cloud-init-schema.ts';
 import { readFixture, requiresFixture } from '../../test/fixtures.ts';
 import { ALLOCATION, KEY, machineOf } from '../../test/machine.ts';
 import { HostError, type Machine } from '../host/host.ts';
 import { cloudInit, type GuestOptions } from './cloud-init.ts';
 import { REPORT_PATH, reportScript } from './guest-report.ts';
+import { writeSeed } from './seed.ts';
 import { USER_DATA_BYTES_MAX } from './user-data.ts';
 
 const GUEST: GuestOptions = { username: 'gpuaas', accelerators: ['10de:2335'] };
@@ -144,18 +146,55 @@ write_files: [{path: /etc/motd, permissions: '0644', content: "hi\\u2028there"}]
   });
 });
 
-const SCHEMAS = ['cloud-init/schema-cloud-config-v1.json', 'cloud-init/debian-22.4.2/schema-cloud-config-v1.json'];
-for (const path of SCHEMAS)
-  describe(`cloud-init’s own schema (${path})`, { skip: requiresFixture(path) }, () => {
+/** As large as it may be, and as it is merged: keys of its own, and files and commands beside ours. */
+const full = (start: string, line: (index: number) => string): string => {
+  let text = start;
+  for (let index = 0; Buffer.byteLength(text + line(index)) <= USER_DATA_BYTES_MAX; index++) text += line(index);
+  return text.padEnd(text.length + USER_DATA_BYTES_MAX - Buffer.byteLength(text), '#');
+};
+const LARGE = full('#cloud-config\nruncmd:\n', (index) => `  - [echo, "${index} — ü ' {{ }} --==gpuaas-part=="]\n`);
+
+describe('user data as large as it may be', () => {
+  it('is merged whole, behind what the platform says', () => {
+    assert.equal(Buffer.byteLength(LARGE), USER_DATA_BYTES_MAX);
+    const [config, alone] = [configOf(LARGE), configOf(null)];
+    assert.ok((config['runcmd'] as unknown[]).length > 1000);
+    const { runcmd: _, ...rest } = config;
+    assert.deepEqual(rest, alone);
+    refuses(`${LARGE}#`, /larger than 65536/);
+  });
+
+  it('travels whole as a script, and fits the seed', () => {
+    const script = full('#!/bin/sh\n', (index) => `echo "${index} —"\n`);
+    const files = filesOf(script);
+    assert.equal(partsOf(files['user-data'])[1]?.body, script);
+    const seed = writeSeed(files);
+    assert.ok(seed.length < 1024 * 1024 && seed.includes(Buffer.from(files['user-data'])));
+  });
+});
+
+const RECORDED = ['cloud-init/schema-cloud-config-v1.json', 'cloud-init/debian-22.4.2/schema-cloud-config-v1.json'];
+const SCHEMAS = [
+  ...RECORDED.map((path) => ({ name: path, skip: requiresFixture(path), read: () => readFixture(path) })),
+  {
+    name: 'of Debian’s package',
+    skip: debianSchema() === null ? 'cloud-init: its package cannot be had (Debian: cloud-init)' : (false as const),
+    read: () => debianSchema() ?? '',
+  },
+];
+for (const { name, skip, read: readSchema } of SCHEMAS)
+  describe(`cloud-init’s own schema (${name})`, { skip }, () => {
     const compiled = () =>
       new AjvDraft04.default({ strict: false, validateFormats: false, logger: false }).compile(
-        JSON.parse(readFixture(path)),
+        JSON.parse(readSchema()),
       );
 
-    it('takes what we write, alone and merged', () => {
+    it('takes what we write, alone and merged, and with a script beside it', () => {
       const check = compiled();
-      for (const data of [null, '#cloud-config\npackages: [htop]\nruncmd: [ls]\nusers: [{name: ann}]\n'])
-        assert.equal(check(configOf(data)), true, JSON.stringify(check.errors?.slice(0, 2)));
+      const merged = '#cloud-config\npackages: [htop]\nruncmd: [ls]\nusers: [{name: ann}]\n';
+      const beside = read(partsOf(filesOf('#!/bin/sh\n')['user-data'])[0]?.body ?? '');
+      for (const config of [configOf(null), configOf(merged), configOf(LARGE), beside])
+        assert.equal(check(config), true, JSON.stringify(check.errors?.slice(0, 2)));
     });
 
     it('takes no broken one', () => {
