@@ -3,6 +3,7 @@
  * it may reach: a secondary bus reset takes every function on the bus with it, and a function-level reset leaves state
  * behind on the GPUs this is for, so it is used only for virtual functions and where nothing else is offered.
  */
+import { constants } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PciFunction } from '@gpuaas/contract/node';
@@ -15,10 +16,10 @@ import { listPci } from './pci.ts';
 const DEVICES = '/sys/bus/pci/devices';
 const STORAGE = '01';
 
-/** Only below a tree that is live: a recording is never written. */
+/** Only below a tree that is live: a recording is never written. Most of these files cannot be opened for reading at all. */
 const write = async (files: Files, path: string, text: string): Promise<void> => {
   try {
-    await writeFile(join(files.root, path), text, { flag: 'r+' });
+    await writeFile(join(files.root, path), text, { flag: constants.O_WRONLY });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
     throw new HostError('host_error', `${path} could not be written (${code}).`, { cause: error });
