@@ -59,7 +59,9 @@ export const placementCases: readonly Case[] = [
     args: [
       ...`allocation create train ${LAUNCH} --image ubuntu-24.04-h200-cuda --vm-profile h200_4g_96c_256g`.split(' '),
       ...'--ssh-key laptop --tag team=vision --protect --max-duration 4h --idempotency-key my-key-0002'.split(' '),
+      ...['--user-data', 'setup.sh'],
     ],
+    files: { 'setup.sh': '#!/bin/sh\n' },
   },
   line('allocation-create-bad-tag', `allocation create train ${LAUNCH} --tag team ${T}`),
   line('allocation-create-bad-duration', `allocation create train ${LAUNCH} --max-duration 4hours ${T}`),

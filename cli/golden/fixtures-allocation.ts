@@ -16,6 +16,7 @@ export const allocation: Allocation = {
   sku_name: 'h200-sxm-slice',
   region_name: 'eu-north-1',
   image_name: 'ubuntu-24.04-h200-cuda',
+  image_digest: `sha256:${'ab'.repeat(32)}`,
   gpu_count: 4,
   placement: {
     gpu_count: 4,
@@ -29,6 +30,14 @@ export const allocation: Allocation = {
   state_since: time,
   state_deadline_at: null,
   progress: null,
+  power: {
+    state: 'on',
+    reason: null,
+    since: '2026-11-15T10:04:02.000Z',
+    workflow_run_id: null,
+    is_charged: true,
+    install_number: 0,
+  },
   ssh_key_ids: [id('key', '1a')],
   ssh: { username: 'ubuntu', address: '10.100.0.11', port: 22, host_key: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB' },
   tags: { team: 'vision', stage: 'trial' },
@@ -51,6 +60,7 @@ export const allocation: Allocation = {
 export const requested: Allocation = {
   ...allocation,
   state: 'requested',
+  power: null,
   ssh: null,
   activated_at: null,
   release_at: null,
@@ -74,7 +84,7 @@ export const provisioning: Allocation = {
     overall_percent: 38,
   },
 };
-export const releasing: Allocation = { ...allocation, state: 'releasing', release_requested_at: time };
+export const releasing: Allocation = { ...allocation, state: 'releasing', power: null, release_requested_at: time };
 export const released: Allocation = { ...releasing, state: 'released', released_at: '2026-11-15T10:31:09.000Z' };
 
 export const estimate: Operations['allocationEstimate']['response'] = {

@@ -92,3 +92,8 @@ export const anyOrganizationId = async (cli: Cli, named: string): Promise<string
   if (found === undefined) throw new GpuaasError('not_found', `There is no organization named "${named}".`);
   return found.id;
 };
+
+export const allocationParams = async (cli: Cli, allocation: string) => {
+  const project_id = await cli.project();
+  return { project_id, allocation_id: await allocationId(cli, project_id, allocation) };
+};

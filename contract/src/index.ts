@@ -13,6 +13,6 @@ export {
 } from './define.ts';
 export { ERROR_CODES, ERRORS, type ErrorCode } from './errors.ts';
 export { ID_PREFIXES, type IdKind } from './ids.ts';
-export { ALLOCATION_STATES } from './public/allocation.ts';
+export { ALLOCATION_STATES, POWER_STATES } from './public/allocation.ts';
 export { api, type OperationId, type PublicApi } from './public/index.ts';
 export * from './roles.ts';

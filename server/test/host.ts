@@ -10,6 +10,7 @@ import { createRegistry } from '../src/workflows/engine/registry.ts';
 import { createWorker } from '../src/workflows/engine/worker.ts';
 import { bind } from '../src/workflows/engine/workflow.ts';
 import { finishTask } from '../src/workflows/finish-task.ts';
+import { bindPower } from '../src/workflows/power-slice.ts';
 import { provisionBaremetal } from '../src/workflows/provision-baremetal.ts';
 import { provisionSlice } from '../src/workflows/provision-slice.ts';
 import { releaseAllocation } from '../src/workflows/release-allocation.ts';
@@ -48,13 +49,16 @@ export type HostPlay = Readonly<{
   answer?: (task: NodeTaskRow) => Output | null;
   /** Another host, in place of this one: does what is queued and says how much that was. */
   host?: () => Promise<number>;
+  /** Only this one; every host of the tests unless given. */
+  node_name?: string;
   /** Stops after so many rounds, in the middle of things. */
   rounds?: number;
 }>;
 
 /** Does what is queued. */
 export const playHost = async (database: Database, play: HostPlay = {}): Promise<NodeTaskRow[]> => {
-  const tasks = await database.write(PLATFORM, (tx) => takeTasks(tx, { node_name_prefix: 'node-', limit: 100 }));
+  const prefix = play.node_name ?? 'node-';
+  const tasks = await database.write(PLATFORM, (tx) => takeTasks(tx, { node_name_prefix: prefix, limit: 100 }));
   for (const task of tasks) {
     const output = (play.answer ?? truth)(task);
     await database.write(PLATFORM, (tx) =>
@@ -86,6 +90,7 @@ export const settle = async (database: Database, play: HostPlay = {}): Promise<s
     bind(provisionSlice, deps),
     bind(provisionBaremetal, deps),
     bind(releaseAllocation, deps),
+    ...bindPower(deps),
   ]);
   const worker = createWorker({ database, registry, log: silentLog() });
   const kinds: string[] = [];

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { PLATFORM } from '../src/db/client.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
 import { type Cast, must } from './cast.ts';
-import { aNode, type NodeFacts, type TestNode } from './placement.ts';
+import { aNode, anAllocation, type NodeFacts, type TestAllocation, type TestNode } from './placement.ts';
 import type { Scenarios } from './scenario.ts';
 import { until } from './until.ts';
 
@@ -31,6 +31,20 @@ const atAllocation = async (cast: Cast) => ({
   params: { ...ofProject(cast), allocation_id: (await newAllocation(cast)).id },
 });
 
+/** A slice of acme that runs. */
+export const newActive = async ({ sql, test, acme }: Cast): Promise<TestAllocation> => {
+  const node = await aNode(sql);
+  const { organization_id, project_id } = acme.ids;
+  const made = await anAllocation(sql, { node, tenant: { organization_id, project_id }, state: 'active' });
+  await test.db.database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
+  return made;
+};
+
+const atActive = async (cast: Cast) => ({
+  as: cast.acme.owner,
+  params: { ...ofProject(cast), allocation_id: (await newActive(cast)).id },
+});
+
 type Mine =
   | 'allocationEstimate'
   | 'allocationCreate'
@@ -38,7 +52,11 @@ type Mine =
   | 'allocationGet'
   | 'allocationTimeline'
   | 'allocationUpdate'
-  | 'allocationRelease';
+  | 'allocationRelease'
+  | 'allocationStop'
+  | 'allocationStart'
+  | 'allocationReboot'
+  | 'allocationReinstall';
 
 export const allocationScenarios: Pick<Scenarios, Mine> = {
   allocationEstimate: async (cast) => ({ as: cast.acme.owner, params: ofProject(cast), body: launch() }),
@@ -58,4 +76,11 @@ export const allocationScenarios: Pick<Scenarios, Mine> = {
     return { ...ask, body: { tags: { team: 'vision' } }, if_match: (await settled()).version };
   },
   allocationRelease: async (cast) => ({ ...(await atAllocation(cast)), body: {} }),
+  allocationStop: async (cast) => ({ ...(await atActive(cast)), body: { grace_s: 30 } }),
+  allocationStart: async (cast) => ({ ...(await atActive(cast)), body: {} }),
+  allocationReboot: async (cast) => ({ ...(await atActive(cast)), body: { is_hard: true } }),
+  allocationReinstall: async (cast) => ({
+    ...(await atActive(cast)),
+    body: { ssh_key_ids: [], user_data: '#cloud-config\n{}\n' },
+  }),
 };

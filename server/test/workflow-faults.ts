@@ -29,6 +29,8 @@ export type FaultSuite<Deps extends object, Subject, Step extends string, W exte
   workflow: Workflow<Deps, Subject, Step>;
   /** A new subject and new fakes: scenarios share nothing. */
   fresh(): Promise<W>;
+  /** What the request that starts such a run does beside it. */
+  begin?(world: W, run: WorkflowRunRow): Promise<void>;
   /** Plays the outside world when the run rests, such as sending the signal it waits for. */
   answer?(world: W, run: WorkflowRunRow): Promise<void>;
   /** What must hold when the run has ended, whatever was done to it. Null is the undisturbed run. */
@@ -126,6 +128,7 @@ const play = async <Deps extends object, Subject, Step extends string, W extends
       correlation_id: mintId('cor'),
     }),
   );
+  await suite.begin?.(world, run);
   const played: Played = { path: [], calls: [], injected: null, run, steps: [] };
   let current = '';
   const deps = spy(world.deps, (name) => {

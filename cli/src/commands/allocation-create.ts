@@ -9,6 +9,7 @@ import type { Cli } from '../context.ts';
 import { CliError, Interrupted, RefusedError, UsageError } from '../exit.ts';
 import { sshKeyId } from '../find.ts';
 import { keyFlags, waitFlags } from '../flags.ts';
+import { userDataFrom } from '../user-data.ts';
 import { gpus } from './allocation-view.ts';
 import { finish, ownAllocation } from './allocation-wait.ts';
 import { price } from './catalog.ts';
@@ -39,6 +40,7 @@ const flags = {
   tag: list('label of your own, like team=vision; repeatable', 'key=value'),
   protect: toggle('refuse release until protection is taken off'),
   'max-duration': duration('release it by itself so long after it became active, like 4h'),
+  'user-data': text('cloud-config or script for the first start of a slice', 'file'),
   'dry-run': toggle('say price, quota and whether it fits; launch nothing'),
   ...waitFlags,
   ...keyFlags,
@@ -65,6 +67,7 @@ const commandFor = (cli: Cli, { name, flags: asked }: Launch, fits: Fits): strin
     ...(asked.tag ?? []).flatMap((tag) => ['--tag', tag]),
     ...(asked.protect ? ['--protect'] : []),
     ...option('max-duration', asked.maxDuration === undefined ? undefined : formatDuration(asked.maxDuration)),
+    ...option('user-data', asked.userData),
     ...(asked.wait ? ['--wait'] : []),
     ...cli.scope_words,
   ]);
@@ -135,6 +138,7 @@ export const create = command({
     const tags = asked.tag === undefined ? undefined : tagsFrom(asked.tag);
     const project_id = await cli.project();
     if (asked.dryRun) return dryRun(cli, project_id, launch);
+    const user_data = await userDataFrom(asked.userData);
     const ssh_key_ids = asked.sshKey && (await Promise.all(asked.sshKey.map((key) => sshKeyId(cli, key))));
     const body = {
       name: args.name,
@@ -147,6 +151,7 @@ export const create = command({
       tags,
       is_protected: asked.protect,
       max_duration_s: asked.maxDuration === undefined ? undefined : asked.maxDuration / 1000,
+      user_data,
     };
     const idempotencyKey = asked.idempotencyKey ?? newIdempotencyKey();
     const options = { idempotencyKey, signal: delayed(cli.signal) };

@@ -15,13 +15,25 @@ export const ALLOCATION_STATES = [
 
 export const gpus = (count: number): string => (count === 1 ? '1 GPU' : `${count} GPUs`);
 
-export const sentenceOf = ({ name, id, state, state_reason }: Allocation): string =>
-  `${name} (${id}) is ${state}${state_reason === null ? '' : `: ${state_reason}`}`;
+/** Active, and what its machine does unless that is what anybody expects. */
+const stateOf = ({ state, power }: Allocation): string => {
+  if (power === null || power.state === 'on') return state;
+  return `${state}, ${power.state === 'unknown' ? 'power unknown' : power.state}`;
+};
+
+export const sentenceOf = (found: Allocation): string => {
+  const why = found.state_reason ?? found.power?.reason ?? null;
+  return `${found.name} (${found.id}) is ${stateOf(found)}${why === null ? '' : `: ${why}`}`;
+};
+
+/** For whoever asked for power: also when it is on. */
+export const powerSentenceOf = (found: Allocation): string =>
+  found.power?.state === 'on' ? `${found.name} (${found.id}) is on` : sentenceOf(found);
 
 export const allocationColumns: readonly Column<Allocation>[] = [
   { header: 'ID', value: ({ id }) => id },
   { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
-  { header: 'STATE', value: ({ state }) => state },
+  { header: 'STATE', value: stateOf },
   { header: 'GPUS', value: ({ gpu_count }) => gpu_count, align: 'right' },
   { header: 'COST', value: ({ cost_so_far }) => price(cost_so_far), align: 'right' },
   { header: 'SKU', value: ({ sku_name }) => sku_name, optional: true },
@@ -77,6 +89,13 @@ const progressText = ({
 }: NonNullable<Allocation['progress']>): string =>
   `${overall_percent} %: ${label} (step ${step_number} of ${step_count})`;
 
+const powerText = ({ state, since, reason }: NonNullable<Allocation['power']>): string =>
+  [
+    `${state} since ${shortTime(since)}`,
+    ...(reason === null ? [] : [reason]),
+    ...(state === 'off' ? ['its GPUs stay yours and are charged'] : []),
+  ].join('; ');
+
 /** Only what is the case: a field without a value says nothing to a person. */
 export const allocationFields = (found: Allocation, nowMs: number): Record<string, unknown> => {
   const { amount_minor, currency } = found.placement.gpu_hourly_price;
@@ -97,6 +116,7 @@ export const allocationFields = (found: Allocation, nowMs: number): Record<strin
     id: found.id,
     state: `${found.state} since ${shortTime(found.state_since)}`,
     ...(optional.reason === null ? {} : { reason: optional.reason }),
+    ...(found.power === null ? {} : { power: powerText(found.power) }),
     ...(found.progress === null ? {} : { progress: progressText(found.progress) }),
     sku: found.sku_name,
     region: found.region_name,

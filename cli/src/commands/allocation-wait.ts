@@ -8,22 +8,30 @@ import type { Cli } from '../context.ts';
 import { CliError } from '../exit.ts';
 import { explained } from '../progress.ts';
 import { createSteps } from '../steps.ts';
-import { sentenceOf } from './allocation-view.ts';
+import { powerSentenceOf, sentenceOf } from './allocation-view.ts';
 
-export const GOALS = ['active', 'released'] as const;
+export const GOALS = ['active', 'released', 'on', 'off'] as const;
 export type Goal = (typeof GOALS)[number];
 
 const WAIT_MS = 600_000;
 /** Often enough that a percentage is worth watching. */
 const LOOK_MAX_MS = 2_000;
 
+/** No change of its power is under way, or none can be. */
+const rests = ({ state, power }: Allocation): boolean =>
+  state !== 'requested' && state !== 'provisioning' && (power === null || power.workflow_run_id === null);
+
 const hasEnded: Readonly<Record<Goal, (allocation: Allocation) => boolean>> = {
   active: ({ state }) => state !== 'requested' && state !== 'provisioning',
   released: ({ state, released_at }) => state === 'released' || state === 'release_failed' || released_at !== null,
+  on: rests,
+  off: rests,
 };
 const hasArrived: Readonly<Record<Goal, (allocation: Allocation) => boolean>> = {
   active: ({ state }) => state === 'active',
   released: ({ released_at }) => released_at !== null,
+  on: ({ power }) => power?.state === 'on',
+  off: ({ power }) => power?.state === 'off',
 };
 
 export type WaitedFor = Readonly<{
@@ -66,12 +74,15 @@ export const followAllocation = async (
 export const waitForAllocation = (cli: Cli, waited: WaitedFor): Promise<Allocation> =>
   followAllocation(cli, waited, hasEnded[waited.goal]);
 
+const wordsOf = (goal: Goal) => (goal === 'on' || goal === 'off' ? powerSentenceOf : sentenceOf);
+
 /** Throws unless the allocation is where it was wanted, with its own reason and the way to its timeline. */
 export const assertArrived = (cli: Cli, allocation: Allocation, waited: WaitedFor): void => {
   if (hasArrived[waited.goal](allocation)) return;
+  const sentence = sentenceOf(allocation);
   throw new CliError(
     'failure',
-    `${sentenceOf(allocation)}${/[.!?]$/.test(sentenceOf(allocation)) ? '' : '.'}`,
+    `${sentence}${/[.!?]$/.test(sentence) ? '' : '.'}`,
     `See its timeline: ${suggest(cli, waited.timeline)}`,
   );
 };
@@ -90,7 +101,7 @@ export const finish = async <T extends object>(
   cli.out.say(`${options.sentence} correlation id ${answer.correlation_id ?? 'unknown'}`);
   const allocation = await waitForAllocation(cli, options);
   if (cli.out.json) cli.out.done('', { ...answer, data: options.dataOf(allocation) });
-  else if (hasArrived[options.goal](allocation)) cli.out.print(sentenceOf(allocation));
+  else if (hasArrived[options.goal](allocation)) cli.out.print(wordsOf(options.goal)(allocation));
   assertArrived(cli, allocation, options);
 };
 

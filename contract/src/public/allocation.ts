@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { Action, Closed, Money, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
-import { CAPACITY_SHAPES } from './catalog.ts';
+import { CAPACITY_SHAPES, imageName } from './catalog.ts';
 
 export const ALLOCATION_STATES = [
   'requested',
@@ -54,6 +54,23 @@ const Progress = Closed(
   { description: 'Null when nothing is under way, and in answers to changes.' },
 );
 
+export const POWER_STATES = ['on', 'stopping', 'off', 'starting', 'rebooting', 'reinstalling', 'unknown'] as const;
+
+/** Whether the machine of a slice runs. */
+export const AllocationPower = Closed(
+  {
+    state: StringEnum(POWER_STATES),
+    reason: Nullable(Type.String({ description: 'Why the last change did not end as it was asked for.' })),
+    since: Time('When it came into this state.'),
+    workflow_run_id: Nullable(Type.String({ description: 'The run that is changing it; null when none is.' })),
+    is_charged: Type.Boolean({
+      description: 'Always true: its GPUs are kept for it, on or off, until it is released.',
+    }),
+    install_number: Type.Integer({ description: 'How often it was reinstalled.' }),
+  },
+  { description: 'Of an active slice; null otherwise.' },
+);
+
 /** How its tenant gets in. The host key is the guest's own word, so that nobody has to trust the first connection. */
 const SshAccess = Closed(
   {
@@ -73,6 +90,7 @@ export const Allocation = Closed({
   sku_name: Type.String(),
   region_name: Type.String(),
   image_name: Nullable(Type.String()),
+  image_digest: Nullable(Type.String({ description: 'The version of the image, pinned at launch.' })),
   gpu_count: Type.Integer(),
   placement: Placement,
   state: StringEnum(ALLOCATION_STATES),
@@ -80,6 +98,7 @@ export const Allocation = Closed({
   state_since: Time('When it came into this state.'),
   state_deadline_at: Nullable(Time('When being in this state becomes too long.')),
   progress: Nullable(Progress),
+  power: Nullable(AllocationPower),
   ssh_key_ids: Type.Array(Type.String()),
   ssh: Nullable(SshAccess),
   tags: Tags,
@@ -124,9 +143,7 @@ const launch = {
   sku_name: Name('SKU code.'),
   region_name: Name('Region code.'),
   gpu_count: Type.Integer({ minimum: 1, maximum: 64, examples: [1] }),
-  image_name: Type.Optional(
-    Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{0,62}$', examples: ['ubuntu-24.04-h200-cuda'] }),
-  ),
+  image_name: Type.Optional(imageName('Image slug; its newest version is pinned. Without one, the first of the SKU.')),
 };
 
 const ofProject = Closed({ project_id: Id('project') });
@@ -137,6 +154,16 @@ const MaxDuration = Type.Integer({
   description: 'Released by itself this long after it became active.',
 });
 const tag = 'Allocations';
+
+/** Checked by its first line here and in full by the host, before anything is made of it. */
+export const userData = (description: string) =>
+  Type.String({
+    minLength: 2,
+    maxLength: 65_536,
+    pattern: '^(#cloud-config|#cloud-boothook|#!)[^\\u0000]*$',
+    description: `Cloud-config or script for its first start, at most 64 KiB. ${description}`,
+    examples: ['#cloud-config\npackages: [htop]\n'],
+  });
 
 export const allocationApi = define({
   allocationEstimate: {
@@ -185,6 +212,7 @@ export const allocationApi = define({
       tags: Type.Optional(Tags),
       is_protected: Type.Optional(Type.Boolean()),
       max_duration_s: Type.Optional(MaxDuration),
+      user_data: Type.Optional(userData('For slices.')),
     }),
     status: 202,
     response: Allocation,

@@ -61,6 +61,8 @@ export type OpenDisk = Readonly<{
   major_minor: string;
   size_bytes: number;
   wipe(method: WipeMethod): Promise<Readonly<{ command_status: number }>>;
+  /** Waits for an erase that goes on in the drive since an earlier try; until it ends nothing can be read or asked. */
+  settled?(): Promise<void>;
   /** Past every cache. */
   read(offset: number, length: number): Promise<Buffer>;
   signatures(): Promise<readonly string[]>;

@@ -1,11 +1,12 @@
 /**
  * `slice.image_clone`: the image onto the disk of the boot slot. The other slots' disks become the machine's data disks;
  * they must be blank, and are looked at before anything is written, because a byte of a former tenant on one of them
- * would be handed to this one.
+ * would be handed to this one. A reinstallation finds the tenant's own bytes there: see image-reinstall.ts.
  */
 import { HostError, type OpenDisk } from '../host/host.ts';
 import { getLease, readLeases, touchLease } from '../leases.ts';
 import { type Act, exclusive, slotKeys } from './exclusive.ts';
+import { cloneOver, removeStopped } from './image-reinstall.ts';
 import { bootSlot, domainName } from './names.ts';
 import { readBack } from './read-back.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
@@ -13,17 +14,18 @@ import type { TaskContext, TaskHandler } from './task.ts';
 export const imageClone: TaskHandler<'slice.image_clone'> = (ctx, params) =>
   exclusive(ctx, slotKeys(params.slots), async (act) => {
     const lease = getLease(await readLeases(ctx.state), params.allocation_id, params.slots);
-    const name = domainName(params.allocation_id);
-    const domains = await act('listing the domains', ctx.host.hypervisor.list());
-    const domain = domains.find((each) => each.name === name || each.allocation_id === params.allocation_id);
-    if (domain !== undefined)
-      throw new HostError('conflict', `domain ${domain.name} is there, ${domain.state}; its disk is not written over`);
+    const isAgain = (params.install ?? 0) > 0 && lease.touched_at !== null;
+    if (!isAgain) await refuseMachine(ctx, act, params.allocation_id);
     // From the cache if it is there. A machine's disk is only opened for an image that the host has and has checked.
     const { digest } = await act(
       `the download of ${params.image.name}`,
       ctx.host.images.pull(params.image, (told) => ctx.progress({ ...told, percent: told.percent / 2 })),
     );
     const boot = bootSlot(params.slots);
+    if (isAgain) {
+      await removeStopped(ctx, act, params.allocation_id);
+      return withDisk(ctx, act, boot, (disk) => cloneOver(ctx, act, { name: params.image.name, digest }, disk));
+    }
     for (const slot of params.slots.filter((each) => each.slot_id !== boot.slot_id))
       await withDisk(ctx, act, slot, (disk) => refuseUnlessBlank(act, disk));
     return withDisk(ctx, act, boot, async (disk) => {
@@ -41,6 +43,14 @@ export const imageClone: TaskHandler<'slice.image_clone'> = (ctx, params) =>
       );
     });
   });
+
+const refuseMachine = async (ctx: TaskContext, act: Act, allocationId: string): Promise<void> => {
+  const name = domainName(allocationId);
+  const domains = await act('listing the domains', ctx.host.hypervisor.list());
+  const domain = domains.find((each) => each.name === name || each.allocation_id === allocationId);
+  if (domain !== undefined)
+    throw new HostError('conflict', `domain ${domain.name} is there, ${domain.state}; its disk is not written over`);
+};
 
 const withDisk = async <T>(
   ctx: TaskContext,

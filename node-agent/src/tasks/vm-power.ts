@@ -1,7 +1,11 @@
-/** `slice.vm_reboot` and `slice.vm_stop`. Only a domain that carries the allocation's tag is touched. */
+/**
+ * `slice.vm_stop` and `slice.vm_reboot`. A guest is asked first and switched off when it does not listen; either way the
+ * answer says which it was. Only a domain that carries the allocation's tag is touched. The lease says before the act
+ * whether the machine is to run, so that nobody takes a machine that was switched off for one that was lost.
+ */
 import type { TaskSlot } from '@gpuaas/contract/node';
 import { type Domain, HostError } from '../host/host.ts';
-import { getLease, readLeases, refuseStale } from '../leases.ts';
+import { findSameLease, getLease, readLeases, refuseStale, wantPower } from '../leases.ts';
 import { type Act, exclusive, slotKeys } from './exclusive.ts';
 import { domainName } from './names.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
@@ -12,18 +16,41 @@ export const vmReboot: TaskHandler<'slice.vm_reboot'> = (ctx, params) =>
     const domain = await findOwn(ctx, act, params);
     if (domain === undefined)
       throw new HostError('drift', `domain ${domainName(params.allocation_id)} is not on the host`);
-    await act(`the reboot of ${domain.name}`, ctx.host.hypervisor.reboot(domain.name, params.is_hard));
-    return {};
+    await wantPower(ctx.state, params.allocation_id, 'on');
+    if (!params.is_hard && (await rebootGracefully(ctx, act, domain))) return { how: 'graceful' as const };
+    await act(`the reset of ${domain.name}`, ctx.host.hypervisor.reboot(domain.name, true));
+    return { how: 'hard' as const };
   });
 
 /** Gracefully, then by force. What is not there is stopped. */
 export const vmStop: TaskHandler<'slice.vm_stop'> = (ctx, params) =>
   exclusive(ctx, slotKeys(params.slots), async (act) => {
-    refuseStale(await readLeases(ctx.state), params.slots);
+    const book = await readLeases(ctx.state);
+    refuseStale(book, params.slots);
+    const lease = findSameLease(book, params.allocation_id, params.slots);
+    if (lease !== undefined) await wantPower(ctx.state, params.allocation_id, 'off');
     const domain = await findOwn(ctx, act, params);
-    if (domain === undefined) return { how: 'absent' as const };
-    return { how: await act(`the stop of ${domain.name}`, ctx.host.hypervisor.stop(domain.name, params.grace_s)) };
+    const how =
+      domain === undefined
+        ? ('absent' as const)
+        : await act(`the stop of ${domain.name}`, ctx.host.hypervisor.stop(domain.name, params.grace_s));
+    // Given up at the end of the slice by its cleanup, with what else is proven there.
+    const partition = params.will_start_again === true ? lease?.plan.fabric_partition_id : undefined;
+    if (partition != null) await act(`fabric partition ${partition}`, ctx.host.fabric.deactivate(partition));
+    return { how };
   });
+
+/** False when the guest did not go down for it: a guest that hangs is what a reboot is for. */
+const rebootGracefully = async (ctx: TaskContext, act: Act, domain: Domain): Promise<boolean> => {
+  try {
+    await act(`the reboot of ${domain.name}`, ctx.host.hypervisor.reboot(domain.name, false));
+    return true;
+  } catch (err) {
+    if (!(err instanceof HostError) || err.code !== 'timeout' || ctx.signal.aborted) throw err;
+    ctx.log.warn({ domain: domain.name, err }, 'a guest did not reboot when it was asked to; it is reset');
+    return false;
+  }
+};
 
 const findOwn = async (
   ctx: TaskContext,

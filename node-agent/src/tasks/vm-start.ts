@@ -1,10 +1,11 @@
 /**
  * `slice.vm_start`: the fabric partition, the devices, the network and then the machine. A guest that boots before its
  * partition is active never joins the fabric, so the order is a rule. What was made is taken back if the machine does not
- * start; devices stay on vfio-pci, which is where a slice host keeps them.
+ * start; devices stay on vfio-pci, which is where a slice host keeps them. A machine that was stopped and is started again
+ * goes the same way, because the host may have changed meanwhile; if that fails, it keeps its definition and is off.
  */
 import { HostError } from '../host/host.ts';
-import { getLease, type Lease, readLeases, touchLease } from '../leases.ts';
+import { getLease, type Lease, readLeases, touchLease, wantPower } from '../leases.ts';
 import { NO_IDS } from '../topology/kinds.ts';
 import { deviceProblems, diskProblems } from './bundle-slot.ts';
 import { type Act, exclusive, slotKeys, withinTime } from './exclusive.ts';
@@ -22,9 +23,13 @@ export const vmStart: TaskHandler<'slice.vm_start'> = (ctx, params) =>
     const there = domains.find((domain) => domain.name === name);
     if (there !== undefined && there.allocation_id !== params.allocation_id)
       throw new HostError('conflict', `a domain ${name} is here that is not of allocation ${params.allocation_id}`);
-    if (there?.state === 'running') return { domain: name };
+    if (there?.state === 'running') {
+      await wantPower(ctx.state, params.allocation_id, 'on');
+      return { domain: name };
+    }
     await refuseDrift(ctx, act, lease);
     await touchLease(ctx.state, params.allocation_id, ctx.now());
+    await wantPower(ctx.state, params.allocation_id, 'on');
     try {
       await prepare(ctx, act, lease);
       ctx.progress({ percent: 60, note: 'starting the machine' });
@@ -38,11 +43,13 @@ export const vmStart: TaskHandler<'slice.vm_start'> = (ctx, params) =>
             hostname: params.hostname,
             ssh_public_keys: params.ssh_public_keys,
             user_data: params.user_data,
+            install: params.install ?? 0,
+            readiness_checks: params.readiness_checks ?? [],
           },
         }),
       );
     } catch (err) {
-      await stepBack(ctx, lease, name);
+      await stepBack(ctx, lease, { name, isNew: there === undefined });
       throw err;
     }
     return { domain: name };
@@ -87,10 +94,15 @@ const prepare = async (ctx: TaskContext, act: Act, lease: Lease): Promise<void> 
 };
 
 /** In the opposite order. A step back that fails is logged and does not hide why the start failed; cleanup does it again. */
-const stepBack = async (ctx: TaskContext, lease: Lease, name: string): Promise<void> => {
+const stepBack = async (
+  ctx: TaskContext,
+  lease: Lease,
+  { name, isNew }: Readonly<{ name: string; isNew: boolean }>,
+): Promise<void> => {
   const { plan } = lease;
   const steps: ReadonlyArray<readonly [what: string, undo: () => Promise<unknown>]> = [
-    [`removing ${name}`, () => removeOwn(ctx, lease, name)],
+    [`stopping ${name}`, () => stopOwn(ctx, lease, name)],
+    ...(isNew ? [[`removing ${name}`, () => removeOwn(ctx, lease, name)] as const] : []),
     [
       `detaching ${plan.ovs_port}`,
       () => ctx.host.network.detach({ name: plan.ovs_port, mac_address: plan.mac_address }),
@@ -103,6 +115,7 @@ const stepBack = async (ctx: TaskContext, lease: Lease, name: string): Promise<v
             () => ctx.host.fabric.deactivate(plan.fabric_partition_id ?? 0),
           ] as const,
         ]),
+    ['noting that it is off', () => wantPower(ctx.state, lease.allocation_id, 'off')],
   ];
   for (const [what, undo] of steps)
     await withinTime(AbortSignal.timeout(STEP_BACK_MS), what, undo()).catch((err: unknown) =>
@@ -110,9 +123,13 @@ const stepBack = async (ctx: TaskContext, lease: Lease, name: string): Promise<v
     );
 };
 
+const isOwn = async (ctx: TaskContext, lease: Lease, name: string): Promise<boolean> =>
+  (await ctx.host.hypervisor.list()).some((each) => each.name === name && each.allocation_id === lease.allocation_id);
+
+const stopOwn = async (ctx: TaskContext, lease: Lease, name: string): Promise<void> => {
+  if (await isOwn(ctx, lease, name)) await ctx.host.hypervisor.stop(name, 0);
+};
+
 const removeOwn = async (ctx: TaskContext, lease: Lease, name: string): Promise<void> => {
-  const domain = (await ctx.host.hypervisor.list()).find((each) => each.name === name);
-  if (domain?.allocation_id !== lease.allocation_id) return;
-  await ctx.host.hypervisor.stop(name, 0);
-  await ctx.host.hypervisor.remove(name);
+  if (await isOwn(ctx, lease, name)) await ctx.host.hypervisor.remove(name);
 };

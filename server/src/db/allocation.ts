@@ -1,6 +1,7 @@
 /** Allocation rows: reading them, and moving them between states with the from-states in the `where`. */
 import type { ALLOCATION_STATES } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';
+import type { PowerState } from './power.ts';
 
 export type AllocationState = (typeof ALLOCATION_STATES)[number];
 
@@ -13,6 +14,7 @@ export type AllocationRow = Readonly<{
   sku_name: string;
   region_name: string;
   image_name: string | null;
+  image_digest: string | null;
   gpu_count: number;
   node_id: string | null;
   state: AllocationState;
@@ -29,6 +31,13 @@ export type AllocationRow = Readonly<{
   release_requested_at: string | null;
   released_at: string | null;
   failure_reason: string | null;
+  /** Of an active slice; null otherwise. */
+  power_state: PowerState | null;
+  power_since: string | null;
+  power_reason: string | null;
+  power_run_id: string | null;
+  power_grace_s: number | null;
+  install_number: number;
   correlation_id: string;
   version: number;
   created_at: string;

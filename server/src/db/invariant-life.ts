@@ -34,6 +34,22 @@ export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
         else false end`,
   },
   {
+    name: 'power_change_has_run',
+    rule: 'Power that is being changed is changed by a live run of the allocation; what rests has none.',
+    sql: `select a.id as subject_id, coalesce(a.power_state, 'no power') || coalesce(' by run ' || a.power_run_id, '') || ', which '
+        || case when r.id is null then 'is not its own' else 'is ' || r.state end as detail
+      from allocations a left join workflow_runs r on r.id = a.power_run_id and r.subject_id = a.id
+      where a.power_run_id is not null and (r.finished_at is not null or r.id is null)
+        or a.state = 'active' and a.power_run_id is null and a.power_state not in ('on', 'off', 'unknown')`,
+  },
+  {
+    name: 'power_is_of_active_slices',
+    rule: 'A slice has power exactly while it is active, and what is not known of it has a reason.',
+    sql: `select a.id as subject_id, a.capacity_shape || ', ' || a.state || ', power ' || coalesce(a.power_state, 'none') as detail
+      from allocations a where a.state <> 'released' and ((a.power_state is not null) <> (a.state = 'active' and a.capacity_shape = 'gpu_slice')
+        or a.power_state = 'unknown' and a.power_reason is null)`,
+  },
+  {
     name: 'state_matches_times',
     rule: 'The moments of an allocation follow its states, and every one has a correlation id.',
     sql: `select a.id as subject_id, 'state ' || a.state || ' contradicts its times' as detail from allocations a

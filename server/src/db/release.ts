@@ -11,11 +11,11 @@ import type { SummaryRow } from './placement.ts';
 import type { NewRun } from './workflow-run.ts';
 
 /**
- * Asks the run that provisions the allocation to end, if provisioning is not over. It may be sent before the allocation
+ * Asks the run that provisions the allocation to end, if provisioning is not over, and the one that changes its power. It may be sent before the allocation
  * is locked, as the order of locks wants it, and before anybody knows that it is needed. A live run is told by its end,
  * not by its state: by its state the planner reads every live run there is.
  */
-export const cancelProvisioningRun = async (
+export const cancelOwnRuns = async (
   tx: Tx,
   cancel: Readonly<{ allocation_id: string; workflows: readonly string[]; reason: string }>,
 ): Promise<void> => {
@@ -24,7 +24,7 @@ export const cancelProvisioningRun = async (
        cancel_reason = case when r.cancel_requested_at is null then $3 else r.cancel_reason end,
        due_at = case when r.state = 'running' then r.due_at else clock_timestamp() end
      where r.workflow = any ($2) and r.subject_id = $1 and r.finished_at is null
-       and exists (select from allocations a where a.id = $1 and a.state in ('requested', 'provisioning'))`,
+       and exists (select from allocations a where a.id = $1 and (a.state in ('requested', 'provisioning') or a.power_run_id = r.id))`,
     [cancel.allocation_id, cancel.workflows, cancel.reason],
   );
 };
@@ -165,7 +165,7 @@ export const releaseClaimSet = (tx: Tx, release: ProvenRelease): Promise<unknown
      slot as (
        update node_resource_slots s set wipe_proof_id = proof.id, wiped_at = proof.created_at, version = s.version + 1,
          status = case when w.is_fit then 'available' else 'quarantined' end,
-         status_reason = case when w.is_fit then null when not w.is_reset then 'The GPU could not be reset; the host needs a reboot.'
+         status_reason = case when w.is_fit then null when not w.is_reset then 'The GPU or its fabric function could not be reset; the host needs a reboot.'
            else coalesce(s.status_reason, 'Wiped, but not fit for sale.') end,
          status_since = clock_timestamp(),
          health_detail = s.health_detail || jsonb_build_object('allocation_id', $1::text, 'event', 'cleaned', 'reason', $6::text,

@@ -8,18 +8,37 @@ type Step = Readonly<{ step: string; label: string; kind: Readonly<Record<Shape,
 
 const both = (kind: string): Step['kind'] => ({ gpu_slice: kind, baremetal: kind });
 
+const COPY: Step = { step: 'cloneImage', label: 'Copy the image', kind: both('slice.image_clone') };
+const BOOT: Step = { step: 'awaitReady', label: 'Boot', kind: both('slice.vm_readiness') };
+const START: readonly Step[] = [{ step: 'startVm', label: 'Start the machine', kind: both('slice.vm_start') }, BOOT];
+
 /** For users: nothing that names a host, a device or an address. */
 const PATHS: Readonly<Record<string, readonly Step[]>> = {
   'provision-slice': [
     { step: 'leaseBundle', label: 'Set the GPUs aside', kind: both('slice.bundle_lease') },
-    { step: 'cloneImage', label: 'Copy the image', kind: both('slice.image_clone') },
-    { step: 'startVm', label: 'Start the machine', kind: both('slice.vm_start') },
-    { step: 'awaitReady', label: 'Boot', kind: both('slice.vm_readiness') },
+    COPY,
+    ...START,
     { step: 'activate', label: 'Hand it over', kind: null },
   ],
   'provision-baremetal': [
     { step: 'provisionUser', label: 'Set up access', kind: both('allocation.provision_user') },
     { step: 'activate', label: 'Hand it over', kind: null },
+  ],
+  'stop-slice': [
+    { step: 'stopVm', label: 'Stop the machine', kind: both('slice.vm_stop') },
+    { step: 'settleOff', label: 'Keep it for you', kind: null },
+  ],
+  'start-slice': [...START, { step: 'settleOn', label: 'Hand it over', kind: null }],
+  'reboot-slice': [
+    { step: 'rebootVm', label: 'Reboot the machine', kind: both('slice.vm_reboot') },
+    BOOT,
+    { step: 'settleOn', label: 'Hand it over', kind: null },
+  ],
+  'reinstall-slice': [
+    { step: 'stopVm', label: 'Stop the machine', kind: both('slice.vm_stop') },
+    COPY,
+    ...START,
+    { step: 'settleOn', label: 'Hand it over', kind: null },
   ],
   'release-allocation': [
     {
@@ -32,7 +51,11 @@ const PATHS: Readonly<Record<string, readonly Step[]>> = {
   ],
 };
 
-const ASIDE: Readonly<Record<string, string>> = { abandon: 'Give it up', block: 'Leave it to an operator' };
+const ASIDE: Readonly<Record<string, string>> = {
+  abandon: 'Give it up',
+  block: 'Leave it to an operator',
+  leaveUnknown: 'Leave it open',
+};
 
 export const PROGRESS_WORKFLOWS: readonly string[] = Object.keys(PATHS);
 export const PROGRESS_KINDS: readonly string[] = [

@@ -16,6 +16,7 @@ const RESTING: ReadonlySet<AllocationRow['state']> = new Set(['active', 'release
 
 /** Without what steps usually take: a page of launches would read the history of as many nodes. */
 export const progressOfPage = async (reader: Reader, rows: readonly AllocationRow[]): Promise<ProgressRows> => {
-  const ids = rows.filter(({ state }) => !RESTING.has(state)).map(({ id }) => id);
+  const isMoving = ({ state, power_run_id }: AllocationRow) => power_run_id !== null || !RESTING.has(state);
+  const ids = rows.filter(isMoving).map(({ id }) => id);
   return ids.length === 0 ? [] : listProgress(reader, ids, { workflows, kinds: [] });
 };

@@ -2,11 +2,12 @@
 import type { AllocationRow } from '../db/allocation.ts';
 import type { SshFacts } from '../db/guest.ts';
 import { GUEST_USERNAME } from '../domain/host-name.ts';
+import { POWER_DURING, type PowerChange, powerRefusal } from '../domain/power.ts';
 import type { Progress } from '../domain/progress.ts';
 import { costSoFar } from '../domain/usage.ts';
 import { action } from './caller.ts';
 
-export type AllocationRights = Readonly<{ update: boolean; release: boolean }>;
+export type AllocationRights = Readonly<{ update: boolean; release: boolean; power: boolean }>;
 
 const SSH_PORT = 22;
 const ENDED = ['released', 'failed'];
@@ -22,6 +23,28 @@ const updateReason = (row: AllocationRow, may: boolean): string | null => {
   if (!may) return 'Your role does not hold allocation.update.';
   return ENDED.includes(row.state) ? `It is ${row.state}.` : null;
 };
+
+const POWER_CHANGES = Object.keys(POWER_DURING) as PowerChange[];
+
+/** A whole node has no power of ours, so nothing is said of it. */
+const powerActions = (row: AllocationRow, may: boolean) =>
+  row.capacity_shape === 'baremetal'
+    ? []
+    : POWER_CHANGES.map((change) =>
+        action(change, may ? powerRefusal(row, change) : 'Your role does not hold allocation.power.'),
+      );
+
+const powerOf = (row: AllocationRow) =>
+  row.power_state === null || row.power_since === null
+    ? null
+    : {
+        state: row.power_state,
+        reason: row.power_reason,
+        since: row.power_since,
+        workflow_run_id: row.power_run_id,
+        is_charged: true,
+        install_number: row.install_number,
+      };
 
 /** What it has cost until now: closed records as they were rounded, and the running one as if it ended now. */
 export const costSoFarMinor = (row: AllocationRow, nowMs: number): number => {
@@ -44,6 +67,7 @@ export const allocationView = (
   sku_name: row.sku_name,
   region_name: row.region_name,
   image_name: row.image_name,
+  image_digest: row.image_digest,
   gpu_count: row.gpu_count,
   placement: {
     gpu_count: row.gpu_count,
@@ -57,6 +81,7 @@ export const allocationView = (
   state_since: row.state_since,
   state_deadline_at: row.state_deadline_at,
   progress,
+  power: powerOf(row),
   ssh_key_ids: row.ssh_key_ids,
   ssh: ssh === null || row.state !== 'active' ? null : { username: GUEST_USERNAME, port: SSH_PORT, ...ssh },
   tags: row.tags,
@@ -71,5 +96,9 @@ export const allocationView = (
   correlation_id: row.correlation_id,
   version: row.version,
   created_at: row.created_at,
-  actions: [action('update', updateReason(row, rights.update)), action('release', releaseReason(row, rights.release))],
+  actions: [
+    action('update', updateReason(row, rights.update)),
+    action('release', releaseReason(row, rights.release)),
+    ...powerActions(row, rights.power),
+  ],
 });

@@ -6,6 +6,7 @@ import * as db from '../db/allocation.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import { findSshFacts, type SshFacts } from '../db/guest.ts';
 import { findLaunchFacts } from '../db/launch.ts';
+import { putUserData } from '../db/user-data.ts';
 import { progressOf, stepLabel } from '../domain/progress.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { chooseNode, commitClaims, lockFirst } from '../placement/commit.ts';
@@ -18,6 +19,7 @@ import { type ProgressRows, progressOfOne, progressOfPage } from './allocation-p
 import { allocationView } from './allocation-view.ts';
 import { callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
 import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { assertUserData } from './user-data.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -28,7 +30,7 @@ const HOURS = { hour: 1, day: 24, month: 730 };
 
 /** Without progress it says that nothing is under way: who has just changed it follows by reading. */
 export const viewFor = (ctx: Ctx, progress: ProgressRows = [], ssh?: SshFacts) => {
-  const may = (permission: 'allocation.update' | 'allocation.release', row: db.AllocationRow) =>
+  const may = (permission: `allocation.${'update' | 'release' | 'power'}`, row: db.AllocationRow) =>
     callerHolds(ctx, permission, row.organization_id, row.project_id);
   return (row: db.AllocationRow) => {
     const nowMs = ctx.deps.clock.now().getTime();
@@ -36,7 +38,11 @@ export const viewFor = (ctx: Ctx, progress: ProgressRows = [], ssh?: SshFacts) =
     return allocationView(
       row,
       nowMs,
-      { update: may('allocation.update', row), release: may('allocation.release', row) },
+      {
+        update: may('allocation.update', row),
+        release: may('allocation.release', row),
+        power: may('allocation.power', row),
+      },
       facts === undefined ? null : progressOf(facts, nowMs),
       ssh ?? null,
     );
@@ -51,6 +57,11 @@ const launchOf = (ctx: Ctx, body: Req<'allocationEstimate'>['body'] & { vm_profi
   vm_profile: body.vm_profile ?? null,
   organization_id: organizationOf(ctx),
   project_id: projectOf(ctx),
+});
+
+const pinned = (image: Readonly<{ name: string; digest: string }> | null) => ({
+  image_name: image?.name ?? null,
+  image_digest: image?.digest ?? null,
 });
 
 export const estimate = (ctx: ReadCtx, { body }: Req<'allocationEstimate'>) =>
@@ -81,6 +92,7 @@ export const estimate = (ctx: ReadCtx, { body }: Req<'allocationEstimate'>) =>
 
 export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) => {
   const { tx } = ctx;
+  assertUserData(body.user_data);
   const launch = launchOf(ctx, body);
   const sshKeyIds = body.ssh_key_ids ?? [];
   // The shape is not known before the catalog is read, so the first look is for a slice: both leave together.
@@ -113,7 +125,8 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
     capacity_shape: request.shape,
     sku_name: sku.name,
     region_name: launch.region_name,
-    image_name: launch.image_name,
+    // A host without an operating system of ours has no use for an image that nobody asked for.
+    ...pinned(isSlice || launch.image_name !== null ? facts.image : null),
     gpu_count: request.gpu_count,
     requested_by: principalOf(ctx).id,
     ssh_key_ids: sshKeyIds,
@@ -131,7 +144,16 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
     project_id: launch.project_id,
     correlation_id: ctx.correlation_id,
   });
+  const { user_data } = body;
+  if (user_data !== undefined && !isSlice)
+    throw new AppError('invalid_request', 'Invalid request: user_data is for slices only.', {
+      errors: [{ pointer: '/body/user_data', code: 'not_allowed', message: 'is for slices only' }],
+    });
   commitClaims(tx, choice, { launch: checked, profile: facts.profile, allocation, run });
+  if (user_data !== undefined) {
+    const { organization_id, project_id } = launch;
+    tx.defer(putUserData(tx, { allocation_id: id, organization_id, project_id, user_data }));
+  }
   ctx.emit('workflow_run.changed', { subject: run.id, data: runChanged({ ...run, state: 'pending' }).data });
   ctx.note({ sku_name: sku.name, gpu_count: request.gpu_count, region_name: launch.region_name });
   ctx.emit('allocation.changed', {
@@ -153,6 +175,12 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
     release_requested_at: null,
     released_at: null,
     failure_reason: null,
+    power_state: null,
+    power_since: null,
+    power_reason: null,
+    power_run_id: null,
+    power_grace_s: null,
+    install_number: 0,
     version: 1,
     vm_profile_name: facts.profile?.name ?? null,
     vcpu_count: facts.profile?.vcpu_count ?? null,

@@ -3,6 +3,7 @@
  * Such a step asks for its task, finds it where it left it when it runs again, and rests until the host has answered.
  */
 import type { AllocationRow } from '../db/allocation.ts';
+import type { PowerRest } from '../domain/power.ts';
 import type { WipeVerdict } from '../domain/wipe.ts';
 import { type Commit, done, next, type Outcome, stuck, wait, waitForSignal } from './engine/outcome.ts';
 import type { StepContext } from './engine/workflow.ts';
@@ -12,6 +13,7 @@ export type TaskKind =
   | 'slice.image_clone'
   | 'slice.vm_start'
   | 'slice.vm_readiness'
+  | 'slice.vm_reboot'
   | 'slice.vm_stop'
   | 'slice.cleanup'
   | 'allocation.provision_user'
@@ -23,8 +25,11 @@ export type TaskAsk = Readonly<{
   kind: TaskKind;
   run_id: string;
   correlation_id: string;
-  /** Only while the allocation is in this phase: a release that was accepted meanwhile ends provisioning. */
-  phase: 'provisioning' | 'custody';
+  /**
+   * Only while the allocation is in this phase: a release that was accepted meanwhile ends provisioning and any change of
+   * power, and a change of power is one run's.
+   */
+  phase: 'provisioning' | 'power' | 'custody';
   tries_max: number;
 }>;
 
@@ -35,12 +40,23 @@ export type TaskAnswer =
 
 export type Judged = Readonly<{ task_id: string; node_id: string; verdict: WipeVerdict; may_try_again: boolean }>;
 
+export type SettlePower = Readonly<{
+  run_id: string;
+  correlation_id: string;
+  to: PowerRest;
+  reason: string | null;
+  /** The kind of task that the host refused; without its refusal nothing is known. Null where no host was asked. */
+  kind: TaskKind | null;
+}>;
+
 export type AllocationDeps = Readonly<{
   load(id: string): Promise<AllocationRow>;
   ensureTask(ask: TaskAsk): Promise<TaskAnswer>;
   activate(id: string): Commit;
   /** Ends provisioning as failed and starts cleanup. */
   fail(id: string, reason: string): Commit;
+  /** A change of power comes to rest. */
+  settlePower(id: string, settle: SettlePower): Commit;
   /** Whether an earlier cleanup gave up. */
   isBlocked(id: string): Promise<boolean>;
   resume(id: string): Commit;
@@ -69,6 +85,7 @@ export const WORDS: Readonly<Record<TaskKind, Words>> = {
   'slice.image_clone': { doing: 'The image is being copied.', failed: 'The image could not be copied.' },
   'slice.vm_start': { doing: 'The machine is starting.', failed: 'The machine could not be started.' },
   'slice.vm_readiness': { doing: 'The machine is booting.', failed: 'The machine did not become ready.' },
+  'slice.vm_reboot': { doing: 'The machine is being rebooted.', failed: 'The machine could not be rebooted.' },
   'slice.vm_stop': { doing: 'The machine is being stopped.', failed: 'The machine could not be stopped.' },
   'slice.cleanup': { doing: 'The disks are being erased.', failed: 'The disks could not be erased.' },
   'allocation.provision_user': { doing: 'Access is being set up.', failed: 'Access could not be set up.' },
@@ -93,7 +110,7 @@ export const askHost = async (
     ...asking,
     run_id: ctx.run.id,
     correlation_id: ctx.run.correlation_id,
-    tries_max: asking.phase === 'provisioning' ? 1 : TRIES_MAX,
+    tries_max: asking.phase === 'custody' ? TRIES_MAX : 1,
   });
   if (answer.kind === 'later') return wait(answer.ms, `${WORDS[asking.kind].doing} It is tried again shortly.`);
   return answer.kind === 'open' ? waitForSignal(TASK_FINISHED, LOOK_AGAIN_MS, WORDS[asking.kind].doing) : answer.kind;

@@ -7,7 +7,7 @@ import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
 import { lockLiveClaims } from '../db/lifecycle.ts';
 import { lockSummary } from '../db/placement.ts';
-import { cancelProvisioningRun, enterCleanup } from '../db/release.ts';
+import { cancelOwnRuns, enterCleanup } from '../db/release.ts';
 import { closeUsage, lockOpenUsage } from '../db/usage.ts';
 import { billingEffect, isReleasable, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
 import { usageCost } from '../domain/usage.ts';
@@ -15,6 +15,7 @@ import { conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { allocationChanged, auditRun, resumeCleanup } from './custody.ts';
 import { newRun, runChanged, type StartRun, signalRun, startRun } from './engine/run.ts';
+import { POWER_WORKFLOWS } from './power-slice.ts';
 import { provisionBaremetal } from './provision-baremetal.ts';
 import { provisionSlice } from './provision-slice.ts';
 import { RUNTIME_ABSENT, releaseAllocation } from './release-allocation.ts';
@@ -72,9 +73,10 @@ export type Release = Readonly<{
 /** Accepts a release. Accepting it twice is accepting it once. */
 export const beginRelease = async (tx: Tx, release: Release, wake?: Wake): Promise<void> => {
   const { allocation_id, reason } = release;
-  const workflows = [provisionSlice.name, provisionBaremetal.name];
+  const power = Object.values(POWER_WORKFLOWS).map(({ name }) => name);
+  const workflows = [provisionSlice.name, provisionBaremetal.name, ...power];
   const [, row] = await Promise.all([
-    cancelProvisioningRun(tx, { allocation_id, workflows, reason }),
+    cancelOwnRuns(tx, { allocation_id, workflows, reason }),
     lockAllocation(tx, allocation_id),
   ]);
   if (row === undefined) throw notFound('allocation');

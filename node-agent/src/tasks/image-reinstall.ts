@@ -1,0 +1,51 @@
+/**
+ * The part of `slice.image_clone` that puts an image over a system that was there before. The boot disk is the tenant's own
+ * and so is what is on it, so nothing has to be proven erased; but noughts of the image are left out only where the disk was
+ * shown to read as noughts after a discard. The data disks are not opened at all. What the old machine was told, its seed
+ * and its firmware's variables, goes with its system.
+ */
+import type { TaskOutput } from '@gpuaas/contract/node';
+import { HostError, type ImageName, type OpenDisk } from '../host/host.ts';
+import type { Act } from './exclusive.ts';
+import { domainName } from './names.ts';
+import { isWhole, readBack } from './read-back.ts';
+import type { TaskContext } from './task.ts';
+
+type Cloned = TaskOutput<'slice.image_clone'>;
+
+/** Before anything is written: a machine that is on may use its disk. */
+export const removeStopped = async (ctx: TaskContext, act: Act, allocationId: string): Promise<void> => {
+  const name = domainName(allocationId);
+  const domains = await act('listing the domains', ctx.host.hypervisor.list());
+  const domain = domains.find((each) => each.name === name || each.allocation_id === allocationId);
+  if (domain !== undefined && (domain.name !== name || domain.allocation_id !== allocationId))
+    throw new HostError('conflict', `domain ${domain.name} does not carry name and tag of allocation ${allocationId}`);
+  if (domain !== undefined && domain.state !== 'shut_off')
+    throw new HostError('blocked', `domain ${name} is ${domain.state}; stop it before its disk is written over`);
+  // Asked also when no domain is left: its seed may be.
+  await act(`removing ${name}`, ctx.host.hypervisor.remove(name));
+};
+
+export const cloneOver = async (ctx: TaskContext, act: Act, image: ImageName, disk: OpenDisk): Promise<Cloned> => {
+  const is_zero = await forget(ctx, act, disk);
+  return act(
+    `the clone of ${image.name}`,
+    ctx.host.images.clone(image, disk, (told) => ctx.progress({ ...told, percent: 50 + told.percent / 2 }), {
+      is_zero,
+    }),
+  );
+};
+
+/** True only when the disk was read afterwards and gave back noughts. A drive that cannot forget is written in full. */
+const forget = async (ctx: TaskContext, act: Act, disk: OpenDisk): Promise<boolean> => {
+  try {
+    const { command_status } = await act(`the discard of disk ${disk.serial}`, disk.wipe('blkdiscard'));
+    if (command_status !== 0) return false;
+  } catch (err) {
+    if (!(err instanceof HostError) || ctx.signal.aborted) throw err;
+    ctx.log.warn({ serial: disk.serial, err }, 'a disk does not forget; every byte of the image is written');
+    return false;
+  }
+  const found = await act(`reading disk ${disk.serial}`, readBack(disk));
+  return found.is_zero && isWhole(found) && found.bytes_not_erased === 0 && found.signatures_left.length === 0;
+};

@@ -1,0 +1,56 @@
+/** Moving the power of an allocation, with the from-states in the `where`, and what a reinstallation is made of. */
+import type { POWER_STATES } from '@gpuaas/contract';
+import type { Reader, Tx } from './client.ts';
+import { CURRENT_VERSION } from './os-image.ts';
+
+export type PowerState = (typeof POWER_STATES)[number];
+
+export type PowerMove = Readonly<{
+  id: string;
+  from: readonly PowerState[];
+  to: PowerState;
+  reason: string | null;
+  /** The run that is at it until it is moved again; null when it comes to rest. */
+  run_id: string | null;
+  grace_s: number | null;
+}>;
+
+/** True when it was in one of the from-states and is now in the new one. */
+export const movePower = async (tx: Tx, move: PowerMove): Promise<boolean> =>
+  (
+    await tx.query(
+      `update allocations set power_state = $3, power_reason = $4, power_run_id = $5, power_grace_s = $6,
+         power_since = clock_timestamp(), version = version + 1
+       where id = $1 and state = 'active' and power_state = any ($2)`,
+      [move.id, move.from, move.to, move.reason, move.run_id, move.grace_s],
+    )
+  ).rowCount === 1;
+
+export type Image = Readonly<{ name: string; digest: string }>;
+export type ReinstallFacts = Readonly<{ image: Image | null; ssh_keys_found: number }>;
+
+/** The newest version of an image that runs on the SKU, and how many of the keys are the caller's. */
+export const findReinstallFacts = async (
+  reader: Reader,
+  asked: Readonly<{ sku_name: string; image_name: string | null; ssh_key_ids: readonly string[] }>,
+): Promise<ReinstallFacts> => {
+  const { rows } = await reader.query<ReinstallFacts>(
+    `select (select json_build_object('name', i.name, 'digest', c.digest) from os_images i
+         join os_image_skus x on x.image_name = i.name and x.sku_name = $1
+         cross join lateral (${CURRENT_VERSION}) c where i.name = $2) as image,
+       (select count(*) from ssh_keys s where s.id = any ($3)) as ssh_keys_found`,
+    [asked.sku_name, asked.image_name, asked.ssh_key_ids],
+  );
+  return rows[0] ?? { image: null, ssh_keys_found: 0 };
+};
+
+export type Reinstall = Readonly<{ id: string; image: Image | null; ssh_key_ids: readonly string[] | null }>;
+
+/** From now on it is made of this; what is null stays. */
+export const beginInstall = async (tx: Tx, { id, image, ssh_key_ids }: Reinstall): Promise<void> => {
+  await tx.query(
+    `update allocations set install_number = install_number + 1, image_name = coalesce($2, image_name),
+       image_digest = coalesce($3, image_digest), ssh_key_ids = coalesce($4, ssh_key_ids) where id = $1`,
+    [id, image?.name ?? null, image?.digest ?? null, ssh_key_ids],
+  );
+};

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { POWER_STATES } from '@gpuaas/contract';
+import {
+  POWER_DURING,
+  POWER_MOVES,
+  type PowerChange,
+  type PowerFacts,
+  type PowerState,
+  powerRefusal,
+  powerSourcesOf,
+} from './power.ts';
+
+const CHANGES = Object.keys(POWER_DURING) as PowerChange[];
+const REST: readonly PowerState[] = ['on', 'off', 'unknown'];
+const slice: PowerFacts = { capacity_shape: 'gpu_slice', state: 'active', power_state: 'on', is_protected: false };
+
+test('a change leaves a state of rest, has a state of its own, and can always come to rest', () => {
+  assert.deepEqual(Object.keys(POWER_MOVES).sort(), [...POWER_STATES].sort());
+  for (const during of Object.values(POWER_DURING)) {
+    assert.ok(powerSourcesOf(during).length > 0);
+    assert.ok(powerSourcesOf(during).every((from) => REST.includes(from)));
+    assert.ok((POWER_MOVES[during] as readonly PowerState[]).includes('unknown'));
+    assert.ok(POWER_MOVES[during].every((to) => REST.includes(to)));
+  }
+});
+
+test('what is refused is what has no move, and nothing else, for a slice without protection', () => {
+  for (const power_state of POWER_STATES)
+    for (const change of CHANGES) {
+      const isMove = powerSourcesOf(POWER_DURING[change]).includes(power_state);
+      assert.equal(powerRefusal({ ...slice, power_state }, change) === null, isMove, `${change} from ${power_state}`);
+    }
+});
+
+test('a refusal says what to do', () => {
+  const refusal = (facts: Partial<PowerFacts>, change: PowerChange = 'stop') =>
+    powerRefusal({ ...slice, ...facts }, change) ?? '';
+  assert.match(refusal({ capacity_shape: 'baremetal', power_state: null }), /whole node.*release it/);
+  assert.match(refusal({ state: 'provisioning', power_state: null }), /wait until it is active/);
+  for (const state of ['releasing', 'released', 'failed', 'release_failed'] as const)
+    assert.match(refusal({ state, power_state: null }), /launch another/);
+  assert.match(refusal({ power_state: 'rebooting' }), /rebooting; wait until that is over/);
+  assert.match(refusal({ power_state: 'off' }, 'reboot'), /start it instead/);
+  assert.match(refusal({ is_protected: true }, 'reinstall'), /protection off first/);
+  assert.equal(powerRefusal({ ...slice, is_protected: true }, 'stop'), null);
+});
+
+test('a slice whose power nobody wrote down can be changed', () => {
+  assert.equal(powerRefusal({ ...slice, power_state: null }, 'reboot'), null);
+});

@@ -1,0 +1,97 @@
+/**
+ * Stop, start, reboot and reinstall of a slice. The request says what is wanted and starts the run that does it; the
+ * allocation stays active, and is charged, whatever its machine does.
+ */
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import type { WriteCtx } from '../context.ts';
+import { type AllocationRow, findProjectAllocation } from '../db/allocation.ts';
+import { beginInstall, findReinstallFacts } from '../db/power.ts';
+import { putUserData, removeUserData } from '../db/user-data.ts';
+import { type PowerChange, powerRefusal } from '../domain/power.ts';
+import { AppError, conflict, notFound } from '../errors.ts';
+import { STOP_GRACE_S } from '../workflows/allocation-task.ts';
+import { beginPower } from '../workflows/begin-power.ts';
+import { viewFor } from './allocation.ts';
+import { projectOf } from './caller.ts';
+import { assertUserData } from './user-data.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+const field = (name: string, message: string): AppError =>
+  new AppError('invalid_request', `Invalid request: ${name} ${message}.`, {
+    errors: [{ pointer: `/body/${name}`, code: 'not_allowed', message }],
+  });
+
+type Ask = Readonly<{
+  allocation_id: string;
+  change: PowerChange;
+  grace_s: number | null;
+  prepare?: (row: AllocationRow) => Promise<void>;
+}>;
+
+const ask = async (ctx: WriteCtx, { prepare, ...asked }: Ask) => {
+  const projectId = projectOf(ctx);
+  await beginPower(
+    ctx.tx,
+    {
+      ...asked,
+      correlation_id: ctx.correlation_id,
+      check: (row) => {
+        // Of this project: an allocation of another is as good as missing.
+        if (row.project_id !== projectId) throw notFound('allocation');
+        const refusal = powerRefusal(row, asked.change);
+        if (refusal !== null) throw conflict(refusal);
+      },
+      ...(prepare === undefined ? {} : { prepare }),
+    },
+    () => ctx.deps.events.wake(),
+  );
+  const row = await findProjectAllocation(ctx.tx, projectId, asked.allocation_id);
+  if (row === undefined) throw notFound('allocation');
+  ctx.note({ workflow_run_id: row.power_run_id, grace_s: asked.grace_s });
+  return viewFor(ctx)(row);
+};
+
+export const stop = (ctx: WriteCtx, { params, body }: Req<'allocationStop'>) => {
+  if (body.is_hard === true && (body.grace_s ?? 0) > 0) throw field('grace_s', 'gives time that is_hard takes away');
+  const grace_s = body.is_hard === true ? 0 : (body.grace_s ?? STOP_GRACE_S);
+  return ask(ctx, { ...params, change: 'stop', grace_s });
+};
+
+export const start = (ctx: WriteCtx, { params }: Req<'allocationStart'>) =>
+  ask(ctx, { ...params, change: 'start', grace_s: null });
+
+export const reboot = (ctx: WriteCtx, { params, body }: Req<'allocationReboot'>) =>
+  ask(ctx, { ...params, change: 'reboot', grace_s: body.is_hard === true ? 0 : null });
+
+const prepareInstall = async (
+  ctx: WriteCtx,
+  row: AllocationRow,
+  { image_name, ssh_key_ids, user_data }: Req<'allocationReinstall'>['body'],
+): Promise<void> => {
+  const { tx } = ctx;
+  const facts = await findReinstallFacts(tx, {
+    sku_name: row.sku_name,
+    image_name: image_name ?? null,
+    ssh_key_ids: ssh_key_ids ?? [],
+  });
+  if (image_name !== undefined && facts.image === null)
+    throw field('image_name', `names no image that runs on ${row.sku_name}`);
+  if (facts.ssh_keys_found !== (ssh_key_ids ?? []).length) throw notFound('SSH key');
+  await beginInstall(tx, { id: row.id, image: facts.image, ssh_key_ids: ssh_key_ids ?? null });
+  const { id: allocation_id, organization_id, project_id } = row;
+  if (user_data === null) await removeUserData(tx, allocation_id);
+  else if (user_data !== undefined) await putUserData(tx, { allocation_id, organization_id, project_id, user_data });
+};
+
+export const reinstall = (ctx: WriteCtx, { params, body }: Req<'allocationReinstall'>) => {
+  assertUserData(body.user_data);
+  ctx.note({ fields: Object.keys(body) });
+  return ask(ctx, {
+    ...params,
+    change: 'reinstall',
+    // What is on the data disks is written out before the machine goes.
+    grace_s: STOP_GRACE_S,
+    prepare: (row) => prepareInstall(ctx, row, body),
+  });
+};

@@ -1,0 +1,56 @@
+/**
+ * The transaction in which a change of power comes to rest, with the end of the run that made it: the state, its event and an
+ * audit row. A change that is no longer the run's own, because a release has ended it, is left alone.
+ */
+import { invariant } from '@gpuaas/kit';
+import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
+import { insertSystemAudit } from '../db/audit.ts';
+import type { Tx } from '../db/client.ts';
+import { cancelRunTasks, findRunTask } from '../db/node-task.ts';
+import { insertOutboxEvent } from '../db/outbox.ts';
+import { movePower } from '../db/power.ts';
+import { type PowerState, powerSourcesOf } from '../domain/power.ts';
+import type { SettlePower } from './allocation-steps.ts';
+
+type Told = Readonly<{ correlation_id: string; to: PowerState; reason: string | null }>;
+
+/** The event of a change, in the transaction that makes it. */
+export const tellPower = (tx: Tx, row: AllocationRow, { correlation_id, to, reason }: Told): void =>
+  tx.defer(
+    insertOutboxEvent(tx, {
+      event_type: 'allocation.power_changed',
+      organization_id: row.organization_id,
+      project_id: row.project_id,
+      subject: row.id,
+      correlation_id,
+      data: { allocation_id: row.id, name: row.name, power_state: to, power_reason: reason },
+    }),
+  );
+
+const NO_ANSWER = 'Its host did not answer in time, so nobody knows whether it is on. Start or stop it to settle it.';
+
+export const settlePower = async (tx: Tx, id: string, settle: SettlePower): Promise<void> => {
+  const row = await lockAllocation(tx, id);
+  if (row?.state !== 'active' || row.power_run_id !== settle.run_id) return;
+  const refused = settle.kind === null ? undefined : await findRunTask(tx, settle.run_id, settle.kind);
+  const isKnown = settle.kind === null || refused?.state === 'failed';
+  const to = isKnown ? settle.to : 'unknown';
+  const reason = isKnown ? settle.reason : NO_ANSWER;
+  // What no host has begun must not be begun after the tenant was told how it ended.
+  if (to === 'unknown') await cancelRunTasks(tx, settle.run_id, 'The change of power was given up.');
+  const moved = await movePower(tx, { id, from: powerSourcesOf(to), to, reason, run_id: null, grace_s: null });
+  invariant(moved, `the power of allocation ${id} goes from ${row.power_state} to ${to}`);
+  tellPower(tx, row, { correlation_id: settle.correlation_id, to, reason });
+  tx.defer(
+    insertSystemAudit(tx, {
+      organization_id: row.organization_id,
+      project_id: row.project_id,
+      action: `allocation.power_${to}`,
+      target_kind: 'allocation',
+      target_id: id,
+      policy: 'workflow',
+      correlation_id: settle.correlation_id,
+      metadata: { from: row.power_state, reason },
+    }),
+  );
+};
