@@ -1,6 +1,7 @@
 /** Answers about allocations, capacity and nodes. */
 import type { AdminAllocation, Capacity, Node, Operations, Quota, Slot, TimelineEntry, UsageRecord } from '@gpuaas/sdk';
 import { allocation, estimate, placementIds, released, releasing, requested } from './fixtures-allocation.ts';
+import { powerAnswers } from './fixtures-power.ts';
 import { snapshot } from './fixtures-snapshot.ts';
 
 const id = (prefix: string, last: string): string => `${prefix}_01k9zv3m8q4t6w2x5y7r0s1n${last.padStart(2, '0')}`;
@@ -80,6 +81,8 @@ const node: Node = {
   is_runtime_validated: true,
   has_drift: false,
   reboot_required: false,
+  reconciled_at: '2026-11-15T10:02:33.000Z',
+  finding_count: 0,
   reboot_reason: null,
   last_seen_at: time,
   is_connected: true,
@@ -153,6 +156,7 @@ export const placementAnswers = {
   allocationTimeline: page<TimelineEntry>(...entries.slice(0, 3)),
   allocationUpdate: { ...allocation, version: 5 },
   allocationRelease: releasing,
+  ...powerAnswers,
   capacityList: page<Capacity>(capacity, {
     ...capacity,
     sku_name: 'h200-sxm-baremetal-8g',

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { HealthReport, NodeAnswer, TaskKind } from '@gpuaas/contract/node';
+import type { HealthReport, Inventory, NodeAnswer, TaskKind } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
 import { type Connection, openConnection } from './control-plane/connection.ts';
 import { keepPolling } from './control-plane/poll.ts';
@@ -17,6 +17,7 @@ import { type Journal, type JournalOptions, openJournal } from './journal.ts';
 import { takeLock } from './lock.ts';
 import { createLogSpool, type LogSpool } from './log-spool.ts';
 import { createAgentLog, keepShipping } from './logs.ts';
+import { runReconcileLoop } from './reconcile/loop.ts';
 import type { Patience } from './report.ts';
 import { type Boundary, createRunner, type Runner, type RunnerOptions } from './runner.ts';
 import { createStanding } from './standing.ts';
@@ -41,6 +42,8 @@ export type AgentConfig = Readonly<{
   grace_ms?: number;
   /** How often the host's health is looked at and told; false: never. */
   health?: Readonly<{ every_ms?: number; look_ms?: number }> | false;
+  /** How often the host is compared with its leases, and told of; false: never. */
+  reconcile?: Readonly<{ every_ms?: number; look_ms?: number }> | false;
   /** Where versions are installed; without it `agent.update` is unsupported. */
   home?: string;
   restart?: (reason: string) => void;
@@ -196,6 +199,9 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
     await connection.call('healthReport', { params: { node_id: connection.node_id }, body: { report }, signal });
   };
 
+  const reportInventory = (inventory: Inventory): Promise<NodeAnswer<'inventoryReport'>> =>
+    connection.call('inventoryReport', { params: { node_id: connection.node_id }, body: { inventory }, signal });
+
   runner.resume();
   const loops = [
     keepPolling({
@@ -215,6 +221,11 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
     ...(config.health === false
       ? []
       : [runHealthLoop({ host, state: config.state, now, send: reportHealth, log, signal, ...config.health })]),
+    ...(config.reconcile === false || !host.kinds.includes('slice.reconcile')
+      ? []
+      : [
+          runReconcileLoop({ host, state: config.state, now, send: reportInventory, log, signal, ...config.reconcile }),
+        ]),
   ].map((loop) =>
     loop.catch((err: unknown) => {
       log.fatal({ err }, 'a part of the agent broke; it restarts');

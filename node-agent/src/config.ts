@@ -22,7 +22,7 @@ export type Settings = Readonly<{
   log_level: string;
   wait_s: number;
   /** What the host port is given: see host/linux. */
-  images: Readonly<{ dir: string; source?: string; max_bytes?: number }>;
+  images: Readonly<{ dir: string; source?: string; max_bytes?: number; evicts_unused: boolean }>;
   wipe_minimum: WipeMethod;
   devices: DeviceIds;
   network: NetworkConfig;
@@ -83,6 +83,7 @@ export const readSettings = (env: Env, flags: Flags = {}): Settings => {
       dir: read.text('GPUAAS_NODE_IMAGE_DIR', '/var/lib/gpuaas/images'),
       ...(source === undefined ? {} : { source }),
       ...(cacheGib === 0 ? {} : { max_bytes: cacheGib * GIB }),
+      evicts_unused: read.oneOf('GPUAAS_NODE_IMAGE_EVICT', ['unused', 'never'] as const, 'unused') === 'unused',
     },
     network: readNetworkConfig(read),
     hypervisor: readHypervisorConfig(read),

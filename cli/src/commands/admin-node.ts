@@ -6,6 +6,7 @@ import { type Column, shortTime } from '../table.ts';
 import { nodeAgentCommands } from './admin-node-agent.ts';
 import { convert } from './admin-node-convert.ts';
 import { nodeEndCommands } from './admin-node-end.ts';
+import { nodeInventoryCommands } from './admin-node-inventory.ts';
 import { nodeTopologyCommands } from './admin-node-topology.ts';
 import { slotList } from './admin-slot.ts';
 
@@ -30,8 +31,12 @@ const freeWord = ({ capacity_mode, occupancy, free_gpus, gpu_count }: Node): str
   capacity_mode === 'baremetal' ? (occupancy === 'free' ? 'whole' : 'no') : `${free_gpus}/${gpu_count}`;
 
 /** What somebody has to do about it. */
-const needs = ({ has_drift, reboot_required }: Node): string =>
-  [...(has_drift ? ['review'] : []), ...(reboot_required ? ['reboot'] : [])].join(', ');
+const needs = ({ has_drift, reboot_required, finding_count }: Node): string =>
+  [
+    ...(has_drift ? ['review'] : []),
+    ...(reboot_required ? ['reboot'] : []),
+    ...(finding_count > 0 ? ['reconcile'] : []),
+  ].join(', ');
 
 /** A name is unique and every command takes it, so the id gives way where something has to be said. */
 const columns: readonly Column<Node>[] = [
@@ -117,6 +122,7 @@ export const adminNode: Group = {
     convert,
     ...nodeAgentCommands,
     ...nodeTopologyCommands,
+    ...nodeInventoryCommands,
     ...nodeEndCommands,
   ],
 };

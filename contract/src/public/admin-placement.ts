@@ -46,6 +46,8 @@ export const Node = Closed({
       description: 'Why, beside what the newest discovery asks for. It stands until the host has booted.',
     }),
   ),
+  reconciled_at: Nullable(Time('When its agent last told what is on the host.')),
+  finding_count: Type.Integer({ description: 'Where the host is not as claims say; see its inventory.' }),
   last_seen_at: Nullable(Time('When its agent last asked for work.')),
   is_connected: Type.Boolean({ description: 'Its agent was seen within 25 seconds.' }),
   free_gpus: Type.Integer(),

@@ -1,9 +1,10 @@
 /** Which handler does which task. `agent.update` is the agent's own matter and is added where the agent is put together. */
 import { bundleLease } from './bundle-lease.ts';
 import { healthProbe } from './health-probe.ts';
-import { imageEvict, imagePull } from './image-cache.ts';
+import { imageEvict, imagePull, imageVerify } from './image-cache.ts';
 import { imageClone } from './image-clone.ts';
 import { nodeCleanup } from './node-cleanup.ts';
+import { orphanRemove } from './orphan-remove.ts';
 import { reconcile } from './reconcile.ts';
 import { sliceCleanup } from './slice-cleanup.ts';
 import type { TaskHandlers } from './task.ts';
@@ -19,6 +20,7 @@ export const handlers = {
   'slice.bundle_lease': bundleLease,
   'image.pull': imagePull,
   'image.evict': imageEvict,
+  'image.verify': imageVerify,
   'slice.image_clone': imageClone,
   'slice.vm_start': vmStart,
   'slice.vm_readiness': vmReadiness,
@@ -26,6 +28,7 @@ export const handlers = {
   'slice.vm_stop': vmStop,
   'slice.cleanup': sliceCleanup,
   'slice.reconcile': reconcile,
+  'slice.orphan_remove': orphanRemove,
   'node.cleanup': nodeCleanup,
   'allocation.provision_user': provisionUser,
   'allocation.install_authorized_keys': installAuthorizedKeys,

@@ -71,15 +71,33 @@ describe('invariants', () => {
     }
   };
 
+  const machineOf = (allocation_id: string | null) => ({
+    name: allocation_id === null ? 'somebodys' : `gpuaas-${allocation_id}`,
+    allocation_id,
+    is_ours: allocation_id !== null,
+  });
+  /** What a host said it has, and what was made of it. */
+  const found = (node: TestNode, machine: object, findings: readonly object[]) =>
+    [
+      'insert into node_inventories (node_id, observed_at, boot_id, content, findings) values ($1, now(), $2, $3, $4)',
+      node.id,
+      'boot-1',
+      JSON.stringify({ machines: [machine] }),
+      JSON.stringify(findings),
+    ] as const;
+
   const proof = (slot: string | null, allocation: string, node: string, verified = true) =>
     [
-      `insert into wipe_proofs (id, node_id, slot_id, allocation_id, task_id, method, is_verified, evidence, correlation_id)
-       values ('wpf_test', $1, $2, $3, 'tsk_test', 'blkdiscard', $4, '{}', 'test')`,
+      `insert into wipe_proofs (id, node_id, slot_id, allocation_id, task_id, method, is_verified, evidence, correlation_id, sequence, previous_hash, proof_hash)
+       values ('wpf_test', $1, $2, $3, 'tsk_test', 'blkdiscard', $4, '{}', 'test', 1, wipe_chain_genesis(coalesce($2, $1)), '')`,
       node,
       slot,
       allocation,
       verified,
     ] as const;
+
+  /** As the trigger would have given it, which no damage fires. */
+  const hashed = ["update wipe_proofs p set proof_hash = wipe_proof_hash(p) where id = 'wpf_test'"] as const;
 
   const slotOf = (allocation: TestAllocation) => allocation.slot_ids[0] ?? '';
   const told = (allocation: TestAllocation, state: string, order: number) =>
@@ -231,6 +249,31 @@ describe('invariants', () => {
           ],
         ],
         finds: () => [nodes.empty.slot_ids[0] ?? ''],
+      },
+    ],
+    proof_is_in_its_chain: [
+      {
+        what: 'nothing about the first proof of a slot',
+        do: () => [proof(slotOf(active), active.id, active.node_id), hashed],
+        finds: () => [],
+      },
+      {
+        what: 'a proof that was edited',
+        do: () => [
+          proof(slotOf(active), active.id, active.node_id, false),
+          hashed,
+          ["update wipe_proofs set is_verified = true where id = 'wpf_test'"],
+        ],
+        finds: () => ['wpf_test'],
+      },
+      {
+        what: 'a proof that follows nothing',
+        do: () => [
+          proof(slotOf(active), active.id, active.node_id),
+          ["update wipe_proofs set sequence = 2 where id = 'wpf_test'"],
+          hashed,
+        ],
+        finds: () => ['wpf_test'],
       },
     ],
     taken_slot_has_claim: [
@@ -409,6 +452,54 @@ describe('invariants', () => {
           ],
         ],
         finds: () => [releasing.id],
+      },
+    ],
+    power_change_has_run: [
+      {
+        what: 'a stop that nobody works on',
+        do: () => [["update allocations set power_state = 'stopping' where id = $1", active.id]],
+        finds: () => [active.id],
+      },
+      {
+        what: 'a reboot whose run has ended',
+        do: () => [
+          ["update allocations set power_state = 'rebooting', power_run_id = 'wfr_test' where id = $1", active.id],
+          [
+            `insert into workflow_runs (id, workflow, workflow_version, subject_id, correlation_id, steps, step, state, deadline_ms, deadline_at, finished_at)
+             values ('wfr_test', 'reboot-slice', 1, $1, 'test', '{rebootVm}', 'rebootVm', 'stuck', 1, now(), now())`,
+            active.id,
+          ],
+        ],
+        finds: () => [active.id],
+      },
+      {
+        what: 'a start by the run of another allocation',
+        do: () => [
+          ["update allocations set power_state = 'starting', power_run_id = 'wfr_test' where id = $1", active.id],
+          [
+            `insert into workflow_runs (id, workflow, workflow_version, subject_id, correlation_id, steps, step, state, deadline_ms, deadline_at)
+             values ('wfr_test', 'start-slice', 1, $1, 'test', '{startVm}', 'startVm', 'pending', 1, now())`,
+            releasing.id,
+          ],
+        ],
+        finds: () => [active.id],
+      },
+    ],
+    power_is_of_active_slices: [
+      {
+        what: 'a running slice without power',
+        do: () => [['update allocations set power_state = null where id = $1', active.id]],
+        finds: () => [active.id],
+      },
+      {
+        what: 'power of what is being released',
+        do: () => [["update allocations set power_state = 'off' where id = $1", releasing.id]],
+        finds: () => [releasing.id],
+      },
+      {
+        what: 'power that nobody knows of and nobody says why',
+        do: () => [["update allocations set power_state = 'unknown' where id = $1", active.id]],
+        finds: () => [active.id],
       },
     ],
     state_matches_times: [
@@ -612,6 +703,34 @@ describe('invariants', () => {
           released(),
         ],
         finds: () => [],
+      },
+    ],
+    machine_has_claim_or_is_told: [
+      {
+        what: 'a machine of ours that no claim holds, reported and not told',
+        do: () => [found(nodes.empty, machineOf('alc_gone'), [])],
+        finds: () => [nodes.empty.id],
+      },
+      {
+        what: 'nothing about one that is told, nor about one that is claimed',
+        do: () => [
+          found(nodes.empty, machineOf('alc_gone'), [
+            { code: 'orphan_machine', machine: 'gpuaas-alc_gone', slot_ids: [] },
+          ]),
+          found(nodes.sliced, machineOf(active.id), []),
+        ],
+        finds: () => [],
+      },
+    ],
+    stranger_keeps_slots_off_sale: [
+      {
+        what: 'a slot for sale whose devices a stranger has',
+        do: () => [
+          found(nodes.empty, machineOf(null), [
+            { code: 'unknown_machine', machine: 'somebodys', slot_ids: nodes.empty.slot_ids.slice(0, 1) },
+          ]),
+        ],
+        finds: () => nodes.empty.slot_ids.slice(0, 1),
       },
     ],
     charged_by_one_record: [

@@ -4,6 +4,7 @@
  */
 import type { Reader } from './client.ts';
 import { HISTORY_INVARIANTS } from './invariant-history.ts';
+import { HOST_INVARIANTS } from './invariant-host.ts';
 import { LIFECYCLE_INVARIANTS, MONEY_INVARIANTS } from './invariant-life.ts';
 import { PLACEMENT_INVARIANTS } from './invariant-placement.ts';
 import type { Invariant } from './invariant-rule.ts';
@@ -12,6 +13,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...PLACEMENT_INVARIANTS,
   ...LIFECYCLE_INVARIANTS,
   ...HISTORY_INVARIANTS,
+  ...HOST_INVARIANTS,
   ...MONEY_INVARIANTS,
 ];
 

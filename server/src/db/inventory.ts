@@ -118,3 +118,16 @@ export const inventoryAges = async (
       [lateS],
     )
   ).rows[0] ?? { oldest_s: 0, late: 0 };
+
+/** Runs of this workflow about the allocation within the last hour that were started by whoever has this prefix. */
+export const countStartsLately = async (
+  reader: Reader,
+  asked: Readonly<{ allocation_id: string; workflow: string; prefix: string }>,
+): Promise<number> =>
+  (
+    await reader.query<{ count: number }>(
+      `select count(*) as count from workflow_runs where subject_id = $1 and workflow = $2 and starts_with(correlation_id, $3)
+         and created_at > clock_timestamp() - interval '1 hour'`,
+      [asked.allocation_id, asked.workflow, asked.prefix],
+    )
+  ).rows[0]?.count ?? 0;

@@ -26,6 +26,8 @@ export type NodeRow = Readonly<{
   has_drift: boolean;
   reboot_required: boolean;
   reboot_reason: string | null;
+  reconciled_at: string | null;
+  finding_count: number;
   last_seen_at: string | null;
   is_connected: boolean;
   free_gpus: number;
@@ -38,10 +40,10 @@ export type NodeRow = Readonly<{
 const NODE = `n.id, n.name, n.region_name, p.name as pool_name, p.organization_id as pool_organization_id, n.gpu_model, n.gpu_count,
   n.host_role, n.state, n.state_reason, n.state_since, n.capacity_mode, n.occupancy, n.is_held, n.held_reason, n.health,
   n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at) as is_runtime_validated,
-  n.has_drift, n.reboot_required, n.reboot_reason, a.last_seen_at, coalesce(a.last_seen_at > clock_timestamp() - interval '25 s', false) as is_connected,
+  n.has_drift, n.reboot_required, n.reboot_reason, i.received_at as reconciled_at, coalesce(jsonb_array_length(i.findings), 0) as finding_count, a.last_seen_at, coalesce(a.last_seen_at > clock_timestamp() - interval '25 s', false) as is_connected,
   coalesce(s.free_count, 0) as free_gpus, coalesce(s.largest_set, 0) as largest_set, n.version, n.created_at
   from nodes n join pools p on p.id = n.pool_id left join node_placement_summary s on s.node_id = n.id
-  left join node_agents a on a.node_id = n.id`;
+  left join node_agents a on a.node_id = n.id left join node_inventories i on i.node_id = n.id`;
 
 export const findNode = async (reader: Reader, id: string): Promise<NodeRow | undefined> =>
   (await reader.query<NodeRow>(`select ${NODE} where n.id = $1 and n.state <> 'deleted'`, [id])).rows[0];
@@ -207,3 +209,13 @@ export const insertDiscovery = async (
 export const findPrivateNetwork = async (reader: Reader, id: string): Promise<string> =>
   (await reader.query<{ network: string }>('select private_network::text as network from nodes where id = $1', [id]))
     .rows[0]?.network ?? '';
+
+/** The weakest erasure that the node's region allows. */
+export const findWipeMinimum = async (reader: Reader, id: string): Promise<'clear' | 'purge'> => {
+  const { rows } = await reader.query<{ wipe_minimum: 'clear' | 'purge' }>(
+    'select r.wipe_minimum from regions r join nodes n on n.region_name = r.name where n.id = $1',
+    [id],
+  );
+  // A node that is not there has nothing to erase, and nothing is erased less than it might have to be.
+  return rows[0]?.wipe_minimum ?? 'purge';
+};

@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream';
 import type { NodeAnswer, NodeBody, NodeOperationId, NodeParams } from '@gpuaas/contract/node';
 import { notFound } from '../errors.ts';
+import { type InventoryDeps, record } from '../services/inventory.ts';
 import { type ShipDeps, ship } from '../services/log-line.ts';
 import type { Peer } from '../services/node-certificate.ts';
 import { type Caller, type EnrollDeps, enroll, renew } from '../services/node-enroll.ts';
@@ -15,6 +16,7 @@ type Releases = Readonly<{ open(digest: string): Promise<Release | undefined> }>
 export type NodeApiDeps = EnrollDeps &
   ResultDeps &
   ShipDeps &
+  InventoryDeps &
   Readonly<{ dispatcher: Dispatcher; presence: Presence; releases: Releases }>;
 
 export type NodeCtx = Readonly<{
@@ -46,6 +48,7 @@ export const createNodeHandlers = (deps: NodeApiDeps): NodeHandlers => ({
   taskProgress: (_ctx, { params, body }) => progress(deps, params, body),
   taskResult: (_ctx, { params, body }) => finish(deps, params, body),
   healthReport: ({ peer }, { body }) => health(deps, peer.node_id, body),
+  inventoryReport: ({ peer }, { body }) => record(deps, peer.node_id, body),
   logShip: ({ peer }, { body }) => ship(deps, peer, body),
   agentReleaseGet: async (_ctx, { params }) => {
     const release = await deps.releases.open(params.digest);

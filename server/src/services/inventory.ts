@@ -20,6 +20,7 @@ import { datedFindings, type InventoryVerdict, judgeInventory } from '../domain/
 import { nodeDrift } from '../domain/node-event.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { followDown } from '../workflows/follow-down.ts';
 import { refuseHostChanges } from './health-report.ts';
 import { getNode } from './topology.ts';
 
@@ -28,8 +29,6 @@ export type InventoryDeps = Readonly<{
   clock: Clock;
   log: Log;
   wake: () => void;
-  /** Told, after the commit, of machines that are to run and do not. */
-  onDown?: (down: InventoryVerdict['down'], boot: Readonly<{ node_id: string; is_rebooted: boolean }>) => Promise<void>;
 }>;
 
 const AHEAD_MAX_MS = 5 * 60_000;
@@ -104,13 +103,12 @@ export const record = async (
     if (is_news) await tell(tx, nodeId, findings, `c-${randomUUID()}`);
     await quarantine(tx, nodeId, verdict.quarantine, `c-${randomUUID()}`);
     if (is_news) tx.afterCommit(deps.wake);
-    return { verdict, findings, is_news, is_rebooted };
+    return { verdict, findings, is_news };
   });
   if (done === null) return { is_accepted: false, unclaimed: [] };
   if (done.is_news && done.findings.length > 0)
     log.warn({ node_id: nodeId, findings: done.findings.slice(0, 20) }, 'a host is not as claims say');
-  if (done.verdict.down.length > 0)
-    await deps.onDown?.(done.verdict.down, { node_id: nodeId, is_rebooted: done.is_rebooted });
+  await followDown(deps, done.verdict.down);
   return { is_accepted: true, unclaimed: [...done.verdict.unclaimed] };
 };
 

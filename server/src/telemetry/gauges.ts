@@ -1,9 +1,13 @@
 /** Gauges that are questions to the database, asked when metrics are scraped. A database that is away leaves them out. */
 import { countAllocationsByState } from '../db/allocation.ts';
 import { type Database, PLATFORM, type Reader } from '../db/client.ts';
+import { countFindings, inventoryAges } from '../db/inventory.ts';
 import { outboxLag } from '../db/outbox.ts';
 import { countRunsByState } from '../db/workflow.ts';
 import type { Telemetry } from './telemetry.ts';
+
+/** Hosts look every minute and tell every two. */
+const LATE_S = 5 * 60;
 
 export const addGauges = (telemetry: Telemetry, database: Database): void => {
   const ask = <T>(question: (reader: Reader) => Promise<T>, otherwise: T): Promise<T> =>
@@ -26,6 +30,17 @@ export const addGauges = (telemetry: Telemetry, database: Database): void => {
   telemetry.gauge('gpuaas_workflow_run_oldest_seconds', 'Age in state of the oldest run.', ['state'], async () =>
     (await ask(countRunsByState, [])).map((row) => ({ labels: { state: row.state }, value: row.oldest_age_s })),
   );
+  telemetry.gauge('gpuaas_node_findings', 'Where hosts are not as claims say, by what was found.', ['code'], async () =>
+    (await ask(countFindings, [])).map(({ code, count }) => ({ labels: { code }, value: count })),
+  );
+  telemetry.gauge('gpuaas_node_inventory_oldest_seconds', 'Age of the oldest look at an active host.', [], async () => {
+    const ages = await ask((reader) => inventoryAges(reader, LATE_S), null);
+    return ages === null ? [] : [{ labels: {}, value: ages.oldest_s }];
+  });
+  telemetry.gauge('gpuaas_nodes_unreconciled', 'Active hosts not looked at for five minutes.', [], async () => {
+    const ages = await ask((reader) => inventoryAges(reader, LATE_S), null);
+    return ages === null ? [] : [{ labels: {}, value: ages.late }];
+  });
   telemetry.gauge('gpuaas_allocations', 'Allocations by state, released ones aside.', ['state'], async () =>
     (await ask(countAllocationsByState, [])).map((row) => ({ labels: { state: row.state }, value: row.count })),
   );

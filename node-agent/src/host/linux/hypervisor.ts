@@ -19,6 +19,7 @@ import { type Disks, type Domain, HostError, type Hypervisor, type Machine, type
 import type { Files } from './files.ts';
 import { chooseAccelerator } from './hypervisor-accelerator.ts';
 import { foldersOf, type HypervisorConfig } from './hypervisor-config.ts';
+import { inspectMachines } from './hypervisor-inspect.ts';
 import { readProfile } from './hypervisor-profile.ts';
 import {
   refuseDrives,
@@ -211,17 +212,19 @@ const remove = async (given: Given, name: string): Promise<void> => {
 
 export const createHypervisor = (options: GivenHypervisor): Hypervisor => {
   const given: Given = { ...options, virsh: createVirsh(options.run, options.config.connect) };
+  const all = async (): Promise<readonly KnownDomain[]> => {
+    try {
+      return await given.virsh.all();
+    } catch (error) {
+      // A host without libvirt has no machines.
+      if (error instanceof HostError && error.code === 'unsupported') return [];
+      throw error;
+    }
+  };
   const reportOf = (name: string): string => machinePaths({ folders: foldersOf(options.config, name) }, name).report;
   return {
-    list: async () => {
-      try {
-        return (await given.virsh.all()).map(domainOf);
-      } catch (error) {
-        // A host without libvirt has no machines.
-        if (error instanceof HostError && error.code === 'unsupported') return [];
-        throw error;
-      }
-    },
+    list: async () => (await all()).map(domainOf),
+    inspect: async () => inspectMachines(await all(), options.config.folder),
     start: (machine) => start(given, machine),
     reboot: (name, isHard) => reboot(given, name, isHard),
     stop: (name, graceS) => stop(given, name, graceS),

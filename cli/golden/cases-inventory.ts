@@ -1,0 +1,27 @@
+/** Command lines about what is on hosts. */
+import type { Case } from './case.ts';
+import { placementIds } from './fixtures-allocation.ts';
+import { inventoryAnswers, ORPHAN_MACHINE } from './fixtures-inventory.ts';
+
+const T = '--no-json';
+const { node } = placementIds;
+const digest = `sha256:${'a1'.repeat(32)}`;
+
+const line = (name: string, command: string, more: Partial<Case> = {}): Case => ({
+  name,
+  args: command.split(' '),
+  ...more,
+});
+
+export const inventoryCases: readonly Case[] = [
+  line('admin-node-drift', `admin node drift ${node} ${T}`),
+  line('admin-node-drift-none', `admin node drift ${node} ${T}`, {
+    answers: { nodeInventoryGet: { ...inventoryAnswers.nodeInventoryGet, findings: [], machines: [], repaired: [] } },
+  }),
+  line('admin-node-machine-remove', `admin node machine-remove ${node} ${ORPHAN_MACHINE} --reason left --yes ${T}`),
+  line('admin-node-machine-remove-unasked', `admin node machine-remove ${node} ${ORPHAN_MACHINE} --reason left ${T}`),
+  line('admin-node-image-list', `admin node image list ${node} ${T}`),
+  line('admin-node-image-pull', `admin node image pull ${node},demo-h200-01 ubuntu-24.04-h200-cuda ${T}`),
+  line('admin-node-image-evict', `admin node image evict demo-h200-01 ubuntu-24.04-h200-cuda ${T}`),
+  line('admin-node-image-checked', `admin node image verify demo-h200-01 ${digest} ${T}`),
+];

@@ -1,0 +1,65 @@
+/** Answers about what is on hosts. */
+import type { Operations } from '@gpuaas/sdk';
+import { agentAnswers } from './fixtures-agent.ts';
+import { placementIds } from './fixtures-allocation.ts';
+
+const time = '2026-11-15T10:03:21.000Z';
+const orphan = 'alc_01k9zv3m8q4t6w2x5y7r0s1nzz';
+export const ORPHAN_MACHINE = `gpuaas-${orphan.replace('_', '-')}`;
+const { allocation, node } = placementIds;
+
+type Inventory = Operations['nodeInventoryGet']['response'];
+type Task = Operations['nodeImagePull']['response'];
+
+const machine = { state: 'running', ended_by: null, is_ours: true } as const;
+const inventory: Inventory = {
+  node_id: node,
+  observed_at: time,
+  received_at: time,
+  age_s: 48,
+  boot_id: '5f2b7f2a-90c2-4a1c-8a53-1f6d5d6a7c11',
+  findings: [
+    {
+      code: 'orphan_machine',
+      allocation_id: orphan,
+      machine: ORPHAN_MACHINE,
+      slot_ids: [],
+      message: `Machine ${ORPHAN_MACHINE} (running) is ours, and no claim on this node holds it. It has devices of slots 3.`,
+      since: time,
+    },
+  ],
+  machines: [
+    {
+      ...machine,
+      name: `gpuaas-${allocation.replace('_', '-')}`,
+      allocation_id: allocation,
+      devices: ['0000:1b:00.0'],
+    },
+    { ...machine, name: ORPHAN_MACHINE, allocation_id: orphan, devices: ['0000:3d:00.0', 'S6C0NE0T1'] },
+  ],
+  leases: [{ allocation_id: allocation, slot_ids: [], is_used: true, is_cleaning: false, wanted: 'on' }],
+  repaired: ['put back the flows of gp0123456789ab'],
+};
+const taskOf = (kind: string): Task => ({ ...agentAnswers.nodeAgentUpdate, kind });
+
+export const inventoryAnswers = {
+  nodeInventoryGet: inventory,
+  nodeMachineRemove: taskOf('slice.orphan_remove'),
+  nodeImageList: {
+    node_id: node,
+    observed_at: time,
+    unreadable: null,
+    images: [
+      {
+        digest: `sha256:${'a1'.repeat(32)}`,
+        name: 'ubuntu-24.04-h200-cuda',
+        size_bytes: 9 * 1024 ** 3,
+        verified_at: time,
+        last_used_at: null,
+      },
+    ],
+  },
+  nodeImagePull: taskOf('image.pull'),
+  nodeImageEvict: taskOf('image.evict'),
+  nodeImageVerify: taskOf('image.verify'),
+} satisfies Partial<{ [K in keyof Operations]: Operations[K]['response'] }>;

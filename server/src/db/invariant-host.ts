@@ -1,0 +1,32 @@
+/**
+ * What must hold between what hosts said they have and what is claimed. A report is a little older than the claims it is
+ * held against, so what changed within minutes counts for neither side.
+ */
+import type { Invariant } from './invariant-rule.ts';
+
+const A_WHILE = "statement_timestamp() - interval '5 minutes'";
+
+export const HOST_INVARIANTS: readonly Invariant[] = [
+  {
+    name: 'machine_has_claim_or_is_told',
+    rule: 'Every machine with our tag on a host belongs to an unreleased claim there, or is told as an orphan.',
+    sql: `select i.node_id as subject_id, 'machine ' || (m ->> 'name') || ' is claimed by nobody and not told' as detail
+      from node_inventories i cross join lateral jsonb_array_elements(i.content -> 'machines') m
+      where i.received_at > ${A_WHILE} and (m ->> 'is_ours')::boolean
+        and not exists (select from allocation_resource_claims c where c.allocation_id = m ->> 'allocation_id'
+          and c.node_id = i.node_id and (c.released_at is null or c.released_at > ${A_WHILE}))
+        and not exists (select from jsonb_array_elements(i.findings) f
+          where f ->> 'code' = 'orphan_machine' and f ->> 'machine' = m ->> 'name')
+        and not exists (select from allocation_resource_claims c where c.node_id = i.node_id and c.claim_kind = 'node_exclusive'
+          and (c.released_at is null or c.released_at > ${A_WHILE}))`,
+  },
+  {
+    name: 'stranger_keeps_slots_off_sale',
+    rule: 'A slot whose devices a machine has that nobody claims is not for sale.',
+    sql: `select s.id as subject_id, 'for sale, and machine ' || (f ->> 'machine') || ' has its devices' as detail
+      from node_inventories i cross join lateral jsonb_array_elements(i.findings) f
+      join node_resource_slots s on s.node_id = i.node_id and f -> 'slot_ids' ? s.id and s.status = 'available'
+        and s.status_since < i.received_at
+      where i.findings <> '[]' and f ->> 'code' in ('orphan_machine', 'unknown_machine')`,
+  },
+];

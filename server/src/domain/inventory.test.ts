@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { HeldLease, HostMachine, Inventory } from '@gpuaas/contract/node';
+import {
+  afterDown,
+  datedFindings,
+  type Finding,
+  type Holding,
+  judgeInventory,
+  type SlotDevices,
+  STARTS_MAX,
+} from './inventory.ts';
+
+const A = 'alc_01k9zv3m8q4t6w2x5y7r0s1naa';
+const B = 'alc_01k9zv3m8q4t6w2x5y7r0s1nbb';
+
+const inventory = (over: Partial<Inventory> = {}): Inventory => ({
+  observed_at: '2026-11-15T10:00:00.000Z',
+  boot_id: 'boot-1',
+  machines: [],
+  leases: [],
+  drift: [],
+  leftovers: [],
+  repaired: [],
+  images: { value: [] },
+  ...over,
+});
+const machine = (allocation_id: string | null, over: Partial<HostMachine> = {}): HostMachine => ({
+  name: allocation_id === null ? 'somebodys' : `gpuaas-${allocation_id.replace('_', '-')}`,
+  allocation_id,
+  is_ours: allocation_id !== null,
+  state: 'running',
+  ended_by: null,
+  devices: [],
+  ...over,
+});
+const lease = (allocation_id: string, over: Partial<HeldLease> = {}): HeldLease => ({
+  allocation_id,
+  slot_ids: [],
+  is_used: true,
+  is_cleaning: false,
+  wanted: 'on',
+  ...over,
+});
+const holding = (allocation_id: string, over: Partial<Holding> = {}): Holding => ({
+  allocation_id,
+  claim_kind: 'slot',
+  state: 'active',
+  power_state: 'on',
+  is_quiet: true,
+  ...over,
+});
+const slot = (slot_index: number, status: string, over: Partial<SlotDevices> = {}): SlotDevices => ({
+  id: `slt_${slot_index}`,
+  slot_index,
+  status,
+  gpu_pci_address: `0000:${slot_index}0:00.0`,
+  nvme_serial: `S${slot_index}`,
+  fabric_vf_pci_address: null,
+  ...over,
+});
+
+const judge = (given: Partial<Parameters<typeof judgeInventory>[0]>) =>
+  judgeInventory({ inventory: inventory(), holdings: [], slots: [], ...given });
+const codes = (findings: readonly Finding[]): readonly string[] => findings.map(({ code }) => code);
+
+describe('what is on a host beside what is claimed there', () => {
+  test('a machine that runs for its claim is as it should be', () => {
+    const given = { inventory: inventory({ machines: [machine(A)], leases: [lease(A)] }), holdings: [holding(A)] };
+    assert.deepEqual(judge(given), { findings: [], quarantine: [], down: [], unclaimed: [] });
+  });
+
+  test('a machine of ours that no claim holds is an orphan, and one without our tag is unknown', () => {
+    const machines = [machine(A), machine(null), machine(B, { name: 'other', is_ours: false })];
+    const { findings, unclaimed, quarantine } = judge({ inventory: inventory({ machines }) });
+    assert.deepEqual(
+      findings.map(({ code, allocation_id, machine: name }) => [code, allocation_id, name]),
+      [
+        ['orphan_machine', A, machines[0]?.name],
+        ['unknown_machine', null, 'somebodys'],
+        ['unknown_machine', null, 'other'],
+      ],
+    );
+    assert.match(findings[2]?.message ?? '', /carries the tag of alc_.* under another name/);
+    assert.deepEqual(unclaimed, [A]);
+    assert.deepEqual(quarantine, []);
+    const nameless = judge({ inventory: inventory({ machines: [machine(null, { is_ours: true })] }) });
+    assert.deepEqual([codes(nameless.findings), nameless.unclaimed], [['orphan_machine'], []]);
+  });
+
+  test('slots for sale whose devices such a machine has are set apart, those of others are only named', () => {
+    const machines = [machine(null, { devices: ['0000:30:00.0', 'S4', 'S5'] })];
+    const slots = [slot(2, 'available'), slot(3, 'available'), slot(4, 'in_use'), slot(5, 'available')];
+    const { findings, quarantine } = judge({ inventory: inventory({ machines }), slots });
+    assert.deepEqual(findings[0]?.slot_ids, ['slt_3', 'slt_4', 'slt_5']);
+    assert.match(findings[0]?.message ?? '', /It has devices of slots 3, 4, 5\.$/);
+    assert.deepEqual(
+      quarantine.map(({ slot_id }) => slot_id),
+      ['slt_3', 'slt_5'],
+    );
+  });
+
+  test('a machine that is to run and does not is told with its cause', () => {
+    const seen = (over: Partial<HostMachine> | null) =>
+      judge({
+        inventory: inventory({ machines: over === null ? [] : [machine(A, over)], leases: [lease(A)] }),
+        holdings: [holding(A)],
+      });
+    const off = (ended_by: HostMachine['ended_by']) => seen({ state: 'shut_off', ended_by });
+    assert.deepEqual(off('guest').down, [{ allocation_id: A, cause: 'guest' }]);
+    assert.deepEqual(off('host').down, [{ allocation_id: A, cause: 'host' }]);
+    assert.deepEqual(off(null).down, [{ allocation_id: A, cause: 'unknown' }]);
+    assert.deepEqual(seen({ state: 'crashed', ended_by: 'crash' }).down, [{ allocation_id: A, cause: 'crash' }]);
+    assert.deepEqual(seen(null).down, [{ allocation_id: A, cause: 'missing' }]);
+    assert.deepEqual([codes(off('host').findings), codes(seen(null).findings)], [['machine_off'], ['machine_missing']]);
+    const paused = seen({ state: 'paused' });
+    assert.deepEqual([codes(paused.findings), paused.down], [['machine_paused'], []]);
+  });
+
+  test('a machine that was switched off may be off, and not run', () => {
+    const seen = (state: HostMachine['state']) =>
+      judge({
+        inventory: inventory({ machines: [machine(A, { state })], leases: [lease(A)] }),
+        holdings: [holding(A, { power_state: 'off' })],
+      });
+    assert.deepEqual(seen('shut_off').findings, []);
+    assert.deepEqual(codes(seen('running').findings), ['machine_unwanted']);
+  });
+
+  test('what is under way, and what is not active, is not judged', () => {
+    const drift = [{ code: 'port_missing', allocation_id: A, slot_id: null, message: 'no port' }];
+    for (const over of [{ is_quiet: false }, { state: 'provisioning', power_state: null }, { state: 'releasing' }])
+      assert.deepEqual(judge({ inventory: inventory({ drift }), holdings: [holding(A, over)] }).findings, []);
+  });
+
+  test('a lease that claims nothing and a claim without its lease are told', () => {
+    const leases = [lease(B, { slot_ids: ['slt_1'] }), lease('alc_unused', { is_used: false })];
+    const machines = [machine(A)];
+    const { findings, unclaimed } = judge({ inventory: inventory({ machines, leases }), holdings: [holding(A)] });
+    assert.deepEqual(
+      findings.map(({ code, allocation_id, slot_ids }) => [code, allocation_id, slot_ids]),
+      [
+        ['lease_missing', A, []],
+        ['lease_without_claim', B, ['slt_1']],
+      ],
+    );
+    assert.deepEqual(unclaimed, [B, 'alc_unused']);
+    const gone = judge({ holdings: [holding(A)] });
+    assert.deepEqual(codes(gone.findings), ['lease_missing', 'machine_missing']);
+  });
+
+  test('what the host itself says is kept, but for what is judged here', () => {
+    const drift = [
+      { code: 'device_unbound', allocation_id: A, slot_id: 'slt_1', message: 'bound to nvidia' },
+      { code: 'partition_without_lease', allocation_id: null, slot_id: null, message: 'active' },
+      { code: 'machine_without_lease', allocation_id: B, slot_id: null, message: 'said here' },
+    ];
+    const { findings } = judge({
+      inventory: inventory({ drift, machines: [machine(A)], leases: [lease(A)], leftovers: [B] }),
+      holdings: [holding(A)],
+    });
+    assert.deepEqual(
+      findings.map(({ code, slot_ids }) => [code, slot_ids]),
+      [
+        ['device_unbound', ['slt_1']],
+        ['partition_without_lease', []],
+      ],
+    );
+  });
+
+  test('a whole node that is claimed is its tenant’s', () => {
+    const holdings = [holding(A, { claim_kind: 'node_exclusive', power_state: null })];
+    const verdict = judge({ inventory: inventory({ machines: [machine(null)], leftovers: [B] }), holdings });
+    assert.deepEqual(verdict, { findings: [], quarantine: [], down: [], unclaimed: [B] });
+  });
+});
+
+test('a finding that stays is as old as it was, and a new one begins now', () => {
+  const finding = (code: string): Finding => ({
+    code,
+    allocation_id: null,
+    machine: null,
+    slot_ids: [],
+    message: code,
+  });
+  const before = [{ ...finding('old'), since: 'then', message: 'in other words' }];
+  assert.deepEqual(
+    datedFindings([finding('old'), finding('new')], before, 'now').map(({ code, since }) => [code, since]),
+    [
+      ['old', 'then'],
+      ['new', 'now'],
+    ],
+  );
+});
+
+test('a machine that ended by itself is started again, a few times an hour; one shut down from inside is not', () => {
+  for (const cause of ['host', 'crash', 'missing', 'unknown'] as const) {
+    assert.equal(afterDown({ cause }, 0).act, 'start');
+    assert.equal(afterDown({ cause }, STARTS_MAX - 1).act, 'start');
+    assert.equal(afterDown({ cause }, STARTS_MAX).act, 'leave_off');
+  }
+  assert.deepEqual(afterDown({ cause: 'guest' }, 0), {
+    act: 'leave_off',
+    reason: 'The machine was shut down from inside.',
+  });
+});

@@ -1,0 +1,57 @@
+/** Scenarios of what is on hosts: machines that nobody claims, and images. */
+import { type Cast, must } from './cast.ts';
+import type { Scenarios } from './scenario.ts';
+import { newDiscovered } from './scenarios-topology.ts';
+
+const DIGEST = `sha256:${'a'.repeat(64)}`;
+const ORPHAN = 'alc_01k9zv3m8q4t6w2x5y7r0s1nzz';
+export const ORPHAN_MACHINE = `gpuaas-${ORPHAN.replace('_', '-')}`;
+
+/** A node whose agent told of one machine of ours that nobody claims, and keeps images. */
+export const newInventoried = async (cast: Cast): Promise<string> => {
+  const id = await newDiscovered(cast);
+  const machine = { name: ORPHAN_MACHINE, allocation_id: ORPHAN, is_ours: true, state: 'shut_off', ended_by: null };
+  const content = {
+    machines: [{ ...machine, devices: [] }],
+    leases: [],
+    drift: [],
+    leftovers: [],
+    repaired: [],
+    images: { value: [{ digest: DIGEST, name: 'ubuntu-24.04-h200-cuda', size_bytes: 4096 }] },
+  };
+  await cast.sql.query(
+    'insert into node_inventories (node_id, observed_at, boot_id, content) values ($1, clock_timestamp(), $2, $3)',
+    [id, 'boot-1', JSON.stringify(content)],
+  );
+  await cast.sql.query('update node_agents set kinds = $2 where node_id = $1', [
+    id,
+    ['image.pull', 'image.evict', 'image.verify', 'slice.reconcile'],
+  ]);
+  return id;
+};
+
+const atNode = async (cast: Cast) => ({ as: cast.superadmin, params: { node_id: await newInventoried(cast) } });
+const ofDigest = { digest: DIGEST };
+
+type Mine =
+  | 'nodeInventoryGet'
+  | 'nodeMachineRemove'
+  | 'nodeImageList'
+  | 'nodeImagePull'
+  | 'nodeImageEvict'
+  | 'nodeImageVerify';
+
+export const inventoryScenarios: Pick<Scenarios, Mine> = {
+  nodeInventoryGet: atNode,
+  nodeMachineRemove: async (cast) => {
+    const { as, params } = await atNode(cast);
+    return { as, params: { ...params, machine_name: ORPHAN_MACHINE }, body: { reason: 'It was left behind' } };
+  },
+  nodeImageList: atNode,
+  nodeImagePull: async (cast) => {
+    const [image] = must(await cast.superadmin.get('/api/v1/os-images'), 200).body.items;
+    return { ...(await atNode(cast)), body: { image_name: image.name } };
+  },
+  nodeImageEvict: async (cast) => ({ ...(await atNode(cast)), body: ofDigest }),
+  nodeImageVerify: async (cast) => ({ ...(await atNode(cast)), body: ofDigest }),
+};
