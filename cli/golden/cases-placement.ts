@@ -178,6 +178,22 @@ export const placementCases: readonly Case[] = [
   }),
   line('admin-allocation-force-cleanup', `admin allocation force-cleanup ${id} --reason seen --yes ${T}`),
   line(
+    'admin-allocation-force-cleanup-adopt',
+    `admin allocation force-cleanup ${id} --reason restored --adopt-host-generation --yes ${T}`,
+    {
+      answers: {
+        adminNodeSlotList: {
+          items: placementAnswers.adminNodeSlotList.items.map((slot) => ({ ...slot, host_generation: 7 })),
+          next_cursor: null,
+        },
+      },
+    },
+  ),
+  line(
+    'admin-allocation-force-cleanup-adopt-nothing',
+    `admin allocation force-cleanup ${id} --reason restored --adopt-host-generation --yes ${T}`,
+  ),
+  line(
     'admin-allocation-force-cleanup-absent',
     `admin allocation force-cleanup ${id} --reason seen --runtime-verified-absent --yes`,
   ),

@@ -102,6 +102,7 @@ const slot: Slot = {
   health: 'ok',
   health_detail: {},
   generation: 3,
+  host_generation: null,
   module_id: 5,
   numa_node: 0,
   gpu_pci_address: '0000:1b:00.0',

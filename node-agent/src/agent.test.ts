@@ -178,7 +178,8 @@ test('work on one slot is done in order, on others side by side, and an older ge
   assert.deepEqual([...running.keys()].sort(), [a1.task_id, b1.task_id].sort());
   await platform.until('the refusal', () => resultsOf(platform, old.task_id).length === 1);
   assert.equal(resultsOf(platform, old.task_id)[0]?.error_code, 'stale_generation');
-  assert.deepEqual(resultsOf(platform, old.task_id)[0]?.output, { slot_id: slotA, newest_generation: 5 });
+  const known = { slot_id: slotA, newest_generation: 5 };
+  assert.deepEqual(resultsOf(platform, old.task_id)[0]?.output, { ...known, slots: [known] });
   running.get(a1.task_id)?.();
   await platform.until('the next', () => running.has(a2.task_id));
   for (const end of running.values()) end();

@@ -10,6 +10,7 @@ import type { TaskApi } from './control-plane/task-api.ts';
 import { HostError } from './host/host.ts';
 import type { Journal } from './journal.ts';
 import type { Boundary, Runner } from './runner.ts';
+import { staleOutput, staleSentence } from './stale.ts';
 import { type Signers, type TaskErrorCode, type Verdict, verifyTask } from './verify.ts';
 
 export type Intake = Readonly<{ deliver(tasks: readonly SignedTask[]): Promise<void> }>;
@@ -107,12 +108,7 @@ export const createIntake = (options: IntakeOptions): Intake => {
       case 'forged':
         return refuse(payload, 'conflict', 'This task id was used before with other content.');
       case 'stale':
-        return refuse(
-          payload,
-          'stale_generation',
-          `Generation ${judgement.generation} of ${judgement.slot_id} is over; this host knows ${judgement.newest}.`,
-          { slot_id: judgement.slot_id, newest_generation: judgement.newest },
-        );
+        return refuse(payload, 'stale_generation', staleSentence(judgement.slots), staleOutput(judgement.slots));
       default:
         judgement satisfies never;
     }

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { TaskPayload, TaskResult, TaskSlot } from '@gpuaas/contract/node';
 import { type JournalFile, type JournalFs, openJournalFile } from './journal-file.ts';
+import { type StaleSlot, staleSlots } from './stale.ts';
 
 type Entry = Readonly<
   | { e: 'generations'; generations: Readonly<Record<string, number>> }
@@ -34,7 +35,7 @@ export type Judgement =
   | Readonly<{ kind: 'known'; record: TaskRecord }>
   /** The id is known with other content. */
   | Readonly<{ kind: 'forged' }>
-  | Readonly<{ kind: 'stale'; slot_id: string; generation: number; newest: number }>;
+  | Readonly<{ kind: 'stale'; slots: readonly StaleSlot[] }>;
 
 export type Journal = Readonly<{
   torn_bytes: number;
@@ -208,12 +209,8 @@ const createMemory = () => {
     const record = tasks.get(payload.task_id);
     if (record !== undefined)
       return record.sha256 === contentHash(payload) ? { kind: 'known', record } : { kind: 'forged' };
-    for (const slot of slotsOf(payload)) {
-      const known = newest.get(slot.slot_id) ?? -1;
-      if (slot.generation < known)
-        return { kind: 'stale', slot_id: slot.slot_id, generation: slot.generation, newest: known };
-    }
-    return { kind: 'new' };
+    const stale = staleSlots(slotsOf(payload), (slotId) => newest.get(slotId));
+    return stale.length > 0 ? { kind: 'stale', slots: stale } : { kind: 'new' };
   };
 
   return {

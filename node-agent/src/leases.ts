@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import type { BundlePlan, TaskSlot } from '@gpuaas/contract/node';
 import { readIfThere, writeDurably } from './control-plane/durable.ts';
 import { HostError } from './host/host.ts';
+import { type StaleOutput, type StaleSlot, staleOutput, staleSentence, staleSlots } from './stale.ts';
 
 export type Lease = Readonly<{
   allocation_id: string;
@@ -98,22 +99,17 @@ export const changeLeases = async (state: string, change: (book: LeaseBook) => L
 
 /** Carries what this host knows: a platform that was restored from a backup learns it so. */
 export class StaleGenerationError extends HostError {
-  readonly output: Readonly<{ slot_id: string; newest_generation: number }>;
-  constructor(slot: TaskSlot, newest: number) {
-    super(
-      'stale_generation',
-      `slot ${slot.slot_id} is at generation ${newest} on this host; this task is of generation ${slot.generation}`,
-    );
-    this.output = { slot_id: slot.slot_id, newest_generation: newest };
+  readonly output: StaleOutput;
+  constructor(slots: readonly StaleSlot[]) {
+    super('stale_generation', staleSentence(slots));
+    this.output = staleOutput(slots);
   }
 }
 
 /** A slot that was given to a later claim is not acted on for an earlier one. */
 export const refuseStale = (book: LeaseBook, slots: readonly TaskSlot[]): void => {
-  for (const slot of slots) {
-    const newest = book.generations[slot.slot_id] ?? 0;
-    if (slot.generation < newest) throw new StaleGenerationError(slot, newest);
-  }
+  const stale = staleSlots(slots, (slotId) => book.generations[slotId]);
+  if (stale.length > 0) throw new StaleGenerationError(stale);
 };
 
 export const noteGenerations = (book: LeaseBook, slots: readonly TaskSlot[]): LeaseBook => {

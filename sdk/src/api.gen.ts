@@ -590,6 +590,8 @@ export type Slot = {
   health: 'ok' | 'unhealthy' | 'unknown';
   health_detail: Record<string, unknown>;
   generation: number;
+  /** What its host knows, where that is newer: this database was restored from a backup. */
+  host_generation: number | null;
   module_id: number | null;
   numa_node: number | null;
   gpu_pci_address: string | null;
@@ -2264,7 +2266,7 @@ export type Operations = {
     };
     response: AdminAllocation;
   };
-  /** Start cleanup again for an allocation whose cleanup is blocked. runtime_verified_absent only skips stopping the machine. Nothing but a verified wipe frees slots. */
+  /** Start cleanup again for an allocation whose cleanup is blocked. runtime_verified_absent only skips stopping the machine. adopted_generations is for a database that was restored from a backup: it repeats, for each slot that has a host_generation, what the host knows, and so confirms that what the host has there may be erased. Nothing but a verified wipe frees slots. */
   adminAllocationForceCleanup: {
     request: {
       params: {
@@ -2275,6 +2277,11 @@ export type Operations = {
         /** Why; kept in the audit row. */
         reason: string;
         runtime_verified_absent: boolean;
+        adopted_generations?: {
+          /** Id of the slot. */
+          slot_id: string;
+          host_generation: number;
+        }[] | undefined;
       };
     };
     response: AdminAllocation;

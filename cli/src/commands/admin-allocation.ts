@@ -1,6 +1,7 @@
-import type { AdminAllocation, Answer } from '@gpuaas/sdk';
+import type { AdminAllocation, Answer, Slot } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
+import { CliError } from '../exit.ts';
 import { nodeId } from '../find.ts';
 import { collect, keyFlags, pageFlags, waitFlags, yesFlags } from '../flags.ts';
 import { shortTime } from '../table.ts';
@@ -40,6 +41,34 @@ const finishRelease = (
     dataOf: () => latest,
   });
 };
+
+type Outrun = Slot & Readonly<{ host_generation: number }>;
+
+/** Slots that it holds and whose host knows a later claim. Read first, so that what is confirmed is what was shown. */
+const outrunSlots = async (cli: Cli, allocation_id: string): Promise<readonly Outrun[]> => {
+  const client = await cli.client();
+  const { node_id } = await client.adminAllocationGet({ params: { allocation_id } }, { signal: cli.signal });
+  if (node_id === null) throw new CliError('conflict', 'The allocation has no node.');
+  const { items } = await client.adminNodeSlotList(
+    { params: { node_id }, query: { limit: 100 } },
+    { signal: cli.signal },
+  );
+  const isOutrun = (slot: Slot): slot is Outrun =>
+    slot.allocation_id === allocation_id && slot.host_generation !== null;
+  const found = items.filter(isOutrun);
+  if (found.length === 0)
+    throw new CliError('conflict', 'The host has not said that it knows a newer generation of its slots.');
+  return found;
+};
+
+const adoptionQuestion = (id: string, slots: readonly Outrun[]): string => {
+  const told = slots.map(
+    ({ slot_index, generation, host_generation }) => `slot ${slot_index}: ${generation} here, ${host_generation} there`,
+  );
+  return `The host of ${id} has seen later claims (${told.join('; ')}). Erase what it has of them?`;
+};
+
+const confirmed = ({ id, host_generation }: Outrun) => ({ slot_id: id, host_generation });
 
 export const adminAllocation: Group = {
   name: 'allocation',
@@ -121,13 +150,20 @@ export const adminAllocation: Group = {
       args: allocation,
       flags: {
         'runtime-verified-absent': toggle('you have seen that the machine is gone: skip stopping it'),
+        'adopt-host-generation': toggle('after a restored backup: go on from what the host knows of the slots'),
         ...changeFlags,
       },
       run: async (cli, { args, flags }) => {
-        await cli.confirm(`Start cleanup of ${args.allocation} again?`, flags.yes);
+        const outrun = flags.adoptHostGeneration === true ? await outrunSlots(cli, args.allocation) : undefined;
+        if (outrun === undefined) await cli.confirm(`Start cleanup of ${args.allocation} again?`, flags.yes);
+        else await cli.confirm(adoptionQuestion(args.allocation, outrun), flags.yes);
         const params = { allocation_id: args.allocation };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const body = { reason: flags.reason, runtime_verified_absent: flags.runtimeVerifiedAbsent === true };
+        const body = {
+          reason: flags.reason,
+          runtime_verified_absent: flags.runtimeVerifiedAbsent === true,
+          ...(outrun === undefined ? {} : { adopted_generations: outrun.map(confirmed) }),
+        };
         const answer = await (await cli.client()).call('adminAllocationForceCleanup', { params, body }, options);
         await finishRelease(cli, answer, flags, `Cleaning up ${args.allocation} again.`);
       },

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { Closed, DisplayText, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
+import { Closed, DisplayText, INT_MAX, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { ALLOCATION_STATES, Allocation } from './allocation.ts';
@@ -67,6 +67,11 @@ export const Slot = Closed({
   health: StringEnum(HEALTHS),
   health_detail: Type.Object({}, { additionalProperties: true }),
   generation: Type.Integer(),
+  host_generation: Nullable(
+    Type.Integer({
+      description: 'What its host knows, where that is newer: this database was restored from a backup.',
+    }),
+  ),
   module_id: Nullable(Type.Integer()),
   numa_node: Nullable(Type.Integer()),
   gpu_pci_address: Nullable(Type.String()),
@@ -167,15 +172,27 @@ export const adminPlacementApi = define({
     ...change,
     path: '/api/v1/admin/allocations/{allocation_id}/force-cleanup',
     summary: 'Start cleanup again for an allocation whose cleanup is blocked',
-    description: 'runtime_verified_absent only skips stopping the machine. Nothing but a verified wipe frees slots.',
+    description:
+      'runtime_verified_absent only skips stopping the machine. adopted_generations is for a database that was restored ' +
+      'from a backup: it repeats, for each slot that has a host_generation, what the host knows, and so confirms that ' +
+      'what the host has there may be erased. Nothing but a verified wipe frees slots.',
     permission: 'admin.allocation.release',
     audit: 'allocation.force_cleanup',
     params: allocation,
-    body: Closed({ reason: Reason, runtime_verified_absent: Type.Boolean() }),
+    body: Closed({
+      reason: Reason,
+      runtime_verified_absent: Type.Boolean(),
+      adopted_generations: Type.Optional(
+        Type.Array(Closed({ slot_id: Id('slot'), host_generation: Type.Integer({ minimum: 0, maximum: INT_MAX }) }), {
+          minItems: 1,
+          maxItems: 64,
+        }),
+      ),
+    }),
     status: 202,
     response: AdminAllocation,
     location: '/api/v1/admin/allocations/{allocation_id}',
-    errors: ['conflict'],
+    errors: ['conflict', 'precondition_failed'],
   },
   adminNodeList: {
     ...read,

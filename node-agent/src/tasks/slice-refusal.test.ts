@@ -208,6 +208,16 @@ describe('a lease is refused and nothing is touched', () => {
       code: 'stale_generation',
     });
   });
+
+  test('every slot that the host has seen a later claim of is named with what it knows', async (t) => {
+    const host = startTestHost(t);
+    const known = await host.slots([0, 1], 5);
+    await host.run('slice.bundle_lease', leaseOf(known));
+    const slots = known.map(({ slot_id }) => ({ slot_id, newest_generation: 5 }));
+    await assert.rejects(host.run('slice.bundle_lease', leaseOf(await host.slots([0, 1, 2], 4))), {
+      output: { ...slots[0], slots },
+    });
+  });
 });
 
 describe('leases', () => {

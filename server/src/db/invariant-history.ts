@@ -82,6 +82,6 @@ export const HISTORY_INVARIANTS: readonly Invariant[] = [
         or t.node_id <> p.node_id or t.finished_at > p.created_at or n.id is not null
         or c.slot_id is not null and not exists (
           select from jsonb_to_recordset(coalesce(t.params -> 'slots', '[]')) as s (slot_id text, generation integer)
-          where s.slot_id = c.slot_id and s.generation = c.slot_generation))`,
+          where s.slot_id = c.slot_id and s.generation = coalesce(c.adopted_generation, c.slot_generation)))`,
   },
 ];

@@ -46,7 +46,7 @@ export type HeldSlot = Readonly<{
   node_id: string;
   slot_index: number;
   status: string;
-  /** The generation that the claim took; for a whole node, the slot's own. */
+  /** The generation that the claim took, or an operator took over from the host; for a whole node, the slot's own. */
   generation: number;
   module_id: number | null;
   gpu_pci_address: string | null;
@@ -64,7 +64,7 @@ export const HELD = `from node_resource_slots s join allocation_resource_claims 
 
 export const listHeldSlots = async (reader: Reader, allocationId: string): Promise<HeldSlot[]> => {
   const { rows } = await reader.query<HeldSlot>(
-    `select s.id, s.node_id, s.slot_index, s.status, coalesce(c.slot_generation, s.generation) as generation, s.module_id,
+    `select s.id, s.node_id, s.slot_index, s.status, coalesce(c.adopted_generation, c.slot_generation, s.generation) as generation, s.module_id,
        s.gpu_pci_address, s.nvme_serial, s.nvme_device, s.mac_address::text as mac_address,
        host(s.private_ip) as private_ip, s.fabric_vf_pci_address, s.destructive_wipe_policy
      ${HELD} order by s.slot_index`,

@@ -14,6 +14,7 @@ export type SlotRow = Readonly<{
   health: 'ok' | 'unhealthy' | 'unknown';
   health_detail: Readonly<Record<string, unknown>>;
   generation: number;
+  host_generation: number | null;
   module_id: number | null;
   numa_node: number | null;
   gpu_pci_address: string | null;
@@ -33,6 +34,7 @@ export type SlotRow = Readonly<{
 }>;
 
 const SLOT = `s.id, s.node_id, s.slot_index, s.approval, s.status, s.status_reason, s.status_since, s.health, s.health_detail, s.generation,
+  case when s.host_generation > s.generation then s.host_generation end as host_generation,
   s.module_id, s.numa_node, s.gpu_pci_address, s.nvme_serial, s.mac_address::text, host(s.private_ip) as private_ip,
   s.fabric_vf_pci_address,
   (select c.allocation_id from allocation_resource_claims c where c.node_id = s.node_id and c.released_at is null

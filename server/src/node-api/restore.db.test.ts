@@ -67,12 +67,32 @@ describe('hosts that know more than a restored database', () => {
     agent.close();
   });
 
+  it('a host that names several slots is heard for each', async () => {
+    const agent = await channel().join();
+    const one = await aSlotOf(agent);
+    const other = await channel().test.db.database.write(PLATFORM, (tx) =>
+      aSlot(tx, agent.node_id, 1, { region_name: 'us-buffalo-1' }),
+    );
+    await refuse(agent, {
+      slot_id: one,
+      newest_generation: 7,
+      slots: [
+        { slot_id: one, newest_generation: 7 },
+        { slot_id: other, newest_generation: 9 },
+      ],
+    });
+    assert.equal((await generations(one))?.host_generation, 7);
+    assert.equal((await generations(other))?.host_generation, 9);
+    agent.close();
+  });
+
   it('a host speaks for its own slots only, and what it makes up changes nothing', async () => {
     const [agent, other] = [await channel().join(), await channel().join()];
     const slot = await aSlotOf(agent);
     await refuse(other, { slot_id: slot, newest_generation: 7 });
     await refuse(agent, { slot_id: slot, newest_generation: 2 });
     await refuse(agent, { slot_id: slot, newest_generation: 2 ** 40 });
+    await refuse(agent, { slot_id: slot, newest_generation: 7, slots: [null, { slot_id: slot }] });
     await refuse(agent, { slot_id: 5, newest_generation: 'x' });
     await refuse(agent, null);
     assert.deepEqual(await generations(slot), { generation: 3, host_generation: null });

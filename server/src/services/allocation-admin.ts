@@ -85,8 +85,9 @@ export const forceRelease = async (ctx: WriteCtx, { params, body }: Req<'adminAl
 
 export const forceCleanup = async (ctx: WriteCtx, { params, body }: Req<'adminAllocationForceCleanup'>) => {
   const { allocation_id } = params;
-  const { reason, runtime_verified_absent } = body;
-  await concern(ctx, allocation_id, { reason, runtime_verified_absent });
-  await restartCleanup(ctx.tx, { allocation_id, runtime_verified_absent }, () => ctx.deps.events.wake());
+  const { reason, runtime_verified_absent, adopted_generations: adopted } = body;
+  const facts = { reason, runtime_verified_absent, ...(adopted ? { adopted_generations: adopted } : {}) };
+  await concern(ctx, allocation_id, facts);
+  await restartCleanup(ctx.tx, { allocation_id, runtime_verified_absent, adopted }, () => ctx.deps.events.wake());
   return getWithClaims(ctx, ctx.tx, allocation_id);
 };

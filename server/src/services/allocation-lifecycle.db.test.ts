@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { startTestApp, type TestApp } from '../../test/app.ts';
 import { must } from '../../test/cast.ts';
 import { settle, truth } from '../../test/host.ts';
+import { assertInvariants } from '../../test/invariants.ts';
 import { type AllocationFacts, aNode, anAllocation } from '../../test/placement.ts';
 import { PLATFORM } from '../db/client.ts';
 import { refreshSummary } from '../placement/summary.ts';
@@ -174,6 +175,85 @@ describe('operators', () => {
     assert.match(must(await admin.post(url, body), 409).body.detail, /released; there is nothing left to clean/);
     const active = await make({ state: 'active' });
     must(await admin.post(`/api/v1/admin/allocations/${active.id}/force-cleanup`, body), 409);
+  });
+});
+
+describe('a cleanup whose host knows later claims than a restored database', () => {
+  it('goes on from what the host knows once an operator has confirmed exactly that, and is proven as any other', async (t) => {
+    const { admin, sql, make, database } = await world(t);
+    const made = await make({ state: 'release_failed', gpu_count: 2 });
+    const [first = '', second = ''] = made.slot_ids;
+    const url = `/api/v1/admin/allocations/${made.id}/force-cleanup`;
+    const given = (host_generation: number) => ({ slot_id: first, host_generation });
+    const body = (...adopted_generations: readonly { slot_id: string; host_generation: number }[]) => ({
+      reason: 'Restored; looked at the host',
+      runtime_verified_absent: false,
+      adopted_generations,
+    });
+    const refused = must(await admin.post(url, body(given(7))), 409).body;
+    assert.match(refused.detail, /has not said/, 'nobody but the host says what it knows');
+
+    await sql.query('update node_resource_slots set host_generation = 7 where id = $1', [first]);
+    const seen = await admin.get(`/api/v1/admin/nodes/${made.node_id}/resource-slots/${first}`);
+    assert.equal(seen.body.host_generation, 7);
+    for (const wrong of [body(given(6)), body(given(8)), body(given(7), { slot_id: second, host_generation: 7 })])
+      assert.match(must(await admin.post(url, wrong), 412).body.detail, /slot \d: 7\)/);
+    const { rows } = await sql.query('select generation from node_resource_slots where id = $1', [first]);
+    assert.ok(rows[0].generation < 7, 'a refused confirmation changes nothing');
+
+    must(await admin.post(url, body(given(7))), 202);
+    const generations: (number | undefined)[] = [];
+    await settle(database, {
+      answer: (task) => {
+        const slots = task.params['slots'] as { slot_id: string; generation: number }[];
+        generations.push(slots.find(({ slot_id }) => slot_id === first)?.generation);
+        return truth(task);
+      },
+    });
+    assert.deepEqual(generations, [8, 8], 'stop and wipe are of a later claim than the host has seen');
+    const ended = must(await admin.get(`/api/v1/admin/allocations/${made.id}`), 200).body;
+    assert.equal(ended.allocation.state, 'released');
+    assert.ok(ended.claims.every((claim: { wipe_proof_id: string | null }) => claim.wipe_proof_id !== null));
+    const audit = await sql.query(
+      "select metadata -> 'adopted_generations' as told from audit_logs where target_id = $1 and action = 'allocation.force_cleanup' and result = 'success'",
+      [made.id],
+    );
+    assert.deepEqual(audit.rows, [{ told: [given(7)] }]);
+    await assertInvariants(database);
+  });
+
+  it('is not taken over while the host works for it, and for a whole node moves its slots', async (t) => {
+    const { admin, sql, make, database } = await world(t);
+    const made = await make({ state: 'release_failed', shape: 'baremetal' });
+    await sql.query('update node_resource_slots set host_generation = 5 where node_id = $1 and slot_index < 2', [
+      made.node_id,
+    ]);
+    const { items } = (await admin.get(`/api/v1/admin/nodes/${made.node_id}/resource-slots?limit=20`)).body;
+    const adopted_generations = items
+      .filter((slot: { host_generation: number | null }) => slot.host_generation !== null)
+      .map((slot: { id: string; host_generation: number }) => ({
+        slot_id: slot.id,
+        host_generation: slot.host_generation,
+      }));
+    assert.equal(adopted_generations.length, 2);
+    const url = `/api/v1/admin/allocations/${made.id}/force-cleanup`;
+    const body = { reason: 'Restored', runtime_verified_absent: false };
+    must(await admin.post(url, body), 202);
+    await settle(database, { rounds: 2, host: async () => 0 });
+    await sql.query("update node_tasks set state = 'running', dispatched_at = now() where allocation_id = $1", [
+      made.id,
+    ]);
+    assert.match(must(await admin.post(url, { ...body, adopted_generations }), 409).body.detail, /working/);
+    await sql.query("update node_tasks set state = 'queued' where allocation_id = $1", [made.id]);
+    must(await admin.post(url, { ...body, adopted_generations }), 202);
+    await settle(database);
+    const { rows } = await sql.query(
+      'select distinct generation from node_resource_slots where node_id = $1 and slot_index < 2',
+      [made.node_id],
+    );
+    assert.deepEqual(rows, [{ generation: 6 }]);
+    assert.equal((await admin.get(`/api/v1/admin/allocations/${made.id}`)).body.allocation.state, 'released');
+    await assertInvariants(database);
   });
 });
 

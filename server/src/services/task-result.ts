@@ -123,16 +123,21 @@ const tell = async (tx: Tx, deps: ResultDeps, task: AgentTaskRow, output: object
 };
 
 const GENERATION_MAX = 1_000_000_000;
+/** As many as a task may name. */
+const SLOTS_MAX = 64;
 
 /**
  * A host that knows a newer generation than ours is right: this database was restored from a backup. It is only written
- * down. What the host has of that generation may be somebody's, so a person decides (slot quarantine, slot repair).
+ * down. What the host has of that generation may be somebody's, so a person decides (slot repair, forced cleanup).
  */
-const learnGeneration = async (tx: Tx, nodeId: string, output: Output | null): Promise<void> => {
-  const { slot_id, newest_generation } = output ?? {};
-  if (typeof slot_id !== 'string' || typeof newest_generation !== 'number') return;
-  if (!Number.isInteger(newest_generation) || newest_generation < 0 || newest_generation > GENERATION_MAX) return;
-  await noteHostGeneration(tx, { node_id: nodeId, slot_id, newest_generation });
+const learnGenerations = async (tx: Tx, nodeId: string, output: Output | null): Promise<void> => {
+  const listed: readonly unknown[] = Array.isArray(output?.['slots']) ? output['slots'].slice(0, SLOTS_MAX) : [output];
+  for (const one of listed) {
+    const { slot_id, newest_generation } = (one ?? {}) as Record<string, unknown>;
+    if (typeof slot_id !== 'string' || typeof newest_generation !== 'number') continue;
+    if (!Number.isInteger(newest_generation) || newest_generation < 0 || newest_generation > GENERATION_MAX) continue;
+    await noteHostGeneration(tx, { node_id: nodeId, slot_id, newest_generation });
+  }
 };
 
 export const finish = (deps: ResultDeps, where: Where, body: Result): Promise<NodeAnswer<'taskResult'>> =>
@@ -149,7 +154,7 @@ export const finish = (deps: ResultDeps, where: Where, body: Result): Promise<No
         ? { is_accepted: true, reason: null }
         : { is_accepted: false, reason: lateReason(task, body.attempt) };
     await noteResult(tx, task.id, { error_code, started_at: body.started_at });
-    if (error_code === 'stale_generation') await learnGeneration(tx, task.node_id, output);
+    if (error_code === 'stale_generation') await learnGenerations(tx, task.node_id, output);
     const objection = state === 'completed' ? await tell(tx, deps, task, output ?? {}) : undefined;
     if (objection !== undefined) await rejectTask(tx, task.id, objection);
     return { is_accepted: true, reason: objection ?? null };

@@ -13,6 +13,7 @@ import { billingEffect, isReleasable, STATE_DEADLINE_S, sourcesOf } from '../dom
 import { usageCost } from '../domain/usage.ts';
 import { conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { type Adopted, adoptHostGenerations } from './adopt-generation.ts';
 import { allocationChanged, auditRun, resumeCleanup } from './custody.ts';
 import { newRun, runChanged, type StartRun, signalRun, startRun } from './engine/run.ts';
 import { POWER_WORKFLOWS } from './power-slice.ts';
@@ -97,7 +98,12 @@ export const failProvisioning = async (tx: Tx, id: string, reason: string, wake?
   await beginCleanup(tx, row, { to: 'failed', reason, task_reason: reason }, wake);
 };
 
-export type Cleanup = Readonly<{ allocation_id: string; runtime_verified_absent: boolean }>;
+export type Cleanup = Readonly<{
+  allocation_id: string;
+  runtime_verified_absent: boolean;
+  /** What the host knows of slots and an operator has confirmed; after a restored backup. */
+  adopted?: readonly Adopted[] | undefined;
+}>;
 
 /** Starts cleanup again where it was blocked, or helps the one under way. Frees nothing by itself. */
 export const restartCleanup = async (tx: Tx, cleanup: Cleanup, wake?: Wake): Promise<void> => {
@@ -110,6 +116,7 @@ export const restartCleanup = async (tx: Tx, cleanup: Cleanup, wake?: Wake): Pro
         : `The allocation is ${row.state}; release it instead.`,
     );
   if ((await lockLiveClaims(tx, row.id)).length === 0) throw conflict('Everything it held is clean already.');
+  if (cleanup.adopted !== undefined) await adoptHostGenerations(tx, row, cleanup.adopted);
   await resumeCleanup(tx, row.id);
   const run = await startRun(tx, cleanupOf(row), wake);
   if (cleanup.runtime_verified_absent) await signalRun(tx, { run_id: run.id, name: RUNTIME_ABSENT }, wake);

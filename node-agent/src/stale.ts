@@ -1,0 +1,32 @@
+/**
+ * Slots of which this host has seen a later claim than the one a task is of. All of them are named, with what the host
+ * knows: a platform that was restored from a backup learns it so, and an operator decides once and not slot by slot.
+ */
+type Slot = Readonly<{ slot_id: string; generation: number }>;
+export type StaleSlot = Slot & Readonly<{ newest: number }>;
+type Known = Readonly<{ slot_id: string; newest_generation: number }>;
+/** The first one also by itself, as platforms that know of no list read it. */
+export type StaleOutput = Known & Readonly<{ slots: readonly Known[] }>;
+
+export const staleSlots = (
+  slots: readonly Slot[],
+  newestOf: (slotId: string) => number | undefined,
+): readonly StaleSlot[] =>
+  slots.flatMap(({ slot_id, generation }) => {
+    const newest = newestOf(slot_id) ?? 0;
+    return generation < newest ? [{ slot_id, generation, newest }] : [];
+  });
+
+export const staleSentence = (slots: readonly StaleSlot[]): string =>
+  slots
+    .map(
+      ({ slot_id, generation, newest }) =>
+        `Slot ${slot_id} is at generation ${newest} on this host; this task is of generation ${generation}.`,
+    )
+    .join(' ');
+
+export const staleOutput = (slots: readonly StaleSlot[]): StaleOutput => {
+  const known = slots.map(({ slot_id, newest }) => ({ slot_id, newest_generation: newest }));
+  const [first = { slot_id: '', newest_generation: 0 }] = known;
+  return { ...first, slots: known };
+};

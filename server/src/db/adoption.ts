@@ -1,0 +1,33 @@
+/**
+ * Slots of which the host knows a newer generation than this database, and the taking over of it. The slot and the claim
+ * that holds it move above what the host knows, together: tasks of either are then of the newest claim the host has seen.
+ */
+import type { Tx } from './client.ts';
+import { HELD } from './lifecycle.ts';
+
+export type OutrunSlot = Readonly<{ id: string; slot_index: number; generation: number; host_generation: number }>;
+
+/** What an allocation holds and its host has seen a later claim of; locked. */
+export const lockOutrunSlots = async (tx: Tx, allocationId: string): Promise<OutrunSlot[]> =>
+  (
+    await tx.query<OutrunSlot>(
+      `select s.id, s.slot_index, s.generation, s.host_generation ${HELD} where s.host_generation > s.generation
+       order by s.slot_index for update of s, c`,
+      [allocationId],
+    )
+  ).rows;
+
+export const adoptGenerations = async (tx: Tx, allocationId: string, slots: readonly OutrunSlot[]): Promise<void> => {
+  const values = [slots.map(({ id }) => id), slots.map(({ host_generation }) => host_generation + 1)];
+  await tx.query(
+    `update node_resource_slots s set generation = w.generation, version = s.version + 1
+     from unnest($1::text[], $2::integer[]) as w (id, generation) where s.id = w.id`,
+    values,
+  );
+  await tx.query(
+    `update allocation_resource_claims c set adopted_generation = w.generation
+     from unnest($1::text[], $2::integer[]) as w (id, generation)
+     where c.slot_id = w.id and c.allocation_id = $3 and c.released_at is null`,
+    [...values, allocationId],
+  );
+};
