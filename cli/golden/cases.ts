@@ -2,7 +2,10 @@
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
 import { agentCases } from './cases-agent.ts';
+import { certificateCases } from './cases-certificate.ts';
+import { inventoryCases } from './cases-inventory.ts';
 import { placementCases } from './cases-placement.ts';
+import { powerCases } from './cases-power.ts';
 import { topologyCases } from './cases-topology.ts';
 import { answers, ids, run } from './fixtures.ts';
 
@@ -93,8 +96,11 @@ export const cases: readonly Case[] = [
   line('ssh-key-delete', `ssh-key delete ${key} --yes ${T}`),
 
   ...placementCases,
+  ...powerCases,
   ...agentCases,
+  ...inventoryCases,
   ...topologyCases,
+  ...certificateCases,
 
   line('region-list', `region list ${T}`),
   line('sku-list', `sku list ${T}`),
@@ -133,6 +139,14 @@ export const cases: readonly Case[] = [
   line('admin-organization-list', `admin organization list --limit 2 ${T}`),
   line('admin-region-update', `admin region update eu-north-1 --disable --reason Maintenance. ${T}`),
   line('admin-sku-update', `admin sku update h200-sxm-slice --gpu-hourly-price-minor 399 ${T}`),
+  line('admin-image-register', `admin image register catalog.json --sku h200-sxm-slice ${T}`, {
+    files: { 'catalog.json': JSON.stringify(answers.osImageGet) },
+  }),
+  line('admin-image-register-nothing', `admin image register none.json --sku h200-sxm-slice ${T}`),
+  line(
+    'admin-image-retire',
+    `admin image retire ubuntu-24.04-h200-cuda --digest ${answers.osImageGet.digest} --reason CVE ${T}`,
+  ),
   line('admin-workflow-run-list', `admin workflow-run list ${T}`),
   line('admin-workflow-run-get', `admin workflow-run get ${runId} ${T}`),
   line('admin-workflow-run-steps', `admin workflow-run steps ${runId} ${T}`),

@@ -20,6 +20,8 @@ import type {
   WorkflowStep,
 } from '@gpuaas/sdk';
 import { agentAnswers } from './fixtures-agent.ts';
+import { certificateAnswers } from './fixtures-certificate.ts';
+import { inventoryAnswers } from './fixtures-inventory.ts';
 import { placementAnswers } from './fixtures-placement.ts';
 import { topologyAnswers } from './fixtures-topology.ts';
 
@@ -110,7 +112,14 @@ const key: SshKey = {
   last_used_at: null,
   created_at: time,
 };
-const region: Region = { name: 'eu-north-1', display_name: 'North', enabled: true, disabled_reason: null, version: 4 };
+const region: Region = {
+  name: 'eu-north-1',
+  display_name: 'North',
+  enabled: true,
+  disabled_reason: null,
+  wipe_minimum: 'purge',
+  version: 4,
+};
 const sku: Sku = {
   name: 'h200-sxm-slice',
   display_name: 'H200 SXM slice',
@@ -125,16 +134,24 @@ const sku: Sku = {
   disabled_reason: null,
   version: 5,
 };
+const version = {
+  digest: `sha256:${'ab'.repeat(32)}`,
+  format: 'qcow2',
+  size_bytes: 7_516_192_768,
+  driver_strategy: 'preinstalled',
+  readiness_checks: ['cuda_compiler', 'gpu_driver'],
+  source: 'build/slice-image at recipe 0123456789abcdef',
+  digest_authority: 'the platform team',
+} as const satisfies Partial<OsImage>;
 const image: OsImage = {
   name: 'ubuntu-24.04-h200-cuda',
   display_name: 'Ubuntu 24.04 with CUDA',
   os_family: 'ubuntu',
   os_version: '24.04',
-  digest: `sha256:${'ab'.repeat(32)}`,
-  size_bytes: 7_516_192_768,
-  driver_strategy: 'preinstalled',
+  ...version,
   sku_names: ['h200-sxm-slice'],
   enabled: true,
+  versions: [{ ...version, registered_at: time, retired_at: null, retired_reason: null }],
 };
 const auditLog: AuditLog = {
   id: id('aud', '1a'),
@@ -230,7 +247,9 @@ export type Answers = { [K in CallId]: Operations[K]['response'] };
 export const answers: Answers = {
   ...placementAnswers,
   ...agentAnswers,
+  ...inventoryAnswers,
   ...topologyAnswers,
+  ...certificateAnswers,
   meGet: {
     kind: 'user',
     id: ids.user,
@@ -340,6 +359,8 @@ export const answers: Answers = {
   adminUserGet: user,
   adminUserUpdate: { ...user, state: 'disabled', platform_role: null },
   adminRegionUpdate: { ...region, enabled: false, disabled_reason: 'Maintenance.' },
+  adminOsImageRegister: image,
+  adminOsImageRetire: { ...image, enabled: false },
   adminSkuUpdate: { ...sku, gpu_hourly_price: { amount_minor: 399, currency: 'USD' } },
 };
 
