@@ -2,6 +2,24 @@
 
 create extension btree_gist;
 
+CREATE OR REPLACE FUNCTION chain_wipe_proof()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  target text := coalesce(new.slot_id, new.node_id);
+  last_sequence integer;
+  last_hash bytea;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('wipe_proofs ' || target, 0));
+  select w.sequence, w.proof_hash into last_sequence, last_hash from wipe_proofs w where w.target_id = target
+    order by w.sequence desc limit 1;
+  new.sequence := coalesce(last_sequence, 0) + 1;
+  new.previous_hash := coalesce(last_hash, wipe_chain_genesis(target));
+  new.proof_hash := wipe_proof_hash(new);
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION check_claim_release()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -69,6 +87,30 @@ begin
   return changed;
 end $function$;
 
+CREATE OR REPLACE FUNCTION netstring(value text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN (COALESCE(((octet_length(value) || ':'::text) || value), '-'::text) || ','::text);
+
+CREATE OR REPLACE FUNCTION power_follows_state()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if new.state = 'active' and new.capacity_shape = 'gpu_slice' then
+    new.power_state := coalesce(new.power_state, 'on');
+    new.power_since := coalesce(new.power_since, clock_timestamp());
+  else
+    new.power_state := null;
+    new.power_since := null;
+    new.power_reason := null;
+    new.power_run_id := null;
+    new.power_grace_s := null;
+  end if;
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -120,6 +162,18 @@ begin
   return new;
 end $function$;
 
+CREATE OR REPLACE FUNCTION wipe_chain_genesis(target text)
+ RETURNS bytea
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN sha256(convert_to(('gpuaas wipe proof chain '::text || target), 'UTF8'::name));
+
+CREATE OR REPLACE FUNCTION wipe_proof_hash(p wipe_proofs)
+ RETURNS bytea
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN sha256(convert_to(((((((((((((netstring(encode((p).previous_hash, 'hex'::text)) || netstring(((p).sequence)::text)) || netstring((p).id)) || netstring((p).node_id)) || netstring((p).slot_id)) || netstring((p).allocation_id)) || netstring((p).task_id)) || netstring((p).method)) || netstring(((p).is_verified)::text)) || netstring(((p).evidence)::text)) || netstring((p).disk_serial)) || netstring((p).correlation_id)) || netstring(to_char(((p).created_at AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'::text))), 'UTF8'::name));
+
 create table organizations (
   id text not null,
   name text not null,
@@ -155,9 +209,11 @@ create table regions (
   enabled boolean default false not null,
   disabled_reason text,
   version integer default 1 not null,
+  wipe_minimum text default 'clear'::text not null,
   constraint regions_pkey PRIMARY KEY (name),
   constraint regions_check CHECK (enabled = (disabled_reason IS NULL)),
-  constraint regions_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)
+  constraint regions_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text),
+  constraint regions_wipe_minimum_check CHECK (wipe_minimum = ANY (ARRAY['clear'::text, 'purge'::text]))
 );
 grant insert, select, update on regions to gpuaas_app;
 
@@ -231,17 +287,36 @@ create table os_images (
   display_name text not null,
   os_family text not null,
   os_version text not null,
+  constraint os_images_pkey PRIMARY KEY (name),
+  constraint os_images_name_check CHECK (name ~ '^[A-Za-z0-9][A-Za-z0-9.-]{0,62}$'::text)
+);
+CREATE UNIQUE INDEX os_images_any_case ON os_images USING btree (lower(name));
+grant insert, select, update on os_images to gpuaas_app;
+
+create table os_image_versions (
+  image_name text not null,
   digest text not null,
+  format text not null,
   size_bytes bigint not null,
   driver_strategy text not null,
-  enabled boolean default true not null,
-  constraint os_images_pkey PRIMARY KEY (name),
-  constraint os_images_digest_check CHECK (digest ~ '^sha256:[0-9a-f]{64}$'::text),
-  constraint os_images_driver_strategy_check CHECK (driver_strategy = ANY (ARRAY['preinstalled'::text, 'cloud_init'::text, 'none'::text])),
-  constraint os_images_name_check CHECK (name ~ '^[a-z0-9][a-z0-9.-]{0,62}$'::text),
-  constraint os_images_size_bytes_check CHECK (size_bytes > 0)
+  readiness_checks text[] default '{}'::text[] not null,
+  source text not null,
+  digest_authority text not null,
+  registered_at timestamp with time zone default clock_timestamp() not null,
+  retired_at timestamp with time zone,
+  retired_reason text,
+  constraint os_image_versions_pkey PRIMARY KEY (image_name, digest),
+  constraint os_image_versions_check CHECK ((retired_at IS NULL) = (retired_reason IS NULL)),
+  constraint os_image_versions_digest_authority_check CHECK (digest_authority <> ''::text),
+  constraint os_image_versions_digest_check CHECK (digest ~ '^sha256:[0-9a-f]{64}$'::text),
+  constraint os_image_versions_driver_strategy_check CHECK (driver_strategy = ANY (ARRAY['preinstalled'::text, 'cloud_init'::text, 'none'::text])),
+  constraint os_image_versions_format_check CHECK (format = ANY (ARRAY['raw'::text, 'qcow2'::text])),
+  constraint os_image_versions_size_bytes_check CHECK (size_bytes > 0),
+  constraint os_image_versions_source_check CHECK (source <> ''::text),
+  constraint os_image_versions_image_name_fkey FOREIGN KEY (image_name) REFERENCES os_images(name)
 );
-grant insert, select on os_images to gpuaas_app;
+CREATE INDEX os_image_versions_live ON os_image_versions USING btree (image_name, registered_at) WHERE (retired_at IS NULL);
+grant insert, select, update (retired_at), update (retired_reason) on os_image_versions to gpuaas_app;
 
 create table projects (
   id text not null,
@@ -295,6 +370,7 @@ create table allocations (
   sku_name text not null,
   region_name text not null,
   image_name text,
+  image_digest text,
   gpu_count integer not null,
   node_id text,
   state text not null,
@@ -323,19 +399,34 @@ END) stored,
   correlation_id text not null,
   version integer default 1 not null,
   created_at timestamp with time zone default clock_timestamp() not null,
+  power_state text,
+  power_since timestamp with time zone,
+  power_reason text,
+  power_run_id text,
+  power_grace_s integer,
+  install_number integer default 0 not null,
   constraint allocations_pkey PRIMARY KEY (id),
   constraint allocations_id_node_id_claimable_as_key UNIQUE (id, node_id, claimable_as),
   constraint allocations_id_organization_id_project_id_key UNIQUE (id, organization_id, project_id),
   constraint allocations_capacity_shape_check CHECK (capacity_shape = ANY (ARRAY['baremetal'::text, 'gpu_slice'::text])),
-  constraint allocations_check CHECK ((state = 'released'::text) = (released_at IS NOT NULL)),
-  constraint allocations_check1 CHECK (state <> 'active'::text OR activated_at IS NOT NULL),
-  constraint allocations_check2 CHECK ((state <> ALL (ARRAY['releasing'::text, 'release_failed'::text, 'released'::text])) OR release_requested_at IS NOT NULL),
+  constraint allocations_check CHECK ((image_name IS NULL) = (image_digest IS NULL)),
+  constraint allocations_check1 CHECK ((state = 'released'::text) = (released_at IS NOT NULL)),
+  constraint allocations_check2 CHECK (state <> 'active'::text OR activated_at IS NOT NULL),
+  constraint allocations_check3 CHECK ((state <> ALL (ARRAY['releasing'::text, 'release_failed'::text, 'released'::text])) OR release_requested_at IS NOT NULL),
   constraint allocations_gpu_count_check CHECK (gpu_count > 0),
   constraint allocations_id_check CHECK (id ~~ 'alc\_%'::text),
+  constraint allocations_install_number_check CHECK (install_number >= 0),
   constraint allocations_max_duration_s_check CHECK (max_duration_s > 0),
   constraint allocations_name_check CHECK (name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text),
+  constraint allocations_power_grace_s_check CHECK (power_grace_s >= 0 AND power_grace_s <= 3600),
+  constraint allocations_power_state_check CHECK (power_state = ANY (ARRAY['on'::text, 'stopping'::text, 'off'::text, 'starting'::text, 'rebooting'::text, 'reinstalling'::text, 'unknown'::text])),
   constraint allocations_state_check CHECK (state = ANY (ARRAY['requested'::text, 'provisioning'::text, 'active'::text, 'releasing'::text, 'released'::text, 'failed'::text, 'release_failed'::text])),
-  constraint allocations_image_name_fkey FOREIGN KEY (image_name) REFERENCES os_images(name),
+  constraint power_changes_by_a_run CHECK ((power_run_id IS NOT NULL) = COALESCE(power_state <> ALL (ARRAY['on'::text, 'off'::text, 'unknown'::text]), false)),
+  constraint power_grace_is_of_a_change CHECK (power_grace_s IS NULL OR power_run_id IS NOT NULL),
+  constraint power_is_dated CHECK ((power_since IS NULL) = (power_state IS NULL)),
+  constraint power_unknown_says_why CHECK (power_state <> 'unknown'::text OR power_reason IS NOT NULL),
+  constraint power_while_active CHECK ((power_state IS NOT NULL) = (state = 'active'::text AND capacity_shape = 'gpu_slice'::text)),
+  constraint allocations_image_name_image_digest_fkey FOREIGN KEY (image_name, image_digest) REFERENCES os_image_versions(image_name, digest),
   constraint allocations_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
   constraint allocations_project_id_organization_id_fkey FOREIGN KEY (project_id, organization_id) REFERENCES projects(id, organization_id),
   constraint allocations_region_name_fkey FOREIGN KEY (region_name) REFERENCES regions(name),
@@ -344,11 +435,13 @@ END) stored,
 CREATE INDEX allocations_by_node ON allocations USING btree (node_id) WHERE (node_id IS NOT NULL);
 CREATE INDEX allocations_by_organization ON allocations USING btree (organization_id, id);
 CREATE INDEX allocations_by_project ON allocations USING btree (project_id, id);
+CREATE INDEX allocations_changing_power ON allocations USING btree (id) WHERE (power_run_id IS NOT NULL);
 CREATE INDEX allocations_due ON allocations USING btree (release_at) WHERE ((release_at IS NOT NULL) AND (release_requested_at IS NULL));
 CREATE INDEX allocations_live ON allocations USING btree (state, state_since) WHERE (state <> 'released'::text);
 CREATE UNIQUE INDEX allocations_name ON allocations USING btree (project_id, name) WHERE (state <> ALL (ARRAY['released'::text, 'failed'::text]));
 CREATE INDEX allocations_released ON allocations USING btree (released_at) WHERE (released_at IS NOT NULL);
 CREATE TRIGGER custody BEFORE UPDATE OF state ON allocations FOR EACH ROW WHEN (new.state = 'active'::text AND old.state <> 'active'::text) EXECUTE FUNCTION check_custody();
+CREATE TRIGGER power BEFORE INSERT OR UPDATE OF state, capacity_shape ON allocations FOR EACH ROW EXECUTE FUNCTION power_follows_state();
 grant insert, select, update on allocations to gpuaas_app;
 
 create table allocation_placements (
@@ -408,10 +501,15 @@ create table wipe_proofs (
   correlation_id text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
   disk_serial text,
+  sequence integer not null,
+  previous_hash bytea not null,
+  proof_hash bytea not null,
   constraint wipe_proofs_pkey PRIMARY KEY (id),
+  constraint proof_has_its_place UNIQUE (target_id, sequence),
   constraint wipe_proofs_id_slot_id_is_verified_key UNIQUE (id, slot_id, is_verified),
   constraint wipe_proofs_id_target_id_allocation_id_is_verified_key UNIQUE (id, target_id, allocation_id, is_verified),
   constraint proof_is_of_something CHECK (allocation_id IS NOT NULL OR disk_serial IS NOT NULL),
+  constraint wipe_proofs_check CHECK (sequence > 0 AND octet_length(previous_hash) = 32 AND octet_length(proof_hash) = 32),
   constraint wipe_proofs_id_check CHECK (id ~~ 'wpf\_%'::text),
   constraint wipe_proofs_method_check CHECK (method <> ''::text),
   constraint wipe_proofs_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
@@ -420,6 +518,7 @@ CREATE INDEX wipe_proofs_by_age ON wipe_proofs USING brin (created_at) WITH (pag
 CREATE INDEX wipe_proofs_by_allocation ON wipe_proofs USING btree (allocation_id);
 CREATE INDEX wipe_proofs_by_slot ON wipe_proofs USING btree (slot_id, created_at) WHERE (slot_id IS NOT NULL);
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON wipe_proofs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER chained BEFORE INSERT ON wipe_proofs FOR EACH ROW EXECUTE FUNCTION chain_wipe_proof();
 grant insert (allocation_id), insert (correlation_id), insert (disk_serial), insert (evidence), insert (id), insert (is_verified), insert (method), insert (node_id), insert (slot_id), insert (task_id), select on wipe_proofs to gpuaas_app;
 
 create table node_resource_slots (
@@ -562,11 +661,24 @@ CREATE INDEX claims_live_by_node ON allocation_resource_claims USING btree (node
 CREATE UNIQUE INDEX claims_one_per_node ON allocation_resource_claims USING btree (node_id) WHERE ((released_at IS NULL) AND (claim_kind = 'node_exclusive'::text));
 CREATE UNIQUE INDEX claims_one_per_slot ON allocation_resource_claims USING btree (slot_id) WHERE ((released_at IS NULL) AND (slot_id IS NOT NULL));
 CREATE INDEX claims_pinned ON allocation_resource_claims USING btree (node_id, node_mode) WHERE (node_mode IS NOT NULL);
+CREATE INDEX claims_released_by_node ON allocation_resource_claims USING btree (node_id, released_at) WHERE (released_at IS NOT NULL);
 CREATE TRIGGER born_live BEFORE INSERT ON allocation_resource_claims FOR EACH ROW WHEN (new.released_at IS NOT NULL) EXECUTE FUNCTION refuse_released_claim();
 CREATE TRIGGER change_once BEFORE UPDATE ON allocation_resource_claims FOR EACH ROW WHEN (old.released_at IS NOT NULL OR old.id IS DISTINCT FROM new.id OR old.allocation_id IS DISTINCT FROM new.allocation_id OR old.organization_id IS DISTINCT FROM new.organization_id OR old.project_id IS DISTINCT FROM new.project_id OR old.claim_kind IS DISTINCT FROM new.claim_kind OR old.node_id IS DISTINCT FROM new.node_id OR old.slot_id IS DISTINCT FROM new.slot_id OR old.gpu_count IS DISTINCT FROM new.gpu_count OR old.slot_generation IS DISTINCT FROM new.slot_generation OR old.created_at IS DISTINCT FROM new.created_at) EXECUTE FUNCTION refuse_claim_change();
 CREATE TRIGGER never_removed BEFORE DELETE ON allocation_resource_claims FOR EACH ROW EXECUTE FUNCTION refuse_claim_change();
 CREATE TRIGGER release BEFORE UPDATE ON allocation_resource_claims FOR EACH ROW WHEN (new.released_at IS NOT NULL) EXECUTE FUNCTION check_claim_release();
 grant insert, select, update on allocation_resource_claims to gpuaas_app;
+
+create table allocation_user_data (
+  allocation_id text not null,
+  organization_id text not null,
+  project_id text not null,
+  user_data text not null,
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  constraint allocation_user_data_pkey PRIMARY KEY (allocation_id),
+  constraint allocation_user_data_user_data_check CHECK (octet_length(user_data) >= 1 AND octet_length(user_data) <= 65536),
+  constraint allocation_user_data_allocation_id_organization_id_project_fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id)
+);
+grant delete, insert, select, update on allocation_user_data to gpuaas_app;
 
 create table service_accounts (
   id text not null,
@@ -868,7 +980,7 @@ create table trust_keys (
   constraint trust_keys_fingerprint_sha256_key UNIQUE (fingerprint_sha256),
   constraint trust_keys_fingerprint_sha256_check CHECK (fingerprint_sha256 ~ '^[0-9a-f]{64}$'::text),
   constraint trust_keys_id_check CHECK (id ~~ 'tky\_%'::text),
-  constraint trust_keys_purpose_check CHECK (purpose = ANY (ARRAY['node_ca'::text, 'task_signer'::text])),
+  constraint trust_keys_purpose_check CHECK (purpose = ANY (ARRAY['node_ca'::text, 'task_signer'::text, 'certificate_signer'::text])),
   constraint trust_keys_state_check CHECK (state = ANY (ARRAY['staged'::text, 'active'::text, 'grace'::text, 'retired'::text, 'revoked'::text]))
 );
 CREATE UNIQUE INDEX trust_keys_one_active ON trust_keys USING btree (purpose) WHERE (state = 'active'::text);
@@ -935,6 +1047,21 @@ create table node_health_reports (
   constraint node_health_reports_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
 grant insert, select, update on node_health_reports to gpuaas_app;
+
+create table node_inventories (
+  node_id text not null,
+  observed_at timestamp with time zone not null,
+  received_at timestamp with time zone default clock_timestamp() not null,
+  boot_id text not null,
+  content jsonb not null,
+  findings jsonb default '[]'::jsonb not null,
+  changed_at timestamp with time zone default clock_timestamp() not null,
+  constraint node_inventories_pkey PRIMARY KEY (node_id),
+  constraint node_inventories_findings_check CHECK (jsonb_typeof(findings) = 'array'::text),
+  constraint node_inventories_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
+);
+CREATE INDEX node_inventories_found ON node_inventories USING btree (node_id) WHERE (findings <> '[]'::jsonb);
+grant insert, select, update on node_inventories to gpuaas_app;
 
 create table node_placement_summary (
   node_id text not null,
@@ -1040,7 +1167,7 @@ create table os_image_skus (
   constraint os_image_skus_image_name_fkey FOREIGN KEY (image_name) REFERENCES os_images(name),
   constraint os_image_skus_sku_name_fkey FOREIGN KEY (sku_name) REFERENCES sku_catalog(name)
 );
-grant insert, select on os_image_skus to gpuaas_app;
+grant delete, insert, select on os_image_skus to gpuaas_app;
 
 create table outbox_events (
   id text not null,
@@ -1341,6 +1468,10 @@ alter table allocation_resource_claims enable row level security;
 create policy scope on allocation_resource_claims
   using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
 
+alter table allocation_user_data enable row level security;
+create policy scope on allocation_user_data
+  using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
 alter table allocations enable row level security;
 create policy scope on allocations
   using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
@@ -1379,6 +1510,10 @@ create policy platform_only on log_lines
 
 alter table node_enrollments enable row level security;
 create policy platform_only on node_enrollments
+  using ((gpuaas_tenant() = '*'::text));
+
+alter table node_inventories enable row level security;
+create policy platform_only on node_inventories
   using ((gpuaas_tenant() = '*'::text));
 
 alter table oidc_records enable row level security;

@@ -134,7 +134,8 @@ export const startApi = async (overrides: Overrides = {}): Promise<FixtureApi> =
     const route = routes.find(({ info, pattern }) => info.method === req.method && pattern.test(target.pathname));
     if (route === undefined) return refuse(new Refusal(404, 'not_found', 'No such path.'));
     called.add(route.id);
-    if (!['Bearer gp_test', 'Bearer access-1'].includes(String(req.headers.authorization)))
+    const isSignedIn = ['Bearer gp_test', 'Bearer access-1'].includes(String(req.headers.authorization));
+    if (!isSignedIn && route.info.public !== true)
       return refuse(new Refusal(401, 'unauthenticated', 'The token is not valid.'));
     if (route.info.idempotency === 'required' && !req.headers['idempotency-key'])
       return refuse(new Refusal(400, 'idempotency_key_missing', 'The Idempotency-Key header is missing.'));

@@ -39,6 +39,8 @@ export type Allocation = {
   sku_name: string;
   region_name: string;
   image_name: string | null;
+  /** The version of the image, pinned at launch. */
+  image_digest: string | null;
   gpu_count: number;
   placement: {
     gpu_count: number;
@@ -72,6 +74,8 @@ export type Allocation = {
     /** Of all steps, by what they took lately; never 100 before the end. */
     overall_percent: number;
   } | null;
+  /** Of an active slice; null otherwise. */
+  power: AllocationPower | null;
   ssh_key_ids: string[];
   /** Of an active slice; null otherwise, in lists and in answers to changes. */
   ssh: {
@@ -102,6 +106,21 @@ export type Allocation = {
   /** When it was asked for. */
   created_at: string;
   actions: Action[];
+};
+
+/** Of an active slice; null otherwise. */
+export type AllocationPower = {
+  state: 'on' | 'stopping' | 'off' | 'starting' | 'rebooting' | 'reinstalling' | 'unknown';
+  /** Why the last change did not end as it was asked for. */
+  reason: string | null;
+  /** When it came into this state. */
+  since: string;
+  /** The run that is changing it; null when none is. */
+  workflow_run_id: string | null;
+  /** Always true: its GPUs are kept for it, on or off, until it is released. */
+  is_charged: boolean;
+  /** How often it was reinstalled. */
+  install_number: number;
 };
 
 export type ApiToken = {
@@ -368,6 +387,10 @@ export type Node = {
   reboot_required: boolean;
   /** Why, beside what the newest discovery asks for. It stands until the host has booted. */
   reboot_reason: string | null;
+  /** When its agent last told what is on the host. */
+  reconciled_at: string | null;
+  /** Where the host is not as claims say; see its inventory. */
+  finding_count: number;
   /** When its agent last asked for work. */
   last_seen_at: string | null;
   /** Its agent was seen within 25 seconds. */
@@ -377,6 +400,62 @@ export type Node = {
   version: number;
   /** When it was added. */
   created_at: string;
+};
+
+export type NodeFinding = {
+  /** Stable word, e.g. orphan_machine. */
+  code: string;
+  allocation_id: string | null;
+  machine: string | null;
+  slot_ids: string[];
+  message: string;
+  /** Since when it stands. */
+  since: string;
+};
+
+export type NodeImage = {
+  digest: string;
+  name: string | null;
+  size_bytes: number;
+  /** When its bytes were last hashed. */
+  verified_at: string | null;
+  /** When a machine was last made of it. */
+  last_used_at: string | null;
+};
+
+export type NodeInventory = {
+  /** Id of the node. */
+  node_id: string;
+  /** When the host was looked at, by its own clock. */
+  observed_at: string;
+  /** When it was told. */
+  received_at: string;
+  /** How long ago that was. A host looks every minute and tells every two at least. */
+  age_s: number;
+  boot_id: string;
+  /** Where the host is not as claims say. */
+  findings: NodeFinding[];
+  machines: {
+    name: string;
+    allocation_id: string | null;
+    /** It carries our tag under the name that goes with it. */
+    is_ours: boolean;
+    state: 'running' | 'shut_off' | 'paused' | 'crashed';
+    ended_by: 'guest' | 'host' | 'crash' | null;
+    /** PCI addresses, and serials or paths of drives. */
+    devices: string[];
+  }[];
+  leases: {
+    /** Id of the allocation. */
+    allocation_id: string;
+    slot_ids: string[];
+    /** Something of it may be on the host. */
+    is_used: boolean;
+    is_cleaning: boolean;
+    wanted: 'on' | 'off';
+  }[];
+  /** What the agent put right by itself, in words. */
+  repaired: string[];
 };
 
 export type NodeTask = {
@@ -433,12 +512,44 @@ export type OsImage = {
   display_name: string;
   os_family: string;
   os_version: string;
+  /** Of the file that hosts pull. */
   digest: string;
+  format: 'raw' | 'qcow2';
   size_bytes: number;
+  /** How the GPU driver gets into a guest: it is in the image, cloud-init brings it, or it does not. */
   driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
+  /** What must hold in a guest before it counts as ready; the program of the image answers for each. */
+  readiness_checks: string[];
+  /** What it was made from. */
+  source: string;
+  /** Who vouches that this digest is that image. */
+  digest_authority: string;
   /** SKUs it may run on. */
   sku_names: string[];
+  /** Whether it has a version that is not retired; a launch gets the newest of them. */
   enabled: boolean;
+  /** Newest first, up to 20. */
+  versions: OsImageVersion[];
+};
+
+export type OsImageVersion = {
+  /** Of the file that hosts pull. */
+  digest: string;
+  format: 'raw' | 'qcow2';
+  size_bytes: number;
+  /** How the GPU driver gets into a guest: it is in the image, cloud-init brings it, or it does not. */
+  driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
+  /** What must hold in a guest before it counts as ready; the program of the image answers for each. */
+  readiness_checks: string[];
+  /** What it was made from. */
+  source: string;
+  /** Who vouches that this digest is that image. */
+  digest_authority: string;
+  /** When it was registered. */
+  registered_at: string;
+  /** When it was taken back; what runs keeps running. */
+  retired_at: string | null;
+  retired_reason: string | null;
 };
 
 /** The one error envelope. */
@@ -533,6 +644,8 @@ export type Region = {
   enabled: boolean;
   /** Why nothing can be launched here, as a sentence. */
   disabled_reason: string | null;
+  /** The weakest erasure of a disk between two tenants here, in the words of NIST SP 800-88. */
+  wipe_minimum: 'clear' | 'purge';
   version: number;
 };
 
@@ -552,6 +665,17 @@ export type ServiceAccount = {
   version: number;
   /** When it was created. */
   created_at: string;
+};
+
+export type SignedWipeCertificate = {
+  certificate: WipeCertificate;
+  signature: {
+    /** Id of the trust key. */
+    key_id: string;
+    algorithm: 'Ed25519';
+    /** Base64, over the line "gpuaas wipe certificate v1" and the certificate as canonical JSON (RFC 8785), in UTF-8. */
+    value: string;
+  };
 };
 
 export type Sku = {
@@ -692,6 +816,118 @@ export type User = {
   /** Last authenticated request, to the minute. */
   last_seen_at: string | null;
   /** First sign-in. */
+  created_at: string;
+};
+
+export type WipeCertificate = {
+  format: 'gpuaas wipe certificate v1';
+  /** The address of the platform. */
+  issuer: string;
+  allocation: {
+    /** Id of the allocation. */
+    id: string;
+    name: string;
+    /** Id of the project. */
+    project_id: string;
+    /** Id of the organization. */
+    organization_id: string;
+    capacity_shape: 'baremetal' | 'gpu_slice';
+    sku_name: string;
+    region_name: string;
+    gpu_count: number;
+    /** When it became the tenant’s. */
+    activated_at: string | null;
+    /** When it was given back. */
+    release_requested_at: string | null;
+    /** When its capacity was proven clean. */
+    released_at: string | null;
+  };
+  /** As NIST SP 800-88 has them. */
+  wipe_minimum: 'clear' | 'purge' | null;
+  disks: {
+    /** The first 32 digits of SHA-256 over the allocation’s id, a line feed and the serial number. */
+    disk: string;
+    size_bytes: number | null;
+    method: string;
+    /** As NIST SP 800-88 has them. */
+    level: 'clear' | 'purge' | null;
+    erase: 'crypto' | 'block' | 'discard' | null;
+    /** What the command of the method came to; 0 is success. */
+    command_status: number | null;
+    /** Read back as blank, or as noise that was not there before. */
+    rule: 'blank' | 'changed' | null;
+    bytes_read_back: number;
+    bytes_not_erased: number;
+    samples: {
+      offset: number;
+      length: number;
+      sha256: string;
+    }[];
+    attempt: number | null;
+    /** When the wipe began, by the clock of the host. */
+    started_at: string | null;
+    /** When the read-back ended, by the clock of the host. */
+    finished_at: string;
+    /** When the platform took it for proof. */
+    proven_at: string;
+    gpu_reset: {
+      method: string;
+      /** How many PCI functions the reset reached, all of them its own. */
+      functions: number;
+      /** If not, the GPU is kept out of use until it is. */
+      is_ok: boolean;
+    } | null;
+    fabric_function: {
+      method: string;
+      /** What the guest gave its fabric function is forgotten: MAC, queues. */
+      is_cleared: boolean;
+    } | null;
+    /** Id of the wipe proof. */
+    wipe_proof_id: string;
+    /** The how-manieth proof it is of the place where the disk is. */
+    sequence: number;
+    previous_hash: string;
+    proof_hash: string;
+  }[];
+  isolation: {
+    is_port_removed: boolean;
+    is_reservation_removed: boolean;
+    is_lease_removed: boolean;
+    is_translation_removed: boolean;
+    is_machine_removed: boolean;
+    is_seed_removed: boolean;
+    partitions_deactivated: number;
+  } | null;
+};
+
+export type WipeCertificateKey = {
+  /** Id of the trust key. */
+  key_id: string;
+  /** What a revoked key signed counts for nothing; the others differ only in whether they still sign. */
+  state: 'active' | 'grace' | 'retired' | 'revoked';
+  public_key_pem: string;
+  fingerprint_sha256: string;
+  /** When it was made. */
+  created_at: string;
+};
+
+export type WipeProof = {
+  /** Id of the wipe proof. */
+  id: string;
+  /** Id of the node. */
+  node_id: string;
+  slot_id: string | null;
+  allocation_id: string | null;
+  disk_serial: string | null;
+  task_id: string;
+  method: string;
+  is_verified: boolean;
+  evidence: Record<string, unknown>;
+  correlation_id: string;
+  sequence: number;
+  previous_hash: string;
+  proof_hash: string;
+  /** When the platform took it. */
   created_at: string;
 };
 
@@ -958,6 +1194,14 @@ export const operations = {
   allocationTimeline: { method: 'GET', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/timeline', page: true },
   allocationUpdate: { method: 'PATCH', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}', ifMatch: true, body: true },
   allocationRelease: { method: 'POST', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/release', idempotency: 'required', body: true },
+  allocationStop: { method: 'POST', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/stop', idempotency: 'required', body: true },
+  allocationStart: { method: 'POST', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/start', idempotency: 'required', body: true },
+  allocationReboot: { method: 'POST', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/reboot', idempotency: 'required', body: true },
+  allocationReinstall: { method: 'POST', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/reinstall', idempotency: 'required', body: true },
+  allocationWipeCertificateGet: { method: 'GET', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/wipe-certificate' },
+  wipeCertificateKeyList: { method: 'GET', path: '/api/v1/wipe-certificate-keys', public: true, page: true },
+  adminNodeSlotProofList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/wipe-proofs', page: true },
+  adminWipeProofVerify: { method: 'GET', path: '/api/v1/admin/wipe-proofs/verify' },
   auditLogList: { method: 'GET', path: '/api/v1/organizations/{organization_id}/audit-logs', page: true },
   auditLogExport: { method: 'GET', path: '/api/v1/organizations/{organization_id}/audit-logs/export', stream: 'application/jsonl' },
   adminAuditLogList: { method: 'GET', path: '/api/v1/admin/audit-logs', page: true },
@@ -978,6 +1222,8 @@ export const operations = {
   adminUserUpdate: { method: 'PATCH', path: '/api/v1/admin/users/{user_id}', ifMatch: true, body: true },
   adminRegionUpdate: { method: 'PATCH', path: '/api/v1/admin/regions/{region_name}', ifMatch: true, body: true },
   adminSkuUpdate: { method: 'PATCH', path: '/api/v1/admin/skus/{sku_name}', ifMatch: true, body: true },
+  adminOsImageRegister: { method: 'POST', path: '/api/v1/admin/os-images', idempotency: 'required', body: true },
+  adminOsImageRetire: { method: 'POST', path: '/api/v1/admin/os-images/{image_name}/retire', idempotency: 'required', body: true },
   adminAllocationList: { method: 'GET', path: '/api/v1/admin/allocations', page: true },
   adminAllocationGet: { method: 'GET', path: '/api/v1/admin/allocations/{allocation_id}' },
   adminAllocationForceRelease: { method: 'POST', path: '/api/v1/admin/allocations/{allocation_id}/force-release', idempotency: 'required', body: true },
@@ -1023,6 +1269,12 @@ export const operations = {
   nodeHealthOverrideDelete: { method: 'DELETE', path: '/api/v1/admin/nodes/{node_id}/health/overrides/{source}' },
   healthBreakerGet: { method: 'GET', path: '/api/v1/admin/health/breaker' },
   healthBreakerReset: { method: 'POST', path: '/api/v1/admin/health/breaker/reset', idempotency: 'required', ifMatch: true, body: true },
+  nodeInventoryGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/inventory' },
+  nodeMachineRemove: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/machines/{machine_name}/remove', idempotency: 'required', body: true },
+  nodeImageList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/images' },
+  nodeImagePull: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/pull', idempotency: 'required', body: true },
+  nodeImageEvict: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/evict', idempotency: 'required', body: true },
+  nodeImageVerify: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/verify', idempotency: 'required', body: true },
   trustKeyList: { method: 'GET', path: '/api/v1/admin/trust-keys', page: true },
   trustKeyGet: { method: 'GET', path: '/api/v1/admin/trust-keys/{trust_key_id}' },
   trustKeyCreate: { method: 'POST', path: '/api/v1/admin/trust-keys', idempotency: 'required', body: true },
@@ -1644,6 +1896,7 @@ export type Operations = {
   osImageGet: {
     request: {
       params: {
+        /** Image slug. */
         image_name: string;
       };
     };
@@ -1719,6 +1972,7 @@ export type Operations = {
         /** Region code. */
         region_name: string;
         gpu_count: number;
+        /** Image slug; its newest version is pinned. Without one, the first of the SKU. */
         image_name?: string | undefined;
       };
     };
@@ -1757,6 +2011,7 @@ export type Operations = {
         /** Region code. */
         region_name: string;
         gpu_count: number;
+        /** Image slug; its newest version is pinned. Without one, the first of the SKU. */
         image_name?: string | undefined;
         vm_profile?: string | undefined;
         ssh_key_ids?: string[] | undefined;
@@ -1765,6 +2020,8 @@ export type Operations = {
         is_protected?: boolean | undefined;
         /** Released by itself this long after it became active. */
         max_duration_s?: number | undefined;
+        /** Cloud-config or script for its first start, at most 64 KiB. For slices. */
+        user_data?: string | undefined;
       };
     };
     response: Allocation;
@@ -1859,6 +2116,142 @@ export type Operations = {
       body?: Record<string, never> | undefined;
     };
     response: Allocation;
+  };
+  /** Switch a slice off; it stays yours and is charged. The guest is asked to shut down and switched off when its time is over. The allocation stays active: its GPUs, address and disks are kept for it, and it is charged, until it is released. Refused for a whole node, in any state but active, and while another change of power is under way; a release always wins. */
+  allocationStop: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
+      };
+      body?: {
+        /** How long the guest may take; 60 unless told. */
+        grace_s?: number | undefined;
+        /** Switch it off without asking the guest. */
+        is_hard?: boolean | undefined;
+      } | undefined;
+    };
+    response: Allocation;
+  };
+  /** Switch a slice on again, at the same address. Also for a machine that was shut down from inside. Ends with power `on` when the guest was seen ready; otherwise with `off` or `unknown` and the reason. Refused for a whole node, in any state but active, and while another change of power is under way; a release always wins. */
+  allocationStart: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
+      };
+      body?: Record<string, never> | undefined;
+    };
+    response: Allocation;
+  };
+  /** Reboot a slice; everything on it stays. The guest is asked first, and reset when it does not listen. Refused for a whole node, in any state but active, and while another change of power is under way; a release always wins. */
+  allocationReboot: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
+      };
+      body?: {
+        /** Reset it without asking the guest. */
+        is_hard?: boolean | undefined;
+      } | undefined;
+    };
+    response: Allocation;
+  };
+  /** Install a slice anew: its boot disk is erased, its data disks stay. Stops the guest, writes the image over the boot disk, the disk of the first GPU, and starts it with a host key of its own. The disks of its other GPUs are not touched. The allocation stays active: its GPUs, address and disks are kept for it, and it is charged, until it is released. Also refused while protected. Refused for a whole node, in any state but active, and while another change of power is under way; a release always wins. */
+  allocationReinstall: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
+      };
+      body?: {
+        /** Another image, in its newest version. Without one, the version it has. */
+        image_name?: string | undefined;
+        /** Whose keys open it. Without it, those it has. */
+        ssh_key_ids?: string[] | undefined;
+        /** Cloud-config or script for its first start, at most 64 KiB. Null takes it away. Without it, what it has. */
+        user_data?: string | null | undefined;
+      } | undefined;
+    };
+    response: Allocation;
+  };
+  /** The signed certificate that its disks were erased and read back. There is one from the moment its capacity was proven clean; until then 409 says what is waited for. */
+  allocationWipeCertificateGet: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
+      };
+    };
+    response: SignedWipeCertificate;
+  };
+  /** Public keys that certificates of erasure are verified with, newest first; needs no sign-in */
+  wipeCertificateKeyList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: WipeCertificateKey[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Wipe proofs of a slot, newest first, also those that proved nothing */
+  adminNodeSlotProofList: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+        /** Id of the slot. */
+        slot_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: WipeProof[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Recompute the chains of wipe proofs and compare them with the audit rows that tell of them */
+  adminWipeProofVerify: {
+    request: Record<string, never>;
+    response: {
+      intact: boolean;
+      /** When the check ran. */
+      checked_at: string;
+      proofs: number;
+      chains: number;
+      findings: {
+        kind: 'edited' | 'deleted' | 'reordered' | 'unaudited';
+        /** The slot or node. */
+        target_id: string | null;
+        sequence: number | null;
+        wipe_proof_id: string | null;
+        detail: string;
+      }[];
+    };
   };
   /** What was done in the organization, newest first */
   auditLogList: {
@@ -2190,18 +2583,19 @@ export type Operations = {
     };
     response: User;
   };
-  /** Enable a region, or disable it with a reason tenants read */
+  /** Enable a region, disable it with a reason tenants read, or set its minimum of erasure. A minimum of `purge` refuses to approve a drive that can only be cleared, and keeps a slot whose drive cannot meet it as cleanup_blocked. */
   adminRegionUpdate: {
     request: {
       params: {
         /** Lower-case name, unique where it is used. */
         region_name: string;
       };
-      body: {
-        enabled: boolean;
+      body?: {
+        enabled?: boolean | undefined;
         /** Shown to tenants while disabled. */
         disabled_reason?: string | undefined;
-      };
+        wipe_minimum?: 'clear' | 'purge' | undefined;
+      } | undefined;
     };
     response: Region;
   };
@@ -2220,6 +2614,52 @@ export type Operations = {
       } | undefined;
     };
     response: Sku;
+  };
+  /** Register an image, or a new version of one. The newest version that is not retired is what launches get from now on; allocations keep the digest they were launched with. A digest is registered once: one that was retired does not come back. */
+  adminOsImageRegister: {
+    request: {
+      body: {
+        /** Image slug. */
+        name: string;
+        /** Name for people. */
+        display_name: string;
+        /** Distribution. */
+        os_family: string;
+        /** Its version. */
+        os_version: string;
+        /** Of the file that hosts pull. */
+        digest: string;
+        format: 'raw' | 'qcow2';
+        size_bytes: number;
+        /** How the GPU driver gets into a guest: it is in the image, cloud-init brings it, or it does not. */
+        driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
+        /** What must hold in a guest before it counts as ready; the program of the image answers for each. */
+        readiness_checks: string[];
+        /** What it was made from. */
+        source: string;
+        /** Who vouches that this digest is that image. */
+        digest_authority: string;
+        /** SKUs it may run on. */
+        sku_names: string[];
+      };
+    };
+    response: OsImage;
+  };
+  /** Take a version of an image back. No launch gets it any more; the newest of the others takes its place, and without one the image is no longer offered. What runs keeps running. For good: the same digest cannot be registered under this name again. */
+  adminOsImageRetire: {
+    request: {
+      params: {
+        /** Image slug. */
+        image_name: string;
+      };
+      body: {
+        /** The version that is taken back. */
+        digest: string;
+        /** Why; kept with the version and in the audit row. */
+        reason: string;
+      };
+    };
+    response: OsImage;
   };
   /** Allocations of every tenant, newest first */
   adminAllocationList: {
@@ -3138,7 +3578,80 @@ export type Operations = {
       version: number;
     };
   };
-  /** Keys that sign certificates of nodes and tasks, newest first */
+  /** What is on a host, as its agent last found it, and where that is not what claims say */
+  nodeInventoryGet: {
+    request: {
+      params: node;
+    };
+    response: NodeInventory;
+  };
+  /** Remove a machine of ours that nobody claims from its host. Refused for a machine without our tag and for one that a claim holds; the host looks again before it acts. Drives are not erased by it: slots that it had devices of stay in quarantine until they are repaired. */
+  nodeMachineRemove: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+        /** As the inventory names it. */
+        machine_name: string;
+      };
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: NodeTask;
+  };
+  /** Images at hand on a host, as its agent last found them */
+  nodeImageList: {
+    request: {
+      params: node;
+    };
+    response: {
+      /** Id of the node. */
+      node_id: string;
+      /** When the host was looked at; null before the first look. */
+      observed_at: string | null;
+      /** Why the cache could not be read. */
+      unreadable: string | null;
+      images: NodeImage[];
+    };
+  };
+  /** Have a host fetch an image of the catalog before a launch needs it. Images that were not used for the longest time make room, where the host is set up so. */
+  nodeImagePull: {
+    request: {
+      params: node;
+      body: {
+        /** Image slug. */
+        image_name: string;
+        /** A version that is not retired; the newest unless told. */
+        digest?: string | undefined;
+      };
+    };
+    response: NodeTask;
+  };
+  /** Have a host drop an image from its cache. Refused while a machine is being made of it. */
+  nodeImageEvict: {
+    request: {
+      params: node;
+      body: {
+        /** Which image, by its content. */
+        digest: string;
+      };
+    };
+    response: NodeTask;
+  };
+  /** Have a host hash an image in its cache again; one that is not what it was is dropped */
+  nodeImageVerify: {
+    request: {
+      params: node;
+      body: {
+        /** Which image, by its content. */
+        digest: string;
+      };
+    };
+    response: NodeTask;
+  };
+  /** Keys that sign certificates of nodes, tasks and certificates of erasure, newest first */
   trustKeyList: {
     request: {
       query?: {
@@ -3146,14 +3659,14 @@ export type Operations = {
         limit?: number | undefined;
         /** The next_cursor of the page before. */
         cursor?: string | undefined;
-        purpose?: 'node_ca' | 'task_signer' | undefined;
+        purpose?: 'node_ca' | 'task_signer' | 'certificate_signer' | undefined;
       } | undefined;
     };
     response: {
       items: {
         /** Id of the trust key. */
         id: string;
-        purpose: 'node_ca' | 'task_signer';
+        purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
         state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
         /** When it came into this state. */
         state_since: string;
@@ -3179,7 +3692,7 @@ export type Operations = {
     response: {
       /** Id of the trust key. */
       id: string;
-      purpose: 'node_ca' | 'task_signer';
+      purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
       state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
       /** When it came into this state. */
       state_since: string;
@@ -3195,7 +3708,7 @@ export type Operations = {
   trustKeyCreate: {
     request: {
       body: {
-        purpose: 'node_ca' | 'task_signer';
+        purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
         /** Why; kept in the audit row. */
         reason: string;
       };
@@ -3203,7 +3716,7 @@ export type Operations = {
     response: {
       /** Id of the trust key. */
       id: string;
-      purpose: 'node_ca' | 'task_signer';
+      purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
       state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
       /** When it came into this state. */
       state_since: string;
@@ -3230,7 +3743,7 @@ export type Operations = {
     response: {
       /** Id of the trust key. */
       id: string;
-      purpose: 'node_ca' | 'task_signer';
+      purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
       state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
       /** When it came into this state. */
       state_since: string;
@@ -3259,7 +3772,7 @@ export type Operations = {
     response: {
       /** Id of the trust key. */
       id: string;
-      purpose: 'node_ca' | 'task_signer';
+      purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
       state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
       /** When it came into this state. */
       state_since: string;
@@ -3286,7 +3799,7 @@ export type Operations = {
     response: {
       /** Id of the trust key. */
       id: string;
-      purpose: 'node_ca' | 'task_signer';
+      purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
       state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
       /** When it came into this state. */
       state_since: string;

@@ -13,4 +13,5 @@ export {
 export { GpuaasError, type GpuaasErrorCode } from './error.ts';
 export type { RetryOptions, TokenProvider } from './transport.ts';
 export { type WaitOptions, wait } from './wait.ts';
+export { type CertificateVerdict, isSignedCertificate, verifyWipeCertificate } from './wipe-certificate.ts';
 export { newIdempotencyKey } from './wire.ts';

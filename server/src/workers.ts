@@ -16,6 +16,7 @@ import { startReconciler } from './reconcilers/reconciler.ts';
 import { relayOutbox } from './reconcilers/relay-outbox.ts';
 import { releaseDue } from './reconcilers/release-due.ts';
 import { sealAudit } from './reconcilers/seal-audit.ts';
+import { ensureTrustKeys } from './services/trust.ts';
 import { createAllocationDeps } from './workflows/allocation-deps.ts';
 import { beginRelease } from './workflows/begin-release.ts';
 import { createRegistry } from './workflows/engine/registry.ts';
@@ -23,6 +24,7 @@ import { createWorker, type WorkerOptions } from './workflows/engine/worker.ts';
 import { bind } from './workflows/engine/workflow.ts';
 import { expireOverdueTasks } from './workflows/finish-task.ts';
 import { createDiskDeps, ownDisk } from './workflows/own-disk.ts';
+import { bindPower } from './workflows/power-slice.ts';
 import { provisionBaremetal } from './workflows/provision-baremetal.ts';
 import { provisionSlice } from './workflows/provision-slice.ts';
 import { releaseAllocation } from './workflows/release-allocation.ts';
@@ -37,6 +39,7 @@ const COUNT_CAPACITY_INTERVAL_MS = 1_000;
 const CHECK_INVARIANTS_INTERVAL_MS = 60_000;
 const MARK_OFFLINE_INTERVAL_MS = 2_000;
 const END_GRACE_INTERVAL_MS = 10_000;
+const ENSURE_KEYS_INTERVAL_MS = 60_000;
 const LOG_PARTITIONS_INTERVAL_MS = 3_600_000;
 const BATCH_ROWS = 100;
 
@@ -94,6 +97,14 @@ const startReconcilers = (deps: Deps, watch: InvariantWatch, shutdown: Shutdown)
       intervalMs: MARK_OFFLINE_INTERVAL_MS,
     },
     {
+      // Also by a process that talks to no agent: who serves the API signs certificates of erasure.
+      name: 'ensure-trust-keys',
+      run: async () => {
+        await database.write(PLATFORM, (tx) => ensureTrustKeys(tx, { secrets, clock: deps.clock }));
+      },
+      intervalMs: ENSURE_KEYS_INTERVAL_MS,
+    },
+    {
       name: 'end-grace',
       run: async () => void (await endGrace({ database })),
       intervalMs: END_GRACE_INTERVAL_MS,
@@ -130,6 +141,7 @@ const startWorkflows = (deps: Deps, { hub, shutdown, workflows }: Starting): voi
       bind(provisionSlice, allocations),
       bind(provisionBaremetal, allocations),
       bind(releaseAllocation, allocations),
+      ...bindPower(allocations),
       bind(ownDisk, createDiskDeps(deps.database)),
       bind(repairSlot, createRepairDeps(deps.database)),
     ]),

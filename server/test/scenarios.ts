@@ -11,8 +11,10 @@ import { allocationScenarios } from './scenarios-allocation.ts';
 import { fleetScenarios } from './scenarios-fleet.ts';
 import { healthScenarios } from './scenarios-health.ts';
 import { imageScenarios } from './scenarios-image.ts';
+import { inventoryScenarios } from './scenarios-inventory.ts';
 import { lifecycleScenarios } from './scenarios-lifecycle.ts';
 import { topologyScenarios } from './scenarios-topology.ts';
+import { wipeScenarios } from './scenarios-wipe.ts';
 
 const unique = (word: string): string => `${word}-${randomUUID().slice(0, 8)}`;
 const owner = ({ acme }: Cast) => acme.owner;
@@ -65,7 +67,9 @@ export const scenarios: Scenarios = {
   ...imageScenarios,
   ...agentScenarios,
   ...topologyScenarios,
+  ...wipeScenarios,
   ...healthScenarios,
+  ...inventoryScenarios,
   ...lifecycleScenarios,
   meGet: asOwner,
 

@@ -32,6 +32,37 @@ export const adminInvariants: Group = {
   ],
 };
 
+export const adminWipeProof: Group = {
+  name: 'wipe-proof',
+  summary: 'proofs that disks were erased',
+  commands: [
+    command({
+      name: 'verify',
+      summary: 'recompute the chains of proofs and compare them with the audit; exit 1 if one was touched',
+      run: async (cli) => {
+        const verdict = await (await cli.client()).adminWipeProofVerify({}, { signal: cli.signal });
+        const { findings, proofs, chains } = verdict;
+        if (cli.out.json) cli.out.item(verdict);
+        else if (findings.length > 0)
+          cli.out.table(findings, [
+            { header: 'KIND', value: ({ kind }) => kind },
+            { header: 'OF', value: ({ target_id }) => target_id },
+            { header: '#', value: ({ sequence }) => sequence, align: 'right' },
+            { header: 'PROOF', value: ({ wipe_proof_id }) => wipe_proof_id, optional: true },
+            { header: 'DETAIL', value: ({ detail }) => detail, shrink: 'wrap' },
+          ]);
+        if (!verdict.intact)
+          throw new CliError(
+            'failure',
+            `${findings.length === 1 ? 'One finding' : `${findings.length} findings`} in ${proofs} proofs.`,
+            'Keep the database as it is and compare it with a backup; the audit log is checked by gpuaas admin audit verify.',
+          );
+        if (!cli.out.json) cli.out.print(`All ${proofs} proofs in ${chains} chains are as they were written.`);
+      },
+    }),
+  ],
+};
+
 export const adminClaims: Group = {
   name: 'claims',
   summary: 'claims of allocations on nodes and slots',

@@ -1,4 +1,4 @@
-import { GpuaasError, type User } from '@gpuaas/sdk';
+import { GpuaasError, type Region, type User } from '@gpuaas/sdk';
 import { choice, command, type Group, integer, text, toggle } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { collect, ifMatchFlags, pageFlags } from '../flags.ts';
@@ -7,6 +7,7 @@ import { price } from './catalog.ts';
 import { organizationColumns } from './organization.ts';
 
 const PLATFORM_ROLES = ['superadmin', 'ops', 'none'] as const satisfies readonly (User['platform_role'] | 'none')[];
+const WIPE_LEVELS = ['clear', 'purge'] as const satisfies readonly Region['wipe_minimum'][];
 const USER_STATES = ['active', 'disabled'] as const satisfies readonly User['state'][];
 
 const switchFlags = {
@@ -98,16 +99,22 @@ export const adminUser: Group = {
 
 export const adminRegion: Group = {
   name: 'region',
-  summary: 'open and close regions',
+  summary: 'open and close regions, and how disks are erased there',
   commands: [
     command({
       name: 'update',
-      summary: 'open a region, or close it with a reason tenants read',
+      summary: 'open a region, close it with a reason tenants read, or set its minimum of erasure',
       args: { region: 'name' },
-      flags: { ...switchFlags, ...ifMatchFlags },
+      flags: {
+        'wipe-minimum': choice('the weakest erasure of a disk between two tenants', WIPE_LEVELS),
+        ...switchFlags,
+        ...ifMatchFlags,
+      },
+      examples: ['gpuaas admin region update eu-north-1 --wipe-minimum purge'],
       run: async (cli, { args, flags }) => {
         const enabled = switched(flags);
-        if (enabled === undefined) throw new UsageError('Nothing to change.', 'Add --enable or --disable.');
+        if (enabled === undefined && flags.wipeMinimum === undefined)
+          throw new UsageError('Nothing to change.', 'Add --enable, --disable or --wipe-minimum.');
         const client = await cli.client();
         let ifMatch = flags.ifMatch;
         if (ifMatch === undefined) {
@@ -116,9 +123,13 @@ export const adminRegion: Group = {
           if (ifMatch === undefined) throw new GpuaasError('not_found', `There is no region "${args.region}".`);
         }
         const params = { region_name: args.region };
-        const body = { enabled, disabled_reason: flags.reason };
+        const body = { enabled, disabled_reason: flags.reason, wipe_minimum: flags.wipeMinimum };
         const answer = await client.call('adminRegionUpdate', { params, body }, { ifMatch, signal: cli.signal });
-        cli.out.done(`Region ${answer.data.name} is ${answer.data.enabled ? 'open' : 'closed'}.`, answer);
+        const { name, enabled: open, wipe_minimum } = answer.data;
+        cli.out.done(
+          `Region ${name} is ${open ? 'open' : 'closed'}; disks are erased to ${wipe_minimum} at least.`,
+          answer,
+        );
       },
     }),
   ],

@@ -13,6 +13,7 @@ import {
   differencesOf,
   readDiscovery,
 } from './admin-node-topology.ts';
+import { proofs } from './admin-slot-proof.ts';
 
 const node = { node: 'name or id' } as const;
 const oneSlot = { ...node, slot: 'index or id' } as const;
@@ -206,6 +207,7 @@ export const adminSlot: Group = {
   commands: [
     slotList,
     show,
+    proofs,
     approve,
     moveCommand({
       name: 'disable',

@@ -6,7 +6,7 @@ import { type Column, shortTime } from '../table.ts';
 
 type Key = Operations['trustKeyGet']['response'];
 
-const PURPOSES = ['node_ca', 'task_signer'] as const satisfies readonly Key['purpose'][];
+const PURPOSES = ['node_ca', 'task_signer', 'certificate_signer'] as const satisfies readonly Key['purpose'][];
 
 const columns: readonly Column<Key>[] = [
   { header: 'ID', value: ({ id }) => id },
@@ -56,7 +56,7 @@ const moveCommand = ({ name, operation, summary, question }: Move) =>
 
 export const adminTrust: Group = {
   name: 'trust',
-  summary: 'keys that sign certificates of nodes and tasks',
+  summary: 'keys that sign certificates of nodes, tasks and certificates of erasure',
   commands: [
     command({
       name: 'list',
@@ -72,7 +72,7 @@ export const adminTrust: Group = {
     command({
       name: 'stage',
       summary: 'make a new key that agents learn to trust; activate it later',
-      args: { purpose: 'node_ca or task_signer' },
+      args: { purpose: 'node_ca, task_signer or certificate_signer' },
       flags: { reason, ...keyFlags },
       run: async (cli, { args, flags }) => {
         const purpose = args.purpose as Key['purpose'];

@@ -5,7 +5,7 @@ import { adminCapacity, adminHold, adminQuota } from './admin-capacity.ts';
 import { adminDisk } from './admin-disk.ts';
 import { adminHealth } from './admin-health.ts';
 import { adminImage } from './admin-image.ts';
-import { adminClaims, adminInvariants } from './admin-integrity.ts';
+import { adminClaims, adminInvariants, adminWipeProof } from './admin-integrity.ts';
 import { adminNode } from './admin-node.ts';
 import { adminOrganization, adminRegion, adminSku, adminUser } from './admin-platform.ts';
 import { adminScheduler } from './admin-scheduler.ts';
@@ -28,6 +28,7 @@ export const admin: Group = {
     adminScheduler,
     adminInvariants,
     adminClaims,
+    adminWipeProof,
     adminTrust,
     adminAudit,
     adminOrganization,

@@ -1,10 +1,11 @@
 import type { Allocation } from '@gpuaas/sdk';
 import { choice, command, duration, type Group, list, text, toggle } from '../command.ts';
-import type { Cli } from '../context.ts';
 import { UsageError } from '../exit.ts';
-import { allocationId } from '../find.ts';
+import { allocationParams } from '../find.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags, waitFlags, yesFlags } from '../flags.ts';
+import { wipeCertificate } from './allocation-certificate.ts';
 import { create, tagsFrom } from './allocation-create.ts';
+import { powerCommands } from './allocation-power.ts';
 import {
   ALLOCATION_STATES,
   allocationColumns,
@@ -15,11 +16,6 @@ import {
 import { assertArrived, finish, followAllocation, GOALS, ownAllocation, waitForAllocation } from './allocation-wait.ts';
 
 const named = { allocation: 'name or id' } as const;
-
-const paramsOf = async (cli: Cli, allocation: string) => {
-  const project_id = await cli.project();
-  return { project_id, allocation_id: await allocationId(cli, project_id, allocation) };
-};
 
 export const ls = command({
   name: 'list',
@@ -40,7 +36,7 @@ export const get = command({
   scope: 'project',
   args: named,
   run: async (cli, { args }) => {
-    const params = await paramsOf(cli, args.allocation);
+    const params = await allocationParams(cli, args.allocation);
     const found = await (await cli.client()).allocationGet({ params }, { signal: cli.signal });
     cli.out.item(found, allocationFields(found, Date.now()));
   },
@@ -53,7 +49,7 @@ export const release = command({
   args: named,
   flags: { ...waitFlags, ...yesFlags, ...keyFlags },
   run: async (cli, { args, flags }) => {
-    const params = await paramsOf(cli, args.allocation);
+    const params = await allocationParams(cli, args.allocation);
     await cli.confirm(`Release ${args.allocation}? What is on it is erased.`, flags.yes);
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const answer = await (await cli.client()).call('allocationRelease', { params, body: {} }, options);
@@ -73,7 +69,7 @@ const timeline = command({
   args: named,
   flags: pageFlags,
   run: async (cli, { args, flags }) => {
-    const [client, params] = [await cli.client(), await paramsOf(cli, args.allocation)];
+    const [client, params] = [await cli.client(), await allocationParams(cli, args.allocation)];
     const read = (query: { limit: number; cursor: string | undefined }) =>
       client.allocationTimeline({ params, query }, { signal: cli.signal });
     cli.out.list(await collect(flags, read), timelineColumns);
@@ -82,12 +78,12 @@ const timeline = command({
 
 const wait = command({
   name: 'wait',
-  summary: 'wait until it is active, or released',
+  summary: 'wait until it is active, released, or its machine on or off',
   scope: 'project',
   args: named,
   flags: { for: choice('what to wait for; active unless told', GOALS), timeout: waitFlags.timeout },
   run: async (cli, { args, flags }) => {
-    const params = await paramsOf(cli, args.allocation);
+    const params = await allocationParams(cli, args.allocation);
     const { undo: _, ...waited } = ownAllocation(cli, params, flags.for ?? 'active', flags.timeout);
     const allocation = await waitForAllocation(cli, waited);
     if (cli.out.json) cli.out.item(allocation);
@@ -106,7 +102,7 @@ const watch = command({
   args: named,
   flags: { timeout: duration('how long to watch, like 90s or 10m; 1h unless told') },
   run: async (cli, { args, flags }) => {
-    const params = await paramsOf(cli, args.allocation);
+    const params = await allocationParams(cli, args.allocation);
     const { undo: _, ...own } = ownAllocation(cli, params, 'active', flags.timeout ?? WATCH_MS);
     const waited = { ...own, resume: ['allocation', 'watch', params.allocation_id] };
     const rests = ({ state, progress }: Allocation) => progress === null && !MOVING.has(state);
@@ -151,7 +147,7 @@ const update = command({
         'Nothing to change.',
         'Add --name, --tag, --untag, --protect, --no-protect or --max-duration.',
       );
-    const [client, params] = [await cli.client(), await paramsOf(cli, args.allocation)];
+    const [client, params] = [await cli.client(), await allocationParams(cli, args.allocation)];
     const found = await client.allocationGet({ params }, { signal: cli.signal });
     const max_duration_s = unlimited ? null : maxDuration === undefined ? undefined : maxDuration / 1000;
     const body = { name, tags: tagsAfter(found, flags), is_protected: protect, max_duration_s };
@@ -164,7 +160,7 @@ const update = command({
 export const allocation: Group = {
   name: 'allocation',
   summary: 'launch, watch and release GPUs',
-  commands: [create, ls, get, timeline, watch, wait, update, release],
+  commands: [create, ls, get, timeline, watch, wait, update, ...powerCommands, release, wipeCertificate],
 };
 
 /** The short names that experienced hands type. */

@@ -73,6 +73,7 @@ export const region: Group = {
         cli.out.list(await collect(flags, read), [
           { header: 'REGION', value: ({ name }) => name },
           { header: 'NAME', value: ({ display_name }) => display_name, shrink: 'cut' },
+          { header: 'DISKS ARE', value: ({ wipe_minimum }) => (wipe_minimum === 'purge' ? 'purged' : 'cleared') },
           { header: 'OPEN', value: offered, shrink: 'wrap' },
         ]);
       },

@@ -12,6 +12,7 @@ import type {
   FabricFacts as FabricSchema,
   HostFacts as FactsSchema,
   GpuFacts as GpuSchema,
+  HypervisorFacts as HypervisorSchema,
   CachedImage as ImageSchema,
   NetworkFacts as NetworkSchema,
   NicFacts as NicSchema,
@@ -21,6 +22,12 @@ import type {
   Tool as ToolSchema,
 } from './facts.ts';
 import type { HealthAlert as AlertSchema, HealthReport as ReportSchema } from './health.ts';
+import type {
+  HostDrift as DriftSchema,
+  Inventory as InventorySchema,
+  HeldLease as LeaseSchema,
+  HostMachine as MachineSchema,
+} from './inventory.ts';
 import type {
   DiskEvidence as EvidenceSchema,
   TaskPayload as PayloadSchema,
@@ -54,6 +61,8 @@ export {
   type TaskParams,
   TaskPayload as TaskPayloadShape,
 } from './task.ts';
+export { growTaskTree, taskTreeBytes } from './task-tree.ts';
+export { type Isolation, meetsLevel, WIPE_LEVELS, type WipeLevel, wipeLevelOf } from './wipe.ts';
 
 export type Blocker = Static<typeof BlockerSchema>;
 export type Candidate = Static<typeof CandidateSchema>;
@@ -67,11 +76,16 @@ export type NicFacts = Static<typeof NicSchema>;
 export type FabricFacts = Static<typeof FabricSchema>;
 export type FabricPartition = Static<typeof PartitionSchema>;
 export type NetworkFacts = Static<typeof NetworkSchema>;
+export type HypervisorFacts = Static<typeof HypervisorSchema>;
 export type SystemFacts = Static<typeof SystemSchema>;
 export type Tool = Static<typeof ToolSchema>;
 export type CachedImage = Static<typeof ImageSchema>;
 export type HealthAlert = Static<typeof AlertSchema>;
 export type HealthReport = Static<typeof ReportSchema>;
+export type HostDrift = Static<typeof DriftSchema>;
+export type HostMachine = Static<typeof MachineSchema>;
+export type HeldLease = Static<typeof LeaseSchema>;
+export type Inventory = Static<typeof InventorySchema>;
 export type BundlePlan = Static<typeof PlanSchema>;
 export type DiskEvidence = Static<typeof EvidenceSchema>;
 export type SignedTask = Static<typeof SignedSchema>;

@@ -8,6 +8,8 @@ import { Id } from '../ids.ts';
 import { TopologyMap, WIPE_POLICIES } from './candidate.ts';
 import { HostFacts, PciAddress } from './facts.ts';
 import { HealthReport } from './health.ts';
+import { PROOF_STEPS_MAX } from './task-tree.ts';
+import { IsolationEvidence, WipeLevelShape } from './wipe.ts';
 
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
@@ -30,6 +32,10 @@ export const TaskDisk = Closed({ serial: Type.String(), device: Type.String() })
 const empty = Closed({});
 const slots = Type.Array(TaskSlot, { minItems: 1, maxItems: 64 });
 const Image = Closed({ name: Type.String(), digest: Nullable(Type.String()) });
+/** Above 0 the tenant's own boot disk is written over, and the guest is told that it is another machine. */
+const Install = Type.Optional(
+  Type.Integer({ minimum: 0, maximum: INT_MAX, description: 'How often the allocation was reinstalled.' }),
+);
 
 /** The concrete bundle: what the machine will be made of. */
 export const BundlePlan = Closed({
@@ -65,6 +71,9 @@ export const DiskEvidence = Closed({
   generation: Nullable(Count),
   attempt: Type.Optional(Count),
   method: Type.String(),
+  level: Type.Optional(WipeLevelShape),
+  /** What the method did on this drive: it threw its key away, erased its blocks, or was asked to forget them. */
+  erase: Type.Optional(StringEnum(['crypto', 'block', 'discard'])),
   command_status: Type.Integer(),
   /** How erased was told from kept: blank, or after a cryptographic erase noise that was not there before. */
   rule: Type.Optional(StringEnum(['blank', 'changed'])),
@@ -92,8 +101,13 @@ const CleanupOutput = Closed({
     }),
   ),
   removed: Type.Array(Type.String({ description: 'What else was taken away: seed, lease, port, partition.' })),
+  isolation: Type.Optional(IsolationEvidence),
 });
 const SshKeys = Type.Array(Type.String({ maxLength: 16_384 }), { maxItems: 100 });
+/** What the image promises of a guest: its own program answers for each, and all must hold. */
+const ReadinessChecks = Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), { maxItems: 32 });
+/** The weakest erasure that the region allows; `clear` unless told. A host may ask for more by itself. */
+const wipe_minimum = Type.Optional(WipeLevelShape);
 const Username = Type.String({ pattern: '^[a-z][a-z0-9-]{0,30}$' });
 
 const allocation = { allocation_id: Id('allocation') };
@@ -115,8 +129,10 @@ export const TASKS = {
   ),
   'image.pull': task(Closed({ image: Image }), Closed({ digest: Type.String(), size_bytes: Count })),
   'image.evict': task(Closed({ digest: Type.String() }), Closed({ freed_bytes: Count })),
+  /** Every byte is hashed again; what is not what it was is removed. */
+  'image.verify': task(Closed({ digest: Type.String() }), Closed({ is_intact: Type.Boolean(), size_bytes: Count })),
   'slice.image_clone': task(
-    Closed({ ...allocation, slots, image: Image }),
+    Closed({ ...allocation, slots, image: Image, install: Install }),
     Closed({ bytes_written: Count, digest: Nullable(Type.String()) }),
   ),
   'slice.vm_start': task(
@@ -126,11 +142,13 @@ export const TASKS = {
       hostname: Type.String(),
       ssh_public_keys: SshKeys,
       user_data: Nullable(Type.String()),
+      install: Install,
+      readiness_checks: Type.Optional(ReadinessChecks),
     }),
     Closed({ domain: Type.String() }),
   ),
   'slice.vm_readiness': task(
-    Closed({ ...allocation, slots }),
+    Closed({ ...allocation, slots, readiness_checks: Type.Optional(ReadinessChecks) }),
     Closed({
       mac: Type.String(),
       expected_ip: Type.String(),
@@ -140,12 +158,21 @@ export const TASKS = {
       gpu_count: Nullable(Count),
     }),
   ),
-  'slice.vm_reboot': task(Closed({ ...allocation, slots, is_hard: Type.Boolean() }), empty),
+  'slice.vm_reboot': task(
+    Closed({ ...allocation, slots, is_hard: Type.Boolean() }),
+    Closed({ how: Type.Optional(StringEnum(['graceful', 'hard'])) }),
+  ),
   'slice.vm_stop': task(
-    Closed({ ...allocation, slots, grace_s: Count }),
+    Closed({
+      ...allocation,
+      slots,
+      grace_s: Count,
+      /** It stays the tenant's and is started again later; until then it needs no part of the fabric. */
+      will_start_again: Type.Optional(Type.Boolean()),
+    }),
     Closed({ how: StringEnum(['absent', 'graceful', 'hard']) }),
   ),
-  'slice.cleanup': task(Closed({ ...allocation, slots }), CleanupOutput),
+  'slice.cleanup': task(Closed({ ...allocation, slots, wipe_minimum }), CleanupOutput),
   'slice.reconcile': task(
     /** Slots whose devices may be bound anew: nobody holds them. */
     Closed({ rebind: Type.Array(TaskSlot) }),
@@ -162,8 +189,15 @@ export const TASKS = {
       rebound: Type.Array(PciAddress),
     }),
   ),
+  /** A machine with our tag that no claim holds: stopped, taken off the network and removed. Its drives are not touched. */
+  'slice.orphan_remove': task(Closed({ ...allocation }), Closed({ removed: Type.Array(Type.String()) })),
   'node.cleanup': task(
-    Closed({ allocation_id: Nullable(Id('allocation')), disks: Type.Array(TaskDisk), slots: Type.Array(TaskSlot) }),
+    Closed({
+      allocation_id: Nullable(Id('allocation')),
+      disks: Type.Array(TaskDisk),
+      slots: Type.Array(TaskSlot),
+      wipe_minimum,
+    }),
     CleanupOutput,
   ),
   'allocation.provision_user': task(
@@ -203,9 +237,17 @@ export const TaskPayload = Closed({
 });
 
 export const SignedTask = Closed({
-  payload: Type.String({ description: 'The text that was signed: a TaskPayload as JSON.' }),
+  payload: Type.String({ description: 'The exact text that the signature covers: a TaskPayload as JSON.' }),
   signer_id: Type.String(),
-  signature: Type.String({ description: 'Ed25519 over the UTF-8 bytes of payload, base64.' }),
+  proof: Type.Array(Type.String({ pattern: '^(left|right):[A-Za-z0-9_-]{43}$' }), {
+    maxItems: PROOF_STEPS_MAX,
+    description:
+      'The way from this payload to the root that was signed, for tasks that were signed together: each neighbour’s ' +
+      'side and hash, SHA-256 in base64url, as in RFC 6962 (a leaf behind 0x00, a pair behind 0x01). Empty for one alone.',
+  }),
+  signature: Type.String({
+    description: 'Ed25519 over the line "gpuaas task tree v1" and the 32 bytes of the root, base64.',
+  }),
 });
 
 /** Why an agent did not do a task, in stable words. */

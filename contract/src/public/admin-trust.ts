@@ -4,7 +4,7 @@ import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { nodeChange, nodeRead, Reason } from './admin-node.ts';
 
-const PURPOSES = ['node_ca', 'task_signer'] as const;
+const PURPOSES = ['node_ca', 'task_signer', 'certificate_signer'] as const;
 
 const keyFields = {
   id: Id('trust_key'),
@@ -34,7 +34,7 @@ export const adminTrustApi = define({
   trustKeyList: {
     ...nodeRead,
     path: '/api/v1/admin/trust-keys',
-    summary: 'Keys that sign certificates of nodes and tasks, newest first',
+    summary: 'Keys that sign certificates of nodes, tasks and certificates of erasure, newest first',
     permission: 'admin.trust.read',
     query: Closed({ ...PageQuery, purpose: Type.Optional(StringEnum(PURPOSES)) }),
     response: Page(TrustKey),

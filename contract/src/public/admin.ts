@@ -82,14 +82,20 @@ export const adminApi = define({
   adminRegionUpdate: {
     ...change,
     path: '/api/v1/admin/regions/{region_name}',
-    summary: 'Enable a region, or disable it with a reason tenants read',
+    summary: 'Enable a region, disable it with a reason tenants read, or set its minimum of erasure',
+    description:
+      'A minimum of `purge` refuses to approve a drive that can only be cleared, and keeps a slot whose drive cannot meet it as cleanup_blocked.',
     permission: 'admin.region.update',
     audit: 'region.update',
     params: Closed({ region_name: Name() }),
-    body: Closed({
-      enabled: Type.Boolean(),
-      disabled_reason: Type.Optional(DisplayText('Shown to tenants while disabled.', 240)),
-    }),
+    body: Closed(
+      {
+        enabled: Type.Optional(Type.Boolean()),
+        disabled_reason: Type.Optional(DisplayText('Shown to tenants while disabled.', 240)),
+        wipe_minimum: Type.Optional(StringEnum(['clear', 'purge'])),
+      },
+      { minProperties: 1 },
+    ),
     response: Region,
   },
   adminSkuUpdate: {

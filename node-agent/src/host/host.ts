@@ -11,6 +11,7 @@ import type {
   DiskFacts,
   FabricFacts,
   GpuFacts,
+  HypervisorFacts,
   NetworkFacts,
   NicFacts,
   PciFunction,
@@ -128,6 +129,8 @@ export type SeenDomain = Domain &
   }>;
 
 export type Hypervisor = Readonly<{
+  /** Whether machines can be run here; a host that runs none has no such facts. */
+  facts?(): Promise<HypervisorFacts>;
   list(): Promise<readonly Domain[]>;
   /** `leftovers`: names of machines of ours that are gone and left something, such as a seed. */
   inspect(): Promise<Readonly<{ domains: readonly SeenDomain[]; leftovers: readonly string[] }>>;

@@ -3,7 +3,7 @@
  * cleaned; then the disks; then definition, seed, addresses, port and partition; then the GPUs. A step that fails does not
  * keep the others from being done, but nothing is released until all of it is proven.
  */
-import type { TaskOutput, TaskSlot } from '@gpuaas/contract/node';
+import type { TaskOutput, TaskSlot, WipeLevel } from '@gpuaas/contract/node';
 import { HostError } from '../host/host.ts';
 import type { LeaseBook } from '../leases.ts';
 import type { Act } from './exclusive.ts';
@@ -53,12 +53,13 @@ export const wipeAll = async (
   ctx: TaskContext,
   act: Act,
   targets: readonly WipeTarget[],
+  minimum: WipeLevel,
 ): Promise<Pick<CleanupOutput, 'disks' | 'blocked'>> => {
   const disks: CleanupOutput['disks'] = [];
   const blocked: CleanupOutput['blocked'] = [];
   for (const [index, target] of targets.entries()) {
     ctx.progress({ percent: 10 + Math.floor((70 * index) / targets.length), note: `wiping disk ${target.serial}` });
-    const wiped = await wipeDisk(ctx, act, target);
+    const wiped = await wipeDisk(ctx, act, target, minimum);
     if ('evidence' in wiped) disks.push(wiped.evidence);
     else {
       ctx.log.warn({ serial: target.serial, reason: wiped.blocked }, 'a disk cannot be wiped');
@@ -88,13 +89,13 @@ export const deactivatePartitions = async (
   ctx: TaskContext,
   act: Act,
   slots: readonly TaskSlot[],
-): Promise<readonly string[]> => {
+): Promise<readonly number[]> => {
   const modules = new Set(slots.flatMap((slot) => slot.module_id ?? []));
   const { partitions } = await act('reading the fabric', ctx.host.fabric.facts());
   const own = partitions.filter((each) => each.is_active && each.module_ids.every((module) => modules.has(module)));
   for (const { partition_id } of own)
     await act(`fabric partition ${partition_id}`, ctx.host.fabric.deactivate(partition_id));
-  return own.map((each) => `fabric partition ${each.partition_id}`);
+  return own.map((each) => each.partition_id);
 };
 
 export const resetGpus = async (
@@ -107,17 +108,20 @@ export const resetGpus = async (
   return resets;
 };
 
-/** The slots whose disk and GPU are both proven. */
+/** The slots whose disk, GPU and fabric function are all proven. */
 export const provenSlots = (
   slots: readonly TaskSlot[],
-  output: Pick<CleanupOutput, 'disks' | 'gpu_resets'>,
+  output: Pick<CleanupOutput, 'disks' | 'gpu_resets' | 'isolation'>,
 ): ReadonlySet<string> =>
   new Set(
     slots
       .filter(
         (slot) =>
           output.disks.some((disk) => disk.slot_id === slot.slot_id && disk.is_verified) &&
-          output.gpu_resets.some((reset) => reset.gpu_pci_address === slot.gpu_pci_address && reset.is_ok),
+          output.gpu_resets.some((reset) => reset.gpu_pci_address === slot.gpu_pci_address && reset.is_ok) &&
+          output.isolation?.fabric_functions.some(
+            (one) => one.fabric_vf_pci_address === slot.fabric_vf_pci_address && one.is_cleared,
+          ) === true,
       )
       .map((slot) => slot.slot_id),
   );

@@ -17,6 +17,7 @@ import {
   wipeAll,
 } from './cleanup.ts';
 import { type Act, exclusive, slotKeys } from './exclusive.ts';
+import { clearFunctions, lookAfter } from './isolation.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
 
 export const nodeCleanup: TaskHandler<'node.cleanup'> = (ctx, params) => {
@@ -40,18 +41,33 @@ export const nodeCleanup: TaskHandler<'node.cleanup'> = (ctx, params) => {
     await refuseRunning(ctx, act, [...left.map((lease) => lease.allocation_id), params.allocation_id ?? '']);
 
     const network = await detachLeft(ctx, act, left);
-    const wiped = await wipeAll(ctx, act, [
-      ...slots.map(targetOf),
-      ...disks.map((disk) => ({ serial: disk.serial, device: disk.device, policy: null, slot: null })),
-    ]);
+    const wiped = await wipeAll(
+      ctx,
+      act,
+      [
+        ...slots.map(targetOf),
+        ...disks.map((disk) => ({ serial: disk.serial, device: disk.device, policy: null, slot: null })),
+      ],
+      params.wipe_minimum ?? 'clear',
+    );
     const removed: string[] = [...network.removed];
     for (const lease of left) removed.push(...(await removeMachine(ctx, act, lease.allocation_id)));
-    if (slots.length > 0) removed.push(...(await deactivatePartitions(ctx, act, slots)));
+    const partitions = slots.length > 0 ? await deactivatePartitions(ctx, act, slots) : [];
+    const gpu_resets = await resetGpus(ctx, act, slots);
     const output: CleanupOutput = {
       network_detached: network.is_detached,
       ...wiped,
-      gpu_resets: await resetGpus(ctx, act, slots),
-      removed,
+      gpu_resets,
+      removed: [...removed, ...partitions.map((id) => `fabric partition ${id}`)],
+      isolation: await lookAfter(ctx, act, {
+        gone: left.map(({ allocation_id, plan }) => ({
+          allocation_id,
+          mac_address: plan.mac_address,
+          private_ip: plan.private_ip,
+        })),
+        partition_ids: partitions,
+        fabric_functions: await clearFunctions(ctx, act, slots),
+      }),
     };
     if (output.network_detached)
       await changeLeases(ctx.state, (before) => releaseSlots(before, provenSlots(slots, output)));

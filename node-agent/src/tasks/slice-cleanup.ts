@@ -18,6 +18,7 @@ import {
   wipeAll,
 } from './cleanup.ts';
 import { exclusive, slotKeys } from './exclusive.ts';
+import { clearFunctions, lookAfter } from './isolation.ts';
 import { bootSlot } from './names.ts';
 import type { TaskHandler } from './task.ts';
 
@@ -36,20 +37,31 @@ export const sliceCleanup: TaskHandler<'slice.cleanup'> = (ctx, params) =>
         : putLease(noted, { ...lease, touched_at: lease.touched_at ?? now, cleaning_since: now });
     });
 
+    const boot = bootSlot(slots);
     const network = await detachNetwork(ctx, act, {
       allocation_id: allocationId,
-      mac_address: bootSlot(slots).mac_address,
+      mac_address: boot.mac_address,
     });
-    const wiped = await wipeAll(ctx, act, slots.map(targetOf));
+    const wiped = await wipeAll(ctx, act, slots.map(targetOf), params.wipe_minimum ?? 'clear');
     ctx.progress({ percent: 85, note: 'removing the machine' });
     const machine = await removeMachine(ctx, act, allocationId);
     const partitions = await deactivatePartitions(ctx, act, slots);
     ctx.progress({ percent: 90, note: 'resetting GPUs' });
+    const gpu_resets = await resetGpus(ctx, act, slots);
     const output: CleanupOutput = {
       network_detached: network.is_detached,
       ...wiped,
-      gpu_resets: await resetGpus(ctx, act, slots),
-      removed: [...(network.was_there ? ['OVS port, address reservation and NAT'] : []), ...machine, ...partitions],
+      gpu_resets,
+      removed: [
+        ...(network.was_there ? ['OVS port, address reservation and NAT'] : []),
+        ...machine,
+        ...partitions.map((id) => `fabric partition ${id}`),
+      ],
+      isolation: await lookAfter(ctx, act, {
+        gone: [{ allocation_id: allocationId, mac_address: boot.mac_address, private_ip: boot.private_ip }],
+        partition_ids: partitions,
+        fabric_functions: await clearFunctions(ctx, act, slots),
+      }),
     };
     const proven = provenSlots(slots, output);
     if (output.network_detached && proven.size === slots.length)

@@ -195,6 +195,23 @@ describe('readiness', () => {
     });
   });
 
+  test('waits for the checks that the image declares, and says which did not hold and why', async (t) => {
+    const host = startTestHost(t);
+    const slots = await host.slots([0]);
+    const readiness_checks = ['cuda_compiler', 'gpu_driver'];
+    await host.run('slice.bundle_lease', leaseOf(slots));
+    await host.run('slice.image_clone', { ...of(slots), image: IMAGE });
+    await host.run('slice.vm_start', { ...startOf(slots), readiness_checks });
+    assert.equal((await host.run('slice.vm_readiness', { ...of(slots), readiness_checks })).gpu_count, 1);
+    const more = { ...of(slots), readiness_checks: [...readiness_checks, 'another'] };
+    await assert.rejects(host.run('slice.vm_readiness', more, shortly()), /has not answered for another$/);
+    host.fault({ state: 'guest_check_fails' });
+    await assert.rejects(host.run('slice.vm_readiness', { ...of(slots), readiness_checks }, shortly()), {
+      code: 'timeout',
+      message: /cuda_compiler does not hold in the guest: a fault was laid for it; gpu_driver does not hold/,
+    });
+  });
+
   test('fails at once when the machine is gone', async (t) => {
     const host = startTestHost(t);
     const slots = await stopped(host, [0]);
@@ -284,6 +301,30 @@ describe('a cleanup', () => {
       of(slots.map((slot) => ({ ...slot, wipe_policy: 'blkdiscard' as const }))),
     );
     assert.deepEqual([second.disks[0]?.method, second.disks[0]?.is_verified], ['blkdiscard', true]);
+  });
+
+  test('reports what it finds left of the machine, whatever the steps before said', async (t) => {
+    const host = startTestHost(t);
+    const slots = await stopped(host, [0]);
+    host.fault({ when: 'network.detach', do: 'lie', times: 1 });
+    const { isolation, network_detached } = await host.run('slice.cleanup', of(slots));
+    assert.deepEqual(
+      [network_detached, isolation?.network.is_port_removed, isolation?.is_seed_removed],
+      [false, false, true],
+    );
+  });
+
+  test('reports a fabric function that cannot be reset as not cleared, and keeps the lease', async (t) => {
+    const host = startTestHost(t);
+    const slots = await stopped(host, [0]);
+    const address = slots[0]?.fabric_vf_pci_address ?? '';
+    host.fault({ when: 'pci.reset', do: 'fail', code: 'host_error', message: 'no answer', address });
+    const { isolation, gpu_resets, disks } = await host.run('slice.cleanup', of(slots));
+    assert.deepEqual([disks[0]?.is_verified, gpu_resets[0]?.is_ok], [true, true]);
+    assert.deepEqual(isolation?.fabric_functions, [
+      { fabric_vf_pci_address: address, method: 'none', is_cleared: false, reason: 'no answer' },
+    ]);
+    assert.equal((await readLeases(host.state)).leases.length, 1);
   });
 
   test('reports a GPU whose reset fails or reaches a neighbour as not ok, and keeps the lease', async (t) => {

@@ -50,6 +50,22 @@ describe('the life of a slice', () => {
       slots.map((slot) => [slot.gpu_pci_address, true]),
     );
     assert.equal(cleaned.removed.length, 3, 'network, machine and partition');
+    assert.deepEqual(cleaned.isolation, {
+      network: {
+        is_port_removed: true,
+        is_reservation_removed: true,
+        is_lease_removed: true,
+        is_translation_removed: true,
+      },
+      is_machine_removed: true,
+      is_seed_removed: true,
+      partitions: [{ partition_id: 4, is_deactivated: true }],
+      fabric_functions: slots.map((slot) => ({
+        fabric_vf_pci_address: slot.fabric_vf_pci_address,
+        method: 'flr',
+        is_cleared: true,
+      })),
+    });
     for (const [index, evidence] of cleaned.disks.entries()) {
       assert.deepEqual([evidence.slot_id, evidence.generation], [slots[index]?.slot_id, 1]);
       assert.deepEqual([evidence.is_verified, evidence.command_status, evidence.method], [true, 0, 'nvme_sanitize']);

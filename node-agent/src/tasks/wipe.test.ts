@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { WipeLevel } from '@gpuaas/contract/node';
 import { silentLog } from '@gpuaas/kit';
 import { requires } from '../../../tools/test/requires.ts';
 import { type LoopHostOptions, makeLoopHost } from '../../test/loop-subject.ts';
@@ -38,12 +39,10 @@ const setUp = async (context: TestContext, options: LoopHostOptions = {}) => {
     serial,
     write: (offset: number, bytes: Buffer) => made.disks.write(serial, offset, bytes),
     hash: () => made.disks.hash(serial),
-    wipe: (policy: WipeTarget['policy'] = null) =>
-      wipeDisk(ctx, (_what, doing) => doing, {
-        ...slot.disk,
-        policy,
-        slot: { slot_id: 'slt_01jtest0000000000000000001', generation: 7 },
-      }),
+    wipe: (policy: WipeTarget['policy'] = null, minimum: WipeLevel = 'clear') => {
+      const target = { ...slot.disk, policy, slot: { slot_id: 'slt_01jtest0000000000000000001', generation: 7 } };
+      return wipeDisk(ctx, (_what, doing) => doing, target, minimum);
+    },
   };
 };
 
@@ -103,12 +102,65 @@ test('the method is what the drive reports and never below the minimum of the si
   await weak.write(0, TEXT);
   const before = await weak.hash();
   assert.deepEqual(await weak.wipe('blkdiscard'), {
-    blocked: "the site's minimum is nvme_format, but the drive supports blkdiscard",
+    blocked:
+      "the site's minimum is nvme_format, but the drive supports blkdiscard; replace the drive, or lower the minimum",
   });
   assert.deepEqual(await weak.wipe('nvme_format'), {
     blocked: 'the policy is nvme_format, but the drive supports blkdiscard',
   });
   assert.equal(await weak.hash(), before);
+});
+
+test('the level that the region asks for is met by a stronger method than was approved, or the disk is left alone', {
+  skip,
+}, async (context) => {
+  const strong = await setUp(context, { programs: { nvme: nvme('/usr/sbin/blkdiscard --force /proc/self/fd/3') } });
+  await strong.write(0, TEXT);
+  const evidence = evidenceOf(await strong.wipe('blkdiscard', 'purge'));
+  assert.deepEqual([evidence.method, evidence.level, evidence.erase], ['nvme_format', 'purge', 'crypto']);
+  assert.equal(evidenceOf(await strong.wipe('blkdiscard', 'clear')).level, 'clear');
+  const weak = await setUp(context, { id_ctrl: ONLY_DISCARD });
+  await weak.write(0, TEXT);
+  const before = await weak.hash();
+  assert.deepEqual(await weak.wipe('blkdiscard', 'purge'), {
+    blocked: "the site's minimum is purge, but the drive supports blkdiscard; replace the drive, or lower the minimum",
+  });
+  assert.equal(await weak.hash(), before);
+});
+
+test('a sanitize that went on through a boot is waited for before anything is read or asked of the drive', {
+  skip,
+}, async (context) => {
+  // Under way until its log was asked for twice; until then the drive takes no other command.
+  const made = await setUp(context, {
+    programs: {
+      nvme: `at=$(dirname "$0")/asked; echo "$1" >> "$at"
+        case "$1" in
+          id-ctrl) echo '{"oacs":2,"fna":4,"sanicap":3}' ;;
+          sanitize-log) [ "$(grep -c sanitize-log "$at")" -gt 2 ] && echo '{"n":{"sstat":1}}' || echo '{"n":{"sstat":2}}' ;;
+          format) [ "$(grep -c sanitize-log "$at")" -gt 2 ] || exit 1; exec /usr/sbin/blkdiscard --force /proc/self/fd/3 ;;
+          *) exit 1 ;;
+        esac`,
+    },
+  });
+  await made.write(0, TEXT);
+  const evidence = evidenceOf(await made.wipe('nvme_format'));
+  assert.deepEqual([evidence.method, evidence.command_status, evidence.is_verified], ['nvme_format', 0, true]);
+});
+
+test('a drive that ends its command with an error, or its sanitize as failed, proves nothing', {
+  skip,
+}, async (context) => {
+  const failing = await setUp(context, { programs: { nvme: nvme('exit 5') } });
+  await failing.write(0, TEXT);
+  const refused = evidenceOf(await failing.wipe());
+  assert.deepEqual([refused.command_status, refused.is_verified], [5, false]);
+  const sanitize = `case "$1" in id-ctrl) echo '{"oacs":0,"fna":0,"sanicap":2}' ;;
+    sanitize-log) echo '{"n":{"sstat":3}}' ;; sanitize) exec /usr/sbin/blkdiscard --force /proc/self/fd/3 ;; esac`;
+  const lying = await setUp(context, { programs: { nvme: sanitize } });
+  await lying.write(0, TEXT);
+  const failed = evidenceOf(await lying.wipe());
+  assert.deepEqual([failed.method, failed.bytes_not_erased, failed.is_verified], ['nvme_sanitize', 0, false]);
 });
 
 const NOISE = `dd if=/dev/urandom of=/proc/self/fd/3 bs=1M count=${SIZE / MIB} status=none conv=fsync`;

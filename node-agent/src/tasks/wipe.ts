@@ -3,7 +3,7 @@
  * gives back afterwards. A disk that must not be touched, or that cannot be erased as its policy and the site's minimum
  * demand, has no evidence but a reason; there is no quiet fallback to a weaker method.
  */
-import type { DiskEvidence, DiskFacts } from '@gpuaas/contract/node';
+import { type DiskEvidence, type DiskFacts, meetsLevel, type WipeLevel, wipeLevelOf } from '@gpuaas/contract/node';
 import { type EraseKind, eraseKindOf, isBelow, WIPE_METHODS } from '../host/erase.ts';
 import { HostError, type OpenDisk, type WipeMethod } from '../host/host.ts';
 import { inUse } from './bundle-slot.ts';
@@ -18,11 +18,18 @@ export type WipeTarget = Readonly<{
   policy: WipeMethod | null;
   slot: Readonly<{ slot_id: string; generation: number }> | null;
 }>;
+/** The region asks for a level; the host itself may ask for a method. Both must be met. */
+export type WipeMinimum = Readonly<{ level: WipeLevel; method: WipeMethod }>;
 export type Wiped = Readonly<{ evidence: DiskEvidence } | { blocked: string }>;
 
-export const wipeDisk = async (ctx: TaskContext, act: Act, target: WipeTarget): Promise<Wiped> => {
+export const wipeDisk = async (
+  ctx: TaskContext,
+  act: Act,
+  target: WipeTarget,
+  level: WipeLevel = 'clear',
+): Promise<Wiped> => {
   const disks = await act('listing the disks', ctx.host.disks.list());
-  const chosen = chooseMethod(disks, target, ctx.host.wipe_minimum ?? 'blkdiscard');
+  const chosen = chooseMethod(disks, target, { level, method: ctx.host.wipe_minimum ?? 'blkdiscard' });
   if ('blocked' in chosen) return chosen;
   try {
     const identity = { serial: target.serial, device: target.device };
@@ -49,6 +56,7 @@ const wipeAndProve = async (
   { method, kind, can_discard }: Chosen,
 ): Promise<DiskEvidence> => {
   const startedAt = ctx.now().toISOString();
+  await act(`an earlier wipe of disk ${target.serial}`, disk.settled?.() ?? Promise.resolve());
   const before = kind === 'crypto' ? await act(`reading disk ${target.serial}`, readBefore(disk)) : undefined;
   const { command_status } = await act(`the wipe of disk ${target.serial}`, disk.wipe(method));
   const { is_zero: _, ...found } = await act(`reading back disk ${target.serial}`, readBack(disk, before));
@@ -59,6 +67,7 @@ const wipeAndProve = async (
       { serial: target.serial, method, command_status, ...found, samples: undefined },
       'a wipe is not proven',
     );
+  const level = wipeLevelOf(method);
   const evidence = {
     slot_id: target.slot?.slot_id ?? null,
     serial: target.serial,
@@ -67,6 +76,8 @@ const wipeAndProve = async (
     generation: target.slot?.generation ?? null,
     attempt: ctx.attempt,
     method,
+    ...(level === null ? {} : { level }),
+    erase: kind,
     command_status,
     ...found,
     is_verified: isVerified,
@@ -90,7 +101,7 @@ const giveUpNoise = async (ctx: TaskContext, act: Act, disk: OpenDisk): Promise<
 const chooseMethod = (
   disks: readonly DiskFacts[],
   target: WipeTarget,
-  minimum: WipeMethod,
+  minimum: WipeMinimum,
 ): Chosen | Readonly<{ blocked: string }> => {
   const found = disks.filter((disk) => disk.serial === target.serial);
   const [disk] = found;
@@ -104,11 +115,17 @@ const chooseMethod = (
   const offered = WIPE_METHODS.filter((method) => eraseKindOf(method, can) !== null);
   if (offered.length === 0)
     return { blocked: 'no_erase_method: the drive offers neither sanitize, format nor discard' };
+  const isEnough = (method: WipeMethod): boolean =>
+    !isBelow(method, minimum.method) && meetsLevel(wipeLevelOf(method), minimum.level);
   // What the slot was approved with is kept, unless the site asks for more.
-  const policy = target.policy !== null && !isBelow(target.policy, minimum) ? target.policy : null;
-  const method = policy ?? offered.find((each) => !isBelow(each, minimum));
-  if (method === undefined)
-    return { blocked: `the site's minimum is ${minimum}, but the drive supports ${offered.join(', ')}` };
+  const policy = target.policy !== null && isEnough(target.policy) ? target.policy : null;
+  const method = policy ?? offered.find(isEnough);
+  if (method === undefined) {
+    const asked = isBelow('blkdiscard', minimum.method) ? minimum.method : minimum.level;
+    return {
+      blocked: `the site's minimum is ${asked}, but the drive supports ${offered.join(', ')}; replace the drive, or lower the minimum`,
+    };
+  }
   const kind = eraseKindOf(method, can);
   if (kind === null) return { blocked: `the policy is ${method}, but the drive supports ${offered.join(', ')}` };
   return { method, kind, can_discard: can.discard };

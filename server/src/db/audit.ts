@@ -59,17 +59,18 @@ export type SystemAction = Pick<
 >;
 
 /** What moved although nobody asked. `policy` says by which rule. */
-export const insertSystemAudit = (tx: Tx, row: SystemAction): Promise<void> =>
-  insertAuditLog(tx, {
-    ...row,
-    actor_kind: 'system',
-    actor_id: null,
-    actor_role: null,
-    source_ip: null,
-    user_agent: null,
-    result: 'success',
-    error_code: null,
-  });
+export const systemAudit = (row: SystemAction): AuditRow => ({
+  ...row,
+  actor_kind: 'system',
+  actor_id: null,
+  actor_role: null,
+  source_ip: null,
+  user_agent: null,
+  result: 'success',
+  error_code: null,
+});
+
+export const insertSystemAudit = (tx: Tx, row: SystemAction): Promise<void> => insertAuditLog(tx, systemAudit(row));
 
 export type AuditLogRow = AuditRow & Readonly<{ id: string; created_at: string; sealed: boolean }>;
 

@@ -55,6 +55,15 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
         and (p.id is null or not p.is_verified or p.created_at < s.last_claimed_at or s.wiped_at < s.last_claimed_at)`,
   },
   {
+    name: 'proof_is_in_its_chain',
+    rule: 'A wipe proof of the last hour gives the hash it was written with and follows the one before it.',
+    sql: `select p.id as subject_id, case when p.proof_hash <> wipe_proof_hash(p) then 'the proof does not give its hash'
+        else 'the proof does not follow the one before it' end as detail
+      from wipe_proofs p left join wipe_proofs b on b.target_id = p.target_id and b.sequence = p.sequence - 1
+      where p.created_at > statement_timestamp() - interval '1 hour' and (p.proof_hash <> wipe_proof_hash(p)
+        or p.previous_hash <> case when p.sequence = 1 then wipe_chain_genesis(p.target_id) else coalesce(b.proof_hash, '') end)`,
+  },
+  {
     name: 'taken_slot_has_claim',
     rule: 'A slot that is reserved, in use, being cleaned or blocked has an unreleased claim.',
     sql: `select s.id as subject_id, 'status ' || s.status || ' without a claim' as detail from node_resource_slots s

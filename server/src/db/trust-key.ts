@@ -70,6 +70,27 @@ export const listTrustKeys = async (
     )
   ).rows;
 
+export type CertificateKeyRow = Readonly<{
+  key_id: string;
+  state: 'active' | 'grace' | 'retired' | 'revoked';
+  public_key_pem: string;
+  fingerprint_sha256: string;
+  created_at: string;
+}>;
+
+/** Every key that ever signed certificates of erasure, newest first. */
+export const listCertificateKeys = async (
+  reader: Reader,
+  page: Readonly<{ before: string | null; limit: number }>,
+): Promise<CertificateKeyRow[]> =>
+  (
+    await reader.query<CertificateKeyRow>(
+      `select id as key_id, state, public_pem as public_key_pem, fingerprint_sha256, created_at from trust_keys
+       where purpose = 'certificate_signer' and state <> 'staged' and ($1::text is null or id < $1) order by id desc limit $2`,
+      [page.before, page.limit],
+    )
+  ).rows;
+
 export type NewTrustKey = Readonly<{
   id: string;
   purpose: TrustPurpose;

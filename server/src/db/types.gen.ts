@@ -48,6 +48,14 @@ export interface AllocationResourceClaims {
   adopted_generation: number | null;
 }
 
+export interface AllocationUserData {
+  allocation_id: string;
+  organization_id: string;
+  project_id: string;
+  user_data: string;
+  updated_at: GeneratedTimestamp;
+}
+
 export interface Allocations {
   id: string;
   organization_id: string;
@@ -57,6 +65,7 @@ export interface Allocations {
   sku_name: string;
   region_name: string;
   image_name: string | null;
+  image_digest: string | null;
   gpu_count: number;
   node_id: string | null;
   state: 'requested' | 'provisioning' | 'active' | 'releasing' | 'released' | 'failed' | 'release_failed';
@@ -77,6 +86,12 @@ export interface Allocations {
   correlation_id: string;
   version: Generated<number>;
   created_at: GeneratedTimestamp;
+  power_state: 'on' | 'stopping' | 'off' | 'starting' | 'rebooting' | 'reinstalling' | 'unknown' | null;
+  power_since: NullableTimestamp;
+  power_reason: string | null;
+  power_run_id: string | null;
+  power_grace_s: number | null;
+  install_number: Generated<number>;
 }
 
 export interface ApiTokens {
@@ -281,6 +296,16 @@ export interface NodeHealthReports {
   alerts: Json;
 }
 
+export interface NodeInventories {
+  node_id: string;
+  observed_at: Timestamp;
+  received_at: GeneratedTimestamp;
+  boot_id: string;
+  content: Json;
+  findings: GeneratedJson;
+  changed_at: GeneratedTimestamp;
+}
+
 export interface NodePlacementSummary {
   node_id: string;
   region_name: string;
@@ -434,15 +459,25 @@ export interface OsImageSkus {
   sku_name: string;
 }
 
+export interface OsImageVersions {
+  image_name: string;
+  digest: string;
+  format: 'raw' | 'qcow2';
+  size_bytes: Int8;
+  driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
+  readiness_checks: Generated<string[]>;
+  source: string;
+  digest_authority: string;
+  registered_at: GeneratedTimestamp;
+  retired_at: NullableTimestamp;
+  retired_reason: string | null;
+}
+
 export interface OsImages {
   name: string;
   display_name: string;
   os_family: string;
   os_version: string;
-  digest: string;
-  size_bytes: Int8;
-  driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
-  enabled: Generated<boolean>;
 }
 
 export interface OutboxEvents {
@@ -500,6 +535,7 @@ export interface Regions {
   enabled: Generated<boolean>;
   disabled_reason: string | null;
   version: Generated<number>;
+  wipe_minimum: Generated<'clear' | 'purge'>;
 }
 
 export interface SchemaMigrations {
@@ -603,7 +639,7 @@ export interface TopologyDiscoveries {
 
 export interface TrustKeys {
   id: string;
-  purpose: 'node_ca' | 'task_signer';
+  purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
   state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
   state_since: GeneratedTimestamp;
   public_pem: string;
@@ -657,6 +693,9 @@ export interface WipeProofs {
   correlation_id: string;
   created_at: GeneratedTimestamp;
   disk_serial: string | null;
+  sequence: number;
+  previous_hash: Buffer;
+  proof_hash: Buffer;
 }
 
 export interface WorkflowRuns {
@@ -719,6 +758,7 @@ export interface WorkflowSteps {
 export interface DB {
   allocation_placements: AllocationPlacements;
   allocation_resource_claims: AllocationResourceClaims;
+  allocation_user_data: AllocationUserData;
   allocations: Allocations;
   api_tokens: ApiTokens;
   audit_chains: AuditChains;
@@ -737,6 +777,7 @@ export interface DB {
   node_fabric_partitions: NodeFabricPartitions;
   node_health_overrides: NodeHealthOverrides;
   node_health_reports: NodeHealthReports;
+  node_inventories: NodeInventories;
   node_placement_summary: NodePlacementSummary;
   node_resource_slots: NodeResourceSlots;
   node_tasks: NodeTasks;
@@ -745,6 +786,7 @@ export interface DB {
   oidc_signing_keys: OidcSigningKeys;
   organizations: Organizations;
   os_image_skus: OsImageSkus;
+  os_image_versions: OsImageVersions;
   os_images: OsImages;
   outbox_events: OutboxEvents;
   pools: Pools;

@@ -1,6 +1,12 @@
-/** Proofs of erasure. Appended, never changed: the table itself refuses anything else. */
+/**
+ * Proofs of erasure. Appended, never changed: the table itself refuses anything else, and gives each proof its place in the
+ * chain of its target. With every proof goes an audit row that repeats its hash, in one statement.
+ */
 import { mintId } from '@gpuaas/kit';
-import type { Tx } from './client.ts';
+import type { ChainedProof } from '../domain/wipe-chain.ts';
+import { AUDIT_COLUMNS, auditValues, type SystemAction, systemAudit } from './audit.ts';
+import type { Reader, Tx } from './client.ts';
+import { queryByIndex } from './plan.ts';
 
 export type NewWipeProof = Readonly<{
   node_id: string;
@@ -14,13 +20,36 @@ export type NewWipeProof = Readonly<{
   is_verified: boolean;
   evidence: Readonly<Record<string, unknown>>;
   correlation_id: string;
+  /** Whose audit log tells of it; nobody's but the platform's unless given. */
+  organization_id?: string;
+  project_id?: string;
 }>;
 
+const AUDIT_VALUES = AUDIT_COLUMNS.split(',').slice(0, -1);
+/** The audit values from the given parameter on, with the metadata last. */
+const auditFrom = (first: number, metadata: string): string =>
+  [...AUDIT_VALUES.map((_, index) => `$${first + index}`), metadata].join(', ');
+
+/** Its id. */
 export const insertWipeProof = async (tx: Tx, proof: NewWipeProof): Promise<string> => {
   const id = mintId('wpf');
+  const audit = systemAudit({
+    organization_id: proof.organization_id ?? null,
+    project_id: proof.project_id ?? null,
+    action: 'wipe_proof.record',
+    target_kind: 'wipe_proof',
+    target_id: id,
+    policy: 'workflow',
+    correlation_id: proof.correlation_id,
+    metadata: {},
+  });
   await tx.query(
-    `insert into wipe_proofs (id, node_id, slot_id, allocation_id, task_id, method, is_verified, evidence, correlation_id, disk_serial)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    `with proof as (
+       insert into wipe_proofs (id, node_id, slot_id, allocation_id, task_id, method, is_verified, evidence, correlation_id, disk_serial)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning id, is_verified, proof_hash)
+     insert into audit_logs (${AUDIT_COLUMNS})
+     select ${auditFrom(11, "jsonb_build_object('is_verified', proof.is_verified, 'wipe_proofs', jsonb_build_object(proof.id, encode(proof.proof_hash, 'hex')))")}
+     from proof`,
     [
       id,
       proof.node_id,
@@ -32,7 +61,107 @@ export const insertWipeProof = async (tx: Tx, proof: NewWipeProof): Promise<stri
       JSON.stringify(proof.evidence),
       proof.correlation_id,
       proof.disk_serial ?? null,
+      ...auditValues(audit).slice(0, -1),
     ],
   );
   return id;
+};
+
+/** The audit row of an allocation's proofs, which must have been sent before: what it repeats is read where they stand. */
+export const insertProofAudit = async (
+  tx: Tx,
+  audit: SystemAction,
+  of: Readonly<{ allocation_id: string; task_id: string }>,
+): Promise<void> => {
+  await tx.query(
+    `insert into audit_logs (${AUDIT_COLUMNS})
+     select ${auditFrom(4, "$3::jsonb || jsonb_build_object('wipe_proofs', coalesce(jsonb_object_agg(p.id, encode(p.proof_hash, 'hex')), '{}'))")}
+     from wipe_proofs p where p.allocation_id = $1 and p.task_id = $2`,
+    [of.allocation_id, of.task_id, JSON.stringify(audit.metadata), ...auditValues(systemAudit(audit)).slice(0, -1)],
+  );
+};
+
+export type WipeProofRow = Readonly<{
+  id: string;
+  node_id: string;
+  slot_id: string | null;
+  allocation_id: string | null;
+  disk_serial: string | null;
+  task_id: string;
+  method: string;
+  is_verified: boolean;
+  evidence: Readonly<Record<string, unknown>>;
+  correlation_id: string;
+  sequence: number;
+  previous_hash: string;
+  proof_hash: string;
+  created_at: string;
+}>;
+
+const PROOF = `p.id, p.node_id, p.slot_id, p.allocation_id, p.disk_serial, p.task_id, p.method, p.is_verified, p.evidence, p.correlation_id,
+  p.sequence, encode(p.previous_hash, 'hex') as previous_hash, encode(p.proof_hash, 'hex') as proof_hash, p.created_at`;
+
+/** Of a slot, newest first. */
+export const listSlotProofs = async (
+  reader: Reader,
+  slotId: string,
+  page: Readonly<{ before: number | null; limit: number }>,
+): Promise<WipeProofRow[]> =>
+  (
+    await reader.query<WipeProofRow>(
+      `select ${PROOF} from wipe_proofs p where p.target_id = $1 and ($2::bigint is null or p.sequence < $2)
+       order by p.sequence desc limit $3`,
+      [slotId, page.before, page.limit],
+    )
+  ).rows;
+
+/** The verified ones that ended the custody of an allocation: by slot, then those of the node's own disks. */
+export const listAllocationProofs = async (reader: Reader, allocationId: string): Promise<WipeProofRow[]> =>
+  (
+    await reader.query<WipeProofRow>(
+      `select ${PROOF} from wipe_proofs p left join node_resource_slots s on s.id = p.slot_id
+       where p.allocation_id = $1 and p.is_verified order by s.slot_index nulls last, p.sequence`,
+      [allocationId],
+    )
+  ).rows;
+
+/** By target and sequence, after the given one. */
+export const listChainedProofs = async (
+  reader: Reader,
+  after: Readonly<{ target_id: string; sequence: number }>,
+  limit: number,
+): Promise<ChainedProof[]> =>
+  (
+    await queryByIndex<ChainedProof>(
+      reader,
+      `select p.id, p.target_id, p.sequence, encode(p.previous_hash, 'hex') as previous_hash, encode(p.proof_hash, 'hex') as proof_hash,
+         p.node_id, p.slot_id, p.allocation_id, p.task_id, p.method, p.is_verified::text as is_verified, p.evidence::text as evidence_text,
+         p.disk_serial, p.correlation_id, to_char(p.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at_us,
+         (select l.metadata -> 'wipe_proofs' ->> p.id from audit_logs l where l.correlation_id = p.correlation_id
+            and l.metadata -> 'wipe_proofs' ? p.id limit 1) as audited_hash
+       from (select * from wipe_proofs where (target_id, sequence) > ($1, $2) order by target_id, sequence limit $3) p
+       order by p.target_id, p.sequence`,
+      [after.target_id, after.sequence, limit],
+    )
+  ).rows;
+
+export type AuditedProof = Readonly<{ audit_log_id: string; wipe_proof_id: string }>;
+
+/** Looks through the next audit rows that tell of proofs; `last` is null when these were all. */
+export const listMissingProofs = async (
+  reader: Reader,
+  afterId: string,
+  limit: number,
+): Promise<Readonly<{ last: string | null; missing: readonly AuditedProof[] }>> => {
+  const { rows } = await queryByIndex<{ last: string | null; missing: readonly AuditedProof[] }>(
+    reader,
+    `with page as (select l.id, l.metadata -> 'wipe_proofs' as told from audit_logs l
+         where l.action = any ('{allocation.prove_cleanup,wipe_proof.record}') and l.id > $1 order by l.id limit $2)
+     select (select case when count(*) = $2 then max(id) end from page) as last,
+       coalesce((select jsonb_agg(jsonb_build_object('audit_log_id', page.id, 'wipe_proof_id', t.id) order by page.id, t.id)
+         from page cross join lateral jsonb_object_keys(page.told) as t (id)
+         where not exists (select from wipe_proofs p where p.id = t.id)), '[]') as missing`,
+    [afterId, limit],
+  );
+  return rows[0] ?? { last: null, missing: [] };
 };

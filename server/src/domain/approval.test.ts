@@ -5,7 +5,11 @@ import { candidate } from '../../test/candidate.ts';
 import { approvalProblems } from './approval.ts';
 
 const judge = (wanted: readonly Candidate[], all: readonly Candidate[] = wanted, has_fabric = true) =>
-  approvalProblems(wanted, { all, has_fabric }).map(({ slot_index, field, code }) => [slot_index, field, code]);
+  approvalProblems(wanted, { all, has_fabric, wipe_minimum: 'clear' }).map(({ slot_index, field, code }) => [
+    slot_index,
+    field,
+    code,
+  ]);
 
 describe('approving candidates', () => {
   it('takes candidates without fault', () => {
@@ -49,7 +53,7 @@ describe('approving candidates', () => {
       const wanted = [candidate(0, over as Partial<Candidate>)];
       assert.deepEqual(judge(wanted), [[0, field, code]]);
       assert.match(
-        approvalProblems(wanted, { all: wanted, has_fabric: true })[0]?.message ?? '',
+        approvalProblems(wanted, { all: wanted, has_fabric: true, wipe_minimum: 'clear' })[0]?.message ?? '',
         /^Slot 0: .+\. [A-Z].+\.$/,
       );
     });
@@ -93,5 +97,34 @@ describe('approving candidates', () => {
   it('does not ask the driver again for what is known of a GPU that a guest may have', () => {
     const blockers = [{ field: 'module_id', code: 'module_id_missing', message: 'No driver. Load one.' }];
     assert.deepEqual(judge([candidate(0, { blockers })]), []);
+  });
+
+  it('refuses a drive that cannot be erased as the region demands, and says whether another method can', () => {
+    const at = (wanted: Candidate, wipe_minimum: 'clear' | 'purge', found = wanted) =>
+      approvalProblems([wanted], { all: [found], has_fabric: true, wipe_minimum });
+    const weak = candidate(0, { wipe_policy: 'blkdiscard' });
+    assert.deepEqual(at(weak, 'clear'), []);
+    const [problem] = at(weak, 'purge');
+    assert.deepEqual([problem?.field, problem?.code], ['wipe_policy', 'below_minimum']);
+    assert.match(problem?.message ?? '', /^Slot 0: .+blkdiscard only clears\. .+replace it, or lower the minimum/);
+    assert.match(at(weak, 'purge', candidate(0))[0]?.message ?? '', /Name nvme_format with wipe_policy\.$/);
+    assert.deepEqual(at(candidate(0), 'purge'), []);
+    assert.deepEqual(
+      approvalProblems([candidate(1)], { all: [], has_fabric: true, wipe_minimum: 'purge' }),
+      [],
+      'a candidate is its own evidence where no other is given',
+    );
+  });
+
+  it('refuses a method that the drive does not offer', () => {
+    const problems = approvalProblems([candidate(0, { wipe_policy: 'nvme_sanitize' })], {
+      all: [candidate(0, { wipe_policy: 'blkdiscard' })],
+      has_fabric: true,
+      wipe_minimum: 'purge',
+    });
+    assert.deepEqual(
+      problems.map(({ code }) => code),
+      ['not_offered'],
+    );
   });
 });

@@ -3,7 +3,7 @@
  * way: what it could not read is no reason to go on. Each refusal names the field and what would fix it. One candidate may be refused because of another: a card whose slots
  * do not all have a function of their own could sell the same fabric twice.
  */
-import type { Candidate } from '@gpuaas/contract/node';
+import { type Candidate, meetsLevel, type WipeLevel, wipeLevelOf } from '@gpuaas/contract/node';
 import { TOLD_BY_DRIVER } from './topology.ts';
 
 export type ApprovalProblem = Readonly<{ slot_index: number; field: string; code: string; message: string }>;
@@ -166,7 +166,28 @@ export type ApprovalContext = Readonly<{
   has_fabric: boolean;
   /** Every candidate of the host. */
   all: readonly Candidate[];
+  /** The weakest erasure that the region of the host allows. */
+  wipe_minimum: WipeLevel;
 }>;
+
+/** What would be found out after the first tenant: that the drive cannot be erased as it must. */
+const erasesOf = (wanted: readonly Candidate[], { all, wipe_minimum }: ApprovalContext): ApprovalProblem[] =>
+  wanted.flatMap(({ slot_index, wipe_policy }) => {
+    if (wipe_policy === null) return [];
+    const say = (code: string, message: string): ApprovalProblem[] => [
+      { slot_index, field: 'wipe_policy', code, message: `Slot ${slot_index}: ${message}` },
+    ];
+    const level = wipeLevelOf(wipe_policy);
+    const offered = all.find((found) => found.slot_index === slot_index)?.wipe_policy ?? wipe_policy;
+    const canPurge = meetsLevel(wipeLevelOf(offered), 'purge');
+    if (level === 'purge' && !canPurge)
+      return say('not_offered', `its drive does not offer ${wipe_policy}. Name ${offered}, or replace the drive.`);
+    if (meetsLevel(level, wipe_minimum)) return [];
+    const fix = canPurge
+      ? `Name ${offered} with wipe_policy.`
+      : 'The drive offers nothing stronger: replace it, or lower the minimum of the region.';
+    return say('below_minimum', `the region demands that disks are purged, and ${wipe_policy} only clears. ${fix}`);
+  });
 
 /** What the agent found in the way beside that. Told of a field that only a driver knows, it is over once that is known. */
 const toldOf = (wanted: readonly Candidate[], own: readonly ApprovalProblem[]): ApprovalProblem[] =>
@@ -197,6 +218,7 @@ export const approvalProblems = (wanted: readonly Candidate[], context: Approval
       : []),
     ...sharedOf(wanted),
     ...parentsOf(wanted, context.all),
+    ...erasesOf(wanted, context),
   ];
   return [...own, ...toldOf(wanted, own)];
 };

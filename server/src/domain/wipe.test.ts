@@ -74,3 +74,68 @@ test('a GPU counts as reset only when the host shows it for that very GPU', () =
   assert.deepEqual(isReset({ ...reset, is_ok: false }), [false, true]);
   assert.deepEqual(isReset({ ...reset, gpu_pci_address: '0000:3c:00.0' }, 'nonsense'), [false, true]);
 });
+
+test('a method that does not reach the minimum of the region is no proof, whatever it found', () => {
+  const byDiscard = output({ ...good, method: 'blkdiscard' });
+  assert.equal(judgeWipe(byDiscard, [target], 'clear').is_verified, true);
+  assert.match(judgeWipe(byDiscard, [target], 'purge').reason ?? '', /at least purge.+blkdiscard/);
+  assert.equal(judgeWipe(output({ ...good, method: 'nvme_format' }), [target], 'purge').is_verified, true);
+  assert.match(judgeWipe(output({ ...good, method: 'by_hand' }), [target], 'clear').reason ?? '', /by_hand/);
+});
+
+test('a disk that the host refuses to erase is unproven for the reason that the host gives', () => {
+  const blocked = [{ serial: 'S1', reason: 'mounted at /mnt' }, 'nonsense'];
+  const verdict = judgeWipe({ ...output(dataGood), blocked }, [target, dataDisk]);
+  assert.equal(verdict.reason, 'The host could not erase it: mounted at /mnt.');
+  assert.equal(verdict.disks[1]?.reason, null);
+  assert.match(judgeWipe({ ...output(), blocked: [{ serial: 'S1' }] }, [target]).reason ?? '', /nothing about/);
+});
+
+const isolation = {
+  network: {
+    is_port_removed: true,
+    is_reservation_removed: true,
+    is_lease_removed: true,
+    is_translation_removed: true,
+  },
+  is_machine_removed: true,
+  is_seed_removed: true,
+  partitions: [{ partition_id: 3, is_deactivated: true }],
+  fabric_functions: [{ fabric_vf_pci_address: '0000:3b:00.1', method: 'flr', is_cleared: true }],
+};
+
+test('whatever the host itself finds left of a machine makes the wipe unproven', () => {
+  const judge = (told: unknown) => judgeWipe({ ...output(good), isolation: told }, [target]);
+  assert.equal(judge(isolation).is_verified, true);
+  for (const name of ['is_machine_removed', 'is_seed_removed'])
+    assert.match(judge({ ...isolation, [name]: false }).reason ?? '', /still/);
+  for (const name of Object.keys(isolation.network))
+    assert.match(judge({ ...isolation, network: { ...isolation.network, [name]: false } }).reason ?? '', /still/, name);
+  assert.match(judge({ ...isolation, partitions: [{ is_deactivated: false }] }).reason ?? '', /partition/);
+  assert.equal(judge({ network: 'gone' }).is_verified, true, 'what is not told is judged by the rest');
+});
+
+test('a fabric function that still knows its guest keeps the slot from the next one', () => {
+  const vf = { ...target, fabric_vf_pci_address: '0000:3b:00.1' };
+  const gpu_resets = [{ gpu_pci_address: '0000:1b:00.0', method: 'flr', scope: [], is_ok: true }];
+  const judge = (is_cleared: boolean) => {
+    const fabric_functions = [{ fabric_vf_pci_address: '0000:3b:00.1', method: 'flr', is_cleared }];
+    return judgeWipe({ ...output(good), gpu_resets, isolation: { ...isolation, fabric_functions } }, [vf]);
+  };
+  assert.deepEqual([judge(true).is_verified, judge(true).disks[0]?.is_gpu_reset], [true, true]);
+  assert.deepEqual([judge(false).is_verified, judge(false).disks[0]?.is_gpu_reset], [true, false]);
+});
+
+test('the evidence that is kept holds disk, GPU, function and what else was taken away', () => {
+  const vf = { ...target, fabric_vf_pci_address: '0000:3b:00.1' };
+  const gpu_resets = [{ gpu_pci_address: '0000:1b:00.0', method: 'bus', scope: [], is_ok: false }];
+  const [disk] = judgeWipe({ ...output(good), gpu_resets, isolation }, [vf], 'purge').disks;
+  const { fabric_functions, ...apart } = isolation;
+  assert.deepEqual(disk?.evidence, {
+    ...good,
+    gpu_reset: gpu_resets[0],
+    fabric_function: fabric_functions[0],
+    isolation: apart,
+    wipe_minimum: 'purge',
+  });
+});

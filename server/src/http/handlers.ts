@@ -4,6 +4,7 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as admin from '../services/admin.ts';
 import * as allocation from '../services/allocation.ts';
 import * as allocationAdmin from '../services/allocation-admin.ts';
+import * as allocationPower from '../services/allocation-power.ts';
 import * as allocationRelease from '../services/allocation-release.ts';
 import * as apiToken from '../services/api-token.ts';
 import * as auditLog from '../services/audit-log.ts';
@@ -14,13 +15,16 @@ import * as diskOwnership from '../services/disk-ownership.ts';
 import * as event from '../services/event.ts';
 import * as healthReport from '../services/health-report.ts';
 import * as invariant from '../services/invariant.ts';
+import * as inventory from '../services/inventory.ts';
 import * as invitation from '../services/invitation.ts';
 import * as logLine from '../services/log-line.ts';
 import * as me from '../services/me.ts';
 import * as node from '../services/node.ts';
 import * as nodeAgent from '../services/node-agent.ts';
 import * as nodeEnd from '../services/node-end.ts';
+import * as nodeImage from '../services/node-image.ts';
 import * as organization from '../services/organization.ts';
+import * as osImage from '../services/os-image.ts';
 import * as project from '../services/project.ts';
 import * as quota from '../services/quota.ts';
 import * as scheduler from '../services/scheduler.ts';
@@ -31,6 +35,8 @@ import * as sshKey from '../services/ssh-key.ts';
 import * as topology from '../services/topology.ts';
 import * as trustKey from '../services/trust-key.ts';
 import * as usage from '../services/usage.ts';
+import * as wipeCertificate from '../services/wipe-certificate.ts';
+import * as wipeVerify from '../services/wipe-verify.ts';
 import * as workflowRun from '../services/workflow-run.ts';
 
 export const handlers = {
@@ -81,16 +87,24 @@ export const handlers = {
   regionList: catalog.regionList,
   skuList: catalog.skuList,
   skuGet: catalog.skuGet,
-  osImageList: catalog.osImageList,
-  osImageGet: catalog.osImageGet,
+  osImageList: osImage.list,
+  osImageGet: osImage.get,
 
   allocationEstimate: allocation.estimate,
   allocationCreate: allocation.create,
   allocationList: allocation.list,
   allocationGet: allocation.get,
   allocationTimeline: allocation.timeline,
+  allocationWipeCertificateGet: wipeCertificate.get,
+  wipeCertificateKeyList: wipeCertificate.keyList,
+  adminNodeSlotProofList: wipeVerify.slotProofList,
+  adminWipeProofVerify: wipeVerify.verify,
   allocationUpdate: allocation.update,
   allocationRelease: allocationRelease.release,
+  allocationStop: allocationPower.stop,
+  allocationStart: allocationPower.start,
+  allocationReboot: allocationPower.reboot,
+  allocationReinstall: allocationPower.reinstall,
   usageList: usage.list,
   adminAllocationList: allocationAdmin.adminList,
   adminAllocationGet: allocationAdmin.adminGet,
@@ -138,6 +152,12 @@ export const handlers = {
   nodeHealthOverrideDelete: healthReport.overrideDelete,
   healthBreakerGet: healthReport.breakerGet,
   healthBreakerReset: healthReport.breakerReset,
+  nodeInventoryGet: inventory.get,
+  nodeMachineRemove: inventory.machineRemove,
+  nodeImageList: nodeImage.list,
+  nodeImagePull: nodeImage.pull,
+  nodeImageEvict: nodeImage.evict,
+  nodeImageVerify: nodeImage.verify,
   nodeDiskList: diskOwnership.list,
   nodeDiskOwn: diskOwnership.own,
   nodeDiskRevoke: diskOwnership.revoke,
@@ -171,4 +191,6 @@ export const handlers = {
   adminUserUpdate: admin.userUpdate,
   adminRegionUpdate: catalog.regionUpdate,
   adminSkuUpdate: catalog.skuUpdate,
+  adminOsImageRegister: osImage.register,
+  adminOsImageRetire: osImage.retire,
 } satisfies Handlers<PublicApi, ReadCtx, WriteCtx>;

@@ -37,22 +37,6 @@ export const skuGet = (ctx: ReadCtx, { params }: Req<'skuGet'>) =>
     return skuView(row);
   });
 
-export const osImageList = (ctx: ReadCtx, { query }: Req<'osImageList'>) =>
-  listPage(
-    ctx,
-    query,
-    (reader, page) => db.listOsImages(reader, page, query.sku_name ?? null),
-    (row) => row.name,
-    (row) => row,
-  );
-
-export const osImageGet = (ctx: ReadCtx, { params }: Req<'osImageGet'>) =>
-  ctx.read(async (reader) => {
-    const row = await db.findOsImage(reader, params.image_name);
-    if (row === undefined) throw notFound('image');
-    return row;
-  });
-
 /** Disabled needs a reason that tenants read; enabled has none. */
 const reasonFor = (enabled: boolean, given: string | undefined, before: string | null): string | null => {
   if (enabled) return null;
@@ -67,13 +51,19 @@ const reasonFor = (enabled: boolean, given: string | undefined, before: string |
 export const regionUpdate = async (ctx: WriteCtx, req: Req<'adminRegionUpdate'>) => {
   const before = await db.findRegion(ctx.tx, req.params.region_name);
   if (before === undefined) throw notFound('region');
-  const { enabled } = req.body;
+  const enabled = req.body.enabled ?? before.enabled;
   const row = await db.updateRegion(ctx.tx, before.name, req.if_match, {
     enabled,
     disabled_reason: reasonFor(enabled, req.body.disabled_reason, before.disabled_reason),
+    wipe_minimum: req.body.wipe_minimum ?? before.wipe_minimum,
   });
   if (row === undefined) throw changedMeanwhile(before.version);
-  ctx.note({ enabled_before: before.enabled, enabled_after: row.enabled });
+  ctx.note({
+    enabled_before: before.enabled,
+    enabled_after: row.enabled,
+    wipe_minimum_before: before.wipe_minimum,
+    wipe_minimum_after: row.wipe_minimum,
+  });
   return row;
 };
 

@@ -8,7 +8,7 @@ import { mintId } from '@gpuaas/kit';
 import type { WriteCtx } from '../context.ts';
 import type { Tx } from '../db/client.ts';
 import { listOpenOwnerships } from '../db/disk-ownership.ts';
-import type { NodeRow } from '../db/node.ts';
+import { findWipeMinimum, type NodeRow } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { listSlots, type NewSlot, replacePartitions } from '../db/slot.ts';
 import * as db from '../db/slot-approval.ts';
@@ -159,7 +159,11 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotAppr
   const policyOf = (found: Candidate) => body.wipe_policy ?? found.wipe_policy;
   const contents = wanted.map(({ content }) => ({ ...content, wipe_policy: policyOf(content) }));
   refuseIfAny([
-    ...approvalProblems(contents, { has_fabric: discovery.map.partitions.length > 0, all }).map(at),
+    ...approvalProblems(contents, {
+      has_fabric: discovery.map.partitions.length > 0,
+      all,
+      wipe_minimum: await findWipeMinimum(ctx.tx, node.id),
+    }).map(at),
     ...wanted
       .filter(({ slot }) => slot?.is_claimed === true)
       .map(({ content }) => ({

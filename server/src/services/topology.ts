@@ -8,7 +8,7 @@ import { type Candidate, candidateHash, mapHash, type TaskOutput } from '@gpuaas
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import { findOpenTask, listNodeTasks, type TaskView } from '../db/agent-task.ts';
 import type { Reader, Tx } from '../db/client.ts';
-import { findNode, type NodeRow } from '../db/node.ts';
+import { findNode, findWipeMinimum, type NodeRow } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { type ApprovedSlot, listApprovedSlots, lockSlots, markDrift } from '../db/slot-approval.ts';
 import {
@@ -22,7 +22,7 @@ import {
   listCandidates,
   recordRuntimeCheck,
 } from '../db/topology.ts';
-import { approvalProblems } from '../domain/approval.ts';
+import { type ApprovalContext, approvalProblems } from '../domain/approval.ts';
 import { diffOf, pairSlots } from '../domain/topology.ts';
 import { conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
@@ -50,19 +50,14 @@ export const discoveryCreate = async (ctx: WriteCtx, { params }: Req<'nodeDiscov
   return task;
 };
 
-const candidateView = (
-  row: CandidateRow,
-  slot: ApprovedSlot | undefined,
-  all: readonly Candidate[],
-  hasFabric: boolean,
-) => {
+const candidateView = (row: CandidateRow, slot: ApprovedSlot | undefined, context: ApprovalContext) => {
   const diff = slot?.content == null ? {} : diffOf(slot.content, row.content);
   const standing = slot === undefined ? 'new' : Object.keys(diff).length > 0 ? 'changed' : 'approved';
   // What a tenant has on the drive of an approved slot stands in nobody's way.
   const blockers =
     standing === 'approved'
       ? []
-      : approvalProblems([row.content], { has_fabric: hasFabric, all }).map(({ code, field, message }) => ({
+      : approvalProblems([row.content], context).map(({ code, field, message }) => ({
           code,
           field,
           message,
@@ -86,12 +81,15 @@ const mapView = async (reader: Reader, found: DiscoveryRow) => {
   const slotOf = new Map(
     [...slots].flatMap(([slot, candidate]) => (candidate === undefined ? [] : [[candidate, slot]])),
   );
+  const context = {
+    has_fabric: found.map.partitions.length > 0,
+    all,
+    wipe_minimum: await findWipeMinimum(reader, found.node_id),
+  };
   return {
     map_hash: found.map_hash,
     created_at: found.created_at,
-    candidates: candidates.map((row) =>
-      candidateView(row, slotOf.get(row.content), all, found.map.partitions.length > 0),
-    ),
+    candidates: candidates.map((row) => candidateView(row, slotOf.get(row.content), context)),
     partitions: [...found.map.partitions],
     prerequisites: [...found.map.prerequisites],
     reboot_required: found.reboot_required,

@@ -18,8 +18,11 @@ type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
 /** Agents are told within seconds, and ask at least every fifteen. */
 const STAGED_AT_LEAST_MS = 30_000;
-/** Longer than a node's certificate lives; longer than a task waits to be verified. */
-const GRACE_S = { node_ca: 48 * 3600, task_signer: 3600 } as const;
+/**
+ * Longer than a node's certificate lives; longer than a task waits to be verified. A certificate of erasure is shown for
+ * as long as somebody keeps it, so its key stays published, also after its grace.
+ */
+const GRACE_S = { node_ca: 48 * 3600, task_signer: 3600, certificate_signer: 3600 } as const;
 
 const getKey = async (reader: Reader, id: string): Promise<db.TrustKeyRow> => {
   const row = await db.findTrustKey(reader, id);
@@ -73,7 +76,8 @@ export const activate = async (ctx: WriteCtx, req: Req<'trustKeyActivate'>) => {
   if (waitMs > 0)
     throw conflict(`Agents are still being told of this key; activate it in ${Math.ceil(waitMs / 1000)} seconds.`);
   const { version } = bundleOf(await db.listTrusted(ctx.tx));
-  const uninformed_nodes = await countUninformedNodes(ctx.tx, version);
+  // Agents have no part in certificates of erasure.
+  const uninformed_nodes = key.purpose === 'certificate_signer' ? 0 : await countUninformedNodes(ctx.tx, version);
   const before = await db.findActiveKeyId(ctx.tx, key.purpose);
   if (before !== undefined)
     await db.moveTrustKey(ctx.tx, { id: before, from: ['active'], to: 'grace', grace_s: GRACE_S[key.purpose] });

@@ -32,7 +32,7 @@ export type Trust = Readonly<{
   ca_ids: ReadonlySet<string>;
 }>;
 
-const PURPOSES: readonly TrustPurpose[] = ['node_ca', 'task_signer'];
+const PURPOSES: readonly TrustPurpose[] = ['node_ca', 'task_signer', 'certificate_signer'];
 
 const boundTo = (id: string): string => `trust_keys/${id}`;
 
@@ -118,6 +118,15 @@ const openTrust = async (secrets: Secrets, keys: readonly TrustKeySecret[], bund
 export const readTrust = async (reader: Reader, secrets: Secrets): Promise<Trust> => {
   const keys = await listTrusted(reader);
   return openTrust(secrets, keys, bundleOf(keys));
+};
+
+/** Undefined until the first process has made it. */
+export const findCertificateSigner = async (
+  reader: Reader,
+  secrets: Secrets,
+): Promise<Readonly<{ id: string; key: KeyObject }> | undefined> => {
+  const key = (await listTrusted(reader)).find((one) => one.purpose === 'certificate_signer' && one.state === 'active');
+  return key === undefined ? undefined : { id: key.id, key: openSigner(openKey(secrets, key)) };
 };
 
 export type TrustKeeper = Readonly<{

@@ -3,7 +3,9 @@ import { findAllocation, lockAllocation } from '../db/allocation.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { findGuestFacts } from '../db/guest.ts';
 import { findHeldNode, listHeldSlots } from '../db/lifecycle.ts';
+import { findWipeMinimum } from '../db/node.ts';
 import { cancelQueuedTasks, countTasksUnderWay, findLatestTask, insertTask } from '../db/node-task.ts';
+import { findUserData } from '../db/user-data.ts';
 import type { AllocationState } from '../domain/allocation.ts';
 import { judgeWipe, type WipeTarget } from '../domain/wipe.ts';
 import { notFound } from '../errors.ts';
@@ -20,12 +22,14 @@ import {
   resumeCleanup,
 } from './custody.ts';
 import { proveCleanup } from './prove-cleanup.ts';
+import { settlePower } from './settle-power.ts';
 
 /** Longer than any host needs; after it the task has expired, whatever the host says. */
 const TASK_EXPIRES_S = 20 * 60;
 const UNDER_WAY_MS = 1_000;
 const PHASES: Readonly<Record<TaskAsk['phase'], readonly AllocationState[]>> = {
   provisioning: ['requested', 'provisioning'],
+  power: ['active'],
   custody: ['releasing', 'failed'],
 };
 
@@ -38,11 +42,13 @@ type Delay = (tries: number) => number;
 const ensureTask = async (tx: Tx, ask: TaskAsk, delayMs: Delay): Promise<TaskAnswer> => {
   const row = await lockAllocation(tx, ask.allocation_id);
   if (row === undefined || row.node_id === null || !PHASES[ask.phase].includes(row.state)) return { kind: 'gone' };
-  const [latest, underWay, slots, node] = await Promise.all([
+  if (ask.phase === 'power' && row.power_run_id !== ask.run_id) return { kind: 'gone' };
+  const [latest, underWay, slots, node, wipe_minimum] = await Promise.all([
     findLatestTask(tx, row.id, ask.kind, ask.run_id),
     countTasksUnderWay(tx, row.id),
     listHeldSlots(tx, row.id),
     findHeldNode(tx, row.id),
+    findWipeMinimum(tx, row.node_id),
   ]);
   const isOwn = latest?.workflow_run_id === ask.run_id && latest.tries > 0;
   if (latest !== undefined && isOwn) {
@@ -55,6 +61,7 @@ const ensureTask = async (tx: Tx, ask: TaskAsk, delayMs: Delay): Promise<TaskAns
   if (underWay > 0) return { kind: 'later', ms: UNDER_WAY_MS };
   // Nothing is held any more: a proof has freed it.
   if (slots.length === 0 && node === undefined) return { kind: 'gone' };
+  const [guest, user_data] = await Promise.all([findGuestFacts(tx, row), findUserData(tx, row.id)]);
   if (row.state === 'requested') await enter(tx, row, 'provisioning', null);
   await insertTask(tx, {
     node_id: row.node_id,
@@ -64,7 +71,7 @@ const ensureTask = async (tx: Tx, ask: TaskAsk, delayMs: Delay): Promise<TaskAns
     correlation_id: ask.correlation_id,
     expires_in_s: TASK_EXPIRES_S,
     workflow_run_id: ask.run_id,
-    params: taskParams(ask.kind, { allocation: row, slots, node, ...(await findGuestFacts(tx, row)) }),
+    params: taskParams(ask.kind, { allocation: row, slots, node, wipe_minimum, user_data, ...guest }),
   });
   return { kind: 'open' };
 };
@@ -89,6 +96,7 @@ export const createAllocationDeps = (
     ensureTask: (ask) => database.write(PLATFORM, (tx) => ensureTask(tx, ask, delayMs)),
     activate: (id) => (tx) => activateAllocation(tx, id),
     fail: (id, reason) => (tx) => failProvisioning(tx, id, reason, wake),
+    settlePower: (id, settle) => (tx) => settlePower(tx, id, settle),
     isBlocked: (id) =>
       database.read(PLATFORM, async (reader) => {
         const [row, node, slots] = await Promise.all([
@@ -115,19 +123,21 @@ export const createAllocationDeps = (
           listHeldSlots(reader, id),
         ]);
         if (task?.state !== 'completed' || task.workflow_run_id !== runId) return undefined;
+        const minimum = await findWipeMinimum(reader, task.node_id);
         const targets: WipeTarget[] = [
           ...slots.map((slot) => ({
             slot_id: slot.id,
             serial: slot.nvme_serial,
             generation: slot.generation,
             gpu_pci_address: slot.gpu_pci_address,
+            fabric_vf_pci_address: slot.fabric_vf_pci_address,
           })),
           // A data disk that is a slot's own is proven with the slot.
           ...(node?.data_disks ?? [])
             .filter((disk) => !slots.some((slot) => slot.nvme_serial === disk.serial))
             .map((disk) => ({ slot_id: null, serial: disk.serial, generation: null, gpu_pci_address: null })),
         ];
-        const verdict = judgeWipe(task.output, targets);
+        const verdict = judgeWipe(task.output, targets, minimum);
         return { task_id: task.id, node_id: task.node_id, verdict, may_try_again: task.tries < TRIES_MAX };
       }),
     prove: (id, judged) => (tx) => proveCleanup(tx, id, judged),

@@ -2,8 +2,9 @@
  * What a host is told for each kind of work on an allocation: what it needs for that and nothing else, in the shapes of
  * the contract. Keys are public ones; nothing of the control plane goes to a host.
  */
-import type { TaskKind as AnyTaskKind, TaskParams, TaskSlot } from '@gpuaas/contract/node';
+import type { TaskKind as AnyTaskKind, TaskParams, TaskSlot, WipeLevel } from '@gpuaas/contract/node';
 import type { AllocationRow } from '../db/allocation.ts';
+import type { GuestImage } from '../db/guest.ts';
 import type { HeldNode, HeldSlot } from '../db/lifecycle.ts';
 import { hostnameOf, usernameOf } from '../domain/host-name.ts';
 import type { TaskKind } from './allocation-steps.ts';
@@ -12,12 +13,14 @@ export type TaskFacts = Readonly<{
   allocation: AllocationRow;
   slots: readonly HeldSlot[];
   node: HeldNode | undefined;
-  image: Readonly<{ name: string; digest: string }> | undefined;
+  image: GuestImage | undefined;
   ssh_public_keys: readonly string[];
+  user_data: string | null;
+  wipe_minimum: WipeLevel;
 }>;
 
-/** How long a guest may take to shut down before it is switched off. */
-const STOP_GRACE_S = 60;
+/** How long a guest may take to shut down before it is switched off, where nobody said. */
+export const STOP_GRACE_S = 60;
 
 /** A slot that lacks a binding has nothing a host could work on; judging the wipe finds it missing. */
 const isComplete = (slot: HeldSlot): boolean =>
@@ -56,19 +59,31 @@ const PARAMS: { readonly [K in TaskKind & AnyTaskKind]: (facts: TaskFacts) => Ta
   'slice.image_clone': (facts) => ({
     ...held(facts),
     image: { name: facts.image?.name ?? '', digest: facts.image?.digest ?? null },
+    install: facts.allocation.install_number,
   }),
   'slice.vm_start': (facts) => ({
     ...held(facts),
     hostname: hostnameOf(facts.allocation.name),
     ssh_public_keys: [...facts.ssh_public_keys],
-    user_data: null,
+    user_data: facts.user_data,
+    install: facts.allocation.install_number,
+    readiness_checks: facts.image?.readiness_checks ?? [],
   }),
-  'slice.vm_readiness': held,
-  'slice.vm_stop': (facts) => ({ ...held(facts), grace_s: STOP_GRACE_S }),
-  'slice.cleanup': held,
+  'slice.vm_readiness': (facts) => ({ ...held(facts), readiness_checks: facts.image?.readiness_checks ?? [] }),
+  'slice.vm_reboot': (facts) => ({ ...held(facts), is_hard: facts.allocation.power_grace_s === 0 }),
+  'slice.vm_stop': (facts) => ({
+    ...held(facts),
+    grace_s: facts.allocation.power_grace_s ?? STOP_GRACE_S,
+    will_start_again: facts.allocation.state === 'active',
+  }),
+  'slice.cleanup': (facts) => ({ ...held(facts), wipe_minimum: facts.wipe_minimum }),
   'allocation.provision_user': (facts) => ({ ...user(facts), ssh_public_keys: [...facts.ssh_public_keys] }),
   'allocation.deprovision_user': user,
-  'node.cleanup': (facts) => ({ ...held(facts), disks: [...(facts.node?.data_disks ?? [])] }),
+  'node.cleanup': (facts) => ({
+    ...held(facts),
+    disks: [...(facts.node?.data_disks ?? [])],
+    wipe_minimum: facts.wipe_minimum,
+  }),
 };
 
 export const taskParams = (kind: TaskKind, facts: TaskFacts): Readonly<Record<string, unknown>> => PARAMS[kind](facts);

@@ -4,14 +4,14 @@
  */
 import { invariant } from '@gpuaas/kit';
 import { type AllocationRow, lockAllocation, moveAllocation } from '../db/allocation.ts';
-import { insertSystemAudit } from '../db/audit.ts';
+import { insertSystemAudit, type SystemAction } from '../db/audit.ts';
 import type { Tx } from '../db/client.ts';
 import { lockLiveClaims, moveHeldNode, moveHeldSlots, noteAllocation } from '../db/lifecycle.ts';
 import { cancelQueuedTasks, rejectTask } from '../db/node-task.ts';
 import { insertOutboxEvent, type NewOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
 import { insertUsage } from '../db/usage.ts';
-import { insertWipeProof } from '../db/wipe-proof.ts';
+import { insertProofAudit, insertWipeProof } from '../db/wipe-proof.ts';
 import { type AllocationState, billingEffect, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import type { Judged } from './allocation-steps.ts';
@@ -35,18 +35,22 @@ const tellAllocation = (tx: Tx, row: Told, state: AllocationState, reason: strin
 
 /** What a run did to the allocation by itself, in the tenant's own chain. Sent with the commit: it costs no waiting. */
 export const auditRun = (tx: Tx, row: Told, action: string, reason: string | null): void =>
-  tx.defer(
-    insertSystemAudit(tx, {
-      organization_id: row.organization_id,
-      project_id: row.project_id,
-      action: `allocation.${action}`,
-      target_kind: 'allocation',
-      target_id: row.id,
-      policy: 'workflow',
-      correlation_id: row.correlation_id,
-      metadata: { reason },
-    }),
-  );
+  tx.defer(insertSystemAudit(tx, runAudit(row, action, reason)));
+
+/** The audit row of a proven cleanup, which repeats the hashes of its proofs. Sent after them. */
+export const auditProven = (tx: Tx, row: Told, reason: string | null, task_id: string): void =>
+  tx.defer(insertProofAudit(tx, runAudit(row, 'prove_cleanup', reason), { allocation_id: row.id, task_id }));
+
+const runAudit = (row: Told, action: string, reason: string | null): SystemAction => ({
+  organization_id: row.organization_id,
+  project_id: row.project_id,
+  action: `allocation.${action}`,
+  target_kind: 'allocation',
+  target_id: row.id,
+  policy: 'workflow',
+  correlation_id: row.correlation_id,
+  metadata: { reason },
+});
 
 /** Moves a locked allocation, with its deadline and its event. */
 export const enter = async (tx: Tx, row: AllocationRow, to: AllocationState, reason: string | null): Promise<void> => {
@@ -133,6 +137,8 @@ export const rejectProof = async (tx: Tx, id: string, judged: Judged): Promise<v
         is_verified: false,
         evidence: { ...disk.evidence, reason: disk.reason },
         correlation_id: row.correlation_id,
+        organization_id: row.organization_id,
+        project_id: row.project_id,
       }),
     );
   tx.defer(rejectTask(tx, judged.task_id, judged.verdict.reason ?? 'The evidence is incomplete.'));

@@ -365,7 +365,7 @@ test('a slot whose GPU was not reset is set apart, its node needs a reboot, and 
     {
       reboot_required: true,
       reboot_reason: 'A GPU could not be reset.',
-      status_reason: 'The GPU could not be reset; the host needs a reboot.',
+      status_reason: 'The GPU or its fabric function could not be reset; the host needs a reboot.',
     },
   ]);
 });

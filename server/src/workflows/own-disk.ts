@@ -3,6 +3,7 @@
  * disk and nothing is ever unmounted; until it is free the ownership says what stands in the way, and it is looked at
  * again.
  */
+import type { WipeLevel } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import {
   type DiskOwnershipRow,
@@ -11,6 +12,7 @@ import {
   findOwnership,
   moveOwnership,
 } from '../db/disk-ownership.ts';
+import { findWipeMinimum } from '../db/node.ts';
 import { cancelRunTasks, releaseRunTask } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
 import { insertDiscoveryTask } from '../db/topology.ts';
@@ -25,6 +27,7 @@ import { type AskHost, createAskHost } from './host-task.ts';
 
 export type DiskDeps = Readonly<{
   load(id: string): Promise<DiskOwnershipRow>;
+  wipeMinimum(nodeId: string): Promise<WipeLevel>;
   ask: AskHost;
   /** How many tasks of the run a host is at all the same. */
   callOff(runId: string, reason: string): Promise<number>;
@@ -99,7 +102,12 @@ export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, Step>({
       const answer = await deps.ask(ctx, {
         node_id: disk.node_id,
         kind: 'node.cleanup',
-        params: { allocation_id: null, disks: [{ serial: disk.serial, device: disk.device }], slots: [] },
+        params: {
+          allocation_id: null,
+          disks: [{ serial: disk.serial, device: disk.device }],
+          slots: [],
+          wipe_minimum: await deps.wipeMinimum(disk.node_id),
+        },
         tries_max: Number.MAX_SAFE_INTEGER,
         doing: 'The disk is being erased.',
         unless: (tx) => keptAwayFrom(tx, disk),
@@ -114,7 +122,7 @@ export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, Step>({
           await releaseRunTask(tx, answer.task_id);
         });
       const target = { slot_id: null, serial: disk.serial, generation: null, gpu_pci_address: null };
-      const verdict = judgeWipe(answer.output, [target]);
+      const verdict = judgeWipe(answer.output, [target], await deps.wipeMinimum(disk.node_id));
       const [evidence] = verdict.disks;
       if (verdict.is_verified && evidence !== undefined)
         return next('rediscover', (tx) =>
@@ -145,6 +153,7 @@ export const createDiskDeps = (database: Database): DiskDeps => ({
     if (disk === undefined) throw notFound('disk ownership');
     return disk;
   },
+  wipeMinimum: (nodeId) => database.read(PLATFORM, (reader) => findWipeMinimum(reader, nodeId)),
   ask: createAskHost(database),
   callOff: (runId, reason) => database.write(PLATFORM, (tx) => cancelRunTasks(tx, runId, reason)),
 });

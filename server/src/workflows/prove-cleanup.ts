@@ -12,7 +12,7 @@ import { loadSchedulerNode, lockSummary } from '../db/placement.ts';
 import { findHolding, type Holding, type ProvenRelease, releaseClaimSet } from '../db/release.ts';
 import { summaryRow } from '../placement/summary.ts';
 import type { Judged } from './allocation-steps.ts';
-import { allocationChanged, auditRun, CUSTODY_STATES } from './custody.ts';
+import { allocationChanged, auditProven, CUSTODY_STATES } from './custody.ts';
 import { isFit, wipedNode } from './wiped-node.ts';
 
 type Written = Pick<ProvenRelease, 'proofs' | 'claims'>;
@@ -68,7 +68,6 @@ export const proveCleanup = async (tx: Tx, id: string, judged: Judged): Promise<
   const { node, gpu_model } = found;
   const slots = wipedSlotsOf(judged, node);
   const end = endOf(row);
-  auditRun(tx, row, 'prove_cleanup', end.reason);
   tx.defer(
     releaseClaimSet(tx, {
       allocation: { id, organization_id: row.organization_id, project_id: row.project_id, ...end },
@@ -81,4 +80,5 @@ export const proveCleanup = async (tx: Tx, id: string, judged: Judged): Promise<
       events: [allocationChanged(row, end.to, end.reason)],
     }),
   );
+  auditProven(tx, row, end.reason, judged.task_id);
 };

@@ -3,8 +3,9 @@
  * again, the drive erased and the GPU reset. The proof brings the slot back, approved again if it is what was approved;
  * if discovery found something else, it stays out of sale until an operator approves what it is now.
  */
+import type { WipeLevel } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { findPrivateNetwork, wantReboot } from '../db/node.ts';
+import { findPrivateNetwork, findWipeMinimum, wantReboot } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { findRepairSlot, type RepairSlot } from '../db/slot.ts';
 import { isRepairable, restoreSlot } from '../db/slot-approval.ts';
@@ -20,6 +21,7 @@ import { type AskHost, createAskHost } from './host-task.ts';
 export type RepairDeps = Readonly<{
   load(slotId: string): Promise<RepairSlot>;
   privateNetwork(nodeId: string): Promise<string>;
+  wipeMinimum(nodeId: string): Promise<WipeLevel>;
   ask: AskHost;
 }>;
 type Step = 'rebind' | 'rediscover' | 'wipe';
@@ -95,20 +97,25 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, Step>({
       const answer = await deps.ask(ctx, {
         node_id: slot.node_id,
         kind: 'node.cleanup',
-        params: { allocation_id: null, disks: [], slots: [slot.task_slot] },
+        params: {
+          allocation_id: null,
+          disks: [],
+          slots: [slot.task_slot],
+          wipe_minimum: await deps.wipeMinimum(slot.node_id),
+        },
         tries_max: TRIES_MAX,
         doing: 'The drive is being erased.',
         unless: (tx) => keptAwayFrom(tx, slot),
       });
       if (answer.kind === 'resting') return answer.outcome;
       if (answer.kind !== 'completed') return stuck(answer.reason);
-      const { slot_id, nvme_serial, generation, gpu_pci_address } = slot.task_slot;
-      const verdict = judgeWipe(answer.output, [{ slot_id, serial: nvme_serial, generation, gpu_pci_address }]);
+      const { nvme_serial: serial, ...of } = slot.task_slot;
+      const verdict = judgeWipe(answer.output, [{ ...of, serial }], await deps.wipeMinimum(slot.node_id));
       const [disk] = verdict.disks;
       if (!verdict.is_verified || disk === undefined)
         return stuck(verdict.reason ?? 'The erasure could not be proven.');
       if (!disk.is_gpu_reset)
-        return stuck('The GPU could not be reset; reboot the host and take this up again.', (tx) =>
+        return stuck('The GPU or its fabric function could not be reset; reboot the host and take this up again.', (tx) =>
           wantReboot(tx, slot.node_id, 'A GPU could not be reset.'),
         );
       const { correlation_id } = ctx.run;
@@ -126,5 +133,6 @@ export const createRepairDeps = (database: Database): RepairDeps => ({
     return slot;
   },
   privateNetwork: (nodeId) => database.read(PLATFORM, (reader) => findPrivateNetwork(reader, nodeId)),
+  wipeMinimum: (nodeId) => database.read(PLATFORM, (reader) => findWipeMinimum(reader, nodeId)),
   ask: createAskHost(database),
 });

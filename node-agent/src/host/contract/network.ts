@@ -61,8 +61,17 @@ export const networkTests = [
     async ({ host }) => {
       await host.network.attach(PORT);
       await host.network.attach(OTHER);
+      const { allocation_id: _, ...gone } = PORT;
+      const all = { port: true, reservation: true, translation: true };
+      assert.deepEqual({ ...(await host.network.remains(gone)), lease: null }, { ...all, lease: null });
       assert.equal(await host.network.detach(PORT), true);
       assert.equal(await host.network.detach(PORT), false);
+      assert.deepEqual(await host.network.remains(gone), {
+        port: false,
+        reservation: false,
+        lease: false,
+        translation: false,
+      });
       assert.deepEqual([...(await host.network.ports())], [OTHER]);
       assert.ok((await host.network.facts()).bridges.every((bridge) => !bridge.ports.includes(PORT.name)));
       await host.network.attach({

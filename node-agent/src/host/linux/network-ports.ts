@@ -6,9 +6,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isLive } from '../../machine/dnsmasq.ts';
 import { allocationId, interfaceName, macAddress } from '../../machine/grammar.ts';
+import { translatedAddresses } from '../../machine/nft.ts';
 import { portCookie } from '../../machine/ovs.ts';
 import { guestOf, privateNetwork } from '../../machine/private-network.ts';
-import { type DhcpLease, HostError, type Network, type Port } from '../host.ts';
+import { type DhcpLease, HostError, type Network, type NetworkRemains, type Port } from '../host.ts';
 import type { Files } from './files.ts';
 import { type NetworkConfig, networkRun } from './network-config.ts';
 import { createAddressServer } from './network-dhcp.ts';
@@ -19,7 +20,7 @@ import { removeStale, restorePorts } from './network-restore.ts';
 import { createSwitch, type SwitchPort } from './network-switch.ts';
 import type { Run } from './run.ts';
 
-export type Ports = Pick<Network, 'attach' | 'detach' | 'ports' | 'lease'> &
+export type Ports = Pick<Network, 'attach' | 'detach' | 'ports' | 'remains' | 'lease'> &
   Readonly<{
     /** Puts back what a restart of switch, firewall or host took from ports that are there, and removes what no port is left for. */
     restore(): Promise<readonly string[]>;
@@ -74,6 +75,7 @@ export const createPorts = ({ config, files, run: plain, now = Date.now }: Given
       const { ports } = await createSwitch(run, config, network).read();
       return ownPorts(ports ?? []).toSorted((a, b) => (a.name < b.name ? -1 : 1));
     },
+    remains: async (port) => findRemains(await partsNow(), port),
     lease: async (mac, expectedIp) => readLease(await partsNow(), { mac: mac.toLowerCase(), expectedIp, now: now() }),
     restore: () => alone(async () => restorePorts(await partsNow())),
   };
@@ -146,6 +148,30 @@ const detachPort = async (parts: Parts, given: Pick<Port, 'name' | 'mac_address'
   if ((await look()).count > 0)
     throw new HostError('host_error', `port ${given.name} was removed and something of it is still there`);
   return found.count > 0;
+};
+
+/** By name, MAC and address, each for itself: a part that lost its name is found by the others. */
+const findRemains = async ({ ovs, nat, dhcp }: Parts, port: Omit<Port, 'allocation_id'>): Promise<NetworkRemains> => {
+  const mac = port.mac_address.toLowerCase();
+  const isIt = (one: Readonly<{ name: string; mac_address: string; private_ip: string }>): boolean =>
+    one.name === port.name || one.mac_address === mac || one.private_ip === port.private_ip;
+  const [state, reservations, leases, table] = await Promise.all([
+    ovs.read(),
+    dhcp.reservations(),
+    dhcp.leases(),
+    nat.read(),
+  ]);
+  const cookies = state.ports === null ? [] : await ovs.cookies();
+  return {
+    port:
+      state.elsewhere.includes(port.name) ||
+      (state.ports ?? []).some((one) => one.name === port.name) ||
+      ownPorts(state.ports ?? []).some(isIt) ||
+      cookies.includes(portCookie(port.name)),
+    reservation: reservations.some(isIt),
+    lease: leases.some((lease) => lease.mac === mac || lease.ip === port.private_ip),
+    translation: table !== null && translatedAddresses(table).includes(port.private_ip),
+  };
 };
 
 const readLease = async (

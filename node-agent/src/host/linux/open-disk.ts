@@ -20,7 +20,7 @@ import type { Files } from './files.ts';
 import { deviceOf, findOpeners } from './openers.ts';
 import { outputOf, type Run } from './run.ts';
 import { wipefsTypesOf } from './signatures.ts';
-import { wipeDisk } from './wipe.ts';
+import { awaitEarlier, wipeDisk } from './wipe.ts';
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
 
@@ -167,6 +167,7 @@ export const openDisk = async (files: Files, run: Run, identity: DiskIdentity): 
       doing(async (fd, { name, serial }) =>
         wipeDisk(run, fd, method, { serial, erase: await readErase(files, run, name) }),
       ),
+    settled: () => doing(async (fd, { name }) => awaitEarlier(run, fd, await readErase(files, run, name))),
     read: async (offset, length) => {
       if (!isOpen) throw new HostError('host_error', `${identity.serial} is closed.`);
       return read(offset, length);

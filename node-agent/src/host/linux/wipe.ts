@@ -56,6 +56,14 @@ const awaitSanitize = async (run: Run, fd: number): Promise<number> => {
   throw new HostError('timeout', `The drive did not end its sanitize within ${WIPE_MAX_MS / MINUTE} minutes.`);
 };
 
+/**
+ * One that an earlier try began goes on through a crash and a boot, and until it ends the drive refuses whatever it is
+ * asked. What it came to counts for nothing: ours is done after it.
+ */
+export const awaitEarlier = async (run: Run, fd: number, erase: DiskFacts['erase']): Promise<void> => {
+  if ('value' in erase && (erase.value.sanitize_crypto || erase.value.sanitize_block)) await awaitSanitize(run, fd);
+};
+
 export const wipeDisk = async (
   run: Run,
   fd: number,
@@ -66,8 +74,7 @@ export const wipeDisk = async (
     throw new HostError('blocked', `How ${disk.serial} can be erased could not be read: ${disk.erase.unreadable}`);
   const kind = eraseKindOf(method, disk.erase.value);
   if (kind === null) throw new HostError('unsupported', `Drive ${disk.serial} does not offer ${method}.`);
-  // One that an earlier try began would refuse ours; whatever it came to, ours is done after it.
-  if (method === 'nvme_sanitize') await awaitSanitize(run, fd);
+  await awaitEarlier(run, fd, disk.erase);
   const argv = argvOf(method, kind);
   const { status } = await run({ argv, recorded: 'wipe.txt', timeout_ms: WIPE_MAX_MS, fd, ends_with_agent: true });
   if (status !== 0 || method !== 'nvme_sanitize') return { command_status: status };

@@ -37,6 +37,7 @@ export const HOST_OPERATIONS = [
   'network.attach',
   'network.detach',
   'network.ports',
+  'network.remains',
   'network.lease',
   'fabric.facts',
   'fabric.activate',

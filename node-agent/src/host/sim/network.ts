@@ -93,6 +93,17 @@ export const createNetwork = (core: Core): Network => ({
   attach: (port) => core.act('network.attach', [port.name, port.mac_address], () => attach(core, port)),
   detach: (port) => core.act('network.detach', [port.name, port.mac_address], (isLie) => detach(core, port, isLie)),
   ports: () => core.act('network.ports', [], () => core.store.read().ports),
+  // Reservation, lease and translation of a simulated host are its port.
+  remains: (port) =>
+    core.act('network.remains', [port.name, port.mac_address], () => {
+      const isThere = core.store
+        .read()
+        .ports.some(
+          (other) =>
+            other.name === port.name || other.mac_address === port.mac_address || other.private_ip === port.private_ip,
+        );
+      return { port: isThere, reservation: isThere, lease: isThere, translation: isThere };
+    }),
   lease: (mac, expectedIp) => {
     const names = core.store
       .read()

@@ -1,0 +1,169 @@
+/**
+ * The certificate that an allocation's disks were erased: shown to a person, kept in a file, and verified with the keys
+ * that the platform publishes. With --file and --keys nothing is asked of the platform, so a copy can be verified by
+ * whoever it was given to, and years later.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import {
+  isSignedCertificate,
+  type SignedWipeCertificate,
+  verifyWipeCertificate,
+  type WipeCertificateKey,
+} from '@gpuaas/sdk';
+import { commandLine } from '../clean.ts';
+import { command, text, toggle } from '../command.ts';
+import type { Cli } from '../context.ts';
+import { CliError, UsageError } from '../exit.ts';
+import { allocationId } from '../find.ts';
+import { shortTime } from '../table.ts';
+import { gpus } from './allocation-view.ts';
+
+type Certificate = SignedWipeCertificate['certificate'];
+type Disk = Certificate['disks'][number];
+type Fields = Readonly<Record<string, unknown>>;
+
+const amount = (bytes: number): string => {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
+  const value = bytes / 1024 ** power;
+  return `${Number.isInteger(value) ? value : value.toFixed(1)} ${units[power]}`;
+};
+
+/** To the second: a wipe may take no longer. */
+const at = (time: string): string => `${time.slice(0, 19).replace('T', ' ')}Z`;
+
+const resetText = ({ gpu_reset }: Disk): string => {
+  if (gpu_reset === null) return 'no reset is on record';
+  const { method, functions, is_ok } = gpu_reset;
+  if (!is_ok) return 'not reset; it is kept out of use until it is';
+  return `reset (${method}), ${functions === 1 ? '1 function' : `${functions} functions`} reached`;
+};
+
+const fabricText = ({ fabric_function: fabric }: Disk): string => {
+  if (fabric === null) return 'nothing is on record';
+  return fabric.is_cleared ? `cleared (${fabric.method})` : 'not cleared; it is kept out of use until it is';
+};
+
+const diskFields = (disk: Disk): Fields => ({
+  disk: `${disk.disk}${disk.size_bytes === null ? '' : `, ${amount(disk.size_bytes)}`}`,
+  method: `${disk.method}${disk.erase === null ? '' : ` (${disk.erase})`}, level ${disk.level ?? 'none'}`,
+  'read back': `${amount(disk.bytes_read_back)} in ${disk.samples.length} places, ${
+    disk.bytes_not_erased === 0 ? 'nothing left' : `${amount(disk.bytes_not_erased)} left`
+  }`,
+  rule: disk.rule === 'changed' ? 'noise that was not there before' : disk.rule,
+  wiped: `${disk.started_at === null ? '' : `${at(disk.started_at)} to `}${at(disk.finished_at)}`,
+  attempt: disk.attempt,
+  'exit status': disk.command_status,
+  gpu: resetText(disk),
+  fabric: fabricText(disk),
+  proof: `${disk.wipe_proof_id}, number ${disk.sequence} of its place`,
+  hash: disk.proof_hash,
+  follows: disk.previous_hash,
+});
+
+const isolationFields = (found: NonNullable<Certificate['isolation']>): Fields => {
+  const said = (isGone: boolean): string => (isGone ? 'removed' : 'not shown to be removed');
+  return {
+    'switch port': said(found.is_port_removed),
+    'address reservation': said(found.is_reservation_removed),
+    'address lease': said(found.is_lease_removed),
+    'address translation': said(found.is_translation_removed),
+    'machine definition': said(found.is_machine_removed),
+    'seed with its keys': said(found.is_seed_removed),
+    'fabric partitions': `${found.partitions_deactivated} deactivated`,
+  };
+};
+
+const show = (cli: Cli, { certificate, signature }: SignedWipeCertificate): void => {
+  const { allocation: of, disks, isolation } = certificate;
+  cli.out.print('Certificate of erasure\n');
+  cli.out.item(certificate, {
+    allocation: `${of.name} (${of.id})`,
+    capacity: `${gpus(of.gpu_count)} of ${of.sku_name} in ${of.region_name}`,
+    'in use': `${shortTime(of.activated_at ?? of.release_requested_at)} to ${shortTime(of.release_requested_at)}`,
+    'proven clean': shortTime(of.released_at ?? disks[0]?.proven_at ?? null),
+    'site minimum': certificate.wipe_minimum,
+  });
+  for (const [index, disk] of disks.entries()) {
+    cli.out.print(`\nDisk ${index + 1} of ${disks.length}`);
+    cli.out.item(disk, diskFields(disk));
+  }
+  if (isolation !== null) {
+    cli.out.print('\nWhat else was taken away');
+    cli.out.item(isolation, isolationFields(isolation));
+  }
+  cli.out.print(`\nIssued by ${certificate.issuer}, signed with ${signature.key_id}.`);
+};
+
+const parsed = async (file: string): Promise<unknown> => {
+  const content = await readFile(file, 'utf8').catch(() => null);
+  if (content === null) throw new UsageError(`The file "${file}" cannot be read.`);
+  try {
+    return JSON.parse(content);
+  } catch {
+    throw new UsageError(`The file "${file}" holds no JSON.`);
+  }
+};
+
+const readCertificate = async (cli: Cli, named: string, file: string | undefined): Promise<SignedWipeCertificate> => {
+  if (file === undefined) {
+    const project_id = await cli.project();
+    const params = { project_id, allocation_id: await allocationId(cli, project_id, named) };
+    return (await cli.client()).allocationWipeCertificateGet({ params }, { signal: cli.signal });
+  }
+  const found = await parsed(file);
+  if (!isSignedCertificate(found)) throw new CliError('failure', `The file "${file}" is no certificate of erasure.`);
+  const { id, name } = found.certificate.allocation;
+  if (named !== id && named !== name)
+    throw new CliError('failure', `The certificate is about ${name} (${id}) and not about ${named}.`);
+  return { certificate: found.certificate, signature: found.signature };
+};
+
+const readKeys = async (cli: Cli, file: string | undefined): Promise<readonly WipeCertificateKey[]> => {
+  if (file !== undefined) {
+    const found = (await parsed(file)) as { items?: readonly WipeCertificateKey[] } | readonly WipeCertificateKey[];
+    return 'items' in found ? (found.items ?? []) : (found as readonly WipeCertificateKey[]);
+  }
+  const keys: WipeCertificateKey[] = [];
+  for await (const key of (await cli.client()).pages.wipeCertificateKeyList({}, { signal: cli.signal })) keys.push(key);
+  return keys;
+};
+
+export const wipeCertificate = command({
+  name: 'wipe-certificate',
+  summary: 'the signed certificate that its disks were erased',
+  scope: 'project',
+  args: { allocation: 'name or id' },
+  flags: {
+    verify: toggle('check the signature; exit 1 if it does not fit'),
+    output: { ...text('write the certificate to a file that does not exist yet', 'file'), short: 'o' },
+    file: text('read the certificate from this file instead of asking for it', 'file'),
+    keys: text('with --verify: public keys from this file instead of asking for them', 'file'),
+  },
+  examples: [
+    'gpuaas allocation wipe-certificate a --output a.json',
+    'gpuaas allocation wipe-certificate a --file a.json --verify',
+  ],
+  run: async (cli, { args, flags }) => {
+    if (flags.keys !== undefined && !flags.verify) throw new UsageError('--keys goes with --verify.');
+    const signed = await readCertificate(cli, args.allocation, flags.file);
+    const verdict = flags.verify ? await verifyWipeCertificate(signed, await readKeys(cli, flags.keys)) : null;
+    if (verdict?.is_valid === false)
+      throw new CliError(
+        'failure',
+        `The certificate does not hold. ${verdict.reason}`,
+        `Ask for it again: ${commandLine(['gpuaas', 'allocation', 'wipe-certificate', args.allocation, ...cli.scope_words])}`,
+      );
+    if (flags.output !== undefined)
+      await writeFile(flags.output, `${JSON.stringify(signed, null, 2)}\n`, { flag: 'wx' }).catch((err) => {
+        throw new UsageError(`The file "${flags.output}" cannot be written: ${err.code ?? err.message}.`);
+      });
+    if (cli.out.json) {
+      const key_id = signed.signature.key_id;
+      return cli.out.item({ ...signed, ...(verdict === null ? {} : { verification: { is_valid: true, key_id } }) });
+    }
+    if (flags.output === undefined) show(cli, signed);
+    else cli.out.print(`The certificate of ${signed.certificate.allocation.name} is in ${flags.output}.`);
+    if (verdict !== null) cli.out.print(`The signature holds: it was made with ${verdict.key.key_id}.`);
+  },
+});

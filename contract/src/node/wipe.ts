@@ -1,0 +1,55 @@
+/**
+ * How far an erasure reaches, and what a cleanup leaves as evidence beside it. Levels are those of NIST SP 800-88r2:
+ * `purge` holds against a laboratory, `clear` against whatever can be read through the drive's own interface. A sanitize
+ * and a format that erases are asked of the drive itself and reach what it no longer shows; a discard that was read back
+ * only clears. A minimum is one of these levels, never a method: which one a drive has is the drive's business.
+ */
+import Type, { type Static } from 'typebox';
+import { Closed, StringEnum } from '../common.ts';
+import type { WIPE_POLICIES } from './candidate.ts';
+import { PciAddress } from './facts.ts';
+
+/** Weakest first. */
+export const WIPE_LEVELS = ['clear', 'purge'] as const;
+export type WipeLevel = (typeof WIPE_LEVELS)[number];
+
+const LEVELS: Readonly<Record<(typeof WIPE_POLICIES)[number], WipeLevel>> = {
+  nvme_sanitize: 'purge',
+  nvme_format: 'purge',
+  blkdiscard: 'clear',
+};
+
+/** Null for a method that is none of ours: what two operators vouch for has no level. */
+export const wipeLevelOf = (method: string): WipeLevel | null =>
+  Object.hasOwn(LEVELS, method) ? LEVELS[method as keyof typeof LEVELS] : null;
+
+export const meetsLevel = (level: WipeLevel | null, minimum: WipeLevel): boolean =>
+  level !== null && WIPE_LEVELS.indexOf(level) >= WIPE_LEVELS.indexOf(minimum);
+
+const Look = (what: string) => Type.Boolean({ description: `Whether a look afterwards found ${what}.` });
+
+/** What a look after the cleanup found. True is good: it is gone. */
+export const IsolationEvidence = Closed({
+  network: Closed({
+    is_port_removed: Look('no port of the machine on the switch'),
+    is_reservation_removed: Look('no address reserved for it'),
+    is_lease_removed: Look('no lease of its address'),
+    is_translation_removed: Look('no rule of its own in the translation of addresses'),
+  }),
+  is_machine_removed: Look('no definition of the machine'),
+  is_seed_removed: Look('no seed with its keys and user data'),
+  partitions: Type.Array(
+    Closed({ partition_id: Type.Integer(), is_deactivated: Look('the partition of the fabric inactive') }),
+  ),
+  /** A function forgets by its reset whatever a guest gave it: MAC, VLANs, queue pairs. */
+  fabric_functions: Type.Array(
+    Closed({
+      fabric_vf_pci_address: PciAddress,
+      method: Type.String(),
+      is_cleared: Type.Boolean(),
+      reason: Type.Optional(Type.String({ description: 'Why it is not cleared.' })),
+    }),
+  ),
+});
+export type Isolation = Static<typeof IsolationEvidence>;
+export const WipeLevelShape = StringEnum(WIPE_LEVELS);

@@ -1,0 +1,83 @@
+/**
+ * What is left of a machine after its cleanup, by a look at the host and not by what the steps before said they did. It is
+ * the part of the evidence that a tenant is shown beside the erasure of its disks.
+ */
+import type { Isolation, TaskSlot } from '@gpuaas/contract/node';
+import { HostError, type Port } from '../host/host.ts';
+import { hasFallenOff } from './bundle-slot.ts';
+import type { Act } from './exclusive.ts';
+import { domainName, portName } from './names.ts';
+import type { TaskContext } from './task.ts';
+
+/** A machine that was there, by what a host knows of it. */
+export type Gone = Readonly<{ allocation_id: string; mac_address: string; private_ip: string }>;
+
+export type FabricFunction = Isolation['fabric_functions'][number];
+
+/** A guest may have given its virtual function an identity of its own; a reset of the function alone takes it away. */
+const clearFunction = async (ctx: TaskContext, act: Act, address: string): Promise<FabricFunction> => {
+  const failed = (reason: string, method = 'none'): FabricFunction => {
+    ctx.log.error({ fabric_vf_pci_address: address, reason }, 'a fabric function was not cleared');
+    return { fabric_vf_pci_address: address, method, is_cleared: false, reason };
+  };
+  try {
+    const { method, is_ok } = await act(`the reset of ${address}`, ctx.host.pci.reset(address, [address]));
+    if (!is_ok) return failed('the reset failed', method);
+    const after = await act('listing PCI functions', ctx.host.pci.list());
+    const found = after.find((pci) => pci.address === address);
+    return found === undefined || hasFallenOff(found)
+      ? failed('the function did not come back from its reset; power-cycle the host', method)
+      : { fabric_vf_pci_address: address, method, is_cleared: true };
+  } catch (err) {
+    if (!(err instanceof HostError) || ctx.signal.aborted) throw err;
+    return failed(err.message);
+  }
+};
+
+export const clearFunctions = async (
+  ctx: TaskContext,
+  act: Act,
+  slots: readonly TaskSlot[],
+): Promise<FabricFunction[]> => {
+  const cleared: FabricFunction[] = [];
+  for (const slot of slots) cleared.push(await clearFunction(ctx, act, slot.fabric_vf_pci_address));
+  return cleared;
+};
+
+type Looked = Readonly<{
+  gone: readonly Gone[];
+  /** Partitions that were made inactive. */
+  partition_ids: readonly number[];
+  fabric_functions: Isolation['fabric_functions'];
+}>;
+
+export const lookAfter = async (ctx: TaskContext, act: Act, looked: Looked): Promise<Isolation> => {
+  const network = { port: false, reservation: false, lease: false, translation: false };
+  for (const { allocation_id, ...address } of looked.gone) {
+    const port: Omit<Port, 'allocation_id'> = { name: portName(allocation_id), ...address };
+    const left = await act(`looking for ${port.name}`, ctx.host.network.remains(port));
+    network.port ||= left.port;
+    network.reservation ||= left.reservation;
+    network.lease ||= left.lease;
+    network.translation ||= left.translation;
+  }
+  const names = looked.gone.map(({ allocation_id }) => domainName(allocation_id));
+  const { domains, leftovers } = await act('looking at the machines', ctx.host.hypervisor.inspect());
+  const active =
+    looked.partition_ids.length === 0 ? [] : (await act('reading the fabric', ctx.host.fabric.facts())).partitions;
+  return {
+    network: {
+      is_port_removed: !network.port,
+      is_reservation_removed: !network.reservation,
+      is_lease_removed: !network.lease,
+      is_translation_removed: !network.translation,
+    },
+    is_machine_removed: !domains.some(({ name }) => names.includes(name)),
+    is_seed_removed: !leftovers.some((name) => names.includes(name)),
+    partitions: looked.partition_ids.map((partition_id) => ({
+      partition_id,
+      is_deactivated: !active.some((one) => one.partition_id === partition_id && one.is_active),
+    })),
+    fabric_functions: looked.fabric_functions,
+  };
+};

@@ -1,0 +1,147 @@
+/**
+ * The certificate of an erasure: what proofs say of an allocation's disks, in words and numbers that a tenant may see and
+ * show. It is the same every time it is made from the same proofs. Fields of evidence that a host did not give are null
+ * and never guessed. Serial numbers, PCI addresses, hosts and slots stay inside.
+ */
+import { createHash } from 'node:crypto';
+import type { PublicApi, ResponseOf } from '@gpuaas/contract';
+import { WIPE_LEVELS, wipeLevelOf } from '@gpuaas/contract/node';
+
+type Signed = ResponseOf<PublicApi['allocationWipeCertificateGet']>;
+export type WipeCertificate = Signed['certificate'];
+type Disk = WipeCertificate['disks'][number];
+
+export const CERTIFICATE_FORMAT = 'gpuaas wipe certificate v1';
+
+export type CertifiedProof = Readonly<{
+  id: string;
+  method: string;
+  evidence: Readonly<Record<string, unknown>>;
+  sequence: number;
+  previous_hash: string;
+  proof_hash: string;
+  created_at: string;
+}>;
+
+export type CertificateFacts = Readonly<{
+  issuer: string;
+  allocation: WipeCertificate['allocation'];
+  proofs: readonly CertifiedProof[];
+}>;
+
+type Told = Readonly<Record<string, unknown>>;
+const isObject = (value: unknown): value is Told =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const objectIn = (told: Told, name: string): Told | null => {
+  const value = told[name];
+  return isObject(value) ? value : null;
+};
+const listIn = (told: Told, name: string): readonly unknown[] => {
+  const value = told[name];
+  return Array.isArray(value) ? value : [];
+};
+const countIn = (told: Told, name: string): number | null => {
+  const value = told[name];
+  return Number.isSafeInteger(value) ? Number(value) : null;
+};
+const textIn = (told: Told, name: string): string | null => {
+  const value = told[name];
+  return typeof value === 'string' ? value : null;
+};
+const oneOf = <const T extends string>(values: readonly T[], value: unknown): T | null =>
+  values.find((one) => one === value) ?? null;
+
+/** Which disk it was, for whoever knows its serial number already. */
+export const diskFingerprint = (allocationId: string, serial: string): string =>
+  createHash('sha256').update(`${allocationId}\n${serial}`).digest('hex').slice(0, 32);
+
+const samplesOf = (evidence: Told): Disk['samples'] =>
+  listIn(evidence, 'samples')
+    .filter(isObject)
+    .map((sample) => ({
+      offset: countIn(sample, 'offset') ?? 0,
+      length: countIn(sample, 'length') ?? 0,
+      sha256: textIn(sample, 'sha256') ?? '',
+    }));
+
+const diskOf = (allocationId: string, serial: string, proof: CertifiedProof): Disk => {
+  const { evidence } = proof;
+  const reset = objectIn(evidence, 'gpu_reset');
+  const fabric = objectIn(evidence, 'fabric_function');
+  return {
+    disk: diskFingerprint(allocationId, serial),
+    size_bytes: countIn(evidence, 'size_bytes'),
+    method: proof.method,
+    level: wipeLevelOf(proof.method),
+    erase: oneOf(['crypto', 'block', 'discard'], evidence['erase']),
+    command_status: countIn(evidence, 'command_status'),
+    rule: oneOf(['blank', 'changed'], evidence['rule']),
+    bytes_read_back: countIn(evidence, 'bytes_read_back') ?? 0,
+    bytes_not_erased: countIn(evidence, 'bytes_not_erased') ?? 0,
+    samples: samplesOf(evidence),
+    attempt: countIn(evidence, 'attempt'),
+    started_at: textIn(evidence, 'started_at'),
+    finished_at: textIn(evidence, 'finished_at') ?? proof.created_at,
+    proven_at: proof.created_at,
+    gpu_reset:
+      reset === null
+        ? null
+        : {
+            method: textIn(reset, 'method') ?? 'none',
+            functions: listIn(reset, 'scope').length,
+            is_ok: reset['is_ok'] === true,
+          },
+    fabric_function:
+      fabric === null
+        ? null
+        : { method: textIn(fabric, 'method') ?? 'none', is_cleared: fabric['is_cleared'] === true },
+    wipe_proof_id: proof.id,
+    sequence: proof.sequence,
+    previous_hash: proof.previous_hash,
+    proof_hash: proof.proof_hash,
+  };
+};
+
+const isolationOf = (isolation: Told | undefined): WipeCertificate['isolation'] => {
+  if (isolation === undefined) return null;
+  const network = objectIn(isolation, 'network') ?? {};
+  return {
+    is_port_removed: network['is_port_removed'] === true,
+    is_reservation_removed: network['is_reservation_removed'] === true,
+    is_lease_removed: network['is_lease_removed'] === true,
+    is_translation_removed: network['is_translation_removed'] === true,
+    is_machine_removed: isolation['is_machine_removed'] === true,
+    is_seed_removed: isolation['is_seed_removed'] === true,
+    partitions_deactivated: listIn(isolation, 'partitions').filter(
+      (one) => isObject(one) && one['is_deactivated'] === true,
+    ).length,
+  };
+};
+
+export const certificateOf = ({ issuer, allocation, proofs }: CertificateFacts): WipeCertificate => {
+  // The proof of a node as a whole rests on those of its disks and is about no disk itself.
+  const disks = proofs.flatMap((proof) => {
+    const serial = textIn(proof.evidence, 'serial');
+    return serial === null ? [] : [{ serial, proof }];
+  });
+  return {
+    format: CERTIFICATE_FORMAT,
+    issuer,
+    allocation,
+    wipe_minimum: oneOf(WIPE_LEVELS, disks[0]?.proof.evidence['wipe_minimum']),
+    disks: disks.map(({ serial, proof }) => diskOf(allocation.id, serial, proof)),
+    isolation: isolationOf(disks.map(({ proof }) => objectIn(proof.evidence, 'isolation')).find((one) => one !== null)),
+  };
+};
+
+/** RFC 8785: names sorted, no space, so that everybody who has the same values has the same text. */
+export const canonicalJson = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonicalJson(field)}`).join(',')}}`;
+};
+
+/** What is signed. */
+export const certificateBytes = (certificate: WipeCertificate): Buffer =>
+  Buffer.from(`${CERTIFICATE_FORMAT}\n${canonicalJson(certificate)}`, 'utf8');

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import {
+  type ChainedProof,
+  chainGenesis,
+  checkProofs,
+  missingProof,
+  netstring,
+  PROOF_FINDINGS_MAX,
+  proofHash,
+} from './wipe-chain.ts';
+
+const text = fc.string({ unit: 'grapheme', maxLength: 20 });
+const content = fc.record({
+  node_id: text,
+  allocation_id: fc.option(text),
+  task_id: text,
+  method: text,
+  is_verified: fc.constantFrom('true', 'false'),
+  evidence_text: text,
+  disk_serial: fc.option(text),
+  correlation_id: text,
+});
+type Content = typeof content extends fc.Arbitrary<infer T> ? T : never;
+
+/** A chain as the database writes it. */
+const chainOf = (target: string, contents: readonly Content[]): ChainedProof[] => {
+  let previous = chainGenesis(target);
+  return contents.map((one, index) => {
+    const proof = {
+      ...one,
+      id: `wpf_${target}_${index}`,
+      target_id: target,
+      slot_id: target,
+      sequence: index + 1,
+      previous_hash: previous,
+      created_at_us: `2026-01-01T00:00:00.${String(index).padStart(6, '0')}Z`,
+    };
+    previous = proofHash(proof);
+    return { ...proof, proof_hash: previous, audited_hash: previous };
+  });
+};
+
+const chain = fc.array(content, { minLength: 1, maxLength: 6 }).map((contents) => chainOf('slt_a', contents));
+const verdictOf = (proofs: readonly ChainedProof[]) => {
+  const check = checkProofs();
+  check.take(proofs);
+  return check.finish();
+};
+const kindsOf = (proofs: readonly ChainedProof[]) => verdictOf(proofs).findings.map(({ kind }) => kind);
+
+test('chains as they were written are without fault, in whatever pages they are read', () => {
+  fc.assert(
+    fc.property(chain, fc.array(content, { maxLength: 3 }), fc.nat(6), (first, others, cut) => {
+      const all = [...first, ...chainOf('slt_b', others)];
+      const check = checkProofs();
+      check.take(all.slice(0, cut));
+      check.take(all.slice(cut));
+      const { proofs, chains, findings } = check.finish();
+      assert.deepEqual([proofs, chains, findings], [all.length, others.length > 0 ? 2 : 1, []]);
+    }),
+  );
+});
+
+test('whatever column of a proof is edited, the proof is found', () => {
+  const columns = [
+    'id',
+    'node_id',
+    'slot_id',
+    'allocation_id',
+    'task_id',
+    'method',
+    'is_verified',
+    'evidence_text',
+    'disk_serial',
+    'correlation_id',
+    'created_at_us',
+    'previous_hash',
+    'proof_hash',
+  ] as const;
+  fc.assert(
+    fc.property(chain, fc.nat(), fc.constantFrom(...columns), (proofs, at, column) => {
+      const index = at % proofs.length;
+      const edited = proofs.map((proof, n) => (n === index ? { ...proof, [column]: `${proof[column]}x` } : proof));
+      assert.equal(verdictOf(edited).findings[0]?.sequence, index + 1);
+    }),
+  );
+});
+
+test('a proof that is rewritten together with its hash breaks the one behind it, or is told by the audit', () => {
+  fc.assert(
+    fc.property(chain, fc.nat(), (proofs, at) => {
+      const index = at % proofs.length;
+      const forged = proofs.map((proof, n) => {
+        if (n !== index) return proof;
+        const changed = { ...proof, evidence_text: `${proof.evidence_text} ` };
+        return { ...changed, proof_hash: proofHash(changed) };
+      });
+      const { findings } = verdictOf(forged);
+      assert.deepEqual([findings[0]?.kind, findings[0]?.sequence], ['edited', index + 1]);
+      assert.equal(findings.length, index + 1 < proofs.length ? 2 : 1);
+    }),
+  );
+});
+
+test('a proof that is gone from the middle or the beginning is found', () => {
+  fc.assert(
+    fc.property(fc.array(content, { minLength: 2, maxLength: 6 }), fc.nat(), (contents, at) => {
+      const proofs = chainOf('slt_a', contents);
+      const index = at % (proofs.length - 1);
+      assert.deepEqual(kindsOf(proofs.filter((_, n) => n !== index)), ['deleted']);
+    }),
+  );
+  const long = chainOf('slt_a', fc.sample(content, 4));
+  assert.match(verdictOf(long.slice(2)).findings[0]?.detail ?? '', /2 proofs are gone/);
+  assert.match(verdictOf(long.slice(1)).findings[0]?.detail ?? '', /one proof is gone/);
+});
+
+test('proofs that change places are found, also when the places are renumbered', () => {
+  fc.assert(
+    fc.property(fc.array(content, { minLength: 2, maxLength: 6 }), fc.nat(), (contents, at) => {
+      const proofs = chainOf('slt_a', contents);
+      const index = at % (proofs.length - 1);
+      const swapped = [...proofs];
+      const [a, b] = [proofs[index], proofs[index + 1]];
+      assert.ok(a !== undefined && b !== undefined);
+      swapped[index] = { ...b, sequence: a.sequence };
+      swapped[index + 1] = { ...a, sequence: b.sequence };
+      assert.ok(kindsOf(swapped).length >= 1);
+    }),
+  );
+});
+
+test('a proof that does not follow, or that no audit row tells of, is found as such', () => {
+  const [first, second] = chainOf('slt_a', fc.sample(content, 2));
+  assert.ok(first !== undefined && second !== undefined);
+  const again = (changed: Partial<ChainedProof>): ChainedProof => {
+    const proof = { ...second, ...changed };
+    const hash = proofHash(proof);
+    return { ...proof, proof_hash: hash, audited_hash: hash };
+  };
+  assert.deepEqual(kindsOf([first, again({ previous_hash: chainGenesis('slt_a') })]), ['reordered']);
+  assert.deepEqual(kindsOf([first, { ...second, audited_hash: null }]), ['unaudited']);
+  assert.deepEqual(missingProof('wpf_1', 'aud_1').kind, 'deleted');
+});
+
+test('findings are bounded', () => {
+  const many = chainOf('slt_a', fc.sample(content, PROOF_FINDINGS_MAX + 5));
+  const found = verdictOf(many.map((proof) => ({ ...proof, audited_hash: null })));
+  assert.equal(found.findings.length, PROOF_FINDINGS_MAX);
+});
+
+test('two lists of values never have the same spelling', () => {
+  const values = fc.array(fc.option(text), { maxLength: 5 });
+  fc.assert(
+    fc.property(values, values, (a, b) => {
+      const isSame = a.length === b.length && a.every((value, index) => value === b[index]);
+      assert.equal(a.map(netstring).join('') === b.map(netstring).join(''), isSame);
+    }),
+  );
+});

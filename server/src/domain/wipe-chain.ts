@@ -1,0 +1,133 @@
+/**
+ * The chain of wipe proofs. The proofs of one target, a slot or a node as a whole, are chained in the order in which they
+ * were made; the database gives each its place and its hash when it is inserted. Here the same is worked out again from
+ * the rows as they stand, without asking the database what it thinks: a proof that was edited, removed or moved no longer
+ * gives its hash or no longer follows the one before it.
+ *
+ * A chain rewritten as a whole, or cut at its end, is consistent in itself. What tells it is the audit row that was written
+ * with each proof and repeats its hash: audit rows have a chain of their own, whose signed ends lie outside the database.
+ */
+import { createHash } from 'node:crypto';
+
+/** A proof as its chain sees it: every column as text, exactly as PostgreSQL prints it. */
+export type ChainedProof = Readonly<{
+  id: string;
+  target_id: string;
+  sequence: number;
+  previous_hash: string;
+  proof_hash: string;
+  node_id: string;
+  slot_id: string | null;
+  allocation_id: string | null;
+  task_id: string;
+  method: string;
+  is_verified: string;
+  evidence_text: string;
+  disk_serial: string | null;
+  correlation_id: string;
+  created_at_us: string;
+  /** What the audit row says that the hash is; null when no audit row tells of the proof. */
+  audited_hash: string | null;
+}>;
+
+export type ProofFindingKind = 'edited' | 'deleted' | 'reordered' | 'unaudited';
+export type ProofFinding = Readonly<{
+  kind: ProofFindingKind;
+  target_id: string | null;
+  sequence: number | null;
+  wipe_proof_id: string | null;
+  detail: string;
+}>;
+
+export const PROOF_FINDINGS_MAX = 100;
+
+/** A length before each value keeps their borders apart, whatever they hold. */
+export const netstring = (value: string | null): string =>
+  value === null ? '-,' : `${Buffer.byteLength(value)}:${value},`;
+
+export const chainGenesis = (target: string): string =>
+  createHash('sha256').update(`gpuaas wipe proof chain ${target}`).digest('hex');
+
+export const proofHash = (proof: Omit<ChainedProof, 'proof_hash' | 'audited_hash' | 'target_id'>): string =>
+  createHash('sha256')
+    .update(
+      [
+        proof.previous_hash,
+        String(proof.sequence),
+        proof.id,
+        proof.node_id,
+        proof.slot_id,
+        proof.allocation_id,
+        proof.task_id,
+        proof.method,
+        proof.is_verified,
+        proof.evidence_text,
+        proof.disk_serial,
+        proof.correlation_id,
+        proof.created_at_us,
+      ]
+        .map(netstring)
+        .join(''),
+    )
+    .digest('hex');
+
+export type ProofCheck = Readonly<{
+  /** Takes the next proofs, by target and sequence. */
+  take(proofs: readonly ChainedProof[]): void;
+  finish(): Readonly<{ proofs: number; chains: number; findings: readonly ProofFinding[] }>;
+}>;
+
+type End = Readonly<{ target_id: string; sequence: number; hash: string }>;
+
+const faultOf = (proof: ChainedProof, before: End): readonly [ProofFindingKind, string] | null => {
+  const missing = proof.sequence - before.sequence - 1;
+  if (missing > 0) return ['deleted', `Before it ${missing === 1 ? 'one proof is' : `${missing} proofs are`} gone.`];
+  if (proofHash(proof) !== proof.proof_hash) return ['edited', 'The proof does not give the hash it was written with.'];
+  if (proof.previous_hash !== before.hash)
+    return ['reordered', 'The proof does not follow the one that stands before it.'];
+  if (proof.audited_hash === null)
+    return ['unaudited', 'No audit row tells of the proof: it was put in past the platform.'];
+  return proof.audited_hash === proof.proof_hash
+    ? null
+    : ['edited', 'The audit row tells of another hash: the proof was rewritten together with its hash.'];
+};
+
+/** A found fault does not stop the check: it goes on from the stored hash, so that one bad proof is one finding. */
+export const checkProofs = (): ProofCheck => {
+  const findings: ProofFinding[] = [];
+  let proofs = 0;
+  let chains = 0;
+  let end: End | undefined;
+
+  const judge = (proof: ChainedProof, before: End): void => {
+    const fault = faultOf(proof, before);
+    if (fault === null || findings.length === PROOF_FINDINGS_MAX) return;
+    const { target_id, sequence, id: wipe_proof_id } = proof;
+    findings.push({ kind: fault[0], target_id, sequence, wipe_proof_id, detail: fault[1] });
+  };
+
+  return {
+    take: (page) => {
+      for (const proof of page) {
+        const { target_id, sequence, proof_hash: hash } = proof;
+        if (end?.target_id !== target_id) {
+          chains += 1;
+          end = { target_id, sequence: 0, hash: chainGenesis(target_id) };
+        }
+        judge(proof, end);
+        proofs += 1;
+        end = { target_id, sequence, hash };
+      }
+    },
+    finish: () => ({ proofs, chains, findings }),
+  };
+};
+
+/** A proof that an audit row tells of and the table does not have. */
+export const missingProof = (wipe_proof_id: string, audit_log_id: string): ProofFinding => ({
+  kind: 'deleted',
+  target_id: null,
+  sequence: null,
+  wipe_proof_id,
+  detail: `Audit row ${audit_log_id} tells of the proof, but it is gone.`,
+});

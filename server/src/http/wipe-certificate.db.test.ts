@@ -1,0 +1,137 @@
+/** Certificates of erasure as a tenant gets them, and verifies them without asking anybody. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { verifyWipeCertificate, type WipeCertificateKey } from '@gpuaas/sdk';
+import { startTestApp, testClock } from '../../test/app.ts';
+import { CACHE_OVER_MS, type Cast, makeCast, must } from '../../test/cast.ts';
+import { aNode, anAllocation } from '../../test/placement.ts';
+import { newReleased } from '../../test/scenarios-wipe.ts';
+
+const KEYS = '/api/v1/wipe-certificate-keys';
+
+describe('a certificate of erasure', () => {
+  const closers: (() => Promise<void>)[] = [];
+  const t = { after: (fn: () => Promise<void>) => void closers.unshift(fn) };
+  const clock = testClock();
+  let cast: Cast;
+  let path: string;
+  let id: string;
+  before(async () => {
+    cast = await makeCast(t, await startTestApp(t, {}, { clock }), clock);
+    const released = await newReleased(cast);
+    id = released.id;
+    path = `${released.path}/wipe-certificate`;
+  });
+  after(async () => {
+    for (const close of closers) await close();
+  });
+
+  const keys = async (): Promise<WipeCertificateKey[]> => {
+    const answer = (await (await fetch(`${cast.test.app.url}${KEYS}`)).json()) as { items: WipeCertificateKey[] };
+    return answer.items;
+  };
+  const certificate = async () => must(await cast.acme.owner.get(path), 200).body;
+
+  it('is signed by a key that anybody can read, and holds offline', async () => {
+    const signed = await certificate();
+    const published = await keys();
+    assert.deepEqual(await verifyWipeCertificate(signed, published), { is_valid: true, key: published[0] });
+    assert.deepEqual(await certificate(), signed, 'the same every time');
+  });
+
+  it('does not hold when any part of it was changed', async () => {
+    const signed = await certificate();
+    const published = await keys();
+    const [disk] = signed.certificate.disks;
+    for (const changed of [
+      { ...signed.certificate, issuer: 'https://elsewhere.example' },
+      { ...signed.certificate, allocation: { ...signed.certificate.allocation, gpu_count: 8 } },
+      { ...signed.certificate, disks: [] },
+      { ...signed.certificate, disks: [{ ...disk, bytes_read_back: disk.bytes_read_back + 1 }] },
+      { ...signed.certificate, note: 'added' },
+    ]) {
+      const verdict = await verifyWipeCertificate({ ...signed, certificate: changed }, published);
+      assert.equal(verdict.is_valid, false);
+    }
+    assert.equal((await verifyWipeCertificate(signed, [])).is_valid, false, 'no such key');
+    const otherwise = { ...signed.signature, value: '!' };
+    assert.equal((await verifyWipeCertificate({ ...signed, signature: otherwise }, published)).is_valid, false);
+  });
+
+  it('names the proofs of the disks and nothing of the host', async () => {
+    const signed = await certificate();
+    const { rows } = await cast.sql.query(
+      `select p.id, encode(p.proof_hash, 'hex') as hash, n.id as node_id, n.name, s.id as slot_id, s.nvme_serial, s.gpu_pci_address,
+         s.fabric_vf_pci_address from wipe_proofs p join nodes n on n.id = p.node_id
+       join node_resource_slots s on s.id = p.slot_id where p.allocation_id = $1`,
+      [id],
+    );
+    assert.deepEqual(
+      signed.certificate.disks.map((disk: { wipe_proof_id: string; proof_hash: string }) => [
+        disk.wipe_proof_id,
+        disk.proof_hash,
+      ]),
+      rows.map((row) => [row.id, row.hash]),
+    );
+    const shown = JSON.stringify(signed);
+    for (const row of rows)
+      for (const inside of [
+        row.node_id,
+        row.name,
+        row.slot_id,
+        row.nvme_serial,
+        row.gpu_pci_address,
+        row.fabric_vf_pci_address,
+      ])
+        assert.ok(!shown.includes(inside), inside);
+  });
+
+  it('is not there before its disks are proven erased, and the refusal says what is waited for', async () => {
+    const node = await aNode(cast.sql);
+    const { organization_id, project_id } = cast.acme.ids;
+    for (const [state, said] of [
+      ['active', /there is a certificate after it was released/],
+      ['releasing', /being erased/],
+      ['release_failed', /release it again/],
+      ['failed', /cleaned up/],
+    ] as const) {
+      const made = await anAllocation(cast.sql, { node, tenant: { organization_id, project_id }, state });
+      const answer = await cast.acme.owner.get(path.replace(id, made.id));
+      assert.equal(answer.status, 409);
+      assert.match(answer.body.detail, said);
+    }
+  });
+
+  it('is nobody else’s', async () => {
+    assert.equal((await cast.rival.owner.get(path)).status, 404);
+    assert.equal((await cast.acme.owner.get(path.replace(id, `alc_${'0'.repeat(26)}`))).status, 404);
+  });
+
+  it('made before a new key signs still holds, and one by a revoked key does not', async () => {
+    const old = await certificate();
+    const trust = '/api/v1/admin/trust-keys';
+    const because = { reason: 'yearly' };
+    const staged = must(await cast.superadmin.post(trust, { purpose: 'certificate_signer', ...because }), 201).body;
+    assert.equal((await keys()).length, 1, 'a staged key has signed nothing');
+    clock.advance(CACHE_OVER_MS + 60_000);
+    const version = (key: { version: number }) => ({ 'if-match': `"v${key.version}"` });
+    must(await cast.superadmin.post(`${trust}/${staged.id}/activate`, because, version(staged)), 200);
+    const fresh = await certificate();
+    assert.notEqual(fresh.signature.key_id, old.signature.key_id);
+    for (const signed of [old, fresh]) assert.equal((await verifyWipeCertificate(signed, await keys())).is_valid, true);
+    const before = must(await cast.superadmin.get(`${trust}/${old.signature.key_id}`), 200).body;
+    must(await cast.superadmin.post(`${trust}/${before.id}/revoke`, because, version(before)), 200);
+    const verdict = await verifyWipeCertificate(old, await keys());
+    assert.match(verdict.is_valid ? '' : verdict.reason, /revoked/);
+  });
+
+  it('shows the operator the proofs of a slot, newest first', async () => {
+    const { rows } = await cast.sql.query('select node_id, slot_id from wipe_proofs where allocation_id = $1', [id]);
+    const list = `/api/v1/admin/nodes/${rows[0].node_id}/resource-slots/${rows[0].slot_id}/wipe-proofs`;
+    const { items, next_cursor } = must(await cast.superadmin.get(list), 200).body;
+    assert.deepEqual([items[0].allocation_id, items[0].sequence, next_cursor], [id, 1, null]);
+    const verdict = must(await cast.superadmin.get('/api/v1/admin/wipe-proofs/verify'), 200).body;
+    assert.deepEqual([verdict.intact, verdict.findings], [true, []]);
+    assert.ok(verdict.proofs >= 1);
+  });
+});

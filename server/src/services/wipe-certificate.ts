@@ -1,0 +1,93 @@
+/**
+ * Certificates of erasure for tenants. One is made from the proofs that freed what the allocation held and signed anew each
+ * time it is asked for, with a key that signs nothing else; its public half is published, also when it no longer signs.
+ */
+import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import type { ReadCtx } from '../context.ts';
+import { type AllocationRow, findProjectAllocation } from '../db/allocation.ts';
+import { PLATFORM } from '../db/client.ts';
+import { listClaims } from '../db/lifecycle.ts';
+import { listCertificateKeys } from '../db/trust-key.ts';
+import { listAllocationProofs } from '../db/wipe-proof.ts';
+import { certificateBytes, certificateOf } from '../domain/wipe-certificate.ts';
+import { AppError, conflict, notFound } from '../errors.ts';
+import { signBytes } from '../ports/trust/x509.ts';
+import { onlyText } from './caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { findCertificateSigner } from './trust.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+/** Why there is none yet, and what brings it. */
+const whyNot = (row: AllocationRow): AppError => {
+  switch (row.state) {
+    case 'releasing':
+      return conflict('Its disks are being erased; there is a certificate when it is released.');
+    case 'release_failed':
+      return conflict(
+        'Its disks could not be proven erased yet. The operators are told and nothing is charged; release it again to have it tried again.',
+      );
+    case 'failed':
+      return conflict('It failed and is being cleaned up; there is a certificate when its disks are proven erased.');
+    default:
+      return conflict(`It is ${row.state}; there is a certificate after it was released and its disks were erased.`);
+  }
+};
+
+export const get = async (ctx: ReadCtx, { params }: Req<'allocationWipeCertificateGet'>) => {
+  const { row, proofs } = await ctx.read(async (reader) => {
+    const found = await findProjectAllocation(reader, params.project_id, params.allocation_id);
+    if (found === undefined) throw notFound('allocation');
+    const [claims, all] = await Promise.all([listClaims(reader, [found.id]), listAllocationProofs(reader, found.id)]);
+    // While anything is held, what was proven of the rest is not the whole of it.
+    const isFreed = claims.length > 0 && claims.every((claim) => claim.wipe_proof_id !== null);
+    return { row: found, proofs: isFreed ? all : [] };
+  });
+  if (proofs.length === 0) throw whyNot(row);
+  const certificate = certificateOf({
+    issuer: ctx.deps.config.public_url,
+    allocation: {
+      id: row.id,
+      name: row.name,
+      project_id: row.project_id,
+      organization_id: row.organization_id,
+      capacity_shape: row.capacity_shape,
+      sku_name: row.sku_name,
+      region_name: row.region_name,
+      gpu_count: row.gpu_count,
+      activated_at: row.activated_at,
+      release_requested_at: row.release_requested_at,
+      released_at: row.released_at,
+    },
+    proofs,
+  });
+  const signer = await ctx.deps.database.read(PLATFORM, (reader) => findCertificateSigner(reader, ctx.deps.secrets));
+  if (signer === undefined)
+    throw new AppError('unavailable', 'The key that signs certificates is being made; try again in a minute.', {
+      retry_after_s: 60,
+    });
+  return {
+    certificate,
+    signature: {
+      key_id: signer.id,
+      algorithm: 'Ed25519' as const,
+      value: signBytes(signer.key, certificateBytes(certificate)),
+    },
+  };
+};
+
+/** For everybody: nobody needs an account to see whether a certificate is ours. */
+export const keyList = async (ctx: ReadCtx, { query }: Req<'wipeCertificateKeyList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const before = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+  const rows = await ctx.deps.database.read(PLATFORM, (reader) =>
+    listCertificateKeys(reader, { before, limit: limit + 1 }),
+  );
+  return pageOf(
+    ctx,
+    limit,
+    rows,
+    (row) => [row.key_id],
+    (row) => row,
+  );
+};

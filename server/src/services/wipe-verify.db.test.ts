@@ -1,0 +1,183 @@
+/** The chains of wipe proofs as the database writes them, and what the check finds when somebody has been at them. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { Client } from 'pg';
+import { testDatabase } from '../../test/database.ts';
+import { findViolations } from '../../test/invariants.ts';
+import { aNode, anAllocation, type TestAllocation } from '../../test/placement.ts';
+import { PLATFORM } from '../db/client.ts';
+import { listHeldSlots } from '../db/lifecycle.ts';
+import { insertWipeProof, listChainedProofs } from '../db/wipe-proof.ts';
+import { judgeWipe } from '../domain/wipe.ts';
+import { chainGenesis, proofHash } from '../domain/wipe-chain.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { proveCleanup } from '../workflows/prove-cleanup.ts';
+import { verifyProofs } from './wipe-verify.ts';
+
+const world = async (t: TestContext) => {
+  const open: Client[] = [];
+  t.after(() => Promise.all(open.map((client) => client.end())));
+  const { database, ownerUrl } = await testDatabase(t);
+  const sql = new Client({ connectionString: ownerUrl });
+  await sql.connect();
+  open.push(sql);
+  const node = await aNode(sql);
+  await database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
+  const prove = (made: TestAllocation) =>
+    database.write(PLATFORM, async (tx) => {
+      const targets = (await listHeldSlots(tx, made.id)).map(({ id, nvme_serial, ...slot }) => ({
+        ...slot,
+        slot_id: id,
+        serial: nvme_serial,
+      }));
+      const disks = targets.map(({ slot_id, serial, generation }) => ({
+        ...{ slot_id, serial, generation },
+        method: 'nvme_sanitize',
+        bytes_read_back: 4096,
+        bytes_not_erased: 0,
+        is_verified: true,
+        finished_at: new Date().toISOString(),
+        note: 'ümlaut, "quotes" and \\ in the evidence',
+      }));
+      const gpu_resets = targets.map(({ gpu_pci_address }) => ({ gpu_pci_address, is_ok: true }));
+      const verdict = judgeWipe({ network_detached: true, disks, gpu_resets }, targets);
+      await proveCleanup(tx, made.id, { task_id: `tsk_${made.id}`, node_id: node.id, verdict, may_try_again: false });
+    });
+  /** Three proofs of the first slot: one that proved nothing, and those of two tenants. */
+  const tenant = async () => {
+    const made = await anAllocation(sql, { node, gpu_count: 1, state: 'releasing' });
+    await prove(made);
+    return made;
+  };
+  const first = await tenant();
+  await database.write(PLATFORM, (tx) =>
+    insertWipeProof(tx, {
+      node_id: node.id,
+      slot_id: first.slot_ids[0] ?? '',
+      allocation_id: null,
+      disk_serial: 'S1',
+      task_id: 'tsk_repair',
+      method: 'blkdiscard',
+      is_verified: false,
+      evidence: {},
+      correlation_id: 'cor_repair',
+    }),
+  );
+  await tenant();
+  /** As somebody could who owns the tables. */
+  const tamper = async (statement: string, ...values: unknown[]): Promise<void> => {
+    await sql.query("set session_replication_role = 'replica'");
+    await sql.query(statement, values);
+    await sql.query("set session_replication_role = 'origin'");
+  };
+  const slot_id = first.slot_ids[0] ?? '';
+  return { database, sql, node, slot_id, tamper };
+};
+
+const kindsOf = async ({ database }: Awaited<ReturnType<typeof world>>) =>
+  (await verifyProofs(database)).findings.map(({ kind, sequence }) => [kind, sequence]);
+
+test('the database gives every proof its place and the hash that we work out ourselves', async (t) => {
+  const { database, slot_id } = await world(t);
+  const proofs = await database.read(PLATFORM, (reader) =>
+    listChainedProofs(reader, { target_id: '', sequence: 0 }, 100),
+  );
+  const own = proofs.filter((proof) => proof.target_id === slot_id);
+  assert.deepEqual(
+    own.map((proof) => proof.sequence),
+    [1, 2, 3],
+  );
+  assert.equal(own[0]?.previous_hash, chainGenesis(slot_id));
+  assert.equal(own[1]?.previous_hash, own[0]?.proof_hash);
+  for (const proof of proofs) {
+    assert.equal(proofHash(proof), proof.proof_hash);
+    assert.equal(proof.audited_hash, proof.proof_hash, 'an audit row tells of it');
+  }
+  assert.deepEqual(await verifyProofs(database), { intact: true, proofs: 3, chains: 1, findings: [] });
+});
+
+test('proofs of one slot that are written at once stand one behind the other', async (t) => {
+  const { database, node, slot_id } = await world(t);
+  const insert = (n: number) =>
+    database.write(PLATFORM, (tx) =>
+      insertWipeProof(tx, {
+        node_id: node.id,
+        slot_id,
+        allocation_id: null,
+        disk_serial: 'S1',
+        task_id: `tsk_${n}`,
+        method: 'blkdiscard',
+        is_verified: false,
+        evidence: {},
+        correlation_id: `cor_${n}`,
+      }),
+    );
+  await Promise.all([1, 2, 3, 4, 5, 6].map(insert));
+  assert.deepEqual(await verifyProofs(database), { intact: true, proofs: 9, chains: 1, findings: [] });
+});
+
+test('an edited proof is found, by the check and by the invariant', async (t) => {
+  const w = await world(t);
+  await w.tamper(
+    'update wipe_proofs set evidence = evidence || \'{"bytes_read_back": 1}\' where target_id = $1 and sequence = 3',
+    w.slot_id,
+  );
+  assert.deepEqual(await kindsOf(w), [['edited', 3]]);
+  const broken = await findViolations(w.database);
+  assert.equal(broken.filter(({ invariant }) => invariant === 'proof_is_in_its_chain').length, 1);
+});
+
+test('a proof whose time was moved is found, to the microsecond', async (t) => {
+  const w = await world(t);
+  await w.tamper(
+    "update wipe_proofs set created_at = created_at + interval '1 microsecond' where target_id = $1 and sequence = 2",
+    w.slot_id,
+  );
+  assert.deepEqual(await kindsOf(w), [['edited', 2]]);
+});
+
+test('a proof that was rewritten with its hash is told by the one behind it and by the audit', async (t) => {
+  const w = await world(t);
+  await w.tamper("update wipe_proofs set method = 'nvme_sanitize' where target_id = $1 and sequence = 2", w.slot_id);
+  await w.tamper(
+    'update wipe_proofs p set proof_hash = wipe_proof_hash(p) where target_id = $1 and sequence = 2',
+    w.slot_id,
+  );
+  assert.deepEqual(await kindsOf(w), [
+    ['edited', 2],
+    ['reordered', 3],
+  ]);
+});
+
+test('a proof that was removed is found, in the middle and at the end', async (t) => {
+  const w = await world(t);
+  await w.tamper('delete from wipe_proofs where target_id = $1 and sequence = 2', w.slot_id);
+  assert.deepEqual(await kindsOf(w), [
+    ['deleted', 3],
+    ['deleted', null],
+  ]);
+  const end = await world(t);
+  await end.tamper('delete from wipe_proofs where target_id = $1 and sequence = 3', end.slot_id);
+  assert.deepEqual(await kindsOf(end), [['deleted', null]], 'the audit row still tells of it');
+});
+
+test('proofs that changed places are found', async (t) => {
+  const w = await world(t);
+  for (const [from, to] of [
+    [2, 9],
+    [3, 2],
+    [9, 3],
+  ])
+    await w.tamper('update wipe_proofs set sequence = $3 where target_id = $1 and sequence = $2', w.slot_id, from, to);
+  assert.ok((await kindsOf(w)).length >= 2);
+});
+
+test('a proof that was put in past the platform is chained like any other and told by nobody', async (t) => {
+  const w = await world(t);
+  await w.sql.query(
+    `insert into wipe_proofs (id, node_id, slot_id, disk_serial, task_id, method, is_verified, evidence, correlation_id)
+     values ('wpf_forged', $1, $2, 'S1', 'tsk_none', 'nvme_sanitize', true, '{}', 'cor_forged')`,
+    [w.node.id, w.slot_id],
+  );
+  assert.deepEqual(await kindsOf(w), [['unaudited', 4]]);
+});
