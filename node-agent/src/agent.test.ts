@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import type { TaskPayload, TaskSlot } from '@gpuaas/contract/node';
 import { mintId } from '@gpuaas/kit';
 import { cleanUp, enrolled, startTestAgent, temporaryFolder } from '../test/agents.ts';
-import { createSigner, type Platform, signTask, startPlatform } from '../test/platform.ts';
+import { createSigner, type Platform, signTask, signTasks, startPlatform } from '../test/platform.ts';
 import { HostError } from './host/host.ts';
 import type { TaskHandlers } from './tasks/task.ts';
 
@@ -123,6 +123,34 @@ test('forged, foreign, expired, replayed and malformed tasks are refused by name
   assert.deepEqual(acts, []);
   assert.deepEqual(platform.state.starts, []);
   assert.equal(await readFile(join(state, 'journal.jsonl'), 'utf8'), '');
+});
+
+test('of tasks signed together each is done by its own proof and refused with any other', async (t) => {
+  const { platform, state, nodeId } = await setUp(t);
+  const { acts, handlers } = counting();
+  const { agent } = await startTestAgent(t, platform, { state, handlers });
+  await agent.reached;
+  const make = () => platform.payloadOf(nodeId, 'diag.health_probe', {});
+  const payloads = Array.from({ length: 5 }, make);
+  const [first, second, third, fourth, last] = signTasks(platform.signer(), payloads);
+  assert.ok(first && second && third && fourth && last);
+  const alone = signTask(platform.signer(), make());
+  const refused = [
+    { ...second, proof: first.proof },
+    { ...third, proof: third.proof.slice(1) },
+    {
+      ...fourth,
+      proof: fourth.proof.map((step) => step.replace(/^\w+/, (side) => (side === 'left' ? 'right' : 'left'))),
+    },
+    { ...alone, proof: first.proof },
+  ];
+  platform.deliver(nodeId, first, last, ...refused);
+  const idOf = (task: { payload: string }): string => (JSON.parse(task.payload) as TaskPayload).task_id;
+  for (const task of refused)
+    await platform.until('a refusal', () => resultsOf(platform, idOf(task))[0]?.error_code === 'bad_signature');
+  for (const task of [first, last])
+    await platform.until('a result', () => resultsOf(platform, idOf(task))[0]?.state === 'completed');
+  assert.deepEqual(acts.toSorted(), [first, last].map(idOf).toSorted());
 });
 
 test('a known id with other content is refused, and a bad copy does not fail the task it copies', async (t) => {

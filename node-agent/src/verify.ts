@@ -1,6 +1,7 @@
 /**
- * Whether a delivered task may be looked at at all. The signature is checked over the exact bytes before anything in
- * them is believed; then that it is for this node, of this hour, of a kind this agent knows, and of the kind's shape.
+ * Whether a delivered task may be looked at at all. The signature covers many tasks at once: from the exact bytes of
+ * this one and the hashes it came with follows what must have been signed, and that is checked before anything in them
+ * is believed; then that it is for this node, of this hour, of a kind this agent knows, and of the kind's shape.
  * Whoever holds the connection but no signing key can make a host do nothing.
  */
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
@@ -10,6 +11,7 @@ import {
   TASK_KINDS,
   type TaskPayload,
   type TrustBundle,
+  taskTreeBytes,
 } from '@gpuaas/contract/node';
 import { paramsMismatch, payloadMismatch } from './schemas.ts';
 
@@ -49,7 +51,8 @@ export const verifyTask = (
 
   const key = context.signers.get(signed.signer_id);
   if (key === undefined) return refuse('unknown_signer', 'It is signed by a key this host does not trust.');
-  if (!verify(null, Buffer.from(signed.payload), key, Buffer.from(signed.signature, 'base64')))
+  const bytes = taskTreeBytes(signed.payload, signed.proof);
+  if (bytes === null || !verify(null, bytes, key, Buffer.from(signed.signature, 'base64')))
     return refuse('bad_signature', 'Its signature does not fit its text.');
   if (value === undefined) return refuse('bad_params', 'What was signed is not JSON.');
 

@@ -70,14 +70,43 @@ export const createSigner = (signerId: string): Signer => {
   return { signer_id: signerId, key: privateKey, public_key_pem };
 };
 
-export const signTask = (signer: Signer, payload: unknown): SignedTask => {
-  const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
+const sha256 = (...parts: readonly (string | Buffer | Uint8Array)[]): Buffer =>
+  createHash('sha256')
+    .update(Buffer.concat(parts.map((part) => Buffer.from(part as string))))
+    .digest();
+
+type Node = Readonly<{ hash: Buffer; proofs: readonly (readonly string[])[] }>;
+
+/** RFC 6962 as it is written: split at the largest power of two below the number of leaves. */
+const treeOf = (texts: readonly string[]): Node => {
+  if (texts.length <= 1) return { hash: sha256('\0', texts[0] ?? ''), proofs: [[]] };
+  const middle = 2 ** (Math.ceil(Math.log2(texts.length)) - 1);
+  const [left, right] = [treeOf(texts.slice(0, middle)), treeOf(texts.slice(middle))];
+  const [toLeft, toRight] = [left.hash, right.hash].map((hash) => hash.toString('base64url'));
   return {
-    payload: text,
-    signer_id: signer.signer_id,
-    signature: sign(null, Buffer.from(text), signer.key).toString('base64'),
+    hash: sha256('\x01', left.hash, right.hash),
+    proofs: [
+      ...left.proofs.map((proof) => [...proof, `right:${toRight}`]),
+      ...right.proofs.map((proof) => [...proof, `left:${toLeft}`]),
+    ],
   };
 };
+
+/** With one signature for all. */
+export const signTasks = (signer: Signer, payloads: readonly unknown[]): SignedTask[] => {
+  const texts = payloads.map((payload) => (typeof payload === 'string' ? payload : JSON.stringify(payload)));
+  const { hash, proofs } = treeOf(texts);
+  const bytes = Buffer.concat([Buffer.from('gpuaas task tree v1\n'), hash]);
+  const signature = sign(null, bytes, signer.key).toString('base64');
+  return texts.map((payload, index) => ({
+    payload,
+    signer_id: signer.signer_id,
+    proof: [...(proofs[index] ?? [])],
+    signature,
+  }));
+};
+
+export const signTask = (signer: Signer, payload: unknown): SignedTask => signTasks(signer, [payload])[0] as SignedTask;
 
 type Held = { nodeId: string; inHand: string[]; answer: () => void };
 

@@ -34,9 +34,19 @@ const isSmall = (request: IncomingMessage): boolean =>
 export const createRespond = (options: RespondOptions) => {
   const auditRows = createRateLimit(AUDIT_ROWS_PER_MINUTE);
 
-  const send = (response: ServerResponse, status: number, type: string, text: string): void => {
+  /** Pairs in a row are written as they are; headers that were set one by one cost a poll more than its JSON does. */
+  const headersOf = (caller: Caller, type: string, size: number): (string | number)[] => [
+    'x-correlation-id',
+    caller.correlation_id,
+    'content-type',
+    type,
+    'content-length',
+    size,
+  ];
+
+  const send = (response: ServerResponse, caller: Caller, status: number, type: string, text: string): void => {
     if (options.isClosing()) response.setHeader('connection', 'close');
-    response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text) });
+    response.writeHead(status, headersOf(caller, type, Buffer.byteLength(text)));
     response.end(text);
   };
 
@@ -51,10 +61,11 @@ export const createRespond = (options: RespondOptions) => {
   };
 
   return {
-    answer: async (response: ServerResponse, route: Route, answer: unknown): Promise<void> => {
-      if (route.operation.response !== null) return send(response, 200, 'application/json', JSON.stringify(answer));
+    answer: async (response: ServerResponse, caller: Caller, route: Route, answer: unknown): Promise<void> => {
+      if (route.operation.response !== null)
+        return send(response, caller, 200, 'application/json', JSON.stringify(answer));
       const { stream, size } = answer as Awaited<ReturnType<NodeHandlers['agentReleaseGet']>>;
-      response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': size });
+      response.writeHead(200, headersOf(caller, 'application/octet-stream', size));
       await pipeline(stream, response);
     },
     refuse: async (
@@ -82,7 +93,7 @@ export const createRespond = (options: RespondOptions) => {
       if (!request.complete && !(error.code === 'rate_limited' && isSmall(request)))
         response.setHeader('connection', 'close');
       if (problem.retry_after_s !== null) response.setHeader('retry-after', String(problem.retry_after_s));
-      send(response, problem.status, 'application/problem+json; charset=utf-8', JSON.stringify(problem));
+      send(response, caller, problem.status, 'application/problem+json; charset=utf-8', JSON.stringify(problem));
     },
   };
 };

@@ -160,18 +160,20 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
       source_ip: request.socket.remoteAddress ?? '',
       user_agent: userAgentOf(request.headers),
     };
-    response.setHeader('x-correlation-id', caller.correlation_id);
     const passing: Passing = { route: null, peer: null, node_id: null, leave: () => {} };
     let errorCode: string | undefined;
+    let hangUp: (() => void) | undefined;
+    const onHangUp = (fn: () => void): void => {
+      hangUp = fn;
+    };
     // A poll that hung up is never answered.
-    response.once('close', () => passing.leave());
-    const onHangUp = (fn: () => void) =>
-      response.once('close', () => {
-        if (!response.writableEnded) fn();
-      });
+    response.on('close', () => {
+      passing.leave();
+      if (!response.writableEnded) hangUp?.();
+    });
     try {
       const answer = await pass(request, { caller, onHangUp }, passing);
-      if (!response.destroyed && passing.route !== null) await respond.answer(response, passing.route, answer);
+      if (!response.destroyed && passing.route !== null) await respond.answer(response, caller, passing.route, answer);
     } catch (err) {
       const error = toAppError(asBadWords(err));
       errorCode = error.code;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, verify } from 'node:crypto';
 import { describe, it } from 'node:test';
-import type { SignedTask } from '@gpuaas/contract/node';
+import { type SignedTask, taskTreeBytes } from '@gpuaas/contract/node';
 import { payloadOf } from '../../test/agent.ts';
 import { useChannel } from '../../test/channel.ts';
 import { until } from '../../test/until.ts';
@@ -34,11 +34,30 @@ describe('tasks of agents', () => {
     assert.ok(task);
     const signer = agent.trust.task_signers.find((one: { signer_id: string }) => one.signer_id === task.signer_id);
     const key = createPublicKey(signer.public_key_pem);
-    assert.ok(verify(null, Buffer.from(task.payload), key, Buffer.from(task.signature, 'base64')));
+    const bytes = taskTreeBytes(task.payload, task.proof);
+    assert.ok(bytes !== null && verify(null, bytes, key, Buffer.from(task.signature, 'base64')));
     const payload = payloadOf(task);
     assert.deepEqual([payload.task_id, payload.node_id, payload.attempt], [id, agent.node_id, 1]);
     assert.deepEqual(payload.params, EVICT.params);
     await until('it is marked', async () => (await stateOf(id)).state === 'dispatched');
+    agent.close();
+  });
+
+  it('tasks handed out together share one signature, and each is proved by its own text alone', async () => {
+    const { ask, join } = channel();
+    const agent = await join();
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n++) ids.push(await ask(agent.node_id));
+    const tasks = (await agent.wait()).body.tasks as SignedTask[];
+    assert.deepEqual(tasks.map((task) => payloadOf(task).task_id).toSorted(), ids.toSorted());
+    assert.equal(new Set(tasks.map((task) => task.signature)).size, 1);
+    const key = createPublicKey(agent.trust.task_signers[0].public_key_pem);
+    const isProved = (payload: string, { proof, signature }: SignedTask): boolean => {
+      const bytes = taskTreeBytes(payload, proof);
+      return bytes !== null && verify(null, bytes, key, Buffer.from(signature, 'base64'));
+    };
+    for (const task of tasks)
+      for (const other of tasks) assert.equal(isProved(task.payload, other), task === other, 'its own proof only');
     agent.close();
   });
 

@@ -4,7 +4,7 @@
  * answer is lost on its way, or the mark is, the task is handed out again with the same attempt: an agent's next poll
  * does not name it as in hand, and its journal knows one that came twice.
  */
-import type { SignedTask, TaskPayload } from '@gpuaas/contract/node';
+import { growTaskTree, type SignedTask, type TaskPayload } from '@gpuaas/contract/node';
 import type { Clock } from '@gpuaas/kit';
 import {
   type InHand,
@@ -14,11 +14,12 @@ import {
   lockQueuedTasks,
   markDispatched,
   type OutgoingTask,
+  readTasksByName,
   redispatchTasks,
 } from '../db/agent-task.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
 import { findActiveKeyId } from '../db/trust-key.ts';
-import { signText } from '../ports/trust/x509.ts';
+import { signBytes } from '../ports/trust/x509.ts';
 import type { TrustKeeper } from './trust.ts';
 
 /** What there is to do, when it was looked for. */
@@ -45,16 +46,17 @@ const TASKS_PER_POLL = 16;
 /** What was handed out a moment ago may still be on its way. */
 const ON_ITS_WAY_S = 1;
 /** A fleet that is woken at once is served in parts: while one is signed and sent, the database finds the next. */
-const NODES_PER_PART = 250;
+const NODES_PER_PART = 500;
+/** The first is small, because everyone waits for it. */
+const NODES_IN_FIRST_PART = 125;
 /** Parts whose mark is not durable yet; each has a connection. */
 const MARKS_AT_ONCE = 5;
 
 export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock; trust: TrustKeeper }>): HandOut => {
   const { database, clock, trust } = deps;
 
-  const sign = (task: OutgoingTask): SignedTask => {
-    const { signer } = trust.current();
-    const payload = JSON.stringify({
+  const textOf = (task: OutgoingTask, issuedAt: string): string =>
+    JSON.stringify({
       task_id: task.id,
       node_id: task.node_id,
       kind: task.kind as TaskPayload['kind'],
@@ -62,10 +64,24 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
       params: task.params,
       allocation_id: task.allocation_id,
       correlation_id: task.correlation_id,
-      issued_at: clock.now().toISOString(),
+      issued_at: issuedAt,
       expires_at: task.expires_at,
     } satisfies TaskPayload);
-    return { payload, signer_id: signer.id, signature: signText(signer.key, payload) };
+
+  /** All of them with one signature: it costs more than everything else that is done for a task here. */
+  const sign = (tasks: readonly OutgoingTask[]): SignedTask[] => {
+    if (tasks.length === 0) return [];
+    const { signer } = trust.current();
+    const issuedAt = clock.now().toISOString();
+    const payloads = tasks.map((task) => textOf(task, issuedAt));
+    const { signed_bytes, proofs } = growTaskTree(payloads);
+    const signature = signBytes(signer.key, signed_bytes);
+    return payloads.map((payload, index) => ({
+      payload,
+      signer_id: signer.id,
+      proof: proofs[index] ?? [],
+      signature,
+    }));
   };
 
   /** `onFound` is called before anything is signed: the next part may begin. */
@@ -76,6 +92,7 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
     onFound: () => void,
   ): Promise<void> =>
     database.write(PLATFORM, async (tx) => {
+      readTasksByName(tx);
       const [lost, locked] = await Promise.all([
         again.length === 0 ? [] : redispatchTasks(tx, again, ON_ITS_WAY_S),
         queued.length === 0 ? [] : lockQueuedTasks(tx, queued),
@@ -86,13 +103,17 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
       const toMark = new Set(locked.map((task) => task.id));
       const sent: string[] = [];
       // All are signed, then all are sent: answers in a row cost less than one now and then.
-      const signed = [...lost, ...locked]
-        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
-        .map((task) => ({ id: task.id, node_id: task.node_id, signed: sign(task) }));
-      for (const [nodeId, mine] of Map.groupBy(signed, (task) => task.node_id)) {
-        const tasks = mine.map((task) => task.signed);
-        if (send(nodeId, tasks)) sent.push(...mine.map((task) => task.id));
-      }
+      const tasks = [...lost, ...locked].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      const signed = sign(tasks);
+      const all = tasks.map((task, index) => ({ task, signed: signed[index] as SignedTask }));
+      for (const [nodeId, mine] of Map.groupBy(all, ({ task }) => task.node_id))
+        if (
+          send(
+            nodeId,
+            mine.map((one) => one.signed),
+          )
+        )
+          sent.push(...mine.map(({ task }) => task.id));
       const marked = sent.filter((id) => toMark.has(id));
       if (marked.length > 0) await markDispatched(tx, marked);
     });
@@ -131,8 +152,12 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
       // A task is never signed with a key that was replaced meanwhile.
       if (nodes.length > 0 && found.signer_id !== trust.current().signer.id) await trust.refresh();
       const marking: Promise<void>[] = [];
-      for (let first = 0; first < nodes.length; first += NODES_PER_PART) {
-        const part = new Set(nodes.slice(first, first + NODES_PER_PART));
+      let next = 0;
+      let size = NODES_IN_FIRST_PART;
+      while (next < nodes.length) {
+        const part = new Set(nodes.slice(next, next + size));
+        next += size;
+        size = Math.min(2 * size, NODES_PER_PART);
         const queued = [...part].flatMap((id) => found.queued.get(id) ?? []);
         const again = fresh.filter((one) => part.has(one.node_id));
         const isFound = Promise.withResolvers<void>();

@@ -121,9 +121,8 @@ export const openIssuer = async (certificatePem: string, privatePem: string): Pr
 
 export const openSigner = (privatePem: string): KeyObject => createPrivateKey(privatePem);
 
-/** Ed25519 over the UTF-8 bytes of the text, base64. At once: handing one text to another thread costs as much again. */
-export const signText = (signer: KeyObject, text: string): string =>
-  sign(null, Buffer.from(text, 'utf8'), signer).toString('base64');
+/** Ed25519, base64. At once: handing it to another thread costs as much again. */
+export const signBytes = (signer: KeyObject, bytes: Buffer): string => sign(null, bytes, signer).toString('base64');
 
 const isAllowedKey = (key: KeyObject): boolean =>
   key.asymmetricKeyType === 'ed25519' ||

@@ -1,0 +1,69 @@
+/**
+ * How one signature covers many tasks that are handed out together. The texts of the tasks are the leaves of a hash
+ * tree as in RFC 6962: a leaf is hashed behind a byte 0x00 and a pair behind 0x01, so that no text passes for an inner
+ * node, and the last one of an odd row moves up as it is. The root is signed behind a line that nothing else is signed
+ * behind. A task carries the hashes beside its way up; whoever changes its text, or shows it with the way of another,
+ * arrives at another root. A task alone is a tree of one leaf, whose way is empty.
+ */
+import { hash } from 'node:crypto';
+
+/** Sides of 2^32 leaves: more than anyone hands out at once, and an end to what a receiver hashes. */
+export const PROOF_STEPS_MAX = 32;
+
+const SIGNED_AS = 'gpuaas task tree v1\n';
+const STEP = /^(left|right):([A-Za-z0-9_-]{43})$/;
+const HASH_BYTES = 32;
+
+// Hashes are text all the way: a proof is text, and a digest costs a third of what it does as bytes of its own.
+const hashLeaf = (text: string): string => hash('sha256', `\0${text}`, 'base64url');
+
+const pair = Buffer.alloc(1 + 2 * HASH_BYTES, 1);
+const hashPair = (left: string, right: string): string => {
+  pair.write(left, 1, HASH_BYTES, 'base64url');
+  pair.write(right, 1 + HASH_BYTES, HASH_BYTES, 'base64url');
+  return hash('sha256', pair, 'base64url');
+};
+
+const signedBytes = (root: string): Buffer => Buffer.concat([Buffer.from(SIGNED_AS), Buffer.from(root, 'base64url')]);
+
+export type TaskTree = Readonly<{
+  /** What is signed once for all of them. */
+  signed_bytes: Buffer;
+  /** For each text, in their order: its neighbours from the leaf to the root. */
+  proofs: readonly string[][];
+}>;
+
+/** Of at least one text. */
+export const growTaskTree = (texts: readonly string[]): TaskTree => {
+  const proofs: string[][] = texts.map(() => []);
+  let row = texts.map(hashLeaf);
+  for (let height = 0; row.length > 1; height++) {
+    // Written once and shared by all whose way passes here.
+    const steps = row.map((digest, place) => (place % 2 === 0 ? `left:${digest}` : `right:${digest}`));
+    for (const [leaf, proof] of proofs.entries()) {
+      const neighbour = steps[(leaf >>> height) ^ 1];
+      if (neighbour !== undefined) proof.push(neighbour);
+    }
+    const above: string[] = [];
+    for (let place = 0; place < row.length; place += 2) {
+      const [left, right] = [row[place], row[place + 1]];
+      if (left !== undefined) above.push(right === undefined ? left : hashPair(left, right));
+    }
+    row = above;
+  }
+  const [root] = row;
+  if (root === undefined) throw new RangeError('a tree has at least one leaf');
+  return { signed_bytes: signedBytes(root), proofs };
+};
+
+/** What must have been signed for this text; null where the proof is none, or the text has no exact bytes. */
+export const taskTreeBytes = (text: string, proof: readonly string[]): Buffer | null => {
+  if (proof.length > PROOF_STEPS_MAX || !text.isWellFormed()) return null;
+  let root = hashLeaf(text);
+  for (const step of proof) {
+    const [, side, digest] = STEP.exec(step) ?? [];
+    if (digest === undefined) return null;
+    root = side === 'left' ? hashPair(digest, root) : hashPair(root, digest);
+  }
+  return signedBytes(root);
+};
