@@ -33,4 +33,4 @@ sgdisk --new=1:2048:+"${esp}"M --typecode=1:ef00 --new=2:0:+"${rest}"M --typecod
   "$work/disk" >/dev/null
 dd if="$work/esp" of="$work/disk" bs=1M seek=1 conv=notrunc,sparse status=none
 dd if="$work/root" of="$work/disk" bs=1M seek=$((1 + esp)) conv=notrunc,sparse status=none
-qemu-img convert -q -c -f raw -O qcow2 "$work/disk" "$out/disk.qcow2"
+qemu-img convert -q -c -m 4 -W -o compression_type=zstd -f raw -O qcow2 "$work/disk" "$out/disk.qcow2"

@@ -45,18 +45,35 @@ test('what is published is found by agents with the digest of its bytes, and oth
   assert.deepEqual(readdirSync(join(folder, 'blobs/sha256')).length, 2);
 });
 
-test('a base with CUDA, and a CUDA image without it, are not ready', (context) => {
+test('each check says whether it holds and why not, and all of them are run', (context) => {
   const dir = mkdtempSync(join(tmpdir(), 'gpuaas-ready-'));
   context.after(() => rmSync(dir, { recursive: true }));
-  const base = { 'cloud-init': 'true', ls: 'case "$*" in *ssh_host*) exit 0 ;; *) exit 2 ;; esac', lspci: 'true' };
+  const absent = 'case "$*" in *ssh_host*) exit 0 ;; *) exit 2 ;; esac';
+  const base = { 'cloud-init': 'true', ls: absent, lspci: 'true' };
   const judge = (name: string, checks: string, more: Readonly<Record<string, string>>) => {
     const { status, stdout } = readiness(join(dir, name), checks, { ...base, ...more });
-    return [status, stdout.trim().split('\n').at(-1)];
+    return [status, ...stdout.trim().split('\n')];
   };
-  assert.deepEqual(judge('base', 'base', {}), [0, 'ok there is no CUDA']);
-  assert.deepEqual(judge('with', 'base', { nvcc: 'true' }), [1, 'not ok there is no CUDA']);
-  assert.deepEqual(judge('cuda', 'base cuda', { nvcc: 'true' }), [0, 'ok a CUDA program compiles']);
-  assert.deepEqual(judge('lacks', 'base cuda', { nvcc: 'exit 1' }), [1, 'not ok the CUDA compiler is there']);
-  const gpu = { nvcc: 'true', lspci: 'echo 10de:2335', 'nvidia-smi': 'exit 9' };
-  assert.deepEqual(judge('gpu', 'base cuda', gpu), [1, 'not ok every GPU answers']);
+  const plain = 'host_name ssh_host_key cloud_init no_cuda';
+  const cuda = 'cuda_compiler cuda_compile gpu_driver';
+  assert.deepEqual(judge('base', plain, {}), [0, ...plain.split(' ').map((name) => `ok ${name}`)]);
+  assert.deepEqual(judge('with', 'no_cuda host_name', { nvcc: 'true' }), [
+    1,
+    'not ok no_cuda: nvcc is there',
+    'ok host_name',
+  ]);
+  const device = { lspci: 'echo 10de:2335' };
+  const good = { nvcc: 'true', 'nvidia-smi': 'true', ...device };
+  assert.deepEqual(judge('good', cuda, good), [0, ...cuda.split(' ').map((name) => `ok ${name}`)]);
+  assert.deepEqual(judge('bad', cuda, { nvcc: 'echo no ptxas >&2; exit 1', 'nvidia-smi': 'exit 9', ...device }), [
+    1,
+    'not ok cuda_compiler: nvcc does not run',
+    'not ok cuda_compile: a program does not compile: no ptxas',
+    'not ok gpu_driver: nvidia-smi does not answer',
+  ]);
+  assert.deepEqual(judge('none', 'gpu_driver rocm', { ...good, lspci: 'true' }), [
+    1,
+    'not ok gpu_driver: no NVIDIA device is on the bus',
+    'not ok rocm: this image knows no such check',
+  ]);
 });

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 
 export type Tenant = Readonly<{
   public_key: string;
+  key_file: string;
   /** Over SSH, with the guest's host key as it was told. */
-  run(at: Readonly<{ ip: string; host_key: string }>, command: string): Promise<string>;
+  run(at: Readonly<{ ip: string; host_key: string }>, command: string, maxMs?: number): Promise<string>;
   remove(): void;
 }>;
 
@@ -17,8 +18,9 @@ export const makeTenant = (prefix: readonly string[]): Tenant => {
   const key = join(dir, 'key');
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'tenant', '-f', key]);
   return {
+    key_file: key,
     public_key: readFileSync(`${key}.pub`, 'utf8').trim(),
-    run: ({ ip, host_key }, command) =>
+    run: ({ ip, host_key }, command, maxMs = 30_000) =>
       new Promise((resolve, reject) => {
         const known = join(dir, `known-${ip}`);
         writeFileSync(known, `${ip} ${host_key}\n`);
@@ -32,7 +34,7 @@ export const makeTenant = (prefix: readonly string[]): Tenant => {
           ...prefix,
           ...['ssh', '-i', key, ...options.flatMap((option) => ['-o', option]), `ubuntu@${ip}`, command],
         ];
-        execFile(file, args, { timeout: 30_000 }, (error, stdout, stderr) =>
+        execFile(file, args, { timeout: maxMs }, (error, stdout, stderr) =>
           error === null ? resolve(stdout) : reject(new Error(`${command}: ${stderr || error.message}`)),
         );
       }),

@@ -60,6 +60,7 @@ const NEEDS = {
   },
   dropbear: () => (findProgram('dropbear') ? false : 'dropbear: not installed (Debian: dropbear-bin)'),
   mtools: () => (findProgram('mcopy') ? false : 'mtools: not installed (Debian: mtools, dosfstools)'),
+  mmdebstrap: () => (findProgram('mmdebstrap') ? false : 'mmdebstrap: not installed (Debian: mmdebstrap)'),
   ssh: () => (findProgram('ssh') ? false : 'ssh: not installed (Debian: openssh-client)'),
   gpu: () => (existsSync('/dev/nvidiactl') ? false : 'gpu: this machine has no NVIDIA GPU'),
 } as const satisfies Record<string, () => string | false>;

@@ -28,7 +28,7 @@ const openGuest = (
   mkdirSync(join(root, 'run'), { recursive: true });
   const script = reportScript(['10de:2335'], checks)
     .replaceAll(
-      /\/(dev\/virtio-ports|sys\/bus|proc\/net|etc\/ssh|var\/lib\/cloud|run\/gpuaas|usr\/local)/g,
+      /\/(dev\/virtio-ports|sys\/bus|proc\/net|etc\/ssh|var\/lib\/cloud|run\/gpuaas|run\/cloud-init|usr\/local)/g,
       `${root}/$1`,
     )
     // Once, and before the report.
@@ -88,10 +88,16 @@ describe('the report of a guest', () => {
     assert.deepEqual(readReport(Buffer.from(line({ ...GOOD, checks: 'ok a' })))?.checks, []);
   });
 
-  it('waits for the key to be made anew and for sshd', (t) => {
+  it('waits for the key to be made anew, for sshd and for what restarts it', (t) => {
     const { '/var/lib/cloud/instance/sem/config_ssh': _, ...early } = GUEST;
     const waiting = 'status 3';
     assert.equal(openGuest(t, { ...early, '/var/lib/cloud/instance/x': '' })().toString(), waiting);
+    const status = (finished: string) => ({
+      ...GUEST,
+      '/run/cloud-init/status.json': `{\n "v1": {\n  "init": {\n   "finished": 9\n  },\n  "modules-config": {\n   "errors": [],\n   "finished": ${finished},\n   "start": 1\n  }\n }\n}\n`,
+    });
+    assert.equal(openGuest(t, status('null'))().toString(), waiting);
+    assert.equal(readReport(openGuest(t, status('1763.5'))())?.ssh_host_key, KEY);
     const deaf = { ...GUEST, '/proc/net/tcp': LISTENS.replace('0016', '0050') };
     assert.equal(openGuest(t, deaf)().toString(), waiting);
   });

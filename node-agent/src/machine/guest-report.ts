@@ -60,7 +60,8 @@ export const readReport = (bytes: Buffer): GuestReport | null =>
 
 /**
  * The host key counts once cloud-init has made it anew and sshd listens, or a first visitor would be told the key of the
- * image. GPUs are counted by the driver where there is one (not at all while it does
+ * image; and once it is through with settings, among which it restarts sshd: a visitor would be turned away meanwhile. What the
+ * tenant wants done comes after that, and nobody waits for it. GPUs are counted by the driver where there is one (not at all while it does
  * not answer), else by what is on the bus. POSIX sh and /proc: images differ.
  */
 export const reportScript = (accelerators: readonly string[], checks: readonly string[] = []): string => `#!/bin/sh
@@ -96,7 +97,11 @@ judge_until_all_hold() {
     sleep 5
   done
 }
-is_key_final() { [ ! -d /var/lib/cloud/instance ] || [ -e /var/lib/cloud/instance/sem/config_ssh ]; }
+is_set_up() {
+  [ ! -e /run/cloud-init/status.json ] ||
+    sed -n '/"modules-config"/,/}/p' /run/cloud-init/status.json | grep -q '"finished": [0-9]'
+}
+is_key_final() { [ ! -d /var/lib/cloud/instance ] || { [ -e /var/lib/cloud/instance/sem/config_ssh ] && is_set_up; }; }
 is_listening() { cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -q ':0016 [0-9A-F:]* 0A '; }
 
 until is_key_final && is_listening; do sleep 1; done
