@@ -82,6 +82,7 @@ const prepare = async (ctx: TaskContext, act: Act, lease: Lease): Promise<void> 
     for (const address of [slot.gpu_pci_address, slot.fabric_vf_pci_address])
       await act(`binding ${address}`, ctx.host.pci.bind(address, 'vfio-pci'));
   ctx.progress({ percent: 40, note: 'attaching the network' });
+  await renewPort(ctx, act, lease);
   await act(
     `port ${plan.ovs_port}`,
     ctx.host.network.attach({
@@ -91,6 +92,17 @@ const prepare = async (ctx: TaskContext, act: Act, lease: Lease): Promise<void> 
       allocation_id: lease.allocation_id,
     }),
   );
+};
+
+/**
+ * A port that was there when its machine went still holds the device of that machine, and its address counts as given. It is
+ * made anew, so that the next machine is heard, and so that a lease seen later is the next machine's own.
+ */
+const renewPort = async (ctx: TaskContext, act: Act, { plan }: Lease): Promise<void> => {
+  const ports = await act('listing ports', ctx.host.network.ports());
+  if (!ports.some((port) => port.name === plan.ovs_port)) return;
+  const port = { name: plan.ovs_port, mac_address: plan.mac_address };
+  await act(`detaching ${plan.ovs_port}`, ctx.host.network.detach(port));
 };
 
 /** In the opposite order. A step back that fails is logged and does not hide why the start failed; cleanup does it again. */
