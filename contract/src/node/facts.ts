@@ -125,6 +125,16 @@ export const NetworkFacts = Closed({
   ),
   ip_forwarding: Type.Boolean(),
   has_masquerade: Type.Boolean(),
+  /** Why no guest could be attached now; null when one could. */
+  unready: Type.Optional(Nullable(Type.String())),
+});
+
+export const HypervisorFacts = Closed({
+  libvirt_version: Nullable(Type.String({ description: 'Null: libvirt does not answer.' })),
+  /** Found by running a guest on it, once in each boot of the host. */
+  kvm: Closed({ is_usable: Type.Boolean(), reason: Nullable(Type.String()) }),
+  accelerator: StringEnum(['kvm', 'tcg'], { description: 'What guests run on here.' }),
+  missing_files: Type.Array(Type.String(), { description: 'Emulator and firmware that the settings name.' }),
 });
 
 export const SystemFacts = Closed({
@@ -135,6 +145,8 @@ export const SystemFacts = Closed({
   boot_id: Type.String(),
   booted_at: HostTime('When the host booted.'),
   has_kvm: Type.Boolean(),
+  /** Packages were installed that wait for a restart of the host. */
+  is_reboot_pending: Type.Optional(Type.Boolean()),
   secure_boot: Nullable(Type.Boolean()),
   memory_mib: Count,
   numa: Type.Array(Closed({ node: Type.Integer(), cpus: Type.String(), memory_mib: Count })),
@@ -166,4 +178,5 @@ export const HostFacts = Closed({
   network: Fact(NetworkFacts),
   tools: Fact(Type.Array(Tool)),
   images: Fact(Type.Array(CachedImage)),
+  hypervisor: Type.Optional(Fact(HypervisorFacts)),
 });

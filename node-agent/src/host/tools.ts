@@ -11,6 +11,7 @@ export const TOOL_NAMES = [
   'ovs-vsctl',
   'dnsmasq',
   'nft',
+  'conntrack',
   'nvme',
   'blkdiscard',
   'rdma',

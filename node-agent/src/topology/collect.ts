@@ -22,8 +22,13 @@ const fact = async <T>(read: () => Promise<T>): Promise<Fact<T>> => {
 
 const listed = <T>(read: () => Promise<readonly T[]>): Promise<Fact<T[]>> => fact(async () => [...(await read())]);
 
+const hypervisorOf = async ({ hypervisor }: Host): Promise<Pick<HostFacts, 'hypervisor'>> => {
+  const { facts } = hypervisor;
+  return facts === undefined ? {} : { hypervisor: await fact(facts) };
+};
+
 export const collectFacts = async (host: Host, now: () => Date = () => new Date()): Promise<HostFacts> => {
-  const [system, pci, iommuGroups, gpus, disks, nics, fabric, network, tools, images] = await Promise.all([
+  const [system, pci, iommuGroups, gpus, disks, nics, fabric, network, tools, images, hypervisor] = await Promise.all([
     fact(() => host.system.facts()),
     listed(() => host.pci.list()),
     listed(async () =>
@@ -36,6 +41,7 @@ export const collectFacts = async (host: Host, now: () => Date = () => new Date(
     fact(() => host.network.facts()),
     listed(() => host.system.tools()),
     listed(() => host.images.list()),
+    hypervisorOf(host),
   ]);
   return {
     schema: 1,
@@ -50,5 +56,6 @@ export const collectFacts = async (host: Host, now: () => Date = () => new Date(
     network,
     tools,
     images,
+    ...hypervisor,
   };
 };

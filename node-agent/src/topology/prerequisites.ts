@@ -2,34 +2,11 @@
  * What the host itself needs before slices can run on it. Each line says what was found and, if it is not met, what to
  * do; a part that could not be read is not met.
  */
-import type { Fact, HostFacts, Prerequisite } from '@gpuaas/contract/node';
-import type { ToolName } from '../host/tools.ts';
+import type { HostFacts, Prerequisite } from '@gpuaas/contract/node';
+import { all, type Finding, met, of, tool, unmet } from './finding.ts';
 import type { Place } from './places.ts';
+import { firmware, kvm, libvirt, ovs, pendingReboot, vfio } from './prerequisites-of-machines.ts';
 import { factOf, reasonOf } from './read.ts';
-
-type Finding = Omit<Prerequisite, 'name'>;
-const met = (message: string): Finding => ({ is_met: true, needs_reboot: false, message });
-const unmet = (message: string, needs_reboot = false): Finding => ({ is_met: false, needs_reboot, message });
-
-const of = <T>(fact: Fact<T>, judge: (value: T) => Finding): Finding =>
-  'value' in fact ? judge(fact.value) : unmet(`Could not be read: ${fact.unreadable}`);
-
-const tool = (facts: HostFacts, name: ToolName, how: string): Finding =>
-  of(facts.tools, (tools) => {
-    const found = tools.find((one) => one.name === name);
-    if (found === undefined) return unmet(`${name} was not looked for.`);
-    return found.version === null ? unmet(`${name} is not there. ${how}`) : met(`${name} ${found.version}`);
-  });
-
-const all = (findings: readonly Finding[]): Finding => {
-  const missing = findings.filter((one) => !one.is_met);
-  const told = missing.length > 0 ? missing : findings;
-  return {
-    is_met: missing.length === 0,
-    needs_reboot: missing.some((one) => one.needs_reboot),
-    message: told.map((one) => one.message).join(' '),
-  };
-};
 
 const ON = ['intel_iommu=on', 'amd_iommu=on', 'iommu=pt', 'iommu=on'];
 const OFF = ['intel_iommu=off', 'amd_iommu=off', 'iommu=off'];
@@ -110,17 +87,6 @@ const secureBoot = (facts: HostFacts): Finding =>
       : met('off');
   });
 
-const ovs = (facts: HostFacts): Finding =>
-  all([
-    tool(facts, 'ovs-vsctl', 'Install openvswitch-switch.'),
-    of(facts.network, ({ ovs_version, bridges }) => {
-      if (ovs_version === null) return unmet('Open vSwitch does not answer. Start it.');
-      return bridges.length > 0
-        ? met(`bridges ${bridges.map((one) => one.name).join(', ')}`)
-        : unmet('There is no bridge. Make ovsbr0 with the gateway address of the private network.');
-    }),
-  ]);
-
 const PARTS = ['system', 'pci', 'iommu_groups', 'gpus', 'disks', 'nics', 'fabric', 'network', 'tools'] as const;
 
 const readable = (facts: HostFacts): Finding => {
@@ -139,20 +105,17 @@ const CHECKS: Readonly<Record<string, (facts: HostFacts, places: readonly Place[
         ? met(`${places.filter((place) => place.gpu !== null).length} found`)
         : unmet('No GPU was found on the PCI bus.'),
     ),
-  kvm: (facts) =>
-    of(facts.system, ({ has_kvm }) =>
-      has_kvm ? met('/dev/kvm is there') : unmet('/dev/kvm is not there. Turn virtualization on in firmware.', true),
-    ),
+  kvm,
   iommu_kernel_args: iommuArguments,
   iommu_groups: iommuGroups,
-  vfio_pci: (facts) => tool(facts, 'vfio-pci', 'Load the module vfio-pci.'),
+  vfio_pci: vfio,
   sriov,
   ovs,
-  libvirt: (facts) => tool(facts, 'libvirt', 'Install libvirt-daemon-system.'),
+  libvirt,
   qemu: (facts) =>
     all([tool(facts, 'qemu', 'Install qemu-system-x86.'), tool(facts, 'qemu-img', 'Install qemu-utils.')]),
-  uefi_firmware: (facts) => tool(facts, 'uefi-firmware', 'Install ovmf.'),
-  cloud_init_tools: (facts) => tool(facts, 'cloud-localds', 'Install cloud-image-utils.'),
+  uefi_firmware: firmware,
+  cloud_init_tools: () => met('None are needed: the agent writes seeds itself.'),
   rdma_tools: (facts) => tool(facts, 'rdma', 'Install rdma-core and iproute2.'),
   nvme_cli: (facts) =>
     all([tool(facts, 'nvme', 'Install nvme-cli.'), tool(facts, 'blkdiscard', 'Install util-linux.')]),
@@ -163,14 +126,15 @@ const CHECKS: Readonly<Record<string, (facts: HostFacts, places: readonly Place[
       ip_forwarding ? met('on') : unmet('IPv4 forwarding is off. Set net.ipv4.ip_forward=1.'),
     ),
   // The rule itself comes with the first machine and goes with the last.
-  nat: (facts) => tool(facts, 'nft', 'Install nftables.'),
+  nat: (facts) => all([tool(facts, 'nft', 'Install nftables.'), tool(facts, 'conntrack', 'Install conntrack.')]),
   dhcp: (facts) => tool(facts, 'dnsmasq', 'Install dnsmasq-base.'),
   image_cache: (facts) =>
     of(facts.images, (images) =>
       // A host is not worse for it.
-      met(images.length > 0 ? `${images.length} images` : 'No image is cached yet; the first launch waits for one.'),
+      met(images.length > 0 ? `${images.length} images` : 'No image is cached yet; the first launch fetches one.'),
     ),
   secure_boot: secureBoot,
+  pending_reboot: pendingReboot,
 };
 
 export const prerequisitesOf = (facts: HostFacts, places: readonly Place[]): Prerequisite[] =>

@@ -42,7 +42,7 @@ test('what it lacks is told as blockers and prerequisites, and nothing is made u
   );
   assert.deepEqual([slot?.nvme_serial, slot?.fabric_claim_mode, slot?.iommu_group], [null, null, null]);
   const met = map.prerequisites.filter((one) => one.is_met).map((one) => one.name);
-  assert.deepEqual(met, ['accelerators', 'kvm', 'fabric_manager', 'secure_boot']);
+  assert.deepEqual(met, ['accelerators', 'kvm', 'cloud_init_tools', 'fabric_manager', 'secure_boot', 'pending_reboot']);
   assert.equal(map.reboot_required, true);
 });
 

@@ -64,16 +64,21 @@ export const probeAccelerator = async (
   }
 };
 
-export const chooseAccelerator = async (given: Given): Promise<'kvm' | 'tcg'> => {
+/** The verdict on KVM, by the probe of this boot. */
+export const judgeKvm = async (given: Given): Promise<Readonly<{ is_usable: boolean; reason: string }>> => {
   const { config, files } = given;
-  if (config.accelerator !== 'probe') return config.accelerator;
-  if (!(await files.exists('/dev/kvm'))) return 'tcg';
+  if (!(await files.exists('/dev/kvm'))) return { is_usable: false, reason: '/dev/kvm is not there' };
   const file = join(config.folder, 'accelerator');
   const bootId = await files.text('/proc/sys/kernel/random/boot_id');
-  const [knownBoot, known] = ((await readIfThere(file)) ?? '').split('\n');
-  if (knownBoot === bootId && (known === 'kvm' || known === 'tcg')) return known;
+  const [knownBoot, known, why = ''] = ((await readIfThere(file)) ?? '').split('\n');
+  if (knownBoot === bootId && (known === 'kvm' || known === 'tcg')) return { is_usable: known === 'kvm', reason: why };
   const { is_usable, reason } = await probeAccelerator(given, 'kvm');
-  const verdict = is_usable ? 'kvm' : 'tcg';
-  await writeFile(file, `${bootId}\n${verdict}\n${reason}\n`);
-  return verdict;
+  await writeFile(file, `${bootId}\n${is_usable ? 'kvm' : 'tcg'}\n${reason}\n`);
+  return { is_usable, reason };
+};
+
+export const chooseAccelerator = async (given: Given): Promise<'kvm' | 'tcg'> => {
+  const { accelerator } = given.config;
+  if (accelerator !== 'probe') return accelerator;
+  return (await judgeKvm(given)).is_usable ? 'kvm' : 'tcg';
 };

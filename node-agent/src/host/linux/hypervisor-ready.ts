@@ -94,6 +94,17 @@ export const refuseUnplugged = async (run: Run, network: NetworkConfig, { plan }
     );
 };
 
+/** What every machine that is booted like this needs, whatever its profile. */
+export const firmwareFiles = (boot: Boot): readonly string[] => [
+  ...new Set(
+    boot.kind === 'kernel'
+      ? filesOf(boot, '')
+      : [boot.plain, ...(boot.secure_profiles.length > 0 ? [boot.secure] : [])].flatMap((one) =>
+          one === null ? [] : [one.code, one.vars_template],
+        ),
+  ),
+];
+
 const filesOf = (boot: Boot, profile: string): readonly string[] => {
   if (boot.kind === 'kernel') return [boot.kernel, ...(boot.initrd === null ? [] : [boot.initrd])];
   const firmware = boot.secure_profiles.includes(profile) ? boot.secure : boot.plain;

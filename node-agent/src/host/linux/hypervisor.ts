@@ -19,6 +19,7 @@ import { type Disks, type Domain, HostError, type Hypervisor, type Machine, type
 import type { Files } from './files.ts';
 import { chooseAccelerator } from './hypervisor-accelerator.ts';
 import { foldersOf, type HypervisorConfig } from './hypervisor-config.ts';
+import { readHypervisor } from './hypervisor-facts.ts';
 import { inspectMachines } from './hypervisor-inspect.ts';
 import { readProfile } from './hypervisor-profile.ts';
 import {
@@ -223,6 +224,7 @@ export const createHypervisor = (options: GivenHypervisor): Hypervisor => {
   };
   const reportOf = (name: string): string => machinePaths({ folders: foldersOf(options.config, name) }, name).report;
   return {
+    facts: () => readHypervisor(given),
     list: async () => (await all()).map(domainOf),
     inspect: async () => inspectMachines(await all(), options.config.folder),
     start: (machine) => start(given, machine),

@@ -103,3 +103,18 @@ test('progress is what the tool prints over one line', () => {
   assert.deepEqual(percentsIn('    (0.00/100%)\r    (12.50/100%)\r    (100.00/100%)\r\n'), [0, 12.5, 100]);
   assert.deepEqual(percentsIn('    (12.5'), []);
 });
+
+test('an image that is being cloned is not evicted, and its use is remembered', { skip }, async (context) => {
+  const { images, withDisk, source } = await setUp(context);
+  const image = await putImage(source, { name: 'used', size_bytes: 8 * MIB });
+  await images.pull(image, noProgress);
+  const refusals: Promise<void>[] = [];
+  await withDisk((disk) =>
+    images.clone(image, disk, () => refusals.push(refuses(images.evict(image.digest), 'conflict'))),
+  );
+  assert.ok(refusals.length > 0);
+  await Promise.all(refusals);
+  const [cached] = await images.list();
+  assert.notEqual(cached?.last_used_at, undefined);
+  assert.equal((await images.evict(image.digest)).freed_bytes, 8 * MIB);
+});

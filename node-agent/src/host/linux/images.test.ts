@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createReadStream, existsSync, writeFileSync } from 'node:fs';
-import { appendFile, mkdir, mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -43,7 +43,10 @@ test('an image comes whole, stays sparse, and is asked for once by many', async 
   const image = await putFile(source, file);
   const told: number[] = [];
   const pulls = await Promise.all([1, 2, 3].map(() => images.pull(image, ({ percent }) => told.push(percent))));
-  for (const pulled of pulls) assert.deepEqual(pulled, { digest: image.digest, name: 'image', size_bytes: 64 * MIB });
+  for (const { verified_at, ...pulled } of pulls) {
+    assert.deepEqual(pulled, { digest: image.digest, name: 'image', size_bytes: 64 * MIB });
+    assert.notEqual(verified_at, undefined);
+  }
   assert.equal(told.filter((percent) => percent === 100).length, 1);
   assert.deepEqual(
     told,
@@ -161,4 +164,53 @@ test('a web server gives images by digest; without one it must prove who it is',
   await images.evict(image.digest);
   for (const gone of [`${url}/moved`, `${url}/absent`, 'http://127.0.0.1:1/'])
     await refuses(make({ source: gone }).pull(image, noProgress), 'host_error');
+});
+
+test('the longest unused make room for an image that is pulled; one that was asked for lately stays', async (context) => {
+  const { source, make, file } = await setUp(context);
+  const at = { ms: Date.parse('2026-11-15T10:00:00Z') };
+  const images = make({ max_bytes: 5 * MIB, evicts_unused: true, now: () => new Date(at.ms) });
+  const names = async () => (await images.list()).map(({ name }) => name ?? '').sort();
+  const imageOf = async (name: string) => {
+    await writeFile(file, randomBytes(2 * MIB));
+    return putFile(source, file, { name });
+  };
+  const [first, second, third] = [await imageOf('first'), await imageOf('second'), await imageOf('third')];
+  const pull = async (image: Parameters<typeof images.pull>[0]) => {
+    at.ms += 60_000;
+    return images.pull(image, noProgress);
+  };
+  await pull(first);
+  await pull(second);
+  await refuses(pull(third), 'no_space');
+  assert.deepEqual(await names(), ['first', 'second'], 'both are about to be used');
+  at.ms += 15 * 60_000;
+  await pull(first);
+  await pull(third);
+  assert.deepEqual(await names(), ['first', 'third']);
+  await writeFile(file, randomBytes(6 * MIB));
+  const large = await putFile(source, file, { name: 'large' });
+  at.ms += 15 * 60_000;
+  await refuses(pull(large), 'no_space');
+  assert.deepEqual(await names(), ['first', 'third'], 'nothing goes for what does not fit anyway');
+});
+
+test('an image is hashed again when asked, and dropped when it is not what it was', async (context) => {
+  const { source, cache, make, file } = await setUp(context);
+  const images = make();
+  await writeFile(file, randomBytes(MIB));
+  const image = await putFile(source, file);
+  await refuses(images.verify(image.digest), 'drift');
+  await images.pull(image, noProgress);
+  assert.deepEqual(await images.verify(image.digest), { is_intact: true, size_bytes: MIB });
+  const blob = join(cache, image.digest.replace(':', '-'));
+  // As a failing drive does it: other bytes, and the file looks as it did.
+  const { atime, mtime } = await stat(blob);
+  execFileSync('chmod', ['u+w', blob]);
+  const bytes = await readFile(blob);
+  bytes[4096] = (bytes[4096] ?? 0) ^ 1;
+  await writeFile(blob, bytes);
+  await utimes(blob, atime, mtime);
+  assert.deepEqual(await images.verify(image.digest), { is_intact: false, size_bytes: MIB });
+  assert.deepEqual(await readdir(cache), []);
 });

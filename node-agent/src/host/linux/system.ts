@@ -68,18 +68,29 @@ const bootedAt = (stat: string): string => {
 };
 
 export const readSystem = async (files: Files): Promise<SystemFacts> => {
-  const [hostname, product, kernel, kernel_command_line, boot_id, stat, meminfo, has_kvm, secure_boot] =
-    await Promise.all([
-      files.text('/proc/sys/kernel/hostname'),
-      files.find('/sys/class/dmi/id/product_name'),
-      files.text('/proc/sys/kernel/osrelease'),
-      files.text('/proc/cmdline'),
-      files.text('/proc/sys/kernel/random/boot_id'),
-      files.text('/proc/stat'),
-      files.text('/proc/meminfo'),
-      files.exists('/dev/kvm'),
-      readSecureBoot(files),
-    ]);
+  const [
+    hostname,
+    product,
+    kernel,
+    kernel_command_line,
+    boot_id,
+    stat,
+    meminfo,
+    has_kvm,
+    is_reboot_pending,
+    secure_boot,
+  ] = await Promise.all([
+    files.text('/proc/sys/kernel/hostname'),
+    files.find('/sys/class/dmi/id/product_name'),
+    files.text('/proc/sys/kernel/osrelease'),
+    files.text('/proc/cmdline'),
+    files.text('/proc/sys/kernel/random/boot_id'),
+    files.text('/proc/stat'),
+    files.text('/proc/meminfo'),
+    files.exists('/dev/kvm'),
+    files.exists('/run/reboot-required'),
+    readSecureBoot(files),
+  ]);
   const memory_mib = Math.floor(kibOf(meminfo, 'MemTotal') / KIB_PER_MIB);
   return {
     hostname,
@@ -89,6 +100,7 @@ export const readSystem = async (files: Files): Promise<SystemFacts> => {
     boot_id,
     booted_at: bootedAt(stat),
     has_kvm,
+    is_reboot_pending,
     secure_boot,
     memory_mib,
     ...(await readNuma(files, memory_mib)),

@@ -21,6 +21,7 @@ const ASKED = {
   'ovs-vsctl': ['ovs-vsctl', '--version'],
   dnsmasq: ['dnsmasq', '--version'],
   nft: ['nft', '--version'],
+  conntrack: ['conntrack', '--version'],
   nvme: ['nvme', 'version'],
   blkdiscard: ['blkdiscard', '--version'],
   rdma: ['rdma', '-Version'],

@@ -28,6 +28,7 @@ export const TOOLS = {
   'ovs-vsctl': '3.3.0',
   dnsmasq: '2.90',
   nft: '1.0.9',
+  conntrack: '1.4.8',
   nvme: '2.8',
   blkdiscard: '2.39.3',
   rdma: '6.1.0',
