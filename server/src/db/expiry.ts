@@ -28,6 +28,24 @@ export const deleteExpiredIdempotencyKeys = async (tx: Tx, limit: number): Promi
     )
   ).rowCount;
 
+/**
+ * What a tenant gave to a guest that is no more: its user data may hold secrets, which neither we nor the tasks that carried
+ * it have any use for after the end.
+ */
+export const deleteEndedUserData = async (tx: Tx, limit: number): Promise<number> =>
+  (
+    await tx.query(
+      `with ended as materialized (
+         select u.allocation_id from allocation_user_data u join allocations a on a.id = u.allocation_id
+         where a.state in ('released', 'failed') limit $1 for update of u skip locked),
+       task as (
+         update node_tasks t set params = t.params || '{"user_data": null}' from ended
+         where t.allocation_id = ended.allocation_id and t.kind = 'slice.vm_start')
+       delete from allocation_user_data u using ended where u.allocation_id = ended.allocation_id`,
+      [limit],
+    )
+  ).rowCount;
+
 /** A day's grace keeps a token that just ended readable in lists and audit look-ups. */
 export const deleteExpiredAccessTokens = async (tx: Tx, limit: number): Promise<number> =>
   (

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { POWER_STATES } from '@gpuaas/contract';
 import {
@@ -23,6 +24,15 @@ test('a change leaves a state of rest, has a state of its own, and can always co
     assert.ok((POWER_MOVES[during] as readonly PowerState[]).includes('unknown'));
     assert.ok(POWER_MOVES[during].every((to) => REST.includes(to)));
   }
+});
+
+test('the table in doc/architecture/allocation-states.md is the table of the code', () => {
+  const text = readFileSync(new URL('../../../doc/architecture/allocation-states.md', import.meta.url), 'utf8');
+  const rows = text
+    .split('\n')
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .filter(([, from]) => (POWER_STATES as readonly string[]).includes(from ?? ''));
+  assert.deepEqual(Object.fromEntries(rows.map(([, from, to]) => [from, to?.split(', ')])), POWER_MOVES);
 });
 
 test('what is refused is what has no move, and nothing else, for a slice without protection', () => {

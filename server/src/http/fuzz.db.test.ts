@@ -9,7 +9,8 @@ import { assertProblem, operations } from '../../test/ask.ts';
 import { type Cast, insertRun, join, makeCast, must, newSshKey, strangeId, type User } from '../../test/cast.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { newStagedKey } from '../../test/scenarios-agent.ts';
-import { newAllocation, newNode } from '../../test/scenarios-allocation.ts';
+import { newActive, newAllocation, newNode } from '../../test/scenarios-allocation.ts';
+import { newInventoried, ORPHAN_MACHINE } from '../../test/scenarios-inventory.ts';
 import { newApprovedSlot, newDiscovered } from '../../test/scenarios-topology.ts';
 
 const REQUESTS = 10_500;
@@ -68,6 +69,7 @@ describe('a storm of requests out of the contract', () => {
       node_count: [1],
       vm_profile: ['h200_1g_24c_64g'],
       ssh_key_ids: [[]],
+      user_data: ['#cloud-config\n{}\n', '#!/bin/sh\n', 'echo', null],
       client_id: [acme.ids.service_account_id],
       client_secret: [],
       token: [],
@@ -96,6 +98,8 @@ describe('a storm of requests out of the contract', () => {
     const { node_id } = await newApprovedSlot(cast);
     const rival_node = await newDiscovered(cast);
     pool['node_id']?.push(...Array(20).fill(node_id), rival_node, rival_node);
+    pool['node_id']?.push(...Array(4).fill(await newInventoried(cast)));
+    pool['machine_name'] = [ORPHAN_MACHINE, 'somebodys'];
     const slots = must(await cast.superadmin.get(`/api/v1/admin/nodes/${node_id}/resource-slots`), 200).body.items;
     pool['slot_id']?.push(...slots.map((slot: { id: string }) => slot.id));
     const found = must(await cast.superadmin.get(`/api/v1/admin/nodes/${node_id}/slice-topology/discovery`), 200).body;
@@ -108,6 +112,7 @@ describe('a storm of requests out of the contract', () => {
     for (let n = 0; n < 12; n++) {
       pool['node_id']?.push((await newNode(cast, { capacity_mode: 'flexible' })).id);
       pool['allocation_id']?.push((await newAllocation(cast)).id);
+      if (n % 3 === 0) pool['allocation_id']?.push((await newActive(cast)).id);
     }
     // Its id is known to no request, so the project that holds it is never empty and never goes.
     must(await acme.owner.post(accounts, { name: 'keeper' }), 201);

@@ -1,12 +1,18 @@
-/** Deletes what has expired: sent events, idempotency records, access tokens of machines. */
+/** Deletes what has expired: sent events, idempotency records, access tokens of machines, user data of ended allocations. */
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { deleteExpiredAccessTokens, deleteExpiredIdempotencyKeys, deleteOldEvents } from '../db/expiry.ts';
+import {
+  deleteEndedUserData,
+  deleteExpiredAccessTokens,
+  deleteExpiredIdempotencyKeys,
+  deleteOldEvents,
+} from '../db/expiry.ts';
 
 const BATCH_ROWS = 1_000;
 const PURGES: readonly ((tx: Tx, limit: number) => Promise<number>)[] = [
   deleteOldEvents,
   deleteExpiredIdempotencyKeys,
   deleteExpiredAccessTokens,
+  deleteEndedUserData,
 ];
 
 export const purgeExpired = async (

@@ -10,6 +10,7 @@ import { type AllocationFacts, aNode, anAllocation, SLICE_SKU } from '../../test
 import { PLATFORM } from '../db/client.ts';
 import { findUserData } from '../db/user-data.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { purgeExpired } from '../reconcilers/purge-expired.ts';
 
 /** The API alone: workers run when a test says so. */
 const world = async (t: TestContext) => {
@@ -163,6 +164,27 @@ describe('reinstalling through the API', () => {
     await settle(database);
     assert.equal((await get(path)).power.state, 'on');
     await assertInvariants(database);
+  });
+
+  it('forgets user data when the allocation has ended, also where it was sent to a host', async (t) => {
+    const { database, sql, owner, make } = await world(t);
+    const { id, path } = await make();
+    must(await owner.post(`${path}/reinstall`, { user_data: '#!/bin/sh\necho secret\n' }), 202);
+    await settle(database);
+    const kept = async () =>
+      (
+        await sql.query(
+          `select (select count(*) from allocation_user_data where allocation_id = $1)::int as given,
+             (select count(*) from node_tasks where allocation_id = $1 and params::text like '%secret%')::int as sent`,
+          [id],
+        )
+      ).rows[0];
+    await purgeExpired({ database });
+    assert.deepEqual(await kept(), { given: 1, sent: 1 });
+    must(await owner.post(`${path}/release`, {}), 202);
+    await settle(database);
+    await purgeExpired({ database });
+    assert.deepEqual(await kept(), { given: 0, sent: 0 });
   });
 
   it('refuses what can never work, and changes nothing then', async (t) => {
