@@ -4,8 +4,8 @@ import { agentAnswers } from './fixtures-agent.ts';
 import { placementIds } from './fixtures-allocation.ts';
 
 const time = '2026-11-15T10:03:21.000Z';
-const orphan = 'alc_01k9zv3m8q4t6w2x5y7r0s1nzz';
-export const ORPHAN_MACHINE = `gpuaas-${orphan.replace('_', '-')}`;
+export const ORPHAN = 'alc_01k9zv3m8q4t6w2x5y7r0s1nzz';
+export const ORPHAN_MACHINE = `gpuaas-${ORPHAN.replace('_', '-')}`;
 const { allocation, node } = placementIds;
 
 type Inventory = Operations['nodeInventoryGet']['response'];
@@ -21,10 +21,18 @@ const inventory: Inventory = {
   findings: [
     {
       code: 'orphan_machine',
-      allocation_id: orphan,
+      allocation_id: ORPHAN,
       machine: ORPHAN_MACHINE,
       slot_ids: [],
       message: `Machine ${ORPHAN_MACHINE} (running) is ours, and no claim on this node holds it. It has devices of slots 3.`,
+      since: time,
+    },
+    {
+      code: 'lease_without_claim',
+      allocation_id: ORPHAN,
+      machine: null,
+      slot_ids: [],
+      message: `The host holds a lease of ${ORPHAN}, which claims nothing here.`,
       since: time,
     },
   ],
@@ -35,7 +43,7 @@ const inventory: Inventory = {
       allocation_id: allocation,
       devices: ['0000:1b:00.0'],
     },
-    { ...machine, name: ORPHAN_MACHINE, allocation_id: orphan, devices: ['0000:3d:00.0', 'S6C0NE0T1'] },
+    { ...machine, name: ORPHAN_MACHINE, allocation_id: ORPHAN, devices: ['0000:3d:00.0', 'S6C0NE0T1'] },
   ],
   leases: [{ allocation_id: allocation, slot_ids: [], is_used: true, is_cleaning: false, wanted: 'on' }],
   repaired: ['put back the flows of gp0123456789ab'],
@@ -45,6 +53,7 @@ const taskOf = (kind: string): Task => ({ ...agentAnswers.nodeAgentUpdate, kind 
 export const inventoryAnswers = {
   nodeInventoryGet: inventory,
   nodeMachineRemove: taskOf('slice.orphan_remove'),
+  nodeLeaseEnd: taskOf('slice.orphan_remove'),
   nodeImageList: {
     node_id: node,
     observed_at: time,

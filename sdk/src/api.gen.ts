@@ -1271,6 +1271,7 @@ export const operations = {
   healthBreakerReset: { method: 'POST', path: '/api/v1/admin/health/breaker/reset', idempotency: 'required', ifMatch: true, body: true },
   nodeInventoryGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/inventory' },
   nodeMachineRemove: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/machines/{machine_name}/remove', idempotency: 'required', body: true },
+  nodeLeaseEnd: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/leases/{allocation_id}/end', idempotency: 'required', body: true },
   nodeImageList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/images' },
   nodeImagePull: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/pull', idempotency: 'required', body: true },
   nodeImageEvict: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/evict', idempotency: 'required', body: true },
@@ -3593,6 +3594,22 @@ export type Operations = {
         node_id: string;
         /** As the inventory names it. */
         machine_name: string;
+      };
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: NodeTask;
+  };
+  /** End a lease of a host that no claim knows, with the machine it is for. For hosts that know more than a database that was restored from a backup. Refused while a claim holds the allocation. The machine is stopped and removed. Drives are not erased by it: the slots are set apart and are nobody’s until they are repaired, or until the cleanup of whoever claims them is proven. */
+  nodeLeaseEnd: {
+    request: {
+      params: {
+        /** Id of the node. */
+        node_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
       };
       body: {
         /** Why; kept in the audit row. */

@@ -13,7 +13,7 @@ export const newInventoried = async (cast: Cast): Promise<string> => {
   const machine = { name: ORPHAN_MACHINE, allocation_id: ORPHAN, is_ours: true, state: 'shut_off', ended_by: null };
   const content = {
     machines: [{ ...machine, devices: [] }],
-    leases: [],
+    leases: [{ allocation_id: ORPHAN, slot_ids: [], is_used: true, is_cleaning: false, wanted: 'on' }],
     drift: [],
     leftovers: [],
     repaired: [],
@@ -36,6 +36,7 @@ const ofDigest = { digest: DIGEST };
 type Mine =
   | 'nodeInventoryGet'
   | 'nodeMachineRemove'
+  | 'nodeLeaseEnd'
   | 'nodeImageList'
   | 'nodeImagePull'
   | 'nodeImageEvict'
@@ -46,6 +47,10 @@ export const inventoryScenarios: Pick<Scenarios, Mine> = {
   nodeMachineRemove: async (cast) => {
     const { as, params } = await atNode(cast);
     return { as, params: { ...params, machine_name: ORPHAN_MACHINE }, body: { reason: 'It was left behind' } };
+  },
+  nodeLeaseEnd: async (cast) => {
+    const { as, params } = await atNode(cast);
+    return { as, params: { ...params, allocation_id: ORPHAN }, body: { reason: 'The backup does not know it' } };
   },
   nodeImageList: atNode,
   nodeImagePull: async (cast) => {

@@ -1,5 +1,5 @@
 /** What is on hosts: where that is not what claims say, machines that nobody claims, and images at hand. */
-import { GpuaasError, type Operations } from '@gpuaas/sdk';
+import { type Answer, GpuaasError, type Operations } from '@gpuaas/sdk';
 import { command, type Group, required, text } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { UsageError } from '../exit.ts';
@@ -57,6 +57,8 @@ const drift = command({
     if (found.machines.length > 0) cli.out.table(found.machines, machineColumns);
     if (found.findings.some(({ code }) => code === 'orphan_machine'))
       cli.out.say(`To remove a machine that nobody claims: gpuaas admin node machine-remove ${args.node} MACHINE`);
+    if (found.findings.some(({ code }) => code === 'lease_without_claim'))
+      cli.out.say(`To end a lease that no claim knows: gpuaas admin node lease-end ${args.node} ALLOCATION`);
   },
 });
 
@@ -75,7 +77,21 @@ const machineRemove = command({
   },
 });
 
-const told = (cli: Cli, named: string, answer: Awaited<ReturnType<typeof call>>): void =>
+const leaseEnd = command({
+  name: 'lease-end',
+  summary: 'end a lease of a host that no claim knows, and the machine it is for',
+  args: { ...node, allocation: 'id, as drift names it' },
+  flags: { reason: required(text('why; kept in the audit')), ...yesFlags, ...keyFlags },
+  run: async (cli, { args, flags }) => {
+    const params = { node_id: await nodeId(cli, args.node), allocation_id: args.allocation };
+    await cli.confirm(`End the lease of ${args.allocation} on ${args.node} and remove its machine?`, flags.yes);
+    const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+    const request = { params, body: { reason: flags.reason } };
+    told(cli, args.node, await (await cli.client()).call('nodeLeaseEnd', request, options));
+  },
+});
+
+const told = (cli: Cli, named: string, answer: Answer<Operations['nodeImageEvict']['response']>): void =>
   cli.out.done(`Task ${answer.data.id} is ${answer.data.state}; see gpuaas admin node tasks ${named}.`, answer);
 
 /** By name, digest, or the beginning of one. */
@@ -151,4 +167,4 @@ const images: Group = {
   ],
 };
 
-export const nodeInventoryCommands = [drift, machineRemove, images] as const;
+export const nodeInventoryCommands = [drift, machineRemove, leaseEnd, images] as const;

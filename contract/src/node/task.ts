@@ -190,7 +190,14 @@ export const TASKS = {
     }),
   ),
   /** A machine with our tag that no claim holds: stopped, taken off the network and removed. Its drives are not touched. */
-  'slice.orphan_remove': task(Closed({ ...allocation }), Closed({ removed: Type.Array(Type.String()) })),
+  'slice.orphan_remove': task(
+    Closed({
+      ...allocation,
+      /** Where the host has a lease of it: the lease is being cleaned from then on, and ends when its slots are erased. */
+      end_lease: Type.Optional(Type.Boolean()),
+    }),
+    Closed({ removed: Type.Array(Type.String()) }),
+  ),
   'node.cleanup': task(
     Closed({
       allocation_id: Nullable(Id('allocation')),

@@ -66,6 +66,19 @@ export const adminInventoryApi = define({
     body: Closed({ reason: Reason }),
     errors: ['conflict'],
   },
+  nodeLeaseEnd: {
+    ...nodeChange,
+    ...task,
+    path: '/api/v1/admin/nodes/{node_id}/leases/{allocation_id}/end',
+    summary: 'End a lease of a host that no claim knows, with the machine it is for',
+    description:
+      'For hosts that know more than a database that was restored from a backup. Refused while a claim holds the allocation. The machine is stopped and removed. Drives are not erased by it: the slots are set apart and are nobody’s until they are repaired, or until the cleanup of whoever claims them is proven.',
+    permission: 'admin.node.update',
+    audit: 'node.lease.end',
+    params: Closed({ node_id: Id('node'), allocation_id: Id('allocation') }),
+    body: Closed({ reason: Reason }),
+    errors: ['conflict'],
+  },
   nodeImageList: {
     ...nodeRead,
     path: '/api/v1/admin/nodes/{node_id}/images',

@@ -5,7 +5,7 @@
  */
 import type { TaskOutput, TaskSlot, WipeLevel } from '@gpuaas/contract/node';
 import { HostError } from '../host/host.ts';
-import type { LeaseBook } from '../leases.ts';
+import type { Lease, LeaseBook } from '../leases.ts';
 import type { Act } from './exclusive.ts';
 import { resetGpu } from './gpu-reset.ts';
 import { domainName, portName } from './names.ts';
@@ -126,13 +126,23 @@ export const provenSlots = (
       .map((slot) => slot.slot_id),
   );
 
+const sharesSlot = (lease: Lease, slots: readonly TaskSlot[]) =>
+  lease.slots.find((slot) =>
+    slots.some((each) => each.slot_id === slot.slot_id || each.nvme_serial === slot.nvme_serial),
+  );
+
+/** Leases of others on these slots that have ended and only wait for the slots to be erased, by whomever. */
+export const endedLeases = (book: LeaseBook, allocationId: string, slots: readonly TaskSlot[]): readonly Lease[] =>
+  book.leases.filter(
+    (lease) =>
+      lease.allocation_id !== allocationId && lease.cleaning_since !== null && sharesSlot(lease, slots) !== undefined,
+  );
+
 /** Nothing of a slot is cleaned for one allocation while another holds it. */
 export const refuseHeldByOthers = (book: LeaseBook, allocationId: string | null, slots: readonly TaskSlot[]): void => {
   for (const lease of book.leases) {
-    if (lease.allocation_id === allocationId) continue;
-    const held = lease.slots.find((slot) =>
-      slots.some((each) => each.slot_id === slot.slot_id || each.nvme_serial === slot.nvme_serial),
-    );
+    if (lease.allocation_id === allocationId || lease.cleaning_since !== null) continue;
+    const held = sharesSlot(lease, slots);
     if (held !== undefined)
       throw new HostError('conflict', `slot ${held.slot_id} is leased to allocation ${lease.allocation_id}`);
   }

@@ -1,33 +1,50 @@
 /**
  * `slice.orphan_remove`: a machine that carries our tag and that nobody holds, removed because an operator asked for it by
- * name. It is refused while this host has a lease for it, and for a machine whose tag is not the one that was named. Drives
- * are not touched: what is on them is erased, with proof, by the repair of their slots.
+ * name. It is refused for a machine whose tag is not the one that was named, and while this host has a lease for it, unless
+ * the end of that lease was asked for: a platform that was restored from a backup knows nothing of it. Drives are not
+ * touched. The lease keeps its slots from everybody until what is on them is erased, with proof, by the repair of the slots
+ * or by the cleanup of whoever claims them.
  */
 import { HostError } from '../host/host.ts';
-import { findLease, readLeases } from '../leases.ts';
+import { changeLeases, findLease, type Lease, putLease, readLeases } from '../leases.ts';
 import { detachNetwork, removeMachine } from './cleanup.ts';
-import { exclusive } from './exclusive.ts';
+import { type Act, exclusive, slotKeys } from './exclusive.ts';
 import { domainName } from './names.ts';
-import type { TaskHandler } from './task.ts';
+import type { TaskContext, TaskHandler } from './task.ts';
 
-export const orphanRemove: TaskHandler<'slice.orphan_remove'> = (ctx, { allocation_id: id }) =>
-  exclusive(ctx, [`machine ${id}`], async (act) => {
-    if (findLease(await readLeases(ctx.state), id) !== undefined)
-      throw new HostError('conflict', `allocation ${id} has a lease on this host; release it instead`);
+export const orphanRemove: TaskHandler<'slice.orphan_remove'> = async (ctx, { allocation_id: id, end_lease }) => {
+  const lease = findLease(await readLeases(ctx.state), id);
+  if (lease !== undefined && end_lease !== true)
+    throw new HostError('conflict', `allocation ${id} has a lease on this host; release it instead`);
+  return exclusive(ctx, [`machine ${id}`, ...slotKeys(lease?.slots ?? [])], async (act) => {
     const name = domainName(id);
     const { domains } = await act('looking at the machines', ctx.host.hypervisor.inspect());
     const domain = domains.find((each) => each.name === name);
-    if (domain === undefined) return { removed: [] };
-    if (domain.allocation_id !== id)
+    if (domain !== undefined && domain.allocation_id !== id)
       throw new HostError('conflict', `domain ${name} does not carry the tag of allocation ${id}; it is left alone`);
-    const ports = await act('listing ports', ctx.host.network.ports());
-    const port = ports.find((each) => each.allocation_id === id);
-    await act(`the stop of ${name}`, ctx.host.hypervisor.stop(name, 0));
-    const network =
-      port === undefined
-        ? []
-        : (await detachNetwork(ctx, act, { allocation_id: id, mac_address: port.mac_address })).was_there
-          ? [`port ${port.name}`]
-          : [];
-    return { removed: [...network, ...(await removeMachine(ctx, act, id))] };
+    const ended = lease === undefined ? [] : await endLease(ctx, id);
+    if (domain !== undefined) await act(`the stop of ${name}`, ctx.host.hypervisor.stop(name, 0));
+    const network = await detach(ctx, act, id, lease);
+    const machine = domain === undefined ? [] : await removeMachine(ctx, act, id);
+    return { removed: [...ended, ...network, ...machine] };
   });
+};
+
+/** Written before anything is stopped: nothing is started for it any more, and nobody else gets its slots. */
+const endLease = async (ctx: TaskContext, id: string): Promise<readonly string[]> => {
+  const now = ctx.now().toISOString();
+  await changeLeases(ctx.state, (book) => {
+    const lease = findLease(book, id);
+    if (lease === undefined || lease.cleaning_since !== null) return book;
+    return putLease(book, { ...lease, touched_at: lease.touched_at ?? now, cleaning_since: now });
+  });
+  return [`lease of allocation ${id}, once its slots are erased`];
+};
+
+const detach = async (ctx: TaskContext, act: Act, id: string, lease: Lease | undefined): Promise<readonly string[]> => {
+  const port = (await act('listing ports', ctx.host.network.ports())).find((each) => each.allocation_id === id);
+  const mac_address = port?.mac_address ?? lease?.plan.mac_address;
+  if (mac_address === undefined) return [];
+  const { was_there } = await detachNetwork(ctx, act, { allocation_id: id, mac_address });
+  return was_there ? [`port ${port?.name ?? ''}`.trim()] : [];
+};

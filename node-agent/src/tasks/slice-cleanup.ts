@@ -4,11 +4,20 @@
  * moment that it is being cleaned and ends only when every disk and every GPU of it is proven.
  */
 import type { LeaseBook } from '../leases.ts';
-import { changeLeases, findLease, noteGenerations, putLease, refuseStale, releaseSlots } from '../leases.ts';
+import {
+  changeLeases,
+  findLease,
+  noteGenerations,
+  putLease,
+  readLeases,
+  refuseStale,
+  releaseSlots,
+} from '../leases.ts';
 import {
   type CleanupOutput,
   deactivatePartitions,
   detachNetwork,
+  endedLeases,
   provenSlots,
   refuseHeldByOthers,
   refuseRunning,
@@ -26,7 +35,8 @@ export const sliceCleanup: TaskHandler<'slice.cleanup'> = (ctx, params) =>
   exclusive(ctx, slotKeys(params.slots), async (act) => {
     const { allocation_id: allocationId, slots } = params;
     const now = ctx.now().toISOString();
-    await refuseRunning(ctx, act, [allocationId]);
+    const ended = endedLeases(await readLeases(ctx.state), allocationId, slots);
+    await refuseRunning(ctx, act, [allocationId, ...ended.map((lease) => lease.allocation_id)]);
     await changeLeases(ctx.state, (book: LeaseBook) => {
       refuseStale(book, slots);
       refuseHeldByOthers(book, allocationId, slots);

@@ -154,6 +154,7 @@ export const handlers = {
   healthBreakerReset: healthReport.breakerReset,
   nodeInventoryGet: inventory.get,
   nodeMachineRemove: inventory.machineRemove,
+  nodeLeaseEnd: inventory.leaseEnd,
   nodeImageList: nodeImage.list,
   nodeImagePull: nodeImage.pull,
   nodeImageEvict: nodeImage.evict,

@@ -142,19 +142,52 @@ export const machineRemove = async (ctx: WriteCtx, { params, body }: Req<'nodeMa
   const { allocation_id } = machine;
   if ((await db.listHoldings(ctx.tx, node.id)).some((held) => held.allocation_id === allocation_id))
     throw conflict('A claim holds the machine; release its allocation instead.');
-  await refuseHostChanges(ctx.tx, node.id);
-  if ((await findOpenTask(ctx.tx, node.id, 'slice.orphan_remove')) !== undefined)
+  const task = await askToRemove(ctx, node.id, { allocation_id });
+  ctx.note({ machine: machine.name, allocation_id, task_id: task.id, reason: body.reason });
+  return task;
+};
+
+/** One at a time, and not while an alert keeps changes away from the host. */
+const askToRemove = async (ctx: WriteCtx, node_id: string, params: Readonly<Record<string, unknown>>) => {
+  await refuseHostChanges(ctx.tx, node_id);
+  if ((await findOpenTask(ctx.tx, node_id, 'slice.orphan_remove')) !== undefined)
     throw conflict('A machine of this node is being removed already.');
   const task = await insertNodeTask(ctx.tx, {
-    node_id: node.id,
+    node_id,
     kind: 'slice.orphan_remove',
-    params: { allocation_id },
+    params,
     correlation_id: ctx.correlation_id,
     expires_in_s: REMOVE_EXPIRES_S,
   });
   if (task === undefined) throw new Error('the task was just written');
-  ctx.target('node', node.id);
-  ctx.note({ machine: machine.name, allocation_id, task_id: task.id, reason: body.reason });
+  ctx.target('node', node_id);
   ctx.tx.afterCommit(() => ctx.deps.events.wake());
+  return task;
+};
+
+/**
+ * A lease that no claim knows, of a database that was restored from a backup. Its slots may look free here and are not:
+ * they are set apart in the same transaction, and only a proven wipe brings them back.
+ */
+export const leaseEnd = async (ctx: WriteCtx, { params, body }: Req<'nodeLeaseEnd'>) => {
+  const node = await getNode(ctx.tx, params.node_id);
+  const { allocation_id } = params;
+  await lockSummary(ctx.tx, node.id);
+  const lease = (await db.findInventory(ctx.tx, node.id))?.content.leases.find(
+    (each) => each.allocation_id === allocation_id,
+  );
+  if (lease === undefined) throw notFound('lease of this node');
+  if ((await db.listHoldings(ctx.tx, node.id)).some((held) => held.allocation_id === allocation_id))
+    throw conflict('A claim holds the allocation; release it instead.');
+  const task = await askToRemove(ctx, node.id, { allocation_id, end_lease: true });
+  // A host speaks for its own slots only.
+  const own = (await db.listSlotDevices(ctx.tx, node.id)).filter(({ id }) => lease.slot_ids.includes(id));
+  const reason = 'Its host had a lease of it that no claim knew; repair it.';
+  const slots = await db.quarantineAvailable(
+    ctx.tx,
+    own.map(({ id }) => ({ slot_id: id, reason })),
+  );
+  await refreshSummary(ctx.tx, node.id);
+  ctx.note({ allocation_id, task_id: task.id, quarantined: slots.map(({ id }) => id), reason: body.reason });
   return task;
 };

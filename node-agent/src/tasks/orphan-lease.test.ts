@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { ALLOCATION, leaseOf, OTHER, of, provision, startTestHost } from '../../test/slice.ts';
+import { readLeases } from '../leases.ts';
+
+const END = { allocation_id: ALLOCATION, end_lease: true };
+
+/** A host whose running slice the platform knows nothing of. */
+const withOrphan = async (t: TestContext) => {
+  const host = startTestHost(t);
+  const slots = await host.slots([0, 1], 4);
+  await provision(host, slots);
+  return { host, later: await host.slots([0, 1], 5) };
+};
+
+describe('a lease that no claim knows', () => {
+  test('ends with its machine and its port, and keeps its slots until they are erased', async (t) => {
+    const { host, later } = await withOrphan(t);
+    const before = await host.hashes();
+    const { removed } = await host.run('slice.orphan_remove', END);
+    assert.equal(removed.length, 3, 'lease, port and machine');
+    assert.deepEqual([host.sim.state().domains, await host.sim.network.ports()], [[], []]);
+    assert.equal(await host.hashes(), before, 'no byte of its drives is touched');
+    await assert.rejects(host.run('slice.bundle_lease', leaseOf(later, OTHER)), { code: 'conflict' });
+    await host.run('slice.orphan_remove', END);
+    assert.equal((await readLeases(host.state)).leases.length, 1, 'asked twice is asked once');
+  });
+
+  test('is gone when the slots are repaired', async (t) => {
+    const { host, later } = await withOrphan(t);
+    const repair = { allocation_id: null, disks: [], slots: later };
+    await assert.rejects(host.run('node.cleanup', repair), { code: 'conflict' });
+    await host.run('slice.orphan_remove', END);
+    const { disks } = await host.run('node.cleanup', repair);
+    assert.deepEqual(
+      disks.map((disk) => disk.is_verified),
+      [true, true],
+    );
+    assert.deepEqual((await readLeases(host.state)).leases, []);
+  });
+
+  test('stands in the way of whoever claims its slots until it is ended, and is gone with their cleanup', async (t) => {
+    const { host, later } = await withOrphan(t);
+    const before = await host.hashes();
+    await assert.rejects(host.run('slice.cleanup', of(later, OTHER)), { code: 'conflict' });
+    assert.equal(await host.hashes(), before);
+    assert.equal(host.sim.state().domains[0]?.state, 'running');
+    await host.run('slice.orphan_remove', END);
+    const { network_detached, disks } = await host.run('slice.cleanup', of(later, OTHER));
+    assert.deepEqual([network_detached, disks.map((disk) => disk.generation)], [true, [5, 5]]);
+    assert.deepEqual((await readLeases(host.state)).leases, []);
+    await provision(host, await host.slots([0, 1], 6), OTHER);
+  });
+});
