@@ -9,6 +9,7 @@ import { aNode, anAllocation } from '../../test/placement.ts';
 import { PLATFORM } from '../db/client.ts';
 import { PROGRESS_WORKFLOWS, stepLabel } from '../domain/progress.ts';
 import { startRun } from '../workflows/engine/run.ts';
+import { POWER_WORKFLOWS } from '../workflows/power-slice.ts';
 import { provisionBaremetal } from '../workflows/provision-baremetal.ts';
 import { provisionSlice } from '../workflows/provision-slice.ts';
 import { releaseAllocation } from '../workflows/release-allocation.ts';
@@ -35,7 +36,7 @@ const world = async (t: TestContext) => {
 const idle = async () => 0;
 
 test('the words for steps are those of the workflows, and every step has some', () => {
-  const workflows = [provisionSlice, provisionBaremetal, releaseAllocation];
+  const workflows = [provisionSlice, provisionBaremetal, releaseAllocation, ...Object.values(POWER_WORKFLOWS)];
   assert.deepEqual([...PROGRESS_WORKFLOWS].sort(), workflows.map(({ name }) => name).sort());
   for (const { name, stepNames } of workflows)
     for (const step of stepNames) assert.notEqual(stepLabel(name, step), step);
