@@ -146,6 +146,19 @@ export const finishTask = async (tx: Tx, result: TaskResult): Promise<NodeTaskRo
   return rows[0];
 };
 
+/** The newest task of the allocation that did not come to what was asked. */
+export const findLastFailure = async (
+  reader: Reader,
+  allocationId: string,
+): Promise<Readonly<{ kind: string; state_reason: string | null }> | undefined> =>
+  (
+    await reader.query<{ kind: string; state_reason: string | null }>(
+      `select kind, state_reason from node_tasks where allocation_id = $1 and state in ('failed', 'expired')
+       order by finished_at desc nulls last, id desc limit 1`,
+      [allocationId],
+    )
+  ).rows[0];
+
 /** A completed task whose evidence does not hold has failed. */
 export const rejectTask = async (tx: Tx, id: string, reason: string): Promise<void> => {
   await tx.query("update node_tasks set state = 'failed', state_reason = $2 where id = $1 and state = 'completed'", [

@@ -62,6 +62,17 @@ export const findSlot = async (reader: Reader, nodeId: string, id: string): Prom
     ])
   ).rows[0];
 
+export type SlotsInCleanup = Readonly<{ status: string; count: number; oldest_age_s: number }>;
+
+/** Slots that wait for a proof: how many, and for how long the oldest of them has. */
+export const countSlotsInCleanup = async (reader: Reader): Promise<SlotsInCleanup[]> =>
+  (
+    await reader.query<SlotsInCleanup>(
+      `select w.status, count(s.id) as count, coalesce(extract(epoch from clock_timestamp() - min(s.status_since)), 0)::float8 as oldest_age_s
+       from unnest('{cleaning,cleanup_blocked}'::text[]) as w (status) left join node_resource_slots s on s.status = w.status group by w.status`,
+    )
+  ).rows;
+
 export type RepairSlot = Readonly<{ node_id: string; task_slot: TaskSlot }>;
 
 /** A slot as hosts are told of it. Undefined unless it is complete. */

@@ -7,6 +7,7 @@ import { type Actor, auditRowsOf, CACHE_OVER_MS, type Cast, makeCast, must, stra
 import { scenarios } from '../../test/scenarios.ts';
 import { newStagedKey } from '../../test/scenarios-agent.ts';
 import { newApprovedSlot, newDiscovered } from '../../test/scenarios-topology.ts';
+import { newReleased } from '../../test/scenarios-wipe.ts';
 import { compileOperation } from './validate.ts';
 
 const guarded = operations.filter(([, operation]) => operation.access !== 'public');
@@ -117,6 +118,22 @@ describe('every operation of the contract', () => {
         }
       });
 
+    it('what is published is the same for everybody, signed in or not', async () => {
+      const operation = api.wipeCertificateKeyList;
+      const answers = await Promise.all(
+        [cast.test.bearer(null), cast.test.bearer('no-token'), cast.acme.owner].map((caller) =>
+          ask(caller, operation, {}),
+        ),
+      );
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [200, 200, 200],
+      );
+      assert.deepEqual(answers[0]?.body, answers[2]?.body);
+      covered.unsigned.add('wipeCertificateKeyList');
+      covered.denied.add('wipeCertificateKeyList');
+    });
+
     it('a wrong client secret is 401, the same for an account that does not exist, and audited as denied', async () => {
       const operation = api.serviceAccountTokenIssue;
       const answers: Answer[] = [];
@@ -175,6 +192,8 @@ describe('every operation of the contract', () => {
         nodeDiscoveryGet: discovered,
         nodeDiscoveryFactsGet: discovered,
         adminNodeSlotGet: { params: { node_id, slot_id } },
+        adminNodeSlotProofList: { params: { node_id, slot_id } },
+        allocationWipeCertificateGet: { params: { ...idsOf(cast.acme), allocation_id: (await newReleased(cast)).id } },
         trustKeyGet: { params: { trust_key_id: (await newStagedKey(cast)).id } },
         logList: { query: { node_id } },
       };

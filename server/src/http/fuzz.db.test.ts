@@ -12,6 +12,7 @@ import { newStagedKey } from '../../test/scenarios-agent.ts';
 import { newActive, newAllocation, newNode } from '../../test/scenarios-allocation.ts';
 import { newInventoried, ORPHAN_MACHINE } from '../../test/scenarios-inventory.ts';
 import { newApprovedSlot, newDiscovered } from '../../test/scenarios-topology.ts';
+import { newReleased } from '../../test/scenarios-wipe.ts';
 
 const REQUESTS = 10_500;
 const AT_ONCE = 16;
@@ -114,6 +115,7 @@ describe('a storm of requests out of the contract', () => {
       pool['allocation_id']?.push((await newAllocation(cast)).id);
       if (n % 3 === 0) pool['allocation_id']?.push((await newActive(cast)).id);
     }
+    for (let n = 0; n < 4; n++) pool['allocation_id']?.push((await newReleased(cast)).id);
     // Its id is known to no request, so the project that holds it is never empty and never goes.
     must(await acme.owner.post(accounts, { name: 'keeper' }), 201);
     return pool;

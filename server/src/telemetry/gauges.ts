@@ -3,6 +3,7 @@ import { countAllocationsByState } from '../db/allocation.ts';
 import { type Database, PLATFORM, type Reader } from '../db/client.ts';
 import { countFindings, inventoryAges } from '../db/inventory.ts';
 import { outboxLag } from '../db/outbox.ts';
+import { countSlotsInCleanup } from '../db/slot.ts';
 import { countRunsByState } from '../db/workflow.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -43,6 +44,16 @@ export const addGauges = (telemetry: Telemetry, database: Database): void => {
   });
   telemetry.gauge('gpuaas_allocations', 'Allocations by state, released ones aside.', ['state'], async () =>
     (await ask(countAllocationsByState, [])).map((row) => ({ labels: { state: row.state }, value: row.count })),
+  );
+  telemetry.gauge('gpuaas_slots_in_cleanup', 'Slots that wait for a proof of erasure.', ['status'], async () =>
+    (await ask(countSlotsInCleanup, [])).map((row) => ({ labels: { status: row.status }, value: row.count })),
+  );
+  telemetry.gauge(
+    'gpuaas_slots_in_cleanup_oldest_seconds',
+    'For how long the oldest of them has.',
+    ['status'],
+    async () =>
+      (await ask(countSlotsInCleanup, [])).map((row) => ({ labels: { status: row.status }, value: row.oldest_age_s })),
   );
   telemetry.gauge(
     'gpuaas_allocations_overdue',

@@ -7,12 +7,13 @@ import { type AllocationRow, lockAllocation, moveAllocation } from '../db/alloca
 import { insertSystemAudit, type SystemAction } from '../db/audit.ts';
 import type { Tx } from '../db/client.ts';
 import { lockLiveClaims, moveHeldNode, moveHeldSlots, noteAllocation } from '../db/lifecycle.ts';
-import { cancelQueuedTasks, rejectTask } from '../db/node-task.ts';
+import { cancelQueuedTasks, findLastFailure, rejectTask } from '../db/node-task.ts';
 import { insertOutboxEvent, type NewOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
 import { insertUsage } from '../db/usage.ts';
 import { insertProofAudit, insertWipeProof } from '../db/wipe-proof.ts';
 import { type AllocationState, billingEffect, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
+import { blockedReason } from '../domain/cleanup-block.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import type { Judged } from './allocation-steps.ts';
 
@@ -100,9 +101,10 @@ export const blockCleanup = async (tx: Tx, id: string, reason: string): Promise<
   const claims = await lockLiveClaims(tx, id);
   if (claims.length === 0) return;
   await cancelQueuedTasks(tx, id, reason);
+  const told = blockedReason(id, reason, await findLastFailure(tx, id));
   await changeHeld(tx, row.node_id, async () => {
     const event = 'cleanup_blocked';
-    await moveHeldSlots(tx, { allocation_id: id, from: ['cleaning'], to: event, reason, event });
+    await moveHeldSlots(tx, { allocation_id: id, from: ['cleaning'], to: event, reason: told, event });
     await moveHeldNode(tx, { allocation_id: id, from: ['exclusive', 'cleaning'], to: 'cleanup_blocked' });
   });
   auditRun(tx, row, 'block_cleanup', reason);

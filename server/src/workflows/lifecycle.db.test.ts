@@ -391,7 +391,7 @@ test('a slot remembers what its last allocation did to it, beside the alerts of 
 
   await release(w.database, made.id);
   await settle(w.database, { answer: (task) => (task.kind === 'slice.cleanup' ? null : truth(task)) });
-  const reason = 'The disks could not be erased.';
+  const reason = `The disks could not be erased. The test host failed. Next: put that right, then gpuaas admin allocation force-cleanup ${made.id}.`;
   assert.deepEqual((await remembered()).told, { ...told, event: 'cleanup_blocked', reason });
 
   await release(w.database, made.id);

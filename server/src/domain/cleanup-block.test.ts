@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { blockedReason } from './cleanup-block.ts';
+
+const reason = 'The disks could not be erased.';
+
+test('a slot whose cleanup was given up says why in the words of the host, and what to do', () => {
+  const failure = { kind: 'slice.cleanup', state_reason: 'nvme0n1 is mounted at /mnt' };
+  assert.equal(
+    blockedReason('alc_1', reason, failure),
+    'The disks could not be erased. nvme0n1 is mounted at /mnt. Next: put that right, then gpuaas admin allocation force-cleanup alc_1.',
+  );
+  assert.match(blockedReason('alc_1', reason, { ...failure, state_reason: 'It failed!' }), /It failed! Next:/);
+});
+
+test('nothing is said twice, and nothing is made up', () => {
+  const next = 'Next: put that right, then gpuaas admin allocation force-cleanup alc_1.';
+  assert.equal(blockedReason('alc_1', reason, undefined), `${reason} ${next}`);
+  for (const state_reason of [null, reason])
+    assert.equal(blockedReason('alc_1', reason, { kind: 'node.cleanup', state_reason }), `${reason} ${next}`);
+});
+
+test('what could not be stopped is looked at on the host first', () => {
+  for (const kind of ['slice.vm_stop', 'allocation.deprovision_user'])
+    assert.match(blockedReason('alc_1', reason, { kind, state_reason: null }), /--runtime-verified-absent/);
+});

@@ -1,0 +1,20 @@
+/**
+ * What an operator reads on a slot whose cleanup was given up: why, in the platform's words and in the host's, and what to
+ * do next. A tenant reads only the first sentence, which names no host and no device.
+ */
+export type LastFailure = Readonly<{ kind: string; state_reason: string | null }>;
+
+const STOPS: ReadonlySet<string> = new Set(['slice.vm_stop', 'allocation.deprovision_user']);
+const WORDS_MAX = 400;
+
+const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
+
+export const blockedReason = (allocationId: string, reason: string, failure: LastFailure | undefined): string => {
+  const told = failure?.state_reason ?? null;
+  const command = `gpuaas admin allocation force-cleanup ${allocationId}`;
+  const next =
+    failure !== undefined && STOPS.has(failure.kind)
+      ? `Next: see on the host that it is off, then ${command}; with --runtime-verified-absent if it is gone.`
+      : `Next: put that right, then ${command}.`;
+  return [reason, ...(told === null || told === reason ? [] : [asSentence(told.slice(0, WORDS_MAX))]), next].join(' ');
+};
