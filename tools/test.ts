@@ -12,7 +12,7 @@ import { startTestCluster } from '../server/test/cluster.ts';
 import { LANES, type LaneName } from './test/lanes.ts';
 import { failureList, fileLine, skipList } from './test/print.ts';
 import { runFile } from './test/run-file.ts';
-import { selectFiles, type Tier } from './test/select.ts';
+import { selectFiles, type Tier, tierOf } from './test/select.ts';
 import { closingLine, type FileVerdict, judgeFile, sum } from './test/verdict.ts';
 
 type Options = Readonly<{
@@ -24,6 +24,9 @@ type Options = Readonly<{
   hangAfterMs: number;
   postgres: boolean;
 }>;
+
+/** A file of the slow tier may have to build a machine first. */
+const NODE_TIER_PATIENCE = 3;
 
 class UsageError extends Error {}
 
@@ -73,7 +76,8 @@ const runAll = async (
   const verdicts: FileVerdict[] = [];
   const work = async () => {
     for (let file = waiting.shift(); file !== undefined && !options.signal.aborted; file = waiting.shift()) {
-      const verdict = judgeFile(await runFile({ ...options, file, scratchDir }), { requireAll });
+      const hangAfterMs = options.hangAfterMs * (tierOf(file) === 'node' ? NODE_TIER_PATIENCE : 1);
+      const verdict = judgeFile(await runFile({ ...options, hangAfterMs, file, scratchDir }), { requireAll });
       console.log(fileLine(verdict));
       verdicts.push(verdict);
     }

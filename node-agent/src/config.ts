@@ -21,6 +21,8 @@ export type Settings = Readonly<{
   home: string | undefined;
   log_level: string;
   wait_s: number;
+  /** How often the host's health is looked at. */
+  health_s: number;
   /** What the host port is given: see host/linux. */
   images: Readonly<{ dir: string; source?: string; max_bytes?: number; evicts_unused: boolean }>;
   wipe_minimum: WipeMethod;
@@ -89,6 +91,7 @@ export const readSettings = (env: Env, flags: Flags = {}): Settings => {
     hypervisor: readHypervisorConfig(read),
     devices: readDeviceIds(read),
     wipe_minimum: read.oneOf('GPUAAS_NODE_WIPE_MINIMUM', WIPE_METHODS, 'blkdiscard'),
+    health_s: read.integer('GPUAAS_NODE_HEALTH_S', 10, { min: 1, max: 300 }),
     wait_s: read.integer('GPUAAS_NODE_WAIT_S', 15, { min: 1, max: 30 }),
   };
   read.finish();

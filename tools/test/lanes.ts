@@ -23,7 +23,7 @@ export const LANES: readonly Lane[] = [
   {
     name: 'worker-compute',
     holds: 'the node agent: discovery, tasks, leases, wipes, on simulated and real Linux hosts',
-    owns: under('node-agent', 'e2e/worker-compute', 'build/slice-image'),
+    owns: under('node-agent', 'e2e/worker-compute', 'build/slice-image', 'build/node-image'),
   },
   {
     name: 'platform-control',

@@ -19,10 +19,12 @@ const BLUEFIELD = /^a2[0-9a-f]{2}$/;
 export type DeviceIds = Readonly<{ accelerators: readonly string[]; fabric_functions: readonly string[] }>;
 export const NO_IDS: DeviceIds = { accelerators: [], fabric_functions: [] };
 
+type Kind = Pick<PciFunction, 'vendor_id' | 'class_code' | 'physical_function'>;
+
 export const idOf = (fn: PciFunction): string => `${fn.vendor_id}:${fn.device_id}`;
-export const isBridge = (fn: PciFunction): boolean => fn.class_code.startsWith('06') && !isNvSwitch(fn);
+export const isBridge = (fn: Kind): boolean => fn.class_code.startsWith('06') && !isNvSwitch(fn);
 export const isNvme = (fn: PciFunction): boolean => fn.class_code.startsWith('0108') && fn.physical_function === null;
-export const isNvSwitch = (fn: PciFunction): boolean =>
+export const isNvSwitch = (fn: Kind): boolean =>
   fn.vendor_id === NVIDIA && fn.class_code.startsWith('0680') && fn.physical_function === null;
 
 /** An empty list means the agent's own: every accelerator of NVIDIA and AMD. */

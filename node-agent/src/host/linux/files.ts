@@ -56,7 +56,7 @@ export const createFiles = (root = '/'): Files => {
     );
   const findReal = (path: string): Promise<string | null> =>
     orAbsent(path, async () => {
-      const [base, real] = await Promise.all([realpath(root), realpath(at(path))]);
+      const [base, real] = await Promise.all([root === '/' ? root : realpath(root), realpath(at(path))]);
       const inside = relative(base, real);
       if (inside === '..' || inside.startsWith(`..${sep}`))
         throw new HostError('host_error', `${path} leads out of the recording.`);

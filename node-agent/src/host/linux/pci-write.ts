@@ -11,10 +11,12 @@ import { isBridge, isNvSwitch } from '../../topology/kinds.ts';
 import { HostError, type Reset } from '../host.ts';
 import type { Files } from './files.ts';
 import { deviceOf, findOpeners } from './openers.ts';
-import { listPci } from './pci.ts';
+import { findPci, listPci } from './pci.ts';
 
 const DEVICES = '/sys/bus/pci/devices';
 const STORAGE = '01';
+
+type Part = Omit<PciFunction, 'upstream_port'>;
 
 /** Only below a tree that is live: a recording is never written. Most of these files cannot be opened for reading at all. */
 const write = async (files: Files, path: string, text: string): Promise<void> => {
@@ -24,6 +26,13 @@ const write = async (files: Files, path: string, text: string): Promise<void> =>
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
     throw new HostError('host_error', `${path} could not be written (${code}).`, { cause: error });
   }
+};
+
+/** Reading one is much less than reading all; what a reset reaches takes all. */
+const getOne = async (files: Files, address: string): Promise<Part> => {
+  const fn = await findPci(files, address);
+  if (fn === null) throw new HostError('drift', `PCI function ${address} is not there.`);
+  return fn;
 };
 
 const find = async (
@@ -39,7 +48,7 @@ const find = async (
 const driverOf = async (files: Files, address: string): Promise<string | null> =>
   (await files.findLink(`${DEVICES}/${address}/driver`))?.split('/').at(-1) ?? null;
 
-const refuseForeign = (fn: PciFunction): void => {
+const refuseForeign = (fn: Part): void => {
   if (isNvSwitch(fn)) throw new HostError('blocked', `${fn.address} is an NVSwitch, which stays with the host.`);
   if (isBridge(fn)) throw new HostError('blocked', `${fn.address} is a bridge, which stays with the host.`);
   if (fn.class_code.startsWith(STORAGE))
@@ -47,7 +56,7 @@ const refuseForeign = (fn: PciFunction): void => {
 };
 
 /** Taking a function from a guest would reset it under it, or wait for its end. */
-const refuseInGuest = async (files: Files, functions: readonly PciFunction[]): Promise<void> => {
+const refuseInGuest = async (files: Files, functions: readonly Part[]): Promise<void> => {
   for (const { address, iommu_group } of functions) {
     if (iommu_group === null) continue;
     const found = await stat(join(files.root, '/dev/vfio', String(iommu_group))).catch(() => null);
@@ -59,7 +68,7 @@ const refuseInGuest = async (files: Files, functions: readonly PciFunction[]): P
 };
 
 export const bindPci = async (files: Files, address: string, driver: 'vfio-pci' | null): Promise<void> => {
-  const { fn } = await find(files, address);
+  const fn = await getOne(files, address);
   refuseForeign(fn);
   if (fn.driver === driver) return;
   const folder = `${DEVICES}/${address}`;

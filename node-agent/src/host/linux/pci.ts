@@ -152,6 +152,10 @@ export const listPci = async (files: Files): Promise<readonly PciFunction[]> => 
   return Promise.all(addresses.map((address) => readFunction(files, address, types)));
 };
 
+/** One function by itself, without its place below switches; null if it is not there. */
+export const findPci = async (files: Files, address: string): Promise<Omit<PciFunction, 'upstream_port'> | null> =>
+  (await files.exists(`${DEVICES}/${address}`)) ? readFunction(files, address, new Map()) : null;
+
 const GROUPS = '/sys/kernel/iommu_groups';
 
 export const listIommuGroups = async (
