@@ -170,7 +170,7 @@ export const judgeInventory = (
       allocation_id,
       machine: null,
       slot_ids: [...slot_ids],
-      message: `The host holds a lease of ${allocation_id}, which claims nothing here.`,
+      message: `The host holds a lease of ${allocation_id}, which claims nothing here; it can be ended by name.`,
     }));
   return {
     findings: [
