@@ -79,8 +79,9 @@ const startOurs = async (fleet: Fleet, owner: Client, agentsFile: string): Promi
     wake: async () => {
       await owner.query('begin');
       await owner.query(TASKS, [nodes.map(() => mintId('tsk')), nodes]);
+      await owner.query('commit');
       const beganAt = nowMs();
-      await Promise.all([owner.query('commit'), owner.query('select pg_notify($1, $2)', [CHANNEL, ''])]);
+      await owner.query('select pg_notify($1, $2)', [CHANNEL, '']);
       return beganAt;
     },
     settle: async () => void (await owner.query(DONE)),

@@ -35,24 +35,30 @@ export type TaskTree = Readonly<{
 
 /** Of at least one text. */
 export const growTaskTree = (texts: readonly string[]): TaskTree => {
-  const proofs: string[][] = texts.map(() => []);
+  /** Row by row from the leaves up, each node as the step that its neighbour carries: written once, shared by many. */
+  const steps: string[][] = [];
   let row = texts.map(hashLeaf);
-  for (let height = 0; row.length > 1; height++) {
-    // Written once and shared by all whose way passes here.
-    const steps = row.map((digest, place) => (place % 2 === 0 ? `left:${digest}` : `right:${digest}`));
-    for (const [leaf, proof] of proofs.entries()) {
-      const neighbour = steps[(leaf >>> height) ^ 1];
-      if (neighbour !== undefined) proof.push(neighbour);
-    }
+  while (row.length > 1) {
+    steps.push(row.map((digest, place) => (place % 2 === 0 ? `left:${digest}` : `right:${digest}`)));
     const above: string[] = [];
     for (let place = 0; place < row.length; place += 2) {
-      const [left, right] = [row[place], row[place + 1]];
-      if (left !== undefined) above.push(right === undefined ? left : hashPair(left, right));
+      const left = row[place] ?? '';
+      const right = row[place + 1];
+      above.push(right === undefined ? left : hashPair(left, right));
     }
     row = above;
   }
   const [root] = row;
   if (root === undefined) throw new RangeError('a tree has at least one leaf');
+  const proofs = texts.map((_, leaf) => {
+    const proof: string[] = [];
+    for (let height = 0; height < steps.length; height++) {
+      // The last of an odd row has no neighbour.
+      const neighbour = steps[height]?.[(leaf >>> height) ^ 1];
+      if (neighbour !== undefined) proof.push(neighbour);
+    }
+    return proof;
+  });
   return { signed_bytes: signedBytes(root), proofs };
 };
 

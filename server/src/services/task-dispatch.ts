@@ -67,11 +67,11 @@ export const createDispatcher = (
 
   const now = (): number => clock.now().getTime();
 
-  const answer = (poll: Poll, tasks: readonly SignedTask[], cancelled: readonly string[]): void => {
+  const answer = (poll: Poll, tasks: SignedTask[], cancelled: readonly string[]): void => {
     if (held.get(poll.node_id) === poll) held.delete(poll.node_id);
     if (cancelled.length > 0) told.set(poll.node_id, new Set(cancelled));
     poll.resolve({
-      tasks: [...tasks],
+      tasks,
       cancelled: [...cancelled],
       trust_version: trust.current().bundle.version,
       server_time: clock.now().toISOString(),

@@ -33,7 +33,9 @@ export type Found = Readonly<{
 }>;
 
 /** Says to a node what its work is; false for one that hung up: it is handed its work when it comes back. */
-export type Send = (nodeId: string, tasks: readonly SignedTask[]) => boolean;
+export type Send = (nodeId: string, tasks: SignedTask[]) => boolean;
+
+type Signed = Readonly<{ task: OutgoingTask; signed: SignedTask }>;
 
 export type HandOut = Readonly<{
   /** Looks for work of those who just came, or of everyone who is there. Nothing is written. */
@@ -68,20 +70,18 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
       expires_at: task.expires_at,
     } satisfies TaskPayload);
 
-  /** All of them with one signature: it costs more than everything else that is done for a task here. */
-  const sign = (tasks: readonly OutgoingTask[]): SignedTask[] => {
+  /** All of them with one signature: one for each would cost more than everything else that is done for it here. */
+  const sign = (tasks: readonly OutgoingTask[]): Signed[] => {
     if (tasks.length === 0) return [];
     const { signer } = trust.current();
     const issuedAt = clock.now().toISOString();
     const payloads = tasks.map((task) => textOf(task, issuedAt));
     const { signed_bytes, proofs } = growTaskTree(payloads);
     const signature = signBytes(signer.key, signed_bytes);
-    return payloads.map((payload, index) => ({
-      payload,
-      signer_id: signer.id,
-      proof: proofs[index] ?? [],
-      signature,
-    }));
+    return tasks.map((task, place) => {
+      const signed = { payload: payloads[place] ?? '', signer_id: signer.id, proof: proofs[place] ?? [], signature };
+      return { task, signed };
+    });
   };
 
   /** `onFound` is called before anything is signed: the next part may begin. */
@@ -100,22 +100,16 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
       onFound();
       // What the next part asks of the database leaves first.
       await new Promise<void>((resolve) => setImmediate(resolve));
-      const toMark = new Set(locked.map((task) => task.id));
-      const sent: string[] = [];
+      const isLocked = new Set<OutgoingTask>(locked);
+      const toMark: string[] = [];
       // All are signed, then all are sent: answers in a row cost less than one now and then.
-      const tasks = [...lost, ...locked].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-      const signed = sign(tasks);
-      const all = tasks.map((task, index) => ({ task, signed: signed[index] as SignedTask }));
-      for (const [nodeId, mine] of Map.groupBy(all, ({ task }) => task.node_id))
-        if (
-          send(
-            nodeId,
-            mine.map((one) => one.signed),
-          )
-        )
-          sent.push(...mine.map(({ task }) => task.id));
-      const marked = sent.filter((id) => toMark.has(id));
-      if (marked.length > 0) await markDispatched(tx, marked);
+      const signed = sign([...lost, ...locked].toSorted((a, b) => (a.id < b.id ? -1 : 1)));
+      for (const [nodeId, mine] of Map.groupBy(signed, ({ task }) => task.node_id)) {
+        const tasks = mine.map((one) => one.signed);
+        if (!send(nodeId, tasks)) continue;
+        for (const { task } of mine) if (isLocked.has(task)) toMark.push(task.id);
+      }
+      if (toMark.length > 0) await markDispatched(tx, toMark);
     });
 
   return {
