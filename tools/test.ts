@@ -72,9 +72,8 @@ const runAll = async (
 ): Promise<readonly FileVerdict[]> => {
   const requireAll = options.env['GPUAAS_REQUIRE'] === 'all';
   const scratchDir = mkdtempSync(join(tmpdir(), 'gpuaas-run-'));
-  const waiting = [...files];
   const verdicts: FileVerdict[] = [];
-  const work = async () => {
+  const work = async (waiting: string[]) => {
     for (let file = waiting.shift(); file !== undefined && !options.signal.aborted; file = waiting.shift()) {
       const hangAfterMs = options.hangAfterMs * (tierOf(file) === 'node' ? NODE_TIER_PATIENCE : 1);
       const verdict = judgeFile(await runFile({ ...options, hangAfterMs, file, scratchDir }), { requireAll });
@@ -83,7 +82,11 @@ const runAll = async (
     }
   };
   try {
-    await Promise.all(Array.from({ length: options.concurrency }, work));
+    // The slow tier comes last and one file after the other: its machines take all there is.
+    const ofTier = (tier: Tier): string[] => files.filter((file) => tierOf(file) === tier);
+    const fast = ofTier('fast');
+    await Promise.all(Array.from({ length: options.concurrency }, () => work(fast)));
+    await work(ofTier('node'));
   } finally {
     rmSync(scratchDir, { recursive: true, force: true });
   }

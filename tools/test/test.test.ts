@@ -124,3 +124,11 @@ test('lanes and tiers part the files, and named files override both', async (t) 
   assert.equal((await runOn(t, files, { args: ['--lane', 'nowhere'] })).code, 2);
   assert.equal((await runOn(t, files, { args: ['server/missing.test.ts'] })).code, 1);
 });
+
+test('the slow tier comes last, whatever its files are called', async (t) => {
+  const files = { 'node-agent/a.node.test.ts': PASSING, 'node-agent/b.test.ts': PASSING, 'server/c.test.ts': PASSING };
+  const { lines } = await runOn(t, files, { args: ['--tier', 'all'] });
+  const told = lines.filter((line) => line.includes('.test.ts'));
+  assert.equal(told.length, 3);
+  assert.match(told.at(-1) ?? '', /a\.node\.test\.ts/);
+});
