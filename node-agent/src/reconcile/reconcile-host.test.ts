@@ -1,0 +1,108 @@
+/**
+ * The agent's look on real parts: libvirt that remembers why a machine ended, a machine that somebody made beside us on a drive
+ * of ours, a switch that forgot its flows, and what is left of an allocation that holds nothing any more.
+ */
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Inventory } from '@gpuaas/contract/node';
+import { pause, silentLog } from '@gpuaas/kit';
+import { composedHostLacks, TINY_IMAGE } from '../../test/composed-host.ts';
+import { ALLOCATION, OTHER } from '../../test/slice.ts';
+import { makeSliceLab } from '../../test/slice-lab.ts';
+import { domainName } from '../tasks/names.ts';
+import { createReconciler } from './loop.ts';
+
+const SLOW_MS = 240_000;
+const NAME = domainName(ALLOCATION);
+const SMALL = { vcpu_count: 1, memory_mib: 256 };
+
+const codes = ({ drift }: Inventory): readonly string[] => drift.map(({ code }) => code).toSorted();
+
+test('a look on real parts finds what runs, why what does not ended, and whose drive a stranger has', {
+  skip: composedHostLacks(),
+  timeout: SLOW_MS,
+}, async (t) => {
+  const lab = await makeSliceLab({ slots: 2 });
+  t.after(lab.close);
+  const { libvirt, network, config } = lab.host;
+  const [slot, spare] = lab.slots;
+  assert.ok(slot && spare);
+  const slots = [slot];
+  await lab.run('slice.bundle_lease', { ...lab.lease, slots, ...SMALL });
+  await lab.run('slice.image_clone', { allocation_id: ALLOCATION, slots, image: { name: TINY_IMAGE, digest: null } });
+  await lab.run('slice.vm_start', { ...lab.start, slots });
+  await lab.run('slice.vm_readiness', { allocation_id: ALLOCATION, slots });
+
+  const answer = { unclaimed: [] as string[] };
+  const start = () =>
+    createReconciler({
+      host: lab.host.reopen(),
+      state: lab.state,
+      now: () => new Date(),
+      log: silentLog(),
+      send: async () => ({ is_accepted: true, ...answer }),
+    });
+  let agent = start();
+  const calm = await agent.turn();
+  assert.deepEqual(calm.drift, []);
+  assert.deepEqual(
+    calm.machines.map(({ name, is_ours, state }) => [name, is_ours, state]),
+    [[NAME, true, 'running']],
+  );
+  for (const device of [slot.gpu_pci_address, slot.fabric_vf_pci_address, slot.nvme_serial])
+    assert.ok(calm.machines[0]?.devices.includes(device), device);
+
+  // Another agent process finds the same machine.
+  agent = start();
+  assert.deepEqual((await agent.turn()).drift, []);
+
+  // The switch forgets; the guest gets back what is its own.
+  await network.ofctl('del-flows', network.config.bridge);
+  const mended = await agent.turn();
+  assert.match(mended.repaired.join(), /put back the flows of gp/);
+  assert.deepEqual(mended.drift, []);
+
+  // Somebody's own machine, on a drive of a slot that nobody holds.
+  const xml = join(libvirt.folder, 'stranger.xml');
+  await writeFile(
+    xml,
+    `<domain type='qemu'><name>somebodys</name><memory unit='MiB'>64</memory><os><type machine='q35'>hvm</type></os>
+     <devices><disk type='block' device='disk'><source dev='${spare.nvme_device}'/><target dev='vda' bus='virtio'/></disk></devices></domain>`,
+  );
+  await libvirt.virsh('define', xml);
+  const strange = await agent.turn();
+  assert.deepEqual(codes(strange), ['unknown_machine']);
+  const stranger = strange.machines.find(({ name }) => name === 'somebodys');
+  assert.deepEqual([stranger?.is_ours, stranger?.state], [false, 'shut_off']);
+  assert.ok(stranger?.devices.includes(spare.nvme_serial), JSON.stringify(stranger));
+  await libvirt.virsh('undefine', 'somebodys');
+
+  // A port and a folder of an allocation that the platform says holds nothing.
+  await lab.host.host.network.attach({
+    name: 'gp000000000099',
+    mac_address: '02:00:00:00:00:99',
+    private_ip: '10.100.0.99',
+    allocation_id: OTHER,
+  });
+  await mkdir(join(config.folder, domainName(OTHER)), { recursive: true });
+  assert.deepEqual((await agent.turn()).leftovers, [OTHER]);
+  answer.unclaimed = [OTHER];
+  await agent.turn();
+  const cleared = await agent.turn();
+  assert.deepEqual([cleared.leftovers, cleared.drift], [[], []]);
+  assert.equal(cleared.repaired.length, 2, cleared.repaired.join());
+
+  // Shut down by the guest itself, then switched off behind us.
+  while ((await libvirt.virsh('domstate', NAME)).trim() !== 'shut off') {
+    await libvirt.virsh('shutdown', NAME, '--mode', 'acpi').catch(() => '');
+    await pause(500);
+  }
+  const shut = await agent.turn();
+  assert.deepEqual([codes(shut), shut.machines[0]?.ended_by], [['machine_off'], 'guest']);
+  await lab.run('slice.vm_start', { ...lab.start, slots });
+  await libvirt.virsh('destroy', NAME);
+  const off = await agent.turn();
+  assert.deepEqual([codes(off), off.machines[0]?.ended_by], [['machine_off'], 'host']);
+});
