@@ -1,6 +1,7 @@
 /** Command lines about what hosts are made of, slots, disks and health. */
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
+import { run } from './fixtures.ts';
 import { placementIds } from './fixtures-allocation.ts';
 import { placementAnswers } from './fixtures-placement.ts';
 import { cleanMap, drifted, topologyAnswers } from './fixtures-topology.ts';
@@ -20,6 +21,8 @@ const line = (caseName: string, command: string, more: Partial<Case> = {}): Case
 const { task, map } = topologyAnswers.nodeDiscoveryGet;
 const listed = placementAnswers.adminNodeGet;
 const clean = { nodeDiscoveryGet: { task, map: cleanMap } };
+
+const DONE = { state: 'done', state_reason: null } as const;
 
 export const topologyCases: readonly Case[] = [
   line('admin-node-needs-list', `admin node list ${T}`, {
@@ -76,6 +79,17 @@ export const topologyCases: readonly Case[] = [
   line('admin-slot-enable', `admin slot enable ${node} 0 --reason fixed --if-match 4 ${T}`),
   line('admin-slot-quarantine', `admin slot quarantine ${node} ${slot} --reason strange ${T}`),
   line('admin-slot-repair', `admin slot repair ${name} ${slot} --reason replaced --yes ${T}`),
+  line('admin-slot-repair-wait', `admin slot repair ${name} ${slot} --reason replaced --yes --wait ${T}`, {
+    answers: {
+      adminNodeSlotGet: { ...topologyAnswers.adminNodeSlotGet, status: 'available', allocation_id: null },
+      adminWorkflowRunList: (count) => {
+        const repairing = { ...run, workflow: 'repair-slot', step: 'wipe' };
+        const at = count === 0 ? { state: 'waiting' as const, state_reason: 'The drive is being erased.' } : DONE;
+        return { items: [{ ...repairing, ...at }], next_cursor: null };
+      },
+    },
+  }),
+  line('admin-slot-repair-stuck', `admin slot repair ${name} ${slot} --reason replaced --yes --wait ${T}`),
   line('admin-slot-repair-unasked', `admin slot repair ${node} ${slot} --reason replaced ${T}`),
   line('admin-slot-mark-wiped', `admin slot mark-wiped ${node} ${slot} --reason replaced --yes ${T}`),
   line('admin-slot-mark-wiped-confirmed', `admin slot mark-wiped ${node} ${slot} --reason seen --yes ${T}`, {

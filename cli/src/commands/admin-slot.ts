@@ -14,6 +14,7 @@ import {
   readDiscovery,
 } from './admin-node-topology.ts';
 import { proofs } from './admin-slot-proof.ts';
+import { repair, stateOf } from './admin-slot-repair.ts';
 
 const node = { node: 'name or id' } as const;
 const oneSlot = { ...node, slot: 'index or id' } as const;
@@ -146,26 +147,19 @@ const approve = command({
 
 type Move = Readonly<{
   name: string;
-  operation: 'nodeSlotDisable' | 'nodeSlotEnable' | 'nodeSlotQuarantine' | 'nodeSlotRepair';
+  operation: 'nodeSlotDisable' | 'nodeSlotEnable' | 'nodeSlotQuarantine';
   summary: string;
-  /** Asked before, where something is erased. */
-  question?: string;
-  done: (slot: Slot, named: string) => string;
 }>;
 
-const stateOf = ({ slot_index, id, approval, status }: Slot): string =>
-  `Slot ${slot_index} (${id}) is ${approval} and ${status}.`;
-
-const moveCommand = ({ name, operation, summary, question, done }: Move) =>
+const moveCommand = ({ name, operation, summary }: Move) =>
   command({
     name,
     summary,
     args: oneSlot,
-    flags: { reason, ...ifMatchFlags, ...(question === undefined ? {} : yesFlags), ...keyFlags },
+    flags: { reason, ...ifMatchFlags, ...keyFlags },
     run: async (cli, { args, flags }) => {
       const node_id = await nodeId(cli, args.node);
       const slot = await slotOf(cli, node_id, args.slot);
-      if (question !== undefined) await cli.confirm(question, (flags as { yes?: boolean }).yes);
       const options = {
         idempotencyKey: flags.idempotencyKey,
         ifMatch: flags.ifMatch ?? slot.version,
@@ -173,7 +167,7 @@ const moveCommand = ({ name, operation, summary, question, done }: Move) =>
       };
       const request = { params: { node_id, slot_id: slot.id }, body: { reason: flags.reason } };
       const answer = await (await cli.client()).call(operation, request, options);
-      cli.out.done(done(answer.data, args.node), answer);
+      cli.out.done(stateOf(answer.data), answer);
     },
   });
 
@@ -213,28 +207,18 @@ export const adminSlot: Group = {
       name: 'disable',
       operation: 'nodeSlotDisable',
       summary: 'take a slot out of sale; what runs on it is untouched',
-      done: stateOf,
     }),
     moveCommand({
       name: 'enable',
       operation: 'nodeSlotEnable',
       summary: 'put a disabled slot back into sale, if it still is what was approved',
-      done: stateOf,
     }),
     moveCommand({
       name: 'quarantine',
       operation: 'nodeSlotQuarantine',
       summary: 'keep a slot that nobody holds from being used until it is repaired',
-      done: stateOf,
     }),
-    moveCommand({
-      name: 'repair',
-      operation: 'nodeSlotRepair',
-      summary: 'bind anew, discover, wipe and approve again; it comes back only with a proof',
-      question: 'Repair this slot? Its disk is erased.',
-      done: (slot, named) =>
-        `Slot ${slot.slot_index} (${slot.id}) is being repaired; see gpuaas admin slot show ${named} ${slot.slot_index}.`,
-    }),
+    repair,
     markWiped,
   ],
 };

@@ -1,0 +1,73 @@
+/** `slot repair`, and waiting for it: the run is what repairs, the slot is what one wants to know about. */
+import type { Operations, Slot } from '@gpuaas/sdk';
+import { command, required, text } from '../command.ts';
+import type { Cli } from '../context.ts';
+import { CliError } from '../exit.ts';
+import { nodeId, slotOf } from '../find.ts';
+import { ifMatchFlags, keyFlags, waitFlags, yesFlags } from '../flags.ts';
+import { waitWithProgress } from '../progress.ts';
+
+type Run = Operations['adminWorkflowRunGet']['response'];
+
+const WAIT_MS = 600_000;
+const ENDED: ReadonlySet<Run['state']> = new Set(['done', 'stuck', 'cancelled']);
+
+export const stateOf = ({ slot_index, id, approval, status }: Slot): string =>
+  `Slot ${slot_index} (${id}) is ${approval} and ${status}.`;
+
+/** The newest repair of the slot: the one that was just asked for, or that was under way already. */
+const readRun = async (cli: Cli, slotId: string): Promise<Run> => {
+  const query = { subject_id: slotId, workflow: 'repair-slot', limit: 1 };
+  const { items } = await (await cli.client()).adminWorkflowRunList({ query }, { signal: cli.signal });
+  const [run] = items;
+  if (run === undefined) throw new CliError('failure', 'The repair has no run.');
+  return run;
+};
+
+const waitForRepair = async (cli: Cli, slotId: string, resume: string, timeout: number | undefined): Promise<void> => {
+  const run = await waitWithProgress(() => readRun(cli, slotId), {
+    until: ({ state }) => ENDED.has(state),
+    timeoutMs: timeout ?? WAIT_MS,
+    signal: cli.signal,
+    describe: ({ step, state, state_reason }) => `The repair is at ${step}: ${state_reason ?? state}`,
+    resume,
+  });
+  if (run.state === 'done') return;
+  const why = run.state_reason === null ? '.' : `: ${run.state_reason}`;
+  const help = `See its steps: gpuaas admin workflow-run steps ${run.id}`;
+  throw new CliError('failure', `The repair is ${run.state}${why}`, help);
+};
+
+export const repair = command({
+  name: 'repair',
+  summary: 'bind anew, discover, wipe and approve again; it comes back only with a proof',
+  args: { node: 'name or id', slot: 'index or id' },
+  flags: {
+    reason: required(text('why; kept in the audit')),
+    ...waitFlags,
+    ...ifMatchFlags,
+    ...yesFlags,
+    ...keyFlags,
+  },
+  run: async (cli, { args, flags }) => {
+    const node_id = await nodeId(cli, args.node);
+    const slot = await slotOf(cli, node_id, args.slot);
+    await cli.confirm('Repair this slot? Its disk is erased.', flags.yes);
+    const options = {
+      idempotencyKey: flags.idempotencyKey,
+      ifMatch: flags.ifMatch ?? slot.version,
+      signal: cli.signal,
+    };
+    const params = { node_id, slot_id: slot.id };
+    const request = { params, body: { reason: flags.reason } };
+    const answer = await (await cli.client()).call('nodeSlotRepair', request, options);
+    const sentence = `Slot ${slot.slot_index} (${slot.id}) is being repaired`;
+    const resume = `gpuaas admin slot show ${args.node} ${slot.slot_index}`;
+    if (!flags.wait) return cli.out.done(`${sentence}; see ${resume}.`, answer);
+    cli.out.say(`${sentence}. correlation id ${answer.correlation_id ?? 'unknown'}`);
+    await waitForRepair(cli, slot.id, resume, flags.timeout);
+    const data = await (await cli.client()).adminNodeSlotGet({ params }, { signal: cli.signal });
+    if (cli.out.json) cli.out.done('', { ...answer, data });
+    else cli.out.print(stateOf(data));
+  },
+});
