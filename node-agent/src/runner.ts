@@ -6,17 +6,17 @@ import { setTimeout as timeout } from 'node:timers/promises';
 import type { TaskKind, TaskPayload, TaskResult } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
 import { ControlPlaneError } from './control-plane/errors.ts';
-import type { TaskApi, TaskRef } from './control-plane/task-api.ts';
-import { execute, type Outcome, Stopping } from './execute.ts';
+import type { TaskApi } from './control-plane/task-api.ts';
+import { execute, Stopping } from './execute.ts';
 import { type Host, HostError } from './host/host.ts';
 import { type Journal, slotsOf, type TaskRecord } from './journal.ts';
-import { StaleGenerationError } from './leases.ts';
 import { TIME_LIMITS_S } from './limits.ts';
 import { createQueue } from './queue.ts';
-import { redactText } from './redact.ts';
-import { PATIENCE, type Patience, reportResult, untilAnswered } from './report.ts';
+import { PATIENCE, type Patience, untilAnswered } from './report.ts';
+import { conclude, EXPIRED, failureOf } from './result.ts';
 import type { TaskContext, TaskHandlers } from './tasks/task.ts';
 import { createTeller } from './teller.ts';
+import { createTelling } from './telling.ts';
 
 /** Where a task stands between two writes: what a crash test stops at. */
 export type Boundary = 'accepted' | 'allowed' | 'begun' | 'acted' | 'finished' | 'reported' | 'acknowledged';
@@ -69,9 +69,9 @@ export const createRunner = (options: RunnerOptions): Runner => {
   const queue = createQueue(options.concurrent_max ?? 16);
   const stopping = new AbortController();
   const held = new Map<string, AbortController>();
-  const telling = new Map<string, Promise<void>>();
   const at = options.at ?? (() => {});
   const graceMs = options.grace_ms ?? 10_000;
+  const telling = createTelling({ ...options, patience, signal: stopping.signal, at });
 
   const logOf = (payload: TaskPayload): Log =>
     options.log.child({
@@ -81,60 +81,13 @@ export const createRunner = (options: RunnerOptions): Runner => {
       ...(payload.allocation_id === null ? {} : { allocation_id: payload.allocation_id }),
     });
 
-  const resultOf = (
-    payload: TaskPayload,
-    startedAt: string | null,
-    told: Pick<TaskResult, 'state' | 'error_code' | 'reason' | 'output'>,
-  ): TaskResult => ({
-    attempt: payload.attempt,
-    ...told,
-    reason: told.reason === null ? null : redactText(told.reason).slice(0, 2000),
-    started_at: startedAt,
-    finished_at: now().toISOString(),
-  });
-  const failure = (
-    payload: TaskPayload,
-    startedAt: string | null,
-    err: HostError | { code: 'expired'; message: string },
-  ) =>
-    resultOf(payload, startedAt, {
-      state: 'failed',
-      error_code: err.code,
-      reason: err.message,
-      output: err instanceof StaleGenerationError ? err.output : null,
-    });
-
-  const tell = (payload: TaskRef, result: TaskResult, log: Log): void => {
-    if (telling.has(payload.task_id)) return;
-    const story = async (): Promise<void> => {
-      const isTold = await reportResult({
-        api: options.api,
-        task: payload,
-        result,
-        signal: stopping.signal,
-        patience,
-        log,
-      });
-      if (!isTold) return;
-      at('reported', payload.task_id);
-      await journal.acknowledge(payload.task_id);
-      at('acknowledged', payload.task_id);
-    };
-    telling.set(
-      payload.task_id,
-      story()
-        .catch((err: unknown) => log.error({ err }, 'the result could not be told'))
-        .finally(() => telling.delete(payload.task_id)),
-    );
-  };
-
   const finish = async (payload: TaskPayload, result: TaskResult, log: Log): Promise<void> => {
     const isWritten = await journal.finish(payload.task_id, result);
     if (!isWritten) log.error('the result could not be journalled; it is told anyway and written when there is space');
     at('finished', payload.task_id);
     const { state, error_code, reason } = result;
     log[state === 'completed' ? 'info' : 'warn']({ state, error_code, reason }, 'task finished');
-    tell(payload, result, log);
+    telling.tell(payload, result, log);
   };
 
   /** Undefined: the agent stopped before it was told. */
@@ -187,19 +140,6 @@ export const createRunner = (options: RunnerOptions): Runner => {
     return { outcome: outcome.finally(teller.stop), ended };
   };
 
-  const conclude = (payload: TaskPayload, startedAt: string, outcome: Outcome, log: Log): TaskResult | undefined => {
-    if (outcome.kind === 'stopped') return undefined;
-    if (outcome.kind === 'completed')
-      return resultOf(payload, startedAt, {
-        state: 'completed',
-        error_code: null,
-        reason: null,
-        output: outcome.output,
-      });
-    if (outcome.cause !== outcome.error) log.error({ err: outcome.cause }, 'a task handler broke');
-    return failure(payload, startedAt, outcome.error);
-  };
-
   const run = async (record: TaskRecord, payload: TaskPayload): Promise<void> => {
     const log = logOf(payload);
     const isAllowed = await mayBegin(record, payload, log);
@@ -211,16 +151,12 @@ export const createRunner = (options: RunnerOptions): Runner => {
     at('allowed', payload.task_id);
     if (record.state === 'accepted') {
       if (now().getTime() > Date.parse(payload.expires_at))
-        return finish(
-          payload,
-          failure(payload, null, { code: 'expired', message: 'Its time was over before it was begun.' }),
-          log,
-        );
+        return finish(payload, failureOf(payload, { started_at: null, finished_at: now() }, EXPIRED), log);
       try {
         await journal.begin(payload.task_id);
       } catch (err) {
         if (!(err instanceof HostError)) throw err;
-        return finish(payload, failure(payload, null, err), log);
+        return finish(payload, failureOf(payload, { started_at: null, finished_at: now() }, err), log);
       }
     }
     at('begun', payload.task_id);
@@ -228,7 +164,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
     log.info('task begun');
     const startedAt = record.begun_at ?? now().toISOString();
     const { outcome, ended } = act(payload, log);
-    const result = conclude(payload, startedAt, await outcome, log);
+    const result = conclude(payload, startedAt, await outcome, now, log);
     at('acted', payload.task_id);
     if (result !== undefined) await finish(payload, result, log);
     await ended;
@@ -252,28 +188,15 @@ export const createRunner = (options: RunnerOptions): Runner => {
     });
   };
 
-  const retell = async (record: TaskRecord): Promise<void> => {
-    const result = await journal.resultOf(record.task_id);
-    if (result === null) return;
-    const correlation = record.payload?.correlation_id ?? record.task_id;
-    const ref = { task_id: record.task_id, attempt: result.attempt, correlation_id: correlation };
-    tell(ref, result, options.log.child({ task_id: record.task_id, correlation_id: correlation }));
-  };
-  const retellLater = (record: TaskRecord): void => {
-    retell(record).catch((err: unknown) =>
-      options.log.error({ err, task_id: record.task_id }, 'a result could not be read'),
-    );
-  };
-
   return {
     begin,
     retell: (taskId) => {
       const record = journal.find(taskId);
-      if (record !== undefined) retellLater(record);
+      if (record !== undefined) telling.retell(record);
     },
     resume: () => {
       for (const record of journal.open())
-        if (record.state === 'finished') retellLater(record);
+        if (record.state === 'finished') telling.retell(record);
         else begin(record.task_id);
     },
     cancel: (taskId) => {
@@ -284,7 +207,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
     },
     idle: async () => {
       await queue.idle();
-      await Promise.all(telling.values());
+      await telling.idle();
     },
     stop: async () => {
       stopping.abort();
@@ -292,7 +215,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
       for (const controller of held.values()) controller.abort(new Stopping('the agent stops'));
       const grace = new AbortController();
       const late = timeout(graceMs, undefined, { signal: grace.signal }).catch(() => {});
-      await Promise.race([Promise.all([queue.idle(), ...telling.values()]), late]);
+      await Promise.race([Promise.all([queue.idle(), telling.idle()]), late]);
       grace.abort();
     },
   };

@@ -2,7 +2,8 @@
 import type { SchedulerNode } from '@gpuaas/scheduler';
 import type { Reader, Tx } from './client.ts';
 import { CURRENT_VERSION } from './os-image.ts';
-import { type CandidateQuery, LOCKED_NODE, NODE, NODE_FROM, type NodeRow, sendLock, toNode } from './placement.ts';
+import { NODE, NODE_FROM, type NodeRow, toNode } from './placement.ts';
+import { type CandidateQuery, LOCKED_NODE, sendLock } from './placement-index.ts';
 
 export type LaunchFacts = Readonly<{
   sku: Readonly<{

@@ -180,36 +180,6 @@ export const expireTasks = async (tx: Tx, limit: number): Promise<NodeTaskRow[]>
   return rows;
 };
 
-/** Work for a host that no allocation asked for: a discovery, a repair, a probe. */
-export type NewHostTask = Readonly<{
-  node_id: string;
-  kind: string;
-  params: Readonly<Record<string, unknown>>;
-  correlation_id: string;
-  expires_in_s: number;
-  /** The run that waits for it, and which of its tries this is. */
-  run: Readonly<{ id: string; attempt: number }> | null;
-}>;
-
-export const insertHostTask = async (tx: Tx, task: NewHostTask): Promise<string> => {
-  const id = mintId('tsk');
-  await tx.query(
-    `insert into node_tasks (id, node_id, kind, params, attempt, correlation_id, expires_at, workflow_run_id)
-     values ($1, $2, $3, $4, $5, $6, clock_timestamp() + make_interval(secs => $7), $8)`,
-    [
-      id,
-      task.node_id,
-      task.kind,
-      JSON.stringify(task.params),
-      task.run?.attempt ?? 1,
-      task.correlation_id,
-      task.expires_in_s,
-      task.run?.id ?? null,
-    ],
-  );
-  return id;
-};
-
 /** The newest task of this kind that the run asked for since an operator last took it up again. */
 export const findRunTask = async (
   reader: Reader,

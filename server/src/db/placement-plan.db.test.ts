@@ -11,7 +11,7 @@ import { aNode, aTenant, REGION, SLICE_SKU, type Tenant, type TestNode } from '.
 import { refreshSummary } from '../placement/summary.ts';
 import { claimRefusal, insertClaimSet } from './claim.ts';
 import { PLATFORM, type Tx } from './client.ts';
-import { type CandidateQuery, lockBestNode } from './placement.ts';
+import { type CandidateQuery, lockBestNode } from './placement-index.ts';
 
 const CLAIMS = 'allocation_resource_claims';
 

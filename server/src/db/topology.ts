@@ -1,24 +1,22 @@
 /** What discoveries found. The newest of a node is the one that counts; older ones stay as evidence for approvals. */
 import type { Candidate, FabricPartition, Prerequisite } from '@gpuaas/contract/node';
-import { invariant, mintId } from '@gpuaas/kit';
-import { insertNodeTask, type TaskView } from './agent-task.ts';
+import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
 import { findPrivateNetwork } from './node.ts';
+import { insertHostTask, type TaskView } from './task-view.ts';
 
 export const DISCOVER = 'slice.topology_discover';
 const DISCOVERY_EXPIRES_S = 600;
 
 /** Asks the host to look at itself. */
 export const insertDiscoveryTask = async (tx: Tx, nodeId: string, correlationId: string): Promise<TaskView> => {
-  const task = await insertNodeTask(tx, {
+  return insertHostTask(tx, {
     node_id: nodeId,
     kind: DISCOVER,
     params: { accelerators: [], private_network: await findPrivateNetwork(tx, nodeId) },
     correlation_id: correlationId,
     expires_in_s: DISCOVERY_EXPIRES_S,
   });
-  invariant(task !== undefined, 'the task was just written');
-  return task;
 };
 
 export type StoredMap = Readonly<{

@@ -17,7 +17,8 @@ import {
 import { listPoolCounts } from '../db/capacity.ts';
 import type { Reader } from '../db/client.ts';
 import { findCatalogFacts } from '../db/launch.ts';
-import { listBestNodes, listSchedulerNodes } from '../db/placement.ts';
+import { listSchedulerNodes } from '../db/placement.ts';
+import { listBestNodes } from '../db/placement-index.ts';
 import { AppError } from '../errors.ts';
 import { type WideDecision, withFleetAmounts } from './amounts.ts';
 import type { CheckedLaunch } from './request.ts';

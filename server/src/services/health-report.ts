@@ -7,10 +7,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { HealthReport } from '@gpuaas/contract/node';
 import type { ReadCtx, WriteCtx } from '../context.ts';
-import { findOpenTask, insertNodeTask } from '../db/agent-task.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import * as db from '../db/health-report.ts';
 import { lockSummary } from '../db/placement.ts';
+import { findOpenTask, insertHostTask } from '../db/task-view.ts';
 import { BREAKER_WINDOW_MIN, judgeHealth, tripsBreaker, type Verdict } from '../domain/health.ts';
 import { conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
@@ -128,14 +128,13 @@ export const probe = async (ctx: WriteCtx, { params }: Req<'nodeHealthProbe'>) =
   if (node.last_seen_at === null) throw conflict('No agent of this node has been seen yet; enrol it first.');
   const task =
     (await findOpenTask(ctx.tx, node.id, 'diag.health_probe')) ??
-    (await insertNodeTask(ctx.tx, {
+    (await insertHostTask(ctx.tx, {
       node_id: node.id,
       kind: 'diag.health_probe',
       params: {},
       correlation_id: ctx.correlation_id,
       expires_in_s: PROBE_EXPIRES_S,
     }));
-  if (task === undefined) throw new Error('the task was just written');
   ctx.target('node', node.id);
   ctx.tx.afterCommit(() => ctx.deps.events.wake());
   return task;

@@ -9,13 +9,13 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { NodeAnswer, NodeBody } from '@gpuaas/contract/node';
 import type { Clock, Log } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
-import { findOpenTask, insertNodeTask } from '../db/agent-task.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import * as db from '../db/inventory.ts';
 import { findNode } from '../db/node.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
+import { findOpenTask, insertHostTask } from '../db/task-view.ts';
 import { datedFindings, type InventoryVerdict, judgeInventory } from '../domain/inventory.ts';
 import { nodeDrift } from '../domain/node-event.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
@@ -152,14 +152,13 @@ const askToRemove = async (ctx: WriteCtx, node_id: string, params: Readonly<Reco
   await refuseHostChanges(ctx.tx, node_id);
   if ((await findOpenTask(ctx.tx, node_id, 'slice.orphan_remove')) !== undefined)
     throw conflict('A machine of this node is being removed already.');
-  const task = await insertNodeTask(ctx.tx, {
+  const task = await insertHostTask(ctx.tx, {
     node_id,
     kind: 'slice.orphan_remove',
     params,
     correlation_id: ctx.correlation_id,
     expires_in_s: REMOVE_EXPIRES_S,
   });
-  if (task === undefined) throw new Error('the task was just written');
   ctx.target('node', node_id);
   ctx.tx.afterCommit(() => ctx.deps.events.wake());
   return task;

@@ -6,7 +6,6 @@ import { randomBytes } from 'node:crypto';
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { invariant, mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
-import { findOpenTask, insertNodeTask, listNodeTasks } from '../db/agent-task.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import { findNode, insertNode, type NodeRow } from '../db/node.ts';
@@ -19,6 +18,7 @@ import {
   revokeEnrollments,
 } from '../db/node-certificate.ts';
 import { ensureSharedPool, findPoolId, isRegion, setPrivateNetwork } from '../db/node-create.ts';
+import { findOpenTask, insertHostTask, listNodeTasks } from '../db/task-view.ts';
 import { findShownFingerprint } from '../db/trust-key.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
@@ -173,14 +173,13 @@ export const update = async (ctx: WriteCtx, { params, body }: Req<'nodeAgentUpda
   if (!agent.kinds.includes('agent.update')) throw conflict('The agent of this node cannot replace itself.');
   if ((await findOpenTask(ctx.tx, node.id, 'agent.update')) !== undefined)
     throw conflict('An update of this agent is under way already.');
-  const task = await insertNodeTask(ctx.tx, {
+  const task = await insertHostTask(ctx.tx, {
     node_id: node.id,
     kind: 'agent.update',
     params: { version: body.version, digest: body.digest },
     correlation_id: ctx.correlation_id,
     expires_in_s: UPDATE_EXPIRES_S,
   });
-  invariant(task !== undefined, 'the task was just written');
   ctx.target('node', node.id);
   ctx.note({ task_id: task.id, version: body.version, digest: body.digest });
   ctx.tx.afterCommit(() => ctx.deps.events.wake());

@@ -4,12 +4,12 @@
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
-import { findOpenTask, insertNodeTask, type TaskView } from '../db/agent-task.ts';
 import type { Tx } from '../db/client.ts';
 import { findInventory } from '../db/inventory.ts';
 import { findAgent } from '../db/node-agent.ts';
 import { isBeingCloned } from '../db/node-image.ts';
 import { findOsImage } from '../db/os-image.ts';
+import { findOpenTask, insertHostTask, type TaskView } from '../db/task-view.ts';
 import { conflict, notFound } from '../errors.ts';
 import { getNode } from './topology.ts';
 
@@ -56,14 +56,13 @@ const ask = async (
   await refuseUnable(ctx.tx, nodeId, task.kind);
   const asked =
     (await findOpenTask(ctx.tx, nodeId, task.kind, task.params)) ??
-    (await insertNodeTask(ctx.tx, {
+    (await insertHostTask(ctx.tx, {
       node_id: nodeId,
       kind: task.kind,
       params: task.params,
       correlation_id: ctx.correlation_id,
       expires_in_s: EXPIRES_S[task.kind],
     }));
-  if (asked === undefined) throw new Error('the task was just written');
   ctx.target('node', nodeId);
   ctx.note({ task_id: asked.id, digest: task.digest });
   ctx.tx.afterCommit(() => ctx.deps.events.wake());

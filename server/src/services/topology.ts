@@ -6,11 +6,11 @@
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { type Candidate, candidateHash, mapHash, type TaskOutput } from '@gpuaas/contract/node';
 import type { ReadCtx, WriteCtx } from '../context.ts';
-import { findOpenTask, listNodeTasks, type TaskView } from '../db/agent-task.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import { findNode, findWipeMinimum, type NodeRow } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { type ApprovedSlot, listApprovedSlots, lockSlots, markDrift } from '../db/slot-approval.ts';
+import { findOpenTask, listNodeTasks, type TaskView } from '../db/task-view.ts';
 import {
   type CandidateRow,
   DISCOVER,

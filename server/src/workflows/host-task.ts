@@ -4,7 +4,8 @@
  */
 import type { TaskKind, TaskParams } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { findRunTask, insertHostTask } from '../db/node-task.ts';
+import { findRunTask } from '../db/node-task.ts';
+import { insertHostTask } from '../db/task-view.ts';
 import { TASK_FINISHED } from './allocation-steps.ts';
 import { type Outcome, wait, waitForSignal } from './engine/outcome.ts';
 import type { StepContext } from './engine/workflow.ts';

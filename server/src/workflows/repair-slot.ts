@@ -115,8 +115,9 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, Step>({
       if (!verdict.is_verified || disk === undefined)
         return stuck(verdict.reason ?? 'The erasure could not be proven.');
       if (!disk.is_gpu_reset)
-        return stuck('The GPU or its fabric function could not be reset; reboot the host and take this up again.', (tx) =>
-          wantReboot(tx, slot.node_id, 'A GPU could not be reset.'),
+        return stuck(
+          'The GPU or its fabric function could not be reset; reboot the host and take this up again.',
+          (tx) => wantReboot(tx, slot.node_id, 'A GPU could not be reset.'),
         );
       const { correlation_id } = ctx.run;
       return done((tx) =>

@@ -1,0 +1,48 @@
+/** What is told of a task: how it ended, in words that carry no secret. */
+import type { TaskPayload, TaskResult } from '@gpuaas/contract/node';
+import type { Log } from '@gpuaas/kit';
+import type { Outcome } from './execute.ts';
+import type { HostError } from './host/host.ts';
+import { StaleGenerationError } from './leases.ts';
+import { redactText } from './redact.ts';
+
+type Times = Readonly<{ started_at: string | null; finished_at: Date }>;
+type Failure = HostError | Readonly<{ code: 'expired'; message: string }>;
+
+export const EXPIRED: Failure = { code: 'expired', message: 'Its time was over before it was begun.' };
+
+const resultOf = (
+  payload: TaskPayload,
+  times: Times,
+  told: Pick<TaskResult, 'state' | 'error_code' | 'reason' | 'output'>,
+): TaskResult => ({
+  attempt: payload.attempt,
+  ...told,
+  reason: told.reason === null ? null : redactText(told.reason).slice(0, 2000),
+  started_at: times.started_at,
+  finished_at: times.finished_at.toISOString(),
+});
+
+export const failureOf = (payload: TaskPayload, times: Times, err: Failure): TaskResult =>
+  resultOf(payload, times, {
+    state: 'failed',
+    error_code: err.code,
+    reason: err.message,
+    output: err instanceof StaleGenerationError ? err.output : null,
+  });
+
+/** Undefined: the agent stopped it, and it is begun again at the next start. */
+export const conclude = (
+  payload: TaskPayload,
+  startedAt: string,
+  outcome: Outcome,
+  now: () => Date,
+  log: Log,
+): TaskResult | undefined => {
+  if (outcome.kind === 'stopped') return undefined;
+  const times = { started_at: startedAt, finished_at: now() };
+  if (outcome.kind === 'completed')
+    return resultOf(payload, times, { state: 'completed', error_code: null, reason: null, output: outcome.output });
+  if (outcome.cause !== outcome.error) log.error({ err: outcome.cause }, 'a task handler broke');
+  return failureOf(payload, times, outcome.error);
+};
