@@ -70,8 +70,9 @@ const writeLeases = async (state: string, book: LeaseBook): Promise<void> => {
   try {
     await writeDurably(path, JSON.stringify(book));
   } catch (cause) {
-    const code = codeOf(cause) === 'ENOSPC' ? 'no_space' : 'host_error';
-    throw new HostError(code, `the leases of this host cannot be written: ${path}`, { cause });
+    const isFull = codeOf(cause) === 'ENOSPC';
+    const what = `the leases of this host cannot be written: ${path}${isFull ? '; free space, then try again' : ''}`;
+    throw new HostError(isFull ? 'no_space' : 'host_error', what, { cause });
   }
 };
 

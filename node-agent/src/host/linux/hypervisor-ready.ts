@@ -57,7 +57,8 @@ export const refuseUnbound = async (
       throw blocked(
         `The IOMMU group of ${address} also holds ${others.map((one) => `${one.address} (${one.driver})`).join(', ')}.`,
       );
-    if (!(await hasGroup(group))) throw blocked(`/dev/vfio/${group} of ${address} is not there.`);
+    if (!(await hasGroup(group)))
+      throw blocked(`vfio_group_unavailable: /dev/vfio/${group} of ${address} is not there.`);
   }
 };
 

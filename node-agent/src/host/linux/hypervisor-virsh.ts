@@ -59,6 +59,10 @@ const isGone = (stderr: string): boolean => /failed to get domain|Domain not fou
 /** It is so already: a guest may go down by itself at any moment. */
 const isSo = (stderr: string): boolean => isGone(stderr) || /domain is not running|already active/.test(stderr);
 
+/** The kernel did not give the emulator a device's group: somebody else has it, or it went a moment ago. */
+const isGroupTaken = (stderr: string): boolean =>
+  /open \/dev\/vfio\/\d+: (?:Device or resource busy|No such file)/.test(stderr);
+
 export const createVirsh = (run: Run, connect: string): Virsh => {
   const argv = (...args: readonly string[]) => ['virsh', '--connect', connect, '--quiet', ...args] as const;
   const act = (...args: readonly string[]): Promise<string> =>
@@ -100,7 +104,10 @@ export const createVirsh = (run: Run, connect: string): Virsh => {
       });
       if (status === 0) return true;
       if (isSo(stderr)) return false;
-      throw new HostError('host_error', `virsh ${verb} failed: ${stderr.trim().replaceAll('\n', ' ').slice(0, 500)}`);
+      const said = `virsh ${verb} failed: ${stderr.trim().replaceAll('\n', ' ').slice(0, 500)}`;
+      throw isGroupTaken(stderr)
+        ? new HostError('blocked', `vfio_group_unavailable: ${said}`)
+        : new HostError('host_error', said);
     },
     undefine: async (uuid) => {
       const flags = ['--nvram', '--managed-save', '--snapshots-metadata', '--checkpoints-metadata'];

@@ -32,7 +32,7 @@ const unreadyOf = async (files: Files, run: Run, config: NetworkConfig): Promise
 export const createNetwork = ({ files, run, pci, config = NETWORK_DEFAULTS, isRecording }: GivenNetwork): Network => {
   const read = {
     facts: async () => {
-      const facts = await readNetwork(files, networkRun(run, config));
+      const facts = await readNetwork(files, networkRun(run, config), config.command_prefix.length > 0);
       return isRecording ? facts : { ...facts, unready: await unreadyOf(files, networkRun(run, config), config) };
     },
     nics: async () => listNics(files, await pci()),

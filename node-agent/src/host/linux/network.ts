@@ -100,11 +100,14 @@ const hasMasquerade = async (run: Run): Promise<boolean> => {
   return false;
 };
 
-export const readNetwork = async (files: Files, run: Run): Promise<NetworkFacts> => {
+const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
+
+/** Each namespace has a setting of its own: where the network lives in one, a command that runs there reads it. */
+export const readNetwork = async (files: Files, run: Run, isElsewhere: boolean): Promise<NetworkFacts> => {
   const [ovs, forwarding, has_masquerade] = await Promise.all([
     readOvs(run),
-    files.text('/proc/sys/net/ipv4/ip_forward'),
+    isElsewhere ? outputOf(run, { argv: ['cat', FORWARDING], recorded: 'ip-forward.txt' }) : files.text(FORWARDING),
     hasMasquerade(run),
   ]);
-  return { ...ovs, ip_forwarding: forwarding === '1', has_masquerade };
+  return { ...ovs, ip_forwarding: forwarding.trim() === '1', has_masquerade };
 };

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createVirsh } from './hypervisor-virsh.ts';
+import type { Run } from './run.ts';
+
+const UUID = '6f0f4d5e-2c4b-4f0e-9d3c-0a1b2c3d4e5f';
+/** A libvirt that cannot do what it is told. */
+const failing =
+  (stderr: string): Run =>
+  async () => ({ status: 1, stdout: '', stderr });
+
+test('a device group that somebody else holds is told by its name, any other failure in libvirt’s own words', async () => {
+  const busy = [
+    "error: Failed to start domain 'gpuaas-alc-1'",
+    'error: internal error: process exited while connecting to monitor: qemu-system-x86_64: -device vfio-pci,host=1b:00.0:',
+    'vfio 0000:1b:00.0: failed to open /dev/vfio/45: Device or resource busy',
+  ].join('\n');
+  await assert.rejects(createVirsh(failing(busy), 'qemu:///system').tell('start', UUID), {
+    code: 'blocked',
+    message: /^vfio_group_unavailable: .*\/dev\/vfio\/45: Device or resource busy/,
+  });
+  await assert.rejects(createVirsh(failing('error: out of memory'), 'qemu:///system').tell('start', UUID), {
+    code: 'host_error',
+    message: 'virsh start failed: error: out of memory',
+  });
+});
