@@ -35,3 +35,13 @@ export const findSshFacts = async (reader: Reader, allocationId: string): Promis
       [allocationId],
     )
   ).rows[0];
+
+/** Whether the guest itself said that it is not what was claimed: of a machine's readiness that is its GPUs. */
+export const hasGpusMissing = async (reader: Reader, allocationId: string): Promise<boolean> =>
+  (
+    await reader.query(
+      `select from node_tasks where allocation_id = $1 and kind = 'slice.vm_readiness' and state = 'failed'
+         and error_code = 'drift' limit 1`,
+      [allocationId],
+    )
+  ).rowCount === 1;

@@ -1,7 +1,7 @@
 /** The database behind the workflows of an allocation. Host tasks are rows; the host answers by finishing them. */
 import { findAllocation, lockAllocation } from '../db/allocation.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { findGuestFacts } from '../db/guest.ts';
+import { findGuestFacts, hasGpusMissing } from '../db/guest.ts';
 import { findHeldNode, listHeldSlots } from '../db/lifecycle.ts';
 import { findWipeMinimum } from '../db/node.ts';
 import { cancelQueuedTasks, countTasksUnderWay, findLatestTask, insertTask } from '../db/node-task.ts';
@@ -108,6 +108,11 @@ export const createAllocationDeps = (
         if (row.state === 'release_failed') return true;
         return node?.occupancy === 'cleanup_blocked' || slots.some((slot) => slot.status === 'cleanup_blocked');
       }),
+    // An operator who takes the cleanup up changes the reason that the failure left.
+    isInDoubt: async ({ id, state, state_reason, failure_reason }) =>
+      state === 'failed' &&
+      state_reason === failure_reason &&
+      (await database.read(PLATFORM, (reader) => hasGpusMissing(reader, id))),
     resume: (id) => async (tx) => {
       const row = await resumeCleanup(tx, id);
       if (row !== undefined) auditRun(tx, row, 'resume_cleanup', null);

@@ -59,6 +59,8 @@ export type AllocationDeps = Readonly<{
   settlePower(id: string, settle: SettlePower): Commit;
   /** Whether an earlier cleanup gave up. */
   isBlocked(id: string): Promise<boolean>;
+  /** Whether it failed because of what its guest saw of the hardware, and no operator has taken that up. */
+  isInDoubt(allocation: AllocationRow): Promise<boolean>;
   resume(id: string): Commit;
   /** Takes back what was asked of the host and not begun: it must not happen beside what comes next. */
   withdrawTasks(id: string, reason: string): Commit;

@@ -268,6 +268,26 @@ test('cleanup after a failure is blocked when it cannot be proven, and the state
   await checkInvariants(w);
 });
 
+test('a guest that sees fewer GPUs than it was given is stopped, and its slots wait for an operator', async (t) => {
+  const w = await world(t);
+  const made = await allocate(w);
+  await provision(w.database, made);
+  const boots = (task: Parameters<typeof truth>[0]) => (task.kind === 'slice.vm_readiness' ? null : truth(task));
+  await settle(w.database, { answer: boots, rounds: 4 });
+  await w.sql.query(
+    "update node_tasks set error_code = 'drift' where allocation_id = $1 and kind = 'slice.vm_readiness'",
+    [made.id],
+  );
+  await settle(w.database);
+  const blocked = await factsOf(w.sql, made.id);
+  assert.deepEqual([blocked.state, blocked.slots, blocked.live_claims], ['failed', ['cleanup_blocked'], 1]);
+  await cleanUp(w.database, made.id, false);
+  await settle(w.database);
+  const clean = await factsOf(w.sql, made.id);
+  assert.deepEqual([clean.state, clean.slots, clean.live_claims], ['failed', ['available'], 0]);
+  await checkInvariants(w);
+});
+
 test('a stuck cleanup that an operator retries from a step takes the allocation up again and gets new tries', async (t) => {
   const w = await world(t);
   const made = await allocate(w, { state: 'active' });

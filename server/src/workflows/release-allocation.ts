@@ -13,6 +13,9 @@ type Step = 'stopRuntime' | 'wipe' | 'prove' | 'block';
 /** Sent by an operator who has seen that nothing runs. It skips stopping, and nothing else. */
 export const RUNTIME_ABSENT = 'runtime_verified_absent';
 
+/** Erased and sold again, hardware that is in doubt would only fail the next launch. */
+const IN_DOUBT = 'The machine saw fewer GPUs than it was given, so its host is looked at first.';
+
 const kindsOf = (allocation: AllocationRow) =>
   allocation.capacity_shape === 'gpu_slice'
     ? ({ stop: 'slice.vm_stop', wipe: 'slice.cleanup' } as const)
@@ -48,6 +51,7 @@ export const releaseAllocation = workflow<AllocationDeps, AllocationRow, Step>({
       return answer === 'gone' ? done() : answer;
     }),
     wipe: inCustody('wipe', async (deps, allocation, ctx) => {
+      if (await deps.isInDoubt(allocation)) return stuck(IN_DOUBT, deps.block(allocation.id, IN_DOUBT));
       const { wipe } = kindsOf(allocation);
       const answer = await askHost(deps, allocation, ctx, { kind: wipe, phase: 'custody' });
       if (answer === 'completed') return next('prove');
