@@ -6,12 +6,8 @@
 import { join } from 'node:path';
 import { requires } from '../../tools/test/requires.ts';
 import type { Host } from '../src/host/host.ts';
-import { createFiles } from '../src/host/linux/files.ts';
-import { createLinuxHost } from '../src/host/linux/host.ts';
-import { createHypervisor } from '../src/host/linux/hypervisor.ts';
 import { HYPERVISOR_DEFAULTS, type HypervisorConfig } from '../src/host/linux/hypervisor-config.ts';
-import { createNetwork } from '../src/host/linux/network-host.ts';
-import { createRun } from '../src/host/linux/run.ts';
+import { type ComposedSpec, openComposedHost } from './composed-open.ts';
 import { putFile } from './image-folder.ts';
 import { type LibvirtLab, startLibvirtLab } from './libvirt-lab.ts';
 import { makeLoopHost } from './loop-subject.ts';
@@ -31,6 +27,8 @@ export type ComposedHost = Readonly<{
   host: Host;
   /** As an agent that starts anew makes it. */
   reopen(): Host;
+  /** For a process of its own. */
+  spec: ComposedSpec;
   loop: LoopHost;
   network: NetworkLab;
   libvirt: LibvirtLab;
@@ -78,22 +76,9 @@ export const makeComposedHost = async (
       has_guest_numa: false,
       ...given.hypervisor,
     };
-    const reopen = (): Host => {
-      const files = createFiles('/');
-      const run = createRun();
-      const { pci, disks } = loop.host;
-      return {
-        ...loop.host,
-        network: {
-          ...createNetwork({ files, run, pci: pci.list, config: network.config, isRecording: false }),
-          // Cards of the fabric are functions on the bus.
-          nics: loop.sim.network.nics,
-        },
-        hypervisor: createHypervisor({ config, network: network.config, files, run, pci, disks }),
-        system: createLinuxHost().system,
-      };
-    };
-    return { host: reopen(), reopen, loop, network, libvirt, config, close };
+    const spec: ComposedSpec = { ...loop.spec, network: network.config, hypervisor: config };
+    const reopen = (): Host => openComposedHost(spec, loop.host);
+    return { host: reopen(), reopen, spec, loop, network, libvirt, config, close };
   } catch (error) {
     await close();
     throw error;

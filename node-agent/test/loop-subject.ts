@@ -9,9 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Subject } from '../src/host/host.contract.ts';
 import type { WipeMethod } from '../src/host/host.ts';
-import { createLinuxHost } from '../src/host/linux/host.ts';
-import { createRun } from '../src/host/linux/run.ts';
-import { createSimHost } from '../src/host/sim/sim-host.ts';
+import { type LoopSpec, openLoopHost, openLoopSim } from './composed-open.ts';
 import { putImage } from './image-folder.ts';
 import { type LoopDisks, makeLoopDisks } from './loop-disks.ts';
 
@@ -31,7 +29,7 @@ export type LoopHostOptions = Readonly<{
 
 export const makeLoopHost = async (options: LoopHostOptions = {}) => {
   const dir = await mkdtemp(join(tmpdir(), 'gpuaas-loop-'));
-  const sim = createSimHost({ dir: join(dir, 'sim'), name: 'j22u15', profile: 'dell-xe9680-h200' });
+  const sim = openLoopSim(dir);
   const listed = await sim.disks.list();
   const slots = sim.slots.slice(0, options.slots ?? 2);
   const drives = slots.map(({ serial, nvme }) => ({
@@ -44,25 +42,22 @@ export const makeLoopHost = async (options: LoopHostOptions = {}) => {
   const source = options.source ?? join(dir, 'source');
   const cache = join(dir, 'cache');
   await mkdir(cache, { recursive: true });
-  const linux = createLinuxHost({
+  const spec: LoopSpec = {
+    dir,
     root: disks.root,
-    run: createRun(disks.path),
-    images: { dir: cache, source },
+    path: disks.path,
+    cache,
+    source,
     ...(options.wipe_minimum === undefined ? {} : { wipe_minimum: options.wipe_minimum }),
-  });
-  const { during: _, ...rest } = sim;
+  };
   return {
     dir,
     source,
     cache,
     disks,
     sim,
-    host: {
-      ...rest,
-      disks: linux.disks,
-      images: linux.images,
-      ...(options.wipe_minimum === undefined ? {} : { wipe_minimum: options.wipe_minimum }),
-    },
+    spec,
+    host: openLoopHost(spec, sim),
     slots: slots.map(({ gpu, vf, module_id, serial }) => ({ gpu, vf, module_id, disk: disks.identityOf(serial) })),
     close: async () => {
       await disks.remove();

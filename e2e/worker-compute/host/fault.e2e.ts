@@ -1,0 +1,193 @@
+/**
+ * What goes wrong on a real host, seen from the platform: the launch fails with its reason, nothing is half made, and what
+ * it held is free again only when it is proven clean. The stories share a host and are told in order.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { TaskKind } from '@gpuaas/contract/node';
+import type { Allocation } from '@gpuaas/sdk';
+import { composedHostLacks } from '../../../node-agent/test/composed-host.ts';
+import { arp, EVERYBODY } from '../../../node-agent/test/frames.ts';
+import { putFile } from '../../../node-agent/test/image-folder.ts';
+import { eventually } from '../../sim/platform.ts';
+import { addToCatalog, type TaskRow } from '../cloud.ts';
+import { type HostLab, startHostLab } from './host-lab.ts';
+
+const MIB = 1024 ** 2;
+const NOBODY = '00:00:00:00:00:00';
+const skip = composedHostLacks();
+let lab: HostLab;
+
+before(async () => {
+  if (skip === false) lab = await startHostLab({ slots: 2, state_bytes: 16 * MIB });
+});
+after(() => lab?.close());
+
+const launch = (name: string, image_name = lab.image.name): Promise<Allocation> =>
+  lab.cloud.launch(name, { ssh_key_ids: [lab.key_id], image_name });
+
+/** The task that ended the launch. */
+const failsAt = async (id: string, kind: TaskKind): Promise<TaskRow> => {
+  await lab.cloud.reaches(id, 'failed');
+  const failed = (await lab.cloud.tasks(id)).find((task) => task.state === 'failed');
+  assert.equal(failed?.kind, kind, failed?.state_reason ?? '');
+  return failed;
+};
+const becomes = async (id: string, status: string): Promise<void> => {
+  await eventually(`the slot of ${id} is ${status}`, async () => (await lab.slotOf(id)).status === status || undefined);
+};
+const cleanAgain = async (id: string): Promise<void> => {
+  const body = { reason: 'What stood in the way is gone.', runtime_verified_absent: false };
+  await lab.cloud.client.adminAllocationForceCleanup({ params: { allocation_id: id }, body });
+  await becomes(id, 'available');
+};
+
+test('without its bridge a host starts no machine and leaves no port, and serves again when the bridge is back', {
+  skip,
+}, async () => {
+  const { network, libvirt } = lab.host;
+  const { bridge, gateway } = network.config;
+  await network.vsctl('del-br', bridge);
+  const { id } = await launch('no-bridge');
+  const failed = await failsAt(id, 'slice.bundle_lease');
+  assert.match(failed.state_reason ?? '', /bridge/);
+  assert.equal((await libvirt.virsh('list', '--all', '--name')).trim(), '');
+  assert.equal(await network.vsctl('list-br'), '');
+  await network.vsctl('add-br', bridge, '--', 'set', 'bridge', bridge, 'datapath_type=netdev');
+  await network.host.must('ethtool', '-K', bridge, 'tx', 'off');
+  await network.host.must('ip', 'addr', 'replace', `${gateway}/24`, 'dev', bridge);
+  await network.host.must('ip', 'link', 'set', bridge, 'up');
+  await becomes(id, 'available');
+});
+
+test('an image of other bytes, cut short, or with a backing file is refused before a drive is written, and not kept', {
+  skip,
+}, async () => {
+  const { source, cache, root } = lab.host.spec;
+  const raw = join(lab.cloud.scratch, 'image.raw');
+  await writeFile(raw, randomBytes(MIB));
+  const backed = join(lab.cloud.scratch, 'image.qcow2');
+  execFileSync('qemu-img', ['create', '-q', '-f', 'qcow2', '-b', raw, '-F', 'raw', backed]);
+  const other = `sha256:${randomBytes(32).toString('hex')}`;
+  const put = async (file: string, said: Parameters<typeof putFile>[2], format: 'raw' | 'qcow2' = 'raw') => ({
+    ...(await putFile(source, file, { ...said, format })),
+    format,
+  });
+  const bad = [
+    await put(raw, { name: 'tiny-forged', digest: other }),
+    await put(raw, { name: 'tiny-cut', size_bytes: 2 * MIB, digest: `sha256:${randomBytes(32).toString('hex')}` }),
+    await put(backed, { name: 'tiny-backed' }, 'qcow2'),
+  ];
+  const began = join(root, 'bin/clone-began');
+  await lab.replace('qemu-img', `: >'${began}'; exit 1`);
+  const kept = await readdir(cache);
+  const words = [/was fetched as/, /ended after/, /backing/];
+  for (const [index, image] of bad.entries()) {
+    await addToCatalog(lab.cloud.client, image);
+    const { id } = await launch(image.name, image.name);
+    const failed = await failsAt(id, 'slice.image_clone');
+    assert.match(failed.state_reason ?? '', words[index] ?? /never/);
+    await becomes(id, 'available');
+  }
+  assert.equal(existsSync(began), false, 'nothing was cloned');
+  assert.deepEqual(await readdir(cache), kept);
+  await lab.putBack('qemu-img');
+});
+
+test('a machine without its address lease is not ready, and the reason names its MAC', { skip }, async () => {
+  const { network } = lab.host;
+  const { bridge } = network.config;
+  await lab.restartWith({ limits_s: { 'slice.vm_readiness': 12 } });
+  await network.ofctl('add-flow', bridge, 'priority=65000,udp,tp_src=68,tp_dst=67,actions=drop');
+  const { id } = await launch('no-lease');
+  const failed = await failsAt(id, 'slice.vm_readiness');
+  const { mac_address } = await lab.slotOf(id);
+  assert.match(failed.state_reason ?? '', new RegExp(`MAC ${mac_address} has no address lease`));
+  await network.ofctl('--strict', 'del-flows', bridge, 'priority=65000,udp,tp_src=68,tp_dst=67');
+  await becomes(id, 'available');
+  await lab.restartWith({});
+});
+
+test('an address that somebody else answers for fails the launch, and the reason names both MACs', {
+  skip,
+}, async () => {
+  const { network } = lab.host;
+  const stranger = { name: 'foreign0', mac: '02:00:00:00:00:99' };
+  const place = await network.guest(stranger.name, stranger.mac);
+  await network.vsctl('add-port', network.config.bridge, stranger.name);
+  const wire = await place.wire('eth0');
+  const { id } = await launch('conflict');
+  const { mac_address, private_ip } = await lab.slotOf(id);
+  assert.ok(private_ip);
+  const { mac } = stranger;
+  const claim = arp('reply', { to: EVERYBODY, from: mac, sha: mac, spa: private_ip, tha: NOBODY, tpa: private_ip });
+  await eventually('the launch has failed', async () => {
+    wire.send(claim);
+    return (await lab.cloud.get(id)).state === 'failed' || undefined;
+  });
+  const failed = await failsAt(id, 'slice.vm_readiness');
+  for (const word of [private_ip, mac_address, mac])
+    assert.ok(failed.state_reason?.includes(word ?? ''), failed.state_reason ?? '');
+  await network.vsctl('del-port', network.config.bridge, stranger.name);
+  await becomes(id, 'available');
+});
+
+test('a guest with fewer GPUs than were claimed is not handed over, and its slots wait for an operator', {
+  skip,
+}, async () => {
+  const { hypervisor } = lab.host.spec;
+  const { boot } = hypervisor;
+  assert.equal(boot.kind, 'kernel');
+  const less = { ...boot, command_line: `${boot.kind === 'kernel' ? boot.command_line : ''} lose_gpu` };
+  await lab.restartWith({ host: { ...lab.host.spec, hypervisor: { ...hypervisor, boot: less } } });
+  const { id } = await lab.cloud.launch('lost', {
+    gpu_count: 2,
+    ssh_key_ids: [lab.key_id],
+    image_name: lab.image.name,
+  });
+  const failed = await failsAt(id, 'slice.vm_readiness');
+  assert.match(failed.state_reason ?? '', /sees 1 GPUs, 2 were claimed/);
+  await becomes(id, 'cleanup_blocked');
+  assert.equal((await lab.host.libvirt.virsh('list', '--name')).trim(), '', 'it does not run on');
+  await lab.restartWith({});
+  await cleanAgain(id);
+});
+
+test('a host whose agent has no room to write down a task does nothing, says so, and goes on when there is room', {
+  skip,
+}, async () => {
+  const fill = join(lab.state, 'fill');
+  execFileSync('sh', ['-c', `cat /dev/zero >'${fill}' 2>/dev/null || true`]);
+  const { id } = await launch('no-room');
+  await lab.cloud.reaches(id, 'failed');
+  const failed = (await lab.cloud.tasks(id)).find((task) => task.state === 'failed');
+  assert.match(failed?.state_reason ?? '', /free space, then try again/);
+  assert.equal((await lab.host.libvirt.virsh('list', '--all', '--name')).trim(), '');
+  await becomes(id, 'cleanup_blocked');
+  await rm(fill);
+  await cleanAgain(id);
+});
+
+test('drives that are mounted are neither cloned to nor erased: no byte of them changes, and nobody unmounts them', {
+  skip,
+}, async () => {
+  const { disks, slots } = lab.host.loop;
+  const serials = slots.map(({ disk }) => disk.serial);
+  for (const serial of serials) await disks.mount(serial);
+  const hashes = (): Promise<string[]> => Promise.all(serials.map((serial) => disks.hash(serial)));
+  const before = await hashes();
+  const { id } = await launch('mounted');
+  const failed = await failsAt(id, 'slice.bundle_lease');
+  assert.match(failed.state_reason ?? '', /mounted at .*; the agent never unmounts/);
+  await becomes(id, 'cleanup_blocked');
+  assert.deepEqual(await hashes(), before);
+  for (const serial of serials) disks.unmount(serial);
+  await cleanAgain(id);
+  const { is_clean } = await lab.cloud.client.adminInvariantCheck({});
+  assert.equal(is_clean, true);
+});
