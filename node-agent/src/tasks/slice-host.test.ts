@@ -101,6 +101,15 @@ test('a slice lives on real parts from its lease to a proven wipe', {
   );
   assert.ok(cleaned.gpu_resets.every((reset) => reset.is_ok));
   assert.equal(cleaned.removed.length, 3, 'network, machine and partition');
+  const { network, fabric_functions, partitions, ...gone } =
+    cleaned.isolation ?? assert.fail('no evidence of isolation');
+  assert.deepEqual(gone, { is_machine_removed: true, is_seed_removed: true });
+  assert.deepEqual(
+    Object.values(network),
+    [true, true, true, true],
+    'by a look at switch, address server and firewall',
+  );
+  assert.ok(fabric_functions.every((one) => one.is_cleared) && partitions.every((one) => one.is_deactivated));
   assert.deepEqual(await Promise.all(slots.map((slot) => lab.loop.disks.hash(slot.nvme_serial))), blank);
   const host = lab.reopen();
   assert.deepEqual([await host.hypervisor.list(), await host.network.ports()], [[], []]);

@@ -1,0 +1,65 @@
+/** Proofs from before there was a chain, when the schema that has one is put in place. */
+import assert from 'node:assert/strict';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { silentLog } from '@gpuaas/kit';
+import { Client } from 'pg';
+import { emptyDatabase } from '../../test/database.ts';
+import { chainGenesis, proofHash } from '../domain/wipe-chain.ts';
+import { createDatabase, PLATFORM } from './client.ts';
+import { APP_ROLE, MIGRATIONS_DIR, migrate, readMigrations } from './migrate.ts';
+import { listChainedProofs } from './wipe-proof.ts';
+
+const log = silentLog();
+const CHAINING = '0012_wipe_chain.sql';
+
+test('proofs that are there already take their places in the order in which they were made', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'gpuaas-migrations-'));
+  t.after(() => rm(dir, { recursive: true, force: true }));
+  for (const { name } of await readMigrations())
+    if (name < CHAINING) await copyFile(join(MIGRATIONS_DIR, name), join(dir, name));
+  const url = await emptyDatabase(t);
+  await migrate({ url, log, dir });
+  const sql = new Client({ connectionString: url });
+  await sql.connect();
+  // Without the hosts, slots and allocations that they are about.
+  await sql.query("set session_replication_role = 'replica'");
+  for (const [id, slot, minute] of [
+    ['wpf_c', 'slt_a', 3],
+    ['wpf_a', 'slt_a', 1],
+    ['wpf_d', null, 2],
+    ['wpf_b', 'slt_a', 2],
+  ])
+    await sql.query(
+      `insert into wipe_proofs (id, node_id, slot_id, allocation_id, task_id, method, is_verified, evidence, correlation_id, created_at)
+       values ($1, 'nod_a', $2, 'alc_a', 'tsk_a', 'nvme_sanitize', true, '{"serial": "S1"}', 'cor_a', $3)`,
+      [id, slot, `2026-01-01T00:0${minute}:00Z`],
+    );
+  await sql.end();
+  await copyFile(join(MIGRATIONS_DIR, CHAINING), join(dir, CHAINING));
+  assert.deepEqual(await migrate({ url, log, dir }), [CHAINING]);
+
+  const database = createDatabase({ url, log, role: APP_ROLE });
+  const proofs = await database.read(PLATFORM, (reader) =>
+    listChainedProofs(reader, { target_id: '', sequence: 0 }, 100),
+  );
+  await database.end();
+  assert.deepEqual(
+    proofs.map(({ target_id, sequence, id }) => [target_id, sequence, id]),
+    [
+      ['nod_a', 1, 'wpf_d'],
+      ['slt_a', 1, 'wpf_a'],
+      ['slt_a', 2, 'wpf_b'],
+      ['slt_a', 3, 'wpf_c'],
+    ],
+  );
+  for (const [index, proof] of proofs.entries()) {
+    assert.equal(
+      proof.previous_hash,
+      proof.sequence === 1 ? chainGenesis(proof.target_id) : proofs[index - 1]?.proof_hash,
+    );
+    assert.equal(proof.proof_hash, proofHash(proof));
+  }
+});
