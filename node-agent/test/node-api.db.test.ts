@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { TrustBundle } from '@gpuaas/contract/node';
@@ -10,7 +10,9 @@ import { createAgent } from '../src/agent.ts';
 import { enroll } from '../src/control-plane/enroll.ts';
 import { createSimHost } from '../src/host/sim/sim-host.ts';
 import { handlers } from '../src/tasks/index.ts';
+import { domainName } from '../src/tasks/names.ts';
 import { cleanUp, QUICK, temporaryFolder } from './agents.ts';
+import { ALLOCATION, openTestHost, provision } from './slice.ts';
 
 describe('the agent and the real node API', () => {
   const channel = useChannel();
@@ -40,9 +42,9 @@ describe('the agent and the real node API', () => {
       patience: QUICK,
       write_log: (line: string) => void lines.push(line),
     };
-    const machine = createAgent({ host, handlers, config });
+    const machine = createAgent({ host, handlers, config: { ...config, reconcile: { look_ms: 50 } } });
     cleanUp(t, () => machine.stop());
-    return { node, state, lines, machine };
+    return { node, state, lines, machine, host, folder };
   };
 
   it('a host is added, enrols, discovers its topology and reports its health', async (t) => {
@@ -64,6 +66,42 @@ describe('the agent and the real node API', () => {
       );
     for (const id of ids) assert.equal((await stateOf(id)).state, 'completed', lines.join(''));
     await until('nothing in hand', () => agent.in_hand().length === 0);
+  });
+
+  it('a machine that nobody claims is told, and goes when an operator asks for it by name', async (t) => {
+    const { test, stateOf, change } = channel();
+    const { node, folder, machine, host, state } = await aHost(t);
+    // Made by an agent whose record is gone, as after a platform was restored from a backup.
+    const before = openTestHost(folder, { disk_bytes: 64 * 1024 ** 2 });
+    await provision(before, await before.slots([0]));
+    await rm(join(state, 'leases.json'));
+    host.defineForeignDomain('somebodys');
+    const agent = await machine.start();
+    await agent.reached;
+    await change("update nodes set state = 'active' where id = $1", [node.id]);
+    const admin = await test.admin();
+    const at = (rest: string): string => `/api/v1/admin/nodes/${node.id}/${rest}`;
+    const found = async (): Promise<readonly string[]> => {
+      const { status, body } = await admin.get(at('inventory'));
+      return status === 200 ? body.findings.map(({ code }: { code: string }) => code) : [];
+    };
+    await until('both are told', async () => (await found()).includes('orphan_machine'));
+    assert.ok((await found()).includes('unknown_machine'));
+    const why = { reason: 'It was left behind.' };
+    assert.equal((await admin.post(at('machines/somebodys/remove'), why)).status, 409);
+    assert.equal((await admin.post(at('machines/gone/remove'), why)).status, 404);
+    const name = domainName(ALLOCATION);
+    const { status, body } = await admin.post(at(`machines/${name}/remove`), why);
+    assert.equal(status, 202);
+    await until('it is removed', async () => (await stateOf(body.id)).state === 'completed');
+    await until('the host is told to be without it', async () => !(await found()).includes('orphan_machine'));
+    assert.deepEqual(
+      host.state().domains.map((domain) => domain.name),
+      ['somebodys'],
+    );
+    const images = (await admin.get(at('images'))).body.images;
+    assert.equal(images.length, 1);
+    assert.notEqual(images[0].last_used_at, null);
   });
 
   it('a host that was off while CA and signer were replaced comes back by itself and does what the new one signs', async (t) => {
