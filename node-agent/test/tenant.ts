@@ -1,6 +1,6 @@
 /** A tenant with a key, at the door of a guest: what they see who connect as the launch told them to. */
 import { execFile, execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -25,7 +25,9 @@ export const makeTenant = (prefix: readonly string[]): Tenant => {
   const ask: Tenant['ask'] = ({ ip, host_key }, command, maxMs = 30_000) =>
     new Promise((resolve) => {
       const known = join(dir, `known-${ip}`);
-      writeFileSync(known, `${ip} ${host_key}\n`);
+      // Another connection may be reading it.
+      writeFileSync(`${known}.new`, `${ip} ${host_key}\n`);
+      renameSync(`${known}.new`, known);
       const options = [
         `UserKnownHostsFile=${known}`,
         'StrictHostKeyChecking=yes',
