@@ -123,7 +123,9 @@ const runHere = async (values: Values, specs: readonly HostSpec[], tell: (ready:
       // Losing this machine loses the simulated hosts as well.
       is_journal_synced: false,
       // Thousands of hosts that look at themselves all the time would do nothing else.
-      ...(isLarge ? { health: { look_ms: 60_000, every_ms: 120_000 } } : {}),
+      ...(isLarge
+        ? { health: { look_ms: 60_000, every_ms: 120_000 }, reconcile: { look_ms: 120_000, every_ms: 240_000 } }
+        : {}),
       ...(values.verbose ? { write_log: (line: string) => void process.stdout.write(line) } : {}),
     },
     say: (line) => process.stderr.write(`${line}\n`),
