@@ -62,6 +62,15 @@ describe('the seed of a machine', () => {
     assert.deepEqual(network.ethernets.primary.match, { macaddress: '02:00:00:00:00:10' });
   });
 
+  it('is another instance after a reinstallation, and the same one at every other start', () => {
+    const idOf = (install: number) => {
+      const machine = withData(null);
+      const files = cloudInit({ ...machine, seed: { ...machine.seed, install } }, GUEST);
+      return (parse(files['meta-data']) as Record<string, string>)['instance-id'];
+    };
+    assert.deepEqual([idOf(0), idOf(1), idOf(2)], [ALLOCATION, `${ALLOCATION}-1`, `${ALLOCATION}-2`]);
+  });
+
   it('holds no address of the platform and no path of the host', () => {
     const all = Object.values(filesOf(null)).join('\n');
     assert.doesNotMatch(all, /https?:|spiffe|BEGIN |\/var\/lib\/gpuaas|\/dev\/disk|0000:19/);
