@@ -54,6 +54,22 @@ const AFTER_RELEASE = "interval '90 s'";
 /** What a task did counts as under way for so long after its end, for the same reason. */
 const AFTER_TASK = "interval '60 s'";
 
+/** Starts of the platform's own are known by their correlation id; those of a tenant do not count against a machine. */
+export const FOUND_DOWN = 'c-found-down-';
+
+/** Of an allocation called `a`. A start of ours that failed within the hour is tried again; whatever its tenant asked for since counts. */
+const TO_RUN = `coalesce(a.power_state = 'on' or a.power_state = 'off' and (
+    select starts_with(r.correlation_id, '${FOUND_DOWN}') and r.state = 'stuck' and r.created_at > clock_timestamp() - interval '1 hour'
+    from workflow_runs r where r.subject_id = a.id and r.workflow <> 'provision-slice' order by r.id desc limit 1), false)`;
+
+export const isToRun = async (reader: Reader, allocationId: string): Promise<boolean> =>
+  (
+    await reader.query<{ is_to_run: boolean }>(
+      `select ${TO_RUN} as is_to_run from allocations a where a.id = $1 and a.state = 'active'`,
+      [allocationId],
+    )
+  ).rows[0]?.is_to_run ?? false;
+
 export const listHoldings = async (reader: Reader, nodeId: string): Promise<Holding[]> =>
   (
     await reader.query<Holding>(
@@ -61,7 +77,7 @@ export const listHoldings = async (reader: Reader, nodeId: string): Promise<Hold
          select c.allocation_id, c.claim_kind from allocation_resource_claims c where c.node_id = $1 and c.released_at is null
          union select c.allocation_id, c.claim_kind from allocation_resource_claims c
            where c.node_id = $1 and c.released_at > statement_timestamp() - ${AFTER_RELEASE})
-       select h.allocation_id, h.claim_kind, a.state, a.power_state, a.power_run_id is null and not exists (select from node_tasks t
+       select h.allocation_id, h.claim_kind, a.state, a.power_state, ${TO_RUN} as is_to_run, a.power_run_id is null and not exists (select from node_tasks t
          where t.allocation_id = h.allocation_id and (t.state in ('queued', 'dispatched', 'running')
            or t.finished_at > statement_timestamp() - ${AFTER_TASK})) as is_quiet
        from held h join allocations a on a.id = h.allocation_id order by h.allocation_id`,
@@ -119,15 +135,12 @@ export const inventoryAges = async (
     )
   ).rows[0] ?? { oldest_s: 0, late: 0 };
 
-/** Runs of this workflow about the allocation within the last hour that were started by whoever has this prefix. */
-export const countStartsLately = async (
-  reader: Reader,
-  asked: Readonly<{ allocation_id: string; workflow: string; prefix: string }>,
-): Promise<number> =>
+/** How often the platform itself started its machine within the last hour. */
+export const countStartsLately = async (reader: Reader, allocationId: string, workflow: string): Promise<number> =>
   (
     await reader.query<{ count: number }>(
       `select count(*) as count from workflow_runs where subject_id = $1 and workflow = $2 and starts_with(correlation_id, $3)
          and created_at > clock_timestamp() - interval '1 hour'`,
-      [asked.allocation_id, asked.workflow, asked.prefix],
+      [allocationId, workflow, FOUND_DOWN],
     )
   ).rows[0]?.count ?? 0;

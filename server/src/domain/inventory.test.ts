@@ -47,6 +47,7 @@ const holding = (allocation_id: string, over: Partial<Holding> = {}): Holding =>
   claim_kind: 'slot',
   state: 'active',
   power_state: 'on',
+  is_to_run: (over.power_state ?? 'on') === 'on',
   is_quiet: true,
   ...over,
 });
@@ -125,6 +126,16 @@ describe('what is on a host beside what is claimed there', () => {
       });
     assert.deepEqual(seen('shut_off').findings, []);
     assert.deepEqual(codes(seen('running').findings), ['machine_unwanted']);
+  });
+
+  test('a machine that the platform itself could not start again is still to run', () => {
+    const seen = (state: HostMachine['state']) =>
+      judge({
+        inventory: inventory({ machines: [machine(A, { state })], leases: [lease(A)] }),
+        holdings: [holding(A, { power_state: 'off', is_to_run: true })],
+      });
+    assert.deepEqual(seen('shut_off').down, [{ allocation_id: A, cause: 'unknown' }]);
+    assert.deepEqual(seen('running').findings, []);
   });
 
   test('what is under way, and what is not active, is not judged', () => {

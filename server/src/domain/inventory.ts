@@ -13,6 +13,8 @@ export type Holding = Readonly<{
   claim_kind: 'slot' | 'node_exclusive';
   state: string;
   power_state: string | null;
+  /** It is on as far as is known, or was found down and the platform's own start of it failed just now. */
+  is_to_run: boolean;
   /** Nothing is being done to it, nor was a moment ago. */
   is_quiet: boolean;
 }>;
@@ -115,7 +117,7 @@ const DOWN_WORDS: Readonly<Record<Down['cause'], string>> = {
 type Judged = Readonly<{ finding: Finding; down?: Down }>;
 
 const judgeHolding = (holding: Holding, { machines, leases }: Inventory): readonly Judged[] => {
-  const { allocation_id, power_state } = holding;
+  const { allocation_id, power_state, is_to_run } = holding;
   const machine = machines.find((one) => one.is_ours && one.allocation_id === allocation_id);
   const tell = (code: string, message: string): Judged => ({
     finding: { code, allocation_id, machine: machine?.name ?? null, slot_ids: [], message },
@@ -125,9 +127,9 @@ const judgeHolding = (holding: Holding, { machines, leases }: Inventory): readon
     found.push(
       tell('lease_missing', `The host has no lease of ${allocation_id}, which is active: its record was lost.`),
     );
-  if (power_state === 'off' && machine?.state === 'running')
+  if (power_state === 'off' && !is_to_run && machine?.state === 'running')
     found.push(tell('machine_unwanted', `The machine of ${allocation_id} runs, but was switched off.`));
-  if (power_state !== 'on' || machine?.state === 'running') return found;
+  if (!is_to_run || machine?.state === 'running') return found;
   if (machine?.state === 'paused')
     return [...found, tell('machine_paused', `The machine of ${allocation_id} stands still: somebody paused it.`)];
   const cause = machine === undefined ? 'missing' : (machine.ended_by ?? 'unknown');

@@ -11,6 +11,7 @@ import { aNode, anAllocation, type TestAllocation, type TestNode } from '../../t
 import { findAllocation } from '../db/allocation.ts';
 import { PLATFORM } from '../db/client.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { beginPower } from '../workflows/begin-power.ts';
 import { beginRelease } from '../workflows/begin-release.ts';
 import { auditRun } from '../workflows/custody.ts';
 import { record } from './inventory.ts';
@@ -186,6 +187,41 @@ describe('an inventory', () => {
       ['allocation.start', 'allocation.start', 'allocation.start', 'allocation.power_off'],
     );
     await assertInvariants(db.database);
+  });
+
+  it('has a machine tried again whose host could not start it yet, until its tenant asks for something else', async () => {
+    const { node, allocation } = await withSlice();
+    const down = {
+      machines: [machine(allocation.id, { state: 'shut_off' })],
+      leases: [leaseOf(allocation)],
+      boot_id: 'boot-2',
+    };
+    const past = () =>
+      sql.query("update node_tasks set finished_at = finished_at - interval '2 minutes' where allocation_id = $1", [
+        allocation.id,
+      ]);
+    await tell(node, down);
+    await settle(db.database, { answer: () => null });
+    assert.equal((await power(allocation))?.power_state, 'off');
+    await past();
+    await tell(node, down);
+    assert.equal((await power(allocation))?.power_state, 'starting', 'a second try');
+    await settle(db.database, { answer: () => null });
+    await past();
+    await db.database.write(PLATFORM, (tx) =>
+      beginPower(tx, {
+        allocation_id: allocation.id,
+        change: 'stop',
+        grace_s: 0,
+        correlation_id: 'c-tenant',
+        check: () => undefined,
+      }),
+    );
+    await settle(db.database);
+    await past();
+    await tell(node, down);
+    assert.equal((await power(allocation))?.power_state, 'off', 'its tenant stopped it');
+    assert.deepEqual(await codes(node), []);
   });
 
   it('of a machine that was shut down from inside makes it off, and starts nothing', async () => {

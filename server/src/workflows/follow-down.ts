@@ -8,7 +8,7 @@ import type { Log } from '@gpuaas/kit';
 import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { countStartsLately } from '../db/inventory.ts';
+import { countStartsLately, FOUND_DOWN, isToRun } from '../db/inventory.ts';
 import { movePower } from '../db/power.ts';
 import { afterDown, type Down } from '../domain/inventory.ts';
 import { powerRefusal } from '../domain/power.ts';
@@ -18,9 +18,6 @@ import { startSlice } from './power-slice.ts';
 import { tellPower } from './settle-power.ts';
 
 export type FollowDeps = Readonly<{ database: Database; log: Log; wake: () => void }>;
-
-/** Starts of ours are known by their correlation id; those of the tenant do not count against the machine. */
-const PREFIX = 'c-found-down-';
 
 const audit = (
   tx: Tx,
@@ -50,10 +47,10 @@ const leaveOff = async (tx: Tx, row: AllocationRow, reason: string, correlation_
 const followOne = (deps: FollowDeps, { allocation_id, cause }: Down): Promise<void> =>
   deps.database.write(PLATFORM, async (tx) => {
     const row = await lockAllocation(tx, allocation_id);
-    if (row?.state !== 'active' || row.power_state !== 'on') return;
-    const lately = await countStartsLately(tx, { allocation_id, workflow: startSlice.name, prefix: PREFIX });
+    if (row === undefined || !(await isToRun(tx, allocation_id))) return;
+    const lately = await countStartsLately(tx, allocation_id, startSlice.name);
     const { act, reason } = afterDown({ cause }, lately);
-    const correlation_id = `${PREFIX}${randomUUID()}`;
+    const correlation_id = `${FOUND_DOWN}${randomUUID()}`;
     if (act === 'leave_off') {
       if (await leaveOff(tx, row, reason, correlation_id))
         audit(tx, row, { action: 'allocation.power_off', correlation_id, cause, reason });
