@@ -103,6 +103,9 @@ test('what a host did not tell is shown as not told', () => {
   assert.deepEqual(vague.disks[0]?.fabric_function, { method: 'none', is_cleared: false });
   assert.equal(vague.isolation?.is_port_removed, false, 'silence is no removal');
   assert.deepEqual(certify().disks, []);
+  const whole = { ...allocation, capacity_shape: 'baremetal' } as const;
+  const ofNode = certificateOf({ issuer: 'https://gpuaas.test', allocation: whole, proofs: [proofOf(evidence)] });
+  assert.equal(ofNode.isolation, null, 'a whole node had no machine on it');
 });
 
 const json = fc.jsonValue({ depthSize: 'small' });

@@ -102,8 +102,12 @@ const diskOf = (allocationId: string, serial: string, proof: CertifiedProof): Di
   };
 };
 
-const isolationOf = (isolation: Told | undefined): WipeCertificate['isolation'] => {
-  if (isolation === undefined) return null;
+/** What was looked for is what a slice is made of; a whole node had no machine on it that could have gone. */
+const isolationOf = (
+  shape: WipeCertificate['allocation']['capacity_shape'],
+  isolation: Told | undefined,
+): WipeCertificate['isolation'] => {
+  if (isolation === undefined || shape === 'baremetal') return null;
   const network = objectIn(isolation, 'network') ?? {};
   return {
     is_port_removed: network['is_port_removed'] === true,
@@ -130,7 +134,10 @@ export const certificateOf = ({ issuer, allocation, proofs }: CertificateFacts):
     allocation,
     wipe_minimum: oneOf(WIPE_LEVELS, disks[0]?.proof.evidence['wipe_minimum']),
     disks: disks.map(({ serial, proof }) => diskOf(allocation.id, serial, proof)),
-    isolation: isolationOf(disks.map(({ proof }) => objectIn(proof.evidence, 'isolation')).find((one) => one !== null)),
+    isolation: isolationOf(
+      allocation.capacity_shape,
+      disks.map(({ proof }) => objectIn(proof.evidence, 'isolation')).find((one) => one !== null),
+    ),
   };
 };
 
