@@ -8,7 +8,7 @@ import { composedHostLacks, TINY_IMAGE } from '../../test/composed-host.ts';
 import { makeSliceLab } from '../../test/slice-lab.ts';
 import { findLease, readLeases } from '../leases.ts';
 
-const SLOW_MS = 300_000;
+const SLOW_MS = 480_000;
 const SMALL = { vcpu_count: 1, memory_mib: 512 };
 /** The tenant of the tiny guest is nobody special, and has a file and a drive of its own to write to. */
 const USER_DATA = '#cloud-config\nruncmd:\n  - touch /state/note\n  - chmod 666 /state/note /dev/vdb\n';
