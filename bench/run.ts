@@ -5,6 +5,7 @@ import { contentionBench } from './contention.ts';
 import { diskBenches } from './disks.ts';
 import { fleetBench } from './fleet.ts';
 import { httpReadBench, httpWriteBench } from './http.ts';
+import { machineBenches } from './machines.ts';
 import { packingBenches } from './packing.ts';
 import { placementBench, placementScaleBench } from './placement.ts';
 import { placementHttpBench } from './placement-http.ts';
@@ -28,6 +29,7 @@ const BENCHES: readonly Bench[] = [
   ...slurmBenches,
   ...agentsBenches,
   ...diskBenches,
+  ...machineBenches,
 ];
 
 const isMet = ({ ratio, goal }: Measurement): boolean => {
