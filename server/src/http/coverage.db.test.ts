@@ -6,6 +6,7 @@ import { ask, assertProblem, idsOf, operations, type Parts, seen, tagged, urlOf 
 import { type Actor, auditRowsOf, CACHE_OVER_MS, type Cast, makeCast, must, strangeId } from '../../test/cast.ts';
 import { scenarios } from '../../test/scenarios.ts';
 import { newStagedKey } from '../../test/scenarios-agent.ts';
+import { newInventoried } from '../../test/scenarios-inventory.ts';
 import { newApprovedSlot, newDiscovered } from '../../test/scenarios-topology.ts';
 import { newReleased } from '../../test/scenarios-wipe.ts';
 import { compileOperation } from './validate.ts';
@@ -191,6 +192,7 @@ describe('every operation of the contract', () => {
         allocationEstimate: { body: { sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', gpu_count: 1 } },
         nodeDiscoveryGet: discovered,
         nodeDiscoveryFactsGet: discovered,
+        nodeInventoryGet: { params: { node_id: await newInventoried(cast) } },
         adminNodeSlotGet: { params: { node_id, slot_id } },
         adminNodeSlotProofList: { params: { node_id, slot_id } },
         allocationWipeCertificateGet: { params: { ...idsOf(cast.acme), allocation_id: (await newReleased(cast)).id } },
