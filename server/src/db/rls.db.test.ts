@@ -21,7 +21,9 @@ const OWNER_COLUMN: Readonly<Record<string, string>> = {
 /** Anybody's request may have to write a line about anybody: these take every row and show only one's own. */
 const TAKES_ANY_ROW = new Set(['audit_logs', 'outbox_events']);
 /** Of no tenant at all: nobody but the platform sees a row. */
-const PLATFORM_ONLY = new Set(['oidc_signing_keys', 'oidc_records', 'trust_keys', 'node_enrollments', 'log_lines']);
+const PLATFORM_ONLY = new Set([
+  ...['oidc_signing_keys', 'oidc_records', 'trust_keys', 'node_enrollments', 'node_inventories', 'log_lines'],
+]);
 /** Inventory: a pool names the tenant that it is kept for, but it belongs to the platform, and placement reads it for everybody. */
 const INVENTORY = new Set(['pools']);
 
@@ -49,9 +51,17 @@ describe('row-level security', () => {
        values ('enr_test', $1, decode(repeat('00', 32), 'hex'), 'x', 'x', now())`,
       [node.id],
     );
+    await cast.sql.query(
+      `insert into node_inventories (node_id, observed_at, boot_id, content) values ($1, now(), 'boot-1', '{"machines": []}')`,
+      [node.id],
+    );
     for (const { organization_id, ids } of [cast.acme, cast.rival]) {
       const tenant = { organization_id, project_id: ids.project_id };
-      await anAllocation(cast.sql, { node, tenant, state: 'active' });
+      const { id } = await anAllocation(cast.sql, { node, tenant, state: 'active' });
+      await cast.sql.query(
+        `insert into allocation_user_data (allocation_id, organization_id, project_id, user_data) values ($1, $2, $3, '#!/bin/sh')`,
+        [id, organization_id, ids.project_id],
+      );
     }
     app = new Client({ connectionString: cast.test.db.url });
     await app.connect();
