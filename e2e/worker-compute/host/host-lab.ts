@@ -151,16 +151,15 @@ export const startHostLab = async (options: HostLabOptions = {}): Promise<HostLa
   process.once('SIGTERM', onSignal);
   const count = options.slots ?? 2;
   try {
-    const [host, cloud] = await Promise.all([
-      makeComposedHost({ slots: count }).then((made) => {
-        undo.push(made.close);
-        return made;
-      }),
-      startCloud().then((made) => {
-        undo.push(made.close);
-        return made;
-      }),
-    ]);
+    /** Whichever comes up is remembered to be closed, also when the other does not. */
+    const remembered = async <T extends Readonly<{ close(): Promise<void> }>>(making: Promise<T>): Promise<T> => {
+      const made = await making;
+      undo.push(made.close);
+      return made;
+    };
+    const starting = [remembered(makeComposedHost({ slots: count })), remembered(startCloud())] as const;
+    await Promise.allSettled(starting);
+    const [host, cloud] = await Promise.all(starting);
     const image = await tinyImage(host);
     // As an installation leaves it there.
     await host.host.images.pull(image, () => undefined);
