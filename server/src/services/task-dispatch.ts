@@ -66,6 +66,13 @@ export const createDispatcher = (
   let lastFailure = '';
 
   const now = (): number => clock.now().getTime();
+  /** Answers of the same moment say the same time: writing it anew takes longer than handing out the task. */
+  let serverTime = { ms: 0, text: '' };
+  const tellTime = (): string => {
+    const ms = now();
+    if (ms !== serverTime.ms) serverTime = { ms, text: new Date(ms).toISOString() };
+    return serverTime.text;
+  };
 
   const answer = (poll: Poll, tasks: SignedTask[], cancelled: readonly string[]): void => {
     if (held.get(poll.node_id) === poll) held.delete(poll.node_id);
@@ -74,7 +81,7 @@ export const createDispatcher = (
       tasks,
       cancelled: [...cancelled],
       trust_version: trust.current().bundle.version,
-      server_time: clock.now().toISOString(),
+      server_time: tellTime(),
       ...(poll.withheld === null ? {} : { withheld: poll.withheld }),
     });
   };

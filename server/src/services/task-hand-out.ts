@@ -47,10 +47,13 @@ export type HandOut = Readonly<{
 const TASKS_PER_POLL = 16;
 /** What was handed out a moment ago may still be on its way. */
 const ON_ITS_WAY_S = 1;
-/** A fleet that is woken at once is served in parts: while one is signed and sent, the database finds the next. */
-const NODES_PER_PART = 500;
-/** The first is small, because everyone waits for it. */
-const NODES_IN_FIRST_PART = 125;
+/** While these are signed and sent, the database finds the others of a fleet that is woken at once. */
+const NODES_IN_FIRST_PART = 500;
+/**
+ * Then as many as possible in a row. Between parts the ends of those before are worked off, and their marks take the
+ * processor from whoever still waits; in one part both come when the last answer has left.
+ */
+const NODES_PER_PART = 8_000;
 /** Parts whose mark is not durable yet; each has a connection. */
 const MARKS_AT_ONCE = 5;
 
@@ -130,16 +133,12 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
                 task_ids: holding.map((one) => one.task_id),
               }),
         ]);
-        const idsBy = <T extends { node_id: string }>(rows: readonly T[], idOf: (row: T) => string) =>
-          new Map(
-            [...Map.groupBy(rows, (row) => row.node_id)].map(([nodeId, mine]) => [nodeId, mine.map(idOf)] as const),
-          );
-        const queuedBy = idsBy(queued, (task) => task.id);
+        const overBy = Map.groupBy(over, (one) => one.node_id);
         return {
           signer_id,
-          queued: queuedBy,
-          nodes: [...new Set([...queuedBy.keys(), ...lacking])],
-          over: idsBy(over, (one) => one.task_id),
+          queued,
+          nodes: [...new Set([...queued.keys(), ...lacking])],
+          over: new Map([...overBy].map(([nodeId, mine]) => [nodeId, mine.map((one) => one.task_id)] as const)),
         };
       }),
     give: async (found, nodes, fresh, send) => {
@@ -151,7 +150,7 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
       while (next < nodes.length) {
         const part = new Set(nodes.slice(next, next + size));
         next += size;
-        size = Math.min(2 * size, NODES_PER_PART);
+        size = NODES_PER_PART;
         const queued = [...part].flatMap((id) => found.queued.get(id) ?? []);
         const again = fresh.filter((one) => part.has(one.node_id));
         const isFound = Promise.withResolvers<void>();
