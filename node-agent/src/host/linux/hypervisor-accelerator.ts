@@ -23,7 +23,7 @@ const SECTOR = 512;
 const SIGNATURE = Buffer.from([0x55, 0xaa]);
 /** What `out 0x501, 0x10` makes of the emulator's status. */
 const COUNTED = 33;
-const PROBE_MS = 10_000;
+const PROBE_MS = 20_000;
 
 const bootSector = (): Buffer => {
   const sector = Buffer.alloc(SECTOR);

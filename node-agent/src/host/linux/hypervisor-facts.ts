@@ -12,7 +12,7 @@ import type { Run } from './run.ts';
 
 type Given = Readonly<{ config: HypervisorConfig; files: Files; run: Run }>;
 
-const ASK_MS = 20_000;
+const ASK_MS = 60_000;
 
 /** Null: it does not answer, or is not there. */
 const libvirtVersion = async ({ config, run }: Given): Promise<string | null> => {

@@ -30,10 +30,13 @@ const ASKED = {
   'nv-fabricmanager': ['nv-fabricmanager', '--version'],
 } as const satisfies Partial<Record<ToolName, readonly [string, ...string[]]>>;
 
+/** A host that is busy answers late. */
+const ASK_MS = 60_000;
+
 /** A program that is there but does not say which it is, is there. */
 const askVersion = async (run: Run, argv: readonly [string, ...string[]]): Promise<string | null> => {
   try {
-    const { stdout, stderr } = await run({ argv, recorded: 'tools.json', timeout_ms: 10_000 });
+    const { stdout, stderr } = await run({ argv, recorded: 'tools.json', timeout_ms: ASK_MS });
     return /\d+(?:\.\d+)+(?:[-\w.]*)?/.exec(`${stdout}\n${stderr}`)?.[0] ?? 'unknown';
   } catch (error) {
     if (error instanceof HostError && error.code === 'unsupported') return null;
@@ -57,11 +60,12 @@ const findVfio = async (files: Files): Promise<string | null> => {
 
 export const listTools = async (files: Files, run: Run): Promise<readonly Tool[]> => {
   if (files.root !== '/') return jsonOf(await files.text(RECORDED), RECORDED) as Tool[];
-  return Promise.all(
-    TOOL_NAMES.map(async (name): Promise<Tool> => {
-      if (name === 'uefi-firmware') return { name, version: await findFirmware(files) };
-      if (name === 'vfio-pci') return { name, version: await findVfio(files) };
-      return { name, version: await askVersion(run, ASKED[name]) };
-    }),
-  );
+  const versionOf = (name: ToolName): Promise<string | null> => {
+    if (name === 'uefi-firmware') return findFirmware(files);
+    return name === 'vfio-pci' ? findVfio(files) : askVersion(run, ASKED[name]);
+  };
+  const tools: Tool[] = [];
+  // One after another: all at once would wait for each other.
+  for (const name of TOOL_NAMES) tools.push({ name, version: await versionOf(name) });
+  return tools;
 };
