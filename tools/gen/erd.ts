@@ -21,7 +21,10 @@ const GROUPS: readonly Readonly<{ title: string; tables: readonly string[] }>[] 
       'oidc_records',
     ],
   },
-  { title: 'Catalog', tables: ['regions', 'sku_catalog', 'sku_vm_profiles', 'os_images', 'os_image_versions', 'os_image_skus'] },
+  {
+    title: 'Catalog',
+    tables: ['regions', 'sku_catalog', 'sku_vm_profiles', 'os_images', 'os_image_versions', 'os_image_skus'],
+  },
   {
     title: 'Inventory',
     tables: [
