@@ -19,9 +19,18 @@ export const newInventoried = async (cast: Cast): Promise<string> => {
     repaired: [],
     images: { value: [{ digest: DIGEST, name: 'ubuntu-24.04-h200-cuda', size_bytes: 4096 }] },
   };
+  const finding = {
+    code: 'orphan_machine',
+    allocation_id: ORPHAN,
+    machine: ORPHAN_MACHINE,
+    slot_ids: [],
+    message: 'Nobody claims it.',
+    since: new Date().toISOString(),
+  };
   await cast.sql.query(
-    'insert into node_inventories (node_id, observed_at, boot_id, content) values ($1, clock_timestamp(), $2, $3)',
-    [id, 'boot-1', JSON.stringify(content)],
+    `insert into node_inventories (node_id, observed_at, boot_id, content, findings)
+     values ($1, clock_timestamp(), $2, $3, $4)`,
+    [id, 'boot-1', JSON.stringify(content), JSON.stringify([finding])],
   );
   await cast.sql.query('update node_agents set kinds = $2 where node_id = $1', [
     id,
