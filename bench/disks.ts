@@ -16,7 +16,7 @@ import { interleave, lowerQuarter, round } from './pairs.ts';
 import type { Bench, Measurement } from './types.ts';
 
 const MIB = 1024 ** 2;
-const DISK_BYTES = 2048 * MIB;
+const DISK_BYTES = 4096 * MIB;
 /** As an image of a small system; what we do besides copying does not grow with it. */
 const DATA_BYTES = 512 * MIB;
 const VERIFY_BYTES = 1024 * MIB;

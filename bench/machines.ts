@@ -17,7 +17,7 @@ import { writeSeed } from '../node-agent/src/machine/seed.ts';
 import { composedHostLacks } from '../node-agent/test/composed-host.ts';
 import { makeSliceLab, type SliceLab } from '../node-agent/test/slice-lab.ts';
 import { requires } from '../tools/test/requires.ts';
-import { byHand } from './machines/by-hand.ts';
+import { byHand, type Image } from './machines/by-hand.ts';
 import { interleave, median, round } from './pairs.ts';
 import type { Bench, Measurement } from './types.ts';
 
@@ -36,8 +36,6 @@ const imageFolder = (): string => {
   const script = fileURLToPath(new URL('../build/slice-image/build.sh', import.meta.url));
   return execFileSync(script, [IMAGE], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 };
-
-export type Image = Readonly<{ disk: string; kernel: string; initrd: string; command_line: string }>;
 
 const withLab = async <T>(hypervisor: object, measure: (lab: SliceLab, image: Image) => Promise<T>): Promise<T> => {
   const folder = imageFolder();
@@ -107,6 +105,7 @@ const measureOverhead = (): Promise<Measurement> =>
           return spent;
         },
         async () => {
+          await hand.prepare();
           const spent = await timed(() => run('sh', ['-e', hand.script], { timeout: MAX_MS, env: hand.env }));
           await hand.remove();
           return spent;

@@ -6,7 +6,6 @@ import { writeFileSync } from 'node:fs';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SliceLab } from '../../node-agent/test/slice-lab.ts';
-import type { Image } from '../machines.ts';
 
 const MAC = '02:00:00:00:00:77';
 const IP = '10.100.0.77';
@@ -14,6 +13,7 @@ const PORT = 'byhand0';
 const HOLDER = 'alc_01jtest0000000000000000077';
 const NAME = 'by-hand';
 
+export type Image = Readonly<{ disk: string; kernel: string; initrd: string; command_line: string }>;
 type Given = Image & Readonly<{ dir: string; vcpu_count: number; memory_mib: number }>;
 
 const definition = (given: Given, device: string): string => `<domain type='qemu'>
@@ -65,7 +65,6 @@ export const byHand = async (lab: SliceLab, given: Given) => {
   const serial = lab.slots[0]?.nvme_serial ?? '';
   const drive = loop.disks.loopOf(serial);
   const port = { name: PORT, mac_address: MAC, private_ip: IP, allocation_id: HOLDER };
-  await lab.host.host.network.attach(port);
   // The emulator runs as a user of its own.
   await chmod(given.dir, 0o755);
   writeFileSync(join(given.dir, 'domain.xml'), definition(given, lab.slots[0]?.nvme_device ?? ''));
@@ -84,9 +83,12 @@ export const byHand = async (lab: SliceLab, given: Given) => {
       key: lab.tenant.key_file,
       inside: network.config.command_prefix.join(' '),
     },
+    /** Not of the script, and not of its time. */
+    prepare: () => lab.host.host.network.attach(port),
     remove: async () => {
       await libvirt.virsh('destroy', NAME);
       await libvirt.virsh('undefine', NAME);
+      await lab.host.host.network.detach(port);
       await network.host.must('blkdiscard', '--force', drive);
     },
   };
