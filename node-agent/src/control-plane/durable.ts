@@ -11,7 +11,7 @@ export const syncFolder = async (folder: string): Promise<void> => {
   }
 };
 
-export const writeDurably = async (path: string, text: string, mode = 0o600): Promise<void> => {
+const writeOnce = async (path: string, text: string, mode: number): Promise<void> => {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const beside = `${path}.new`;
   try {
@@ -28,6 +28,21 @@ export const writeDurably = async (path: string, text: string, mode = 0o600): Pr
     throw err;
   }
   await syncFolder(dirname(path));
+};
+
+/** Who writes a file last, by its path. */
+const writers = new Map<string, Promise<void>>();
+
+/** Two who write the same file take turns: what is written beside has one name, and the later one stays. */
+export const writeDurably = async (path: string, text: string, mode = 0o600): Promise<void> => {
+  const before = writers.get(path);
+  const own = (before ?? Promise.resolve()).catch(() => undefined).then(() => writeOnce(path, text, mode));
+  writers.set(path, own);
+  try {
+    await own;
+  } finally {
+    if (writers.get(path) === own) writers.delete(path);
+  }
 };
 
 /** Undefined when there is no such file; anything else that keeps it from being read is thrown. */
