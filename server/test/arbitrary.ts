@@ -228,6 +228,10 @@ const query = (operation: Operation, pool: Pool): Arbitrary<string> =>
 
 export type FuzzRequest = Readonly<{ url: string; body: string | undefined; headers: Record<string, string> }>;
 
+/** An object may come without a prototype, and then has no text of its own. */
+const inPath = (value: unknown): string =>
+  value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+
 export const requestFor = (operation: Operation, pool: Pool): Arbitrary<FuzzRequest> =>
   fc
     .record({
@@ -238,7 +242,7 @@ export const requestFor = (operation: Operation, pool: Pool): Arbitrary<FuzzRequ
     })
     .map((drawn) => {
       const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-        encodeURIComponent(String(drawn.params[name] ?? '').toWellFormed()),
+        encodeURIComponent(inPath(drawn.params[name]).toWellFormed()),
       );
       return { url: drawn.query === '' ? path : `${path}?${drawn.query}`, body: drawn.body, headers: drawn.headers };
     });
