@@ -16,6 +16,7 @@ const Level = StringEnum(['clear', 'purge'], { description: 'As NIST SP 800-88 h
 const CertifiedDisk = Closed({
   disk: Type.String({
     pattern: '^[0-9a-f]{32}$',
+    examples: ['9f2c4e1ab07d835566e1d0c4a98b7f32'],
     description: 'The first 32 digits of SHA-256 over the allocation’s id, a line feed and the serial number.',
   }),
   size_bytes: Nullable(Count),
