@@ -16,10 +16,14 @@ type Look = Readonly<{ ready: Ready } | { missing: string }>;
 
 const POLL_MS = 500;
 
+/** A host that is slow to answer is asked less often: looking must not take what the guest needs to come up. */
+const restAfter = (lookedMs: number): number => Math.max(POLL_MS, lookedMs);
+
 export const vmReadiness: TaskHandler<'slice.vm_readiness'> = async (ctx, params) => {
   const lease = getLease(await readLeases(ctx.state), params.allocation_id, params.slots);
   let missing = 'nothing was seen of the machine';
   while (!ctx.signal.aborted) {
+    const beganAt = performance.now();
     const look = await withinTime(
       ctx.signal,
       'looking at the machine',
@@ -31,7 +35,7 @@ export const vmReadiness: TaskHandler<'slice.vm_readiness'> = async (ctx, params
     if ('ready' in look) return look.ready;
     missing = look.missing;
     ctx.progress({ percent: 50, note: missing });
-    await pause(POLL_MS, ctx.signal);
+    await pause(restAfter(performance.now() - beganAt), ctx.signal);
   }
   throw new HostError('timeout', `the machine did not become ready in time: ${missing}`);
 };
