@@ -86,6 +86,8 @@ export type Images = Readonly<{
   evict(digest: string): Promise<Readonly<{ freed_bytes: number }>>;
   /** Hashes every byte again. What is not what it was is removed. */
   verify(digest: string): Promise<Readonly<{ is_intact: boolean; size_bytes: number }>>;
+  /** Refused as a clone of it to a disk of that size would be, with nothing written. What is not what it was is removed. */
+  check(image: ImageName, diskBytes: number): Promise<void>;
   /** `is_zero`: every byte of the disk was shown to read as nought, so noughts of the image need not be written. */
   clone(
     image: ImageName,

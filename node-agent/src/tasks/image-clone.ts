@@ -6,7 +6,7 @@
 import { HostError, type OpenDisk } from '../host/host.ts';
 import { getLease, readLeases, touchLease } from '../leases.ts';
 import { type Act, exclusive, slotKeys } from './exclusive.ts';
-import { cloneOver, removeStopped } from './image-reinstall.ts';
+import { cloneOver, refuseRunning } from './image-reinstall.ts';
 import { bootSlot, domainName } from './names.ts';
 import { readBack } from './read-back.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
@@ -23,8 +23,9 @@ export const imageClone: TaskHandler<'slice.image_clone'> = (ctx, params) =>
     );
     const boot = bootSlot(params.slots);
     if (isAgain) {
-      await removeStopped(ctx, act, params.allocation_id);
-      return withDisk(ctx, act, boot, (disk) => cloneOver(ctx, act, { name: params.image.name, digest }, disk));
+      await refuseRunning(ctx, act, params.allocation_id);
+      const given = { allocationId: params.allocation_id, image: { name: params.image.name, digest } };
+      return withDisk(ctx, act, boot, (disk) => cloneOver(ctx, act, { ...given, disk }));
     }
     for (const slot of params.slots.filter((each) => each.slot_id !== boot.slot_id))
       await withDisk(ctx, act, slot, (disk) => refuseUnlessBlank(act, disk));

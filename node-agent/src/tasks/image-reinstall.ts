@@ -14,7 +14,7 @@ import type { TaskContext } from './task.ts';
 type Cloned = TaskOutput<'slice.image_clone'>;
 
 /** Before anything is written: a machine that is on may use its disk. */
-export const removeStopped = async (ctx: TaskContext, act: Act, allocationId: string): Promise<void> => {
+export const refuseRunning = async (ctx: TaskContext, act: Act, allocationId: string): Promise<void> => {
   const name = domainName(allocationId);
   const domains = await act('listing the domains', ctx.host.hypervisor.list());
   const domain = domains.find((each) => each.name === name || each.allocation_id === allocationId);
@@ -22,11 +22,18 @@ export const removeStopped = async (ctx: TaskContext, act: Act, allocationId: st
     throw new HostError('conflict', `domain ${domain.name} does not carry name and tag of allocation ${allocationId}`);
   if (domain !== undefined && domain.state !== 'shut_off')
     throw new HostError('blocked', `domain ${name} is ${domain.state}; stop it before its disk is written over`);
-  // Asked also when no domain is left: its seed may be.
-  await act(`removing ${name}`, ctx.host.hypervisor.remove(name));
 };
 
-export const cloneOver = async (ctx: TaskContext, act: Act, image: ImageName, disk: OpenDisk): Promise<Cloned> => {
+/** What refuses the image refuses it first: until then the old system, its definition and its variables are as they were. */
+export const cloneOver = async (
+  ctx: TaskContext,
+  act: Act,
+  { allocationId, image, disk }: Readonly<{ allocationId: string; image: ImageName; disk: OpenDisk }>,
+): Promise<Cloned> => {
+  await act(`the check of ${image.name}`, ctx.host.images.check(image, disk.size_bytes));
+  const name = domainName(allocationId);
+  // Asked also when no domain is left: its seed may be.
+  await act(`removing ${name}`, ctx.host.hypervisor.remove(name));
   const is_zero = await forget(ctx, act, disk);
   return act(
     `the clone of ${image.name}`,

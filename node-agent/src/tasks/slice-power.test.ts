@@ -136,6 +136,21 @@ describe('a reinstallation', () => {
     assert.deepEqual(await start(host, slots), ready);
   });
 
+  test('keeps the old system when the image it has does not fit or is not what it was', async (t) => {
+    const host = startTestHost(t);
+    const { slots, ready } = await running(host);
+    await stop(host, slots);
+    const before = await host.hashes();
+    for (const code of ['blocked', 'drift'] as const) {
+      host.fault({ when: 'images.check', do: 'fail', code });
+      await assert.rejects(again(host, slots), { code });
+      clearFaults(host.sim.dir);
+    }
+    assert.equal(await host.hashes(), before, 'nothing of the boot disk is forgotten');
+    assert.equal(domainOf(host)?.state, 'shut_off');
+    assert.deepEqual(await start(host, slots), ready);
+  });
+
   test('that was interrupted is done again from the start', async (t) => {
     const host = startTestHost(t);
     const { slots } = await running(host);

@@ -34,6 +34,19 @@ export const imageTests = [
     },
   ),
   contractTest(
+    'images',
+    'an image is judged for a drive before anything is done to it',
+    {},
+    async ({ host, image }) => {
+      const ROOM = 1024 ** 4;
+      await refuses(host.images.check({ name: image, digest: null }, ROOM), 'drift');
+      const { digest } = await host.images.pull({ name: image, digest: null }, noProgress);
+      await host.images.check({ name: image, digest }, ROOM);
+      await refuses(host.images.check({ name: image, digest }, 512), 'blocked');
+      assert.equal((await host.images.list()).length, 1, 'it fits another drive');
+    },
+  ),
+  contractTest(
     'images.clone',
     'a clone writes the drive from its start to its end, and twice is once',
     { slots: 1 },

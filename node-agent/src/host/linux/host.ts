@@ -44,6 +44,7 @@ const NO_IMAGES: Host['images'] = {
   pull: refuse('pull an image'),
   evict: refuse('evict an image'),
   verify: refuse('verify an image'),
+  check: refuse('check an image'),
   clone: refuse('clone an image'),
 };
 const IMAGE_KINDS: readonly TaskKind[] = ['image.pull', 'image.evict', 'image.verify'];

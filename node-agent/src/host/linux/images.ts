@@ -1,6 +1,6 @@
 /** The image cache of a real host, and cloning from it. */
-import { HostError, type Images } from '../host.ts';
-import { type CacheOptions, cachedOf, type Inspect, openCache, stampOf } from './image-cache.ts';
+import { HostError, type ImageName, type Images } from '../host.ts';
+import { type CacheEntry, type CacheOptions, cachedOf, type Inspect, openCache, stampOf } from './image-cache.ts';
 import { cloneImage, inspectFile } from './image-clone.ts';
 import { createImageSource } from './image-source.ts';
 import type { Run } from './run.ts';
@@ -40,6 +40,21 @@ export const createImages = (run: Run, options: ImagesOptions): Images => {
   const source = options.source === undefined ? undefined : createImageSource(options.source);
   /** Who asks for what is on its way already waits for it. */
   const pulls = new Map<string, ReturnType<Images['pull']>>();
+  /** Open, and judged for a disk of this size. */
+  const openFor = async (entry: CacheEntry, disk_bytes: number) => {
+    const file = await cache.openVerified(entry);
+    try {
+      return { file, facts: await inspectFile(file, { declared: entry.format, disk_bytes }) };
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  };
+  const getCached = async (name: ImageName): Promise<CacheEntry> => {
+    const entry = await cache.find(name);
+    if (entry === undefined) throw new HostError('drift', `${name.name} is not in the image cache; pull it first.`);
+    return entry;
+  };
   return {
     list: async () => (await cache.entries()).map(cachedOf),
     pull: async (name, onProgress) => {
@@ -78,13 +93,15 @@ export const createImages = (run: Run, options: ImagesOptions): Images => {
         return { is_intact: false, size_bytes: entry.size_bytes };
       }
     },
+    check: async (name, diskBytes) => {
+      const entry = await getCached(name);
+      await whileCloning(entry.digest, async () => (await openFor(entry, diskBytes)).file.close());
+    },
     clone: async (name, to, onProgress, shown) => {
-      const entry = await cache.find(name);
-      if (entry === undefined) throw new HostError('drift', `${name.name} is not in the image cache; pull it first.`);
+      const entry = await getCached(name);
       return whileCloning(entry.digest, async () => {
-        const file = await cache.openVerified(entry);
+        const { file, facts } = await openFor(entry, to.size_bytes);
         try {
-          const facts = await inspectFile(file, { declared: entry.format, disk_bytes: to.size_bytes });
           const before = await stampOf(file);
           await cloneImage(run, { file, facts }, to, onProgress, shown?.is_zero === true);
           if ((await stampOf(file)) !== before)

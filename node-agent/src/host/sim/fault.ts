@@ -24,6 +24,7 @@ export const HOST_OPERATIONS = [
   'images.pull',
   'images.evict',
   'images.verify',
+  'images.check',
   'images.clone',
   'hypervisor.list',
   'hypervisor.inspect',

@@ -16,6 +16,8 @@ import { EXT4_MAGIC, FIRST_PARTITION, GPT_MAGIC } from './signature.ts';
 const CHUNK = 64 * 1024;
 const IMAGE_BYTES = 4 * 1024 ** 3;
 const STEPS = 4;
+/** The pieces of an image do not overlap. */
+const LEAST_DISK_BYTES = FIRST_PARTITION + 2 * CHUNK;
 
 /** A name always means the same image. */
 export const digestOf = (name: string): string => `sha256:${hexOf(64, 'image', name)}`;
@@ -102,9 +104,19 @@ const used = (core: Core, digest: string): void =>
     if (image !== undefined) image.last_used_at = core.now().toISOString();
   });
 
-const clone = async (core: Core, image: ImageName, to: OpenDisk, onProgress: Progress, isLie: boolean) => {
+const getUsable = (core: Core, image: ImageName, diskBytes: number): CachedImage => {
   const cached = findCached(core.store.read().images, image);
   if (cached === undefined) throw new HostError('drift', `${image.name} is not in the image cache; pull it first.`);
+  if (diskBytes < LEAST_DISK_BYTES)
+    throw new HostError(
+      'blocked',
+      `the image is refused: it is a disk of ${LEAST_DISK_BYTES} bytes, and the drive has ${diskBytes}`,
+    );
+  return cached;
+};
+
+const clone = async (core: Core, image: ImageName, to: OpenDisk, onProgress: Progress, isLie: boolean) => {
+  const cached = getUsable(core, image, to.size_bytes);
   const cloning = cloningOn(core);
   cloning.set(cached.digest, (cloning.get(cached.digest) ?? 0) + 1);
   try {
@@ -158,6 +170,7 @@ export const createImages = (core: Core, opened: OpenDrives): Images => ({
         return { freed_bytes: freed.reduce((sum, image) => sum + image.size_bytes, 0) };
       });
     }),
+  check: (image, diskBytes) => core.act('images.check', [], () => void getUsable(core, image, diskBytes)),
   clone: (image, to, onProgress) =>
     core.act('images.clone', [to.serial], (isLie) => {
       if (!opened.has(to)) throw new HostError('conflict', `${to.serial} is not open here.`);
