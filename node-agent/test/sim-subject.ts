@@ -20,6 +20,7 @@ export const simSubject = async (host: SimHost, close: () => Promise<void> = asy
       mount: async (serial) => void addFault(dir, { state: 'disk_mounted', serial }),
       hold: async (serial) => void addFault(dir, { state: 'disk_held', serial }),
       widenReset: async (address) => void addFault(dir, { state: 'reset_reaches_neighbours', address }),
+      dropOffBus: async (address) => void addFault(dir, { state: 'gpu_off_the_bus', address }),
       foreignDomain: async (name) => host.defineForeignDomain(name),
       write: (serial, offset, bytes) => host.writeDisk(serial, offset, bytes),
       ignoreShutdown: async () => void addFault(dir, { state: 'guest_ignores_shutdown' }),

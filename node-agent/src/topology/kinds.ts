@@ -50,9 +50,13 @@ export const isWholeFabric = (fn: PciFunction, names: readonly string[]): boolea
   !isStorage(fn) &&
   !BLUEFIELD.test(fn.vendor_id === MELLANOX ? fn.device_id : '');
 
+/** Nothing answers at its address any more, so what it was can no longer be told. */
+const NOBODY = 'ffff';
+
 /** Cards that can carry a slot's fabric: network functions that can be split and are not the management card. */
 export const isFabricCard = (fn: PciFunction, nics: ReadonlyMap<string, NicFacts>): boolean =>
   isNetwork(fn) &&
+  fn.vendor_id !== NOBODY &&
   fn.physical_function === null &&
   !BLUEFIELD.test(fn.vendor_id === MELLANOX ? fn.device_id : '') &&
   nics.get(fn.address)?.is_bluefield !== true;

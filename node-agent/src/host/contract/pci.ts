@@ -91,6 +91,19 @@ export const pciTests = [
       assert.ok(reset.scope.length > 1);
     },
   ),
+  contractTest(
+    'pci.reset',
+    'a GPU that fell off the bus is listed as nobody’s, and a reset that it does not come back from is not ok',
+    { slots: 2, arrange: ['dropOffBus'] },
+    async (subject) => {
+      const [lost, other] = [slotAt(subject, 0).gpu, slotAt(subject, 1).gpu];
+      const before = await functionAt(subject.host, lost);
+      await subject.arrange.dropOffBus(lost);
+      assert.deepEqual(await functionAt(subject.host, lost), { ...before, vendor_id: 'ffff' });
+      assert.notEqual((await functionAt(subject.host, other)).vendor_id, 'ffff');
+      assert.equal((await subject.host.pci.reset(lost, [lost])).is_ok, false);
+    },
+  ),
   contractTest('pci.reset', 'what is not there is not reset', {}, async ({ host }) => {
     await refuses(host.pci.reset(NOWHERE, [NOWHERE]), 'drift', 'host_error');
   }),

@@ -30,6 +30,8 @@ export type Arrange = Readonly<{
   hold(serial: string): Promise<void>;
   /** The reset of this function reaches others. */
   widenReset(address: string): Promise<void>;
+  /** The function stays listed, and nothing answers at its address any more. */
+  dropOffBus(address: string): Promise<void>;
   /** A domain that is not ours, running. */
   foreignDomain(name: string): Promise<void>;
   /** Writes where only a tenant would. */

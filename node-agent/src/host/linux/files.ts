@@ -3,7 +3,7 @@
  * for a recording. "Not there" and "cannot be read" are two answers: `find…` gives null only for the first, and every
  * other failure throws. What begins with a dot is not listed, so that an empty folder can be kept in a repository.
  */
-import { readdir, readFile, readlink, realpath, stat } from 'node:fs/promises';
+import { open, readdir, readFile, readlink, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { HostError } from '../host.ts';
 import { majorMinorOf } from './device-number.ts';
@@ -14,6 +14,8 @@ export type Files = Readonly<{
   text(path: string): Promise<string>;
   find(path: string): Promise<string | null>;
   findBytes(path: string): Promise<Buffer | null>;
+  /** No more than this many bytes are asked of whatever makes them. */
+  findHead(path: string, length: number): Promise<Buffer | null>;
   /** Sorted; only those like the pattern, where one is given. */
   names(path: string, like?: RegExp): Promise<readonly string[]>;
   findNames(path: string, like?: RegExp): Promise<readonly string[] | null>;
@@ -36,6 +38,16 @@ const orAbsent = async <T>(path: string, read: () => Promise<T>): Promise<T | nu
   } catch (error) {
     if (ABSENT.has(codeOf(error))) return null;
     throw new HostError('host_error', `${path} could not be read (${codeOf(error)}).`, { cause: error });
+  }
+};
+
+const readHead = async (path: string, length: number): Promise<Buffer> => {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
   }
 };
 
@@ -66,6 +78,7 @@ export const createFiles = (root = '/'): Files => {
     root,
     find,
     findBytes,
+    findHead: (path, length) => orAbsent(path, () => readHead(at(path), length)),
     findNames,
     findReal,
     text: (path) => required(path, find(path)),

@@ -11,7 +11,7 @@ import { isBridge, isNvSwitch } from '../../topology/kinds.ts';
 import { HostError, type Reset } from '../host.ts';
 import type { Files } from './files.ts';
 import { deviceOf, findOpeners } from './openers.ts';
-import { findPci, listPci } from './pci.ts';
+import { findPci, isSilent, listPci } from './pci.ts';
 
 const DEVICES = '/sys/bus/pci/devices';
 const STORAGE = '01';
@@ -89,8 +89,6 @@ const onBus = (address: string, all: readonly PciFunction[]): readonly string[] 
   return all.map((one) => one.address).filter((one) => one.startsWith(`${bus}:`));
 };
 
-const DEAD = 0xffff;
-
 export const resetPci = async (files: Files, address: string, allowed: readonly string[]): Promise<Reset> => {
   const { fn, all } = await find(files, address);
   refuseForeign(fn);
@@ -115,6 +113,5 @@ export const resetPci = async (files: Files, address: string, allowed: readonly 
     // The kernel goes back to the methods it would choose by itself.
     await write(files, `${folder}/reset_method`, 'default\n');
   }
-  const config = await files.findBytes(`${folder}/config`);
-  return { method, scope, is_ok: config !== null && config.length >= 2 && config.readUInt16LE(0) !== DEAD };
+  return { method, scope, is_ok: (await isSilent(files, address)) === false };
 };

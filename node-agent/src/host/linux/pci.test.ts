@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { makeTree, putTree, SWITCH_TREE } from '../../../test/tree.ts';
@@ -87,11 +87,17 @@ const writable = async () => {
   await putTree(own.root, {
     [`${folder}/driver_override`]: '',
     [`${folder}/reset`]: '',
-    [`${folder}/config`]: '\u0010\u0010',
     '/sys/bus/pci/drivers_probe': '',
     '/sys/bus/pci/drivers/nvidia/unbind': '',
   });
-  return { ...own, folder };
+  const fabric = '/sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0/0000:17:00.0';
+  const setConfig = (address: string, ...bytes: readonly number[]) =>
+    writeFile(
+      join(own.root, '/sys/bus/pci/devices', address, 'config'),
+      Buffer.concat([Buffer.from(bytes), Buffer.alloc(64 - bytes.length, bytes.at(-1) === 0xff ? 0xff : 0)]),
+    );
+  await setConfig('0000:1b:00.0', 0xde, 0x10, 0x35, 0x23, 0x02, 0x00, 0x10, 0x00);
+  return { ...own, folder, fabric, setConfig };
 };
 
 test('binding does nothing twice, refuses what belongs to the host, and says so when the driver did not take it', async () => {
@@ -134,4 +140,38 @@ test('a reset that would reach a function outside the slot is refused with nothi
   } finally {
     await own.remove();
   }
+});
+
+test('a virtual function, whose ids read as all ones, is alive after its reset if its status says so', async (t) => {
+  const own = await writable();
+  t.after(own.remove);
+  const files = createFiles(own.root);
+  const vf = '0000:18:00.1';
+  await putTree(own.root, { [`${own.fabric}/${vf}/reset`]: '', [`${own.fabric}/${vf}/reset_method`]: 'flr\n' });
+  const reset = async () => {
+    await putTree(own.root, { [`${own.fabric}/${vf}/reset_method`]: 'flr\n' });
+    return resetPci(files, vf, [vf]);
+  };
+  assert.equal((await reset()).is_ok, false, 'nobody can tell');
+  await own.setConfig(vf, 0xff, 0xff, 0xff, 0xff, 0x00, 0x04, 0x10, 0x00);
+  assert.deepEqual(await reset(), { method: 'flr', scope: [vf], is_ok: true });
+  assert.equal((await listPci(files)).find((fn) => fn.address === vf)?.vendor_id, '15b3');
+  await own.setConfig(vf, 0xff);
+  assert.equal((await reset()).is_ok, false);
+});
+
+test('a function whose configuration reads as all ones is nobody’s, whatever the kernel remembers of it', async (t) => {
+  const own = await writable();
+  t.after(own.remove);
+  const files = createFiles(own.root);
+  const vendors = async () => {
+    const found = await listPci(files);
+    return ['0000:1b:00.0', '0000:18:00.0', '0000:18:00.1', '0000:16:00.0'].map(
+      (address) => found.find((fn) => fn.address === address)?.vendor_id,
+    );
+  };
+  assert.deepEqual(await vendors(), ['10de', '15b3', '15b3', '1000'], 'most of them have no configuration to read');
+  for (const address of ['0000:1b:00.0', '0000:18:00.0', '0000:18:00.1', '0000:16:00.0'])
+    await own.setConfig(address, 0xff);
+  assert.deepEqual(await vendors(), ['ffff', 'ffff', '15b3', '1000'], 'virtual functions and bridges are not judged');
 });

@@ -84,6 +84,29 @@ const linkOf = async (files: Files, folder: string): Promise<PciFunction['link']
   return { speed, width: widths[0] ?? 0, max_speed: maxSpeed, max_width: widths[1] ?? 0 };
 };
 
+const COMMAND = 4;
+
+/**
+ * Whether nothing answers there: then every byte reads as all ones. Command and status tell, for they are never all ones of a
+ * function that lives; vendor and device are so of every virtual function, by the specification of SR-IOV. Null where the
+ * configuration cannot be read, as of a recording.
+ */
+export const isSilent = async (files: Files, address: string): Promise<boolean | null> => {
+  const config = await files.findHead(`${DEVICES}/${address}/config`, HEADER_BYTES).catch(() => null);
+  return config === null || config.length < COMMAND + 4 ? null : config.readUInt32LE(COMMAND) === 0xffff_ffff;
+};
+
+const NOBODY = 'ffff';
+const BRIDGE = '06';
+
+/** The kernel remembers who was there; only the configuration tells who is. Bridges and NVSwitches are nobody's to lose. */
+const vendorNow = async (files: Files, address: string, seen: Seen): Promise<string> =>
+  seen.physical === null && !seen.class_code.startsWith(BRIDGE) && (await isSilent(files, address)) === true
+    ? NOBODY
+    : seen.vendor;
+
+type Seen = Readonly<{ vendor: string; class_code: string; physical: string | null }>;
+
 const readFunction = async (
   files: Files,
   address: string,
@@ -115,13 +138,14 @@ const readFunction = async (
   ]);
   const bridges = addressesIn(real ?? folder).slice(0, -1);
   const node = numa === null ? null : integerOf(numa, `${folder}/numa_node`);
+  const class_code = hex(code).padStart(6, '0');
   return {
     address,
-    vendor_id: hex(vendor),
+    vendor_id: await vendorNow(files, address, { vendor: hex(vendor), class_code, physical }),
     device_id: hex(device),
     subsystem_vendor_id: subVendor === null ? null : hex(subVendor),
     subsystem_device_id: subDevice === null ? null : hex(subDevice),
-    class_code: hex(code).padStart(6, '0'),
+    class_code,
     driver,
     // Minus one says that the firmware did not tell.
     numa_node: node === -1 ? null : node,

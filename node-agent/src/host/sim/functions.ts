@@ -29,6 +29,7 @@ export const functionsNow = (core: Core): readonly PciFunction[] => {
   const missingDisks = core.faults('disk_missing');
   const narrow = core.faults('link_width_reduced');
   const vgpu = core.faults('vgpu_children');
+  const lost = core.faults('gpu_off_the_bus');
 
   const isMissing = (fn: PciFunction): boolean => {
     const slot = core.slots.find(({ nvme }) => nvme === fn.address);
@@ -51,6 +52,9 @@ export const functionsNow = (core: Core): readonly PciFunction[] => {
       const children = isGpu(core, fn.address) ? vgpu.find((rule) => isMeant(core, rule, [fn.address])) : undefined;
       return {
         ...fn,
+        // Nothing answers there any more: all that is read of it are ones.
+        vendor_id:
+          lost.some((rule) => isMeant(core, rule, [fn.address])) && isGpu(core, fn.address) ? 'ffff' : fn.vendor_id,
         driver: driverOf(core, fn),
         iommu_group: groupOf(fn),
         link: fn.link === null || less === undefined ? fn.link : { ...fn.link, width: less.value ?? 8 },
