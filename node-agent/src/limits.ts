@@ -1,5 +1,5 @@
 /** How long a task of each kind may take, in seconds, before it is told to end: what is stuck must say so. */
-import type { TaskKind } from '@gpuaas/contract/node';
+import { CLEANUP_LIMIT_S, type TaskKind } from '@gpuaas/contract/node';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -16,11 +16,10 @@ export const TIME_LIMITS_S: Readonly<Record<TaskKind, number>> = {
   'slice.vm_readiness': 30 * MINUTE,
   'slice.vm_reboot': 10 * MINUTE,
   'slice.vm_stop': 30 * MINUTE,
-  // A sanitize of a large drive without crypto erase takes hours.
-  'slice.cleanup': 12 * HOUR,
+  'slice.cleanup': CLEANUP_LIMIT_S,
   'slice.reconcile': 15 * MINUTE,
   'slice.orphan_remove': 15 * MINUTE,
-  'node.cleanup': 12 * HOUR,
+  'node.cleanup': CLEANUP_LIMIT_S,
   'allocation.provision_user': 5 * MINUTE,
   'allocation.install_authorized_keys': 5 * MINUTE,
   'allocation.deprovision_user': 10 * MINUTE,

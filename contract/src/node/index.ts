@@ -62,7 +62,7 @@ export {
   TaskPayload as TaskPayloadShape,
 } from './task.ts';
 export { growTaskTree, taskTreeBytes } from './task-tree.ts';
-export { type Isolation, meetsLevel, WIPE_LEVELS, type WipeLevel, wipeLevelOf } from './wipe.ts';
+export { CLEANUP_LIMIT_S, type Isolation, meetsLevel, WIPE_LEVELS, type WipeLevel, wipeLevelOf } from './wipe.ts';
 
 export type Blocker = Static<typeof BlockerSchema>;
 export type Candidate = Static<typeof CandidateSchema>;

@@ -9,6 +9,9 @@ import { Closed, StringEnum } from '../common.ts';
 import type { WIPE_POLICIES } from './candidate.ts';
 import { PciAddress } from './facts.ts';
 
+/** How long an agent stays at one cleanup. A sanitize of a large drive without crypto erase takes hours. */
+export const CLEANUP_LIMIT_S = 12 * 3_600;
+
 /** Weakest first. */
 export const WIPE_LEVELS = ['clear', 'purge'] as const;
 export type WipeLevel = (typeof WIPE_LEVELS)[number];

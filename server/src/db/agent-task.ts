@@ -126,16 +126,23 @@ export type TaskOnNode = Readonly<{ id: string; node_id: string; attempt: number
 
 /**
  * True while the task may be begun; begun twice is begun once. One that is queued was sent by a process that could not
- * write it down any more: who asks for it by its id has it.
+ * write it down any more: who asks for it by its id has it. What was begun for the first time may take as long as is given
+ * for its kind, in seconds.
  */
-export const startTask = async (tx: Tx, task: TaskOnNode): Promise<boolean> =>
+export const startTask = async (
+  tx: Tx,
+  task: TaskOnNode,
+  begunExpiresS: Readonly<Record<string, number>>,
+): Promise<boolean> =>
   (
     await tx.query(
       `update node_tasks set state = 'running', started_at = coalesce(started_at, clock_timestamp()),
-         dispatched_at = coalesce(dispatched_at, clock_timestamp())
+         dispatched_at = coalesce(dispatched_at, clock_timestamp()),
+         expires_at = case when started_at is null
+           then greatest(expires_at, clock_timestamp() + make_interval(secs => ($4::jsonb ->> kind)::float8)) else expires_at end
        where id = $1 and node_id = $2 and attempt = $3 and state in ('queued', 'dispatched', 'running')
          and expires_at > clock_timestamp()`,
-      [task.id, task.node_id, task.attempt],
+      [task.id, task.node_id, task.attempt, JSON.stringify(begunExpiresS)],
     )
   ).rowCount === 1;
 

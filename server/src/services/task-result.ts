@@ -19,6 +19,7 @@ import {
 } from '../db/agent-task.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { rejectTask, type TaskResult } from '../db/node-task.ts';
+import { BEGUN_EXPIRES_S } from '../domain/task-limit.ts';
 import { AppError, notFound } from '../errors.ts';
 import { createAjv } from '../schema.ts';
 import { finishTask } from '../workflows/finish-task.ts';
@@ -80,7 +81,7 @@ export const start = async (
 ): Promise<NodeAnswer<'taskStart'>> => {
   const task: TaskOnNode = { id: where.task_id, node_id: where.node_id, attempt: body.attempt };
   return deps.database.write(PLATFORM, async (tx) => {
-    if (await startTask(tx, task)) return { may_begin: true, reason: null };
+    if (await startTask(tx, task, BEGUN_EXPIRES_S)) return { may_begin: true, reason: null };
     const found = await findAgentTask(tx, where.node_id, where.task_id);
     return { may_begin: false, reason: found ? lateReason(found, body.attempt) : 'The task is not of this node.' };
   });

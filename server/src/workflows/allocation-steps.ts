@@ -4,6 +4,7 @@
  */
 import type { AllocationRow } from '../db/allocation.ts';
 import type { PowerRest } from '../domain/power.ts';
+import { CLEANUP_TRIES_MAX } from '../domain/task-limit.ts';
 import type { WipeVerdict } from '../domain/wipe.ts';
 import { type Commit, done, next, type Outcome, stuck, wait, waitForSignal } from './engine/outcome.ts';
 import type { StepContext } from './engine/workflow.ts';
@@ -74,7 +75,7 @@ export type AllocationDeps = Readonly<{
 export const TASK_FINISHED = 'task_finished';
 /** A lost signal costs this long. */
 const LOOK_AGAIN_MS = 5_000;
-export const TRIES_MAX = 3;
+export const TRIES_MAX = CLEANUP_TRIES_MAX;
 
 type Words = Readonly<{ doing: string; failed: string }>;
 

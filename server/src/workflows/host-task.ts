@@ -6,6 +6,7 @@ import type { TaskKind, TaskParams } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { findRunTask } from '../db/node-task.ts';
 import { insertHostTask } from '../db/task-view.ts';
+import { TASK_EXPIRES_S } from '../domain/task-limit.ts';
 import { TASK_FINISHED } from './allocation-steps.ts';
 import { type Outcome, wait, waitForSignal } from './engine/outcome.ts';
 import type { StepContext } from './engine/workflow.ts';
@@ -26,7 +27,6 @@ export type HostAnswer =
   | Readonly<{ kind: 'failed' | 'kept_away'; reason: string }>
   | Readonly<{ kind: 'resting'; outcome: Outcome<never> }>;
 
-const TASK_EXPIRES_S = 20 * 60;
 const LOOK_AGAIN_MS = 5_000;
 const RETRY_MS = 5_000;
 

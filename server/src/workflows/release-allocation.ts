@@ -4,6 +4,7 @@
  * is blocked for an operator, never freed.
  */
 import type { AllocationRow } from '../db/allocation.ts';
+import { CLEANUP_RUN_DEADLINE_MS } from '../domain/task-limit.ts';
 import { type AllocationDeps, askHost, WORDS } from './allocation-steps.ts';
 import { done, next, stuck } from './engine/outcome.ts';
 import { type StepFunction, workflow } from './engine/workflow.ts';
@@ -34,7 +35,7 @@ export const releaseAllocation = workflow<AllocationDeps, AllocationRow, Step>({
   name: 'release-allocation',
   version: 1,
   first: 'stopRuntime',
-  deadlineMs: 60 * 60_000,
+  deadlineMs: CLEANUP_RUN_DEADLINE_MS,
   onCancel: 'block',
   onDeadline: 'block',
   onFailure: 'block',

@@ -11,6 +11,7 @@ import { findRepairSlot, type RepairSlot } from '../db/slot.ts';
 import { isRepairable, restoreSlot } from '../db/slot-approval.ts';
 import { insertDiscoveryTask } from '../db/topology.ts';
 import { insertWipeProof } from '../db/wipe-proof.ts';
+import { CLEANUP_RUN_DEADLINE_MS, CLEANUP_TRIES_MAX } from '../domain/task-limit.ts';
 import { judgeWipe } from '../domain/wipe.ts';
 import { conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
@@ -25,9 +26,6 @@ export type RepairDeps = Readonly<{
   ask: AskHost;
 }>;
 type Step = 'rebind' | 'rediscover' | 'wipe';
-
-const TRIES_MAX = 3;
-const HOUR_MS = 3_600_000;
 
 /** Whoever retries an old run must not reach the devices of somebody who was given the slot since. */
 const keptAwayFrom = async (tx: Tx, slot: RepairSlot): Promise<string | undefined> => {
@@ -67,7 +65,7 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, Step>({
   name: 'repair-slot',
   version: 1,
   first: 'rebind',
-  deadlineMs: HOUR_MS,
+  deadlineMs: CLEANUP_RUN_DEADLINE_MS,
   load: (deps, id) => deps.load(id),
   steps: {
     rebind: async (deps, slot, ctx) => {
@@ -75,7 +73,7 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, Step>({
         node_id: slot.node_id,
         kind: 'slice.reconcile',
         params: { rebind: [slot.task_slot] },
-        tries_max: TRIES_MAX,
+        tries_max: CLEANUP_TRIES_MAX,
         doing: 'The devices are being bound anew.',
         unless: (tx) => keptAwayFrom(tx, slot),
       });
@@ -87,7 +85,7 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, Step>({
         node_id: slot.node_id,
         kind: 'slice.topology_discover',
         params: { accelerators: [], private_network: await deps.privateNetwork(slot.node_id) },
-        tries_max: TRIES_MAX,
+        tries_max: CLEANUP_TRIES_MAX,
         doing: 'The host is being looked at.',
       });
       if (answer.kind === 'resting') return answer.outcome;
@@ -103,7 +101,7 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, Step>({
           slots: [slot.task_slot],
           wipe_minimum: await deps.wipeMinimum(slot.node_id),
         },
-        tries_max: TRIES_MAX,
+        tries_max: CLEANUP_TRIES_MAX,
         doing: 'The drive is being erased.',
         unless: (tx) => keptAwayFrom(tx, slot),
       });

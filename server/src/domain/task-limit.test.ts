@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CLEANUP_LIMIT_S } from '@gpuaas/contract/node';
+import { BEGUN_EXPIRES_S, CLEANUP_RUN_DEADLINE_MS, CLEANUP_TRIES_MAX, TASK_EXPIRES_S } from './task-limit.ts';
+
+test('a cleanup is waited for longer than the agent stays at it, and its run waits for every try', () => {
+  for (const kind of ['slice.cleanup', 'node.cleanup']) {
+    const begun = BEGUN_EXPIRES_S[kind] ?? 0;
+    assert.ok(begun > CLEANUP_LIMIT_S, kind);
+    const tries = CLEANUP_TRIES_MAX * (TASK_EXPIRES_S + begun);
+    assert.ok(CLEANUP_RUN_DEADLINE_MS > 1_000 * (CLEANUP_TRIES_MAX * TASK_EXPIRES_S + tries), kind);
+  }
+});
