@@ -139,7 +139,8 @@ export type Hypervisor = Readonly<{
   /** Defined and running afterwards. A domain of that name that is not this machine is a `conflict`. */
   start(machine: Machine): Promise<void>;
   reboot(name: string, isHard: boolean): Promise<void>;
-  stop(name: string, graceS: number): Promise<'absent' | 'graceful' | 'hard'>;
+  /** Given up by the signal while the guest is asked, it fails and leaves the guest as it is. */
+  stop(name: string, graceS: number, signal?: AbortSignal): Promise<'absent' | 'graceful' | 'hard'>;
   /** Definition and seed gone. */
   remove(name: string): Promise<void>;
   /** What the guest says of itself; null until it says something. */
@@ -174,7 +175,7 @@ export type Fabric = Readonly<{
   /** A partition that shares a module with an active one is a `conflict`. */
   activate(partitionId: number): Promise<void>;
   deactivate(partitionId: number): Promise<void>;
-  /** Tells a Fabric Manager that started anew which partitions are in use; no link of a guest is touched. */
+  /** Tells a Fabric Manager that started anew all partitions in use, also that there are none; no link is touched. */
   declare(partitionIds: readonly number[]): Promise<void>;
 }>;
 

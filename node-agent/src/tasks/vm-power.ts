@@ -33,7 +33,7 @@ export const vmStop: TaskHandler<'slice.vm_stop'> = (ctx, params) =>
     const how =
       domain === undefined
         ? ('absent' as const)
-        : await act(`the stop of ${domain.name}`, ctx.host.hypervisor.stop(domain.name, params.grace_s));
+        : await act(`the stop of ${domain.name}`, ctx.host.hypervisor.stop(domain.name, params.grace_s, ctx.signal));
     // Given up at the end of the slice by its cleanup, with what else is proven there.
     const partition = params.will_start_again === true ? lease?.plan.fabric_partition_id : undefined;
     if (partition != null) await act(`fabric partition ${partition}`, ctx.host.fabric.deactivate(partition));

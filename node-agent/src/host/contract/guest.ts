@@ -88,6 +88,12 @@ export const guestTests = [
       await host.hypervisor.start(machine);
       await eventually(() => host.hypervisor.guest(machine.name));
       await subject.arrange.ignoreShutdown();
+      await refuses(host.hypervisor.stop(machine.name, 60, AbortSignal.abort()), 'timeout');
+      assert.equal(
+        (await stateOf(host, machine.name))?.state,
+        'running',
+        'a stop that was given up switches nothing off',
+      );
       assert.equal(await host.hypervisor.stop(machine.name, 1), 'hard');
       assert.notEqual((await stateOf(host, machine.name))?.state, 'running');
     },

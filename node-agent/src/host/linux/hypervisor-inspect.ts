@@ -44,12 +44,16 @@ const foldersIn = async (folder: string): Promise<readonly string[]> => {
   }
 };
 
+/** Machines of ours that have files here, whether or not libvirt knows them. */
+export const ownIn = async (folder: string): Promise<readonly string[]> =>
+  (await foldersIn(folder)).filter((name) => OURS.test(name)).sort();
+
 export const inspectMachines = async (
   known: readonly KnownDomain[],
   folder: string,
 ): ReturnType<Hypervisor['inspect']> => {
   const domains = await Promise.all(known.map(seenOf));
   const names = new Set(domains.map(({ name }) => name));
-  const leftovers = (await foldersIn(folder)).filter((name) => OURS.test(name) && !names.has(name)).sort();
+  const leftovers = (await ownIn(folder)).filter((name) => !names.has(name));
   return { domains, leftovers };
 };

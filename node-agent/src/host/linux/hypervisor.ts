@@ -6,7 +6,6 @@
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PciFunction } from '@gpuaas/contract/node';
-import { pause } from '@gpuaas/kit';
 import { cloudInit } from '../../machine/cloud-init.ts';
 import { compileDomain } from '../../machine/domain.ts';
 import { assertSame } from '../../machine/domain-read.ts';
@@ -20,7 +19,7 @@ import type { Files } from './files.ts';
 import { chooseAccelerator } from './hypervisor-accelerator.ts';
 import { foldersOf, type HypervisorConfig } from './hypervisor-config.ts';
 import { readHypervisor } from './hypervisor-facts.ts';
-import { inspectMachines } from './hypervisor-inspect.ts';
+import { inspectMachines, ownIn } from './hypervisor-inspect.ts';
 import { readProfile } from './hypervisor-profile.ts';
 import {
   refuseDrives,
@@ -31,6 +30,7 @@ import {
   refuseWithoutPages,
 } from './hypervisor-ready.ts';
 import { listenToGuest } from './hypervisor-report.ts';
+import { askToStop, isDown } from './hypervisor-stop.ts';
 import { createVirsh, type KnownDomain, type Virsh } from './hypervisor-virsh.ts';
 import type { NetworkConfig } from './network-config.ts';
 import type { Run } from './run.ts';
@@ -46,10 +46,6 @@ export type GivenHypervisor = Readonly<{
 }>;
 
 type Given = GivenHypervisor & Readonly<{ virsh: Virsh }>;
-
-const POLL_MS = 250;
-/** A guest that was not up yet did not hear it. */
-const ASK_AGAIN_MS = 5_000;
 
 const domainOf = ({ parsed, state }: KnownDomain): Domain => ({
   name: parsed.name ?? '',
@@ -177,33 +173,17 @@ const reboot = async (given: Given, name: string, isHard: boolean): Promise<void
     throw new HostError('timeout', `${name} did not go down for a reboot within ${reboot_grace_s} s.`);
 };
 
-const isDown = (state: Domain['state'] | null): boolean => state === null || state === 'shut_off';
-
-/** By the power button, until it is down or its time is over. */
-const askToStop = async ({ virsh }: Given, uuid: string, graceS: number): Promise<boolean> => {
-  const beganAt = performance.now();
-  let askedAt = Number.NEGATIVE_INFINITY;
-  let restMs = POLL_MS;
-  while (performance.now() - beganAt < graceS * 1000) {
-    if (performance.now() - askedAt >= ASK_AGAIN_MS) {
-      await virsh.tell('shutdown', uuid);
-      askedAt = performance.now();
-    }
-    await pause(restMs);
-    const lookedAt = performance.now();
-    if (isDown(await virsh.state(uuid))) return true;
-    // A host that is slow to answer is asked less often.
-    restMs = Math.max(POLL_MS, performance.now() - lookedAt);
-  }
-  return false;
-};
-
-const stop = async (given: Given, name: string, graceS: number): Promise<'absent' | 'graceful' | 'hard'> => {
+const stop = async (
+  given: Given,
+  name: string,
+  graceS: number,
+  signal: AbortSignal | undefined,
+): Promise<'absent' | 'graceful' | 'hard'> => {
   const domain = await findOwn(given, name);
   if (domain === undefined || domain.state === 'shut_off') return 'absent';
   const { virsh } = given;
   // Only a guest that runs can hear the button.
-  if (domain.state === 'running' && (await askToStop(given, domain.uuid, graceS))) return 'graceful';
+  if (domain.state === 'running' && (await askToStop({ virsh, signal }, domain.uuid, graceS))) return 'graceful';
   const wasOn = await virsh.tell('destroy', domain.uuid);
   const state = await virsh.state(domain.uuid);
   if (!isDown(state)) throw new HostError('host_error', `${name} was destroyed and is ${state}.`);
@@ -226,9 +206,12 @@ export const createHypervisor = (options: GivenHypervisor): Hypervisor => {
     try {
       return await given.virsh.all();
     } catch (error) {
-      // A host without libvirt has no machines.
-      if (error instanceof HostError && error.code === 'unsupported') return [];
-      throw error;
+      if (!(error instanceof HostError) || error.code !== 'unsupported') throw error;
+      // A host without libvirt has no machines, unless it had some: they run on while nobody can ask for them.
+      const [left] = await ownIn(options.config.folder);
+      if (left === undefined) return [];
+      const cause = `${error.message} ${options.config.folder} holds ${left}, which may run.`;
+      throw new HostError('host_error', `The machines of this host cannot be listed: ${cause}`, { cause: error });
     }
   };
   const reportOf = (name: string): string => machinePaths({ folders: foldersOf(options.config, name) }, name).report;
@@ -238,7 +221,7 @@ export const createHypervisor = (options: GivenHypervisor): Hypervisor => {
     inspect: async () => inspectMachines(await all(), options.config.folder),
     start: (machine) => start(given, machine),
     reboot: (name, isHard) => reboot(given, name, isHard),
-    stop: (name, graceS) => stop(given, name, graceS),
+    stop: (name, graceS, signal) => stop(given, name, graceS, signal),
     remove: (name) => remove(given, name),
     guest: (name) => listenToGuest(reportOf(name)),
   };

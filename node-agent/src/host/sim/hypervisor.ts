@@ -91,7 +91,7 @@ const stop = async (
   core: Core,
   name: string,
   graceS: number,
-  isLie: boolean,
+  { isLie, signal }: Readonly<{ isLie: boolean; signal: AbortSignal | undefined }>,
 ): Promise<'absent' | 'graceful' | 'hard'> => {
   const domain = getOurs(core, name);
   if (domain === undefined || domain.state === 'shut_off') return 'absent';
@@ -99,6 +99,8 @@ const stop = async (
   const listens =
     graceS > 0 && isUp(core, domain) && core.fault('guest_ignores_shutdown', ...domainNames(domain)) === undefined;
   if (!listens && graceS > 0) await core.pause(Math.min(graceS * 1000, core.pace.grace_ms));
+  if (!listens && graceS > 0 && signal?.aborted === true)
+    throw new HostError('timeout', `nobody waits any longer for ${name} to go down.`);
   edit(core, name, { state: 'shut_off', started_at: null, guest: null, ended_by: listens ? 'guest' : 'host' });
   return listens ? 'graceful' : 'hard';
 };
@@ -148,7 +150,8 @@ export const createHypervisor = (core: Core): Hypervisor => {
     inspect: () => core.act('hypervisor.inspect', [], () => inspect(core)),
     start: (machine) => core.act('hypervisor.start', domainNames(machine), () => start(core, machine)),
     reboot: (name, isHard) => core.act('hypervisor.reboot', names(name), () => reboot(core, name, isHard)),
-    stop: (name, graceS) => core.act('hypervisor.stop', names(name), (isLie) => stop(core, name, graceS, isLie)),
+    stop: (name, graceS, signal) =>
+      core.act('hypervisor.stop', names(name), (isLie) => stop(core, name, graceS, { isLie, signal })),
     remove: (name) => core.act('hypervisor.remove', names(name), () => remove(core, name)),
     guest: (name) =>
       core.act('hypervisor.guest', names(name), (isLie) => {
