@@ -24,8 +24,8 @@ const disk = (n: number): SignedWipeCertificate['certificate']['disks'][number] 
   bytes_read_back: 35_651_584,
   bytes_not_erased: 0,
   samples: [
-    { offset: 0, length: 16_777_216, sha256: hash('a') },
-    { offset: 20_480, length: 65_536, sha256: hash('b') },
+    { offset: 0, length: 16_777_216, sha256: null },
+    { offset: 20_480, length: 65_536, sha256: null },
   ],
   attempt: 1,
   started_at: '2026-11-15T12:00:05.000Z',
@@ -34,8 +34,6 @@ const disk = (n: number): SignedWipeCertificate['certificate']['disks'][number] 
   gpu_reset: { method: 'bus', functions: 1, is_ok: true },
   fabric_function: { method: 'flr', is_cleared: true },
   wipe_proof_id: id('wpf', `${n}a`),
-  sequence: 40 + n,
-  previous_hash: hash('c'),
   proof_hash: hash('d'),
 });
 

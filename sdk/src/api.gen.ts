@@ -845,7 +845,7 @@ export type WipeCertificate = {
   /** As NIST SP 800-88 has them. */
   wipe_minimum: 'clear' | 'purge' | null;
   disks: {
-    /** The first 32 digits of SHA-256 over the allocation’s id, a line feed and the serial number. */
+    /** Names the disk within this allocation; the platform made it with a secret of its own, from the serial number. */
     disk: string;
     size_bytes: number | null;
     method: string;
@@ -861,7 +861,8 @@ export type WipeCertificate = {
     samples: {
       offset: number;
       length: number;
-      sha256: string;
+      /** Of what was found. Null for noise, which the next tenant could read there as well. */
+      sha256: string | null;
     }[];
     attempt: number | null;
     /** When the wipe began, by the clock of the host. */
@@ -884,9 +885,6 @@ export type WipeCertificate = {
     } | null;
     /** Id of the wipe proof. */
     wipe_proof_id: string;
-    /** The how-manieth proof it is of the place where the disk is. */
-    sequence: number;
-    previous_hash: string;
     proof_hash: string;
   }[];
   isolation: {

@@ -56,9 +56,8 @@ const diskFields = (disk: Disk): Fields => ({
   'exit status': disk.command_status,
   gpu: resetText(disk),
   fabric: fabricText(disk),
-  proof: `${disk.wipe_proof_id}, number ${disk.sequence} of its place`,
+  proof: disk.wipe_proof_id,
   hash: disk.proof_hash,
-  follows: disk.previous_hash,
 });
 
 const isolationFields = (found: NonNullable<Certificate['isolation']>): Fields => {

@@ -1,7 +1,8 @@
 /**
  * What a tenant is shown of the erasure of its disks, signed so that it can be shown to others. It names no host, no slot
- * and no address. A disk is a fingerprint made of its serial number and the allocation: whoever has the serial number can
- * work it out again, and nobody can tell by it that two tenants had the same disk.
+ * and no address. A disk is a fingerprint made of its serial number and the allocation with a secret of the platform, and a
+ * proof stands there without its place in the chain: nobody can tell by two certificates that two tenants had the same disk,
+ * also not those tenants, who may have read its serial number.
  */
 import Type from 'typebox';
 import { Closed, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
@@ -17,7 +18,8 @@ const CertifiedDisk = Closed({
   disk: Type.String({
     pattern: '^[0-9a-f]{32}$',
     examples: ['9f2c4e1ab07d835566e1d0c4a98b7f32'],
-    description: 'The first 32 digits of SHA-256 over the allocation’s id, a line feed and the serial number.',
+    description:
+      'Names the disk within this allocation; the platform made it with a secret of its own, from the serial number.',
   }),
   size_bytes: Nullable(Count),
   method: Type.String({ examples: ['nvme_sanitize'] }),
@@ -29,7 +31,17 @@ const CertifiedDisk = Closed({
   ),
   bytes_read_back: Count,
   bytes_not_erased: Count,
-  samples: Type.Array(Closed({ offset: Count, length: Count, sha256: Type.String() })),
+  samples: Type.Array(
+    Closed({
+      offset: Count,
+      length: Count,
+      sha256: Nullable(
+        Type.String({
+          description: 'Of what was found. Null for noise, which the next tenant could read there as well.',
+        }),
+      ),
+    }),
+  ),
   attempt: Nullable(Count),
   started_at: Nullable(Time('When the wipe began, by the clock of the host.')),
   finished_at: Time('When the read-back ended, by the clock of the host.'),
@@ -48,8 +60,6 @@ const CertifiedDisk = Closed({
     }),
   ),
   wipe_proof_id: Id('wipe_proof'),
-  sequence: Type.Integer({ description: 'The how-manieth proof it is of the place where the disk is.' }),
-  previous_hash: Hash,
   proof_hash: Hash,
 });
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import {
@@ -61,13 +62,12 @@ const proofOf = (told: Readonly<Record<string, unknown>>, method = 'nvme_format'
   id: 'wpf_1',
   method,
   evidence: told,
-  sequence: 2,
-  previous_hash: 'p',
   proof_hash: 'h',
   created_at: '2026-01-01T00:01:00.000Z',
 });
+const disk_key = Buffer.alloc(32, 1);
 const certify = (...proofs: readonly CertifiedProof[]) =>
-  certificateOf({ issuer: 'https://gpuaas.test', allocation, proofs });
+  certificateOf({ issuer: 'https://gpuaas.test', allocation, disk_key, proofs });
 
 test('a certificate says what was done to each disk, and names no host, slot, address or serial number', () => {
   const certificate = certify(proofOf(evidence), proofOf({ reason: null }, 'every disk'));
@@ -85,7 +85,7 @@ test('a certificate says what was done to each disk, and names no host, slot, ad
     ],
   );
   assert.deepEqual([certificate.wipe_minimum, certificate.isolation?.partitions_deactivated], ['purge', 1]);
-  assert.equal(disk?.disk, diskFingerprint('alc_1', SECRET[0]));
+  assert.equal(disk?.disk, diskFingerprint(disk_key, 'alc_1', SECRET[0]));
   const shown = JSON.stringify(certificate);
   for (const secret of SECRET) assert.ok(!shown.includes(secret), secret);
 });
@@ -104,8 +104,33 @@ test('what a host did not tell is shown as not told', () => {
   assert.equal(vague.isolation?.is_port_removed, false, 'silence is no removal');
   assert.deepEqual(certify().disks, []);
   const whole = { ...allocation, capacity_shape: 'baremetal' } as const;
-  const ofNode = certificateOf({ issuer: 'https://gpuaas.test', allocation: whole, proofs: [proofOf(evidence)] });
+  const ofNode = certificateOf({
+    issuer: 'https://gpuaas.test',
+    allocation: whole,
+    disk_key,
+    proofs: [proofOf(evidence)],
+  });
   assert.equal(ofNode.isolation, null, 'a whole node had no machine on it');
+});
+
+test('a disk is named by nobody who knows its serial number and not the secret', () => {
+  const named = diskFingerprint(disk_key, 'alc_1', 'S1');
+  assert.match(named, /^[0-9a-f]{32}$/);
+  assert.equal(diskFingerprint(disk_key, 'alc_1', 'S1'), named);
+  const others = [
+    diskFingerprint(Buffer.alloc(32, 2), 'alc_1', 'S1'),
+    diskFingerprint(disk_key, 'alc_2', 'S1'),
+    diskFingerprint(disk_key, 'alc_1', 'S2'),
+    createHash('sha256').update('alc_1\nS1').digest('hex').slice(0, 32),
+  ];
+  assert.equal(new Set([named, ...others]).size, 5);
+});
+
+test('the hash of what was read is shown where it is blank, and not where its noise would name the disk', () => {
+  const hashes = (rule: string) =>
+    certify(proofOf({ ...evidence, rule })).disks[0]?.samples.map(({ sha256 }) => sha256);
+  assert.deepEqual(hashes('blank'), ['ab', '']);
+  assert.deepEqual(hashes('changed'), [null, null]);
 });
 
 const json = fc.jsonValue({ depthSize: 'small' });

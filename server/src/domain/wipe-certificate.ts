@@ -1,9 +1,10 @@
 /**
  * The certificate of an erasure: what proofs say of an allocation's disks, in words and numbers that a tenant may see and
  * show. It is the same every time it is made from the same proofs. Fields of evidence that a host did not give are null
- * and never guessed. Serial numbers, PCI addresses, hosts and slots stay inside.
+ * and never guessed. Serial numbers, PCI addresses, hosts and slots stay inside, and so does the place of a proof in its
+ * chain: what one certificate shares with the next of the same disk would tell two tenants that they had it.
  */
-import { createHash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
 import { WIPE_LEVELS, wipeLevelOf } from '@gpuaas/contract/node';
 
@@ -17,8 +18,6 @@ export type CertifiedProof = Readonly<{
   id: string;
   method: string;
   evidence: Readonly<Record<string, unknown>>;
-  sequence: number;
-  previous_hash: string;
   proof_hash: string;
   created_at: string;
 }>;
@@ -26,6 +25,8 @@ export type CertifiedProof = Readonly<{
 export type CertificateFacts = Readonly<{
   issuer: string;
   allocation: WipeCertificate['allocation'];
+  /** A secret of the platform, for the names of disks. */
+  disk_key: Buffer;
   proofs: readonly CertifiedProof[];
 }>;
 
@@ -51,25 +52,26 @@ const textIn = (told: Told, name: string): string | null => {
 const oneOf = <const T extends string>(values: readonly T[], value: unknown): T | null =>
   values.find((one) => one === value) ?? null;
 
-/** Which disk it was, for whoever knows its serial number already. */
-export const diskFingerprint = (allocationId: string, serial: string): string =>
-  createHash('sha256').update(`${allocationId}\n${serial}`).digest('hex').slice(0, 32);
+/** Which disk of the allocation it was. A guest reads the serial number, so without the secret a guest could work it out. */
+export const diskFingerprint = (key: Buffer, allocationId: string, serial: string): string =>
+  createHmac('sha256', key).update(`${allocationId}\n${serial}`).digest('hex').slice(0, 32);
 
+/** The hash of noise is as good as a name of the disk: whoever gets it next reads the same noise. */
 const samplesOf = (evidence: Told): Disk['samples'] =>
   listIn(evidence, 'samples')
     .filter(isObject)
     .map((sample) => ({
       offset: countIn(sample, 'offset') ?? 0,
       length: countIn(sample, 'length') ?? 0,
-      sha256: textIn(sample, 'sha256') ?? '',
+      sha256: evidence['rule'] === 'blank' ? (textIn(sample, 'sha256') ?? '') : null,
     }));
 
-const diskOf = (allocationId: string, serial: string, proof: CertifiedProof): Disk => {
+const diskOf = (disk: string, proof: CertifiedProof): Disk => {
   const { evidence } = proof;
   const reset = objectIn(evidence, 'gpu_reset');
   const fabric = objectIn(evidence, 'fabric_function');
   return {
-    disk: diskFingerprint(allocationId, serial),
+    disk,
     size_bytes: countIn(evidence, 'size_bytes'),
     method: proof.method,
     level: wipeLevelOf(proof.method),
@@ -96,8 +98,6 @@ const diskOf = (allocationId: string, serial: string, proof: CertifiedProof): Di
         ? null
         : { method: textIn(fabric, 'method') ?? 'none', is_cleared: fabric['is_cleared'] === true },
     wipe_proof_id: proof.id,
-    sequence: proof.sequence,
-    previous_hash: proof.previous_hash,
     proof_hash: proof.proof_hash,
   };
 };
@@ -122,7 +122,7 @@ const isolationOf = (
   };
 };
 
-export const certificateOf = ({ issuer, allocation, proofs }: CertificateFacts): WipeCertificate => {
+export const certificateOf = ({ issuer, allocation, disk_key, proofs }: CertificateFacts): WipeCertificate => {
   // The proof of a node as a whole rests on those of its disks and is about no disk itself.
   const disks = proofs.flatMap((proof) => {
     const serial = textIn(proof.evidence, 'serial');
@@ -133,7 +133,7 @@ export const certificateOf = ({ issuer, allocation, proofs }: CertificateFacts):
     issuer,
     allocation,
     wipe_minimum: oneOf(WIPE_LEVELS, disks[0]?.proof.evidence['wipe_minimum']),
-    disks: disks.map(({ serial, proof }) => diskOf(allocation.id, serial, proof)),
+    disks: disks.map(({ serial, proof }) => diskOf(diskFingerprint(disk_key, allocation.id, serial), proof)),
     isolation: isolationOf(
       allocation.capacity_shape,
       disks.map(({ proof }) => objectIn(proof.evidence, 'isolation')).find((one) => one !== null),

@@ -1,5 +1,6 @@
 /** Certificates of erasure as a tenant gets them, and verifies them without asking anybody. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { verifyWipeCertificate, type WipeCertificateKey } from '@gpuaas/sdk';
 import { startTestApp, testClock } from '../../test/app.ts';
@@ -133,5 +134,24 @@ describe('a certificate of erasure', () => {
     const verdict = must(await cast.superadmin.get('/api/v1/admin/wipe-proofs/verify'), 200).body;
     assert.deepEqual([verdict.intact, verdict.findings], [true, []]);
     assert.ok(verdict.proofs >= 1);
+  });
+
+  it('shares nothing with the certificate before it, and names its disk by nothing that a guest could work out', async () => {
+    const again = await newReleased(cast);
+    const shown = JSON.stringify(
+      must(await cast.acme.owner.get(`${again.path}/wipe-certificate`), 200).body.certificate,
+    );
+    const { rows } = await cast.sql.query(
+      `select encode(p.previous_hash, 'hex') as previous_hash, s.nvme_serial
+       from wipe_proofs p join node_resource_slots s on s.id = p.slot_id where p.allocation_id = $1`,
+      [again.id],
+    );
+    assert.ok(rows.length > 0);
+    for (const { previous_hash, nvme_serial } of rows) {
+      assert.ok(!shown.includes(previous_hash), 'the certificate before it has this hash');
+      const guess = createHash('sha256').update(`${again.id}\n${nvme_serial}`).digest('hex').slice(0, 32);
+      assert.ok(!shown.includes(guess), 'a guest reads the serial number');
+    }
+    assert.ok(!shown.includes('sequence'), 'how often the disk was erased is nobody’s business');
   });
 });

@@ -59,6 +59,7 @@ export const get = async (ctx: ReadCtx, { params }: Req<'allocationWipeCertifica
       release_requested_at: row.release_requested_at,
       released_at: row.released_at,
     },
+    disk_key: ctx.deps.secrets.derive('wipe certificate disk', 32),
     proofs,
   });
   const signer = await ctx.deps.database.read(PLATFORM, (reader) => findCertificateSigner(reader, ctx.deps.secrets));
