@@ -31,7 +31,10 @@ const nvswitch = (bus: string): Tree => ({
   [`/sys/devices/pci0000:80/0000:${bus}:00.0/class`]: '0x068000\n',
 });
 
-/** Who activates the same twice is told so by a status; a file `broken` makes it do nothing and say that it did. */
+/**
+ * Who activates the same twice is told so by a status; a file `broken` makes it do nothing and say that it did. While there is a
+ * file `waiting`, it takes no order until it was told which partitions are in use, as after a start in restart mode.
+ */
 const fmpm = (root: string): string => `
 active=${root}/active
 touch "$active"
@@ -49,11 +52,12 @@ json() {
   printf ']}\\n'
 }
 [ -e ${root}/broken ] && [ "$1" != -l ] && { echo 'Partition activation failed. NVLink error' >&2; exit 240; }
+[ -e ${root}/waiting ] && case $1 in -a|-d) echo 'Fabric Manager is not configured' >&2; exit 246 ;; esac
 case $1 in
   -l) json ;;
   -a) grep -qx "$2" "$active" && exit 239; echo "$2" >>"$active" ;;
   -d) grep -qx "$2" "$active" || exit 238; grep -vx "$2" "$active" >"$active.new"; mv "$active.new" "$active" ;;
-  --set-activated-list) echo "$2" | tr , '\\n' >"$active" ;;
+  --set-activated-list) rm -f ${root}/waiting; echo "$2" | tr , '\\n' | grep . >"$active" ;;
   *) exit 1 ;;
 esac
 exit 0`;

@@ -114,6 +114,9 @@ export const FabricFacts = Closed({
     version: Nullable(Type.String()),
     driver_version: Type.Optional(Nullable(Type.String({ description: 'Of the driver that it must equal.' }))),
     mode: Nullable(StringEnum(['bare_metal', 'shared_nvswitch', 'vgpu'])),
+    is_restart_mode: Type.Optional(
+      Type.Boolean({ description: 'Whether it asks at its start which partitions are in use.' }),
+    ),
   }),
   partitions: Type.Array(FabricPartition),
 });

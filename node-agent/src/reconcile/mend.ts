@@ -8,6 +8,7 @@ import type { Log } from '@gpuaas/kit';
 import { type Host, HostError } from '../host/host.ts';
 import { type Lease, readLeases } from '../leases.ts';
 import { domainName } from '../tasks/names.ts';
+import { partitionsInUse } from '../tasks/partition.ts';
 import { allocationNamed, isJoined, type Scene } from './drift.ts';
 
 type Mending = Readonly<{ host: Host; state: string; log: Log }>;
@@ -41,17 +42,23 @@ const isHeldRunning = (lease: Lease, { domains }: Scene): boolean =>
   lease.wanted === 'on' &&
   domains.some((one) => one.name === domainName(lease.allocation_id) && one.state === 'running');
 
-/** Fabric Manager forgets at its start which partitions are in use; whoever runs in one is told to it again. */
+/**
+ * Fabric Manager forgets at its start which partitions are in use; whoever runs in one is told to it again. What it is told
+ * counts as the whole of it, so everybody who runs is told of in one call, also those it still knows.
+ */
 export const redeclarePartitions = async (mending: Mending, scene: Scene): Promise<readonly string[]> => {
-  const told: string[] = [];
-  for (const lease of scene.leases) {
-    const id = lease.plan.fabric_partition_id;
-    if (id === null || isJoined(lease, scene.partitions) || !isHeldRunning(lease, scene)) continue;
-    if (!scene.partitions.some((partition) => partition.partition_id === id)) continue;
-    const what = `declared fabric partition ${id} active again for ${lease.allocation_id}`;
-    told.push(...(await tried(mending, what, () => mending.host.fabric.declare([id]))));
-  }
-  return told;
+  const isKnown = (id: number): boolean => scene.partitions.some((partition) => partition.partition_id === id);
+  const lost = scene.leases.filter(
+    (lease) =>
+      isKnown(lease.plan.fabric_partition_id ?? -1) &&
+      !isJoined(lease, scene.partitions) &&
+      isHeldRunning(lease, scene),
+  );
+  if (lost.length === 0) return [];
+  const ids = partitionsInUse(scene.leases, scene.domains).filter(isKnown);
+  const whose = lost.map((lease) => `${lease.plan.fabric_partition_id} for ${lease.allocation_id}`).join(', ');
+  const what = `declared fabric partition ${whose} active again`;
+  return tried(mending, what, () => mending.host.fabric.declare(ids));
 };
 
 /**

@@ -149,8 +149,28 @@ describe('the agent’s own look at its host', () => {
     const seen = await agent.look();
     assert.deepEqual(host.sim.state().active_partitions, before);
     assert.deepEqual(seen.drift, []);
-    assert.match(seen.repaired.join(), /declared fabric partition \d+ active again/);
+    assert.match(seen.repaired.join(), /declared fabric partition \d+ for alc_\w+ active again/);
     assert.deepEqual((await agent.look()).repaired, []);
+  });
+
+  test('declares all partitions in use in one call, because what Fabric Manager is told counts as the whole', async (t) => {
+    const { host } = await withSlice(t);
+    await provision(host, await host.slots([4, 5]), OTHER);
+    const before = host.sim.state().active_partitions.toSorted();
+    assert.equal(before.length, 2);
+    const told: (readonly number[])[] = [];
+    const declare = (ids: readonly number[]) => {
+      told.push(ids.toSorted());
+      return host.sim.fabric.declare(ids);
+    };
+    const fabric = { ...host.sim.fabric, declare };
+    const agent = watch({ ...host, sim: { ...host.sim, fabric } });
+    host.fault({ state: 'fabric_manager_restarted' });
+    assert.deepEqual((await agent.look()).drift, []);
+    assert.deepEqual(told, [before]);
+    await host.sim.fabric.deactivate(before[0] ?? -1);
+    await agent.look();
+    assert.deepEqual(told, [before, before], 'also the one that it still knows');
   });
 
   test('clears what is left of an allocation once the platform says that it holds nothing, and not before', async (t) => {

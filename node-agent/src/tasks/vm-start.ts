@@ -10,6 +10,7 @@ import { NO_IDS } from '../topology/kinds.ts';
 import { deviceProblems, diskProblems } from './bundle-slot.ts';
 import { type Act, exclusive, slotKeys, withinTime } from './exclusive.ts';
 import { domainName } from './names.ts';
+import { joinPartition } from './partition.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
 
 /** How long each step back may take: a host that hangs must not keep the task from telling that it failed. */
@@ -75,8 +76,7 @@ const refuseDrift = async (ctx: TaskContext, act: Act, lease: Lease): Promise<vo
 
 const prepare = async (ctx: TaskContext, act: Act, lease: Lease): Promise<void> => {
   const { plan } = lease;
-  if (plan.fabric_partition_id !== null)
-    await act(`fabric partition ${plan.fabric_partition_id}`, ctx.host.fabric.activate(plan.fabric_partition_id));
+  if (plan.fabric_partition_id !== null) await joinPartition(ctx, act, plan.fabric_partition_id);
   ctx.progress({ percent: 20, note: 'binding devices' });
   for (const slot of plan.slots)
     for (const address of [slot.gpu_pci_address, slot.fabric_vf_pci_address])

@@ -89,3 +89,15 @@ test('an empty image cache and a pending restart keep no host from being sold', 
   assert.deepEqual([pending.is_met, pending.reboot_required], [true, false]);
   assert.match(pending.message, /drain the host/);
 });
+
+test('a Fabric Manager that would start all partitions anew under machines that run is not met', () => {
+  const { fabric } = machineFacts(H200_PLANS);
+  assert.ok('value' in fabric);
+  const restart = (is_restart_mode: boolean) =>
+    check('fabric_manager', {
+      fabric: { value: { ...fabric.value, manager: { ...fabric.value.manager, is_restart_mode } } },
+    });
+  assert.equal(restart(true).is_met, true);
+  assert.equal(restart(false).is_met, false);
+  assert.match(restart(false).message, /Set FABRIC_MODE_RESTART=1/);
+});

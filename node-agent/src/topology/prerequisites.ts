@@ -73,6 +73,10 @@ const fabricManager = (facts: HostFacts): Finding =>
       return unmet(
         `nv-fabricmanager is ${manager.version ?? 'of an unknown version'} and the driver ${manager.driver_version}. Install the same version of both.`,
       );
+    if (manager.is_restart_mode === false)
+      return unmet(
+        'A restart of nv-fabricmanager would take NVLink from machines that run. Set FABRIC_MODE_RESTART=1 in fabricmanager.cfg and start it anew while none runs.',
+      );
     return partitions.length > 0
       ? met(`${manager.version ?? 'version unknown'}, shared mode, ${partitions.length} partitions`)
       : unmet('nv-fabricmanager offers no partitions. Look into its log.');

@@ -58,6 +58,22 @@ export const fabricTests = [
       assert.deepEqual([...(await activeOf(host))], []);
     },
   ),
+  contractTest(
+    'fabric',
+    'what a Fabric Manager that started anew is told to be in use is active, all of it, also if it is nothing',
+    { arrange: ['restartFabricManager'] },
+    async ({ host, arrange }) => {
+      const { first, rival, apart } = await pick(host);
+      const ids = [first.partition_id, apart.partition_id];
+      for (const id of ids) await host.fabric.activate(id);
+      await arrange.restartFabricManager();
+      await host.fabric.declare([]);
+      assert.deepEqual([...(await activeOf(host))], []);
+      for (let times = 0; times < 2; times++) await host.fabric.declare(ids);
+      assert.deepEqual(new Set(await activeOf(host)), new Set(ids));
+      await refuses(host.fabric.declare([rival.partition_id]), 'conflict');
+    },
+  ),
   contractTest('gpu', 'a GPU is told by the address under which it is listed', {}, async ({ host }) => {
     const addresses = new Set((await host.pci.list()).map((fn) => fn.address));
     const gpus = await host.gpu.list();

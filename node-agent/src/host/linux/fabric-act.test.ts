@@ -73,6 +73,32 @@ describe('a fabric partition', () => {
     );
   });
 
+  test('is taken after a Fabric Manager that started anew was told that none is in use', async (t) => {
+    const { host, acts, put } = await open(t);
+    await put('waiting', '');
+    await assert.rejects(host.fabric.activate(4), { code: 'host_error', message: /not configured/ });
+    await host.fabric.declare([]);
+    await host.fabric.activate(4);
+    await host.fabric.declare([]);
+    assert.deepEqual(
+      await acts(),
+      ['-a 4', '--set-activated-list ', '-a 4'],
+      'one that knows of a partition is not asked',
+    );
+    await put('broken', '');
+    await host.fabric.declare([]);
+    await host.fabric.declare([4]);
+  });
+
+  test('is not declared to a Fabric Manager that would not be asked for it at its start', async (t) => {
+    const { host, acts, put } = await open(t);
+    await put('usr/share/nvidia/nvswitch/fabricmanager.cfg', 'FABRIC_MODE=1\nFABRIC_MODE_RESTART=0\n');
+    assert.equal((await host.fabric.facts()).manager.is_restart_mode, false);
+    for (const ids of [[], [7]])
+      await assert.rejects(host.fabric.declare(ids), { code: 'blocked', message: /FABRIC_MODE_RESTART=1/ });
+    assert.deepEqual(await acts(), []);
+  });
+
   test('is not made active by a Fabric Manager of another version, nor by one that is off or not shared', async (t) => {
     const { host, acts, put } = await open(t);
     await host.fabric.activate(7);

@@ -55,11 +55,13 @@ export const createFabric = (run: Run, facts: () => Promise<FabricFacts>): Fabri
     const ran = await run({ argv: ['fmpm', ...argv], recorded: 'fmpm.txt', timeout_ms: ACT_MAX_MS });
     const after = await listPartitions(run);
     const left = ids.filter((id) => getPartition(after, id).is_active !== isActive);
-    if (left.length === 0) return;
+    // Where none is named, no list can tell whether it was done.
+    if (left.length === 0 && (ids.length > 0 || ran.status === 0)) return;
     const said = (ran.stderr || ran.stdout).trim().split('\n').at(-1)?.slice(0, 200) ?? '';
+    const state = `partition ${left.join(', ')} is ${isActive ? 'not active' : 'still active'}`;
     throw new HostError(
       'host_error',
-      `fmpm ${argv.join(' ')} ended with status ${ran.status} and partition ${left.join(', ')} is ${isActive ? 'not active' : 'still active'}${said === '' ? '' : `: ${said}`}.`,
+      `fmpm ${argv.join(' ')} ended with status ${ran.status}${left.length === 0 ? '' : ` and ${state}`}${said === '' ? '' : `: ${said}`}.`,
     );
   };
   const readUsable = async (isToJoin: boolean): Promise<FabricFacts> => {
@@ -82,10 +84,16 @@ export const createFabric = (run: Run, facts: () => Promise<FabricFacts>): Fabri
       if (getPartition(partitions, id).is_active) await ask(['-d', String(id)], [id], false);
     },
     declare: async (ids) => {
-      const { partitions } = await readUsable(true);
+      const { partitions, manager } = await readUsable(true);
       for (const id of ids) refuseConflict(partitions, getPartition(partitions, id));
       const active = partitions.filter((one) => one.is_active).map((one) => one.partition_id);
-      if (ids.every((id) => active.includes(id))) return;
+      // One that knows of an active partition was told already.
+      if (active.length > 0 && ids.every((id) => active.includes(id))) return;
+      if (manager.is_restart_mode !== true)
+        throw new HostError(
+          'blocked',
+          'Fabric Manager is not told of partitions in use without FABRIC_MODE_RESTART=1.',
+        );
       const all = [...new Set([...active, ...ids])].sort((a, b) => a - b);
       await ask(['--set-activated-list', all.join(',')], all, true);
     },

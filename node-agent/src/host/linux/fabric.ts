@@ -15,6 +15,10 @@ export const modeOf = (config: string | null): FabricFacts['manager']['mode'] =>
   return number === undefined ? null : (MODES[Number(number)] ?? null);
 };
 
+/** Whether it asks at its start which partitions are in use, instead of making all of them anew under whoever runs. */
+export const isRestartMode = (config: string | null): boolean =>
+  /^\s*FABRIC_MODE_RESTART\s*=\s*1\s*$/m.test(config ?? '');
+
 /** `fmpm -l`: GPUs by physical id, which is the module id that the GPU's driver tells. */
 export const partitionsOf = (text: string): FabricPartition[] => {
   const list = jsonOf(text, 'fmpm') as { partitionInfo?: unknown };
@@ -71,6 +75,12 @@ export const readFabric = async (files: Files, run: Run, functions: readonly Pci
   ]);
   const mode = modeOf(config);
   const partitions = is_running && mode === 'shared_nvswitch' ? await listPartitions(run) : [];
-  const manager = { is_running, version, driver_version: driver?.trim() ?? null, mode };
+  const manager = {
+    is_running,
+    version,
+    driver_version: driver?.trim() ?? null,
+    mode,
+    is_restart_mode: isRestartMode(config),
+  };
   return { nvswitches, manager, partitions };
 };

@@ -63,6 +63,7 @@ export const createFabric = (core: Core): Fabric => ({
           version: fabric?.manager_version ?? null,
           driver_version: core.fault('fabric_driver_differs') === undefined ? (fabric?.manager_version ?? null) : '1.0',
           mode: isRunning ? ('shared_nvswitch' as const) : null,
+          is_restart_mode: true,
         },
         partitions: isRunning ? [...partitionsOf(core)] : [],
       };
