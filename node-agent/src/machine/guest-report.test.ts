@@ -6,8 +6,9 @@ import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { KEY } from '../../test/machine.ts';
 import { HostError } from '../host/host.ts';
-import { READINESS_PATH, REPORT_BYTES_MAX, REPORT_CHANNEL, readReport, reportScript } from './guest-report.ts';
+import { createReportReader, READINESS_PATH, REPORT_BYTES_MAX, REPORT_CHANNEL, reportScript } from './guest-report.ts';
 
+const readReport = (bytes: Buffer) => createReportReader().read(bytes);
 const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
 const GOOD = { schema: 1, ssh_host_key: KEY, gpu_count: 2, checks: [] };
 
@@ -121,6 +122,35 @@ describe('the report of a guest', () => {
     ])
       assert.equal(readReport(Buffer.from(line(said))), null);
     assert.equal(readReport(Buffer.from(`${line(GOOD)}${'x'.repeat(REPORT_BYTES_MAX)}`)), null);
+  });
+
+  it('comes in pieces of any size', () => {
+    const bytes = Buffer.from(`\n${line({ schema: 2 })}${line(GOOD)}`);
+    for (const size of [1, 7, 64, bytes.length]) {
+      const reader = createReportReader();
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+        reader.read(bytes.subarray(at * size, (at + 1) * size)),
+      );
+      assert.deepEqual(pieces.at(-1), { ssh_host_key: KEY, gpu_count: 2, checks: [] });
+      assert.ok(pieces.slice(0, -1).every((piece) => piece === null));
+    }
+  });
+
+  it('costs little however much a guest says: short lines are not parsed, and few of the others', (t) => {
+    const parse = t.mock.method(JSON, 'parse');
+    const noisy = createReportReader();
+    for (let count = 0; count < 100; count++) assert.equal(noisy.read(Buffer.from('\n{}'.repeat(100))), null);
+    assert.deepEqual([parse.mock.callCount(), noisy.isSpent()], [0, false]);
+    assert.equal(noisy.read(Buffer.from(`\n${line(GOOD)}`))?.gpu_count, 2, 'whoever makes sense then is heard');
+
+    parse.mock.resetCalls();
+    const liar = createReportReader();
+    for (let count = 0; count < 100; count++) liar.read(Buffer.from(`${'x'.repeat(80)}\n`.repeat(100)));
+    assert.deepEqual([parse.mock.callCount(), liar.isSpent()], [8, true]);
+
+    const endless = createReportReader();
+    while (!endless.isSpent()) endless.read(Buffer.alloc(REPORT_BYTES_MAX, '\n'));
+    assert.equal(parse.mock.callCount(), 8);
   });
 
   it('is made for plain ids only', () => {

@@ -14,8 +14,14 @@ import { checkName, pciId, sshPublicKey } from './grammar.ts';
 
 export const REPORT_CHANNEL = 'org.gpuaas.report';
 export const REPORT_PATH = '/usr/local/sbin/gpuaas-report';
-/** Whoever reads the port stops here. */
+/** Longer is no line of it. */
 export const REPORT_BYTES_MAX = 16 * 1024;
+/** A guest says one line every other second, and is heard for about as long. */
+const HEARD_BYTES_MAX = 8 * REPORT_BYTES_MAX;
+const TRIES_MAX = 8;
+/** The least that names a host key. */
+const LINE_BYTES_MIN = 40;
+const NEWLINE = 0x0a;
 
 /** What an image answers with for its checks: `readiness NAME...` prints `ok NAME` or `not ok NAME: why`. */
 export const READINESS_PATH = '/usr/local/lib/gpuaas/readiness';
@@ -49,14 +55,44 @@ const reportOf = (line: string): GuestReport | null => {
   }
 };
 
-/** The last whole line that makes sense; what is cut off at either end does not. */
-export const readReport = (bytes: Buffer): GuestReport | null =>
-  bytes
-    .subarray(-REPORT_BYTES_MAX)
-    .toString('utf8')
-    .split('\n')
-    .slice(0, -1)
-    .reduceRight<GuestReport | null>((found, line) => found ?? reportOf(line), null);
+export type ReportReader = Readonly<{
+  /** The last whole line that makes sense among those that ended with this; what is cut off at either end does not. */
+  read(chunk: Buffer): GuestReport | null;
+  /** It has said so much that made no sense that it is not heard any further. */
+  isSpent(): boolean;
+}>;
+
+/**
+ * Hears one guest out. Its bytes cost what they cost once: each line is looked at when it ends and never again, one that is
+ * too short to be a report is not parsed, and only so many are tried.
+ */
+export const createReportReader = (): ReportReader => {
+  let rest = Buffer.alloc(0);
+  let bytes = 0;
+  let tries = 0;
+  const isSpent = (): boolean => tries >= TRIES_MAX || bytes >= HEARD_BYTES_MAX;
+  const tryLine = (line: Buffer): GuestReport | null => {
+    if (line.length < LINE_BYTES_MIN || tries >= TRIES_MAX) return null;
+    tries++;
+    return reportOf(line.toString('utf8'));
+  };
+  return {
+    isSpent,
+    read: (chunk) => {
+      bytes += chunk.length;
+      const said = Buffer.concat([rest, chunk]).subarray(-REPORT_BYTES_MAX);
+      let end = chunk.includes(NEWLINE) ? said.lastIndexOf(NEWLINE) : -1;
+      rest = said.subarray(end + 1);
+      while (end >= 0 && tries < TRIES_MAX) {
+        const start = end === 0 ? 0 : said.lastIndexOf(NEWLINE, end - 1) + 1;
+        const report = tryLine(said.subarray(start, end));
+        if (report !== null) return report;
+        end = start - 1;
+      }
+      return null;
+    },
+  };
+};
 
 /**
  * The host key counts once cloud-init has made it anew and sshd listens, or a first visitor would be told the key of the

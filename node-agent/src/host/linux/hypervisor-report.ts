@@ -3,7 +3,7 @@
  * in that time has not said anything. It is the tenant's: it is read for a moment, up to a limit, and answered nothing.
  */
 import { createConnection } from 'node:net';
-import { REPORT_BYTES_MAX, readReport } from '../../machine/guest-report.ts';
+import { createReportReader } from '../../machine/guest-report.ts';
 import { type GuestReport, HostError } from '../host.ts';
 
 const LISTEN_MS = 2_500;
@@ -12,20 +12,21 @@ const SILENT = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
 
 export const listenToGuest = (socket: string): Promise<GuestReport | null> =>
   new Promise((resolve, reject) => {
-    let said = Buffer.alloc(0);
+    const reader = createReportReader();
     const connection = createConnection(socket);
     const end = (report: GuestReport | null): void => {
       clearTimeout(timer);
       connection.destroy();
       resolve(report);
     };
-    const timer = setTimeout(() => end(readReport(said)), LISTEN_MS);
+    const timer = setTimeout(() => end(null), LISTEN_MS);
     connection.on('data', (chunk: Buffer) => {
-      said = Buffer.concat([said, chunk]).subarray(-REPORT_BYTES_MAX);
-      const report = readReport(said);
+      const report = reader.read(chunk);
       if (report !== null) end(report);
+      // It is left to its noise for the rest of its time, and costs nothing.
+      else if (reader.isSpent()) connection.pause();
     });
-    connection.on('end', () => end(readReport(said)));
+    connection.on('end', () => end(null));
     connection.on('error', (error: NodeJS.ErrnoException) => {
       if (SILENT.has(error.code ?? '')) return end(null);
       clearTimeout(timer);
