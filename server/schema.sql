@@ -57,6 +57,15 @@ CREATE OR REPLACE FUNCTION gpuaas_tenant()
  STABLE PARALLEL SAFE
 RETURN COALESCE(current_setting('gpuaas.tenant_id'::text, true), ''::text);
 
+CREATE OR REPLACE FUNCTION install_ends_with_power()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from allocation_installs where allocation_id = new.id;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION keep_log_partitions(days_kept integer)
  RETURNS integer
  LANGUAGE plpgsql
@@ -441,8 +450,28 @@ CREATE INDEX allocations_live ON allocations USING btree (state, state_since) WH
 CREATE UNIQUE INDEX allocations_name ON allocations USING btree (project_id, name) WHERE (state <> ALL (ARRAY['released'::text, 'failed'::text]));
 CREATE INDEX allocations_released ON allocations USING btree (released_at) WHERE (released_at IS NOT NULL);
 CREATE TRIGGER custody BEFORE UPDATE OF state ON allocations FOR EACH ROW WHEN (new.state = 'active'::text AND old.state <> 'active'::text) EXECUTE FUNCTION check_custody();
+CREATE TRIGGER install AFTER UPDATE OF state ON allocations FOR EACH ROW WHEN (old.state = 'active'::text AND new.state <> 'active'::text) EXECUTE FUNCTION install_ends_with_power();
 CREATE TRIGGER power BEFORE INSERT OR UPDATE OF state, capacity_shape ON allocations FOR EACH ROW EXECUTE FUNCTION power_follows_state();
 grant insert, select, update on allocations to gpuaas_app;
+
+create table allocation_installs (
+  allocation_id text not null,
+  organization_id text not null,
+  project_id text not null,
+  run_id text not null,
+  install_number integer not null,
+  image_name text,
+  image_digest text,
+  ssh_key_ids text[] not null,
+  user_data text,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint allocation_installs_pkey PRIMARY KEY (allocation_id),
+  constraint allocation_installs_install_number_check CHECK (install_number > 0),
+  constraint allocation_installs_user_data_check CHECK (octet_length(user_data) >= 1 AND octet_length(user_data) <= 65536),
+  constraint allocation_installs_allocation_id_organization_id_project__fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id),
+  constraint allocation_installs_image_name_image_digest_fkey FOREIGN KEY (image_name, image_digest) REFERENCES os_image_versions(image_name, digest)
+);
+grant delete, insert, select, update on allocation_installs to gpuaas_app;
 
 create table allocation_placements (
   allocation_id text not null,
@@ -1459,6 +1488,10 @@ create table workflow_steps (
   constraint workflow_steps_run_id_fkey FOREIGN KEY (run_id) REFERENCES workflow_runs(id)
 );
 grant insert, select, update on workflow_steps to gpuaas_app;
+
+alter table allocation_installs enable row level security;
+create policy scope on allocation_installs
+  using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
 
 alter table allocation_placements enable row level security;
 create policy scope on allocation_placements

@@ -47,6 +47,8 @@ export const truth = (task: NodeTaskRow): Output => {
 export type HostPlay = Readonly<{
   /** Null fails the task. */
   answer?: (task: NodeTaskRow) => Output | null;
+  /** What a failed task tells beside its reason. */
+  refusal?: Output | null;
   /** Another host, in place of this one: does what is queued and says how much that was. */
   host?: () => Promise<number>;
   /** Only this one; every host of the tests unless given. */
@@ -67,7 +69,7 @@ export const playHost = async (database: Database, play: HostPlay = {}): Promise
         attempt: task.attempt,
         state: output === null ? 'failed' : 'completed',
         reason: output === null ? 'The test host failed.' : null,
-        output,
+        output: output ?? play.refusal ?? null,
       }),
     );
   }

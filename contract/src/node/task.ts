@@ -131,8 +131,16 @@ export const TASKS = {
   'image.evict': task(Closed({ digest: Type.String() }), Closed({ freed_bytes: Count })),
   /** Every byte is hashed again; what is not what it was is removed. */
   'image.verify': task(Closed({ digest: Type.String() }), Closed({ is_intact: Type.Boolean(), size_bytes: Count })),
+  /** One that puts an image over an old system and fails says in its output, as `is_disk_written`, whether that is gone. */
   'slice.image_clone': task(
-    Closed({ ...allocation, slots, image: Image, install: Install }),
+    Closed({
+      ...allocation,
+      slots,
+      image: Image,
+      install: Install,
+      /** What the next start will carry: refused while the old system is still there. */
+      user_data: Type.Optional(Nullable(Type.String())),
+    }),
     Closed({ bytes_written: Count, digest: Nullable(Type.String()) }),
   ),
   'slice.vm_start': task(

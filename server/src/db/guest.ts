@@ -24,13 +24,15 @@ export const findGuestFacts = async (
 
 export type SshFacts = Readonly<{ address: string; host_key: string }>;
 
-/** As the machine was last seen ready. */
+/** As the system that is on its boot disk was last seen ready: one that was put there since has another host key. */
 export const findSshFacts = async (reader: Reader, allocationId: string): Promise<SshFacts | undefined> =>
   (
     await reader.query<SshFacts>(
       `select t.output ->> 'actual_ip' as address, t.output ->> 'ssh_host_key' as host_key from node_tasks t
        where t.allocation_id = $1 and t.kind = 'slice.vm_readiness' and t.state = 'completed'
          and t.output ->> 'actual_ip' is not null and t.output ->> 'ssh_host_key' is not null
+         and t.created_at > coalesce((select max(c.finished_at) from node_tasks c
+           where c.allocation_id = $1 and c.kind = 'slice.image_clone' and c.state = 'completed'), '-infinity')
        order by t.attempt desc limit 1`,
       [allocationId],
     )

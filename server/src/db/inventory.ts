@@ -57,9 +57,13 @@ const AFTER_TASK = "interval '60 s'";
 /** Starts of the platform's own are known by their correlation id; those of a tenant do not count against a machine. */
 export const FOUND_DOWN = 'c-found-down-';
 
-/** Of an allocation called `a`. A start of ours that failed within the hour is tried again; whatever its tenant asked for since counts. */
+/**
+ * Of an allocation called `a`. A start of ours that failed within the hour is tried again; whatever its tenant asked for since
+ * counts, and so does that it was left off since: it is off since the end of that start, or for another reason.
+ */
 const TO_RUN = `coalesce(a.power_state = 'on' or a.power_state = 'off' and (
     select starts_with(r.correlation_id, '${FOUND_DOWN}') and r.state = 'stuck' and r.created_at > clock_timestamp() - interval '1 hour'
+      and a.power_since <= r.finished_at
     from workflow_runs r where r.subject_id = a.id and r.workflow <> 'provision-slice' order by r.id desc limit 1), false)`;
 
 export const isToRun = async (reader: Reader, allocationId: string): Promise<boolean> =>

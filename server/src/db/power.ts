@@ -43,14 +43,3 @@ export const findReinstallFacts = async (
   );
   return rows[0] ?? { image: null, ssh_keys_found: 0 };
 };
-
-export type Reinstall = Readonly<{ id: string; image: Image | null; ssh_key_ids: readonly string[] | null }>;
-
-/** From now on it is made of this; what is null stays. */
-export const beginInstall = async (tx: Tx, { id, image, ssh_key_ids }: Reinstall): Promise<void> => {
-  await tx.query(
-    `update allocations set install_number = install_number + 1, image_name = coalesce($2, image_name),
-       image_digest = coalesce($3, image_digest), ssh_key_ids = coalesce($4, ssh_key_ids) where id = $1`,
-    [id, image?.name ?? null, image?.digest ?? null, ssh_key_ids],
-  );
-};

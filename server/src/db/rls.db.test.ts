@@ -62,6 +62,11 @@ describe('row-level security', () => {
         `insert into allocation_user_data (allocation_id, organization_id, project_id, user_data) values ($1, $2, $3, '#!/bin/sh')`,
         [id, organization_id, ids.project_id],
       );
+      await cast.sql.query(
+        `insert into allocation_installs (allocation_id, organization_id, project_id, run_id, install_number, ssh_key_ids)
+         values ($1, $2, $3, 'wfr_x', 1, '{}')`,
+        [id, organization_id, ids.project_id],
+      );
     }
     app = new Client({ connectionString: cast.test.db.url });
     await app.connect();

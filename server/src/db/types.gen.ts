@@ -11,6 +11,19 @@ type NullableTimestamp = ColumnType<string | null, string | Date | null | undefi
 type GeneratedTimestamp = ColumnType<string, string | Date | undefined, string | Date>;
 type GeneratedJson = ColumnType<unknown, string | undefined, string>;
 
+export interface AllocationInstalls {
+  allocation_id: string;
+  organization_id: string;
+  project_id: string;
+  run_id: string;
+  install_number: number;
+  image_name: string | null;
+  image_digest: string | null;
+  ssh_key_ids: string[];
+  user_data: string | null;
+  created_at: GeneratedTimestamp;
+}
+
 export interface AllocationPlacements {
   allocation_id: string;
   organization_id: string;
@@ -756,6 +769,7 @@ export interface WorkflowSteps {
 }
 
 export interface DB {
+  allocation_installs: AllocationInstalls;
   allocation_placements: AllocationPlacements;
   allocation_resource_claims: AllocationResourceClaims;
   allocation_user_data: AllocationUserData;

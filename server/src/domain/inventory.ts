@@ -216,7 +216,7 @@ export const afterDown = (
   if (startsLately >= STARTS_MAX)
     return {
       act: 'leave_off',
-      reason: `The machine ended ${STARTS_MAX} times within an hour and was started again each time; it is left off.`,
+      reason: `The platform started the machine again ${STARTS_MAX} times within an hour and it is down all the same; it is left off.`,
     };
   return { act: 'start', reason: `The machine ${DOWN_WORDS[cause]} and is started again.` };
 };

@@ -142,26 +142,33 @@ describe('reinstalling through the API', () => {
     const user_data = '#cloud-config\npackages: [htop]\n';
     const body = { image_name: image, ssh_key_ids: [key.id], user_data };
     const first = must(await owner.post(`${path}/reinstall`, body), 202).body;
-    assert.deepEqual([first.power.state, first.power.install_number, first.image_name], ['reinstalling', 1, image]);
-    assert.deepEqual(first.ssh_key_ids, [key.id]);
-    assert.match(first.image_digest, /^sha256:/);
+    assert.deepEqual(
+      [first.power.state, first.power.install_number],
+      ['reinstalling', 0],
+      'it says what is on the disk',
+    );
     const kinds = await settle(database);
+    const second = await get(path);
+    assert.deepEqual([second.power.install_number, second.image_name], [1, image]);
+    assert.deepEqual(second.ssh_key_ids, [key.id]);
+    assert.match(second.image_digest, /^sha256:/);
     assert.deepEqual(kinds, ['slice.vm_stop', 'slice.image_clone', 'slice.vm_start', 'slice.vm_readiness']);
     const start = (
       await sql.query("select params from node_tasks where allocation_id = $1 and kind = 'slice.vm_start'", [id])
     ).rows[0].params;
     assert.deepEqual([start.install, start.user_data, start.ssh_public_keys.length], [1, user_data, 1]);
 
-    const kept = must(await owner.post(`${path}/reinstall`, {}), 202).body;
+    must(await owner.post(`${path}/reinstall`, {}), 202);
+    await settle(database);
+    const kept = await get(path);
     assert.deepEqual(
       [kept.image_digest, kept.ssh_key_ids, kept.power.install_number],
-      [first.image_digest, [key.id], 2],
+      [second.image_digest, [key.id], 2],
     );
-    await settle(database);
     assert.equal(await database.read(PLATFORM, (reader) => findUserData(reader, id)), user_data);
     must(await owner.post(`${path}/reinstall`, { user_data: null }), 202);
-    assert.equal(await database.read(PLATFORM, (reader) => findUserData(reader, id)), null);
     await settle(database);
+    assert.equal(await database.read(PLATFORM, (reader) => findUserData(reader, id)), null);
     assert.equal((await get(path)).power.state, 'on');
     await assertInvariants(database);
   });

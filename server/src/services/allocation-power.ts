@@ -5,12 +5,12 @@
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { WriteCtx } from '../context.ts';
 import { type AllocationRow, findProjectAllocation } from '../db/allocation.ts';
-import { beginInstall, findReinstallFacts } from '../db/power.ts';
-import { putUserData, removeUserData } from '../db/user-data.ts';
+import { findReinstallFacts } from '../db/power.ts';
 import { type PowerChange, powerRefusal } from '../domain/power.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { STOP_GRACE_S } from '../workflows/allocation-task.ts';
 import { beginPower } from '../workflows/begin-power.ts';
+import { wantInstall } from '../workflows/install.ts';
 import { viewFor } from './allocation.ts';
 import { projectOf } from './caller.ts';
 import { assertUserData } from './user-data.ts';
@@ -26,7 +26,7 @@ type Ask = Readonly<{
   allocation_id: string;
   change: PowerChange;
   grace_s: number | null;
-  prepare?: (row: AllocationRow) => Promise<void>;
+  prepare?: (row: AllocationRow, runId: string) => Promise<void>;
 }>;
 
 const ask = async (ctx: WriteCtx, { prepare, ...asked }: Ask) => {
@@ -65,11 +65,11 @@ export const reboot = (ctx: WriteCtx, { params, body }: Req<'allocationReboot'>)
   ask(ctx, { ...params, change: 'reboot', grace_s: body.is_hard === true ? 0 : null });
 
 const prepareInstall = async (
-  ctx: WriteCtx,
+  { tx }: WriteCtx,
   row: AllocationRow,
-  { image_name, ssh_key_ids, user_data }: Req<'allocationReinstall'>['body'],
+  { runId, body }: Readonly<{ runId: string; body: Req<'allocationReinstall'>['body'] }>,
 ): Promise<void> => {
-  const { tx } = ctx;
+  const { image_name, ssh_key_ids, user_data } = body;
   const facts = await findReinstallFacts(tx, {
     sku_name: row.sku_name,
     image_name: image_name ?? null,
@@ -78,10 +78,12 @@ const prepareInstall = async (
   if (image_name !== undefined && facts.image === null)
     throw field('image_name', `names no image that runs on ${row.sku_name}`);
   if (facts.ssh_keys_found !== (ssh_key_ids ?? []).length) throw notFound('SSH key');
-  await beginInstall(tx, { id: row.id, image: facts.image, ssh_key_ids: ssh_key_ids ?? null });
-  const { id: allocation_id, organization_id, project_id } = row;
-  if (user_data === null) await removeUserData(tx, allocation_id);
-  else if (user_data !== undefined) await putUserData(tx, { allocation_id, organization_id, project_id, user_data });
+  await wantInstall(tx, row, {
+    run_id: runId,
+    ...(facts.image === null ? {} : { image: facts.image }),
+    ...(ssh_key_ids === undefined ? {} : { ssh_key_ids }),
+    ...(user_data === undefined ? {} : { user_data }),
+  });
 };
 
 export const reinstall = (ctx: WriteCtx, { params, body }: Req<'allocationReinstall'>) => {
@@ -92,6 +94,6 @@ export const reinstall = (ctx: WriteCtx, { params, body }: Req<'allocationReinst
     change: 'reinstall',
     // What is on the data disks is written out before the machine goes.
     grace_s: STOP_GRACE_S,
-    prepare: (row) => prepareInstall(ctx, row, body),
+    prepare: (row, runId) => prepareInstall(ctx, row, { runId, body }),
   });
 };

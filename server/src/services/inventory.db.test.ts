@@ -224,6 +224,39 @@ describe('an inventory', () => {
     assert.deepEqual(await codes(node), []);
   });
 
+  it('has a machine left off for good that could not be started a few times, and says so', async () => {
+    const { node, allocation } = await withSlice();
+    const down = { machines: [machine(allocation.id, { state: 'shut_off' })], leases: [leaseOf(allocation)] };
+    const pass = async (minutes: number) => {
+      const ago = `interval '${minutes} minutes'`;
+      for (const text of [
+        `update node_tasks set finished_at = finished_at - ${ago} where allocation_id = $1`,
+        `update workflow_runs set created_at = created_at - ${ago}, finished_at = finished_at - ${ago} where subject_id = $1`,
+        `update allocations set power_since = power_since - ${ago} where id = $1`,
+      ])
+        await sql.query(text, [allocation.id]);
+    };
+    for (let time = 1; time <= 3; time++) {
+      await tell(node, down);
+      assert.equal((await power(allocation))?.power_state, 'starting', `try ${time}`);
+      await settle(db.database, { answer: () => null });
+      await pass(2);
+    }
+    const left = { power_state: 'off', power_reason: /3 times within an hour.*left off/ };
+    for (const minutes of [2, 54, 2]) {
+      await tell(node, down);
+      const now = await power(allocation);
+      assert.equal(now?.power_state, left.power_state);
+      assert.match(now?.power_reason ?? '', left.power_reason);
+      await pass(minutes);
+    }
+    const told = await rows(
+      "select from audit_logs where target_id = $1 and action = 'allocation.power_off' and policy like 'the machine%'",
+      [allocation.id],
+    );
+    assert.equal(told.length, 1, 'told once');
+  });
+
   it('of a machine that was shut down from inside makes it off, and starts nothing', async () => {
     const { node, allocation } = await withSlice();
     const machines = [machine(allocation.id, { state: 'shut_off', ended_by: 'guest' })];

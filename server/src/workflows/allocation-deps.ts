@@ -1,12 +1,12 @@
 /** The database behind the workflows of an allocation. Host tasks are rows; the host answers by finishing them. */
 import { findAllocation, lockAllocation } from '../db/allocation.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { findGuestFacts, hasGpusMissing } from '../db/guest.ts';
+import { hasGpusMissing } from '../db/guest.ts';
 import { findHeldNode, listHeldSlots } from '../db/lifecycle.ts';
 import { findWipeMinimum } from '../db/node.ts';
 import { cancelQueuedTasks, countTasksUnderWay, findLatestTask, insertTask } from '../db/node-task.ts';
-import { findUserData } from '../db/user-data.ts';
 import type { AllocationState } from '../domain/allocation.ts';
+import { TASK_EXPIRES_S } from '../domain/task-limit.ts';
 import { judgeWipe, type WipeTarget } from '../domain/wipe.ts';
 import { notFound } from '../errors.ts';
 import { type AllocationDeps, type TaskAnswer, type TaskAsk, TRIES_MAX } from './allocation-steps.ts';
@@ -21,11 +21,10 @@ import {
   rejectProof,
   resumeCleanup,
 } from './custody.ts';
+import { findMade } from './install.ts';
 import { proveCleanup } from './prove-cleanup.ts';
 import { settlePower } from './settle-power.ts';
 
-/** Longer than any host needs; after it the task has expired, whatever the host says. */
-const TASK_EXPIRES_S = 20 * 60;
 const UNDER_WAY_MS = 1_000;
 const PHASES: Readonly<Record<TaskAsk['phase'], readonly AllocationState[]>> = {
   provisioning: ['requested', 'provisioning'],
@@ -61,7 +60,7 @@ const ensureTask = async (tx: Tx, ask: TaskAsk, delayMs: Delay): Promise<TaskAns
   if (underWay > 0) return { kind: 'later', ms: UNDER_WAY_MS };
   // Nothing is held any more: a proof has freed it.
   if (slots.length === 0 && node === undefined) return { kind: 'gone' };
-  const [guest, user_data] = await Promise.all([findGuestFacts(tx, row), findUserData(tx, row.id)]);
+  const made = await findMade(tx, row, ask);
   if (row.state === 'requested') await enter(tx, row, 'provisioning', null);
   await insertTask(tx, {
     node_id: row.node_id,
@@ -71,7 +70,7 @@ const ensureTask = async (tx: Tx, ask: TaskAsk, delayMs: Delay): Promise<TaskAns
     correlation_id: ask.correlation_id,
     expires_in_s: TASK_EXPIRES_S,
     workflow_run_id: ask.run_id,
-    params: taskParams(ask.kind, { allocation: row, slots, node, wipe_minimum, user_data, ...guest }),
+    params: taskParams(ask.kind, { slots, node, wipe_minimum, ...made }),
   });
   return { kind: 'open' };
 };

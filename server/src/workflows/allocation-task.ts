@@ -60,6 +60,8 @@ const PARAMS: { readonly [K in TaskKind & AnyTaskKind]: (facts: TaskFacts) => Ta
     ...held(facts),
     image: { name: facts.image?.name ?? '', digest: facts.image?.digest ?? null },
     install: facts.allocation.install_number,
+    // Judged before the old system goes; a launch has nothing to lose and is judged at its start.
+    ...(facts.allocation.install_number > 0 && facts.user_data !== null ? { user_data: facts.user_data } : {}),
   }),
   'slice.vm_start': (facts) => ({
     ...held(facts),

@@ -3,6 +3,7 @@ import type { Tx } from '../db/client.ts';
 import { expireTasks, finishTask as moveTask, type NodeTaskRow, type TaskResult } from '../db/node-task.ts';
 import { TASK_FINISHED } from './allocation-steps.ts';
 import { signalRun } from './engine/run.ts';
+import { endClone } from './install.ts';
 
 type Wake = () => void;
 
@@ -13,8 +14,10 @@ const tell = async (tx: Tx, task: NodeTaskRow, wake?: Wake): Promise<void> => {
 /** False when the answer came too late to count. */
 export const finishTask = async (tx: Tx, result: TaskResult, wake?: Wake): Promise<boolean> => {
   const task = await moveTask(tx, result);
-  if (task !== undefined) await tell(tx, task, wake);
-  return task !== undefined;
+  if (task === undefined) return false;
+  await tell(tx, task, wake);
+  await endClone(tx, task);
+  return true;
 };
 
 /** How many tasks nobody finished in time. */

@@ -37,9 +37,10 @@ const audit = (
     }),
   );
 
+/** Also where it is off because the last start failed: from then on it is off for good, until its tenant starts it. */
 const leaveOff = async (tx: Tx, row: AllocationRow, reason: string, correlation_id: string): Promise<boolean> => {
   const { id } = row;
-  if (!(await movePower(tx, { id, from: ['on'], to: 'off', reason, run_id: null, grace_s: null }))) return false;
+  if (!(await movePower(tx, { id, from: ['on', 'off'], to: 'off', reason, run_id: null, grace_s: null }))) return false;
   tellPower(tx, row, { correlation_id, to: 'off', reason });
   return true;
 };

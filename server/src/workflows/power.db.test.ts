@@ -8,9 +8,9 @@ import { assertInvariants } from '../../test/invariants.ts';
 import { aNode, anAllocation, type TestAllocation } from '../../test/placement.ts';
 import { findAllocation } from '../db/allocation.ts';
 import { PLATFORM } from '../db/client.ts';
+import { findSshFacts } from '../db/guest.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
-import { beginInstall } from '../db/power.ts';
-import { putUserData } from '../db/user-data.ts';
+import { findUserData } from '../db/user-data.ts';
 import { type PowerChange, powerRefusal } from '../domain/power.ts';
 import { conflict } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
@@ -18,6 +18,11 @@ import { beginPower } from './begin-power.ts';
 import { beginRelease } from './begin-release.ts';
 import { auditRun } from './custody.ts';
 import { cancelRun, retryRun } from './engine/run.ts';
+import { finishTask } from './finish-task.ts';
+import { wantInstall } from './install.ts';
+
+const IMAGE = { name: 'another', digest: `sha256:${'a'.repeat(64)}` };
+type Given = { grace_s?: number; user_data?: string | null; image?: { name: string; digest: string } };
 
 const world = async (t: TestContext) => {
   const open: Client[] = [];
@@ -26,6 +31,15 @@ const world = async (t: TestContext) => {
   const sql = new Client({ connectionString: ownerUrl });
   await sql.connect();
   open.push(sql);
+  await sql.query(
+    "insert into os_images (name, display_name, os_family, os_version) values ($1, 'Another', 'linux', '1')",
+    [IMAGE.name],
+  );
+  await sql.query(
+    `insert into os_image_versions (image_name, digest, format, size_bytes, driver_strategy, readiness_checks, source, digest_authority)
+     values ($1, $2, 'raw', 1, 'none', '{gpu}', 'x', 'x')`,
+    [IMAGE.name, IMAGE.digest],
+  );
 
   const launch = async (): Promise<TestAllocation> => {
     const node = await aNode(sql);
@@ -33,7 +47,7 @@ const world = async (t: TestContext) => {
     await database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
     return made;
   };
-  const change = (id: string, asked: PowerChange, given: { grace_s?: number; user_data?: string } = {}) =>
+  const change = (id: string, asked: PowerChange, given: Given = {}) =>
     database.write(PLATFORM, (tx) =>
       beginPower(tx, {
         allocation_id: id,
@@ -44,10 +58,14 @@ const world = async (t: TestContext) => {
           const refusal = powerRefusal(row, asked);
           if (refusal !== null) throw conflict(refusal);
         },
-        prepare: async ({ organization_id, project_id }) => {
-          if (asked === 'reinstall') await beginInstall(tx, { id, image: null, ssh_key_ids: null });
-          if (given.user_data !== undefined)
-            await putUserData(tx, { allocation_id: id, organization_id, project_id, user_data: given.user_data });
+        prepare: async (row, run_id) => {
+          const { image, user_data } = given;
+          if (asked === 'reinstall')
+            await wantInstall(tx, row, {
+              run_id,
+              ...(image === undefined ? {} : { image }),
+              ...(user_data === undefined ? {} : { user_data }),
+            });
         },
       }),
     );
@@ -146,6 +164,146 @@ test('what a host cannot do ends in a state that is known, or in unknown, with a
     assert.deepEqual([(await look(id)).power_state, (await look(id)).power_reason], ['on', null]);
   }
   await assertInvariants(database);
+});
+
+/** What a start of it would bring up, and whether anything else is wanted. */
+const made = async ({ database, sql, look }: Awaited<ReturnType<typeof world>>, id: string) => {
+  const { install_number, image_name, image_digest, ssh_key_ids } = await look(id);
+  const user_data = await database.read(PLATFORM, (reader) => findUserData(reader, id));
+  const { rows } = await sql.query('select from allocation_installs where allocation_id = $1', [id]);
+  return { install_number, image_name, image_digest, ssh_key_ids, user_data, wanted: rows.length };
+};
+const NEW = { user_data: '#!/bin/sh\nmkfs.ext4 /dev/vdb\n', image: IMAGE };
+
+test('a reinstallation that was refused or failed leaves what runs as it was, and a later start starts that', async (t) => {
+  const here = await world(t);
+  const { database, launch, change, look } = here;
+  for (const { kind, output, power, words } of [
+    { kind: 'slice.vm_stop', output: null, power: 'unknown', words: /Nothing was erased/ },
+    { kind: 'slice.image_clone', output: null, power: 'off', words: /Unless the copy never began/ },
+    {
+      kind: 'slice.image_clone',
+      output: { is_disk_written: false },
+      power: 'off',
+      words: /nothing was erased: start it/,
+    },
+    { kind: 'slice.image_clone', output: { is_disk_written: true }, power: 'off', words: /holds no system: reinstall/ },
+  ] as const) {
+    const { id } = await launch();
+    await change(id, 'reinstall', { user_data: '#!/bin/sh\necho old\n' });
+    await settle(database);
+    const before = await made(here, id);
+    assert.deepEqual([before.install_number, before.user_data, before.wanted], [1, '#!/bin/sh\necho old\n', 0]);
+
+    const tasks: NodeTaskRow[] = [];
+    const seen = (task: NodeTaskRow) => {
+      tasks.push(task);
+      return truth(task);
+    };
+    await change(id, 'reinstall', NEW);
+    assert.deepEqual(await made(here, id), { ...before, wanted: 1 }, 'asked for is not made');
+    await settle(database, { answer: (task) => (task.kind === kind ? null : seen(task)), refusal: output });
+    const row = await look(id);
+    assert.equal(row.power_state, power);
+    assert.match(row.power_reason ?? '', words);
+    assert.deepEqual(await made(here, id), before);
+
+    tasks.length = 0;
+    await change(id, 'start');
+    await settle(database, { answer: seen });
+    const [start] = tasks;
+    assert.deepEqual(
+      [start?.kind, start?.params['install'], start?.params['user_data']],
+      ['slice.vm_start', 1, '#!/bin/sh\necho old\n'],
+    );
+    assert.deepEqual(await made(here, id), before);
+  }
+  await assertInvariants(database);
+});
+
+test('a host is told of the wanted install to write it, and what it wrote is what runs, also after the run gave up', async (t) => {
+  const here = await world(t);
+  const { database, sql, launch, change, look } = here;
+  for (const isLate of [false, true]) {
+    const { id } = await launch();
+    const { ssh_key_ids } = await look(id);
+    await change(id, 'reinstall', NEW);
+    await settle(database, { rounds: 1 });
+    await settle(database, { host: async () => 0, rounds: 3 });
+    const { rows } = await sql.query(
+      "update node_tasks set state = 'running' where allocation_id = $1 and kind = 'slice.image_clone' returning id, attempt, params",
+      [id],
+    );
+    const { install, user_data, image } = rows[0]?.params ?? {};
+    assert.deepEqual([install, user_data, image], [1, NEW.user_data, IMAGE]);
+    if (isLate) {
+      await database.write(PLATFORM, async (tx) => cancelRun(tx, { run_id: (await look(id)).power_run_id ?? '' }));
+      await settle(database, { host: async () => 0, rounds: 3 });
+      assert.equal((await look(id)).power_state, 'unknown');
+      assert.match((await look(id)).power_reason ?? '', /may hold no system. Reinstall it/);
+    }
+    assert.deepEqual([(await made(here, id)).install_number, (await made(here, id)).wanted], [0, 1]);
+    const answer = {
+      id: rows[0]?.id,
+      attempt: rows[0]?.attempt,
+      state: 'completed',
+      reason: null,
+      output: {},
+    } as const;
+    assert.equal(await database.write(PLATFORM, (tx) => finishTask(tx, answer)), true);
+    const now = { install_number: 1, image_name: IMAGE.name, image_digest: IMAGE.digest, ssh_key_ids, wanted: 0 };
+    assert.deepEqual(await made(here, id), { ...now, user_data: NEW.user_data });
+    const kept = await sql.query("select from node_tasks where id = $1 and params ? 'user_data'", [rows[0]?.id]);
+    assert.equal(kept.rowCount, 0, 'what was judged is not kept');
+    await settle(database);
+  }
+  await assertInvariants(database);
+});
+
+test('what was wanted of a machine goes with its release', async (t) => {
+  const here = await world(t);
+  const { id } = await here.launch();
+  await here.change(id, 'reinstall', NEW);
+  await here.release(id);
+  assert.equal((await made(here, id)).wanted, 0);
+});
+
+test('a reinstallation whose host fell silent says to reinstall, and a start or stop is no way out of it', async (t) => {
+  const { database, sql, launch, change, look } = await world(t);
+  const { id } = await launch();
+  await change(id, 'reinstall', NEW);
+  await settle(database, { rounds: 1 });
+  await settle(database, { host: async () => 0, rounds: 3 });
+  await sql.query(
+    `update node_tasks set state = 'expired', finished_at = clock_timestamp(), state_reason = 'late'
+     where allocation_id = $1 and kind = 'slice.image_clone'`,
+    [id],
+  );
+  await settle(database, { host: async () => 0 });
+  const { power_state, power_reason } = await look(id);
+  assert.equal(power_state, 'unknown');
+  assert.match(power_reason ?? '', /may hold no system. Reinstall it/);
+  assert.doesNotMatch(power_reason ?? '', /Start or stop/);
+});
+
+test('a host key is told only of the system that is on the disk now', async (t) => {
+  const { database, launch, change } = await world(t);
+  const { id } = await launch();
+  const ready = (ssh_host_key: string) => (task: NodeTaskRow) =>
+    task.kind === 'slice.vm_readiness' ? { actual_ip: '10.0.0.2', ssh_host_key } : truth(task);
+  const key = async () => (await database.read(PLATFORM, (reader) => findSshFacts(reader, id)))?.host_key;
+  await change(id, 'reboot');
+  await settle(database, { answer: ready('first') });
+  assert.equal(await key(), 'first');
+  await change(id, 'reinstall');
+  await settle(database, { answer: failing('slice.vm_stop') });
+  assert.equal(await key(), 'first', 'the old system is still there');
+  await change(id, 'reinstall');
+  await settle(database, { answer: failing('slice.vm_readiness') });
+  assert.equal(await key(), undefined, 'nobody has seen the new one');
+  await change(id, 'reboot');
+  await settle(database, { answer: ready('second') });
+  assert.equal(await key(), 'second');
 });
 
 test('a host that does not answer leaves nothing known, and what it had not begun is not begun later', async (t) => {
@@ -253,6 +411,22 @@ test('a failed change that an operator takes up again after another was made cha
   await database.write(PLATFORM, (tx) => retryRun(tx, { run_id: rows[0]?.id }));
   assert.deepEqual(await settle(database), []);
   assert.equal((await look(id)).power_state, 'on');
+  await assertInvariants(database);
+});
+
+test('a change never joins a run that an operator took up again: it is refused, and made when that has ended', async (t) => {
+  const { database, launch, change, look, runs, sql } = await world(t);
+  const { id } = await launch();
+  await change(id, 'stop');
+  await settle(database, { answer: failing('slice.vm_stop') });
+  const { rows } = await sql.query('select id from workflow_runs where subject_id = $1', [id]);
+  await database.write(PLATFORM, (tx) => retryRun(tx, { run_id: rows[0]?.id }));
+  await assert.rejects(change(id, 'stop'), /try again in a moment/);
+  assert.equal((await look(id)).power_state, 'unknown');
+  await settle(database);
+  await change(id, 'stop');
+  await settle(database);
+  assert.deepEqual([(await look(id)).power_state, await runs(id)], ['off', ['stop-slice done', 'stop-slice done']]);
   await assertInvariants(database);
 });
 

@@ -6,11 +6,12 @@ import { invariant } from '@gpuaas/kit';
 import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import type { Tx } from '../db/client.ts';
-import { cancelRunTasks, findRunTask } from '../db/node-task.ts';
+import { cancelRunTasks, findRunTask, type NodeTaskRow } from '../db/node-task.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { movePower } from '../db/power.ts';
 import { type PowerState, powerSourcesOf } from '../domain/power.ts';
 import type { SettlePower } from './allocation-steps.ts';
+import { dropInstall } from './install.ts';
 
 type Told = Readonly<{ correlation_id: string; to: PowerState; reason: string | null }>;
 
@@ -29,15 +30,34 @@ export const tellPower = (tx: Tx, row: AllocationRow, { correlation_id, to, reas
 
 const NO_ANSWER = 'Its host did not answer in time, so nobody knows whether it is on. Start or stop it to settle it.';
 
+const NOT_COPIED = 'The image could not be copied.';
+const MAYBE_EMPTY =
+  'Its host did not say how the copy of the image ended, so its boot disk may hold no system. Reinstall it, or release it.';
+
+/** What became of the boot disk, where a reinstallation ended at its clone; null where there is nothing to say beyond the refusal. */
+const cloneReason = (clone: NodeTaskRow | undefined): string | null => {
+  if (clone?.state === 'expired' || clone?.state === 'running') return MAYBE_EMPTY;
+  if (clone?.state !== 'failed') return null;
+  const isWritten = clone.output?.['is_disk_written'];
+  if (isWritten === true)
+    return `${NOT_COPIED} It is off, and its boot disk holds no system: reinstall it again, or release it.`;
+  return isWritten === false
+    ? `${NOT_COPIED} It is off, and nothing was erased: start it as it was, or reinstall it again.`
+    : null;
+};
+
 export const settlePower = async (tx: Tx, id: string, settle: SettlePower): Promise<void> => {
   const row = await lockAllocation(tx, id);
   if (row?.state !== 'active' || row.power_run_id !== settle.run_id) return;
   const refused = settle.kind === null ? undefined : await findRunTask(tx, settle.run_id, settle.kind);
   const isKnown = settle.kind === null || refused?.state === 'failed';
   const to = isKnown ? settle.to : 'unknown';
-  const reason = isKnown ? settle.reason : NO_ANSWER;
   // What no host has begun must not be begun after the tenant was told how it ended.
   if (to === 'unknown') await cancelRunTasks(tx, settle.run_id, 'The change of power was given up.');
+  const isReinstall = row.power_state === 'reinstalling';
+  const clone = isReinstall ? await findRunTask(tx, settle.run_id, 'slice.image_clone') : undefined;
+  const reason = cloneReason(clone) ?? (isKnown ? settle.reason : NO_ANSWER);
+  if (isReinstall) await dropInstall(tx, { allocation_id: id, run_id: settle.run_id, clone });
   const moved = await movePower(tx, { id, from: powerSourcesOf(to), to, reason, run_id: null, grace_s: null });
   invariant(moved, `the power of allocation ${id} goes from ${row.power_state} to ${to}`);
   tellPower(tx, row, { correlation_id: settle.correlation_id, to, reason });

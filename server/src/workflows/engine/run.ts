@@ -78,16 +78,21 @@ export const newRun = (start: StartRun): NewRun => ({
   deadline_ms: start.deadline_ms ?? start.workflow.deadlineMs,
 });
 
+/** Undefined when a run of this workflow for this subject is live. */
+export const startNewRun = async (tx: Tx, start: StartRun, wake?: Wake): Promise<WorkflowRunRow | undefined> => {
+  const inserted = await insertRun(tx, newRun(start));
+  if (inserted === undefined) return undefined;
+  tellRunChanged(tx, inserted);
+  if (wake) tx.afterCommit(wake);
+  return inserted;
+};
+
 /** A live run of this workflow for this subject is given back as it is: starting twice is starting once. */
 export const startRun = async (tx: Tx, start: StartRun, wake?: Wake): Promise<WorkflowRunRow> => {
   // The live run that stood in the way may end before it is read; then there is room for a new one.
   for (let attempt = 0; attempt < 5; attempt++) {
-    const inserted = await insertRun(tx, newRun(start));
-    if (inserted !== undefined) {
-      tellRunChanged(tx, inserted);
-      if (wake) tx.afterCommit(wake);
-      return inserted;
-    }
+    const started = await startNewRun(tx, start, wake);
+    if (started !== undefined) return started;
     const live = await findLiveRun(tx, start.workflow.name, start.subject_id);
     if (live !== undefined) return live;
   }

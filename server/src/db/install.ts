@@ -1,0 +1,74 @@
+/** What a reinstallation makes of an allocation. It is kept aside until the image is on the boot disk, and is what runs then. */
+import type { Reader, Tx } from './client.ts';
+
+export type WantedInstall = Readonly<{
+  install_number: number;
+  image_name: string | null;
+  image_digest: string | null;
+  ssh_key_ids: string[];
+  /** Null: none. */
+  user_data: string | null;
+}>;
+
+type Wanting = WantedInstall &
+  Readonly<{ allocation_id: string; organization_id: string; project_id: string; run_id: string }>;
+
+const WANTED = 'i.install_number, i.image_name, i.image_digest, i.ssh_key_ids, i.user_data';
+
+/** What an earlier run wanted and did not get is wanted no more. */
+export const putWantedInstall = async (tx: Tx, wanted: Wanting): Promise<void> => {
+  await tx.query(
+    `insert into allocation_installs
+       (allocation_id, organization_id, project_id, run_id, install_number, image_name, image_digest, ssh_key_ids, user_data)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     on conflict (allocation_id) do update set run_id = excluded.run_id, install_number = excluded.install_number,
+       image_name = excluded.image_name, image_digest = excluded.image_digest, ssh_key_ids = excluded.ssh_key_ids,
+       user_data = excluded.user_data, created_at = clock_timestamp()`,
+    [
+      wanted.allocation_id,
+      wanted.organization_id,
+      wanted.project_id,
+      wanted.run_id,
+      wanted.install_number,
+      wanted.image_name,
+      wanted.image_digest,
+      wanted.ssh_key_ids,
+      wanted.user_data,
+    ],
+  );
+};
+
+/** Of this run: what another wants is not what it makes. */
+export const findWantedInstall = async (
+  reader: Reader,
+  allocationId: string,
+  runId: string,
+): Promise<WantedInstall | undefined> =>
+  (
+    await reader.query<WantedInstall>(
+      `select ${WANTED} from allocation_installs i where i.allocation_id = $1 and i.run_id = $2`,
+      [allocationId, runId],
+    )
+  ).rows[0];
+
+/** From now on the allocation is made of this. */
+export const applyInstall = async (tx: Tx, id: string, install: WantedInstall): Promise<void> => {
+  await tx.query(
+    `update allocations set install_number = $2, image_name = $3, image_digest = $4, ssh_key_ids = $5, version = version + 1
+     where id = $1`,
+    [id, install.install_number, install.image_name, install.image_digest, install.ssh_key_ids],
+  );
+};
+
+export const removeWantedInstall = async (tx: Tx, allocationId: string, runId: string): Promise<void> => {
+  await tx.query('delete from allocation_installs where allocation_id = $1 and run_id = $2', [allocationId, runId]);
+};
+
+/** A clone is told of user data to judge it before it writes; once it is over, the task has no use for it. */
+export const forgetCloneUserData = async (tx: Tx, runId: string): Promise<void> => {
+  await tx.query(
+    `update node_tasks set params = params - 'user_data' where workflow_run_id = $1 and kind = 'slice.image_clone'
+       and state not in ('queued', 'dispatched', 'running') and params ? 'user_data'`,
+    [runId],
+  );
+};
