@@ -19,6 +19,16 @@ export const putUserData = async (
   );
 };
 
+/**
+ * It may hold secrets, so the tasks that carried it to a host forget it too: once its row is gone nothing leads to them any
+ * more. What a host has in hand stays what it was told.
+ */
 export const removeUserData = async (tx: Tx, allocationId: string): Promise<void> => {
-  await tx.query('delete from allocation_user_data where allocation_id = $1', [allocationId]);
+  await tx.query(
+    `with task as (
+       update node_tasks set params = params || '{"user_data": null}'
+       where allocation_id = $1 and kind = 'slice.vm_start' and state not in ('dispatched', 'running') and params ->> 'user_data' is not null)
+     delete from allocation_user_data where allocation_id = $1`,
+    [allocationId],
+  );
 };

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { mintId } from '@gpuaas/kit';
+import { Client } from 'pg';
+import { testDatabase } from '../../test/database.ts';
+import { aNode, anAllocation } from '../../test/placement.ts';
+import { PLATFORM } from './client.ts';
+import { deleteEndedUserData } from './expiry.ts';
+import { findUserData, putUserData, removeUserData } from './user-data.ts';
+
+const SECRET = '#cloud-config\n# token: s3cret\n';
+
+const world = async (t: TestContext) => {
+  const open: Client[] = [];
+  t.after(() => Promise.all(open.map((client) => client.end())));
+  const { database, ownerUrl } = await testDatabase(t);
+  const sql = new Client({ connectionString: ownerUrl });
+  await sql.connect();
+  open.push(sql);
+  const node = await aNode(sql);
+  /** An allocation with user data and the tasks that started its machine, one of each state. */
+  const started = async (states: readonly string[], state: 'active' | 'failed' = 'active'): Promise<string> => {
+    const { id, organization_id, project_id } = await anAllocation(sql, { node, state });
+    await database.write(PLATFORM, (tx) =>
+      putUserData(tx, { allocation_id: id, organization_id, project_id, user_data: SECRET }),
+    );
+    for (const [index, ended] of states.entries())
+      await sql.query(
+        `insert into node_tasks (id, node_id, allocation_id, kind, params, attempt, state, correlation_id, expires_at)
+         values ($1, $2, $3, 'slice.vm_start', $4, $5, $6, 'c', now() + interval '1 hour')`,
+        [mintId('tsk'), node.id, id, JSON.stringify({ user_data: SECRET, install: 0 }), index + 1, ended],
+      );
+    return id;
+  };
+  const carriers = async (id: string) =>
+    (
+      await sql.query<{ state: string }>(
+        "select state from node_tasks where allocation_id = $1 and params::text like '%s3cret%' order by attempt",
+        [id],
+      )
+    ).rows.map(({ state }) => state);
+  return { database, sql, started, carriers };
+};
+
+test('user data that is taken away is gone from the tasks that carried it, and from nobody else’s', async (t) => {
+  const w = await world(t);
+  const [taken, kept] = [await w.started(['completed', 'failed', 'expired']), await w.started(['completed'])];
+  await w.database.write(PLATFORM, (tx) => removeUserData(tx, taken));
+  const find = (id: string) => w.database.read(PLATFORM, (reader) => findUserData(reader, id));
+  assert.deepEqual([await find(taken), await w.carriers(taken)], [null, []]);
+  assert.deepEqual([await find(kept), await w.carriers(kept)], [SECRET, ['completed']]);
+  const { rows } = await w.sql.query('select params from node_tasks where allocation_id = $1 limit 1', [taken]);
+  assert.deepEqual(rows[0]?.params, { user_data: null, install: 0 }, 'the rest of the task stands');
+});
+
+test('what a host has in hand is not changed under it', async (t) => {
+  const w = await world(t);
+  const id = await w.started(['completed', 'running']);
+  await w.database.write(PLATFORM, (tx) => removeUserData(tx, id));
+  assert.deepEqual(await w.carriers(id), ['running']);
+});
+
+test('user data goes with the end of its allocation, from its tasks as well', async (t) => {
+  const w = await world(t);
+  const id = await w.started(['completed', 'failed'], 'failed');
+  assert.equal(await w.database.write(PLATFORM, (tx) => deleteEndedUserData(tx, 10)), 1);
+  assert.deepEqual(await w.carriers(id), []);
+});
