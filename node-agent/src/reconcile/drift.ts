@@ -8,6 +8,9 @@ import type { Lease } from '../leases.ts';
 import { hasFallenOff } from '../tasks/bundle-slot.ts';
 import { domainName } from '../tasks/names.ts';
 
+/** Parts of a host that may be unreadable while the rest is seen. */
+export type Part = 'ports' | 'pci' | 'fabric';
+
 export type Scene = Readonly<{
   leases: readonly Lease[];
   domains: readonly SeenDomain[];
@@ -20,6 +23,8 @@ export type Scene = Readonly<{
   addresses: ReadonlyMap<string, DhcpLease>;
   /** Guests that have said nothing for long, by allocation: since when. */
   silent: ReadonlyMap<string, string>;
+  /** What could not be read. It is empty above, which means nothing: no drift is concluded from it. */
+  unread: ReadonlySet<Part>;
 }>;
 
 /** A machine is ours by its tag and by the name that goes with it. */
@@ -97,10 +102,10 @@ const ofLease = (lease: Lease, scene: Scene): readonly HostDrift[] => {
   if (domain.state !== 'running') return [drift('machine_off', `domain ${name} is ${domain.state}`, about)];
   const silentSince = scene.silent.get(allocation_id);
   return [
-    ...(scene.ports.some((port) => port.name === lease.plan.ovs_port)
+    ...(scene.unread.has('ports') || scene.ports.some((port) => port.name === lease.plan.ovs_port)
       ? []
       : [drift('port_missing', `domain ${name} runs without its port ${lease.plan.ovs_port}`, about)]),
-    ...(isJoined(lease, scene.partitions)
+    ...(scene.unread.has('fabric') || isJoined(lease, scene.partitions)
       ? []
       : [
           drift(
@@ -109,7 +114,7 @@ const ofLease = (lease: Lease, scene: Scene): readonly HostDrift[] => {
             about,
           ),
         ]),
-    ...lease.slots.flatMap((slot) => ofBinding(scene.pci, slot, allocation_id)),
+    ...(scene.unread.has('pci') ? [] : lease.slots.flatMap((slot) => ofBinding(scene.pci, slot, allocation_id))),
     ...ofAddress(lease, scene.addresses.get(allocation_id), about),
     ...(silentSince === undefined
       ? []

@@ -2,11 +2,11 @@
  * One look at the whole host beside what it holds leases for. Nothing is remembered but since when a guest is silent: an
  * agent that starts anew finds its machines by their names, and so does this.
  */
-import type { Fact, HostDrift, HostMachine, Inventory } from '@gpuaas/contract/node';
+import type { CachedImage, Fact, HostDrift, HostMachine, Inventory } from '@gpuaas/contract/node';
 import type { DhcpLease, Host, SeenDomain } from '../host/host.ts';
 import { type Lease, readLeases } from '../leases.ts';
 import { domainName } from '../tasks/names.ts';
-import { allocationNamed, driftOf, isOurs, type Scene } from './drift.ts';
+import { allocationNamed, driftOf, isOurs, type Part, type Scene } from './drift.ts';
 
 export type Looking = Readonly<{
   host: Host;
@@ -57,27 +57,46 @@ const listenToGuests = async (looking: Looking, leases: readonly Lease[]): Promi
   return new Map(long.map(([allocationId, since]) => [allocationId, since.toISOString()]));
 };
 
-/** What is there, and what could not be read: then nothing is said of it. */
+/**
+ * What is there, and what could not be read: then that is told, and nothing is said of it. Only leases and machines must be
+ * readable, because everything else is held against them.
+ */
 export const readScene = async (looking: Looking): Promise<Scene & Readonly<{ blind: readonly HostDrift[] }>> => {
   const { host } = looking;
   const { leases } = await readLeases(looking.state);
-  const [machines, ports, pci, fabric] = await Promise.all([
+  const blind: HostDrift[] = [];
+  const unread = new Set<Part>();
+  const tell = (code: string, what: string, err: unknown): void => {
+    const message = `${what} could not be read: ${err instanceof Error ? err.message : String(err)}`;
+    blind.push({ code, allocation_id: null, slot_id: null, message: message.slice(0, 500) });
+  };
+  const readPart = <T>(part: Part, what: string, read: Promise<readonly T[]>): Promise<readonly T[]> =>
+    read.catch((err: unknown) => {
+      unread.add(part);
+      tell(`unreadable_${part}`, what, err);
+      return [];
+    });
+  const [machines, ports, pci, partitions] = await Promise.all([
     host.hypervisor.inspect(),
-    host.network.ports(),
-    host.pci.list(),
-    host.fabric.facts(),
+    readPart('ports', 'the ports of guests', host.network.ports()),
+    readPart('pci', 'the PCI functions', host.pci.list()),
+    readPart(
+      'fabric',
+      'the fabric',
+      host.fabric.facts().then((facts) => facts.partitions),
+    ),
   ]);
   const running = leases.filter(
     (lease) => lease.touched_at !== null && lease.cleaning_since === null && isRunning(machines.domains, lease),
   );
-  const blind: HostDrift[] = [];
   const addresses = await readAddresses(looking, running).catch((err: unknown) => {
-    const message = `the addresses of guests could not be read: ${err instanceof Error ? err.message : String(err)}`;
-    blind.push({ code: 'unreadable_addresses', allocation_id: null, slot_id: null, message: message.slice(0, 500) });
+    tell('unreadable_addresses', 'the addresses of guests', err);
     return new Map<string, DhcpLease>();
   });
   const silent = await listenToGuests(looking, running);
-  return { leases, ...machines, ports, pci, partitions: fabric.partitions, addresses, silent, blind };
+  // In one order, whichever answered first: a report is due when it says something new.
+  blind.sort((a, b) => (a.code < b.code ? -1 : 1));
+  return { leases, ...machines, ports, pci, partitions, addresses, silent, unread, blind };
 };
 
 /** A drive by its serial, where one of the host's own goes by this path or number. */
@@ -95,7 +114,22 @@ const serialsOf = async (host: Host): Promise<(device: string) => string> => {
   };
 };
 
-const LIMITS = { machines: 500, leases: 200, drift: 500, leftovers: 500, devices: 256 } as const;
+/** As the contract has them; a report that breaks one is refused as a whole. */
+const LIMITS = {
+  machines: 500,
+  leases: 200,
+  drift: 500,
+  leftovers: 500,
+  devices: 256,
+  images: 500,
+  word: 255,
+} as const;
+const cut = (word: string): string => word.slice(0, LIMITS.word);
+
+const listImages = async (host: Host): Promise<CachedImage[]> =>
+  (await host.images.list())
+    .slice(0, LIMITS.images)
+    .map((image) => ({ ...image, name: image.name === null ? null : cut(image.name) }));
 
 export const inventoryOf = async (
   looking: Looking,
@@ -105,7 +139,7 @@ export const inventoryOf = async (
   const { host } = looking;
   const [system, images, serialOf] = await Promise.all([
     host.system.facts(),
-    factOf(host.images.list()),
+    factOf(listImages(host)),
     serialsOf(host),
   ]);
   const leased = new Set(scene.leases.map(({ allocation_id }) => allocation_id));
@@ -113,18 +147,18 @@ export const inventoryOf = async (
   const left = [
     ...scene.ports.map(({ allocation_id }) => allocation_id),
     ...scene.leftovers.map(allocationNamed),
-  ].filter((id) => !leased.has(id) && !present.has(domainName(id)));
+  ].filter((id) => id.length <= LIMITS.word && !leased.has(id) && !present.has(domainName(id)));
   return {
     observed_at: looking.now().toISOString(),
     boot_id: system.boot_id,
     machines: scene.domains.slice(0, LIMITS.machines).map(
       (domain): HostMachine => ({
-        name: domain.name.slice(0, 255),
-        allocation_id: domain.allocation_id?.slice(0, 255) ?? null,
+        name: cut(domain.name),
+        allocation_id: domain.allocation_id === null ? null : cut(domain.allocation_id),
         is_ours: isOurs(domain),
         state: domain.state,
         ended_by: domain.ended_by,
-        devices: [...new Set(domain.devices.map(serialOf))].slice(0, LIMITS.devices),
+        devices: [...new Set(domain.devices.map((device) => cut(serialOf(device))))].slice(0, LIMITS.devices),
       }),
     ),
     leases: scene.leases.slice(0, LIMITS.leases).map((lease) => ({

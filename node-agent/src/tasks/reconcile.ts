@@ -4,6 +4,7 @@
  * for. Apart from bindings it tells and does not repair.
  */
 import type { HostDrift, PciFunction, TaskOutput, TaskSlot } from '@gpuaas/contract/node';
+import { HostError } from '../host/host.ts';
 import { type Lease, readLeases, refuseStale } from '../leases.ts';
 import { driftOf, isOurs } from '../reconcile/drift.ts';
 import { readScene } from '../reconcile/look.ts';
@@ -23,6 +24,8 @@ export const reconcile: TaskHandler<'slice.reconcile'> = (ctx, params) =>
       'reading the host',
       readScene({ host: ctx.host, state: ctx.state, now: ctx.now, silence: new Map() }),
     );
+    if (scene.unread.has('pci') && params.rebind.length > 0)
+      throw new HostError('host_error', scene.blind.map(({ message }) => message).join('; '));
     const rebinding = await rebindAll(ctx, act, { slots: params.rebind, leases: scene.leases, pci: scene.pci });
     return {
       domains: scene.domains.map((domain) => ({
