@@ -25,6 +25,9 @@ export type NewWipeProof = Readonly<{
   project_id?: string;
 }>;
 
+/** The actions whose audit rows tell of proofs. What another says is no witness. */
+const PROOF_ACTIONS = `'{allocation.prove_cleanup,wipe_proof.record}'`;
+
 const AUDIT_VALUES = AUDIT_COLUMNS.split(',').slice(0, -1);
 /** The audit values from the given parameter on, with the metadata last. */
 const auditFrom = (first: number, metadata: string): string =>
@@ -137,15 +140,20 @@ export const listChainedProofs = async (
       `select p.id, p.target_id, p.sequence, encode(p.previous_hash, 'hex') as previous_hash, encode(p.proof_hash, 'hex') as proof_hash,
          p.node_id, p.slot_id, p.allocation_id, p.task_id, p.method, p.is_verified::text as is_verified, p.evidence::text as evidence_text,
          p.disk_serial, p.correlation_id, to_char(p.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at_us,
-         (select l.metadata -> 'wipe_proofs' ->> p.id from audit_logs l where l.correlation_id = p.correlation_id
-            and l.metadata -> 'wipe_proofs' ? p.id limit 1) as audited_hash
+         array(select distinct l.metadata -> 'wipe_proofs' ->> p.id from audit_logs l where l.correlation_id = p.correlation_id
+            and l.action = any (${PROOF_ACTIONS}) and l.metadata -> 'wipe_proofs' ? p.id) as audited_hashes
        from (select * from wipe_proofs where (target_id, sequence) > ($1, $2) order by target_id, sequence limit $3) p
        order by p.target_id, p.sequence`,
       [after.target_id, after.sequence, limit],
     )
   ).rows;
 
-export type AuditedProof = Readonly<{ audit_log_id: string; wipe_proof_id: string }>;
+export type AuditedProof = Readonly<{
+  audit_log_id: string;
+  wipe_proof_id: string;
+  /** There is such a proof, but it says that something else brought it about: the row was not written with it. */
+  is_there: boolean;
+}>;
 
 /** Looks through the next audit rows that tell of proofs; `last` is null when these were all. */
 export const listMissingProofs = async (
@@ -155,12 +163,13 @@ export const listMissingProofs = async (
 ): Promise<Readonly<{ last: string | null; missing: readonly AuditedProof[] }>> => {
   const { rows } = await queryByIndex<{ last: string | null; missing: readonly AuditedProof[] }>(
     reader,
-    `with page as (select l.id, l.metadata -> 'wipe_proofs' as told from audit_logs l
-         where l.action = any ('{allocation.prove_cleanup,wipe_proof.record}') and l.id > $1 order by l.id limit $2)
+    `with page as (select l.id, l.correlation_id, l.metadata -> 'wipe_proofs' as told from audit_logs l
+         where l.action = any (${PROOF_ACTIONS}) and l.id > $1 order by l.id limit $2)
      select (select case when count(*) = $2 then max(id) end from page) as last,
-       coalesce((select jsonb_agg(jsonb_build_object('audit_log_id', page.id, 'wipe_proof_id', t.id) order by page.id, t.id)
+       coalesce((select jsonb_agg(jsonb_build_object('audit_log_id', page.id, 'wipe_proof_id', t.id, 'is_there', p.id is not null) order by page.id, t.id)
          from page cross join lateral jsonb_object_keys(page.told) as t (id)
-         where not exists (select from wipe_proofs p where p.id = t.id)), '[]') as missing`,
+           left join wipe_proofs p on p.id = t.id
+         where p.id is null or p.correlation_id <> page.correlation_id), '[]') as missing`,
     [afterId, limit],
   );
   return rows[0] ?? { last: null, missing: [] };

@@ -38,7 +38,7 @@ const chainOf = (target: string, contents: readonly Content[]): ChainedProof[] =
       created_at_us: `2026-01-01T00:00:00.${String(index).padStart(6, '0')}Z`,
     };
     previous = proofHash(proof);
-    return { ...proof, proof_hash: previous, audited_hash: previous };
+    return { ...proof, proof_hash: previous, audited_hashes: [previous] };
   });
 };
 
@@ -138,16 +138,20 @@ test('a proof that does not follow, or that no audit row tells of, is found as s
   const again = (changed: Partial<ChainedProof>): ChainedProof => {
     const proof = { ...second, ...changed };
     const hash = proofHash(proof);
-    return { ...proof, proof_hash: hash, audited_hash: hash };
+    return { ...proof, proof_hash: hash, audited_hashes: [hash] };
   };
   assert.deepEqual(kindsOf([first, again({ previous_hash: chainGenesis('slt_a') })]), ['reordered']);
-  assert.deepEqual(kindsOf([first, { ...second, audited_hash: null }]), ['unaudited']);
-  assert.deepEqual(missingProof('wpf_1', 'aud_1').kind, 'deleted');
+  assert.deepEqual(kindsOf([first, { ...second, audited_hashes: [] }]), ['unaudited']);
+  const disagreeing = { ...second, audited_hashes: [second.proof_hash, first.proof_hash] };
+  assert.deepEqual(kindsOf([first, disagreeing]), ['edited'], 'one witness who says otherwise is enough');
+  const told = { audit_log_id: 'aud_1', is_there: false };
+  assert.equal(missingProof('wpf_1', told).kind, 'deleted');
+  assert.equal(missingProof('wpf_1', { ...told, is_there: true }).kind, 'edited');
 });
 
 test('findings are bounded', () => {
   const many = chainOf('slt_a', fc.sample(content, PROOF_FINDINGS_MAX + 5));
-  const found = verdictOf(many.map((proof) => ({ ...proof, audited_hash: null })));
+  const found = verdictOf(many.map((proof) => ({ ...proof, audited_hashes: [] })));
   assert.equal(found.findings.length, PROOF_FINDINGS_MAX);
 });
 

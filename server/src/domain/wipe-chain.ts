@@ -26,8 +26,8 @@ export type ChainedProof = Readonly<{
   disk_serial: string | null;
   correlation_id: string;
   created_at_us: string;
-  /** What the audit row says that the hash is; null when no audit row tells of the proof. */
-  audited_hash: string | null;
+  /** What audit rows say that the hash is: one value, none when no audit row tells of the proof, more when they disagree. */
+  audited_hashes: readonly string[];
 }>;
 
 export type ProofFindingKind = 'edited' | 'deleted' | 'reordered' | 'unaudited';
@@ -48,7 +48,7 @@ export const netstring = (value: string | null): string =>
 export const chainGenesis = (target: string): string =>
   createHash('sha256').update(`gpuaas wipe proof chain ${target}`).digest('hex');
 
-export const proofHash = (proof: Omit<ChainedProof, 'proof_hash' | 'audited_hash' | 'target_id'>): string =>
+export const proofHash = (proof: Omit<ChainedProof, 'proof_hash' | 'audited_hashes' | 'target_id'>): string =>
   createHash('sha256')
     .update(
       [
@@ -85,11 +85,11 @@ const faultOf = (proof: ChainedProof, before: End): readonly [ProofFindingKind, 
   if (proofHash(proof) !== proof.proof_hash) return ['edited', 'The proof does not give the hash it was written with.'];
   if (proof.previous_hash !== before.hash)
     return ['reordered', 'The proof does not follow the one that stands before it.'];
-  if (proof.audited_hash === null)
+  if (proof.audited_hashes.length === 0)
     return ['unaudited', 'No audit row tells of the proof: it was put in past the platform.'];
-  return proof.audited_hash === proof.proof_hash
+  return proof.audited_hashes.every((hash) => hash === proof.proof_hash)
     ? null
-    : ['edited', 'The audit row tells of another hash: the proof was rewritten together with its hash.'];
+    : ['edited', 'An audit row tells of another hash: the proof was rewritten together with its hash.'];
 };
 
 /** A found fault does not stop the check: it goes on from the stored hash, so that one bad proof is one finding. */
@@ -123,11 +123,16 @@ export const checkProofs = (): ProofCheck => {
   };
 };
 
-/** A proof that an audit row tells of and the table does not have. */
-export const missingProof = (wipe_proof_id: string, audit_log_id: string): ProofFinding => ({
-  kind: 'deleted',
+/** A proof that an audit row tells of and the table does not have, or has as another's. */
+export const missingProof = (
+  wipe_proof_id: string,
+  { audit_log_id, is_there }: Readonly<{ audit_log_id: string; is_there: boolean }>,
+): ProofFinding => ({
+  kind: is_there ? 'edited' : 'deleted',
   target_id: null,
   sequence: null,
   wipe_proof_id,
-  detail: `Audit row ${audit_log_id} tells of the proof, but it is gone.`,
+  detail: is_there
+    ? `Audit row ${audit_log_id} tells of the proof, but the proof does not belong to it.`
+    : `Audit row ${audit_log_id} tells of the proof, but it is gone.`,
 });

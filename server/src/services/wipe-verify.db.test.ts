@@ -91,7 +91,7 @@ test('the database gives every proof its place and the hash that we work out our
   assert.equal(own[1]?.previous_hash, own[0]?.proof_hash);
   for (const proof of proofs) {
     assert.equal(proofHash(proof), proof.proof_hash);
-    assert.equal(proof.audited_hash, proof.proof_hash, 'an audit row tells of it');
+    assert.deepEqual(proof.audited_hashes, [proof.proof_hash], 'an audit row tells of it');
   }
   assert.deepEqual(await verifyProofs(database), { intact: true, proofs: 3, chains: 1, findings: [] });
 });
@@ -180,4 +180,49 @@ test('a proof that was put in past the platform is chained like any other and to
     [w.node.id, w.slot_id],
   );
   assert.deepEqual(await kindsOf(w), [['unaudited', 4]]);
+});
+
+/** The last proof, rewritten together with its hash: the chain holds. */
+const rewrite = async (w: Awaited<ReturnType<typeof world>>, change: string): Promise<void> => {
+  await w.tamper(`update wipe_proofs set ${change} where target_id = $1 and sequence = 3`, w.slot_id);
+  await w.tamper(
+    'update wipe_proofs p set proof_hash = wipe_proof_hash(p) where target_id = $1 and sequence = 3',
+    w.slot_id,
+  );
+};
+
+/** An audit row that tells of the proof as it stands now, put in as the platform puts them. */
+const forgeAudit = (w: Awaited<ReturnType<typeof world>>, action: string) =>
+  w.sql.query(
+    `insert into audit_logs (id, actor_kind, action, result, policy, correlation_id, metadata)
+     select 'aud_00000000000000000000000000', 'system', $2, 'success', 'workflow', p.correlation_id,
+       jsonb_build_object('wipe_proofs', jsonb_build_object(p.id, encode(p.proof_hash, 'hex')))
+     from wipe_proofs p where p.target_id = $1 and p.sequence = 3`,
+    [w.slot_id, action],
+  );
+
+for (const action of ['wipe_proof.record', 'allocation.prove_cleanup', 'node.update'])
+  test(`a rewritten proof is found although an audit row of ${action} was added that agrees with it`, async (t) => {
+    const w = await world(t);
+    await rewrite(w, "method = 'blkdiscard'");
+    await forgeAudit(w, action);
+    assert.deepEqual(await kindsOf(w), [['edited', 3]]);
+  });
+
+test('an audit row of another action is no witness', async (t) => {
+  const w = await world(t);
+  await rewrite(w, "method = 'blkdiscard'");
+  await forgeAudit(w, 'node.update');
+  await w.tamper("delete from audit_logs where action = 'allocation.prove_cleanup'");
+  assert.deepEqual(
+    (await kindsOf(w)).filter(([, sequence]) => sequence === 3),
+    [['unaudited', 3]],
+  );
+});
+
+test('a proof that was rewritten to belong to a new audit row is told by the old one', async (t) => {
+  const w = await world(t);
+  await rewrite(w, "correlation_id = 'cor_other'");
+  await forgeAudit(w, 'wipe_proof.record');
+  assert.deepEqual(await kindsOf(w), [['edited', null]]);
 });

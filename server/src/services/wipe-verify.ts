@@ -32,7 +32,7 @@ export const verifyProofs = async (database: Database): Promise<ProofReport> => 
   for (let after: string | null = ''; after !== null; ) {
     const from: string = after;
     const page = await database.read(PLATFORM, (reader) => listMissingProofs(reader, from, PAGE_ROWS));
-    gone.push(...page.missing.map((one) => missingProof(one.wipe_proof_id, one.audit_log_id)));
+    gone.push(...page.missing.map((one) => missingProof(one.wipe_proof_id, one)));
     after = page.last;
   }
   const all = [...findings, ...gone].slice(0, PROOF_FINDINGS_MAX);
