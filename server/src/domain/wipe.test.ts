@@ -118,12 +118,20 @@ test('whatever the host itself finds left of a machine makes the wipe unproven',
 test('a fabric function that still knows its guest keeps the slot from the next one', () => {
   const vf = { ...target, fabric_vf_pci_address: '0000:3b:00.1' };
   const gpu_resets = [{ gpu_pci_address: '0000:1b:00.0', method: 'flr', scope: [], is_ok: true }];
-  const judge = (is_cleared: boolean) => {
-    const fabric_functions = [{ fabric_vf_pci_address: '0000:3b:00.1', method: 'flr', is_cleared }];
+  const judge = (is_cleared: boolean, fabric_vf_pci_address = '0000:3b:00.1') => {
+    const fabric_functions = [{ fabric_vf_pci_address, method: 'flr', is_cleared }];
     return judgeWipe({ ...output(good), gpu_resets, isolation: { ...isolation, fabric_functions } }, [vf]);
   };
   assert.deepEqual([judge(true).is_verified, judge(true).disks[0]?.is_gpu_reset], [true, true]);
   assert.deepEqual([judge(false).is_verified, judge(false).disks[0]?.is_gpu_reset], [true, false]);
+  assert.equal(judge(true, '0000:3b:00.2').disks[0]?.is_gpu_reset, false, 'another one was cleared');
+  const silent = (told: object, of: WipeTarget = vf) =>
+    judgeWipe({ ...output(good), gpu_resets, ...told }, [of]).disks[0];
+  for (const fabric_functions of [[], undefined, [{ fabric_vf_pci_address: '0000:3b:00.1' }]])
+    assert.equal(silent({ isolation: { ...isolation, fabric_functions } })?.is_gpu_reset, false, 'silence is no reset');
+  assert.equal(silent({})?.is_gpu_reset, true, 'a host that tells nothing of what is left is judged by the rest');
+  const none = { ...vf, fabric_vf_pci_address: null };
+  assert.equal(silent({ isolation }, none)?.is_gpu_reset, true, 'there is none');
 });
 
 test('the evidence that is kept holds disk, GPU, function and what else was taken away', () => {

@@ -27,8 +27,8 @@ export type DiskVerdict = Readonly<{
   /** What the host showed of the disk, of the GPU and function beside it, and of what else it took away. */
   evidence: DiskEvidence;
   /**
-   * Whether the GPU was shown to be reset, and its fabric function where the host tells of it. Until they are, they hold
-   * what the tenant left there: the disk may be proven and the slot still not be fit for the next one.
+   * Whether the GPU was shown to be reset, and the fabric function beside it by every host that tells of what is left. Until
+   * they are, they hold what the tenant left there: the disk may be proven and the slot still not be fit for the next one.
    */
   is_gpu_reset: boolean;
 }>;
@@ -96,6 +96,9 @@ export const judgeWipe = (
   };
   const functionOf = (address: string | null | undefined) =>
     objectsOf(fabric_functions).find((one) => one['fabric_vf_pci_address'] === address);
+  /** Hosts from before there was such evidence say nothing of functions; one that gives it must not leave any out. */
+  const mustClear = (address: string | null | undefined): boolean =>
+    isObject(told['isolation']) && (address ?? null) !== null;
   const disks = targets.map((target): DiskVerdict => {
     const found =
       objectsOf(told['disks']).find(
@@ -117,7 +120,8 @@ export const judgeWipe = (
         wipe_minimum: minimum,
       },
       is_gpu_reset:
-        (target.gpu_pci_address === null || gpu_reset?.['is_ok'] === true) && fabric_function?.['is_cleared'] !== false,
+        (target.gpu_pci_address === null || gpu_reset?.['is_ok'] === true) &&
+        (!mustClear(target.fabric_vf_pci_address) || fabric_function?.['is_cleared'] === true),
     };
   });
   const gap = disks.find((disk) => disk.reason !== null)?.reason ?? null;
