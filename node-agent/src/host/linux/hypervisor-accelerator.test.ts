@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { requires } from '../../../../tools/test/requires.ts';
@@ -23,9 +23,12 @@ const hostWith = async (t: TestContext, emulator: string, accelerator: Hyperviso
     emulator: join(tree.root, 'bin/emulator'),
   };
   await writeFile(log, '');
+  const clock = { ms: 0 };
+  const given = { config, files: createFiles(tree.root), run: createRun(path), now: () => clock.ms };
   return {
     root: tree.root,
-    choose: () => chooseAccelerator({ config, files: createFiles(tree.root), run: createRun(path) }),
+    clock,
+    choose: () => chooseAccelerator(given),
     calls: async () => (await readFile(log, 'utf8')).split('\n').filter(Boolean),
   };
 };
@@ -50,6 +53,17 @@ test('the verdict holds until the host boots again', async (t) => {
   assert.equal((await calls()).length, 1);
   await putTree(root, { [BOOT_ID]: 'second\n', '/bin/emulator': '#!/bin/sh\nexit 1\n' });
   assert.equal(await choose(), 'tcg');
+});
+
+test('a probe that failed is made again after a while, and those who ask at once share one', async (t) => {
+  const { root, choose, calls, clock } = await hostWith(t, 'exit 1');
+  assert.deepEqual(await Promise.all([choose(), choose(), choose()]), ['tcg', 'tcg', 'tcg']);
+  assert.equal((await calls()).length, 1);
+  await putTree(root, { '/bin/emulator': '#!/bin/sh\nexit 33\n' });
+  assert.equal(await choose(), 'tcg');
+  clock.ms += 10 * 60_000;
+  assert.equal(await choose(), 'kvm');
+  assert.deepEqual(await readdir(join(root, 'slices')), ['accelerator'], 'no probe is left behind');
 });
 
 test('what the site says is not questioned', async (t) => {

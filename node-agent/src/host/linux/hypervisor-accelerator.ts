@@ -2,11 +2,13 @@
  * Whether KVM can be used is found by using it: a /dev/kvm that is there may belong to a hypervisor which emulates every
  * instruction of a guest, or refuses the host's own CPU to it. The probe is a boot sector of 80 bytes on the CPU that real
  * machines get. It enters protected mode, counts to 67 million and ends the emulator with a status of its own: a blink of an
- * eye on a CPU, minutes where each instruction is emulated. The verdict holds until the host boots again.
+ * eye on a CPU, minutes where each instruction is emulated. That a guest ran holds until the host boots again; that none
+ * did may be the moment's, so it is found out anew after a while.
  */
+import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readIfThere } from '../../control-plane/durable.ts';
+import { readIfThere, writeDurably } from '../../control-plane/durable.ts';
 import { HostError } from '../host.ts';
 import type { Files } from './files.ts';
 import type { HypervisorConfig } from './hypervisor-config.ts';
@@ -24,6 +26,8 @@ const SIGNATURE = Buffer.from([0x55, 0xaa]);
 /** What `out 0x501, 0x10` makes of the emulator's status. */
 const COUNTED = 33;
 const PROBE_MS = 20_000;
+/** Where nothing runs, not every start waits for a probe to say so. */
+const FAILED_MS = 5 * 60_000;
 
 const bootSector = (): Buffer => {
   const sector = Buffer.alloc(SECTOR);
@@ -32,14 +36,12 @@ const bootSector = (): Buffer => {
   return sector;
 };
 
-type Given = Readonly<{ config: HypervisorConfig; files: Files; run: Run }>;
+type Verdict = Readonly<{ is_usable: boolean; reason: string }>;
+type Given = Readonly<{ config: HypervisorConfig; files: Files; run: Run; now?: () => number }>;
 
 /** Whether a guest runs on this accelerator, and if not, why. */
-export const probeAccelerator = async (
-  { config, run }: Given,
-  accelerator: 'kvm' | 'tcg',
-): Promise<Readonly<{ is_usable: boolean; reason: string }>> => {
-  const disk = join(config.folder, `probe-${process.pid}.img`);
+export const probeAccelerator = async ({ config, run }: Given, accelerator: 'kvm' | 'tcg'): Promise<Verdict> => {
+  const disk = join(config.folder, `probe-${randomUUID()}.img`);
   await mkdir(config.folder, { recursive: true, mode: 0o711 });
   await writeFile(disk, bootSector());
   try {
@@ -64,17 +66,35 @@ export const probeAccelerator = async (
   }
 };
 
+/** Who asks while it is being found out waits for that: probes beside each other would slow each other down. */
+const probing = new Map<string, Promise<Verdict>>();
+const failed = new Map<string, Readonly<{ verdict: Verdict; until: number }>>();
+
+const probeOnce = (given: Given, file: string, bootId: string): Promise<Verdict> => {
+  const { now = () => performance.now() } = given;
+  const earlier = failed.get(file);
+  if (earlier !== undefined && now() < earlier.until) return Promise.resolve(earlier.verdict);
+  const running = probing.get(file);
+  if (running !== undefined) return running;
+  const probe = (async () => {
+    const verdict = await probeAccelerator(given, 'kvm');
+    if (verdict.is_usable) await writeDurably(file, `${bootId}\nkvm\n${verdict.reason}\n`);
+    else failed.set(file, { verdict, until: now() + FAILED_MS });
+    return verdict;
+  })().finally(() => probing.delete(file));
+  probing.set(file, probe);
+  return probe;
+};
+
 /** The verdict on KVM, by the probe of this boot. */
-export const judgeKvm = async (given: Given): Promise<Readonly<{ is_usable: boolean; reason: string }>> => {
+export const judgeKvm = async (given: Given): Promise<Verdict> => {
   const { config, files } = given;
   if (!(await files.exists('/dev/kvm'))) return { is_usable: false, reason: '/dev/kvm is not there' };
   const file = join(config.folder, 'accelerator');
   const bootId = await files.text('/proc/sys/kernel/random/boot_id');
   const [knownBoot, known, why = ''] = ((await readIfThere(file)) ?? '').split('\n');
-  if (knownBoot === bootId && (known === 'kvm' || known === 'tcg')) return { is_usable: known === 'kvm', reason: why };
-  const { is_usable, reason } = await probeAccelerator(given, 'kvm');
-  await writeFile(file, `${bootId}\n${is_usable ? 'kvm' : 'tcg'}\n${reason}\n`);
-  return { is_usable, reason };
+  if (knownBoot === bootId && known === 'kvm') return { is_usable: true, reason: why };
+  return probeOnce(given, file, bootId);
 };
 
 export const chooseAccelerator = async (given: Given): Promise<'kvm' | 'tcg'> => {
