@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import type { BundlePlan, TaskSlot } from '@gpuaas/contract/node';
 import { readIfThere, writeDurably } from './control-plane/durable.ts';
 import { HostError } from './host/host.ts';
-import { type StaleOutput, type StaleSlot, staleOutput, staleSentence, staleSlots } from './stale.ts';
+import { type StaleSlot, staleOutput, staleSentence, staleSlots } from './stale.ts';
 
 export type Lease = Readonly<{
   allocation_id: string;
@@ -100,10 +100,8 @@ export const changeLeases = async (state: string, change: (book: LeaseBook) => L
 
 /** Carries what this host knows: a platform that was restored from a backup learns it so. */
 export class StaleGenerationError extends HostError {
-  readonly output: StaleOutput;
   constructor(slots: readonly StaleSlot[]) {
-    super('stale_generation', staleSentence(slots));
-    this.output = staleOutput(slots);
+    super('stale_generation', staleSentence(slots), { output: staleOutput(slots) });
   }
 }
 

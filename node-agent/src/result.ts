@@ -3,7 +3,6 @@ import type { TaskPayload, TaskResult } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
 import type { Outcome } from './execute.ts';
 import type { HostError } from './host/host.ts';
-import { StaleGenerationError } from './leases.ts';
 import { redactText } from './redact.ts';
 
 type Times = Readonly<{ started_at: string | null; finished_at: Date }>;
@@ -28,7 +27,7 @@ export const failureOf = (payload: TaskPayload, times: Times, err: Failure): Tas
     state: 'failed',
     error_code: err.code,
     reason: err.message,
-    output: err instanceof StaleGenerationError ? err.output : null,
+    output: 'output' in err ? err.output : null,
   });
 
 /** Undefined: the agent stopped it, and it is begun again at the next start. */

@@ -6,7 +6,7 @@ type Slot = Readonly<{ slot_id: string; generation: number }>;
 export type StaleSlot = Slot & Readonly<{ newest: number }>;
 type Known = Readonly<{ slot_id: string; newest_generation: number }>;
 /** The first one also by itself, as platforms that know of no list read it. */
-export type StaleOutput = Known & Readonly<{ slots: readonly Known[] }>;
+type StaleOutput = Known & Readonly<{ slots: readonly Known[] }>;
 
 export const staleSlots = (
   slots: readonly Slot[],

@@ -131,7 +131,10 @@ export const TASKS = {
   'image.evict': task(Closed({ digest: Type.String() }), Closed({ freed_bytes: Count })),
   /** Every byte is hashed again; what is not what it was is removed. */
   'image.verify': task(Closed({ digest: Type.String() }), Closed({ is_intact: Type.Boolean(), size_bytes: Count })),
-  /** One that puts an image over an old system and fails says in its output, as `is_disk_written`, whether that is gone. */
+  /**
+   * One that puts an image over an old system and fails says in its output, as `is_disk_written`, whether that is gone, and as
+   * `is_user_data_refused` why, where that is the tenant's to mend.
+   */
   'slice.image_clone': task(
     Closed({
       ...allocation,

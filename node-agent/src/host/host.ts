@@ -34,8 +34,11 @@ export type HostErrorCode =
 /** Why the host did not do it, in words that an operator can act on. */
 export class HostError extends Error {
   readonly code: HostErrorCode;
-  constructor(code: HostErrorCode, message: string, options: ErrorOptions = {}) {
+  /** What the platform is told beside the words; null where there is nothing it could act on. */
+  readonly output: object | null;
+  constructor(code: HostErrorCode, message: string, options: ErrorOptions & Readonly<{ output?: object }> = {}) {
     super(message, options);
+    this.output = options.output ?? null;
     this.name = 'HostError';
     this.code = code;
   }
@@ -136,6 +139,8 @@ export type Hypervisor = Readonly<{
   list(): Promise<readonly Domain[]>;
   /** `leftovers`: names of machines of ours that are gone and left something, such as a seed. */
   inspect(): Promise<Readonly<{ domains: readonly SeenDomain[]; leftovers: readonly string[] }>>;
+  /** Refuses user data that a start would refuse. Nothing is touched. */
+  judge(userData: string | null): Promise<void>;
   /** Defined and running afterwards. A domain of that name that is not this machine is a `conflict`. */
   start(machine: Machine): Promise<void>;
   reboot(name: string, isHard: boolean): Promise<void>;

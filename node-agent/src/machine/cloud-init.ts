@@ -81,6 +81,13 @@ const userData = (machine: Machine, guest: GuestOptions): string => {
   ].join('\n');
 };
 
+/** Refuses what a seed with it would be refused for, whatever machine it is of. */
+export const judgeUserData = (text: string | null, account: string): void => {
+  const theirs = readUserData(text);
+  const ours: PlatformConfig = { users: [{ name: account }], write_files: [{ path: REPORT_PATH }], bootcmd: [] };
+  if (theirs.kind === 'config') writeYaml(mergeConfig(ours, theirs.config));
+};
+
 /** Cloud-init sets a machine up once for each of these: a reinstalled one is another. */
 const instanceId = ({ allocation_id, seed: { install = 0 } }: Machine): string =>
   install === 0 ? allocationId(allocation_id) : `${allocationId(allocation_id)}-${install}`;

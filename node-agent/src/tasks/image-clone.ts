@@ -3,10 +3,10 @@
  * they must be blank, and are looked at before anything is written, because a byte of a former tenant on one of them
  * would be handed to this one. A reinstallation finds the tenant's own bytes there: see image-reinstall.ts.
  */
-import { HostError, type OpenDisk } from '../host/host.ts';
+import { HostError, type ImageName, type OpenDisk } from '../host/host.ts';
 import { getLease, readLeases, touchLease } from '../leases.ts';
 import { type Act, exclusive, slotKeys } from './exclusive.ts';
-import { cloneOver, refuseRunning } from './image-reinstall.ts';
+import { cloneOver, refuseRunning, refuseUserData, tellOfDisk } from './image-reinstall.ts';
 import { bootSlot, domainName } from './names.ts';
 import { readBack } from './read-back.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
@@ -14,19 +14,17 @@ import type { TaskContext, TaskHandler } from './task.ts';
 export const imageClone: TaskHandler<'slice.image_clone'> = (ctx, params) =>
   exclusive(ctx, slotKeys(params.slots), async (act) => {
     const lease = getLease(await readLeases(ctx.state), params.allocation_id, params.slots);
-    const isAgain = (params.install ?? 0) > 0 && lease.touched_at !== null;
-    if (!isAgain) await refuseMachine(ctx, act, params.allocation_id);
-    // From the cache if it is there. A machine's disk is only opened for an image that the host has and has checked.
-    const { digest } = await act(
-      `the download of ${params.image.name}`,
-      ctx.host.images.pull(params.image, (told) => ctx.progress({ ...told, percent: told.percent / 2 })),
-    );
     const boot = bootSlot(params.slots);
-    if (isAgain) {
-      await refuseRunning(ctx, act, params.allocation_id);
-      const given = { allocationId: params.allocation_id, image: { name: params.image.name, digest } };
-      return withDisk(ctx, act, boot, (disk) => cloneOver(ctx, act, { ...given, disk }));
-    }
+    if ((params.install ?? 0) > 0 && lease.touched_at !== null)
+      return tellOfDisk(ctx, act, params.allocation_id, async (onWriting) => {
+        await refuseUserData(ctx, act, params.user_data ?? null);
+        const image = await pull(ctx, act, params.image);
+        await refuseRunning(ctx, act, params.allocation_id);
+        const given = { allocationId: params.allocation_id, image, onWriting };
+        return withDisk(ctx, act, boot, (disk) => cloneOver(ctx, act, { ...given, disk }));
+      });
+    await refuseMachine(ctx, act, params.allocation_id);
+    const image = await pull(ctx, act, params.image);
     for (const slot of params.slots.filter((each) => each.slot_id !== boot.slot_id))
       await withDisk(ctx, act, slot, (disk) => refuseUnlessBlank(act, disk));
     return withDisk(ctx, act, boot, async (disk) => {
@@ -35,15 +33,21 @@ export const imageClone: TaskHandler<'slice.image_clone'> = (ctx, params) =>
       await touchLease(ctx.state, params.allocation_id, ctx.now());
       return act(
         `the clone of ${params.image.name}`,
-        ctx.host.images.clone(
-          { name: params.image.name, digest },
-          disk,
-          (told) => ctx.progress({ ...told, percent: 50 + told.percent / 2 }),
-          { is_zero },
-        ),
+        ctx.host.images.clone(image, disk, (told) => ctx.progress({ ...told, percent: 50 + told.percent / 2 }), {
+          is_zero,
+        }),
       );
     });
   });
+
+/** From the cache if it is there. A machine's disk is only opened for an image that the host has and has checked. */
+const pull = async (ctx: TaskContext, act: Act, asked: ImageName): Promise<ImageName> => {
+  const { digest } = await act(
+    `the download of ${asked.name}`,
+    ctx.host.images.pull(asked, (told) => ctx.progress({ ...told, percent: told.percent / 2 })),
+  );
+  return { name: asked.name, digest };
+};
 
 const refuseMachine = async (ctx: TaskContext, act: Act, allocationId: string): Promise<void> => {
   const name = domainName(allocationId);

@@ -13,6 +13,41 @@ import type { TaskContext } from './task.ts';
 
 type Cloned = TaskOutput<'slice.image_clone'>;
 
+/**
+ * Where it fails it says whether the old system is gone, because what its tenant can do next hangs on that. The definition
+ * goes before the first byte, so a machine that is still defined was not written over, also by an attempt that was cut off.
+ * Where neither is known nothing is said.
+ */
+export const tellOfDisk = async <T>(
+  ctx: TaskContext,
+  act: Act,
+  allocationId: string,
+  fn: (onWriting: () => void) => Promise<T>,
+): Promise<T> => {
+  let isWritten = false;
+  const domains = await act('listing the domains', ctx.host.hypervisor.list());
+  const isThere = domains.some((each) => each.allocation_id === allocationId);
+  try {
+    return await fn(() => {
+      isWritten = true;
+    });
+  } catch (err) {
+    if (!(err instanceof HostError) || !(isWritten || isThere)) throw err;
+    const output = { ...err.output, is_disk_written: isWritten };
+    throw new HostError(err.code, err.message, { cause: err, output });
+  }
+};
+
+/** What the first start would refuse is refused while there is something to go back to. */
+export const refuseUserData = async (ctx: TaskContext, act: Act, userData: string | null): Promise<void> => {
+  try {
+    await act('the look at the user data', ctx.host.hypervisor.judge(userData));
+  } catch (err) {
+    if (!(err instanceof HostError) || err.code !== 'blocked') throw err;
+    throw new HostError(err.code, err.message, { cause: err, output: { is_user_data_refused: true } });
+  }
+};
+
 /** Before anything is written: a machine that is on may use its disk. */
 export const refuseRunning = async (ctx: TaskContext, act: Act, allocationId: string): Promise<void> => {
   const name = domainName(allocationId);
@@ -28,12 +63,14 @@ export const refuseRunning = async (ctx: TaskContext, act: Act, allocationId: st
 export const cloneOver = async (
   ctx: TaskContext,
   act: Act,
-  { allocationId, image, disk }: Readonly<{ allocationId: string; image: ImageName; disk: OpenDisk }>,
+  given: Readonly<{ allocationId: string; image: ImageName; disk: OpenDisk; onWriting: () => void }>,
 ): Promise<Cloned> => {
+  const { allocationId, image, disk, onWriting } = given;
   await act(`the check of ${image.name}`, ctx.host.images.check(image, disk.size_bytes));
   const name = domainName(allocationId);
   // Asked also when no domain is left: its seed may be.
   await act(`removing ${name}`, ctx.host.hypervisor.remove(name));
+  onWriting();
   const is_zero = await forget(ctx, act, disk);
   return act(
     `the clone of ${image.name}`,

@@ -151,6 +151,43 @@ describe('a reinstallation', () => {
     assert.deepEqual(await start(host, slots), ready);
   });
 
+  test('with user data that no start would take is refused before the old system goes', async (t) => {
+    const host = startTestHost(t);
+    const { slots, ready } = await running(host);
+    await stop(host, slots);
+    const before = await host.hashes();
+    for (const user_data of [
+      '#cloud-config\nusers: [\n',
+      '#cloud-config\nhostname: mine\n',
+      '#cloud-config\nusers: [ubuntu]\n',
+      '#cloud-config\nwrite_files: [{content: x}]\n',
+    ])
+      await assert.rejects(
+        host.run('slice.image_clone', { ...of(slots), image: OTHER_IMAGE, install: 1, user_data }),
+        { code: 'blocked', output: { is_user_data_refused: true, is_disk_written: false } },
+        user_data,
+      );
+    assert.equal(await host.hashes(), before);
+    assert.deepEqual(await start(host, slots), ready);
+    await stop(host, slots);
+    const user_data = '#cloud-config\npackages: [htop]\n';
+    await host.run('slice.image_clone', { ...of(slots), image: OTHER_IMAGE, install: 1, user_data });
+  });
+
+  test('that fails says whether the old system is gone, and nothing where it does not know', async (t) => {
+    const host = startTestHost(t);
+    const { slots } = await running(host);
+    await stop(host, slots);
+    const failsAt = async (when: 'images.pull' | 'images.clone', output: object | null) => {
+      host.fault({ when, do: 'fail', times: 1 });
+      await assert.rejects(again(host, slots), { output }, when);
+      clearFaults(host.sim.dir);
+    };
+    await failsAt('images.pull', { is_disk_written: false });
+    await failsAt('images.clone', { is_disk_written: true });
+    await failsAt('images.pull', null);
+  });
+
   test('that was interrupted is done again from the start', async (t) => {
     const host = startTestHost(t);
     const { slots } = await running(host);

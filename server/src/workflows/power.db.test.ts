@@ -187,6 +187,12 @@ test('a reinstallation that was refused or failed leaves what runs as it was, an
       power: 'off',
       words: /nothing was erased: start it/,
     },
+    {
+      kind: 'slice.image_clone',
+      output: { is_disk_written: false, is_user_data_refused: true },
+      power: 'off',
+      words: /user data was refused.*nothing was erased/,
+    },
     { kind: 'slice.image_clone', output: { is_disk_written: true }, power: 'off', words: /holds no system: reinstall/ },
   ] as const) {
     const { id } = await launch();

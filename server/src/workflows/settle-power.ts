@@ -31,6 +31,8 @@ export const tellPower = (tx: Tx, row: AllocationRow, { correlation_id, to, reas
 const NO_ANSWER = 'Its host did not answer in time, so nobody knows whether it is on. Start or stop it to settle it.';
 
 const NOT_COPIED = 'The image could not be copied.';
+const BAD_USER_DATA =
+  'The user data was refused: it is not what cloud-init can read, or it sets what the platform sets itself.';
 const MAYBE_EMPTY =
   'Its host did not say how the copy of the image ended, so its boot disk may hold no system. Reinstall it, or release it.';
 
@@ -41,9 +43,9 @@ const cloneReason = (clone: NodeTaskRow | undefined): string | null => {
   const isWritten = clone.output?.['is_disk_written'];
   if (isWritten === true)
     return `${NOT_COPIED} It is off, and its boot disk holds no system: reinstall it again, or release it.`;
-  return isWritten === false
-    ? `${NOT_COPIED} It is off, and nothing was erased: start it as it was, or reinstall it again.`
-    : null;
+  if (isWritten !== false) return null;
+  const why = clone.output?.['is_user_data_refused'] === true ? BAD_USER_DATA : NOT_COPIED;
+  return `${why} It is off, and nothing was erased: start it as it was, or reinstall it again.`;
 };
 
 export const settlePower = async (tx: Tx, id: string, settle: SettlePower): Promise<void> => {

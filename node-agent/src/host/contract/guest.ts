@@ -26,6 +26,16 @@ export const guestTests = [
       assert.match(guest.ssh_host_key, /^ssh-/);
     },
   ),
+  contractTest('hypervisor', 'user data that no seed could hold is refused', { slots: 0 }, async ({ host }) => {
+    for (const text of [null, '#!/bin/sh\n', '#cloud-config\npackages: [htop]\n']) await host.hypervisor.judge(text);
+    for (const text of [
+      'echo',
+      '#cloud-config\n- a\n',
+      '#cloud-config\nssh_pwauth: true\n',
+      '#cloud-config\nusers: x\n',
+    ])
+      await refuses(host.hypervisor.judge(text), 'blocked');
+  }),
   contractTest('hypervisor', 'a name that is taken by another machine is a conflict', { slots: 2 }, async (subject) => {
     const { host } = subject;
     await prepare(subject, [slotAt(subject, 0)]);

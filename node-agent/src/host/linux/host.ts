@@ -66,6 +66,7 @@ const noMachines = (run: Run): Host['hypervisor'] => ({
     domains: (await listMachines(run)).map((one) => ({ ...one, devices: [], ended_by: null })),
     leftovers: [],
   }),
+  judge: refuse('start a virtual machine'),
   start: refuse('start a virtual machine'),
   reboot: refuse('restart a virtual machine'),
   stop: refuse('stop a virtual machine'),

@@ -6,7 +6,7 @@
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PciFunction } from '@gpuaas/contract/node';
-import { cloudInit } from '../../machine/cloud-init.ts';
+import { cloudInit, judgeUserData } from '../../machine/cloud-init.ts';
 import { compileDomain } from '../../machine/domain.ts';
 import { assertSame } from '../../machine/domain-read.ts';
 import { machineName } from '../../machine/grammar.ts';
@@ -219,6 +219,7 @@ export const createHypervisor = (options: GivenHypervisor): Hypervisor => {
     facts: () => readHypervisor(given),
     list: async () => (await all()).map(domainOf),
     inspect: async () => inspectMachines(await all(), options.config.folder),
+    judge: async (userData) => judgeUserData(userData, options.config.username),
     start: (machine) => start(given, machine),
     reboot: (name, isHard) => reboot(given, name, isHard),
     stop: (name, graceS, signal) => stop(given, name, graceS, signal),

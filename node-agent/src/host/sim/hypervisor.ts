@@ -4,6 +4,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { judgeUserData } from '../../machine/cloud-init.ts';
 import { type Domain, HostError, type Hypervisor, type Machine } from '../host.ts';
 import type { Core } from './core.ts';
 import { blockOf } from './disk-table.ts';
@@ -148,6 +149,8 @@ export const createHypervisor = (core: Core): Hypervisor => {
         core.store.read().domains.map(({ name, allocation_id, state }): Domain => ({ name, allocation_id, state })),
       ),
     inspect: () => core.act('hypervisor.inspect', [], () => inspect(core)),
+    // As hosts are set up that nobody told otherwise.
+    judge: async (userData) => judgeUserData(userData, 'ubuntu'),
     start: (machine) => core.act('hypervisor.start', domainNames(machine), () => start(core, machine)),
     reboot: (name, isHard) => core.act('hypervisor.reboot', names(name), () => reboot(core, name, isHard)),
     stop: (name, graceS, signal) =>
