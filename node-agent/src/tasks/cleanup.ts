@@ -8,6 +8,7 @@ import { HostError } from '../host/host.ts';
 import type { Lease, LeaseBook } from '../leases.ts';
 import type { Act } from './exclusive.ts';
 import { resetGpu } from './gpu-reset.ts';
+import type { Gone } from './isolation.ts';
 import { domainName, portName } from './names.ts';
 import type { TaskContext } from './task.ts';
 import { type WipeTarget, wipeDisk } from './wipe.ts';
@@ -81,22 +82,54 @@ export const removeMachine = async (ctx: TaskContext, act: Act, allocationId: st
   return domain === undefined ? [] : [`domain ${name} and its seed`];
 };
 
+type Ending = Readonly<{ slots: readonly TaskSlot[]; leases: readonly Lease[] }>;
+
 /**
- * The active partitions made of nothing but these modules. One that reaches beyond them belongs to somebody else, and one
- * with the same modules under another lease cannot be: the lease would have refused it.
+ * The active partitions of leases that end, and those made of nothing but the modules of these slots. One that reaches beyond
+ * them belongs to somebody else, and one with the same modules under another lease cannot be: the lease would have refused it.
+ * `partition_ids` also names those of the leases that are inactive already: what became of them is part of the proof.
  */
 export const deactivatePartitions = async (
   ctx: TaskContext,
   act: Act,
-  slots: readonly TaskSlot[],
-): Promise<readonly number[]> => {
+  { slots, leases }: Ending,
+): Promise<Readonly<{ deactivated: readonly number[]; partition_ids: readonly number[] }>> => {
   const modules = new Set(slots.flatMap((slot) => slot.module_id ?? []));
+  const leased = leases.flatMap(({ plan }) => plan.fabric_partition_id ?? []);
+  if (modules.size === 0 && leased.length === 0) return { deactivated: [], partition_ids: [] };
   const { partitions } = await act('reading the fabric', ctx.host.fabric.facts());
-  const own = partitions.filter((each) => each.is_active && each.module_ids.every((module) => modules.has(module)));
+  const isWithin = (ids: readonly number[]): boolean => ids.length > 0 && ids.every((module) => modules.has(module));
+  const own = partitions.filter(
+    (each) => each.is_active && (leased.includes(each.partition_id) || isWithin(each.module_ids)),
+  );
   for (const { partition_id } of own)
     await act(`fabric partition ${partition_id}`, ctx.host.fabric.deactivate(partition_id));
-  return own.map((each) => each.partition_id);
+  const deactivated = own.map((each) => each.partition_id);
+  return { deactivated, partition_ids: [...new Set([...leased, ...deactivated])] };
 };
+
+/** Ports of leases that have ended. */
+export const detachLeases = async (
+  ctx: TaskContext,
+  act: Act,
+  leases: readonly Lease[],
+): Promise<Readonly<{ is_detached: boolean; removed: readonly string[] }>> => {
+  const removed: string[] = [];
+  let isDetached = true;
+  for (const { allocation_id, plan } of leases) {
+    const told = await detachNetwork(ctx, act, { allocation_id, mac_address: plan.mac_address });
+    isDetached &&= told.is_detached;
+    if (told.was_there) removed.push(`OVS port of allocation ${allocation_id}`);
+  }
+  return { is_detached: isDetached, removed };
+};
+
+/** What is looked for of a lease that has ended. */
+export const goneOf = ({ allocation_id, plan }: Lease): Gone => ({
+  allocation_id,
+  mac_address: plan.mac_address,
+  private_ip: plan.private_ip,
+});
 
 export const resetGpus = async (
   ctx: TaskContext,
@@ -108,23 +141,26 @@ export const resetGpus = async (
   return resets;
 };
 
-/** The slots whose disk, GPU and fabric function are all proven. */
+/** The slots whose disk, GPU and fabric function are all proven; none while something of the machine is not shown to be off. */
 export const provenSlots = (
   slots: readonly TaskSlot[],
-  output: Pick<CleanupOutput, 'disks' | 'gpu_resets' | 'isolation'>,
-): ReadonlySet<string> =>
-  new Set(
+  output: Pick<CleanupOutput, 'disks' | 'gpu_resets' | 'isolation' | 'network_detached'>,
+): ReadonlySet<string> => {
+  const { isolation } = output;
+  if (!output.network_detached || isolation?.partitions.every((one) => one.is_deactivated) !== true) return new Set();
+  return new Set(
     slots
       .filter(
         (slot) =>
           output.disks.some((disk) => disk.slot_id === slot.slot_id && disk.is_verified) &&
           output.gpu_resets.some((reset) => reset.gpu_pci_address === slot.gpu_pci_address && reset.is_ok) &&
-          output.isolation?.fabric_functions.some(
+          isolation.fabric_functions.some(
             (one) => one.fabric_vf_pci_address === slot.fabric_vf_pci_address && one.is_cleared,
-          ) === true,
+          ),
       )
       .map((slot) => slot.slot_id),
   );
+};
 
 const sharesSlot = (lease: Lease, slots: readonly TaskSlot[]) =>
   lease.slots.find((slot) =>

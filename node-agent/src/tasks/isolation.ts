@@ -46,7 +46,7 @@ export const clearFunctions = async (
 
 type Looked = Readonly<{
   gone: readonly Gone[];
-  /** Partitions that were made inactive. */
+  /** Partitions that are to be inactive now. */
   partition_ids: readonly number[];
   fabric_functions: Isolation['fabric_functions'];
 }>;
@@ -63,8 +63,10 @@ export const lookAfter = async (ctx: TaskContext, act: Act, looked: Looked): Pro
   }
   const names = looked.gone.map(({ allocation_id }) => domainName(allocation_id));
   const { domains, leftovers } = await act('looking at the machines', ctx.host.hypervisor.inspect());
-  const active =
-    looked.partition_ids.length === 0 ? [] : (await act('reading the fabric', ctx.host.fabric.facts())).partitions;
+  const fabric = looked.partition_ids.length === 0 ? null : await act('reading the fabric', ctx.host.fabric.facts());
+  // The switches keep a partition while Fabric Manager is down, and nobody can tell.
+  const isInactive = (id: number): boolean =>
+    fabric?.manager.is_running === true && !fabric.partitions.some((one) => one.partition_id === id && one.is_active);
   return {
     network: {
       is_port_removed: !network.port,
@@ -76,7 +78,7 @@ export const lookAfter = async (ctx: TaskContext, act: Act, looked: Looked): Pro
     is_seed_removed: !leftovers.some((name) => names.includes(name)),
     partitions: looked.partition_ids.map((partition_id) => ({
       partition_id,
-      is_deactivated: !active.some((one) => one.partition_id === partition_id && one.is_active),
+      is_deactivated: isInactive(partition_id),
     })),
     fabric_functions: looked.fabric_functions,
   };

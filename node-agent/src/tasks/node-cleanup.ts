@@ -4,11 +4,12 @@
  * was left behind on it. A disk in use is named with what uses it; the agent never unmounts.
  */
 import { HostError } from '../host/host.ts';
-import { changeLeases, noteGenerations, type readLeases, refuseStale, releaseSlots } from '../leases.ts';
+import { changeLeases, noteGenerations, refuseStale, releaseSlots } from '../leases.ts';
 import {
   type CleanupOutput,
   deactivatePartitions,
-  detachNetwork,
+  detachLeases,
+  goneOf,
   provenSlots,
   refuseRunning,
   removeMachine,
@@ -16,9 +17,9 @@ import {
   targetOf,
   wipeAll,
 } from './cleanup.ts';
-import { type Act, exclusive, slotKeys } from './exclusive.ts';
+import { exclusive, slotKeys } from './exclusive.ts';
 import { clearFunctions, lookAfter } from './isolation.ts';
-import type { TaskContext, TaskHandler } from './task.ts';
+import type { TaskHandler } from './task.ts';
 
 export const nodeCleanup: TaskHandler<'node.cleanup'> = (ctx, params) => {
   const ofSlots = new Set(params.slots.map((slot) => slot.nvme_serial));
@@ -40,7 +41,7 @@ export const nodeCleanup: TaskHandler<'node.cleanup'> = (ctx, params) => {
       );
     await refuseRunning(ctx, act, [...left.map((lease) => lease.allocation_id), params.allocation_id ?? '']);
 
-    const network = await detachLeft(ctx, act, left);
+    const network = await detachLeases(ctx, act, left);
     const wiped = await wipeAll(
       ctx,
       act,
@@ -52,43 +53,20 @@ export const nodeCleanup: TaskHandler<'node.cleanup'> = (ctx, params) => {
     );
     const removed: string[] = [...network.removed];
     for (const lease of left) removed.push(...(await removeMachine(ctx, act, lease.allocation_id)));
-    const partitions = slots.length > 0 ? await deactivatePartitions(ctx, act, slots) : [];
+    const { deactivated, partition_ids } = await deactivatePartitions(ctx, act, { slots, leases: left });
     const gpu_resets = await resetGpus(ctx, act, slots);
     const output: CleanupOutput = {
       network_detached: network.is_detached,
       ...wiped,
       gpu_resets,
-      removed: [...removed, ...partitions.map((id) => `fabric partition ${id}`)],
+      removed: [...removed, ...deactivated.map((id) => `fabric partition ${id}`)],
       isolation: await lookAfter(ctx, act, {
-        gone: left.map(({ allocation_id, plan }) => ({
-          allocation_id,
-          mac_address: plan.mac_address,
-          private_ip: plan.private_ip,
-        })),
-        partition_ids: partitions,
+        gone: left.map(goneOf),
+        partition_ids,
         fabric_functions: await clearFunctions(ctx, act, slots),
       }),
     };
-    if (output.network_detached)
-      await changeLeases(ctx.state, (before) => releaseSlots(before, provenSlots(slots, output)));
+    await changeLeases(ctx.state, (before) => releaseSlots(before, provenSlots(slots, output)));
     return output;
   });
-};
-
-type Left = Awaited<ReturnType<typeof readLeases>>['leases'];
-
-const detachLeft = async (
-  ctx: TaskContext,
-  act: Act,
-  left: Left,
-): Promise<Readonly<{ is_detached: boolean; removed: readonly string[] }>> => {
-  const removed: string[] = [];
-  let isDetached = true;
-  for (const lease of left) {
-    const { mac_address } = lease.plan;
-    const told = await detachNetwork(ctx, act, { allocation_id: lease.allocation_id, mac_address });
-    isDetached &&= told.is_detached;
-    if (told.was_there) removed.push(`OVS port of allocation ${lease.allocation_id}`);
-  }
-  return { is_detached: isDetached, removed };
 };

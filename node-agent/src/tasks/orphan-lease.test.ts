@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { ALLOCATION, leaseOf, OTHER, of, provision, startTestHost } from '../../test/slice.ts';
+import { clearFaults } from '../host/sim/fault.ts';
 import { readLeases } from '../leases.ts';
+import { domainName } from './names.ts';
 
 const END = { allocation_id: ALLOCATION, end_lease: true };
 
@@ -18,7 +20,8 @@ describe('a lease that no claim knows', () => {
     const { host, later } = await withOrphan(t);
     const before = await host.hashes();
     const { removed } = await host.run('slice.orphan_remove', END);
-    assert.equal(removed.length, 3, 'lease, port and machine');
+    assert.equal(removed.length, 4, 'lease, port, partition and machine');
+    assert.deepEqual(host.sim.state().active_partitions, []);
     assert.deepEqual([host.sim.state().domains, await host.sim.network.ports()], [[], []]);
     assert.equal(await host.hashes(), before, 'no byte of its drives is touched');
     await assert.rejects(host.run('slice.bundle_lease', leaseOf(later, OTHER)), { code: 'conflict' });
@@ -50,5 +53,41 @@ describe('a lease that no claim knows', () => {
     assert.deepEqual([network_detached, disks.map((disk) => disk.generation)], [true, [5, 5]]);
     assert.deepEqual((await readLeases(host.state)).leases, []);
     await provision(host, await host.slots([0, 1], 6), OTHER);
+  });
+
+  test('that could not leave its partition of several GPUs leaves it with the repair of one of its slots', async (t) => {
+    const { host, later } = await withOrphan(t);
+    host.fault({ when: 'fabric.deactivate', do: 'fail' });
+    assert.equal((await host.run('slice.orphan_remove', END)).removed.length, 3, 'all but the partition');
+    assert.deepEqual(host.sim.state().active_partitions, [4]);
+    clearFaults(host.sim.dir);
+    const repair = { allocation_id: null, disks: [], slots: later.slice(0, 1) };
+    const { isolation } = await host.run('node.cleanup', repair);
+    assert.deepEqual(isolation?.partitions, [{ partition_id: 4, is_deactivated: true }]);
+    assert.deepEqual(host.sim.state().active_partitions, []);
+  });
+
+  test('takes what came back of its machine with the cleanup of whoever claims its slots', async (t) => {
+    const { host, later } = await withOrphan(t);
+    const lease = (await readLeases(host.state)).leases[0];
+    assert.ok(lease);
+    host.fault({ when: 'hypervisor.remove', do: 'fail' });
+    host.fault({ when: 'network.detach', do: 'lie' });
+    await assert.rejects(host.run('slice.orphan_remove', END));
+    clearFaults(host.sim.dir);
+    assert.deepEqual([host.sim.state().domains.length, (await host.sim.network.ports()).length], [1, 1]);
+    const { removed, isolation } = await host.run('slice.cleanup', of(later, OTHER));
+    assert.deepEqual([host.sim.state().domains, await host.sim.network.ports()], [[], []]);
+    assert.ok(removed.includes(`domain ${domainName(ALLOCATION)} and its seed`), removed.join());
+    assert.deepEqual(isolation?.partitions, [{ partition_id: lease.plan.fabric_partition_id, is_deactivated: true }]);
+  });
+
+  test('stays while something of its machine is found by the cleanup of whoever claims its slots', async (t) => {
+    const { host, later } = await withOrphan(t);
+    host.fault({ when: 'network.detach', do: 'lie' });
+    await host.run('slice.orphan_remove', END);
+    const { isolation, network_detached } = await host.run('slice.cleanup', of(later, OTHER));
+    assert.deepEqual([isolation?.network.is_port_removed, network_detached], [false, false]);
+    assert.equal((await readLeases(host.state)).leases.length, 1);
   });
 });

@@ -10,6 +10,7 @@ import { changeLeases, findLease, type Lease, putLease, readLeases } from '../le
 import { detachNetwork, removeMachine } from './cleanup.ts';
 import { type Act, exclusive, slotKeys } from './exclusive.ts';
 import { domainName } from './names.ts';
+import { leavePartition } from './partition.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
 
 export const orphanRemove: TaskHandler<'slice.orphan_remove'> = async (ctx, { allocation_id: id, end_lease }) => {
@@ -25,8 +26,9 @@ export const orphanRemove: TaskHandler<'slice.orphan_remove'> = async (ctx, { al
     const ended = lease === undefined ? [] : await endLease(ctx, id);
     if (domain !== undefined) await act(`the stop of ${name}`, ctx.host.hypervisor.stop(name, 0));
     const network = await detach(ctx, act, id, lease);
+    const partition = lease === undefined ? [] : await leave(ctx, act, lease);
     const machine = domain === undefined ? [] : await removeMachine(ctx, act, id);
-    return { removed: [...ended, ...network, ...machine] };
+    return { removed: [...ended, ...network, ...partition, ...machine] };
   });
 };
 
@@ -40,6 +42,12 @@ const endLease = async (ctx: TaskContext, id: string): Promise<readonly string[]
   });
   return [`lease of allocation ${id}, once its slots are erased`];
 };
+
+/** No slot by itself tells of a partition of several, so the cleanup of one would leave it active. */
+const leave = async (ctx: TaskContext, act: Act, { plan }: Lease): Promise<readonly string[]> =>
+  plan.fabric_partition_id !== null && (await leavePartition(ctx, act, plan.fabric_partition_id))
+    ? [`fabric partition ${plan.fabric_partition_id}`]
+    : [];
 
 const detach = async (ctx: TaskContext, act: Act, id: string, lease: Lease | undefined): Promise<readonly string[]> => {
   const port = (await act('listing ports', ctx.host.network.ports())).find((each) => each.allocation_id === id);

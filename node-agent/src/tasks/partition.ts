@@ -45,3 +45,18 @@ const tellInUse = async (ctx: TaskContext, act: Act, id: number): Promise<boolea
     return false;
   }
 };
+
+/**
+ * Given up by a machine that is off. Where that fails nothing is lost but the chance: a start joins it again, and no cleanup ends
+ * before it is shown to be inactive.
+ */
+export const leavePartition = async (ctx: TaskContext, act: Act, id: number): Promise<boolean> => {
+  try {
+    await act(`fabric partition ${id}`, ctx.host.fabric.deactivate(id));
+    return true;
+  } catch (err) {
+    if (!(err instanceof HostError) || ctx.signal.aborted) throw err;
+    ctx.log.warn({ err, partition_id: id }, 'a fabric partition stays active after its machine went off');
+    return false;
+  }
+};

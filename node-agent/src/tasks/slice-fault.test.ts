@@ -81,7 +81,8 @@ describe('a start', () => {
     for (const when of ['hypervisor.start', 'network.attach', 'pci.bind', 'fabric.activate'] as const) {
       const host = startTestHost(t);
       const slots = await cloned(host, [0, 1]);
-      host.fault({ when, do: 'fail', after: true, times: 1 });
+      // A partition that is refused is asked for once more.
+      host.fault({ when, do: 'fail', after: true, times: when === 'fabric.activate' ? 2 : 1 });
       await assert.rejects(host.run('slice.vm_start', startOf(slots)), /failed/);
       const left = host.sim.state();
       assert.deepEqual([left.domains, left.ports, left.active_partitions], [[], [], []], when);
@@ -312,6 +313,46 @@ describe('a cleanup', () => {
       [network_detached, isolation?.network.is_port_removed, isolation?.is_seed_removed],
       [false, false, true],
     );
+  });
+
+  test('shows no partition to be inactive while Fabric Manager is down, and keeps the lease until it is', async (t) => {
+    const host = startTestHost(t);
+    const slots = await stopped(host, [0]);
+    const rule = { state: 'fabric_manager_dead' } as const;
+    host.fault(rule);
+    const { isolation } = await host.run('slice.cleanup', of(slots));
+    assert.deepEqual(
+      isolation?.partitions.map((one) => one.is_deactivated),
+      [false],
+    );
+    assert.equal((await readLeases(host.state)).leases.length, 1);
+    clearFaults(host.sim.dir);
+    const again = await host.run('slice.cleanup', of(slots));
+    assert.deepEqual(
+      again.isolation?.partitions.map((one) => one.is_deactivated),
+      [true],
+    );
+    assert.deepEqual((await readLeases(host.state)).leases, []);
+  });
+
+  test('deactivates no partition that names no module', async (t) => {
+    const host = startTestHost(t);
+    const slots = await stopped(host, [0]);
+    const asked: number[] = [];
+    const fabric = {
+      ...host.sim.fabric,
+      facts: async () => {
+        const facts = await host.sim.fabric.facts();
+        return { ...facts, partitions: [...facts.partitions, { partition_id: 99, module_ids: [], is_active: true }] };
+      },
+      deactivate: (id: number) => {
+        asked.push(id);
+        return host.sim.fabric.deactivate(id);
+      },
+    };
+    await host.run('slice.cleanup', of(slots), { host: { ...host.sim, fabric } });
+    assert.equal(asked.length, 1);
+    assert.ok(!asked.includes(99));
   });
 
   test('reports a fabric function that cannot be reset as not cleared, and keeps the lease', async (t) => {

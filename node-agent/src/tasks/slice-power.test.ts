@@ -65,12 +65,24 @@ describe('a machine that is stopped for a while', () => {
     assert.deepEqual(await start(host, slots), ready);
   });
 
-  test('is cleaned up like any other when it is released', async (t) => {
+  test('is off also when Fabric Manager does not take its partition back, which its start then finds', async (t) => {
+    const host = startTestHost(t);
+    const { slots } = await running(host);
+    host.fault({ when: 'fabric.deactivate', do: 'fail', code: 'host_error' });
+    assert.deepEqual(await stop(host, slots), { how: 'graceful' });
+    assert.deepEqual([domainOf(host)?.state, await wanted(host)], ['shut_off', 'off']);
+    clearFaults(host.sim.dir);
+    await start(host, slots);
+    assert.deepEqual(host.sim.state().active_partitions, [4]);
+  });
+
+  test('is cleaned up like any other when it is released, and its partition is told though it was given up before', async (t) => {
     const host = startTestHost(t);
     const { slots } = await running(host);
     await stop(host, slots);
     await host.run('slice.vm_stop', { ...of(slots), grace_s: 0 });
     const cleaned = await host.run('slice.cleanup', of(slots));
+    assert.deepEqual(cleaned.isolation?.partitions, [{ partition_id: 4, is_deactivated: true }]);
     assert.ok(cleaned.disks.every((disk) => disk.is_verified));
     assert.deepEqual((await readLeases(host.state)).leases, []);
     await assert.rejects(start(host, slots), { code: 'conflict' });

@@ -8,6 +8,7 @@ import { type Domain, HostError } from '../host/host.ts';
 import { findSameLease, getLease, readLeases, refuseStale, wantPower } from '../leases.ts';
 import { type Act, exclusive, slotKeys } from './exclusive.ts';
 import { domainName } from './names.ts';
+import { leavePartition } from './partition.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
 
 export const vmReboot: TaskHandler<'slice.vm_reboot'> = (ctx, params) =>
@@ -36,7 +37,7 @@ export const vmStop: TaskHandler<'slice.vm_stop'> = (ctx, params) =>
         : await act(`the stop of ${domain.name}`, ctx.host.hypervisor.stop(domain.name, params.grace_s, ctx.signal));
     // Given up at the end of the slice by its cleanup, with what else is proven there.
     const partition = params.will_start_again === true ? lease?.plan.fabric_partition_id : undefined;
-    if (partition != null) await act(`fabric partition ${partition}`, ctx.host.fabric.deactivate(partition));
+    if (partition != null) await leavePartition(ctx, act, partition);
     return { how };
   });
 

@@ -77,7 +77,7 @@ const leftOf = (isolation: Told): string | null => {
     MUST_BE_GONE.find(([name]) => isolation[name] === false)?.[1] ??
     MUST_BE_OFF.find(([name]) => network[name] === false)?.[1] ??
     (objectsOf(isolation['partitions']).some((one) => one['is_deactivated'] === false)
-      ? 'The fabric partition of the machine is still active.'
+      ? 'The fabric partition of the machine was not shown to be inactive.'
       : null)
   );
 };
