@@ -5,6 +5,8 @@ import fc from 'fast-check';
 import { slotOf } from '../test/bundle.ts';
 import {
   findConflicts,
+  findSameLease,
+  getLease,
   isOver,
   type Lease,
   type LeaseBook,
@@ -138,4 +140,19 @@ test('a generation once seen is never forgotten by an older one', () => {
   const seen = noteGenerations(EMPTY, [{ ...slotOf(0), generation: 7 }]);
   assert.equal(noteGenerations(seen, [{ ...slotOf(0), generation: 3 }]), seen);
   assert.equal(seen.generations[slotOf(0).slot_id], 7);
+});
+
+test('a task of the same claim with another drive, GPU, function or MAC than leased is refused', () => {
+  const book = putLease(EMPTY, leaseFor('alc_a', [slotOf(0), slotOf(1)]));
+  const same = [
+    slotOf(1),
+    { ...slotOf(0), mac_address: slotOf(0).mac_address.toUpperCase(), nvme_device: '/dev/moved' },
+  ];
+  assert.equal(getLease(book, 'alc_a', same), book.leases[0]);
+  for (const field of ['gpu_pci_address', 'fabric_vf_pci_address', 'nvme_serial', 'mac_address'] as const) {
+    const other = [slotOf(0), { ...slotOf(1), [field]: slotOf(2)[field] }];
+    const refused = { code: 'conflict', message: new RegExp(`${slotOf(1)[field]}, not ${slotOf(2)[field]}$`) };
+    assert.throws(() => getLease(book, 'alc_a', other), refused, field);
+    assert.throws(() => findSameLease(book, 'alc_a', other), refused, field);
+  }
 });

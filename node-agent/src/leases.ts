@@ -162,6 +162,23 @@ const isSameClaim = (lease: Lease, slots: readonly TaskSlot[]): boolean =>
     lease.slots.some((held) => held.slot_id === slot.slot_id && held.generation === slot.generation),
   );
 
+const DEVICES = SHARED.filter(([what]) => what !== 'slot' && what !== 'address');
+
+/** A slot of the same claim whose devices are others than those leased: whoever sent it takes another machine for this one. */
+const refuseOtherDevices = (lease: Lease, slots: readonly TaskSlot[]): void => {
+  for (const slot of slots) {
+    const held = lease.slots.find((each) => each.slot_id === slot.slot_id);
+    const other = held && DEVICES.find(([, read]) => read(held) !== read(slot));
+    if (held !== undefined && other !== undefined) {
+      const [what, read] = other;
+      throw new HostError(
+        'conflict',
+        `slot ${slot.slot_id} is leased to allocation ${lease.allocation_id} with ${what} ${read(held)}, not ${read(slot)}`,
+      );
+    }
+  }
+};
+
 export const findLease = (book: LeaseBook, allocationId: string): Lease | undefined =>
   book.leases.find((lease) => lease.allocation_id === allocationId);
 
@@ -173,15 +190,18 @@ export const getLease = (book: LeaseBook, allocationId: string, slots: readonly 
     throw new HostError('conflict', `allocation ${allocationId} has no lease on this host; lease its bundle first`);
   if (!isSameClaim(lease, slots))
     throw new HostError('conflict', `the lease of allocation ${allocationId} is for other slots or generations`);
+  refuseOtherDevices(lease, slots);
   if (lease.cleaning_since !== null)
     throw new HostError('conflict', `allocation ${allocationId} is being cleaned since ${lease.cleaning_since}`);
   return lease;
 };
 
-/** The lease of this very claim, whatever its state. */
+/** The lease of this very claim, whatever its state; refused if its devices are others. */
 export const findSameLease = (book: LeaseBook, allocationId: string, slots: readonly TaskSlot[]): Lease | undefined => {
   const lease = findLease(book, allocationId);
-  return lease !== undefined && isSameClaim(lease, slots) ? lease : undefined;
+  if (lease === undefined || !isSameClaim(lease, slots)) return undefined;
+  refuseOtherDevices(lease, slots);
+  return lease;
 };
 
 export const putLease = (book: LeaseBook, lease: Lease): LeaseBook => ({
