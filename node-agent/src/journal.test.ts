@@ -224,3 +224,52 @@ test('after a failed sync the whole file is written anew before anything is prom
     [a.task_id, c.task_id],
   );
 });
+
+const SECRET = 'the password of a tenant';
+const startOf = (): TaskPayload =>
+  payloadOf({ kind: 'slice.vm_start', params: { user_data: SECRET, slots: [] } as never });
+
+test('what a tenant told its machine is gone from the host when the task is acknowledged', async (t) => {
+  const state = await temporaryFolder(t);
+  const text = () => readFile(join(state, 'journal.jsonl'), 'utf8');
+  const journal = await openJournal({ state });
+  const [done, open] = [startOf(), startOf()];
+  await live(journal, done);
+  await journal.accept(open);
+  assert.equal((await text()).split(SECRET).length - 1, 2, 'needed while it is not done');
+  await journal.acknowledge(done.task_id);
+  assert.equal((await text()).split(SECRET).length - 1, 1);
+  assert.deepEqual(journal.find(open.task_id)?.payload, open);
+  await journal.close();
+
+  const again = await openJournal({ state });
+  t.after(again.close);
+  assert.deepEqual(again.find(open.task_id)?.payload, open, 'a restart goes on with it');
+  assert.equal(again.judge(done).kind, 'known', 'it is judged by what was accepted');
+  assert.equal(again.judge({ ...done, params: { user_data: null, slots: [] } as never }).kind, 'forged');
+  assert.deepEqual(await again.resultOf(done.task_id), RESULT);
+});
+
+test('what could not be taken out of the journal goes with the next task that is acknowledged, or the next start', async (t) => {
+  const state = await temporaryFolder(t);
+  const { fs, faults } = failingDisk();
+  const text = () => readFile(join(state, 'journal.jsonl'), 'utf8');
+  const trouble: unknown[] = [];
+  const journal = await openJournal({ state, fs, onTrouble: (err) => trouble.push(err) });
+  const [start, cleanup] = [startOf(), payloadOf({ kind: 'slice.cleanup' })];
+  await live(journal, start);
+  await live(journal, cleanup);
+  faults.write = 'ENOSPC';
+  await journal.acknowledge(start.task_id);
+  faults.write = '';
+  assert.ok((await text()).includes(SECRET));
+  await journal.acknowledge(cleanup.task_id);
+  assert.equal((await text()).includes(SECRET), false);
+
+  const left = startOf();
+  await live(journal, left);
+  await journal.close();
+  await (await openJournal({ state })).close();
+  assert.equal((await text()).includes(SECRET), false);
+  assert.deepEqual(trouble, []);
+});

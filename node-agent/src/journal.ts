@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { TaskPayload, TaskResult, TaskSlot } from '@gpuaas/contract/node';
 import { type JournalFile, type JournalFs, openJournalFile } from './journal-file.ts';
+import { hasUserData, withoutUserData } from './journal-user-data.ts';
 import { type StaleSlot, staleSlots } from './stale.ts';
 
 type Entry = Readonly<
@@ -108,13 +109,27 @@ export const openJournal = async (options: JournalOptions): Promise<Journal> => 
   let compactAbove = options.compact_above ?? 1024 * 1024;
   const compact = async (): Promise<void> => {
     memory.forget(new Date(now().getTime() - keepMs));
-    await file.rewrite((current) => [
-      JSON.stringify({ e: 'generations', generations: memory.generations() } satisfies Entry),
-      ...current.filter((line) => memory.wants(JSON.parse(line) as Entry)),
-    ]);
+    let over: ReadonlySet<string> = new Set();
+    await file.rewrite((current) => {
+      over = memory.toldInVain();
+      return [
+        JSON.stringify({ e: 'generations', generations: memory.generations() } satisfies Entry),
+        ...current.flatMap((line) => {
+          const entry = JSON.parse(line) as Entry;
+          if (!memory.wants(entry)) return [];
+          return [entry.e === 'accepted' && over.has(entry.task_id) ? shed(entry) : line];
+        }),
+      ];
+    });
+    memory.untell(over);
     compactAbove = Math.max(options.compact_above ?? 1024 * 1024, 2 * file.size());
   };
-  if (file.size() > compactAbove) await compact();
+  // A journal that cannot be made smaller is still a journal.
+  const tidy = async (): Promise<void> => {
+    if (file.size() > compactAbove || memory.toldInVain().size > 0)
+      await compact().catch((err: unknown) => options.onTrouble?.(err));
+  };
+  await tidy();
 
   /** Lines that should be on the disk and are not. */
   let owed: string[] = [];
@@ -154,14 +169,16 @@ export const openJournal = async (options: JournalOptions): Promise<Journal> => 
     finish: (taskId, result) => settle({ e: 'finished', at: at(), task_id: taskId, result }),
     acknowledge: async (taskId) => {
       const isWritten = await settle({ e: 'acknowledged', at: at(), task_id: taskId });
-      // A journal that cannot be made smaller is still a journal.
-      if (isWritten && file.size() > compactAbove) await compact().catch((err: unknown) => options.onTrouble?.(err));
+      if (isWritten) await tidy();
       return isWritten;
     },
     resultOf: async (taskId) => memory.find(taskId)?.result ?? (await findResult(file, taskId)),
     close: file.close,
   };
 };
+
+const shed = (entry: Extract<Entry, { e: 'accepted' }>): string =>
+  JSON.stringify({ ...entry, payload: withoutUserData(entry.payload) } satisfies Entry);
 
 const findResult = async (file: JournalFile, taskId: string): Promise<TaskResult | null> => {
   for (const line of (await file.read()).toReversed()) {
@@ -174,6 +191,12 @@ const findResult = async (file: JournalFile, taskId: string): Promise<TaskResult
 const createMemory = () => {
   const tasks = new Map<string, TaskRecord>();
   const newest = new Map<string, number>();
+  /** Tasks whose line in the file holds what a tenant told its machine. */
+  const told = new Set<string>();
+  const isOver = (taskId: string): boolean => {
+    const state = tasks.get(taskId)?.state;
+    return state === undefined || state === 'finished' || state === 'acknowledged';
+  };
 
   const raise = (slotId: string, generation: number): void => {
     if (generation > (newest.get(slotId) ?? -1)) newest.set(slotId, generation);
@@ -190,6 +213,7 @@ const createMemory = () => {
     if (entry.e === 'accepted') {
       raiseAll(entry.payload);
       const { task_id, sha256, payload, at } = entry;
+      if (hasUserData(payload)) told.add(task_id);
       if (!tasks.has(task_id))
         tasks.set(task_id, { task_id, sha256, state: 'accepted', payload, result: null, begun_at: null, at });
       return;
@@ -219,6 +243,11 @@ const createMemory = () => {
     raise: raiseAll,
     find: (taskId: string) => tasks.get(taskId),
     open: () => [...tasks.values()].filter((record) => record.state !== 'acknowledged'),
+    /** Those of them that are done. */
+    toldInVain: (): ReadonlySet<string> => new Set([...told].filter(isOver)),
+    untell: (taskIds: ReadonlySet<string>) => {
+      for (const taskId of taskIds) told.delete(taskId);
+    },
     generations: () => Object.fromEntries(newest),
     forget: (before: Date) => {
       for (const record of tasks.values())
