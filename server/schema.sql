@@ -45,6 +45,15 @@ begin
   return new;
 end $function$;
 
+CREATE OR REPLACE FUNCTION clone_forgets_user_data()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.params := new.params - 'user_data';
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION gpuaas_principal()
  RETURNS text
  LANGUAGE sql
@@ -1157,6 +1166,7 @@ CREATE UNIQUE INDEX node_tasks_once ON node_tasks USING btree (allocation_id, ki
 CREATE INDEX node_tasks_open ON node_tasks USING btree (state, expires_at) WHERE (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text]));
 CREATE INDEX node_tasks_queue ON node_tasks USING btree (node_id, id) WHERE (state = 'queued'::text);
 CREATE INDEX node_tasks_under_way ON node_tasks USING btree (node_id, id) WHERE (state = ANY (ARRAY['dispatched'::text, 'running'::text]));
+CREATE TRIGGER clone_ends BEFORE UPDATE OF state ON node_tasks FOR EACH ROW WHEN (new.kind = 'slice.image_clone'::text AND (new.state = ANY (ARRAY['completed'::text, 'failed'::text, 'expired'::text, 'cancelled'::text]))) EXECUTE FUNCTION clone_forgets_user_data();
 grant insert, select, update on node_tasks to gpuaas_app;
 
 create table oidc_records (

@@ -20,8 +20,7 @@ export const withPower = (power: Partial<Power>): Allocation => ({
   },
 });
 
-const changing = (state: Power['state'], install_number = 0): Allocation =>
-  withPower({ state, workflow_run_id: RUN, install_number });
+const changing = (state: Power['state']): Allocation => withPower({ state, workflow_run_id: RUN });
 
 export const stopping: Allocation = {
   ...changing('stopping'),
@@ -65,5 +64,5 @@ export const powerAnswers = {
   allocationStop: changing('stopping'),
   allocationStart: changing('starting'),
   allocationReboot: changing('rebooting'),
-  allocationReinstall: changing('reinstalling', 1),
+  allocationReinstall: changing('reinstalling'),
 };

@@ -27,3 +27,13 @@ begin
 end $$;
 create trigger install after update of state on allocations for each row
   when (old.state = 'active' and new.state <> 'active') execute function install_ends_with_power();
+
+-- A clone carries user data for its host to judge. However the task ends, nobody has a use for it then.
+create function clone_forgets_user_data() returns trigger language plpgsql as $$
+begin
+  new.params := new.params - 'user_data';
+  return new;
+end $$;
+create trigger clone_ends before update of state on node_tasks for each row
+  when (new.kind = 'slice.image_clone' and new.state in ('completed', 'failed', 'expired', 'cancelled'))
+  execute function clone_forgets_user_data();

@@ -63,12 +63,3 @@ export const applyInstall = async (tx: Tx, id: string, install: WantedInstall): 
 export const removeWantedInstall = async (tx: Tx, allocationId: string, runId: string): Promise<void> => {
   await tx.query('delete from allocation_installs where allocation_id = $1 and run_id = $2', [allocationId, runId]);
 };
-
-/** A clone is told of user data to judge it before it writes; once it is over, the task has no use for it. */
-export const forgetCloneUserData = async (tx: Tx, runId: string): Promise<void> => {
-  await tx.query(
-    `update node_tasks set params = params - 'user_data' where workflow_run_id = $1 and kind = 'slice.image_clone'
-       and state not in ('queued', 'dispatched', 'running') and params ? 'user_data'`,
-    [runId],
-  );
-};

@@ -7,13 +7,7 @@
 import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
 import { findGuestFacts, type GuestFacts } from '../db/guest.ts';
-import {
-  applyInstall,
-  findWantedInstall,
-  forgetCloneUserData,
-  putWantedInstall,
-  removeWantedInstall,
-} from '../db/install.ts';
+import { applyInstall, findWantedInstall, putWantedInstall, removeWantedInstall } from '../db/install.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
 import type { Image } from '../db/power.ts';
 import { findUserData, putUserData, removeUserData } from '../db/user-data.ts';
@@ -68,7 +62,6 @@ export const endClone = async (tx: Tx, task: NodeTaskRow): Promise<void> => {
   const { kind, allocation_id, workflow_run_id, params, state } = task;
   const isAgain = kind === CLONE && Number(params['install'] ?? 0) > 0;
   if (!isAgain || allocation_id === null || workflow_run_id === null) return;
-  await forgetCloneUserData(tx, workflow_run_id);
   const row = await lockAllocation(tx, allocation_id);
   if (row === undefined) return;
   if (state === 'completed') await takeEffect(tx, row, workflow_run_id);
@@ -81,6 +74,5 @@ export const dropInstall = async (
   tx: Tx,
   given: Readonly<{ allocation_id: string; run_id: string; clone: NodeTaskRow | undefined }>,
 ): Promise<void> => {
-  await forgetCloneUserData(tx, given.run_id);
   if (given.clone?.state !== 'running') await removeWantedInstall(tx, given.allocation_id, given.run_id);
 };

@@ -266,12 +266,20 @@ test('a host is told of the wanted install to write it, and what it wrote is wha
   await assertInvariants(database);
 });
 
-test('what was wanted of a machine goes with its release', async (t) => {
+test('what was wanted of a machine goes with its release, also out of what no host has begun', async (t) => {
   const here = await world(t);
+  const { database, sql } = here;
   const { id } = await here.launch();
   await here.change(id, 'reinstall', NEW);
+  await settle(database, { rounds: 1 });
+  await settle(database, { host: async () => 0, rounds: 3 });
+  const carrying = () =>
+    sql.query("select from node_tasks where allocation_id = $1 and params::text like '%mkfs%'", [id]);
+  assert.equal((await carrying()).rowCount, 1);
   await here.release(id);
   assert.equal((await made(here, id)).wanted, 0);
+  await settle(database);
+  assert.equal((await carrying()).rowCount, 0);
 });
 
 test('a reinstallation whose host fell silent says to reinstall, and a start or stop is no way out of it', async (t) => {
