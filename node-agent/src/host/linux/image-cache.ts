@@ -8,10 +8,10 @@
  */
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, statfs } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CachedImage } from '@gpuaas/contract/node';
-import { syncFolder, writeDurably } from '../../control-plane/durable.ts';
+import { readIfThere, syncFolder, writeDurably } from '../../control-plane/durable.ts';
 import { HostError, type ImageName, type Progress } from '../host.ts';
 import { makeRoom } from '../image-room.ts';
 import { hexOf, type ImageSource, type SourceImage } from './image-source.ts';
@@ -68,9 +68,9 @@ export const openCache = (
     const listed = names.filter(
       (name) => /^sha256-[0-9a-f]{64}\.json$/.test(name) && names.includes(name.slice(0, -5)),
     );
-    return Promise.all(
-      listed.sort().map(async (name) => JSON.parse(await readFile(join(dir, name), 'utf8')) as CacheEntry),
-    );
+    const texts = await Promise.all(listed.sort().map((name) => readIfThere(join(dir, name))));
+    // One that went since its name was read is not listed.
+    return texts.filter((text) => text !== undefined).map((text) => JSON.parse(text) as CacheEntry);
   };
 
   const find = async (image: ImageName): Promise<CacheEntry | undefined> =>
@@ -85,16 +85,34 @@ export const openCache = (
 
   /** Partial files, and bytes that no entry lists; not those that are being written now. */
   const sweep = async (writing: ReadonlySet<string>): Promise<void> => {
-    const listed = new Set((await entries()).flatMap(({ digest }) => [blobAt(digest), entryAt(digest)]));
-    for (const name of await readdir(dir)) {
+    // Names first: an image that is complete between the two reads is listed by then. What is being written stays.
+    const names = await readdir(dir);
+    const before = [...writing];
+    const listed = new Set(
+      (await entries()).flatMap(({ digest }) => [blobAt(digest), entryAt(digest), `${entryAt(digest)}.new`]),
+    );
+    for (const name of names) {
       const path = join(dir, name);
-      if (/^sha256-[0-9a-f]{64}/.test(name) && !listed.has(path) && ![...writing].some((one) => path.startsWith(one)))
+      if (
+        /^sha256-[0-9a-f]{64}/.test(name) &&
+        !listed.has(path) &&
+        ![...before, ...writing].some((one) => path.startsWith(one))
+      )
         await rm(path, { force: true });
     }
   };
 
+  /** On the disk, where holes take nothing: so much is free when it is gone. */
+  const takenBy = async ({ digest }: CacheEntry): Promise<number> => {
+    const found = await stat(blobAt(digest)).catch((error: unknown) => {
+      if (codeOf(error) === 'ENOENT') return { blocks: 0 };
+      throw new HostError('host_error', `The image cache ${dir} could not be read.`, { cause: error });
+    });
+    return found.blocks * 512;
+  };
+
   const ensureRoom = async (image: SourceImage): Promise<void> => {
-    const all = await entries();
+    const all = await Promise.all((await entries()).map(async (one) => ({ ...one, size_bytes: await takenBy(one) })));
     const used = all.reduce((sum, one) => sum + one.size_bytes, 0);
     const { bavail, bsize } = await statfs(dir);
     const room = Math.min(bavail * bsize, max_bytes === undefined ? Number.POSITIVE_INFINITY : max_bytes - used);

@@ -4,7 +4,19 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createReadStream, existsSync, writeFileSync } from 'node:fs';
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -193,6 +205,31 @@ test('the longest unused make room for an image that is pulled; one that was ask
   at.ms += 15 * 60_000;
   await refuses(pull(large), 'no_space');
   assert.deepEqual(await names(), ['first', 'third'], 'nothing goes for what does not fit anyway');
+});
+
+test('an image takes the room that its data takes, and holes take none', async (context) => {
+  const { source, make, file } = await setUp(context);
+  const images = make({ max_bytes: 20 * MIB, evicts_unused: true });
+  await writeSparse(file, 16 * MIB);
+  await images.pull(await putFile(source, file, { name: 'sparse' }), noProgress);
+  await writeFile(file, randomBytes(8 * MIB));
+  await images.pull(await putFile(source, file, { name: 'full' }), noProgress);
+  assert.deepEqual((await images.list()).map(({ name }) => name ?? '').toSorted(), ['full', 'sparse']);
+});
+
+test('an image that goes while the cache is listed is not listed', async (context) => {
+  const { source, cache, images, file } = await setUp(context);
+  await writeFile(file, randomBytes(MIB));
+  const image = await putFile(source, file);
+  await images.pull(image, noProgress);
+  // As an eviction leaves it between the two reads: a name whose entry cannot be opened any more.
+  const going = join(cache, `sha256-${'b'.repeat(64)}`);
+  await writeFile(going, 'bytes');
+  await symlink('nowhere', `${going}.json`);
+  assert.deepEqual(
+    (await images.list()).map(({ digest }) => digest),
+    [image.digest],
+  );
 });
 
 test('an image is hashed again when asked, and dropped when it is not what it was', async (context) => {
