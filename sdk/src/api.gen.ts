@@ -880,7 +880,7 @@ export type WipeCertificate = {
     } | null;
     fabric_function: {
       method: string;
-      /** What the guest gave its fabric function is forgotten: MAC, queues. */
+      /** The fabric function was reset and answered afterwards. Its MAC and GUID are not read back. */
       is_cleared: boolean;
     } | null;
     /** Id of the wipe proof. */

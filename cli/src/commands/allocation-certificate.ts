@@ -41,7 +41,9 @@ const resetText = ({ gpu_reset }: Disk): string => {
 
 const fabricText = ({ fabric_function: fabric }: Disk): string => {
   if (fabric === null) return 'nothing is on record';
-  return fabric.is_cleared ? `cleared (${fabric.method})` : 'not cleared; it is kept out of use until it is';
+  return fabric.is_cleared
+    ? `reset (${fabric.method}), answered afterwards`
+    : 'not reset; it is kept out of use until it is';
 };
 
 const diskFields = (disk: Disk): Fields => ({

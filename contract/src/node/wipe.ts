@@ -44,13 +44,14 @@ export const IsolationEvidence = Closed({
   partitions: Type.Array(
     Closed({ partition_id: Type.Integer(), is_deactivated: Look('the partition of the fabric inactive') }),
   ),
-  /** A function forgets by its reset whatever a guest gave it: MAC, VLANs, queue pairs. */
+  /** That a function forgets by its reset what a guest gave it is its card's promise: nothing here reads it back. */
   fabric_functions: Type.Array(
     Closed({
       fabric_vf_pci_address: PciAddress,
       method: Type.String(),
-      is_cleared: Type.Boolean(),
-      reason: Type.Optional(Type.String({ description: 'Why it is not cleared.' })),
+      is_cleared: Type.Boolean({ description: 'Whether it was reset and answered afterwards.' }),
+      observed: Type.Optional(Type.String({ description: 'What was looked at after the reset, and what was not.' })),
+      reason: Type.Optional(Type.String({ description: 'Why it does not count as reset.' })),
     }),
   ),
 });

@@ -56,7 +56,9 @@ const CertifiedDisk = Closed({
   fabric_function: Nullable(
     Closed({
       method: Type.String(),
-      is_cleared: Type.Boolean({ description: 'What the guest gave its fabric function is forgotten: MAC, queues.' }),
+      is_cleared: Type.Boolean({
+        description: 'The fabric function was reset and answered afterwards. Its MAC and GUID are not read back.',
+      }),
     }),
   ),
   wipe_proof_id: Id('wipe_proof'),

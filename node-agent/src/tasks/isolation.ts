@@ -14,10 +14,16 @@ export type Gone = Readonly<{ allocation_id: string; mac_address: string; privat
 
 export type FabricFunction = Isolation['fabric_functions'][number];
 
-/** A guest may have given its virtual function an identity of its own; a reset of the function alone takes it away. */
+/** Told with the evidence: nobody is to take the reset for a look at who the function says it is. */
+const OBSERVED = 'it was reset and answered afterwards; its MAC and GUID were not read';
+
+/**
+ * A guest may have given its virtual function an identity of its own. A reset of the function alone takes it away, by the
+ * promise of its card; what is seen here is that it was reset and is alive.
+ */
 const clearFunction = async (ctx: TaskContext, act: Act, address: string): Promise<FabricFunction> => {
   const failed = (reason: string, method = 'none'): FabricFunction => {
-    ctx.log.error({ fabric_vf_pci_address: address, reason }, 'a fabric function was not cleared');
+    ctx.log.error({ fabric_vf_pci_address: address, reason }, 'a fabric function was not reset');
     return { fabric_vf_pci_address: address, method, is_cleared: false, reason };
   };
   try {
@@ -27,7 +33,7 @@ const clearFunction = async (ctx: TaskContext, act: Act, address: string): Promi
     const found = after.find((pci) => pci.address === address);
     return found === undefined || hasFallenOff(found)
       ? failed('the function did not come back from its reset; power-cycle the host', method)
-      : { fabric_vf_pci_address: address, method, is_cleared: true };
+      : { fabric_vf_pci_address: address, method, is_cleared: true, observed: OBSERVED };
   } catch (err) {
     if (!(err instanceof HostError) || ctx.signal.aborted) throw err;
     return failed(err.message);

@@ -355,7 +355,7 @@ describe('a cleanup', () => {
     assert.ok(!asked.includes(99));
   });
 
-  test('reports a fabric function that cannot be reset as not cleared, and keeps the lease', async (t) => {
+  test('reports a fabric function that cannot be reset as such, and keeps the lease', async (t) => {
     const host = startTestHost(t);
     const slots = await stopped(host, [0]);
     const address = slots[0]?.fabric_vf_pci_address ?? '';

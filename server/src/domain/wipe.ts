@@ -13,7 +13,7 @@ export type WipeTarget = Readonly<{
   generation: number | null;
   /** The GPU beside it, whose memory must be cleared too; null where there is none. */
   gpu_pci_address: string | null;
-  /** The fabric function beside it, which must forget who its guest was; null where there is none. */
+  /** The fabric function beside it, which must be reset as well; null where there is none. */
   fabric_vf_pci_address?: string | null;
 }>;
 
