@@ -51,7 +51,11 @@ export const firmware = (facts: HostFacts): Finding => {
 /** The agent binds what it sells; a driver of the host's own that holds a GPU from boot on may be slow to let it go. */
 export const vfio = (facts: HostFacts, places: readonly Place[]): Finding => {
   const held = places.flatMap(({ gpu }) => (gpu?.driver != null && gpu.driver !== 'vfio-pci' ? [gpu] : []));
-  const found = tool(facts, 'vfio-pci', 'Load the module vfio-pci.');
+  const found = tool(
+    facts,
+    'vfio-pci',
+    'Load it now with modprobe vfio-pci, and at every boot by a line vfio-pci in /etc/modules-load.d/gpuaas.conf.',
+  );
   if (!found.is_met || held.length === 0) return found;
   const ids = [...new Set(held.map((gpu) => `${gpu.vendor_id}:${gpu.device_id}`))].join(',');
   const drivers = [...new Set(held.map((gpu) => gpu.driver))].join(', ');

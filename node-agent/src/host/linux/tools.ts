@@ -49,13 +49,12 @@ const findFirmware = async (files: Files): Promise<string | null> => {
   return null;
 };
 
-/** Loaded, built in, or ready to load. */
-const findVfio = async (files: Files): Promise<string | null> => {
+/** Loaded or built in. One that could be loaded holds no device: the agent loads no modules, so that is the host's to do. */
+export const findVfio = async (files: Files): Promise<string | null> => {
   const kernel = await files.text('/proc/sys/kernel/osrelease');
   if (await files.exists('/sys/bus/pci/drivers/vfio-pci')) return kernel;
-  for (const list of ['modules.builtin', 'modules.dep'])
-    if (/\/vfio-pci\.ko/.test((await files.find(`/lib/modules/${kernel}/${list}`)) ?? '')) return kernel;
-  return null;
+  const builtin = (await files.find(`/lib/modules/${kernel}/modules.builtin`)) ?? '';
+  return /\/vfio-pci\.ko/.test(builtin) ? kernel : null;
 };
 
 export const listTools = async (files: Files, run: Run): Promise<readonly Tool[]> => {
