@@ -99,8 +99,9 @@ for (const shape of ['gpu_slice', 'baremetal'] as const)
         assert.deepEqual([facts.state, facts.slots], ['release_failed', ['cleanup_blocked']]);
         assert.ok(facts.claims > 0 && facts.gpu_used > 0);
       },
-      // Each execution loads and asks whether it is blocked; four ask the host; the last judges and proves.
-      expected: { path, calls: 2 * path.length + 4 + 2 },
+      // Each execution loads and asks whether it is blocked; four ask the host, two of them after asking whether the
+      // hardware is in doubt; the last judges and proves.
+      expected: { path, calls: 2 * path.length + 4 + 2 + 2 },
     });
   });
 
