@@ -156,11 +156,11 @@ describe('the agent’s own look at its host', () => {
   test('declares all partitions in use in one call, because what Fabric Manager is told counts as the whole', async (t) => {
     const { host } = await withSlice(t);
     await provision(host, await host.slots([4, 5]), OTHER);
-    const before = host.sim.state().active_partitions.toSorted();
+    const before = host.sim.state().active_partitions.toSorted((a, b) => a - b);
     assert.equal(before.length, 2);
     const told: (readonly number[])[] = [];
     const declare = (ids: readonly number[]) => {
-      told.push(ids.toSorted());
+      told.push(ids.toSorted((a, b) => a - b));
       return host.sim.fabric.declare(ids);
     };
     const fabric = { ...host.sim.fabric, declare };
