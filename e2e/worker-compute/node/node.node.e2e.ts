@@ -171,7 +171,7 @@ GPUAAS_NODE_ACCELERATOR=probe
 GPUAAS_NODE_HEALTH_S=60
 GPUAAS_NODE_BOOT_KERNEL=/var/lib/gpuaas/boot/vmlinuz
 GPUAAS_NODE_BOOT_INITRD=/var/lib/gpuaas/boot/initrd
-GPUAAS_NODE_BOOT_COMMAND_LINE=${tinyGuest().command_line}
+GPUAAS_NODE_BOOT_COMMAND_LINE=${tinyGuest().command_line} mitigations=off no_timer_check
 `;
 
 story('the agent is put onto a node by its own script, enrols and runs under systemd', async () => {
