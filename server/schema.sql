@@ -186,12 +186,6 @@ CREATE OR REPLACE FUNCTION wipe_chain_genesis(target text)
  IMMUTABLE PARALLEL SAFE
 RETURN sha256(convert_to(('gpuaas wipe proof chain '::text || target), 'UTF8'::name));
 
-CREATE OR REPLACE FUNCTION wipe_proof_hash(p wipe_proofs)
- RETURNS bytea
- LANGUAGE sql
- STABLE PARALLEL SAFE
-RETURN sha256(convert_to(((((((((((((netstring(encode((p).previous_hash, 'hex'::text)) || netstring(((p).sequence)::text)) || netstring((p).id)) || netstring((p).node_id)) || netstring((p).slot_id)) || netstring((p).allocation_id)) || netstring((p).task_id)) || netstring((p).method)) || netstring(((p).is_verified)::text)) || netstring(((p).evidence)::text)) || netstring((p).disk_serial)) || netstring((p).correlation_id)) || netstring(to_char(((p).created_at AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'::text))), 'UTF8'::name));
-
 create table organizations (
   id text not null,
   name text not null,
@@ -558,6 +552,12 @@ CREATE INDEX wipe_proofs_by_slot ON wipe_proofs USING btree (slot_id, created_at
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON wipe_proofs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER chained BEFORE INSERT ON wipe_proofs FOR EACH ROW EXECUTE FUNCTION chain_wipe_proof();
 grant insert (allocation_id), insert (correlation_id), insert (disk_serial), insert (evidence), insert (id), insert (is_verified), insert (method), insert (node_id), insert (slot_id), insert (task_id), select on wipe_proofs to gpuaas_app;
+
+CREATE OR REPLACE FUNCTION wipe_proof_hash(p wipe_proofs)
+ RETURNS bytea
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN sha256(convert_to(((((((((((((netstring(encode((p).previous_hash, 'hex'::text)) || netstring(((p).sequence)::text)) || netstring((p).id)) || netstring((p).node_id)) || netstring((p).slot_id)) || netstring((p).allocation_id)) || netstring((p).task_id)) || netstring((p).method)) || netstring(((p).is_verified)::text)) || netstring(((p).evidence)::text)) || netstring((p).disk_serial)) || netstring((p).correlation_id)) || netstring(to_char(((p).created_at AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'::text))), 'UTF8'::name));
 
 create table node_resource_slots (
   id text not null,

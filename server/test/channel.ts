@@ -38,8 +38,12 @@ export const useChannel = (overrides: Partial<Config> = {}, options: TestAppOpti
     channel = openChannel(test);
   });
   after(async () => {
-    await assertInvariants(channel.test.db.database);
-    for (const close of closers) await close();
+    try {
+      await assertInvariants(channel.test.db.database);
+    } finally {
+      // Whatever is found: a server that stays keeps the file from ending.
+      for (const close of closers) await close();
+    }
   });
   return () => channel;
 };

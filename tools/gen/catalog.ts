@@ -48,7 +48,8 @@ export type Table = Readonly<{
 export type Catalog = Readonly<{
   extensions: string[];
   enums: Readonly<{ name: string; labels: string[] }>[];
-  functions: Readonly<{ definition: string }>[];
+  /** `reads`: the table whose row it takes, which must be there before it. */
+  functions: Readonly<{ definition: string; reads: string | null }>[];
   sequences: Readonly<{ name: string; grants: Grant[] }>[];
   tables: Table[];
   views: Readonly<{ name: string; definition: string; grants: Grant[] }>[];
@@ -116,7 +117,8 @@ export const readCatalog = async (client: Client): Promise<Catalog> => {
     enums: await all(`select t.typname as name, json_agg(e.enumlabel order by e.enumsortorder) as labels
       from pg_type t join pg_enum e on e.enumtypid = t.oid where t.typnamespace = 'public'::regnamespace
       group by 1 order by 1`),
-    functions: await all(`select pg_get_functiondef(p.oid) as definition from pg_proc p
+    functions: await all(`select pg_get_functiondef(p.oid) as definition,
+        (select c.relname from pg_class c where c.reltype = any (p.proargtypes) limit 1) as reads from pg_proc p
       where p.pronamespace = 'public'::regnamespace
         and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
       order by p.proname, pg_get_function_identity_arguments(p.oid)`),

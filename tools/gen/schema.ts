@@ -83,6 +83,9 @@ const tableText = (table: Table, earlier: ReadonlySet<string>): string => {
   ].join('\n');
 };
 
+const functionText = ({ definition }: Catalog['functions'][number]): string =>
+  `${definition.replace('FUNCTION public.', 'FUNCTION ').trimEnd()};`;
+
 export const schemaText = (catalog: Catalog): string => {
   const parts: string[] = [
     HEADER,
@@ -90,7 +93,7 @@ export const schemaText = (catalog: Catalog): string => {
     ...catalog.enums.map(
       ({ name, labels }) => `create type ${name} as enum (${labels.map((l) => `'${l}'`).join(', ')});`,
     ),
-    ...catalog.functions.map(({ definition }) => `${definition.replace('FUNCTION public.', 'FUNCTION ').trimEnd()};`),
+    ...catalog.functions.filter(({ reads }) => reads === null).map(functionText),
     ...catalog.sequences.map(({ name, grants }) =>
       [`create sequence ${name};`, ...grantLines('sequence ', name, grants)].join('\n'),
     ),
@@ -98,7 +101,10 @@ export const schemaText = (catalog: Catalog): string => {
   const earlier = new Set<string>();
   const late: string[] = [];
   for (const table of inOrder(catalog.tables)) {
-    parts.push(tableText(table, earlier));
+    parts.push(
+      tableText(table, earlier),
+      ...catalog.functions.filter(({ reads }) => reads === table.name).map(functionText),
+    );
     for (const constraint of table.constraints)
       if (constraint.target !== null && constraint.target !== table.name && !earlier.has(constraint.target))
         late.push(`alter table ${table.name} add ${constraintLine(constraint)};`);

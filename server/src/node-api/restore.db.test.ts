@@ -18,9 +18,9 @@ describe('hosts that know more than a restored database', () => {
     await sql.end();
   });
 
-  const aSlotOf = (agent: TestAgent): Promise<string> =>
+  const aSlotOf = (agent: TestAgent, index = 0): Promise<string> =>
     channel().test.db.database.write(PLATFORM, async (tx) => {
-      const id = await aSlot(tx, agent.node_id, 0, { region_name: 'us-buffalo-1' });
+      const id = await aSlot(tx, agent.node_id, index, { region_name: 'us-buffalo-1' });
       await tx.query('update node_resource_slots set generation = 3 where id = $1', [id]);
       await refreshSummary(tx, agent.node_id);
       return id;
@@ -70,9 +70,7 @@ describe('hosts that know more than a restored database', () => {
   it('a host that names several slots is heard for each', async () => {
     const agent = await channel().join();
     const one = await aSlotOf(agent);
-    const other = await channel().test.db.database.write(PLATFORM, (tx) =>
-      aSlot(tx, agent.node_id, 1, { region_name: 'us-buffalo-1' }),
-    );
+    const other = await aSlotOf(agent, 1);
     await refuse(agent, {
       slot_id: one,
       newest_generation: 7,
