@@ -1,9 +1,9 @@
 /**
  * Machines side by side. `overhead` is a slice from its lease to a shell over SSH, by the agent's own tasks with all their
  * checks, against a script as anyone would write it: clone, seed, define, start, wait. Both make the same Debian of the same
- * image on the same drive. `tuned` is the same guest with huge pages, CPUs of its own and several queues of its card, against
- * one without, by what work in the guest takes; it is printed and judged by nobody, because an emulated CPU gains little
- * by what makes a real one fast.
+ * image on the same drive. `tuned` is the same guest with huge pages and a CPU of its own, as far as the machine has them,
+ * against one without, by what work in the guest takes; it is printed and judged by nobody, because an emulated CPU gains
+ * little by what makes a real one fast. Parameters of the network are not part of it.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -126,7 +126,7 @@ const measureOverhead = (): Promise<Measurement> =>
     }
   });
 
-/** Memory that is written all over, and a file through the network; seconds for each, as the guest and the host see it. */
+/** Memory that is written all over, then a megabyte through the network; both together, as the host sees it. */
 const WORK =
   'dd if=/dev/zero of=/dev/shm/x bs=1M count=256 2>&1 | tail -1; sha256sum /dev/shm/x >/dev/null; rm /dev/shm/x';
 const workIn = async (lab: SliceLab, at: Readonly<{ ip: string; host_key: string }>): Promise<number> => {

@@ -23,6 +23,7 @@ export type SliceLab = Readonly<{
   held: ReturnType<typeof of>;
   /** Where the tenant finds the guest. */
   at: Readonly<{ ip: string }>;
+  /** By an agent that was started just now. */
   run<K extends keyof typeof handlers>(
     kind: K,
     params: TaskParams<K>,
