@@ -202,6 +202,24 @@ create table organizations (
 );
 grant insert, select, update on organizations to gpuaas_app;
 
+create table access_policies (
+  organization_id text not null,
+  session_idle_s integer default 1800 not null,
+  session_max_s integer default 14400 not null,
+  ends_with_sign_in boolean default false not null,
+  records_terminals boolean default false not null,
+  recording_days integer default 30 not null,
+  allows_service_accounts boolean default false not null,
+  version integer default 1 not null,
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  constraint access_policies_pkey PRIMARY KEY (organization_id),
+  constraint access_policies_recording_days_check CHECK (recording_days >= 1 AND recording_days <= 365),
+  constraint access_policies_session_idle_s_check CHECK (session_idle_s >= 60 AND session_idle_s <= 1800),
+  constraint access_policies_session_max_s_check CHECK (session_max_s >= 300 AND session_max_s <= 86400),
+  constraint access_policies_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
+);
+grant insert, select, update on access_policies to gpuaas_app;
+
 create table pools (
   id text not null,
   name text not null,
@@ -457,6 +475,57 @@ CREATE TRIGGER install AFTER UPDATE OF state ON allocations FOR EACH ROW WHEN (o
 CREATE TRIGGER power BEFORE INSERT OR UPDATE OF state, capacity_shape ON allocations FOR EACH ROW EXECUTE FUNCTION power_follows_state();
 grant insert, select, update on allocations to gpuaas_app;
 
+create table users (
+  id text not null,
+  issuer text not null,
+  subject text not null,
+  name text not null,
+  email text,
+  email_verified boolean default false not null,
+  platform_role text,
+  state text default 'active'::text not null,
+  version integer default 1 not null,
+  last_seen_at timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  constraint users_pkey PRIMARY KEY (id),
+  constraint users_issuer_subject_key UNIQUE (issuer, subject),
+  constraint users_id_check CHECK (id ~~ 'usr\_%'::text),
+  constraint users_name_check CHECK (name <> ''::text),
+  constraint users_platform_role_check CHECK (platform_role = ANY (ARRAY['superadmin'::text, 'ops'::text])),
+  constraint users_state_check CHECK (state = ANY (ARRAY['active'::text, 'disabled'::text]))
+);
+CREATE INDEX users_by_email ON users USING btree (lower(email));
+grant insert, select, update on users to gpuaas_app;
+
+create table allocation_access_grants (
+  id text not null,
+  organization_id text not null,
+  project_id text not null,
+  allocation_id text not null,
+  user_id text not null,
+  ssh_key_id text not null,
+  public_key text not null,
+  fingerprint text not null,
+  state text default 'pending'::text not null,
+  state_reason text,
+  granted_by text not null,
+  correlation_id text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  installed_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  constraint allocation_access_grants_pkey PRIMARY KEY (id),
+  constraint allocation_access_grants_fingerprint_check CHECK (fingerprint ~~ 'SHA256:%'::text),
+  constraint allocation_access_grants_id_check CHECK (id ~~ 'grt\_%'::text),
+  constraint allocation_access_grants_state_check CHECK (state = ANY (ARRAY['pending'::text, 'installed'::text, 'failed'::text, 'revoking'::text, 'revoked'::text])),
+  constraint failed_says_why CHECK (state <> 'failed'::text OR state_reason IS NOT NULL),
+  constraint revoked_is_dated CHECK ((revoked_at IS NOT NULL) = (state = ANY (ARRAY['revoking'::text, 'revoked'::text]))),
+  constraint allocation_access_grants_allocation_id_organization_id_pro_fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id),
+  constraint allocation_access_grants_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+CREATE INDEX access_grants_by_user ON allocation_access_grants USING btree (user_id) WHERE (revoked_at IS NULL);
+CREATE UNIQUE INDEX access_grants_once ON allocation_access_grants USING btree (allocation_id, fingerprint) WHERE (revoked_at IS NULL);
+grant insert, select, update on allocation_access_grants to gpuaas_app;
+
 create table allocation_installs (
   allocation_id text not null,
   organization_id text not null,
@@ -497,28 +566,6 @@ create table allocation_placements (
 );
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON allocation_placements FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 grant insert, select on allocation_placements to gpuaas_app;
-
-create table users (
-  id text not null,
-  issuer text not null,
-  subject text not null,
-  name text not null,
-  email text,
-  email_verified boolean default false not null,
-  platform_role text,
-  state text default 'active'::text not null,
-  version integer default 1 not null,
-  last_seen_at timestamp with time zone,
-  created_at timestamp with time zone default now() not null,
-  constraint users_pkey PRIMARY KEY (id),
-  constraint users_issuer_subject_key UNIQUE (issuer, subject),
-  constraint users_id_check CHECK (id ~~ 'usr\_%'::text),
-  constraint users_name_check CHECK (name <> ''::text),
-  constraint users_platform_role_check CHECK (platform_role = ANY (ARRAY['superadmin'::text, 'ops'::text])),
-  constraint users_state_check CHECK (state = ANY (ARRAY['active'::text, 'disabled'::text]))
-);
-CREATE INDEX users_by_email ON users USING btree (lower(email));
-grant insert, select, update on users to gpuaas_app;
 
 create table wipe_proofs (
   id text not null,
@@ -1338,6 +1385,79 @@ create table ssh_keys (
 );
 grant delete, insert, select, update on ssh_keys to gpuaas_app;
 
+create table terminal_sessions (
+  id text not null,
+  organization_id text not null,
+  project_id text not null,
+  allocation_id text not null,
+  node_id text not null,
+  kind text not null,
+  port integer,
+  cols integer default 80 not null,
+  rows integer default 24 not null,
+  is_writable boolean not null,
+  is_recorded boolean default false not null,
+  state text default 'ticketed'::text not null,
+  principal_id text not null,
+  principal_kind text not null,
+  principal_name text not null,
+  credential_id text,
+  credential_expires_at timestamp with time zone,
+  ticket_hash bytea,
+  ticket_expires_at timestamp with time zone not null,
+  gateway_url text,
+  gateway_seen_at timestamp with time zone,
+  task_id text,
+  source_ip text,
+  bytes_in bigint default 0 not null,
+  bytes_out bigint default 0 not null,
+  end_wanted_by text,
+  end_reason text,
+  end_message text,
+  correlation_id text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  opened_at timestamp with time zone,
+  closed_at timestamp with time zone,
+  expires_at timestamp with time zone not null,
+  constraint terminal_sessions_pkey PRIMARY KEY (id),
+  constraint terminal_sessions_ticket_hash_key UNIQUE (ticket_hash),
+  constraint closed_says_why CHECK ((closed_at IS NOT NULL) = (state = 'closed'::text) AND (end_reason IS NOT NULL) = (state = 'closed'::text)),
+  constraint forward_has_port CHECK ((port IS NOT NULL) = (kind = 'forward'::text)),
+  constraint replica_has_the_client CHECK ((state <> ALL (ARRAY['opening'::text, 'open'::text])) OR gateway_url IS NOT NULL),
+  constraint terminal_sessions_bytes_in_check CHECK (bytes_in >= 0),
+  constraint terminal_sessions_bytes_out_check CHECK (bytes_out >= 0),
+  constraint terminal_sessions_cols_check CHECK (cols >= 1 AND cols <= 1000),
+  constraint terminal_sessions_id_check CHECK (id ~~ 'ses\_%'::text),
+  constraint terminal_sessions_kind_check CHECK (kind = ANY (ARRAY['terminal'::text, 'console'::text, 'ssh'::text, 'forward'::text])),
+  constraint terminal_sessions_port_check CHECK (port >= 1 AND port <= 65535),
+  constraint terminal_sessions_principal_kind_check CHECK (principal_kind = ANY (ARRAY['user'::text, 'service_account'::text])),
+  constraint terminal_sessions_rows_check CHECK (rows >= 1 AND rows <= 1000),
+  constraint terminal_sessions_state_check CHECK (state = ANY (ARRAY['ticketed'::text, 'opening'::text, 'open'::text, 'closed'::text])),
+  constraint terminal_sessions_ticket_hash_check CHECK (octet_length(ticket_hash) = 32),
+  constraint ticket_is_good_once CHECK (ticket_hash IS NULL OR state = 'ticketed'::text),
+  constraint terminal_sessions_allocation_id_organization_id_project_id_fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id),
+  constraint terminal_sessions_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
+);
+CREATE INDEX terminal_sessions_by_allocation ON terminal_sessions USING btree (allocation_id, id DESC);
+CREATE INDEX terminal_sessions_closed ON terminal_sessions USING btree (closed_at) WHERE (closed_at IS NOT NULL);
+CREATE INDEX terminal_sessions_live ON terminal_sessions USING btree (gateway_url) WHERE (state = ANY (ARRAY['opening'::text, 'open'::text]));
+CREATE INDEX terminal_sessions_unused ON terminal_sessions USING btree (ticket_expires_at) WHERE (state = 'ticketed'::text);
+grant delete, insert, select, update on terminal_sessions to gpuaas_app;
+
+create table terminal_recordings (
+  session_id text not null,
+  part integer not null,
+  organization_id text not null,
+  content bytea not null,
+  keep_until timestamp with time zone not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  constraint terminal_recordings_pkey PRIMARY KEY (session_id, part),
+  constraint terminal_recordings_part_check CHECK (part >= 0),
+  constraint terminal_recordings_session_id_fkey FOREIGN KEY (session_id) REFERENCES terminal_sessions(id) ON DELETE CASCADE
+);
+CREATE INDEX terminal_recordings_over ON terminal_recordings USING btree (keep_until);
+grant delete, insert, select on terminal_recordings to gpuaas_app;
+
 create table topology_discoveries (
   task_id text not null,
   node_id text not null,
@@ -1499,6 +1619,14 @@ create table workflow_steps (
 );
 grant insert, select, update on workflow_steps to gpuaas_app;
 
+alter table access_policies enable row level security;
+create policy scope on access_policies
+  using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
+alter table allocation_access_grants enable row level security;
+create policy scope on allocation_access_grants
+  using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
 alter table allocation_installs enable row level security;
 create policy scope on allocation_installs
   using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
@@ -1608,6 +1736,14 @@ alter table tenant_memberships enable row level security;
 create policy scope on tenant_memberships
   using ((((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)) OR (user_id = gpuaas_principal())))
   with check (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
+alter table terminal_recordings enable row level security;
+create policy scope on terminal_recordings
+  using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
+
+alter table terminal_sessions enable row level security;
+create policy scope on terminal_sessions
+  using (((gpuaas_tenant() = organization_id) OR (gpuaas_tenant() = '*'::text)));
 
 alter table trust_keys enable row level security;
 create policy platform_only on trust_keys

@@ -6,6 +6,7 @@
 import Type from 'typebox';
 
 export const ID_PREFIXES = {
+  access_grant: 'grt',
   allocation: 'alc',
   api_token: 'tok',
   audit_log: 'aud',
@@ -24,6 +25,7 @@ export const ID_PREFIXES = {
   slot: 'slt',
   slot_override: 'ovr',
   ssh_key: 'key',
+  terminal_session: 'ses',
   trust_key: 'tky',
   usage_record: 'usg',
   user: 'usr',

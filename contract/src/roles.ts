@@ -46,6 +46,11 @@ export const PERMISSIONS = [
   'allocation.update',
   'allocation.release',
   'allocation.power',
+  // A session of any kind; without `allocation.connect` only to look at the console.
+  'allocation.session.create',
+  'allocation.connect',
+  'allocation.grant.create',
+  'allocation.recording.read',
   'admin.allocation.read',
   'admin.allocation.release',
   'admin.node.read',
@@ -95,6 +100,7 @@ const projectViewer = [
   'event.read',
   'workflow_run.read',
   'allocation.read',
+  'allocation.session.create',
 ] as const;
 const projectMember = [
   ...projectViewer,
@@ -102,9 +108,12 @@ const projectMember = [
   'allocation.update',
   'allocation.release',
   'allocation.power',
+  'allocation.connect',
+  'allocation.grant.create',
 ] as const;
 const projectAdmin = [
   ...projectMember,
+  'allocation.recording.read',
   'project.update',
   'project.member.update',
   'project.member.remove',
@@ -181,6 +190,8 @@ export const ROLES = {
     'allocation.update',
     'allocation.release',
     'allocation.power',
+    'allocation.session.create',
+    'allocation.connect',
   ],
   user: [
     'self.read',

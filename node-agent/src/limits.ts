@@ -23,5 +23,6 @@ export const TIME_LIMITS_S: Readonly<Record<TaskKind, number>> = {
   'allocation.provision_user': 5 * MINUTE,
   'allocation.install_authorized_keys': 5 * MINUTE,
   'allocation.deprovision_user': 10 * MINUTE,
+  'stream.open': 30,
   'agent.update': 15 * MINUTE,
 };

@@ -1,5 +1,49 @@
 // Written by `make gen` from contract/. Do not edit.
 
+export type AccessGrant = {
+  /** Id of the access grant. */
+  id: string;
+  /** Id of the allocation. */
+  allocation_id: string;
+  /** Whose key it is. */
+  user_id: string;
+  user_name: string;
+  /** Id of the ssh key. */
+  ssh_key_id: string;
+  /** SHA256:… as ssh-keygen -l prints it. */
+  fingerprint: string;
+  state: 'pending' | 'installed' | 'failed' | 'revoking' | 'revoked';
+  state_reason: string | null;
+  granted_by: string;
+  correlation_id: string;
+  /** When it was granted. */
+  created_at: string;
+  /** When the machine had it. */
+  installed_at: string | null;
+  /** When it was taken back. */
+  revoked_at: string | null;
+};
+
+export type AccessPolicy = {
+  /** Id of the organization. */
+  organization_id: string;
+  /** A session in which nothing is said either way for this long is ended. */
+  session_idle_s: number;
+  /** A session is ended after this long, whatever happens in it. */
+  session_max_s: number;
+  /** Sessions end when the sign-in that opened them expires. Tokens that expire or are revoked always end theirs. */
+  ends_with_sign_in: boolean;
+  /** What terminals show is recorded. Whoever opens one is told. */
+  records_terminals: boolean;
+  /** How long recordings are kept. */
+  recording_days: number;
+  /** Service accounts may open sessions and be granted access. */
+  allows_service_accounts: boolean;
+  version: number;
+  /** When it was last changed. */
+  updated_at: string;
+};
+
 export type Action = {
   name: string;
   allowed: boolean;
@@ -757,6 +801,55 @@ export type SshKey = {
   created_at: string;
 };
 
+export type TerminalSession = {
+  /** Id of the terminal session. */
+  id: string;
+  /** Id of the allocation. */
+  allocation_id: string;
+  kind: 'terminal' | 'console' | 'ssh' | 'forward';
+  /** Of a forward. */
+  port: number | null;
+  state: 'ticketed' | 'opening' | 'open' | 'closed';
+  /** False: it may look at the console and type nothing. */
+  is_writable: boolean;
+  is_recorded: boolean;
+  /** Who opened it. */
+  principal_id: string;
+  principal_name: string;
+  /** Where the client connected from. */
+  source_ip: string | null;
+  /** From the client to the guest. */
+  bytes_in: number;
+  /** From the guest to the client. */
+  bytes_out: number;
+  /** When the ticket was given. */
+  created_at: string;
+  /** When both ends had met. */
+  opened_at: string | null;
+  /** When it was over. */
+  closed_at: string | null;
+  /** When it ends at the latest. */
+  expires_at: string;
+  end_reason: 'ended' | 'client_left' | 'host_left' | 'unreachable' | 'released' | 'revoked' | 'idle' | 'expired' | 'gateway_stopped' | 'protocol_error' | null;
+  end_message: string | null;
+  correlation_id: string;
+};
+
+export type TerminalTicket = {
+  /** Id of the terminal session. */
+  session_id: string;
+  /** Good once. Sent as a WebSocket subprotocol, never in a URL. */
+  ticket: string;
+  /** Of the gateway. */
+  url: string;
+  /** When the ticket is good for nothing any more. */
+  expires_at: string;
+  kind: 'terminal' | 'console' | 'ssh' | 'forward';
+  is_writable: boolean;
+  /** To be shown before the session; says so where it is recorded. */
+  notice: string | null;
+};
+
 export type TimelineEntry = {
   sequence: number;
   workflow: string;
@@ -1196,6 +1289,16 @@ export const operations = {
   allocationStart: { method: 'POST', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/start', idempotency: 'required', body: true },
   allocationReboot: { method: 'POST', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/reboot', idempotency: 'required', body: true },
   allocationReinstall: { method: 'POST', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/reinstall', idempotency: 'required', body: true },
+  terminalTicketCreate: { method: 'POST', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/terminal-ticket', secret: true, body: true },
+  terminalSessionList: { method: 'GET', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/sessions', page: true },
+  terminalSessionGet: { method: 'GET', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/sessions/{session_id}' },
+  terminalSessionClose: { method: 'DELETE', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/sessions/{session_id}' },
+  terminalRecordingGet: { method: 'GET', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/sessions/{session_id}/recording', stream: 'application/jsonl' },
+  accessGrantList: { method: 'GET', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/access-grants', page: true },
+  accessGrantCreate: { method: 'POST', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/access-grants', idempotency: 'required', body: true },
+  accessGrantRevoke: { method: 'DELETE', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/access-grants/{access_grant_id}' },
+  accessPolicyGet: { method: 'GET', path: '/api/v1/organizations/{organization_id}/access-policy' },
+  accessPolicyUpdate: { method: 'PATCH', path: '/api/v1/organizations/{organization_id}/access-policy', ifMatch: true, body: true },
   allocationWipeCertificateGet: { method: 'GET', path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/wipe-certificate' },
   wipeCertificateKeyList: { method: 'GET', path: '/api/v1/wipe-certificate-keys', public: true, page: true },
   adminNodeSlotProofList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/wipe-proofs', page: true },
@@ -2182,6 +2285,181 @@ export type Operations = {
       } | undefined;
     };
     response: Allocation;
+  };
+  /** A ticket for one session with an allocation. Good once, for 30 seconds, for this caller, allocation and kind. A terminal needs no SSH key of yours. Who may only look gets the console without typing. Service accounts get one where the organization’s access policy allows it. A new ticket is given each time, so it takes no Idempotency-Key. */
+  terminalTicketCreate: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
+      };
+      body: {
+        kind: 'terminal' | 'console' | 'ssh' | 'forward';
+        /** Of the guest; for a forward, and only for that. */
+        port?: number | undefined;
+        cols?: number | undefined;
+        rows?: number | undefined;
+      };
+    };
+    response: TerminalTicket;
+  };
+  /** Who was connected to an allocation, newest first */
+  terminalSessionList: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: TerminalSession[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** One session */
+  terminalSessionGet: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
+        /** Id of the terminal session. */
+        session_id: string;
+      };
+    };
+    response: TerminalSession;
+  };
+  /** End a session. Your own, or anybody’s for who manages the project. It is over within seconds. */
+  terminalSessionClose: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
+        /** Id of the terminal session. */
+        session_id: string;
+      };
+    };
+    response: undefined;
+  };
+  /** What a recorded terminal showed, as an asciicast. Kept for as long as the organization’s access policy says. Only what was shown is in it, not what was typed. */
+  terminalRecordingGet: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
+        /** Id of the terminal session. */
+        session_id: string;
+      };
+    };
+    response: {
+      version: 2;
+      width: number;
+      height: number;
+      [name: string]: unknown;
+    } | (number | string)[];
+  };
+  /** Whose keys open an allocation beside those of its launch */
+  accessGrantList: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
+      };
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: AccessGrant[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Let a key of a project member open an allocation. Your own key, or as a manager of the project one of any member’s. On an active allocation it is sent to the machine at once; before that it comes with the launch. Its full set of keys is told each time. */
+  accessGrantCreate: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
+      };
+      body: {
+        /** Id of the ssh key. */
+        ssh_key_id: string;
+      };
+    };
+    response: AccessGrant;
+  };
+  /** Take a grant back: the key is removed from the machine. By whom it was granted to, who granted it or who manages the project. Connections that are open stay open. */
+  accessGrantRevoke: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+        /** Id of the allocation. */
+        allocation_id: string;
+        /** Id of the access grant. */
+        access_grant_id: string;
+      };
+    };
+    response: AccessGrant;
+  };
+  /** What the organization asks of those who connect */
+  accessPolicyGet: {
+    request: {
+      params: {
+        /** Id of the organization. */
+        organization_id: string;
+      };
+    };
+    response: AccessPolicy;
+  };
+  /** Change what the organization asks of those who connect. Shorter times reach sessions that are open. What is recorded is decided when a session opens. */
+  accessPolicyUpdate: {
+    request: {
+      params: {
+        /** Id of the organization. */
+        organization_id: string;
+      };
+      body?: {
+        /** A session in which nothing is said either way for this long is ended. */
+        session_idle_s?: number | undefined;
+        /** A session is ended after this long, whatever happens in it. */
+        session_max_s?: number | undefined;
+        /** Sessions end when the sign-in that opened them expires. Tokens that expire or are revoked always end theirs. */
+        ends_with_sign_in?: boolean | undefined;
+        /** What terminals show is recorded. Whoever opens one is told. */
+        records_terminals?: boolean | undefined;
+        /** How long recordings are kept. */
+        recording_days?: number | undefined;
+        /** Service accounts may open sessions and be granted access. */
+        allows_service_accounts?: boolean | undefined;
+        [name: string]: unknown;
+      } | undefined;
+    };
+    response: AccessPolicy;
   };
   /** The signed certificate that its disks were erased and read back. There is one from the moment its capacity was proven clean; until then 409 says what is waited for. */
   allocationWipeCertificateGet: {

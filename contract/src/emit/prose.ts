@@ -37,6 +37,8 @@ const TAGS: Readonly<Record<string, string>> = {
   'API tokens': 'Scoped, expiring tokens of people.',
   'SSH keys': 'Public keys placed on the machines a person launches.',
   Allocations: 'What you launched: whole nodes and GPU slices, from request to verified wipe.',
+  Sessions: 'Connecting to what you launched: terminal, serial console, SSH and forwarded ports.',
+  Access: 'Whose keys open an allocation, and what an organization asks of those who connect.',
   Placement: 'Nodes, slots, claims, capacity and quotas, for operators.',
   Nodes:
     'Hosts and their agents: enrolment, discovery, approval of slots, disks, health, trust and logs. For operators.',

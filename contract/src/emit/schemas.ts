@@ -9,6 +9,8 @@ import * as candidate from '../node/candidate.ts';
 import * as facts from '../node/facts.ts';
 import * as health from '../node/health.ts';
 import * as inventory from '../node/inventory.ts';
+import * as accessGrant from '../public/access-grant.ts';
+import * as accessPolicy from '../public/access-policy.ts';
 import * as admin from '../public/admin.ts';
 import * as adminHealth from '../public/admin-health.ts';
 import * as adminImage from '../public/admin-image.ts';
@@ -30,6 +32,7 @@ import * as organization from '../public/organization.ts';
 import * as project from '../public/project.ts';
 import * as serviceAccount from '../public/service-account.ts';
 import * as sshKey from '../public/ssh-key.ts';
+import * as terminalSession from '../public/terminal-session.ts';
 import * as wipeCertificate from '../public/wipe-certificate.ts';
 import * as workflowRun from '../public/workflow-run.ts';
 
@@ -40,7 +43,7 @@ const modules = [
   adminPlacement,
   ...[adminImage, adminNode, adminTopology, adminHealth, adminInventory, adminTrust, adminLog],
   ...[candidate, facts, health, inventory],
-  ...[allocation, wipeCertificate],
+  ...[allocation, wipeCertificate, terminalSession, accessGrant, accessPolicy],
   capacity,
   { Action, Money, Problem },
   ...[me, organization, invitation, project, serviceAccount, apiToken, sshKey],

@@ -5,6 +5,7 @@
 import Type, { type Static } from 'typebox';
 import { Closed, HostTime, INT_MAX, Nullable, StringEnum, Time } from '../common.ts';
 import { Id } from '../ids.ts';
+import { SESSION_KINDS, TerminalSize } from '../stream.ts';
 import { TopologyMap, WIPE_POLICIES } from './candidate.ts';
 import { HostFacts, PciAddress } from './facts.ts';
 import { HealthReport } from './health.ts';
@@ -222,13 +223,35 @@ export const TASKS = {
     Closed({ ...allocation, username: Username, ssh_public_keys: SshKeys }),
     Closed({ username: Username, ssh_host_key: Nullable(Type.String()) }),
   ),
+  /** The full set of a tenant's keys: of its account on a whole node, or where the name is null in the guest of its slice. */
   'allocation.install_authorized_keys': task(
-    Closed({ ...allocation, username: Username, ssh_public_keys: SshKeys }),
+    Closed({ ...allocation, username: Nullable(Username), ssh_public_keys: SshKeys }),
     Closed({ key_count: Count }),
   ),
   'allocation.deprovision_user': task(
     Closed({ ...allocation, username: Username }),
     Closed({ sessions_ended: Count, was_present: Type.Boolean() }),
+  ),
+  /**
+   * One session of a tenant with its guest, or with the node that is its own. Says only that the host has connected to the
+   * gateway; whether the other end is there is told on the stream. What is reached is what the host holds for the allocation:
+   * no address is in here.
+   */
+  'stream.open': task(
+    Closed({
+      ...allocation,
+      session_id: Id('terminal_session'),
+      kind: StringEnum(SESSION_KINDS),
+      /** The replica that has the client. */
+      gateway_url: Type.String({ pattern: '^wss://[A-Za-z0-9.:\\[\\]-]{1,260}$', maxLength: 300 }),
+      /** Of a whole node: whose account. Null for the machine of a slice. */
+      username: Nullable(Username),
+      port: Nullable(Type.Integer({ minimum: 1, maximum: 65_535 })),
+      ...TerminalSize,
+      is_writable: Type.Boolean(),
+      session_expires_at: Time('When the host ends it, whatever the gateway does.'),
+    }),
+    Closed({ session_id: Id('terminal_session') }),
   ),
   'agent.update': task(
     Closed({ version: Type.String(), digest: Type.String({ pattern: '^sha256:[0-9a-f]{64}$' }) }),

@@ -1,4 +1,6 @@
 /** The public API: the table of contents of what users, the CLI, the console and apps can call. */
+import { accessGrantApi } from './access-grant.ts';
+import { accessPolicyApi } from './access-policy.ts';
 import { adminApi } from './admin.ts';
 import { adminHealthApi } from './admin-health.ts';
 import { adminImageApi } from './admin-image.ts';
@@ -21,6 +23,7 @@ import { organizationApi } from './organization.ts';
 import { projectApi } from './project.ts';
 import { serviceAccountApi } from './service-account.ts';
 import { sshKeyApi } from './ssh-key.ts';
+import { terminalSessionApi } from './terminal-session.ts';
 import { wipeCertificateApi } from './wipe-certificate.ts';
 import { workflowRunApi } from './workflow-run.ts';
 
@@ -36,6 +39,9 @@ export const api = {
   ...capacityApi,
   ...allocationApi,
   ...allocationPowerApi,
+  ...terminalSessionApi,
+  ...accessGrantApi,
+  ...accessPolicyApi,
   ...wipeCertificateApi,
   ...auditLogApi,
   ...eventApi,

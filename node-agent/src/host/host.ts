@@ -5,6 +5,7 @@
  * Every act is an *ensure*: done twice it is done once, because a task that was under way when the agent died is done
  * again. Whatever cannot be read or done throws a HostError; nothing answers "fine" for "I do not know".
  */
+import type { Duplex, Readable } from 'node:stream';
 import type {
   BundlePlan,
   CachedImage,
@@ -189,6 +190,29 @@ export type Gpu = Readonly<{
   list(): Promise<readonly GpuFacts[]>;
 }>;
 
+/** The serial line of one machine, shared by everyone who is connected to it. */
+export type SerialLine = Readonly<{
+  /** What the machine said lately, then what it says; ends when the machine does. */
+  output: Readable;
+  /** Typed into the machine. Resolves when there is room for more. */
+  write(bytes: Buffer): Promise<void>;
+  close(): void;
+}>;
+
+/** How a tenant reaches what is its own. Nothing here listens: every connection is one that the host makes. */
+export type Access = Readonly<{
+  /** The account in guests that keys open. */
+  guest_username: string;
+  /** TCP to a port of a guest by its address, or of this host itself where that is null. Refused: `blocked`, with why. */
+  dial(to: Readonly<{ address: string | null; port: number }>, signal: AbortSignal): Promise<Duplex>;
+  serial(machine: string): Promise<SerialLine>;
+  /**
+   * The platform's whole set of keys for the guest's account: what was of an earlier set is gone, what the tenant added by
+   * hand stays. Resolves when the guest has said that it has them.
+   */
+  setGuestKeys(machine: string, keys: readonly string[], signal: AbortSignal): Promise<void>;
+}>;
+
 export type User = Readonly<{ username: string; ssh_public_keys: readonly string[] }>;
 
 export type System = Readonly<{
@@ -211,6 +235,8 @@ export type Host = Readonly<{
   fabric: Fabric;
   gpu: Gpu;
   system: System;
+  /** Missing where no tenant can be let in. */
+  access?: Access;
   /** The weakest erase that the site allows; none is weaker than a discard. */
   wipe_minimum?: WipeMethod;
   /** GPUs and fabric functions that the site names; without it the agent knows them by class and maker. */

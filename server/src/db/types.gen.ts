@@ -11,6 +11,36 @@ type NullableTimestamp = ColumnType<string | null, string | Date | null | undefi
 type GeneratedTimestamp = ColumnType<string, string | Date | undefined, string | Date>;
 type GeneratedJson = ColumnType<unknown, string | undefined, string>;
 
+export interface AccessPolicies {
+  organization_id: string;
+  session_idle_s: Generated<number>;
+  session_max_s: Generated<number>;
+  ends_with_sign_in: Generated<boolean>;
+  records_terminals: Generated<boolean>;
+  recording_days: Generated<number>;
+  allows_service_accounts: Generated<boolean>;
+  version: Generated<number>;
+  updated_at: GeneratedTimestamp;
+}
+
+export interface AllocationAccessGrants {
+  id: string;
+  organization_id: string;
+  project_id: string;
+  allocation_id: string;
+  user_id: string;
+  ssh_key_id: string;
+  public_key: string;
+  fingerprint: string;
+  state: Generated<'pending' | 'installed' | 'failed' | 'revoking' | 'revoked'>;
+  state_reason: string | null;
+  granted_by: string;
+  correlation_id: string;
+  created_at: GeneratedTimestamp;
+  installed_at: NullableTimestamp;
+  revoked_at: NullableTimestamp;
+}
+
 export interface AllocationInstalls {
   allocation_id: string;
   organization_id: string;
@@ -630,6 +660,51 @@ export interface TenantMemberships {
   created_at: GeneratedTimestamp;
 }
 
+export interface TerminalRecordings {
+  session_id: string;
+  part: number;
+  organization_id: string;
+  content: Buffer;
+  keep_until: Timestamp;
+  created_at: GeneratedTimestamp;
+}
+
+export interface TerminalSessions {
+  id: string;
+  organization_id: string;
+  project_id: string;
+  allocation_id: string;
+  node_id: string;
+  kind: 'terminal' | 'console' | 'ssh' | 'forward';
+  port: number | null;
+  cols: Generated<number>;
+  rows: Generated<number>;
+  is_writable: boolean;
+  is_recorded: Generated<boolean>;
+  state: Generated<'ticketed' | 'opening' | 'open' | 'closed'>;
+  principal_id: string;
+  principal_kind: 'user' | 'service_account';
+  principal_name: string;
+  credential_id: string | null;
+  credential_expires_at: NullableTimestamp;
+  ticket_hash: Buffer | null;
+  ticket_expires_at: Timestamp;
+  gateway_url: string | null;
+  gateway_seen_at: NullableTimestamp;
+  task_id: string | null;
+  source_ip: string | null;
+  bytes_in: Generated<number>;
+  bytes_out: Generated<number>;
+  end_wanted_by: string | null;
+  end_reason: string | null;
+  end_message: string | null;
+  correlation_id: string;
+  created_at: GeneratedTimestamp;
+  opened_at: NullableTimestamp;
+  closed_at: NullableTimestamp;
+  expires_at: Timestamp;
+}
+
 export interface TopologyCandidates {
   id: string;
   task_id: string;
@@ -769,6 +844,8 @@ export interface WorkflowSteps {
 }
 
 export interface DB {
+  access_policies: AccessPolicies;
+  allocation_access_grants: AllocationAccessGrants;
   allocation_installs: AllocationInstalls;
   allocation_placements: AllocationPlacements;
   allocation_resource_claims: AllocationResourceClaims;
@@ -815,6 +892,8 @@ export interface DB {
   slot_overrides: SlotOverrides;
   ssh_keys: SshKeys;
   tenant_memberships: TenantMemberships;
+  terminal_recordings: TerminalRecordings;
+  terminal_sessions: TerminalSessions;
   topology_candidates: TopologyCandidates;
   topology_discoveries: TopologyDiscoveries;
   trust_keys: TrustKeys;

@@ -131,6 +131,7 @@ export const OPERATIONS_OF_TASK: Readonly<Record<TaskKind, readonly HostOperatio
   'allocation.provision_user': ['system.ensureUser'],
   'allocation.install_authorized_keys': ['system.ensureUser'],
   'allocation.deprovision_user': ['system.removeUser'],
+  'stream.open': [],
   'agent.update': [],
 };
 

@@ -1,0 +1,80 @@
+/** Whose SSH keys open an allocation beside those of its launch: one member of the project, one key of theirs. */
+import Type from 'typebox';
+import { Closed, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+
+/** `pending`: on its way to the machine. `installed`: the machine has it. `failed`: it could not be told; the reason says why. */
+export const GRANT_STATES = ['pending', 'installed', 'failed', 'revoking', 'revoked'] as const;
+
+export const AccessGrant = Closed({
+  id: Id('access_grant'),
+  allocation_id: Id('allocation'),
+  user_id: Id('user', 'Whose key it is.'),
+  user_name: Type.String(),
+  ssh_key_id: Id('ssh_key'),
+  fingerprint: Type.String({ description: 'SHA256:… as ssh-keygen -l prints it.' }),
+  state: StringEnum(GRANT_STATES),
+  state_reason: Nullable(Type.String()),
+  granted_by: Type.String(),
+  correlation_id: Type.String(),
+  created_at: Time('When it was granted.'),
+  installed_at: Nullable(Time('When the machine had it.')),
+  revoked_at: Nullable(Time('When it was taken back.')),
+});
+
+const params = Closed({ project_id: Id('project'), allocation_id: Id('allocation') });
+const path = '/api/v1/projects/{project_id}/allocations/{allocation_id}/access-grants';
+const tag = 'Access';
+
+export const accessGrantApi = define({
+  accessGrantList: {
+    method: 'GET',
+    path,
+    tag,
+    summary: 'Whose keys open an allocation beside those of its launch',
+    access: 'project',
+    permission: 'allocation.read',
+    audit: null,
+    idempotency: 'none',
+    params,
+    query: Closed({ ...PageQuery }),
+    status: 200,
+    response: Page(AccessGrant),
+  },
+  accessGrantCreate: {
+    method: 'POST',
+    path,
+    tag,
+    summary: 'Let a key of a project member open an allocation',
+    description:
+      'Your own key, or as a manager of the project one of any member’s. On an active allocation it is sent to the machine ' +
+      'at once; before that it comes with the launch. Its full set of keys is told each time.',
+    access: 'project',
+    permission: 'allocation.grant.create',
+    audit: 'allocation.access_grant.create',
+    idempotency: 'required',
+    params,
+    body: Closed({
+      ssh_key_id: Id('ssh_key'),
+    }),
+    status: 201,
+    response: AccessGrant,
+    errors: ['conflict', 'already_exists'],
+  },
+  accessGrantRevoke: {
+    method: 'DELETE',
+    path: `${path}/{access_grant_id}`,
+    tag,
+    summary: 'Take a grant back: the key is removed from the machine',
+    description:
+      'By whom it was granted to, who granted it or who manages the project. Connections that are open stay open.',
+    access: 'project',
+    permission: 'allocation.grant.create',
+    audit: 'allocation.access_grant.revoke',
+    idempotency: 'none',
+    params: Closed({ ...params.properties, access_grant_id: Id('access_grant') }),
+    status: 202,
+    response: AccessGrant,
+  },
+});

@@ -1,0 +1,70 @@
+/** What an organization asks of those who connect to its machines. */
+import Type from 'typebox';
+import { Closed, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+
+const settings = {
+  session_idle_s: Type.Integer({
+    minimum: 60,
+    maximum: 1800,
+    description: 'A session in which nothing is said either way for this long is ended.',
+  }),
+  session_max_s: Type.Integer({
+    minimum: 300,
+    maximum: 86_400,
+    description: 'A session is ended after this long, whatever happens in it.',
+  }),
+  ends_with_sign_in: Type.Boolean({
+    description:
+      'Sessions end when the sign-in that opened them expires. Tokens that expire or are revoked always end theirs.',
+  }),
+  records_terminals: Type.Boolean({
+    description: 'What terminals show is recorded. Whoever opens one is told.',
+  }),
+  recording_days: Type.Integer({ minimum: 1, maximum: 365, description: 'How long recordings are kept.' }),
+  allows_service_accounts: Type.Boolean({ description: 'Service accounts may open sessions and be granted access.' }),
+};
+
+export const AccessPolicy = Closed({
+  organization_id: Id('organization'),
+  ...settings,
+  version: Type.Integer(),
+  updated_at: Time('When it was last changed.'),
+});
+
+const params = Closed({ organization_id: Id('organization') });
+const path = '/api/v1/organizations/{organization_id}/access-policy';
+const tag = 'Access';
+
+export const accessPolicyApi = define({
+  accessPolicyGet: {
+    method: 'GET',
+    path,
+    tag,
+    summary: 'What the organization asks of those who connect',
+    access: 'tenant',
+    permission: 'organization.read',
+    audit: null,
+    idempotency: 'none',
+    params,
+    status: 200,
+    response: AccessPolicy,
+  },
+  accessPolicyUpdate: {
+    method: 'PATCH',
+    path,
+    tag,
+    summary: 'Change what the organization asks of those who connect',
+    description: 'Shorter times reach sessions that are open. What is recorded is decided when a session opens.',
+    access: 'tenant',
+    permission: 'organization.update',
+    audit: 'access_policy.update',
+    idempotency: 'none',
+    ifMatch: true,
+    params,
+    body: Type.Partial(Closed(settings), { minProperties: 1 }),
+    status: 200,
+    response: AccessPolicy,
+  },
+});

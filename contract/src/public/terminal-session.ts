@@ -1,0 +1,131 @@
+/**
+ * Sessions: how a tenant reaches what it launched. A ticket is asked for here, is good once and for half a minute, and is
+ * shown to the gateway, which carries the bytes. What was opened, by whom and why it ended stays readable.
+ */
+import Type from 'typebox';
+import { Closed, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+import { SESSION_END_REASONS, SESSION_KINDS, TerminalSize } from '../stream.ts';
+
+export const SESSION_STATES = ['ticketed', 'opening', 'open', 'closed'] as const;
+
+export const TerminalSession = Closed({
+  id: Id('terminal_session'),
+  allocation_id: Id('allocation'),
+  kind: StringEnum(SESSION_KINDS),
+  port: Nullable(Type.Integer({ description: 'Of a forward.' })),
+  state: StringEnum(SESSION_STATES),
+  is_writable: Type.Boolean({ description: 'False: it may look at the console and type nothing.' }),
+  is_recorded: Type.Boolean(),
+  principal_id: Type.String({ description: 'Who opened it.' }),
+  principal_name: Type.String(),
+  source_ip: Nullable(Type.String({ description: 'Where the client connected from.' })),
+  bytes_in: Type.Integer({ description: 'From the client to the guest.' }),
+  bytes_out: Type.Integer({ description: 'From the guest to the client.' }),
+  created_at: Time('When the ticket was given.'),
+  opened_at: Nullable(Time('When both ends had met.')),
+  closed_at: Nullable(Time('When it was over.')),
+  expires_at: Time('When it ends at the latest.'),
+  end_reason: Nullable(StringEnum(SESSION_END_REASONS)),
+  end_message: Nullable(Type.String()),
+  correlation_id: Type.String(),
+});
+
+export const TerminalTicket = Closed({
+  session_id: Id('terminal_session'),
+  ticket: Type.String({ description: 'Good once. Sent as a WebSocket subprotocol, never in a URL.' }),
+  url: Type.String({ description: 'Of the gateway.', examples: ['wss://gateway.example.com/v1/stream'] }),
+  expires_at: Time('When the ticket is good for nothing any more.'),
+  kind: StringEnum(SESSION_KINDS),
+  is_writable: Type.Boolean(),
+  notice: Nullable(Type.String({ description: 'To be shown before the session; says so where it is recorded.' })),
+});
+
+/** One line of an asciicast: its header first, then `[seconds, kind, text]`. */
+export const RecordingLine = Type.Union([
+  Type.Object(
+    { version: Type.Literal(2), width: Type.Integer(), height: Type.Integer() },
+    { additionalProperties: true },
+  ),
+  Type.Array(Type.Union([Type.Number(), Type.String()]), { minItems: 3, maxItems: 3 }),
+]);
+
+const params = Closed({ project_id: Id('project'), allocation_id: Id('allocation') });
+const sessionParams = Closed({ ...params.properties, session_id: Id('terminal_session') });
+const base = '/api/v1/projects/{project_id}/allocations/{allocation_id}';
+const tag = 'Sessions';
+
+const read = { method: 'GET', tag, access: 'project', audit: null, idempotency: 'none', status: 200 } as const;
+
+export const terminalSessionApi = define({
+  terminalTicketCreate: {
+    method: 'POST',
+    path: `${base}/terminal-ticket`,
+    tag,
+    summary: 'A ticket for one session with an allocation',
+    description:
+      'Good once, for 30 seconds, for this caller, allocation and kind. A terminal needs no SSH key of yours. Who may only ' +
+      'look gets the console without typing. Service accounts get one where the organization’s access policy allows it. ' +
+      'A new ticket is given each time, so it takes no Idempotency-Key.',
+    access: 'project',
+    permission: 'allocation.session.create',
+    audit: 'allocation.session.ticket',
+    idempotency: 'none',
+    secret: true,
+    params,
+    body: Closed({
+      kind: StringEnum(SESSION_KINDS),
+      port: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: 65_535, description: 'Of the guest; for a forward, and only for that.' }),
+      ),
+      cols: Type.Optional(TerminalSize.cols),
+      rows: Type.Optional(TerminalSize.rows),
+    }),
+    status: 201,
+    response: TerminalTicket,
+    errors: ['conflict'],
+  },
+  terminalSessionList: {
+    ...read,
+    path: `${base}/sessions`,
+    summary: 'Who was connected to an allocation, newest first',
+    permission: 'allocation.read',
+    params,
+    query: Closed({ ...PageQuery }),
+    response: Page(TerminalSession),
+  },
+  terminalSessionGet: {
+    ...read,
+    path: `${base}/sessions/{session_id}`,
+    summary: 'One session',
+    permission: 'allocation.read',
+    params: sessionParams,
+    response: TerminalSession,
+  },
+  terminalSessionClose: {
+    method: 'DELETE',
+    path: `${base}/sessions/{session_id}`,
+    tag,
+    summary: 'End a session',
+    description: 'Your own, or anybody’s for who manages the project. It is over within seconds.',
+    access: 'project',
+    permission: 'allocation.session.create',
+    audit: 'allocation.session.end',
+    idempotency: 'none',
+    params: sessionParams,
+    status: 204,
+    response: null,
+  },
+  terminalRecordingGet: {
+    ...read,
+    path: `${base}/sessions/{session_id}/recording`,
+    summary: 'What a recorded terminal showed, as an asciicast',
+    description:
+      'Kept for as long as the organization’s access policy says. Only what was shown is in it, not what was typed.',
+    permission: 'allocation.recording.read',
+    params: sessionParams,
+    response: RecordingLine,
+    stream: 'application/jsonl',
+  },
+});
