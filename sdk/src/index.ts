@@ -11,6 +11,16 @@ export {
   type StreamOptions,
 } from './client.ts';
 export { GpuaasError, type GpuaasErrorCode } from './error.ts';
+export {
+  type ConnectOptions,
+  connect,
+  type OpenStreamOptions,
+  openStream,
+  type SessionInfo,
+  type SessionStream,
+  type StreamEnd,
+} from './session-stream.ts';
+export type { SessionEndReason, SessionKind } from './stream.gen.ts';
 export type { RetryOptions, TokenProvider } from './transport.ts';
 export { type WaitOptions, wait } from './wait.ts';
 export { type CertificateVerdict, isSignedCertificate, verifyWipeCertificate } from './wipe-certificate.ts';

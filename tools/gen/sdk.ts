@@ -1,15 +1,28 @@
 /**
  * Writes sdk/src/api.gen.ts from the contract: the operation table the client runs on and the types of every request
- * and response. The published sdk therefore depends on nothing, and no shape is written twice by hand.
+ * and response; and sdk/src/stream.gen.ts: the words and limits of a session's bytes. The published sdk therefore depends on nothing, and no shape is written twice by hand.
  */
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { api, ERRORS, type Operation } from '@gpuaas/contract';
+import {
+  ClientWord,
+  GatewayWord,
+  HostWord,
+  SESSION_END_REASONS,
+  SESSION_KINDS,
+  STREAM_ACK_BYTES,
+  STREAM_MESSAGE_BYTES_MAX,
+  STREAM_PROTOCOL,
+  STREAM_WINDOW_BYTES,
+  TICKET_PROTOCOL_PREFIX,
+} from '@gpuaas/contract/stream';
 import { jsDoc, type Names, printObject, printType, type Schema, schemaKey } from './typescript.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CONTRACT = join(ROOT, 'contract/src');
 const TARGET = 'sdk/src/api.gen.ts';
+const STREAM_TARGET = 'sdk/src/stream.gen.ts';
 
 const isObjectSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && 'type' in value && value.type === 'object' && 'properties' in value;
@@ -62,6 +75,37 @@ const operationType = (id: string, operation: Operation, names: Names): string =
   return `${jsDoc(summary, '  ')}  ${id}: {\n    request: ${request};\n    response: ${response};\n  };`;
 };
 
+/** What both ends of a session must agree on, beside the tickets that the API gives. */
+const streamText = (): string => {
+  const none: Names = new Map();
+  const names = {
+    STREAM_PROTOCOL,
+    TICKET_PROTOCOL_PREFIX,
+    STREAM_WINDOW_BYTES,
+    STREAM_ACK_BYTES,
+    STREAM_MESSAGE_BYTES_MAX,
+  };
+  const lists = { SESSION_KINDS, SESSION_END_REASONS };
+  const words = { ClientWord, HostWord, GatewayWord };
+  const print = (value: unknown) => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value));
+  return `// Written by \`make gen\` from contract/. Do not edit.
+
+${Object.entries(names)
+  .map(([name, value]) => `export const ${name} = ${print(value)};`)
+  .join('\n')}
+
+${Object.entries(lists)
+  .map(([name, values]) => `export const ${name} = [${values.map(print).join(', ')}] as const;`)
+  .join('\n')}
+export type SessionKind = (typeof SESSION_KINDS)[number];
+export type SessionEndReason = (typeof SESSION_END_REASONS)[number];
+
+${Object.entries(words)
+  .map(([name, schema]) => `export type ${name} = ${printType(schema as Schema, none)};`)
+  .join('\n\n')}
+`;
+};
+
 export const sdkTypes = async (): Promise<{ path: string; text: string }[]> => {
   const schemas = await namedSchemas();
   const names: Names = new Map([...schemas].map(([name, schema]) => [schemaKey(schema), name]));
@@ -108,7 +152,10 @@ export type Operations = {
 ${operations.map(([id, operation]) => operationType(id, operation, names)).join('\n')}
 };
 `;
-  return [{ path: TARGET, text }];
+  return [
+    { path: TARGET, text },
+    { path: STREAM_TARGET, text: streamText() },
+  ];
 };
 
 if (import.meta.main) {

@@ -1,0 +1,209 @@
+/**
+ * A session with an allocation: bytes both ways through the gateway, over the WebSocket that browsers and Node have.
+ *
+ *   const stream = await connect(client, { project_id, allocation_id, kind: 'terminal', cols: 80, rows: 24 });
+ *   if (stream.session.notice) show(stream.session.notice);
+ *   for await (const bytes of stream.bytes) await draw(bytes);   // taken when the loop asks for more
+ *   const { reason, message, exit_code } = await stream.closed;
+ *
+ * A WebSocket tells nobody why it was refused, so an error before the session names what it can be.
+ */
+import type { TerminalTicket } from './api.gen.ts';
+import type { Client } from './client.ts';
+import { GpuaasError } from './error.ts';
+import {
+  type ClientWord,
+  type GatewayWord,
+  type HostWord,
+  type SessionEndReason,
+  type SessionKind,
+  STREAM_PROTOCOL,
+  TICKET_PROTOCOL_PREFIX,
+} from './stream.gen.ts';
+import { createReceiveQueue, createSendWindow } from './stream-window.ts';
+
+export type SessionInfo = Extract<GatewayWord, { type: 'session' }>;
+
+/** `connection_lost`: nobody said why; the network or the gateway went away. */
+export type StreamEnd = Readonly<{
+  reason: SessionEndReason | 'connection_lost';
+  /** A sentence for people. */
+  message: string;
+  /** Of the program, where it ended by itself. */
+  exit_code: number | null;
+  signal: string | null;
+}>;
+
+export type SessionStream = Readonly<{
+  session: SessionInfo;
+  /** The other end is there. Rejects where it never was. What is written before is kept for it. */
+  ready: Promise<void>;
+  /** What the other end says, once. Bytes count as taken when the next are asked for. */
+  bytes: AsyncIterable<Uint8Array>;
+  /** Done when the bytes have left; waits while the other end takes none. Goes nowhere in a session that may not write. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Nothing more will be written; the other way stays open. */
+  end(): Promise<void>;
+  resize(cols: number, rows: number): void;
+  /** Leaves. */
+  close(): void;
+  /** Never rejects. What came before it may still be read. */
+  closed: Promise<StreamEnd>;
+}>;
+
+export type OpenStreamOptions = Readonly<{
+  ticket: Pick<TerminalTicket, 'ticket' | 'url'>;
+  WebSocket?: typeof globalThis.WebSocket;
+  signal?: AbortSignal | undefined;
+  /** How long the gateway may take to answer. */
+  openTimeoutMs?: number;
+}>;
+
+const OPEN_TIMEOUT_MS = 20_000;
+/** Of the codes that an application may close a WebSocket with. */
+const PROTOCOL_ERROR = 4002;
+
+const refused = (url: string): string =>
+  `The gateway at ${new URL(url).host} did not open the session: the ticket was used already or is older than 30 ` +
+  'seconds, this address may not connect to it, or it cannot be reached. Try again.';
+
+const lost = 'The connection to the gateway was lost. Connect again.';
+
+/** What the gateway or the host said, or null where it is no word. Unknown ones are for newer clients. */
+const wordOf = (text: string): HostWord | GatewayWord | null => {
+  try {
+    const word: unknown = JSON.parse(text);
+    return typeof word === 'object' && word !== null && 'type' in word ? (word as HostWord | GatewayWord) : null;
+  } catch {
+    return null;
+  }
+};
+
+const settled = <T>() => {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  // Whoever does not ask for it is not told.
+  promise.catch(() => undefined);
+  return { promise, resolve, reject };
+};
+
+const cells = (count: number): number => Math.min(1000, Math.max(1, Math.trunc(count) || 1));
+
+export const openStream = ({ ticket, signal, ...options }: OpenStreamOptions): Promise<SessionStream> => {
+  const Socket = options.WebSocket ?? globalThis.WebSocket;
+  const socket = new Socket(ticket.url, [STREAM_PROTOCOL, `${TICKET_PROTOCOL_PREFIX}${ticket.ticket}`]);
+  socket.binaryType = 'arraybuffer';
+
+  const opened = settled<SessionStream>();
+  const ready = settled<void>();
+  const closed = settled<StreamEnd>();
+  const sending = createSendWindow();
+  const say = (word: ClientWord) => {
+    if (socket.readyState === Socket.OPEN) socket.send(JSON.stringify(word));
+  };
+  const receiving = createReceiveQueue((bytes) => say({ type: 'ack', bytes }));
+  let session: SessionInfo | undefined;
+  let exit: Readonly<{ code: number | null; signal: string | null }> | undefined;
+  let over = false;
+  /** Writes go one after the other, and the end of them after the last. */
+  let written: Promise<void> = Promise.resolve();
+
+  const finish = (reason: StreamEnd['reason'], message: string, cause?: unknown) => {
+    if (over) return;
+    over = true;
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+    const err = new GpuaasError('network', message, { retryable: true, cause });
+    opened.reject(signal?.aborted ? signal.reason : err);
+    ready.reject(err);
+    sending.fail(err);
+    receiving.end();
+    closed.resolve({ reason, message, exit_code: exit?.code ?? null, signal: exit?.signal ?? null });
+    socket.close(reason === 'protocol_error' ? PROTOCOL_ERROR : 1000);
+  };
+  const abort = () => finish('client_left', 'Left.');
+  const timer = setTimeout(
+    () => finish('connection_lost', refused(ticket.url)),
+    options.openTimeoutMs ?? OPEN_TIMEOUT_MS,
+  );
+
+  const write = async (bytes: Uint8Array): Promise<void> => {
+    for (let at = 0; at < bytes.byteLength; ) {
+      const size = await sending.take(bytes.byteLength - at);
+      socket.send(bytes.slice(at, at + size));
+      at += size;
+    }
+  };
+  const afterWrites = (next: () => Promise<void> | void): Promise<void> => {
+    const done = written.then(next);
+    written = done.catch(() => undefined);
+    return done;
+  };
+
+  const open = (word: SessionInfo): void => {
+    session = word;
+    clearTimeout(timer);
+    opened.resolve({
+      session: word,
+      ready: ready.promise,
+      bytes: receiving.bytes,
+      write: word.is_writable ? (bytes) => afterWrites(() => write(bytes)) : async () => undefined,
+      end: () => afterWrites(() => say({ type: 'eof' })),
+      resize: (cols, rows) => say({ type: 'resize', cols: cells(cols), rows: cells(rows) }),
+      close: abort,
+      closed: closed.promise,
+    });
+  };
+
+  const hear = (word: HostWord | GatewayWord): void => {
+    if (word.type === 'session') open(word);
+    else if (word.type === 'ready') ready.resolve();
+    else if (word.type === 'eof') receiving.end();
+    else if (word.type === 'exit') exit = word;
+    else if (word.type === 'failed') finish('unreachable', word.message);
+    else if (word.type === 'closed') finish(word.reason, word.message);
+    else if (word.type === 'ack' && !sending.acknowledge(word.bytes))
+      finish('protocol_error', 'The other end took more than it was sent.');
+  };
+
+  socket.addEventListener('message', ({ data }) => {
+    if (over) return;
+    if (typeof data === 'string') {
+      const word = wordOf(data);
+      if (word === null) finish('protocol_error', 'The gateway said something that is no word of a session.');
+      else hear(word);
+    } else if (!receiving.push(new Uint8Array(data as ArrayBuffer)))
+      finish('protocol_error', 'The other end sent more than there was room for.');
+  });
+  socket.addEventListener('close', ({ reason }) =>
+    finish('connection_lost', reason || (session === undefined ? refused(ticket.url) : lost)),
+  );
+  // A close follows each error, but not in every runtime where the connection was never made.
+  socket.addEventListener('error', () => finish('connection_lost', session === undefined ? refused(ticket.url) : lost));
+  signal?.addEventListener('abort', abort);
+  if (signal?.aborted) abort();
+  return opened.promise;
+};
+
+export type ConnectOptions = Readonly<{
+  project_id: string;
+  allocation_id: string;
+  kind: SessionKind;
+  /** Of a forward. */
+  port?: number | undefined;
+  cols?: number | undefined;
+  rows?: number | undefined;
+  WebSocket?: typeof globalThis.WebSocket;
+  signal?: AbortSignal | undefined;
+}>;
+
+/** Asks for a ticket and opens the session it is for. */
+export const connect = async (
+  client: Pick<Client, 'terminalTicketCreate'>,
+  { project_id, allocation_id, kind, port, cols, rows, signal, ...options }: ConnectOptions,
+): Promise<SessionStream> => {
+  const ticket = await client.terminalTicketCreate(
+    { params: { project_id, allocation_id }, body: { kind, port, cols, rows } },
+    { signal },
+  );
+  return openStream({ ticket, signal, ...options });
+};

@@ -1,0 +1,58 @@
+// Written by `make gen` from contract/. Do not edit.
+
+export const STREAM_PROTOCOL = 'gpuaas.stream.v1';
+export const TICKET_PROTOCOL_PREFIX = 'gpuaas.ticket.';
+export const STREAM_WINDOW_BYTES = 1048576;
+export const STREAM_ACK_BYTES = 262144;
+export const STREAM_MESSAGE_BYTES_MAX = 65536;
+
+export const SESSION_KINDS = ['terminal', 'console', 'ssh', 'forward'] as const;
+export const SESSION_END_REASONS = ['ended', 'client_left', 'host_left', 'unreachable', 'released', 'revoked', 'idle', 'expired', 'gateway_stopped', 'protocol_error'] as const;
+export type SessionKind = (typeof SESSION_KINDS)[number];
+export type SessionEndReason = (typeof SESSION_END_REASONS)[number];
+
+export type ClientWord = {
+  type: 'ack';
+  bytes: number;
+} | {
+  type: 'eof';
+} | {
+  type: 'resize';
+  cols: number;
+  rows: number;
+};
+
+export type HostWord = {
+  type: 'ack';
+  bytes: number;
+} | {
+  type: 'eof';
+} | {
+  type: 'ready';
+} | {
+  type: 'exit';
+  code: number | null;
+  signal: string | null;
+} | {
+  type: 'failed';
+  message: string;
+};
+
+export type GatewayWord = {
+  type: 'session';
+  /** Id of the terminal session. */
+  session_id: string;
+  kind: 'terminal' | 'console' | 'ssh' | 'forward';
+  /** False: what is typed goes nowhere. */
+  is_writable: boolean;
+  is_recorded: boolean;
+  /** To be shown before anything else. */
+  notice: string | null;
+  /** When it ends at the latest. */
+  expires_at: string;
+} | {
+  type: 'closed';
+  reason: 'ended' | 'client_left' | 'host_left' | 'unreachable' | 'released' | 'revoked' | 'idle' | 'expired' | 'gateway_stopped' | 'protocol_error';
+  /** One sentence, what to do included. */
+  message: string;
+};
