@@ -7,8 +7,10 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import type { TaskKind } from '@gpuaas/contract/node';
 import { pause } from '@gpuaas/kit';
 import { PROFILE_NAMES } from '../../node-agent/src/host/sim/profile.ts';
+import { TIME_LIMITS_S } from '../../node-agent/src/limits.ts';
 import { startFleet } from './fleet.ts';
 import { fleetDir, stateDir } from './fleet-dir.ts';
 import { DEMO_HOSTS, type HostSpec, manyHosts } from './fleet-spec.ts';
@@ -96,6 +98,10 @@ const onSignal = (): Promise<void> =>
     process.once('disconnect', () => done());
   });
 
+/** Limits are of a host with processors of its own. Hosts that share this process's take as many times as long. */
+const limitsFor = (hosts: number): Partial<Record<TaskKind, number>> =>
+  Object.fromEntries(Object.entries(TIME_LIMITS_S).map(([kind, limit]) => [kind, limit * Math.max(1, hosts / 50)]));
+
 const runHere = async (values: Values, specs: readonly HostSpec[], tell: (ready: number) => void): Promise<void> => {
   const stopped = onSignal();
   const ended = new AbortController();
@@ -122,6 +128,7 @@ const runHere = async (values: Values, specs: readonly HostSpec[], tell: (ready:
     agent: {
       // Losing this machine loses the simulated hosts as well.
       is_journal_synced: false,
+      limits_s: limitsFor(specs.length),
       // Thousands of hosts that look at themselves all the time would do nothing else.
       ...(isLarge
         ? { health: { look_ms: 60_000, every_ms: 120_000 }, reconcile: { look_ms: 120_000, every_ms: 240_000 } }
