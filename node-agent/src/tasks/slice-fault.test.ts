@@ -408,6 +408,29 @@ describe('a cleanup', () => {
     assert.equal((await host.run('slice.cleanup', of(slots))).disks[0]?.is_verified, true);
   });
 
+  test('wipes every drive at once: those beside one that hangs are wiped and read back meanwhile', async (t) => {
+    const host = startTestHost(t);
+    const slots = await stopped(host, [0, 1]);
+    host.fault({ when: 'disks.wipe', do: 'hang', times: 1 });
+    const controller = new AbortController();
+    const told: string[] = [];
+    const hung = host.run('slice.cleanup', of(slots), {
+      signal: controller.signal,
+      progress: ({ note }) => {
+        told.push(note ?? '');
+        if (note === '1 of 2 disks are wiped') controller.abort();
+      },
+    });
+    await assert.rejects(hung, { code: 'timeout', message: /the wipe of disk .* did not end in time/ });
+    assert.ok(told.includes('1 of 2 disks are wiped'), told.join('; '));
+    clearFaults(host.sim.dir);
+    const again = await host.run('slice.cleanup', of(slots));
+    assert.deepEqual(
+      again.disks.map(({ slot_id, is_verified }) => [slot_id, is_verified]),
+      slots.map(({ slot_id }) => [slot_id, true]),
+    );
+  });
+
   test('touches nothing that another allocation holds', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
