@@ -8,6 +8,7 @@ import { readFixture, requiresFixture } from '../../test/fixtures.ts';
 import { ALLOCATION, KEY, machineOf } from '../../test/machine.ts';
 import { HostError, type Machine } from '../host/host.ts';
 import { cloudInit, type GuestOptions } from './cloud-init.ts';
+import { KEYS_PATH } from './guest-keys.ts';
 import { REPORT_PATH, reportScript } from './guest-report.ts';
 import { writeSeed } from './seed.ts';
 import { USER_DATA_BYTES_MAX } from './user-data.ts';
@@ -76,11 +77,11 @@ describe('the seed of a machine', () => {
     assert.doesNotMatch(all, /https?:|spiffe|BEGIN |\/var\/lib\/gpuaas|\/dev\/disk|0000:19/);
   });
 
-  it('carries a report script that a shell can read', () => {
+  it('carries scripts that a shell can read', () => {
     const { status, stderr } = spawnSync('sh', ['-n'], { input: reportScript(['10de:2335', '1234:11e8']) });
     assert.equal(status, 0, stderr.toString('utf8'));
-    const start = configOf(null).bootcmd[0]?.[2] ?? '';
-    assert.equal(spawnSync('sh', ['-n'], { input: start }).status, 0);
+    for (const [, , start = ''] of configOf(null).bootcmd)
+      assert.equal(spawnSync('sh', ['-n'], { input: start }).status, 0);
   });
 });
 
@@ -100,11 +101,11 @@ write_files: [{path: /etc/motd, permissions: '0644', content: "hi\\u2028there"}]
       config.users.map((user) => (typeof user === 'string' ? user : user.name)),
       ['gpuaas', 'default', 'ann'],
     );
-    assert.equal(config.bootcmd.length, 2);
-    assert.deepEqual(config.bootcmd[1], ['echo', 'hi']);
+    assert.equal(config.bootcmd.length, 3);
+    assert.deepEqual(config.bootcmd[2], ['echo', 'hi']);
     assert.deepEqual(
       config.write_files.map((file) => file.path),
-      ['/etc/motd', REPORT_PATH],
+      ['/etc/motd', KEYS_PATH, REPORT_PATH],
     );
     assert.equal(config.write_files[0]?.content, 'hi\u2028there');
   });

@@ -4,6 +4,7 @@
  */
 import type { Machine } from '../host/host.ts';
 import { allocationId, hostname, macAddress, sshPublicKey, username } from './grammar.ts';
+import { KEYS_PATH, KEYS_START, keysScript } from './guest-keys.ts';
 import { REPORT_PATH, REPORT_START, reportScript } from './guest-report.ts';
 import { mergeConfig, type PlatformConfig, readUserData } from './user-data.ts';
 import { writeYaml } from './yaml.ts';
@@ -41,13 +42,19 @@ const platformConfig = (machine: Machine, guest: GuestOptions): PlatformConfig =
   ssh_genkeytypes: ['ed25519', 'ecdsa', 'rsa'],
   write_files: [
     {
+      path: KEYS_PATH,
+      owner: 'root:root',
+      permissions: '0755',
+      content: keysScript(guest.username, machine.seed.ssh_public_keys),
+    },
+    {
       path: REPORT_PATH,
       owner: 'root:root',
       permissions: '0755',
       content: reportScript(guest.accelerators, machine.seed.readiness_checks),
     },
   ],
-  bootcmd: [[...REPORT_START]],
+  bootcmd: [[...REPORT_START], [...KEYS_START]],
 });
 
 const BOUNDARY = '==gpuaas-part==';
@@ -84,7 +91,8 @@ const userData = (machine: Machine, guest: GuestOptions): string => {
 /** Refuses what a seed with it would be refused for, whatever machine it is of. */
 export const judgeUserData = (text: string | null, account: string): void => {
   const theirs = readUserData(text);
-  const ours: PlatformConfig = { users: [{ name: account }], write_files: [{ path: REPORT_PATH }], bootcmd: [] };
+  const write_files = [{ path: KEYS_PATH }, { path: REPORT_PATH }];
+  const ours: PlatformConfig = { users: [{ name: account }], write_files, bootcmd: [] };
   if (theirs.kind === 'config') writeYaml(mergeConfig(ours, theirs.config));
 };
 

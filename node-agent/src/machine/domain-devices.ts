@@ -1,10 +1,12 @@
 /**
  * The devices of a machine. Drives are whole block devices under names that stay, in the order of slots with the boot drive
  * first; GPU and fabric function are handed over as they are bound (`managed='no'`: binding is a task of its own, and
- * devices stay on vfio-pci between tenants). There is no screen: the console is a file that the log daemon keeps short.
+ * devices stay on vfio-pci between tenants). There is no screen: the console is a serial line
+ * with a socket that the host connects to, and all it says is also in a file that the log daemon keeps short.
  */
 import { HostError, type Machine } from '../host/host.ts';
 import { diskSerial, interfaceName, macAddress, path, pciAddress } from './grammar.ts';
+import { KEYS_CHANNEL } from './guest-keys.ts';
 import { REPORT_CHANNEL } from './guest-report.ts';
 import { type HostProfile, machinePaths } from './host-profile.ts';
 import type { GuestComplex, GuestPort, PciPlan } from './pci-plan.ts';
@@ -132,6 +134,14 @@ const complex = ({ expander, ports }: GuestComplex): readonly XmlElement[] => [
   ...ports.map(hostdev),
 ];
 
+const channel = (name: string, socket: string): XmlElement =>
+  element(
+    'channel',
+    { type: 'unix' },
+    element('source', { mode: 'bind', path: socket }),
+    element('target', { type: 'virtio', name }),
+  );
+
 export const devices = (machine: Machine, profile: HostProfile, pci: PciPlan): XmlElement => {
   const paths = machinePaths(profile, machine.name);
   return element(
@@ -150,16 +160,13 @@ export const devices = (machine: Machine, profile: HostProfile, pci: PciPlan): X
     nic(machine, profile),
     element(
       'serial',
-      { type: 'file' },
-      element('source', { path: paths.console, append: 'on' }),
+      { type: 'unix' },
+      element('source', { mode: 'bind', path: paths.serial }),
+      element('log', { file: paths.console, append: 'on' }),
       element('target', { port: 0 }),
     ),
-    element(
-      'channel',
-      { type: 'unix' },
-      element('source', { mode: 'bind', path: paths.report }),
-      element('target', { type: 'virtio', name: REPORT_CHANNEL }),
-    ),
+    channel(REPORT_CHANNEL, paths.report),
+    channel(KEYS_CHANNEL, paths.keys),
     element('rng', { model: 'virtio' }, element('backend', { model: 'random' }, '/dev/urandom')),
     element('video', {}, element('model', { type: 'none' })),
     element('memballoon', { model: 'none' }),

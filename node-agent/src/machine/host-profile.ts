@@ -64,19 +64,32 @@ export const placesOf = (functions: readonly PciFunction[]): readonly DevicePlac
     mmio64_bytes: fn.bars.filter((bar) => bar.is_64bit).reduce((sum, bar) => sum + bar.size_bytes, 0),
   }));
 
-export type MachinePaths = Readonly<{ nvram: string; seed: string; console: string; report: string }>;
+export type MachinePaths = Readonly<{
+  nvram: string;
+  seed: string;
+  /** What the serial line said, kept short by the log daemon; and the socket of the line itself. */
+  console: string;
+  serial: string;
+  report: string;
+  keys: string;
+}>;
 
 /** A socket's path ends at 107 characters, and the kernel cuts no one some slack. */
 const SOCKET_PATH_MAX = 107;
 
 export const machinePaths = ({ folders }: Pick<HostProfile, 'folders'>, name: string): MachinePaths => {
   const file = (folder: string, suffix: string): string => path(`${folder}/${machineName(name)}${suffix}`);
-  const report = file(folders.report, '.sock');
-  if (report.length > SOCKET_PATH_MAX) throw new HostError('blocked', `${report} is too long for a socket`);
+  const socket = (suffix: string): string => {
+    const at = file(folders.report, suffix);
+    if (at.length > SOCKET_PATH_MAX) throw new HostError('blocked', `${at} is too long for a socket`);
+    return at;
+  };
   return {
     nvram: file(folders.nvram, '.fd'),
     seed: file(folders.seed, '.iso'),
     console: file(folders.console, '.log'),
-    report,
+    serial: socket('.tty'),
+    report: socket('.sock'),
+    keys: socket('.keys'),
   };
 };

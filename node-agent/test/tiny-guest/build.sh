@@ -16,7 +16,7 @@ cp "$work"/kernel/boot/vmlinuz-* "$out/vmlinuz"
 
 root=$work/root
 cp "$(command -v busybox)" "$root/bin/busybox"
-for program in /usr/sbin/dropbear /usr/bin/dropbearkey; do
+for program in /usr/sbin/dropbear /usr/bin/dropbearkey /usr/bin/rsync /usr/lib/openssh/sftp-server; do
   cp "$program" "$root/usr/sbin/"
   for library in $(ldd "$program" | grep -o '/[^ ]*'); do
     mkdir -p "$root$(dirname "$library")"
@@ -28,6 +28,10 @@ for module in virtio virtio_ring virtio_pci_modern_dev virtio_pci_legacy_dev vir
   cp "$(find "$work/kernel" -name "$module.ko")" "$root/modules/"
   echo "$module.ko" >>"$root/modules/order"
 done
+# Where dropbear looks for it, and where a login's path leads.
+mkdir -p "$root/usr/lib" "$root/usr/bin"
+ln -s /usr/sbin/sftp-server "$root/usr/lib/sftp-server"
+ln -s /usr/sbin/rsync "$root/usr/bin/rsync"
 install -m 755 "$here/init" "$root/init"
 (cd "$root" && find . | LC_ALL=C sort | busybox cpio -o -H newc -R 0:0) | gzip -1n >"$out/initrd"
 

@@ -11,7 +11,7 @@ export type HypervisorConfig = Readonly<{
   boot: Boot;
   /** Each machine has a folder of its own in it: definition, seed, firmware variables, console. */
   folder: string;
-  /** Sockets on which guests tell of themselves. A socket's path must be short. */
+  /** Sockets on which guests tell of themselves, are told their keys, and have their serial line. A socket's path must be short. */
   report_folder: string;
   /** Where libvirt writes down how it started a machine. */
   libvirt_log_folder: string;

@@ -117,9 +117,9 @@ const define = async (given: Given, machine: Machine, xml: string): Promise<stri
 };
 
 const removeFiles = async ({ config }: GivenHypervisor, name: string): Promise<void> => {
-  const { report } = machinePaths({ folders: foldersOf(config, name) }, name);
+  const { report, keys, serial } = machinePaths({ folders: foldersOf(config, name) }, name);
   await rm(join(config.folder, machineName(name)), { recursive: true, force: true });
-  await rm(report, { force: true });
+  for (const socket of [report, keys, serial]) await rm(socket, { force: true });
   for (const suffix of ['', '.0', '.1', '.2', '.3'])
     await rm(join(config.libvirt_log_folder, `${name}.log${suffix}`), { force: true });
 };
