@@ -66,6 +66,16 @@ CREATE OR REPLACE FUNCTION gpuaas_tenant()
  STABLE PARALLEL SAFE
 RETURN COALESCE(current_setting('gpuaas.tenant_id'::text, true), ''::text);
 
+CREATE OR REPLACE FUNCTION grants_end_with_allocation()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update allocation_access_grants set state = 'revoked', state_reason = null, revoked_at = coalesce(revoked_at, clock_timestamp())
+  where allocation_id = new.id and state <> 'revoked';
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION install_ends_with_power()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -471,6 +481,7 @@ CREATE INDEX allocations_live ON allocations USING btree (state, state_since) WH
 CREATE UNIQUE INDEX allocations_name ON allocations USING btree (project_id, name) WHERE (state <> ALL (ARRAY['released'::text, 'failed'::text]));
 CREATE INDEX allocations_released ON allocations USING btree (released_at) WHERE (released_at IS NOT NULL);
 CREATE TRIGGER custody BEFORE UPDATE OF state ON allocations FOR EACH ROW WHEN (new.state = 'active'::text AND old.state <> 'active'::text) EXECUTE FUNCTION check_custody();
+CREATE TRIGGER grants_end AFTER UPDATE OF state ON allocations FOR EACH ROW WHEN ((old.state = ANY (ARRAY['requested'::text, 'provisioning'::text, 'active'::text])) AND (new.state <> ALL (ARRAY['requested'::text, 'provisioning'::text, 'active'::text]))) EXECUTE FUNCTION grants_end_with_allocation();
 CREATE TRIGGER install AFTER UPDATE OF state ON allocations FOR EACH ROW WHEN (old.state = 'active'::text AND new.state <> 'active'::text) EXECUTE FUNCTION install_ends_with_power();
 CREATE TRIGGER power BEFORE INSERT OR UPDATE OF state, capacity_shape ON allocations FOR EACH ROW EXECUTE FUNCTION power_follows_state();
 grant insert, select, update on allocations to gpuaas_app;
@@ -503,6 +514,7 @@ create table allocation_access_grants (
   project_id text not null,
   allocation_id text not null,
   user_id text not null,
+  user_name text not null,
   ssh_key_id text not null,
   public_key text not null,
   fingerprint text not null,
@@ -524,6 +536,7 @@ create table allocation_access_grants (
 );
 CREATE INDEX access_grants_by_user ON allocation_access_grants USING btree (user_id) WHERE (revoked_at IS NULL);
 CREATE UNIQUE INDEX access_grants_once ON allocation_access_grants USING btree (allocation_id, fingerprint) WHERE (revoked_at IS NULL);
+CREATE INDEX access_grants_untold ON allocation_access_grants USING btree (allocation_id) WHERE (state = ANY (ARRAY['pending'::text, 'revoking'::text]));
 grant insert, select, update on allocation_access_grants to gpuaas_app;
 
 create table allocation_installs (
@@ -1405,6 +1418,7 @@ create table terminal_sessions (
   credential_expires_at timestamp with time zone,
   ticket_hash bytea,
   ticket_expires_at timestamp with time zone not null,
+  used_ticket_hash bytea,
   gateway_url text,
   gateway_seen_at timestamp with time zone,
   task_id text,
@@ -1421,6 +1435,7 @@ create table terminal_sessions (
   expires_at timestamp with time zone not null,
   constraint terminal_sessions_pkey PRIMARY KEY (id),
   constraint terminal_sessions_ticket_hash_key UNIQUE (ticket_hash),
+  constraint terminal_sessions_used_ticket_hash_key UNIQUE (used_ticket_hash),
   constraint closed_says_why CHECK ((closed_at IS NOT NULL) = (state = 'closed'::text) AND (end_reason IS NOT NULL) = (state = 'closed'::text)),
   constraint forward_has_port CHECK ((port IS NOT NULL) = (kind = 'forward'::text)),
   constraint replica_has_the_client CHECK ((state <> ALL (ARRAY['opening'::text, 'open'::text])) OR gateway_url IS NOT NULL),
@@ -1434,6 +1449,7 @@ create table terminal_sessions (
   constraint terminal_sessions_rows_check CHECK (rows >= 1 AND rows <= 1000),
   constraint terminal_sessions_state_check CHECK (state = ANY (ARRAY['ticketed'::text, 'opening'::text, 'open'::text, 'closed'::text])),
   constraint terminal_sessions_ticket_hash_check CHECK (octet_length(ticket_hash) = 32),
+  constraint terminal_sessions_used_ticket_hash_check CHECK (octet_length(used_ticket_hash) = 32),
   constraint ticket_is_good_once CHECK (ticket_hash IS NULL OR state = 'ticketed'::text),
   constraint terminal_sessions_allocation_id_organization_id_project_id_fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id),
   constraint terminal_sessions_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)

@@ -121,11 +121,11 @@ export type Allocation = {
   /** Of an active slice; null otherwise. */
   power: AllocationPower | null;
   ssh_key_ids: string[];
-  /** Of an active slice; null otherwise, in lists and in answers to changes. */
+  /** Of an active allocation; null otherwise, in lists and in answers to changes. */
   ssh: {
     username: string;
     /** Inside the private network of the slice. */
-    address: string;
+    address: string | null;
     port: number;
     /** As in known_hosts: type and key. */
     host_key: string;

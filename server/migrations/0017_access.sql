@@ -32,12 +32,14 @@ create table terminal_sessions (
   principal_id text not null,
   principal_kind text not null check (principal_kind in ('user', 'service_account')),
   principal_name text not null,
-  -- The token it was opened with; null for a sign-in.
+  -- The token it was opened with; null for a sign-in, whose end counts only where the policy says so.
   credential_id text,
   credential_expires_at timestamptz,
   -- Only its hash is kept; null once it was used or is too old.
   ticket_hash bytea unique check (octet_length(ticket_hash) = 32),
   ticket_expires_at timestamptz not null,
+  -- What it was, so that one that comes twice is known as such at every replica.
+  used_ticket_hash bytea unique check (octet_length(used_ticket_hash) = 32),
   -- The replica that has the client, by the address at which agents reach it.
   gateway_url text,
   -- When that replica last said that it has it: what is left behind by one that died is closed by the others.
@@ -91,6 +93,8 @@ create table allocation_access_grants (
   project_id text not null,
   allocation_id text not null,
   user_id text not null references users,
+  -- Both as they were when it was granted.
+  user_name text not null,
   ssh_key_id text not null,
   -- As it was granted: a key that is deleted later can still be taken off the machine.
   public_key text not null,
@@ -111,3 +115,15 @@ create index access_grants_by_user on allocation_access_grants (user_id) where r
 alter table allocation_access_grants enable row level security;
 create policy scope on allocation_access_grants using (gpuaas_tenant() in (organization_id, '*'));
 grant select, insert, update on allocation_access_grants to gpuaas_app;
+create index access_grants_untold on allocation_access_grants (allocation_id) where state in ('pending', 'revoking');
+
+-- With the machine everything ends that was granted on it.
+create function grants_end_with_allocation() returns trigger language plpgsql as $$
+begin
+  update allocation_access_grants set state = 'revoked', state_reason = null, revoked_at = coalesce(revoked_at, clock_timestamp())
+  where allocation_id = new.id and state <> 'revoked';
+  return null;
+end $$;
+create trigger grants_end after update of state on allocations for each row
+  when (old.state in ('requested', 'provisioning', 'active') and new.state not in ('requested', 'provisioning', 'active'))
+  execute function grants_end_with_allocation();

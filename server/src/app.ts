@@ -122,6 +122,7 @@ const createApi = async (
       organizationOf: createProjectDirectory(database, now),
       callers: createRateLimit(config.rate_limit_per_minute),
       strangers: createRateLimit(config.anonymous_rate_limit_per_minute),
+      tickets: createRateLimit(config.ticket_rate_per_minute),
       streams: createStreams(closing),
     },
     telemetry,

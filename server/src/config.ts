@@ -5,7 +5,13 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { ConfigReader, type Env } from '@gpuaas/kit';
 
-export const ROLES = ['gpuaas-api', 'gpuaas-provisioning-worker', 'gpuaas-outbox-relay', 'gpuaas-node-api'] as const;
+export const ROLES = [
+  'gpuaas-api',
+  'gpuaas-provisioning-worker',
+  'gpuaas-outbox-relay',
+  'gpuaas-node-api',
+  'gpuaas-terminal-gateway',
+] as const;
 export type Role = (typeof ROLES)[number];
 
 export type Config = Readonly<{
@@ -29,6 +35,23 @@ export type Config = Readonly<{
     /** Files of agent releases, named by their SHA-256. */
     releases_dir: string;
   }>;
+  gateway: Readonly<{
+    /** Where clients connect; TLS ends in front of it. */
+    host: string;
+    port: number;
+    /** Where agents connect. */
+    agent_host: string;
+    agent_port: number;
+    /** How agents reach this replica: it stands in the tasks that call them. */
+    agent_url: string;
+    /** Host names and addresses that the certificate of the agents' listener is for. */
+    names: readonly string[];
+    /** How clients reach any replica; what a ticket names. */
+    public_url: string;
+    /** Whose pages may connect. */
+    origins: readonly string[];
+    sessions_max: number;
+  }>;
   /** How many days log lines are kept. */
   log_days: number;
   /** Folder for keys, audit chain heads and sign-in details of the laptop default. */
@@ -46,6 +69,8 @@ export type Config = Readonly<{
   validate_responses: boolean;
   rate_limit_per_minute: number;
   anonymous_rate_limit_per_minute: number;
+  /** Tickets of sessions, per principal. */
+  ticket_rate_per_minute: number;
   /** How long a client may take to send its headers, and its whole request. */
   headers_timeout_ms: number;
   request_timeout_ms: number;
@@ -87,6 +112,44 @@ const parseRoles = (read: ConfigReader, text: string): readonly Role[] => {
   return names as Role[];
 };
 
+const listOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
+
+const gatewayConfig = (
+  read: ConfigReader,
+  mode: Config['mode'],
+  roles: readonly Role[],
+  apiUrl: string,
+): Config['gateway'] => {
+  const port = read.integer('GPUAAS_GATEWAY_PORT', 8444, { min: 0, max: 65535 });
+  const agentPort = read.integer('GPUAAS_GATEWAY_AGENT_PORT', 8446, { min: 0, max: 65535 });
+  const names = listOf(read.text('GPUAAS_GATEWAY_NAMES', 'localhost,127.0.0.1'));
+  const publicUrl = read.url('GPUAAS_GATEWAY_PUBLIC_URL');
+  const isAsked = publicUrl !== undefined || roles.includes('gpuaas-terminal-gateway');
+  if (mode === 'production' && isAsked && publicUrl?.protocol !== 'wss:')
+    read.problem('GPUAAS_GATEWAY_PUBLIC_URL', 'must be set in production, and wss: tickets and sessions travel to it');
+  const agentUrl = (
+    read.url('GPUAAS_GATEWAY_AGENT_URL')?.href ?? `wss://${names[0] ?? 'localhost'}:${agentPort}`
+  ).replace(/\/$/, '');
+  // Agents refuse anything else, so that a mistake here is told at the start and not at the first session.
+  if (!/^wss:\/\/[A-Za-z0-9.:[\]-]{1,260}$/.test(agentUrl))
+    read.problem('GPUAAS_GATEWAY_AGENT_URL', 'must be wss:// with a host and a port, and nothing behind them');
+  return {
+    host: read.text('GPUAAS_GATEWAY_HOST', '127.0.0.1'),
+    port,
+    agent_host: read.text('GPUAAS_GATEWAY_AGENT_HOST', '127.0.0.1'),
+    agent_port: agentPort,
+    agent_url: agentUrl,
+    names,
+    public_url: (publicUrl?.href ?? `ws://localhost:${port}`).replace(/\/$/, ''),
+    origins: listOf(read.text('GPUAAS_GATEWAY_ORIGINS', new URL(apiUrl).origin)),
+    sessions_max: read.integer('GPUAAS_GATEWAY_SESSIONS_MAX', 2_000, { min: 1, max: 100_000 }),
+  };
+};
+
 export const readConfig = (env: Env, roles?: string): Config => {
   const read = new ConfigReader(env);
   const mode = read.oneOf('GPUAAS_MODE', ['development', 'production'] as const, 'development');
@@ -106,17 +169,14 @@ export const readConfig = (env: Env, roles?: string): Config => {
   if (mode === 'production' && servesApi && publicUrl?.protocol !== 'https:')
     read.problem('GPUAAS_PUBLIC_URL', 'must be set in production, and https: bearer tokens travel to it');
   const nodeApiPort = read.integer('GPUAAS_NODE_API_PORT', 8443, { min: 0, max: 65535 });
-  const nodeApiNames = read
-    .text('GPUAAS_NODE_API_NAMES', 'localhost,127.0.0.1')
-    .split(',')
-    .map((name) => name.trim())
-    .filter(Boolean);
+  const nodeApiNames = listOf(read.text('GPUAAS_NODE_API_NAMES', 'localhost,127.0.0.1'));
+  const publicUrlText = (publicUrl?.href ?? `http://localhost:${port}`).replace(/\/$/, '');
   const config: Config = {
     mode,
     roles: wantedRoles,
     host: read.text('GPUAAS_HOST', '127.0.0.1'),
     port,
-    public_url: (publicUrl?.href ?? `http://localhost:${port}`).replace(/\/$/, ''),
+    public_url: publicUrlText,
     node_api: {
       host: read.text('GPUAAS_NODE_API_HOST', '127.0.0.1'),
       port: nodeApiPort,
@@ -134,6 +194,7 @@ export const readConfig = (env: Env, roles?: string): Config => {
       }),
       releases_dir: read.text('GPUAAS_AGENT_RELEASES_DIR', join(stateDir, 'agent-releases')),
     },
+    gateway: gatewayConfig(read, mode, wantedRoles, publicUrlText),
     log_days: read.integer('GPUAAS_LOG_DAYS', 7, { min: 1, max: 3650 }),
     state_dir: stateDir,
     database_url: databaseUrl ?? '',
@@ -158,6 +219,7 @@ export const readConfig = (env: Env, roles?: string): Config => {
       min: 1,
       max: 100_000_000,
     }),
+    ticket_rate_per_minute: read.integer('GPUAAS_TICKET_RATE_PER_MINUTE', 120, { min: 1, max: 100_000_000 }),
     headers_timeout_ms: read.integer('GPUAAS_HEADERS_TIMEOUT_MS', 10_000, { min: 100, max: 600_000 }),
     request_timeout_ms: read.integer('GPUAAS_REQUEST_TIMEOUT_MS', 20_000, { min: 100, max: 600_000 }),
     trust_proxy: read.optional('GPUAAS_TRUST_PROXY') ?? null,

@@ -9,6 +9,7 @@ import { createHeadsFile } from './ports/objects/heads-file.ts';
 import type { InvariantWatch } from './reconcilers/check-invariants.ts';
 import { createCapacityCounter } from './reconcilers/count-capacity.ts';
 import { endGrace } from './reconcilers/end-grace.ts';
+import { followGrants } from './reconcilers/follow-grants.ts';
 import { keepLogPartitions } from './reconcilers/keep-log-partitions.ts';
 import { markOffline } from './reconcilers/mark-offline.ts';
 import { purgeExpired } from './reconcilers/purge-expired.ts';
@@ -17,12 +18,14 @@ import { relayOutbox } from './reconcilers/relay-outbox.ts';
 import { releaseDue } from './reconcilers/release-due.ts';
 import { sealAudit } from './reconcilers/seal-audit.ts';
 import { ensureTrustKeys } from './services/trust.ts';
+import { type TakeBack, takeGrantBack, tellUntold } from './workflows/access-grant.ts';
 import { createAllocationDeps } from './workflows/allocation-deps.ts';
 import { beginRelease } from './workflows/begin-release.ts';
 import { createRegistry } from './workflows/engine/registry.ts';
 import { createWorker, type WorkerOptions } from './workflows/engine/worker.ts';
 import { bind } from './workflows/engine/workflow.ts';
 import { expireOverdueTasks } from './workflows/finish-task.ts';
+import { createKeysDeps, installKeys } from './workflows/install-keys.ts';
 import { createDiskDeps, ownDisk } from './workflows/own-disk.ts';
 import { bindPower } from './workflows/power-slice.ts';
 import { provisionBaremetal } from './workflows/provision-baremetal.ts';
@@ -39,6 +42,7 @@ const COUNT_CAPACITY_INTERVAL_MS = 1_000;
 const CHECK_INVARIANTS_INTERVAL_MS = 60_000;
 const MARK_OFFLINE_INTERVAL_MS = 2_000;
 const END_GRACE_INTERVAL_MS = 10_000;
+const FOLLOW_GRANTS_INTERVAL_MS = 5_000;
 const ENSURE_KEYS_INTERVAL_MS = 60_000;
 const LOG_PARTITIONS_INTERVAL_MS = 3_600_000;
 const BATCH_ROWS = 100;
@@ -110,6 +114,15 @@ const startReconcilers = (deps: Deps, watch: InvariantWatch, shutdown: Shutdown)
       intervalMs: END_GRACE_INTERVAL_MS,
     },
     {
+      name: 'follow-grants',
+      run: (signal: AbortSignal) => {
+        const takeBack = (tx: Tx, lost: TakeBack) => takeGrantBack(tx, lost, wake);
+        const tell = (tx: Tx, allocationId: string) => tellUntold(tx, allocationId, wake);
+        return followGrants({ database, workflow: installKeys.name, takeBack, tell }, signal);
+      },
+      intervalMs: FOLLOW_GRANTS_INTERVAL_MS,
+    },
+    {
       name: 'keep-log-partitions',
       run: async () => void (await keepLogPartitions({ database, days: config.log_days })),
       intervalMs: LOG_PARTITIONS_INTERVAL_MS,
@@ -142,6 +155,7 @@ const startWorkflows = (deps: Deps, { hub, shutdown, workflows }: Starting): voi
       bind(provisionBaremetal, allocations),
       bind(releaseAllocation, allocations),
       ...bindPower(allocations),
+      bind(installKeys, createKeysDeps({ database: deps.database })),
       bind(ownDisk, createDiskDeps(deps.database)),
       bind(repairSlot, createRepairDeps(deps.database)),
     ]),

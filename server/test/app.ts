@@ -91,6 +91,8 @@ export const startTestApp = async (
       GPUAAS_OIDC_ISSUER: issuer.url,
       GPUAAS_PORT: '0',
       GPUAAS_NODE_API_PORT: '0',
+      GPUAAS_GATEWAY_PORT: '0',
+      GPUAAS_GATEWAY_AGENT_PORT: '0',
       GPUAAS_NODE_API_RATE_LIMIT_PER_MINUTE: '1000000',
       // The listener of agents is started by tests that have agents.
       GPUAAS_ROLES: 'gpuaas-api,gpuaas-provisioning-worker,gpuaas-outbox-relay',
@@ -98,6 +100,7 @@ export const startTestApp = async (
       GPUAAS_VALIDATE_RESPONSES: '1',
       GPUAAS_RATE_LIMIT_PER_MINUTE: '1000000',
       GPUAAS_ANONYMOUS_RATE_LIMIT_PER_MINUTE: '1000000',
+      GPUAAS_TICKET_RATE_PER_MINUTE: '1000000',
       GPUAAS_SUPERADMIN_EMAILS: ADMIN_EMAIL,
     }),
     ...overrides,

@@ -8,6 +8,7 @@ import { mintId } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { PLATFORM } from '../src/db/client.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
+import { aGrant, aRecordedSession } from './access.ts';
 import type { Answer, Caller, TestApp, TestClock } from './app.ts';
 import { aNode, anAllocation } from './placement.ts';
 
@@ -24,6 +25,9 @@ export type Ids = Readonly<{
   ssh_key_id: string;
   workflow_run_id: string;
   allocation_id: string;
+  /** Of the allocation: a recorded terminal that is over, and a key that opens it. */
+  session_id: string;
+  access_grant_id: string;
   /** Not the tenant's: nodes are the platform's. */
   node_id: string;
 }>;
@@ -133,6 +137,8 @@ const makeTenant = async (test: TestApp, sql: Client, clock: TestClock, name: st
     ssh_key_id: must(key, 201).body.id,
     workflow_run_id: await insertRun(sql, { organization_id, project_id, state: 'stuck' }),
     allocation_id: allocation.id,
+    session_id: await aRecordedSession(sql, allocation, owner.me),
+    access_grant_id: await aGrant(sql, allocation, owner.me.id),
     node_id: node.id,
   };
   const tenant = { name, owner, organization_id, ids, project_b_id };

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Caller } from './app.ts';
 import { type Cast, insertRun, join, must, newSshKey } from './cast.ts';
 import type { Scenarios } from './scenario.ts';
+import { accessScenarios } from './scenarios-access.ts';
 import { agentScenarios } from './scenarios-agent.ts';
 import { allocationScenarios } from './scenarios-allocation.ts';
 import { fleetScenarios } from './scenarios-fleet.ts';
@@ -71,6 +72,7 @@ export const scenarios: Scenarios = {
   ...healthScenarios,
   ...inventoryScenarios,
   ...lifecycleScenarios,
+  ...accessScenarios,
   meGet: asOwner,
 
   organizationList: asOwner,

@@ -5,6 +5,7 @@
 import Type, { type Static, type TObject } from 'typebox';
 import { Closed, StringEnum } from '../common.ts';
 import { Id } from '../ids.ts';
+import { GRANT_STATES } from '../public/access-grant.ts';
 import { NODE_STATES } from '../public/admin-placement.ts';
 import { ALLOCATION_STATES, POWER_STATES } from '../public/allocation.ts';
 import { WORKFLOW_STATES } from '../public/workflow-run.ts';
@@ -84,6 +85,19 @@ export const events = defineEvents({
   'allocation.updated': {
     summary: 'An allocation was renamed, tagged, protected or given another duration.',
     data: Closed({ allocation_id: Id('allocation'), ...named }),
+  },
+  'allocation.access_grant.changed': {
+    summary: 'A key was granted or taken back, or its machine has been told of it.',
+    data: Closed({
+      access_grant_id: Id('access_grant'),
+      allocation_id: Id('allocation'),
+      user_id: Id('user'),
+      state: StringEnum(GRANT_STATES),
+    }),
+  },
+  'access_policy.updated': {
+    summary: 'An organization asks something else of those who connect.',
+    data: Closed({ organization_id: Id('organization') }),
   },
   'node.changed': {
     summary: 'A node came into a state.',

@@ -75,6 +75,7 @@ export const accessGrantApi = define({
     idempotency: 'none',
     params: Closed({ ...params.properties, access_grant_id: Id('access_grant') }),
     status: 202,
+    location: path,
     response: AccessGrant,
   },
 });

@@ -75,11 +75,13 @@ export const AllocationPower = Closed(
 const SshAccess = Closed(
   {
     username: Type.String({ examples: ['ubuntu'] }),
-    address: Type.String({ description: 'Inside the private network of the slice.', examples: ['10.100.0.11'] }),
+    address: Nullable(
+      Type.String({ description: 'Inside the private network of the slice.', examples: ['10.100.0.11'] }),
+    ),
     port: Type.Integer({ examples: [22] }),
     host_key: Type.String({ description: 'As in known_hosts: type and key.', examples: ['ssh-ed25519 AAAAC3Nz'] }),
   },
-  { description: 'Of an active slice; null otherwise, in lists and in answers to changes.' },
+  { description: 'Of an active allocation; null otherwise, in lists and in answers to changes.' },
 );
 
 export const Allocation = Closed({

@@ -1,36 +1,34 @@
-/** What a guest is made from beside its slots: its image and whose keys open it. */
+/** What a guest is made from beside its slots and keys, and what it told of itself. */
 import type { Reader } from './client.ts';
 
 export type GuestImage = Readonly<{ name: string; digest: string; readiness_checks: string[] }>;
 
-export type GuestFacts = Readonly<{
-  image: GuestImage | undefined;
-  ssh_public_keys: readonly string[];
-}>;
-
-/** The image is the version that the launch pinned. */
-export const findGuestFacts = async (
+/** The version that the launch pinned. */
+export const findGuestImage = async (
   reader: Reader,
-  allocation: Readonly<{ image_name: string | null; image_digest: string | null; ssh_key_ids: readonly string[] }>,
-): Promise<GuestFacts> => {
-  const { rows } = await reader.query<{ image: GuestImage | null; keys: string[] | null }>(
-    `select (select json_build_object('name', v.image_name, 'digest', v.digest, 'readiness_checks', v.readiness_checks)
-         from os_image_versions v where v.image_name = $1 and v.digest = $2) as image,
-       (select array_agg(k.public_key order by k.id) from ssh_keys k where k.id = any ($3)) as keys`,
-    [allocation.image_name, allocation.image_digest, allocation.ssh_key_ids],
-  );
-  return { image: rows[0]?.image ?? undefined, ssh_public_keys: rows[0]?.keys ?? [] };
-};
+  allocation: Readonly<{ image_name: string | null; image_digest: string | null }>,
+): Promise<GuestImage | undefined> =>
+  (
+    await reader.query<GuestImage>(
+      `select v.image_name as name, v.digest, v.readiness_checks from os_image_versions v
+       where v.image_name = $1 and v.digest = $2`,
+      [allocation.image_name, allocation.image_digest],
+    )
+  ).rows[0];
 
-export type SshFacts = Readonly<{ address: string; host_key: string }>;
+export type SshFacts = Readonly<{ address: string | null; host_key: string }>;
 
-/** As the system that is on its boot disk was last seen ready: one that was put there since has another host key. */
+/**
+ * As the system that is on its boot disk was last seen ready: one that was put there since has another host key. A whole node
+ * told its key when the account was made; where it stands is not for its tenant.
+ */
 export const findSshFacts = async (reader: Reader, allocationId: string): Promise<SshFacts | undefined> =>
   (
     await reader.query<SshFacts>(
       `select t.output ->> 'actual_ip' as address, t.output ->> 'ssh_host_key' as host_key from node_tasks t
-       where t.allocation_id = $1 and t.kind = 'slice.vm_readiness' and t.state = 'completed'
-         and t.output ->> 'actual_ip' is not null and t.output ->> 'ssh_host_key' is not null
+       where t.allocation_id = $1 and t.state = 'completed' and t.output ->> 'ssh_host_key' is not null
+         and (t.kind = 'allocation.provision_user'
+           or (t.kind = 'slice.vm_readiness' and t.output ->> 'actual_ip' is not null))
          and t.created_at > coalesce((select max(c.finished_at) from node_tasks c
            where c.allocation_id = $1 and c.kind = 'slice.image_clone' and c.state = 'completed'), '-infinity')
        order by t.attempt desc limit 1`,

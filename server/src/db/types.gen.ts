@@ -29,6 +29,7 @@ export interface AllocationAccessGrants {
   project_id: string;
   allocation_id: string;
   user_id: string;
+  user_name: string;
   ssh_key_id: string;
   public_key: string;
   fingerprint: string;
@@ -689,6 +690,7 @@ export interface TerminalSessions {
   credential_expires_at: NullableTimestamp;
   ticket_hash: Buffer | null;
   ticket_expires_at: Timestamp;
+  used_ticket_hash: Buffer | null;
   gateway_url: string | null;
   gateway_seen_at: NullableTimestamp;
   task_id: string | null;

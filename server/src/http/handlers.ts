@@ -1,6 +1,8 @@
 /** The table of contents of the API: one line per operation. A missing, extra or mistyped one does not compile. */
 import type { Handlers, PublicApi } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
+import * as accessGrant from '../services/access-grant.ts';
+import * as accessPolicy from '../services/access-policy.ts';
 import * as admin from '../services/admin.ts';
 import * as allocation from '../services/allocation.ts';
 import * as allocationAdmin from '../services/allocation-admin.ts';
@@ -32,6 +34,8 @@ import * as serviceAccount from '../services/service-account.ts';
 import * as slot from '../services/slot.ts';
 import * as slotApprove from '../services/slot-approve.ts';
 import * as sshKey from '../services/ssh-key.ts';
+import * as terminalSession from '../services/terminal-session.ts';
+import * as terminalTicket from '../services/terminal-ticket.ts';
 import * as topology from '../services/topology.ts';
 import * as trustKey from '../services/trust-key.ts';
 import * as usage from '../services/usage.ts';
@@ -105,6 +109,16 @@ export const handlers = {
   allocationStart: allocationPower.start,
   allocationReboot: allocationPower.reboot,
   allocationReinstall: allocationPower.reinstall,
+  terminalTicketCreate: terminalTicket.create,
+  terminalSessionList: terminalSession.list,
+  terminalSessionGet: terminalSession.get,
+  terminalSessionClose: terminalSession.close,
+  terminalRecordingGet: terminalSession.recordingGet,
+  accessGrantList: accessGrant.list,
+  accessGrantCreate: accessGrant.create,
+  accessGrantRevoke: accessGrant.revoke,
+  accessPolicyGet: accessPolicy.get,
+  accessPolicyUpdate: accessPolicy.update,
   usageList: usage.list,
   adminAllocationList: allocationAdmin.adminList,
   adminAllocationGet: allocationAdmin.adminGet,

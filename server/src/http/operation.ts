@@ -2,7 +2,7 @@
  * One operation of the contract as a route. The order is the rule of the house and stands only here: authenticate,
  * limit, authorise (before the body is read), validate, then the pipeline with idempotency, handler and audit.
  */
-import type { ErrorCode, Operation } from '@gpuaas/contract';
+import { api, type ErrorCode, type Operation } from '@gpuaas/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ctx, Deps, Principal, ReadCtx, WriteCtx } from '../context.ts';
 import { AppError, notFound } from '../errors.ts';
@@ -21,6 +21,8 @@ export type Gate = Readonly<{
   organizationOf: ProjectDirectory;
   callers: RateLimit;
   strangers: RateLimit;
+  /** Tickets of sessions, which cost hosts something, count apart and beside. */
+  tickets: RateLimit;
   streams: Streams;
 }>;
 
@@ -128,6 +130,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
       throw err;
     }
     limit(gate.callers, passage.principal.id, nowMs);
+    if (operation === api.terminalTicketCreate) limit(gate.tickets, passage.principal.id, nowMs);
     const params = validators.params(request.params) as Record<string, string>;
     let decision = await authorise(passage.principal, operation, params, gate.organizationOf);
     if (!decision.allowed) {

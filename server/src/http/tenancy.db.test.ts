@@ -29,6 +29,8 @@ describe("another tenant's ids are like ids of nothing", () => {
     ssh_key_id: 'ssh_key',
     workflow_run_id: 'workflow_run',
     allocation_id: 'allocation',
+    session_id: 'terminal_session',
+    access_grant_id: 'access_grant',
   } as const;
   const kindOf = (name: string) => KINDS[name as keyof typeof KINDS];
 

@@ -7,6 +7,7 @@ import { must } from '../../test/cast.ts';
 import { settle } from '../../test/host.ts';
 import { aNode, anAllocation } from '../../test/placement.ts';
 import { PLATFORM } from '../db/client.ts';
+import { usernameOf } from '../domain/host-name.ts';
 import { PROGRESS_WORKFLOWS, stepLabel } from '../domain/progress.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { POWER_WORKFLOWS } from '../workflows/power-slice.ts';
@@ -15,7 +16,7 @@ import { provisionSlice } from '../workflows/provision-slice.ts';
 import { releaseAllocation } from '../workflows/release-allocation.ts';
 
 /** The API alone with one launch, and workers that go on when a test says so. */
-const world = async (t: TestContext) => {
+const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal' = 'gpu_slice') => {
   const open: Client[] = [];
   t.after(() => Promise.all(open.map((client) => client.end())));
   const { db, user, admin } = await startTestApp(t, { roles: ['gpuaas-api'] });
@@ -24,9 +25,10 @@ const world = async (t: TestContext) => {
   open.push(sql);
   const owner = await user('owner');
   const tenant = { organization_id: owner.organization_id, project_id: owner.project_id };
-  const node = await aNode(sql);
-  const { id } = await anAllocation(sql, { node, tenant });
-  const start = { workflow: provisionSlice, subject_id: id, ...tenant, correlation_id: mintId('cor') };
+  const node = await aNode(sql, shape === 'baremetal' ? { capacity_mode: 'baremetal' } : {});
+  const { id } = await anAllocation(sql, { node, tenant, shape });
+  const workflow = shape === 'baremetal' ? provisionBaremetal : provisionSlice;
+  const start = { workflow, subject_id: id, ...tenant, correlation_id: mintId('cor') };
   await db.database.write(PLATFORM, (tx) => startRun(tx, start));
   const path = `/api/v1/projects/${tenant.project_id}/allocations`;
   const read = async () => must(await owner.get(`${path}/${id}`), 200).body;
@@ -113,4 +115,17 @@ test('a machine that was seen ready says where it is reached and by which host k
   assert.deepEqual((await w.read()).ssh, ssh);
   await w.sql.query("update allocations set state = 'releasing', release_requested_at = now() where id = $1", [w.id]);
   assert.equal((await w.read()).ssh, null);
+});
+
+test('a whole node is reached by its own account and the host key it told, and not by an address', async (t) => {
+  const w = await world(t, 'baremetal');
+  await settle(w.database);
+  assert.equal((await w.read()).ssh, null, 'no host key, no way in');
+  await w.sql.query(
+    `update node_tasks set output = output || '{"ssh_host_key": "ssh-ed25519 AAAAkey"}'
+     where allocation_id = $1 and kind = 'allocation.provision_user'`,
+    [w.id],
+  );
+  const ssh = { username: usernameOf(w.id), address: null, port: 22, host_key: 'ssh-ed25519 AAAAkey' };
+  assert.deepEqual((await w.read()).ssh, ssh);
 });

@@ -1,7 +1,7 @@
 /** An allocation as its tenant sees it: what it asked for, what it pays, what it may do now. Never the host. */
 import type { AllocationRow } from '../db/allocation.ts';
 import type { SshFacts } from '../db/guest.ts';
-import { GUEST_USERNAME } from '../domain/host-name.ts';
+import { GUEST_USERNAME, usernameOf } from '../domain/host-name.ts';
 import { POWER_DURING, type PowerChange, powerRefusal } from '../domain/power.ts';
 import type { Progress } from '../domain/progress.ts';
 import { costSoFar } from '../domain/usage.ts';
@@ -46,6 +46,13 @@ const powerOf = (row: AllocationRow) =>
         install_number: row.install_number,
       };
 
+/** A slice's account is its image's; on a whole node it is made for the allocation. */
+const sshOf = (row: AllocationRow, ssh: SshFacts | null) => {
+  if (ssh === null || row.state !== 'active') return null;
+  const username = row.capacity_shape === 'baremetal' ? usernameOf(row.id) : GUEST_USERNAME;
+  return { username, port: SSH_PORT, ...ssh };
+};
+
 /** What it has cost until now: closed records as they were rounded, and the running one as if it ended now. */
 export const costSoFarMinor = (row: AllocationRow, nowMs: number): number => {
   if (row.open_since === null) return row.closed_cost_minor;
@@ -83,7 +90,7 @@ export const allocationView = (
   progress,
   power: powerOf(row),
   ssh_key_ids: row.ssh_key_ids,
-  ssh: ssh === null || row.state !== 'active' ? null : { username: GUEST_USERNAME, port: SSH_PORT, ...ssh },
+  ssh: sshOf(row, ssh),
   tags: row.tags,
   is_protected: row.is_protected,
   max_duration_s: row.max_duration_s,

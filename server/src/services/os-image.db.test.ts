@@ -6,7 +6,7 @@ import { startTestApp, type TestApp } from '../../test/app.ts';
 import { aNode } from '../../test/placement.ts';
 import { newImage } from '../../test/scenarios-image.ts';
 import { PLATFORM } from '../db/client.ts';
-import { findGuestFacts } from '../db/guest.ts';
+import { findGuestImage } from '../db/guest.ts';
 import { refreshSummary } from '../placement/summary.ts';
 
 const REGION = 'us-buffalo-1';
@@ -54,9 +54,9 @@ describe('an image', () => {
     const after = await launch(first.name);
     assert.equal(after.body.image_digest, second.digest);
     const guest = await test.db.database.read(PLATFORM, (reader) =>
-      findGuestFacts(reader, { image_name: first.name, image_digest: before.body.image_digest, ssh_key_ids: [] }),
+      findGuestImage(reader, { image_name: first.name, image_digest: before.body.image_digest }),
     );
-    assert.deepEqual(guest.image, {
+    assert.deepEqual(guest, {
       name: first.name,
       digest: first.digest,
       readiness_checks: first.readiness_checks,

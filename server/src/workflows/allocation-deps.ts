@@ -93,9 +93,9 @@ export const createAllocationDeps = (
       return row;
     },
     ensureTask: (ask) => database.write(PLATFORM, (tx) => ensureTask(tx, ask, delayMs)),
-    activate: (id) => (tx) => activateAllocation(tx, id),
+    activate: (id) => (tx) => activateAllocation(tx, id, wake),
     fail: (id, reason) => (tx) => failProvisioning(tx, id, reason, wake),
-    settlePower: (id, settle) => (tx) => settlePower(tx, id, settle),
+    settlePower: (id, settle) => (tx) => settlePower(tx, id, settle, wake),
     isBlocked: (id) =>
       database.read(PLATFORM, async (reader) => {
         const [row, node, slots] = await Promise.all([

@@ -15,6 +15,7 @@ import { insertProofAudit, insertWipeProof } from '../db/wipe-proof.ts';
 import { type AllocationState, billingEffect, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
 import { blockedReason } from '../domain/cleanup-block.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { grantsCameWithStart } from './access-grant.ts';
 import type { Judged } from './allocation-steps.ts';
 
 /** States whose claims, if any are left, wait for a proof. */
@@ -83,7 +84,7 @@ const startCleaning = (tx: Tx, row: AllocationRow, reason: string): Promise<void
   });
 
 /** Active, charged from now on. Nothing happens when a release was accepted meanwhile. */
-export const activateAllocation = async (tx: Tx, id: string): Promise<void> => {
+export const activateAllocation = async (tx: Tx, id: string, wake?: () => void): Promise<void> => {
   const row = await lockAllocation(tx, id);
   if (row?.state !== 'provisioning') return;
   // A slot is as little for sale in use as it was reserved, so the placement index stays as it is.
@@ -91,6 +92,7 @@ export const activateAllocation = async (tx: Tx, id: string): Promise<void> => {
     enter(tx, row, 'active', null),
     billingEffect(row.state, 'active') === 'open' ? insertUsage(tx, id) : undefined,
     moveHeldSlots(tx, { allocation_id: id, from: ['reserved'], to: 'in_use', reason: null, event: 'provisioned' }),
+    grantsCameWithStart(tx, { ...row, state: 'active', power_state: 'on' }, wake),
   ]);
 };
 

@@ -4,9 +4,10 @@
  * of the run meanwhile. So a reinstallation that is refused or fails before leaves number, image, keys and user data as they
  * were, and the next start is a start of the old system and not a first boot with the new user data.
  */
+import { listWantedKeys } from '../db/access-grant.ts';
 import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
-import { findGuestFacts, type GuestFacts } from '../db/guest.ts';
+import { findGuestImage, type GuestImage } from '../db/guest.ts';
 import { applyInstall, findWantedInstall, putWantedInstall, removeWantedInstall } from '../db/install.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
 import type { Image } from '../db/power.ts';
@@ -36,14 +37,20 @@ export const wantInstall = async (tx: Tx, row: AllocationRow, ask: InstallAsk): 
   });
 };
 
-type Made = GuestFacts & Readonly<{ allocation: AllocationRow; user_data: string | null }>;
+type Made = Readonly<{
+  allocation: AllocationRow;
+  image: GuestImage | undefined;
+  ssh_public_keys: readonly string[];
+  user_data: string | null;
+}>;
 
 /** What a task of this run is about: the clone of a reinstallation makes what is wanted, everything else is of what runs. */
 export const findMade = async (tx: Tx, row: AllocationRow, ask: TaskAsk): Promise<Made> => {
   const wanted = ask.kind === CLONE ? await findWantedInstall(tx, row.id, ask.run_id) : undefined;
   const user_data = wanted === undefined ? await findUserData(tx, row.id) : wanted.user_data;
   const allocation = { ...row, ...wanted };
-  return { ...(await findGuestFacts(tx, allocation)), allocation, user_data };
+  const [image, ssh_public_keys] = await Promise.all([findGuestImage(tx, allocation), listWantedKeys(tx, allocation)]);
+  return { allocation, image, ssh_public_keys, user_data };
 };
 
 const takeEffect = async (tx: Tx, row: AllocationRow, runId: string): Promise<void> => {

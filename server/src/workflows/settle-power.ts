@@ -10,6 +10,7 @@ import { cancelRunTasks, findRunTask, type NodeTaskRow } from '../db/node-task.t
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { movePower } from '../db/power.ts';
 import { type PowerState, powerSourcesOf } from '../domain/power.ts';
+import { grantsCameWithStart, tellWhatIsLeft } from './access-grant.ts';
 import type { SettlePower } from './allocation-steps.ts';
 import { dropInstall } from './install.ts';
 
@@ -48,7 +49,14 @@ const cloneReason = (clone: NodeTaskRow | undefined): string | null => {
   return `${why} It is off, and nothing was erased: start it as it was, or reinstall it again.`;
 };
 
-export const settlePower = async (tx: Tx, id: string, settle: SettlePower): Promise<void> => {
+/** A new system has the keys that its start was told. One that was there before is told what was granted or revoked meanwhile. */
+const followGrants = async (tx: Tx, row: AllocationRow, settle: SettlePower, wake?: () => void): Promise<void> => {
+  const now = { ...row, power_state: 'on' as const };
+  if (row.power_state === 'reinstalling') await grantsCameWithStart(tx, now, wake);
+  else await tellWhatIsLeft(tx, now, settle.correlation_id, wake);
+};
+
+export const settlePower = async (tx: Tx, id: string, settle: SettlePower, wake?: () => void): Promise<void> => {
   const row = await lockAllocation(tx, id);
   if (row?.state !== 'active' || row.power_run_id !== settle.run_id) return;
   const refused = settle.kind === null ? undefined : await findRunTask(tx, settle.run_id, settle.kind);
@@ -63,6 +71,7 @@ export const settlePower = async (tx: Tx, id: string, settle: SettlePower): Prom
   const moved = await movePower(tx, { id, from: powerSourcesOf(to), to, reason, run_id: null, grace_s: null });
   invariant(moved, `the power of allocation ${id} goes from ${row.power_state} to ${to}`);
   tellPower(tx, row, { correlation_id: settle.correlation_id, to, reason });
+  if (to === 'on') await followGrants(tx, row, settle, wake);
   tx.defer(
     insertSystemAudit(tx, {
       organization_id: row.organization_id,

@@ -1,0 +1,254 @@
+/**
+ * Grants: keys that open an allocation beside those of its launch. A grant is live until it is revoked; what machines are to
+ * have is the keys of the launch and of the live grants, and what they have is what they were last told.
+ */
+import type { GRANT_STATES, ProjectRole, TenantRole } from '@gpuaas/contract';
+import type { Reader, Tx } from './client.ts';
+
+export type GrantRow = Readonly<{
+  id: string;
+  allocation_id: string;
+  user_id: string;
+  user_name: string;
+  ssh_key_id: string;
+  fingerprint: string;
+  state: (typeof GRANT_STATES)[number];
+  state_reason: string | null;
+  granted_by: string;
+  correlation_id: string;
+  created_at: string;
+  installed_at: string | null;
+  revoked_at: string | null;
+}>;
+
+const GRANT = `g.id, g.allocation_id, g.user_id, g.user_name, g.ssh_key_id, g.fingerprint, g.state, g.state_reason,
+  g.granted_by, g.correlation_id, g.created_at, g.installed_at, g.revoked_at`;
+
+export type NewGrant = Readonly<{
+  id: string;
+  organization_id: string;
+  project_id: string;
+  allocation_id: string;
+  user_id: string;
+  user_name: string;
+  ssh_key_id: string;
+  public_key: string;
+  fingerprint: string;
+  granted_by: string;
+  correlation_id: string;
+}>;
+
+export const insertGrant = async (tx: Tx, row: NewGrant): Promise<GrantRow | undefined> =>
+  (
+    await tx.query<GrantRow>(
+      `insert into allocation_access_grants as g (id, organization_id, project_id, allocation_id, user_id, user_name, ssh_key_id,
+         public_key, fingerprint, granted_by, correlation_id)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning ${GRANT}`,
+      [
+        row.id,
+        row.organization_id,
+        row.project_id,
+        row.allocation_id,
+        row.user_id,
+        row.user_name,
+        row.ssh_key_id,
+        row.public_key,
+        row.fingerprint,
+        row.granted_by,
+        row.correlation_id,
+      ],
+    )
+  ).rows[0];
+
+/** Newest first. */
+export const listGrants = async (
+  reader: Reader,
+  allocationId: string,
+  page: Readonly<{ before: string | null; limit: number }>,
+): Promise<GrantRow[]> =>
+  (
+    await reader.query<GrantRow>(
+      `select ${GRANT} from allocation_access_grants g where g.allocation_id = $1 and ($2::text is null or g.id < $2)
+       order by g.id desc limit $3`,
+      [allocationId, page.before, page.limit],
+    )
+  ).rows;
+
+export const findGrant = async (reader: Reader, allocationId: string, id: string): Promise<GrantRow | undefined> =>
+  (
+    await reader.query<GrantRow>(
+      `select ${GRANT} from allocation_access_grants g where g.allocation_id = $1 and g.id = $2`,
+      [allocationId, id],
+    )
+  ).rows[0];
+
+export type KeyOfMember = Readonly<{
+  id: string;
+  user_id: string;
+  user_name: string;
+  user_state: string;
+  public_key: string;
+  fingerprint: string;
+  tenant_role: TenantRole | null;
+  project_role: ProjectRole | null;
+}>;
+
+/** A key with whose it is and what they are to the project. Keys are their owners' own: only the platform sees all. */
+export const findKeyOfMember = async (
+  reader: Reader,
+  asked: Readonly<{ ssh_key_id: string; organization_id: string; project_id: string }>,
+): Promise<KeyOfMember | undefined> =>
+  (
+    await reader.query<KeyOfMember>(
+      `select k.id, k.user_id, u.name as user_name, u.state as user_state, k.public_key, k.fingerprint,
+         (select m.role from tenant_memberships m where m.organization_id = $2 and m.user_id = u.id) as tenant_role,
+         (select p.role from project_memberships p where p.project_id = $3 and p.user_id = u.id) as project_role
+       from ssh_keys k join users u on u.id = k.user_id where k.id = $1`,
+      [asked.ssh_key_id, asked.organization_id, asked.project_id],
+    )
+  ).rows[0];
+
+export type KeysOfAllocation = Readonly<{
+  live_grants: number;
+  launch_keys: number;
+  is_of_launch: boolean;
+  /** The live grant of this very key. */
+  grant_id: string | null;
+  grant_state: string | null;
+}>;
+
+/** What an allocation is opened by already, and whether this key is among it. Of the launch only the platform sees all keys. */
+export const findKeysOfAllocation = async (
+  reader: Reader,
+  asked: Readonly<{ allocation_id: string; ssh_key_ids: readonly string[]; fingerprint: string }>,
+): Promise<KeysOfAllocation | undefined> =>
+  (
+    await reader.query<KeysOfAllocation>(
+      `select (select count(*) from allocation_access_grants g where g.allocation_id = $1 and g.revoked_at is null) as live_grants,
+         (select count(*) from ssh_keys k where k.id = any ($2)) as launch_keys,
+         exists (select from ssh_keys k where k.id = any ($2) and k.fingerprint = $3) as is_of_launch,
+         g.id as grant_id, g.state as grant_state
+       from (select 1) one left join allocation_access_grants g
+         on g.allocation_id = $1 and g.fingerprint = $3 and g.revoked_at is null`,
+      [asked.allocation_id, asked.ssh_key_ids, asked.fingerprint],
+    )
+  ).rows[0];
+
+/** One that could not be told is tried again. */
+export const retryGrant = async (tx: Tx, id: string, correlationId: string): Promise<GrantRow | undefined> =>
+  (
+    await tx.query<GrantRow>(
+      `update allocation_access_grants g set state = 'pending', state_reason = null, correlation_id = $2
+       where g.id = $1 and g.state = 'failed' returning ${GRANT}`,
+      [id, correlationId],
+    )
+  ).rows[0];
+
+/** Undefined when it was revoked before. */
+export const revokeGrant = async (tx: Tx, id: string, reason: string | null): Promise<GrantRow | undefined> =>
+  (
+    await tx.query<GrantRow>(
+      `update allocation_access_grants g set state = 'revoking', state_reason = $2, revoked_at = clock_timestamp()
+       where g.id = $1 and g.revoked_at is null returning ${GRANT}`,
+      [id, reason],
+    )
+  ).rows[0];
+
+export type Settled = GrantRow & Readonly<{ organization_id: string; project_id: string }>;
+
+/** What a task told a machine is what it has, since the allocation was locked when the task was written. */
+const START = `(select s.id from node_tasks s where s.allocation_id = $1 and s.state = 'completed'
+  and s.kind in ('slice.vm_start', 'allocation.provision_user') order by s.id desc limit 1)`;
+
+/**
+ * A machine has what a task told it; without a task, what the first boot of its system was given. Grants that are in it are
+ * installed, those revoked before it was written are gone.
+ */
+export const settleGrants = async (tx: Tx, allocationId: string, taskId: string | null): Promise<Settled[]> =>
+  (
+    await tx.query<Settled>(
+      `update allocation_access_grants g set state_reason = null,
+         state = case when g.revoked_at is null then 'installed' else 'revoked' end,
+         installed_at = case when g.revoked_at is null then clock_timestamp() else g.installed_at end
+       from node_tasks t where t.id = coalesce($2, ${START}) and g.allocation_id = $1
+         and (g.state in ('pending', 'failed') and t.params -> 'ssh_public_keys' ? g.public_key
+           or g.state = 'revoking' and g.revoked_at <= t.created_at) returning ${GRANT}, g.organization_id, g.project_id`,
+      [allocationId, taskId],
+    )
+  ).rows;
+
+/** The machine could not be told. What is to be revoked stays so, and is tried again. */
+export const failGrants = async (
+  tx: Tx,
+  allocationId: string,
+  reason: Readonly<{ pending: string; revoking: string }>,
+): Promise<Settled[]> =>
+  (
+    await tx.query<Settled>(
+      `update allocation_access_grants g set state_reason = case when g.state = 'pending' then $2 else $3 end,
+         state = case when g.state = 'pending' then 'failed' else g.state end
+       where g.allocation_id = $1 and g.state in ('pending', 'revoking') returning ${GRANT}, g.organization_id, g.project_id`,
+      [allocationId, reason.pending, reason.revoking],
+    )
+  ).rows;
+
+/** Whether its machine is to be told something. */
+export const hasUntoldGrants = async (reader: Reader, allocationId: string): Promise<boolean> =>
+  (
+    await reader.query(
+      "select from allocation_access_grants g where g.allocation_id = $1 and g.state in ('pending', 'revoking') limit 1",
+      [allocationId],
+    )
+  ).rowCount === 1;
+
+/** The keys that the machine of an allocation is to be opened by, in an order that does not change by itself. */
+export const listWantedKeys = async (
+  reader: Reader,
+  allocation: Readonly<{ id: string; ssh_key_ids: readonly string[] }>,
+): Promise<string[]> =>
+  (
+    await reader.query<{ public_key: string }>(
+      `select k.public_key from (
+         select k.public_key, k.id from ssh_keys k where k.id = any ($2)
+         union all select g.public_key, g.ssh_key_id from allocation_access_grants g where g.allocation_id = $1 and g.revoked_at is null) k
+       group by k.public_key order by min(k.id)`,
+      [allocation.id, allocation.ssh_key_ids],
+    )
+  ).rows.map(({ public_key }) => public_key);
+
+export type LostGrant = Readonly<{ id: string; allocation_id: string; reason: string }>;
+
+/** Live grants of people who have no part in the project any more, whose account is disabled, or whose key was deleted. */
+export const listLostGrants = async (reader: Reader, limit: number): Promise<LostGrant[]> =>
+  (
+    await reader.query<LostGrant>(
+      `select g.id, g.allocation_id, case when u.state <> 'active' then 'The account was disabled.'
+           when k.id is null then 'The key was deleted.' else 'Its owner left the project.' end as reason
+       from allocation_access_grants g join users u on u.id = g.user_id left join ssh_keys k on k.id = g.ssh_key_id
+       where g.revoked_at is null and (u.state <> 'active' or k.id is null
+         or not exists (select from tenant_memberships m where m.organization_id = g.organization_id and m.user_id = g.user_id
+           and (m.role <> 'member' or exists (select from project_memberships p where p.project_id = g.project_id and p.user_id = g.user_id))))
+       order by g.id limit $1`,
+      [limit],
+    )
+  ).rows;
+
+/**
+ * Allocations whose machine runs and was not told of everything, with no run that is about to. One that could not be told is
+ * left alone for a while.
+ */
+export const listUntoldAllocations = async (
+  reader: Reader,
+  asked: Readonly<{ workflow: string; rest_s: number; limit: number }>,
+): Promise<string[]> =>
+  (
+    await reader.query<{ id: string }>(
+      `select distinct a.id from allocation_access_grants g join allocations a on a.id = g.allocation_id
+       where g.state in ('pending', 'revoking') and a.state = 'active'
+         and (a.capacity_shape = 'baremetal' or a.power_state in ('on', 'unknown'))
+         and not exists (select from workflow_runs r where r.workflow = $1 and r.subject_id = a.id and (r.finished_at is null
+           or g.state_reason is not null and r.finished_at > clock_timestamp() - make_interval(secs => $2)))
+       order by a.id limit $3`,
+      [asked.workflow, asked.rest_s, asked.limit],
+    )
+  ).rows.map(({ id }) => id);

@@ -1,0 +1,66 @@
+/** What an organization asks of those who connect. One that never changed it has no row, and is asked what the table says. */
+import type { Reader, Tx } from './client.ts';
+
+export type AccessSettings = Readonly<{
+  session_idle_s: number;
+  session_max_s: number;
+  ends_with_sign_in: boolean;
+  records_terminals: boolean;
+  recording_days: number;
+  allows_service_accounts: boolean;
+}>;
+
+export type AccessPolicyRow = AccessSettings &
+  Readonly<{ organization_id: string; version: number; updated_at: string }>;
+
+/** The defaults of the table, for whom it has no row. */
+export const ACCESS_DEFAULTS: AccessSettings = {
+  session_idle_s: 1_800,
+  session_max_s: 14_400,
+  ends_with_sign_in: false,
+  records_terminals: false,
+  recording_days: 30,
+  allows_service_accounts: false,
+};
+
+const POLICY = `p.organization_id, p.session_idle_s, p.session_max_s, p.ends_with_sign_in, p.records_terminals, p.recording_days,
+  p.allows_service_accounts, p.version, p.updated_at`;
+
+export const findAccessPolicy = async (reader: Reader, organizationId: string): Promise<AccessPolicyRow | undefined> =>
+  (
+    await reader.query<AccessPolicyRow>(`select ${POLICY} from access_policies p where p.organization_id = $1`, [
+      organizationId,
+    ])
+  ).rows[0];
+
+/** Makes the row of an organization that has none, as the defaults are. */
+export const ensureAccessPolicy = async (tx: Tx, organizationId: string): Promise<void> => {
+  await tx.query('insert into access_policies (organization_id) values ($1) on conflict do nothing', [organizationId]);
+};
+
+/** Undefined when its version is another. */
+export const updateAccessPolicy = async (
+  tx: Tx,
+  organizationId: string,
+  version: number,
+  change: Partial<AccessSettings>,
+): Promise<AccessPolicyRow | undefined> =>
+  (
+    await tx.query<AccessPolicyRow>(
+      `update access_policies p set session_idle_s = coalesce($3, session_idle_s), session_max_s = coalesce($4, session_max_s),
+         ends_with_sign_in = coalesce($5, ends_with_sign_in), records_terminals = coalesce($6, records_terminals),
+         recording_days = coalesce($7, recording_days), allows_service_accounts = coalesce($8, allows_service_accounts),
+         version = version + 1, updated_at = clock_timestamp()
+       where p.organization_id = $1 and p.version = $2 returning ${POLICY}`,
+      [
+        organizationId,
+        version,
+        change.session_idle_s ?? null,
+        change.session_max_s ?? null,
+        change.ends_with_sign_in ?? null,
+        change.records_terminals ?? null,
+        change.recording_days ?? null,
+        change.allows_service_accounts ?? null,
+      ],
+    )
+  ).rows[0];

@@ -1,0 +1,54 @@
+/**
+ * Who may have a session of which kind with what. A shell, the SSH port and forwards need a machine that runs; the serial line
+ * is there for one that does not, so it may be looked at from the moment a slice has a node. A whole node has no serial line of
+ * ours. Who may not connect may still look at the console, and types nothing.
+ */
+import type { SessionKind } from '@gpuaas/contract/stream';
+import type { AllocationState } from './allocation.ts';
+import type { PowerState } from './power.ts';
+
+export const TICKET_S = 30;
+/** Of one allocation, tickets that are still good included. */
+export const SESSIONS_MAX = 256;
+
+export type SessionFacts = Readonly<{
+  name: string;
+  capacity_shape: 'baremetal' | 'gpu_slice';
+  state: AllocationState;
+  node_id: string | null;
+  power_state: PowerState | null;
+}>;
+
+const NOT_YET = 'It is being provisioned; wait until it is active.';
+const OVER: Readonly<Partial<Record<AllocationState, string>>> = {
+  releasing: 'It is being released; nothing can be reached on it any more.',
+  release_failed: 'It is being released; nothing can be reached on it any more.',
+  released: 'It is released; launch another.',
+  failed: 'It has failed; launch another.',
+};
+
+const off = ({ name }: SessionFacts): string => `It is off; start it first: gpuaas allocation start ${name}`;
+
+const consoleRefusal = (facts: SessionFacts): string | null => {
+  if (facts.capacity_shape === 'baremetal')
+    return 'A whole node has no serial line here; open a terminal or use SSH instead.';
+  if (facts.state === 'active') return facts.power_state === 'off' ? off(facts) : null;
+  return facts.node_id === null ? NOT_YET : null;
+};
+
+/** Why there is no session of this kind now and what to do instead, for whoever may see the allocation. */
+export const sessionRefusal = (facts: SessionFacts, kind: SessionKind): string | null => {
+  const over = OVER[facts.state];
+  if (over !== undefined) return over;
+  if (kind === 'console') return consoleRefusal(facts);
+  if (facts.state !== 'active') return NOT_YET;
+  if (facts.capacity_shape === 'baremetal' || facts.power_state === null) return null;
+  if (facts.power_state === 'off') return off(facts);
+  return facts.power_state === 'on' || facts.power_state === 'unknown'
+    ? null
+    : `It is ${facts.power_state}; wait until that is over, or look at its console.`;
+};
+
+/** What is shown before a session. */
+export const sessionNotice = (isRecorded: boolean): string | null =>
+  isRecorded ? 'This terminal is recorded: your organization keeps what it shows.' : null;

@@ -1,0 +1,124 @@
+/**
+ * Whose keys open an allocation beside those of its launch. A grant hands authority on and outlives the few seconds in which
+ * roles are remembered, so whoever gives it must hold the permission in the transaction that gives it.
+ */
+import { type PublicApi, type RequestOf, type RoleName, roleHolds } from '@gpuaas/contract';
+import { invariant, mintId } from '@gpuaas/kit';
+import type { ReadCtx, WriteCtx } from '../context.ts';
+import * as db from '../db/access-grant.ts';
+import { type AllocationRow, findProjectAllocation, lockAllocation } from '../db/allocation.ts';
+import { AppError, conflict, notFound } from '../errors.ts';
+import { tellKeys } from '../workflows/access-grant.ts';
+import { onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { assertStillHolds } from './standing.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+/** As many as a host is told of one machine. */
+const KEYS_MAX = 100;
+const LIVE_STATES = ['requested', 'provisioning', 'active'];
+
+/** Who manages the project decides over the access of others too. */
+const isManager = (roles: readonly RoleName[]): boolean =>
+  roles.some((role) => roleHolds(role, 'project.member.update'));
+
+export const list = async (ctx: ReadCtx, { params, query }: Req<'accessGrantList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const before = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+  const rows = await ctx.read(async (reader) => {
+    if ((await findProjectAllocation(reader, projectOf(ctx), params.allocation_id)) === undefined)
+      throw notFound('allocation');
+    return db.listGrants(reader, params.allocation_id, { before, limit: limit + 1 });
+  });
+  return pageOf(
+    ctx,
+    limit,
+    rows,
+    (row) => [row.id],
+    (row) => row,
+  );
+};
+
+const lockOwn = async (ctx: WriteCtx, allocationId: string): Promise<AllocationRow> => {
+  const row = await lockAllocation(ctx.tx, allocationId);
+  // Of this project: an allocation of another is as good as missing.
+  if (row === undefined || row.project_id !== projectOf(ctx)) throw notFound('allocation');
+  return row;
+};
+
+type Found = Readonly<{ key: db.KeyOfMember; keys: db.KeysOfAllocation }>;
+
+/** Keys are seen by their owners alone, so these are read as the platform: what of them is told is decided below. */
+const findKey = async (ctx: WriteCtx, row: AllocationRow, ssh_key_id: string): Promise<Found | undefined> => {
+  const { organization_id, project_id, id: allocation_id, ssh_key_ids } = row;
+  ctx.tx.enter({ tenant_id: '*', principal_id: principalOf(ctx).id });
+  const key = await db.findKeyOfMember(ctx.tx, { ssh_key_id, organization_id, project_id });
+  const fingerprint = key?.fingerprint ?? '';
+  const keys = await db.findKeysOfAllocation(ctx.tx, { allocation_id, ssh_key_ids, fingerprint });
+  ctx.tx.enter({ tenant_id: organizationOf(ctx), principal_id: principalOf(ctx).id });
+  return key === undefined || keys === undefined ? undefined : { key, keys };
+};
+
+/** Somebody’s key is there for themselves, and for who manages the project if they belong to it. */
+const mayGrant = (key: db.KeyOfMember, callerId: string, roles: readonly RoleName[]): boolean => {
+  if (key.user_id === callerId) return true;
+  if (!isManager(roles) || key.user_state !== 'active' || key.tenant_role === null) return false;
+  return roleHolds(`tenant:${key.tenant_role}`, 'project.read') || key.project_role !== null;
+};
+
+export const create = async (ctx: WriteCtx, { params, body }: Req<'accessGrantCreate'>) => {
+  const row = await lockOwn(ctx, params.allocation_id);
+  const roles = await assertStillHolds(ctx, 'allocation.grant.create');
+  const caller = principalOf(ctx);
+  const found = await findKey(ctx, row, body.ssh_key_id);
+  if (found === undefined || !mayGrant(found.key, caller.id, roles)) throw notFound('SSH key');
+  if (!LIVE_STATES.includes(row.state)) throw conflict(`The allocation is ${row.state}; there is nothing to open.`);
+  const { key, keys } = found;
+  if (keys.is_of_launch)
+    throw new AppError('already_exists', 'The key is one of the launch; it opens the allocation already.');
+  if (keys.grant_id !== null && keys.grant_state !== 'failed')
+    throw new AppError('already_exists', 'The key is granted already.');
+  if (keys.grant_id === null && keys.live_grants + keys.launch_keys >= KEYS_MAX)
+    throw conflict(`At most ${KEYS_MAX} keys open one allocation; take one back first.`);
+  const grant =
+    keys.grant_id === null
+      ? await db.insertGrant(ctx.tx, {
+          ...{ id: mintId('grt'), organization_id: row.organization_id, project_id: row.project_id },
+          ...{ allocation_id: row.id, user_id: key.user_id, user_name: key.user_name, ssh_key_id: key.id },
+          ...{ public_key: key.public_key, fingerprint: key.fingerprint, granted_by: caller.id },
+          correlation_id: ctx.correlation_id,
+        })
+      : await db.retryGrant(ctx.tx, keys.grant_id, ctx.correlation_id);
+  invariant(grant !== undefined, 'the grant was just written');
+  await follow(ctx, row, grant);
+  return grant;
+};
+
+const follow = async (ctx: WriteCtx, row: AllocationRow, grant: db.GrantRow): Promise<void> => {
+  const { id, allocation_id, user_id, fingerprint, state } = grant;
+  ctx.target('access_grant', id);
+  ctx.note({ allocation_id, user_id, fingerprint });
+  ctx.emit('allocation.access_grant.changed', {
+    subject: id,
+    data: { access_grant_id: id, allocation_id, user_id, state },
+  });
+  await tellKeys(ctx.tx, row, ctx.correlation_id, () => ctx.deps.events.wake());
+};
+
+/** What is revoked already stays so; what its machine was not told yet is told again. */
+export const revoke = async (ctx: WriteCtx, { params }: Req<'accessGrantRevoke'>) => {
+  const row = await lockOwn(ctx, params.allocation_id);
+  const before = await db.findGrant(ctx.tx, row.id, params.access_grant_id);
+  if (before === undefined) throw notFound('access grant');
+  const caller = principalOf(ctx);
+  const roles = await assertStillHolds(ctx, 'allocation.grant.create');
+  if (before.user_id !== caller.id && before.granted_by !== caller.id && !isManager(roles))
+    throw new AppError(
+      'permission_denied',
+      'It is somebody else’s: they, who granted it, or who manages the project can take it back.',
+    );
+  const grant = (await db.revokeGrant(ctx.tx, before.id, null)) ?? before;
+  if (grant.state === 'revoking') await follow(ctx, row, grant);
+  return grant;
+};

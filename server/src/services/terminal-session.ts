@@ -1,0 +1,90 @@
+/** Who was connected, ending it, and what a recorded terminal showed. */
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { type PublicApi, type RequestOf, type ResponseOf, scopeAllows } from '@gpuaas/contract';
+import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
+import { findProjectAllocation } from '../db/allocation.ts';
+import type { Reader } from '../db/client.ts';
+import * as db from '../db/terminal-session.ts';
+import { AppError, notFound } from '../errors.ts';
+import { callerHolds, onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+const PART_BYTES_MAX = 64 * 1024 * 1024;
+const unpack = promisify(gunzip);
+
+const sessionOf = async (
+  reader: Reader,
+  ctx: Ctx,
+  params: Readonly<{ allocation_id: string; session_id: string }>,
+): Promise<db.SessionRow> => {
+  const { allocation_id, session_id: id } = params;
+  const named = { project_id: projectOf(ctx), allocation_id };
+  const [allocation, row] = await Promise.all([
+    findProjectAllocation(reader, named.project_id, allocation_id),
+    db.findSession(reader, { ...named, id }),
+  ]);
+  if (allocation === undefined) throw notFound('allocation');
+  if (row === undefined) throw notFound('session');
+  return row;
+};
+
+export const list = async (ctx: ReadCtx, { params, query }: Req<'terminalSessionList'>) => {
+  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
+  const before = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
+  const rows = await ctx.read(async (reader) => {
+    if ((await findProjectAllocation(reader, projectOf(ctx), params.allocation_id)) === undefined)
+      throw notFound('allocation');
+    return db.listSessions(reader, params.allocation_id, { before, limit: limit + 1 });
+  });
+  return pageOf(
+    ctx,
+    limit,
+    rows,
+    (row) => [row.id],
+    (row) => row,
+  );
+};
+
+export const get = (ctx: ReadCtx, { params }: Req<'terminalSessionGet'>) =>
+  ctx.read((reader) => sessionOf(reader, ctx, params));
+
+/** Who may read what others did may end it too. */
+const manages = (ctx: Ctx): boolean =>
+  callerHolds(ctx, 'allocation.recording.read', organizationOf(ctx), projectOf(ctx)) &&
+  scopeAllows(principalOf(ctx).credential.scopes, 'allocation.recording.read');
+
+/** Ending what is over changes nothing. */
+export const close = async (ctx: WriteCtx, { params }: Req<'terminalSessionClose'>): Promise<undefined> => {
+  const row = await sessionOf(ctx.tx, ctx, params);
+  const { id, name } = principalOf(ctx);
+  if (row.principal_id !== id && !manages(ctx))
+    throw new AppError('permission_denied', 'It is somebody else’s session: who manages the project can end it.');
+  const was_open = await db.endSession(ctx.tx, row.id, {
+    by: id,
+    reason: 'ended',
+    message: `${name} ended it before it was opened.`,
+  });
+  ctx.target('terminal_session', row.id);
+  ctx.note({ allocation_id: row.allocation_id, kind: row.kind, principal_id: row.principal_id, was_open });
+};
+
+/** Part after part, so that a long recording is never in memory as a whole. Each part is of whole lines. */
+export const recordingGet = async (
+  ctx: ReadCtx,
+  { params }: Req<'terminalRecordingGet'>,
+): Promise<ResponseOf<PublicApi['terminalRecordingGet']>> => {
+  const read = (after: number) =>
+    ctx.read((reader) => db.listRecordingParts(reader, params.session_id, { after, limit: 1 }));
+  await ctx.read((reader) => sessionOf(reader, ctx, params));
+  const [first] = await read(-1);
+  if (first === undefined) throw notFound('recording');
+  return (async function* () {
+    for (let next: typeof first | undefined = first; next !== undefined; [next] = await read(next.part)) {
+      const text = (await unpack(next.content, { maxOutputLength: PART_BYTES_MAX })).toString('utf8');
+      for (const line of text.split('\n')) if (line !== '') yield JSON.parse(line);
+    }
+  })();
+};

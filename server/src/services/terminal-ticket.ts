@@ -1,0 +1,105 @@
+/**
+ * Tickets: the only way to a session. One is good once, for half a minute, for this caller, allocation and kind; only its hash
+ * is kept. What the session may do is decided here and written into its row, which the gateway goes by; that the caller may
+ * still connect, it looks up itself when the ticket is shown.
+ */
+import { randomBytes } from 'node:crypto';
+import { type PublicApi, type RequestOf, scopeAllows } from '@gpuaas/contract';
+import { type SessionKind, STREAM_PATH } from '@gpuaas/contract/stream';
+import { invariant, mintId } from '@gpuaas/kit';
+import type { Ctx, WriteCtx } from '../context.ts';
+import { ACCESS_DEFAULTS, type AccessSettings, findAccessPolicy } from '../db/access-policy.ts';
+import { lockAllocation } from '../db/allocation.ts';
+import { countLiveSessions, insertSession } from '../db/terminal-session.ts';
+import { SESSIONS_MAX, sessionNotice, sessionRefusal, TICKET_S } from '../domain/session.ts';
+import { AppError, conflict, notFound } from '../errors.ts';
+import { callerHolds, organizationOf, principalOf, projectOf } from './caller.ts';
+import { hashToken } from './token.ts';
+
+type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
+
+const COLS_DEFAULT = 80;
+const ROWS_DEFAULT = 24;
+
+const assertPort = (kind: SessionKind, port: number | undefined): void => {
+  if ((kind === 'forward') === (port !== undefined)) return;
+  const message = kind === 'forward' ? 'is needed for a forward' : 'is for a forward only';
+  throw new AppError('invalid_request', `Invalid request: port ${message}.`, {
+    errors: [{ pointer: '/body/port', code: kind === 'forward' ? 'required' : 'not_allowed', message }],
+  });
+};
+
+/** Whether role and scopes let the caller in, and not only look. */
+export const mayConnect = (ctx: Ctx): boolean =>
+  callerHolds(ctx, 'allocation.connect', organizationOf(ctx), projectOf(ctx)) &&
+  scopeAllows(principalOf(ctx).credential.scopes, 'allocation.connect');
+
+const assertMay = (ctx: Ctx, kind: SessionKind, policy: AccessSettings): boolean => {
+  if (principalOf(ctx).kind === 'service_account' && !policy.allows_service_accounts)
+    throw new AppError(
+      'permission_denied',
+      'The organization’s access policy lets no service account connect; an owner can change that.',
+    );
+  const isWritable = mayConnect(ctx);
+  if (!isWritable && kind !== 'console')
+    throw new AppError(
+      'permission_denied',
+      'You may look at the console and nothing else: connecting needs allocation.connect.',
+    );
+  return isWritable;
+};
+
+/** A token ends its sessions with itself; a sign-in where the organization says so. */
+const endsWithCredential = (ctx: Ctx, policy: AccessSettings): boolean =>
+  principalOf(ctx).credential.kind !== 'oidc' || policy.ends_with_sign_in;
+
+export const create = async (ctx: WriteCtx, { params, body }: Req<'terminalTicketCreate'>) => {
+  const { allocation_id } = params;
+  const { kind } = body;
+  const { tx } = ctx;
+  const principal = principalOf(ctx);
+  // The allocation is locked, so that nobody's ticket goes past the limit beside another's.
+  const [row, policyRow, live] = await Promise.all([
+    lockAllocation(tx, allocation_id),
+    findAccessPolicy(tx, organizationOf(ctx)),
+    countLiveSessions(tx, allocation_id),
+  ]);
+  // Of this project: an allocation of another is as good as missing.
+  if (row === undefined || row.project_id !== projectOf(ctx)) throw notFound('allocation');
+  assertPort(kind, body.port);
+  const policy = policyRow ?? ACCESS_DEFAULTS;
+  const is_writable = assertMay(ctx, kind, policy);
+  const refusal = sessionRefusal(row, kind);
+  if (refusal !== null) throw conflict(refusal);
+  if (live >= SESSIONS_MAX)
+    throw conflict(`It has ${live} sessions, which is the most there may be; close one, or wait for one to end.`);
+  invariant(row.node_id !== null, `allocation ${row.id} is somewhere`);
+  const id = mintId('ses');
+  const ticket = randomBytes(32).toString('base64url');
+  const is_recorded = policy.records_terminals && kind === 'terminal';
+  const made = await insertSession(tx, {
+    ...{ id, organization_id: row.organization_id, project_id: row.project_id, allocation_id, node_id: row.node_id },
+    ...{ kind, port: body.port ?? null, cols: body.cols ?? COLS_DEFAULT, rows: body.rows ?? ROWS_DEFAULT },
+    ...{ is_writable, is_recorded },
+    ...{ principal_id: principal.id, principal_kind: principal.kind, principal_name: principal.name },
+    credential_id: principal.credential.id,
+    credential_expires_at: principal.credential.expires_at,
+    ticket_hash: hashToken(ticket),
+    ticket_s: TICKET_S,
+    session_max_s: policy.session_max_s,
+    ends_with_credential: endsWithCredential(ctx, policy),
+    correlation_id: ctx.correlation_id,
+  });
+  invariant(made !== undefined, 'the session was just written');
+  ctx.target('terminal_session', id);
+  ctx.note({ allocation_id, kind, port: body.port ?? null, is_writable, is_recorded });
+  return {
+    session_id: id,
+    ticket,
+    url: `${ctx.deps.config.gateway.public_url}${STREAM_PATH}`,
+    expires_at: made.ticket_expires_at,
+    kind,
+    is_writable,
+    notice: sessionNotice(is_recorded),
+  };
+};
