@@ -55,6 +55,20 @@ export const SESSION_END_REASONS = [
 ] as const;
 export type SessionEndReason = (typeof SESSION_END_REASONS)[number];
 
+/** The code with which the gateway closes both legs, for an end that missed the word. */
+export const SESSION_CLOSE_CODES = {
+  ended: 1000,
+  client_left: 4001,
+  host_left: 4002,
+  unreachable: 4003,
+  released: 4004,
+  revoked: 4005,
+  idle: 4006,
+  expired: 4007,
+  gateway_stopped: 4008,
+  protocol_error: 4009,
+} as const satisfies Record<SessionEndReason, number>;
+
 const Cells = Type.Integer({ minimum: 1, maximum: 1000 });
 export const TerminalSize = { cols: Cells, rows: Cells };
 

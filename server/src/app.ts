@@ -11,6 +11,7 @@ import type { Config } from './config.ts';
 import type { Deps } from './context.ts';
 import { createDatabase, type Database } from './db/client.ts';
 import { APP_ROLE, readMigrations } from './db/migrate.ts';
+import { type Gateway, startGateway } from './gateway.ts';
 import { createProbeServer, type Probes } from './http/probes.ts';
 import { createRateLimit } from './http/rate-limit.ts';
 import { createHttpServer } from './http/server.ts';
@@ -48,6 +49,8 @@ export type App = Readonly<{
   url: string;
   /** The listener of agents, where this process has that role. */
   node_api: NodeApi | null;
+  /** The listeners of sessions, where this process has that role. */
+  gateway: Gateway | null;
 }>;
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
@@ -185,5 +188,7 @@ export const startApp = async (options: AppOptions): Promise<App> => {
   const { port } = http.server.address() as AddressInfo;
   log.info({ host: config.host, port }, 'listening');
   const nodeApi = config.roles.includes('gpuaas-node-api') ? await startNodeApi(deps, hub, shutdown) : null;
-  return { deps, http, url: `http://${config.host}:${port}`, node_api: nodeApi };
+  const isGateway = config.roles.includes('gpuaas-terminal-gateway');
+  const gateway = isGateway ? await startGateway(deps, telemetry, shutdown) : null;
+  return { deps, http, url: `http://${config.host}:${port}`, node_api: nodeApi, gateway };
 };

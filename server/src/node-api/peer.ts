@@ -40,7 +40,7 @@ const read = (socket: TLSSocket): Shown | null => {
 
 export const refused = (sentence: string): AppError => new AppError('permission_denied', sentence);
 
-export const createPeers = (register: CertificateRegister): Peers => {
+export const createPeers = (register: CertificateRegister, connectionsMax = CONNECTIONS_MAX): Peers => {
   const shown = new Map<TLSSocket, Shown | null>();
   /** Oldest first. */
   const byCertificate = new Map<string, Set<TLSSocket>>();
@@ -52,7 +52,7 @@ export const createPeers = (register: CertificateRegister): Peers => {
       const sockets = byCertificate.get(one.fingerprint) ?? new Set();
       byCertificate.set(one.fingerprint, sockets.add(socket));
       for (const oldest of sockets) {
-        if (sockets.size <= CONNECTIONS_MAX) return;
+        if (sockets.size <= connectionsMax) return;
         sockets.delete(oldest);
         oldest.destroy();
       }

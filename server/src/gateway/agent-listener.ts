@@ -1,0 +1,139 @@
+/**
+ * Where hosts connect, called by a signed task: HTTPS that asks for a node's certificate, by the same register as the node
+ * API. A host reaches only sessions that wait for it, named in the path together with itself; any other is not there.
+ */
+import type { IncomingMessage } from 'node:http';
+import { createServer } from 'node:https';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import { AGENT_STREAM_PATH, STREAM_PROTOCOL } from '@gpuaas/contract/stream';
+import type { Clock, Log } from '@gpuaas/kit';
+import { AppError, conflict, notFound } from '../errors.ts';
+import { toAppError } from '../http/problem.ts';
+import { addressBlock, createRateLimit } from '../http/rate-limit.ts';
+import { correlationIdOf, userAgentOf } from '../http/request.ts';
+import { createPeers, refused } from '../node-api/peer.ts';
+import type { ListenerCertificate } from '../services/listener-certificate.ts';
+import type { CertificateRegister, Peer } from '../services/node-certificate.ts';
+import type { Caller } from '../services/node-enroll.ts';
+import type { NodeRefusal } from '../services/node-refusal.ts';
+import { createWebSockets, HEADERS_BYTES_MAX, type Listening, listenWith, protocolsOf } from './listen.ts';
+import { refuse } from './refuse.ts';
+import type { Registry } from './registry.ts';
+
+export type AgentListenerOptions = Readonly<{
+  host: string;
+  port: number;
+  headers_timeout_ms: number;
+  /** Where the documentation of errors is. */
+  public_url: string;
+  identity: ListenerCertificate;
+  register: CertificateRegister;
+  registry: Registry;
+  audit: (caller: Caller, refusal: NodeRefusal) => Promise<void>;
+  clock: Clock;
+  log: Log;
+}>;
+
+export type AgentListener = Listening &
+  Readonly<{
+    /** New connections see it; those that are here go on. */
+    show(identity: ListenerCertificate): void;
+    /** Ends streams whose certificate counts no more; how many. */
+    sweep(): number;
+  }>;
+
+/** A host with many tenants has many sessions, each a connection of its own. */
+const CONNECTIONS_PER_NODE_MAX = 1_024;
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+/** Rows about refused hosts, per address and minute. */
+const AUDIT_ROWS_PER_MINUTE = 6;
+
+const PATH = new RegExp(`^${AGENT_STREAM_PATH.replaceAll(/\{\w+\}/g, '([a-z0-9_]{1,40})')}$`);
+
+const tlsOptions = ({ key, cert, ca }: ListenerCertificate) => ({
+  key,
+  cert,
+  ca,
+  requestCert: true,
+  // Refused with a sentence, which an alert of TLS has no room for.
+  rejectUnauthorized: false,
+  minVersion: 'TLSv1.3' as const,
+});
+
+export const createAgentListener = (options: AgentListenerOptions): AgentListener => {
+  const { registry, clock, log } = options;
+  const webSockets = createWebSockets();
+  const peers = createPeers(options.register, CONNECTIONS_PER_NODE_MAX);
+  const auditRows = createRateLimit(AUDIT_ROWS_PER_MINUTE);
+
+  const audit = async (request: IncomingMessage, error: AppError, about: Omit<NodeRefusal, 'operation' | 'policy'>) => {
+    const caller = {
+      correlation_id: correlationIdOf(request.headers),
+      source_ip: request.socket.remoteAddress ?? '',
+      user_agent: userAgentOf(request.headers),
+    };
+    if (auditRows.take(addressBlock(caller.source_ip), clock.now().getTime()) > 0) return;
+    await options.audit(caller, { ...about, operation: 'streamConnect', policy: error.message });
+  };
+
+  const enter = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+    const [, nodeId, sessionId] = PATH.exec(request.url ?? '') ?? [];
+    if (nodeId === undefined || sessionId === undefined) throw notFound('path here');
+    let peer: Peer | undefined;
+    try {
+      peer = await peers.admit(request.socket as TLSSocket);
+      if (peer.node_id !== nodeId) throw refused('The certificate is another node’s.');
+    } catch (err) {
+      const error = toAppError(err);
+      if (error.code === 'permission_denied')
+        await audit(request, error, { node_id: nodeId, peer_node_id: peer?.node_id ?? null });
+      throw err;
+    }
+    if (!protocolsOf(request.headers['sec-websocket-protocol']).includes(STREAM_PROTOCOL))
+      throw new AppError('invalid_request', `Offer the subprotocol ${STREAM_PROTOCOL}.`);
+    const session = registry.find(sessionId);
+    // One that waits for another host is as little there as one that does not wait.
+    if (session === undefined || session.node_id !== peer.node_id) throw notFound('session that waits here');
+    if (session.look().waiting_ms === null) throw conflict('The session has its host already.');
+    webSockets.handleUpgrade(request, socket, head, (host) => {
+      if (!session.attach(host)) host.terminate();
+    });
+  };
+
+  const server = createServer({
+    ...tlsOptions(options.identity),
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    maxHeaderSize: HEADERS_BYTES_MAX,
+    headersTimeout: options.headers_timeout_ms,
+    requestTimeout: options.headers_timeout_ms,
+    connectionsCheckingInterval: Math.min(1_000, options.headers_timeout_ms),
+    noDelay: true,
+  });
+  server.on('secureConnection', (socket) => {
+    socket.once('close', () => peers.forget(socket));
+    peers.meet(socket);
+  });
+  server.on('tlsClientError', (err, socket) => {
+    log.debug({ err, source_ip: socket.remoteAddress }, 'TLS handshake failed');
+    socket.destroy();
+  });
+  server.on('request', (request, response) => {
+    refuse(request, request.socket, notFound('path here'), options);
+    response.detachSocket(request.socket);
+  });
+  server.on('upgrade', (request, socket, head) => {
+    socket.on('error', () => socket.destroy());
+    enter(request, socket, head).catch((err: unknown) => {
+      const error = toAppError(err);
+      log.info({ error_code: error.code, source_ip: request.socket.remoteAddress }, 'a host was refused');
+      refuse(request, socket, error, options);
+    });
+  });
+
+  return {
+    ...listenWith(server, options.host, options.port),
+    show: (identity) => server.setSecureContext(tlsOptions(identity)),
+    sweep: () => peers.sweep(),
+  };
+};

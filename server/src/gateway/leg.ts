@@ -1,0 +1,95 @@
+/**
+ * One WebSocket of a session. It is read only while what it brings can be passed on: the windows bound the bytes that wait,
+ * and this bounds the messages, so that a megabyte sent byte by byte costs no more than one sent at once.
+ */
+import type { WebSocket } from 'ws';
+
+export type LegEvents = Readonly<{
+  onMessage(data: Buffer, isBinary: boolean): void;
+  /** `isProtocol`: it did not speak WebSocket as it must. */
+  onClose(code: number, isProtocol: boolean): void;
+  /** More waits to be sent than should, or not any more. */
+  onFull(isFull: boolean): void;
+}>;
+
+export type Leg = Readonly<{
+  send(data: Buffer | string): void;
+  /** Stops reading for a named reason; it is read again when no reason is left. */
+  hold(why: string): void;
+  release(why: string): void;
+  /** Says goodbye behind everything sent, and cuts the line when that takes too long. */
+  close(code: number, reason: string, withinMs: number): void;
+  /** Asks whether somebody is there; false when nobody answered the last two times. */
+  ask(): boolean;
+}>;
+
+const MESSAGES_HIGH = 2_048;
+const MESSAGES_LOW = 512;
+const ASKED_MAX = 2;
+
+export const createLeg = (socket: WebSocket, events: LegEvents): Leg => {
+  const holds = new Set<string>();
+  let unsent = 0;
+  let isFull = false;
+  let asked = 0;
+  let isProtocol = false;
+  let cutting: NodeJS.Timeout | undefined;
+
+  const sent = (): void => {
+    unsent -= 1;
+    if (!isFull || unsent > MESSAGES_LOW) return;
+    isFull = false;
+    events.onFull(false);
+  };
+
+  socket.on('message', (data, isBinary) => {
+    asked = 0;
+    events.onMessage(data as Buffer, isBinary);
+  });
+  socket.on('pong', () => {
+    asked = 0;
+  });
+  socket.on('error', (err: NodeJS.ErrnoException) => {
+    isProtocol ||= err.code?.startsWith('WS_ERR_') === true;
+  });
+  socket.on('close', (code) => {
+    clearTimeout(cutting);
+    events.onClose(code, isProtocol);
+  });
+
+  return {
+    send: (data) => {
+      if (socket.readyState !== socket.OPEN) return;
+      unsent += 1;
+      socket.send(data, { binary: typeof data !== 'string' }, sent);
+      if (isFull || unsent <= MESSAGES_HIGH) return;
+      isFull = true;
+      events.onFull(true);
+    },
+    hold: (why) => {
+      holds.add(why);
+      socket.pause();
+    },
+    release: (why) => {
+      if (!holds.delete(why) || holds.size > 0) return;
+      asked = 0;
+      socket.resume();
+    },
+    close: (code, reason, withinMs) => {
+      // Its own goodbye must be read.
+      holds.clear();
+      socket.resume();
+      if (socket.readyState === socket.CLOSED) return;
+      socket.close(code, reason);
+      cutting = setTimeout(() => socket.terminate(), withinMs);
+    },
+    ask: () => {
+      // What is not read cannot answer.
+      if (holds.size > 0) return true;
+      if (asked >= ASKED_MAX) return false;
+      asked += 1;
+      if (socket.readyState === socket.OPEN) socket.ping();
+      return true;
+    },
+  };
+};

@@ -1,0 +1,56 @@
+/** What both listeners of the gateway share: how WebSockets are made, and how a server begins and ends. */
+import type { Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { STREAM_MESSAGE_BYTES_MAX, STREAM_PROTOCOL } from '@gpuaas/contract/stream';
+import { WebSocketServer } from 'ws';
+
+export const HEADERS_BYTES_MAX = 8 * 1024;
+
+export const createWebSockets = (): WebSocketServer =>
+  new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    // Terminals would gain little, SSH nothing, and every connection would keep a dictionary.
+    perMessageDeflate: false,
+    maxPayload: STREAM_MESSAGE_BYTES_MAX,
+    // The ticket is a subprotocol too, and must not be said back.
+    handleProtocols: () => STREAM_PROTOCOL,
+  });
+
+export const protocolsOf = (header: string | undefined): string[] =>
+  (header ?? '').split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
+
+export type Listening = Readonly<{
+  listen(): Promise<number>;
+  /** Takes nobody new, and resolves when everybody is gone: by themselves, or cut off. */
+  close(): Promise<void>;
+}>;
+
+const GONE_WITHIN_MS = 2_000;
+
+export const listenWith = (server: Server, host: string, port: number): Listening => {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return {
+    listen: () =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen({ host, port, backlog: 1024 }, () => {
+          server.off('error', reject);
+          resolve((server.address() as AddressInfo).port);
+        });
+      }),
+    close: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      const late = setTimeout(() => {
+        for (const socket of sockets) socket.destroy();
+      }, GONE_WITHIN_MS);
+      await closed;
+      clearTimeout(late);
+    },
+  };
+};

@@ -1,0 +1,105 @@
+/**
+ * What a recorded terminal showed, as an asciicast: its header, then what came out and how wide it was shown. What was typed
+ * is not in it, so a password that is asked for without echo is not either. Lines are kept in parts as they come; a session
+ * that cannot be recorded does not go on.
+ */
+import { StringDecoder } from 'node:string_decoder';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+
+const compress = promisify(gzip);
+
+export type Recorder = Readonly<{
+  output(bytes: Buffer): void;
+  resize(cols: number, rows: number): void;
+  /** Keeps what is left; resolves when it is kept or cannot be. */
+  end(): Promise<void>;
+}>;
+
+export type RecorderOptions = Readonly<{
+  cols: number;
+  rows: number;
+  nowMs: () => number;
+  keep(part: number, content: Buffer): Promise<void>;
+  /** More waits to be kept than should, or not any more. */
+  onBehind(isBehind: boolean): void;
+  /** A part could not be kept: nothing after it will be. */
+  onFailure(err: unknown): void;
+}>;
+
+const PART_BYTES = 64 * 1024;
+const PART_MS = 1_500;
+const BEHIND_BYTES = 1024 * 1024;
+
+export const createRecorder = (options: RecorderOptions): Recorder => {
+  const { nowMs } = options;
+  const startedMs = nowMs();
+  const decoder = new StringDecoder('utf8');
+  let lines: string[] = [];
+  let size = 0;
+  let unkept = 0;
+  let part = 0;
+  let hasFailed = false;
+  let isBehind = false;
+  let timer: NodeJS.Timeout | undefined;
+  let keeping: Promise<void> = Promise.resolve();
+
+  const setBehind = (): void => {
+    const next = !hasFailed && unkept > BEHIND_BYTES;
+    if (next === isBehind) return;
+    isBehind = next;
+    options.onBehind(next);
+  };
+
+  const flush = (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (lines.length === 0 || hasFailed) return keeping;
+    const text = lines.join('');
+    const bytes = size;
+    const number = part;
+    lines = [];
+    size = 0;
+    part += 1;
+    keeping = keeping.then(async () => {
+      if (hasFailed) return;
+      try {
+        await options.keep(number, await compress(text));
+      } catch (err) {
+        hasFailed = true;
+        options.onFailure(err);
+      }
+      unkept -= bytes;
+      setBehind();
+    });
+    return keeping;
+  };
+
+  const write = (line: unknown): void => {
+    if (hasFailed) return;
+    const text = `${JSON.stringify(line)}\n`;
+    lines.push(text);
+    size += text.length;
+    unkept += text.length;
+    setBehind();
+    if (size >= PART_BYTES) void flush();
+    else timer ??= setTimeout(() => void flush(), PART_MS);
+  };
+
+  const seconds = (): number => Math.round(nowMs() - startedMs) / 1000;
+
+  write({ version: 2, width: options.cols, height: options.rows, timestamp: Math.floor(startedMs / 1000) });
+  return {
+    output: (bytes) => {
+      // A character that is cut by a message's end waits for its rest.
+      const text = decoder.write(bytes);
+      if (text !== '') write([seconds(), 'o', text]);
+    },
+    resize: (cols, rows) => write([seconds(), 'r', `${cols}x${rows}`]),
+    end: () => {
+      const rest = decoder.end();
+      if (rest !== '') write([seconds(), 'o', rest]);
+      return flush();
+    },
+  };
+};

@@ -1,0 +1,232 @@
+/**
+ * One session: a client, the host when it has come, and what passes between them. Bytes and words go on as they come; the
+ * gateway adds the first word and the last. Whatever ends it, it ends once, and says why to both.
+ */
+import { type ClientWord, type HostWord, SESSION_CLOSE_CODES, type SessionEndReason } from '@gpuaas/contract/stream';
+import type { Log } from '@gpuaas/kit';
+import type { WebSocket } from 'ws';
+import type { Ending, GatewaySessionRow, SessionCount, SessionEnd, SessionLook } from '../services/gateway-session.ts';
+import { createLeg, type Leg } from './leg.ts';
+import { createRecorder, type Recorder } from './recording.ts';
+import { createWindow, type Window } from './window.ts';
+import { plainWord, readClientWord, readHostWord, writeWord } from './words.ts';
+
+export type SessionOptions = Readonly<{
+  row: GatewaySessionRow;
+  client: WebSocket;
+  user_agent: string;
+  nowMs: () => number;
+  log: Log;
+  keepPart(part: number, content: Buffer): Promise<void>;
+  /** The host said that the other end is there. */
+  onReady(): void;
+  onBytes(direction: 'in' | 'out', bytes: number): void;
+  /** It is over: the row is to be closed. What is awaited is only the recording's last part. */
+  onEnd(ending: Ending, recorded: Promise<void>): void;
+}>;
+
+export type Session = Readonly<{
+  id: string;
+  node_id: string;
+  row: GatewaySessionRow;
+  /** False when a host is there already. */
+  attach(host: WebSocket): boolean;
+  end(end: SessionEnd): void;
+  look(): SessionLook;
+  count(): SessionCount;
+  /** Asks both ends whether they are there. */
+  ask(): void;
+}>;
+
+export const RECORDING_NOTICE = 'What this terminal shows is recorded, as your organization asks for.';
+
+/** What a client sends before its host is there waits here; beyond it the client is not read. */
+const EARLY_BYTES = 64 * 1024;
+/** An end that reads slowly gets what was sent before; one that must go does not. */
+const GOODBYE_MS: Readonly<Record<'calm' | 'prompt', number>> = { calm: 30_000, prompt: 1_000 };
+const CALM: ReadonlySet<SessionEndReason> = new Set(['ended', 'host_left', 'client_left']);
+/** Both directions are finished; a host that does not say goodbye then is not waited for. */
+const FINISHED_MS = 5_000;
+
+export const createSession = (options: SessionOptions): Session => {
+  const { row, nowMs } = options;
+  const startedMs = nowMs();
+  /** From the client to the guest, and back. */
+  const inward = createWindow();
+  const outward = createWindow();
+  let early: (Buffer | string)[] = [];
+  let earlyBytes = 0;
+  let host: Leg | undefined;
+  let attachedMs: number | undefined;
+  let saidMs = startedMs;
+  let isReady = false;
+  let hasExited = false;
+  let isOver = false;
+  let finishing: NodeJS.Timeout | undefined;
+
+  const end = ({ reason, message }: SessionEnd): void => {
+    if (isOver) return;
+    isOver = true;
+    clearTimeout(finishing);
+    early = [];
+    const withinMs = GOODBYE_MS[CALM.has(reason) ? 'calm' : 'prompt'];
+    client.send(writeWord({ type: 'closed', reason, message }));
+    client.close(SESSION_CLOSE_CODES[reason], reason, withinMs);
+    host?.close(SESSION_CLOSE_CODES[reason], reason, withinMs);
+    const ending = { id: row.id, reason, message, ...counted(), user_agent: options.user_agent };
+    options.onEnd(ending, recorder?.end() ?? Promise.resolve());
+  };
+  const broken = (who: 'client' | 'host'): void =>
+    end({ reason: 'protocol_error', message: `The ${who} did not keep to the protocol of sessions.` });
+  const counted = () => ({ bytes_in: inward.total(), bytes_out: outward.total() });
+
+  const recorder: Recorder | undefined = row.is_recorded
+    ? createRecorder({
+        cols: row.cols,
+        rows: row.rows,
+        nowMs,
+        keep: options.keepPart,
+        onBehind: (isBehind) => (isBehind ? host?.hold('recording') : host?.release('recording')),
+        onFailure: (err) => {
+          options.log.error({ err, session_id: row.id }, 'a recording could not be kept');
+          end({
+            reason: 'gateway_stopped',
+            message: 'The recording that your organization asks for cannot be kept at the moment; try again later.',
+          });
+        },
+      })
+    : undefined;
+
+  const toHost = (data: Buffer | string): void => {
+    if (host === undefined) {
+      early.push(data);
+      // A word costs more than its length.
+      earlyBytes += data.length + 64;
+      if (earlyBytes > EARLY_BYTES) client.hold('early');
+    } else host.send(data);
+  };
+
+  const finish = (window: Window): boolean => {
+    const isFirst = window.finish();
+    if (inward.isFinished() && outward.isFinished())
+      finishing ??= setTimeout(() => end({ reason: 'ended', message: 'Both ends have finished.' }), FINISHED_MS);
+    return isFirst;
+  };
+
+  /** False where the sender did not keep to the protocol; so with the three below. */
+  const clientBytes = (data: Buffer): boolean => {
+    saidMs = nowMs();
+    if (!row.is_writable) {
+      // Typed into a console that may only be looked at: it goes nowhere, and is not waited for.
+      if (data.length > 0) client.send(writeWord({ type: 'ack', bytes: data.length }));
+      return true;
+    }
+    if (!inward.send(data.length)) return false;
+    options.onBytes('in', data.length);
+    toHost(data);
+    return true;
+  };
+
+  const clientWord = (word: ClientWord | undefined): boolean => {
+    if (word === undefined) return false;
+    if (word.type === 'ack' && !outward.acknowledge(word.bytes)) return false;
+    if (word.type === 'eof' && !finish(inward)) return false;
+    if (word.type === 'resize') recorder?.resize(word.cols, word.rows);
+    if (word.type !== 'eof' || row.is_writable) toHost(writeWord(word));
+    return true;
+  };
+
+  const hostBytes = (data: Buffer): boolean => {
+    saidMs = nowMs();
+    if (!outward.send(data.length)) return false;
+    options.onBytes('out', data.length);
+    recorder?.output(data);
+    client.send(data);
+    return true;
+  };
+
+  const hostWord = (word: HostWord | undefined): boolean => {
+    if (word === undefined) return false;
+    if (word.type === 'ack' && !inward.acknowledge(word.bytes)) return false;
+    if (word.type === 'eof' && !finish(outward)) return false;
+    if (word.type === 'ready' && !isReady) {
+      isReady = true;
+      options.onReady();
+    }
+    hasExited ||= word.type === 'exit';
+    const said = plainWord(word);
+    client.send(writeWord(said));
+    if (said.type === 'failed') end({ reason: 'unreachable', message: said.message });
+    return true;
+  };
+
+  const isFinished = (): boolean => hasExited || (inward.isFinished() && outward.isFinished());
+
+  const client: Leg = createLeg(options.client, {
+    onMessage: (data, isBinary) => {
+      if (!isOver && !(isBinary ? clientBytes(data) : clientWord(readClientWord(data.toString())))) broken('client');
+    },
+    onFull: (isFull) => (isFull ? host?.hold('client') : host?.release('client')),
+    onClose: (_, isProtocol) => {
+      if (isProtocol) broken('client');
+      else if (isFinished()) end({ reason: 'ended', message: 'It has ended.' });
+      else end({ reason: 'client_left', message: 'The client went away.' });
+    },
+  });
+
+  const attach = (socket: WebSocket): boolean => {
+    if (host !== undefined || isOver) return false;
+    host = createLeg(socket, {
+      onMessage: (data, isBinary) => {
+        if (!isOver && !(isBinary ? hostBytes(data) : hostWord(readHostWord(data.toString())))) broken('host');
+      },
+      onFull: (isFull) => (isFull ? client.hold('host') : client.release('host')),
+      onClose: (code, isProtocol) => {
+        if (isProtocol) return broken('host');
+        if (isFinished() || code === SESSION_CLOSE_CODES.ended)
+          return end({
+            reason: 'ended',
+            message: hasExited ? 'It has ended.' : 'The other end closed the connection.',
+          });
+        end({ reason: 'host_left', message: 'The connection to the host was lost; a new session may reach it again.' });
+      },
+    });
+    attachedMs = nowMs();
+    for (const data of early) host.send(data);
+    early = [];
+    client.release('early');
+    return true;
+  };
+
+  client.send(
+    writeWord({
+      type: 'session',
+      session_id: row.id,
+      kind: row.kind,
+      is_writable: row.is_writable,
+      is_recorded: row.is_recorded,
+      notice: row.is_recorded ? RECORDING_NOTICE : null,
+      expires_at: row.expires_at,
+    }),
+  );
+
+  return {
+    id: row.id,
+    node_id: row.node_id,
+    row,
+    attach,
+    end,
+    look: () => ({
+      id: row.id,
+      idle_ms: nowMs() - saidMs,
+      waiting_ms: attachedMs === undefined ? nowMs() - startedMs : null,
+      reaching_ms: attachedMs === undefined || isReady ? null : nowMs() - attachedMs,
+    }),
+    count: () => ({ id: row.id, ...counted() }),
+    ask: () => {
+      if (!client.ask()) end({ reason: 'client_left', message: 'The client did not answer any more.' });
+      if (host?.ask() === false)
+        end({ reason: 'host_left', message: 'The host did not answer any more; a new session may reach it again.' });
+    },
+  };
+};
