@@ -2456,7 +2456,6 @@ export type Operations = {
         recording_days?: number | undefined;
         /** Service accounts may open sessions and be granted access. */
         allows_service_accounts?: boolean | undefined;
-        [name: string]: unknown;
       } | undefined;
     };
     response: AccessPolicy;

@@ -63,7 +63,7 @@ export const accessPolicyApi = define({
     idempotency: 'none',
     ifMatch: true,
     params,
-    body: Type.Partial(Closed(settings), { minProperties: 1 }),
+    body: Type.Partial(Closed(settings), { additionalProperties: false, minProperties: 1 }),
     status: 200,
     response: AccessPolicy,
   },
