@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type CallId, type OperationId, type OperationInfo, operations, type Problem } from '@gpuaas/sdk';
-import { type Answers, answers, event, exported } from './fixtures.ts';
+import { type Answers, answers, event, exported, recorded } from './fixtures.ts';
 
 /** A refusal, or a function of how often the operation was asked before. */
 export class Refusal {
@@ -139,9 +139,10 @@ export const startApi = async (overrides: Overrides = {}): Promise<FixtureApi> =
       return refuse(new Refusal(401, 'unauthenticated', 'The token is not valid.'));
     if (route.info.idempotency === 'required' && !req.headers['idempotency-key'])
       return refuse(new Refusal(400, 'idempotency_key_missing', 'The Idempotency-Key header is missing.'));
-    if (route.id === 'auditLogExport') {
+    if (route.id === 'auditLogExport' || route.id === 'terminalRecordingGet') {
       res.writeHead(200, { 'content-type': 'application/jsonl', ...correlation });
-      return res.end(exported.map((row) => `${JSON.stringify(row)}\n`).join(''));
+      const rows: readonly unknown[] = route.id === 'auditLogExport' ? exported : recorded;
+      return res.end(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
     }
     if (route.id === 'eventStream') {
       res.writeHead(200, { 'content-type': 'text/event-stream', ...correlation });

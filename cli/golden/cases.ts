@@ -6,6 +6,7 @@ import { certificateCases } from './cases-certificate.ts';
 import { inventoryCases } from './cases-inventory.ts';
 import { placementCases } from './cases-placement.ts';
 import { powerCases } from './cases-power.ts';
+import { sessionCases } from './cases-session.ts';
 import { topologyCases } from './cases-topology.ts';
 import { answers, ids, run } from './fixtures.ts';
 
@@ -97,6 +98,7 @@ export const cases: readonly Case[] = [
 
   ...placementCases,
   ...powerCases,
+  ...sessionCases,
   ...agentCases,
   ...inventoryCases,
   ...topologyCases,

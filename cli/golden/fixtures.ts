@@ -23,6 +23,7 @@ import { agentAnswers } from './fixtures-agent.ts';
 import { certificateAnswers } from './fixtures-certificate.ts';
 import { inventoryAnswers } from './fixtures-inventory.ts';
 import { placementAnswers } from './fixtures-placement.ts';
+import { sessionAnswers } from './fixtures-session.ts';
 import { topologyAnswers } from './fixtures-topology.ts';
 
 const id = (prefix: string, last: string): string => `${prefix}_01k9zv3m8q4t6w2x5y7r0s1n${last.padStart(2, '0')}`;
@@ -240,6 +241,8 @@ const user: User = {
   created_at: time,
 };
 
+export { recorded } from './fixtures-session.ts';
+
 const page = <T>(...items: T[]) => ({ items, next_cursor: null });
 
 export type Answers = { [K in CallId]: Operations[K]['response'] };
@@ -250,6 +253,7 @@ export const answers: Answers = {
   ...inventoryAnswers,
   ...topologyAnswers,
   ...certificateAnswers,
+  ...sessionAnswers,
   meGet: {
     kind: 'user',
     id: ids.user,

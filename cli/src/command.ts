@@ -40,10 +40,15 @@ type Camel<S extends string> = S extends `${infer Head}-${infer Tail}` ? `${Head
 export type FlagsOf<F> = {
   [K in keyof F & string as Camel<K>]: F[K] extends { required: true } ? ValueOf<F[K]> : ValueOf<F[K]> | undefined;
 };
-/** A name that ends in `?` may be left out. */
+/** A name that ends in `?` may be left out; one that ends in `...` takes all the words that are left, which may be none. */
 export type ArgsOf<A> = {
-  [K in keyof A & string as K extends `${infer N}?` ? N : K]: K extends `${string}?` ? string | undefined : string;
+  [K in keyof A & string as K extends `${infer N}?` | `${infer N}...` ? N : K]: K extends `${string}...`
+    ? string[]
+    : K extends `${string}?`
+      ? string | undefined
+      : string;
 };
+type Args = Record<string, string | string[] | undefined>;
 
 type Spec = Readonly<{
   name: string;
@@ -51,13 +56,18 @@ type Spec = Readonly<{
   /** Adds --org, or --org and --project. */
   scope?: 'organization' | 'project';
   examples?: readonly string[];
+  /** For programs that we start ourselves: in no help and no completion. */
+  hidden?: true;
 }>;
+
+/** Another exit code than 0 without an error: that of a program that was run for the caller. */
+type Outcome = Promise<number> | Promise<void>;
 
 export type Command = Spec &
   Readonly<{
     args: Readonly<Record<string, string>>;
     flags: Readonly<Record<string, Flag>>;
-    run(cli: Cli, input: { args: Record<string, string | undefined>; flags: Record<string, unknown> }): Promise<void>;
+    run(cli: Cli, input: { args: Args; flags: Record<string, unknown> }): Outcome;
   }>;
 
 export type Group = Readonly<{ name: string; summary: string; commands: readonly (Command | Group)[] }>;
@@ -66,8 +76,7 @@ export const command = <
   const A extends Readonly<Record<string, string>> = Record<never, never>,
   const F extends Readonly<Record<string, Flag>> = Record<never, never>,
 >(
-  spec: Spec &
-    Readonly<{ args?: A; flags?: F; run(cli: Cli, input: { args: ArgsOf<A>; flags: FlagsOf<F> }): Promise<void> }>,
+  spec: Spec & Readonly<{ args?: A; flags?: F; run(cli: Cli, input: { args: ArgsOf<A>; flags: FlagsOf<F> }): Outcome }>,
 ): Command => ({ ...spec, args: spec.args ?? {}, flags: spec.flags ?? {} }) as unknown as Command;
 
 const wholeNumber = (raw: string): number => {
@@ -128,30 +137,30 @@ export const addGlobalFlags = (target: Commander): void => {
     target.addOption(optionOf(name, flag).helpGroup('Global options:'));
 };
 
-export type Execute = (
-  spec: Command,
-  input: { args: Record<string, string | undefined>; flags: Record<string, unknown> },
-) => Promise<void>;
+export type Execute = (spec: Command, input: { args: Args; flags: Record<string, unknown> }) => Promise<void>;
+
+const argumentOf = (key: string, summary: string): Argument => {
+  if (key.endsWith('...')) return new Argument(`[${key}]`, summary);
+  return new Argument(key.endsWith('?') ? `[${key.slice(0, -1)}]` : `<${key}>`, summary);
+};
 
 /** Puts a command or a group with all below it under a commander command. */
 export const install = (parent: Commander, node: Command | Group, execute: Execute): Commander => {
-  const target = parent.command(node.name).description(node.summary);
+  const hidden = 'hidden' in node && node.hidden === true;
+  const target = parent.command(node.name, { hidden }).description(node.summary);
   if (isGroup(node)) {
     target.helpCommand(false);
     for (const child of node.commands) install(target, child, execute);
     return target;
   }
-  for (const [key, summary] of Object.entries(node.args)) {
-    const optional = key.endsWith('?');
-    target.addArgument(new Argument(optional ? `[${key.slice(0, -1)}]` : `<${key}>`, summary));
-  }
+  for (const [key, summary] of Object.entries(node.args)) target.addArgument(argumentOf(key, summary));
   for (const [name, flag] of Object.entries(flagsOf(node))) target.addOption(optionOf(name, flag));
   addGlobalFlags(target);
   if (node.examples)
     target.addHelpText('after', `\nExamples:\n${node.examples.map((line) => `  $ ${line}`).join('\n')}`);
   target.action(async (...received: unknown[]) => {
-    const values = received.slice(0, Object.keys(node.args).length) as (string | undefined)[];
-    const names = Object.keys(node.args).map((key) => key.replace(/\?$/, ''));
+    const values = received.slice(0, Object.keys(node.args).length) as (string | string[] | undefined)[];
+    const names = Object.keys(node.args).map((key) => key.replace(/(\?|\.\.\.)$/, ''));
     const args = Object.fromEntries(names.map((name, index) => [name, values[index]]));
     await execute(node, { args, flags: target.optsWithGlobals() });
   });

@@ -27,7 +27,7 @@ const withinCommand = (node: Command, words: readonly string[]): Candidate[] => 
 export const complete = async (words: readonly string[]): Promise<Candidate[]> => {
   const typed = words.at(-1) ?? '';
   const matching = (candidates: readonly Candidate[]) => candidates.filter(([word]) => word.startsWith(typed));
-  if (words.length <= 1) return matching(names(ENTRIES));
+  if (words.length <= 1) return matching(names(ENTRIES.filter(({ hidden }) => hidden !== true)));
   let node: Command | Group | undefined = await ENTRIES.find(({ name }) => name === words[0])?.load();
   for (const word of words.slice(1, -1)) {
     if (node === undefined || !isGroup(node)) break;

@@ -76,6 +76,8 @@ const normalise = (text: string, api: FixtureApi): string =>
   text
     .replaceAll(api.url, 'http://api.test')
     .replaceAll(home, '/home')
+    .replaceAll(`${process.execPath} ${MAIN}`, 'node main.ts')
+    .replace(/127\.0\.0\.1:\d{4,5} leads/g, '127.0.0.1:<port> leads')
     .replace(/cli-[0-9a-f]{24}/g, '<correlation id>')
     .replace(/"idempotency_key": "[0-9a-f]{32}"/g, '"idempotency_key": "<key>"')
     .replace(/expires_at = "[^"]+"/g, 'expires_at = "<time>"')

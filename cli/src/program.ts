@@ -6,9 +6,17 @@ import { Command as Commander } from 'commander';
 import { addGlobalFlags, type Command, type Execute, GLOBAL_FLAGS, type Group, install } from './command.ts';
 import { VERSION } from './version.ts';
 
-type Entry = Readonly<{ name: string; summary: string; group: string; load: () => Promise<Command | Group> }>;
+type Entry = Readonly<{
+  name: string;
+  summary: string;
+  group: string;
+  /** For programs that we start ourselves: in no help and no completion. */
+  hidden?: true;
+  load: () => Promise<Command | Group>;
+}>;
 
 const WORK = 'Work:';
+const CONNECT = 'Connect:';
 const ACCESS = 'Access:';
 const CATALOG = 'Catalog:';
 const OBSERVE = 'What happened:';
@@ -106,6 +114,43 @@ export const ENTRIES: readonly Entry[] = [
     summary: 'invite people to an organization',
     group: WORK,
     load: async () => (await import('./commands/invitation.ts')).invitation,
+  },
+  {
+    name: 'ssh',
+    summary: 'connect with ssh, or run a command there',
+    group: CONNECT,
+    load: async () => (await import('./commands/ssh.ts')).ssh,
+  },
+  {
+    name: 'terminal',
+    summary: 'a shell without an SSH key of yours',
+    group: CONNECT,
+    load: async () => (await import('./commands/console.ts')).terminal,
+  },
+  {
+    name: 'console',
+    summary: 'the serial line; works without network in the guest',
+    group: CONNECT,
+    load: async () => (await import('./commands/console.ts')).serialConsole,
+  },
+  {
+    name: 'forward',
+    summary: 'reach ports of an allocation from this machine',
+    group: CONNECT,
+    load: async () => (await import('./commands/forward.ts')).forward,
+  },
+  {
+    name: 'ssh-config',
+    summary: 'make ssh, scp, rsync and editors know your allocations',
+    group: CONNECT,
+    load: async () => (await import('./commands/ssh-config.ts')).sshConfigCommand,
+  },
+  {
+    name: 'ssh-proxy',
+    summary: 'what ssh runs to reach an allocation',
+    group: CONNECT,
+    hidden: true,
+    load: async () => (await import('./commands/ssh.ts')).sshProxy,
   },
   {
     name: 'token',
@@ -225,12 +270,15 @@ export const createProgram = async (argv: readonly string[], execute: Execute): 
   );
   program.exitOverride().configureOutput({ outputError: () => undefined });
   addGlobalFlags(program);
-  for (const group of [WORK, ACCESS, CATALOG, OBSERVE, OPERATE, TOOL]) {
+  for (const group of [WORK, CONNECT, ACCESS, CATALOG, OBSERVE, OPERATE, TOOL]) {
     for (const entry of ENTRIES.filter((candidate) => candidate.group === group)) {
       const target =
         entry.name === wanted
           ? install(program, await entry.load(), execute)
-          : program.command(entry.name).description(entry.summary).allowUnknownOption();
+          : program
+              .command(entry.name, { hidden: entry.hidden === true })
+              .description(entry.summary)
+              .allowUnknownOption();
       target.helpGroup(group);
     }
   }

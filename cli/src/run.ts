@@ -7,9 +7,11 @@ import { createOutput } from './output.ts';
 import { createProgram, wordsOf } from './program.ts';
 import type { Env, GlobalFlags } from './settings.ts';
 
-/** Flags could not be parsed, so whether errors are JSON is read from the words themselves. */
-const jsonFromWords = (argv: readonly string[]): boolean | undefined =>
-  argv.includes('--json') ? true : argv.includes('--no-json') ? false : undefined;
+/** Flags could not be parsed, so whether errors are JSON is read from the words themselves, up to those that are another's. */
+const jsonFromWords = (argv: readonly string[]): boolean | undefined => {
+  const own = argv.slice(0, argv.includes('--') ? argv.indexOf('--') : argv.length);
+  return own.includes('--json') ? true : own.includes('--no-json') ? false : undefined;
+};
 
 /** Commander's message as a sentence, with the help of the deepest command that was still understood. */
 const usageOf = (err: CommanderError, argv: readonly string[]): UsageError => {
@@ -40,16 +42,17 @@ export const run = async (argv: readonly string[], env: Env): Promise<number> =>
     process.exit(err.code === 'EPIPE' ? EXIT.ok : EXIT.failure),
   );
 
+  let code: number = EXIT.ok;
   const execute: Execute = async (spec, input) => {
     const cli = createCli(input.flags as GlobalFlags, env, controller.signal);
-    await spec.run(cli, input);
+    code = (await spec.run(cli, input)) ?? EXIT.ok;
   };
   try {
     if (argv[0] === '__complete') return await printCandidates(argv.slice(argv[1] === '--' ? 2 : 1));
     const program = await createProgram(argv, execute);
     if (argv.length === 0) program.outputHelp();
     else await program.parseAsync([...argv], { from: 'user' });
-    return EXIT.ok;
+    return code;
   } catch (err) {
     if (err instanceof CommanderError && ['commander.helpDisplayed', 'commander.version'].includes(err.code))
       return EXIT.ok;

@@ -15,6 +15,8 @@ import {
   type ClientWord,
   type GatewayWord,
   type HostWord,
+  SESSION_CLOSE_CODES,
+  SESSION_END_REASONS,
   type SessionEndReason,
   type SessionKind,
   STREAM_PROTOCOL,
@@ -60,8 +62,8 @@ export type OpenStreamOptions = Readonly<{
 }>;
 
 const OPEN_TIMEOUT_MS = 20_000;
-/** Of the codes that an application may close a WebSocket with. */
-const PROTOCOL_ERROR = 4002;
+/** A code that many things close with says nothing. */
+const NORMAL = 1000;
 
 const refused = (url: string): string =>
   `The gateway at ${new URL(url).host} did not open the session: the ticket was used already or is older than 30 ` +
@@ -78,6 +80,10 @@ const wordOf = (text: string): HostWord | GatewayWord | null => {
     return null;
   }
 };
+
+/** Where the word was lost and only the code of the close came. */
+const reasonOf = (code: number): SessionEndReason | undefined =>
+  code === NORMAL ? undefined : SESSION_END_REASONS.find((reason) => SESSION_CLOSE_CODES[reason] === code);
 
 const settled = <T>() => {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -118,7 +124,7 @@ export const openStream = ({ ticket, signal, ...options }: OpenStreamOptions): P
     sending.fail(err);
     receiving.end();
     closed.resolve({ reason, message, exit_code: exit?.code ?? null, signal: exit?.signal ?? null });
-    socket.close(reason === 'protocol_error' ? PROTOCOL_ERROR : 1000);
+    socket.close(reason === 'protocol_error' ? SESSION_CLOSE_CODES.protocol_error : NORMAL);
   };
   const abort = () => finish('client_left', 'Left.');
   const timer = setTimeout(
@@ -129,7 +135,8 @@ export const openStream = ({ ticket, signal, ...options }: OpenStreamOptions): P
   const write = async (bytes: Uint8Array): Promise<void> => {
     for (let at = 0; at < bytes.byteLength; ) {
       const size = await sending.take(bytes.byteLength - at);
-      socket.send(bytes.slice(at, at + size));
+      // Sending takes its own copy.
+      socket.send(bytes.subarray(at, at + size));
       at += size;
     }
   };
@@ -174,8 +181,8 @@ export const openStream = ({ ticket, signal, ...options }: OpenStreamOptions): P
     } else if (!receiving.push(new Uint8Array(data as ArrayBuffer)))
       finish('protocol_error', 'The other end sent more than there was room for.');
   });
-  socket.addEventListener('close', ({ reason }) =>
-    finish('connection_lost', reason || (session === undefined ? refused(ticket.url) : lost)),
+  socket.addEventListener('close', ({ code, reason }) =>
+    finish(reasonOf(code) ?? 'connection_lost', reason || (session === undefined ? refused(ticket.url) : lost)),
   );
   // A close follows each error, but not in every runtime where the connection was never made.
   socket.addEventListener('error', () => finish('connection_lost', session === undefined ? refused(ticket.url) : lost));

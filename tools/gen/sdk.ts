@@ -9,6 +9,7 @@ import {
   ClientWord,
   GatewayWord,
   HostWord,
+  SESSION_CLOSE_CODES,
   SESSION_END_REASONS,
   SESSION_KINDS,
   STREAM_ACK_BYTES,
@@ -99,6 +100,8 @@ ${Object.entries(lists)
   .join('\n')}
 export type SessionKind = (typeof SESSION_KINDS)[number];
 export type SessionEndReason = (typeof SESSION_END_REASONS)[number];
+/** The code that a WebSocket is closed with, for an end that missed the word. */
+export const SESSION_CLOSE_CODES: Readonly<Record<SessionEndReason, number>> = ${JSON.stringify(SESSION_CLOSE_CODES)};
 
 ${Object.entries(words)
   .map(([name, schema]) => `export type ${name} = ${printType(schema as Schema, none)};`)

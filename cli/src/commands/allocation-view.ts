@@ -107,7 +107,10 @@ export const allocationFields = (found: Allocation, nowMs: number): Record<strin
     image: found.image_name,
     'time left': timeLeft(found, nowMs),
     tags: tags.length === 0 ? null : tags,
-    ssh: found.ssh === null ? null : `${found.ssh.username}@${found.ssh.address}`,
+    ssh:
+      found.ssh === null
+        ? null
+        : [found.ssh.username, ...(found.ssh.address === null ? [] : [found.ssh.address])].join('@'),
     'host key': found.ssh?.host_key ?? null,
     'ssh keys': found.ssh_key_ids.length === 0 ? null : found.ssh_key_ids,
   };

@@ -5,7 +5,9 @@ import { allocationParams } from '../find.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags, waitFlags, yesFlags } from '../flags.ts';
 import { wipeCertificate } from './allocation-certificate.ts';
 import { create, tagsFrom } from './allocation-create.ts';
+import { grantCommands } from './allocation-grant.ts';
 import { powerCommands } from './allocation-power.ts';
+import { sessionCommands } from './allocation-session.ts';
 import {
   ALLOCATION_STATES,
   allocationColumns,
@@ -160,7 +162,14 @@ const update = command({
 export const allocation: Group = {
   name: 'allocation',
   summary: 'launch, watch and release GPUs',
-  commands: [create, ls, get, timeline, watch, wait, update, ...powerCommands, release, wipeCertificate],
+  commands: [
+    ...[create, ls, get, timeline, watch, wait, update],
+    ...powerCommands,
+    ...sessionCommands,
+    ...grantCommands,
+    release,
+    wipeCertificate,
+  ],
 };
 
 /** The short names that experienced hands type. */

@@ -3,6 +3,7 @@ import { choice, command, type Group, required, text } from '../command.ts';
 import { organizationMember } from '../find.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
+import { accessPolicy } from './access-policy.ts';
 
 export const TENANT_ROLES = [
   'owner',
@@ -123,5 +124,6 @@ export const organization: Group = {
       },
     }),
     member,
+    accessPolicy,
   ],
 };

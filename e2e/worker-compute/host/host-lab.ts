@@ -94,6 +94,8 @@ export type HostLab = Readonly<{
 export type HostLabOptions = Readonly<{
   slots?: number;
   limits_s?: AgentFile['limits_s'];
+  /** Of the platform. */
+  processes?: readonly string[];
   /** The agent's folder is on a volume of this size. */
   state_bytes?: number;
 }>;
@@ -157,7 +159,10 @@ export const startHostLab = async (options: HostLabOptions = {}): Promise<HostLa
       undo.push(made.close);
       return made;
     };
-    const starting = [remembered(makeComposedHost({ slots: count })), remembered(startCloud())] as const;
+    const starting = [
+      remembered(makeComposedHost({ slots: count })),
+      remembered(startCloud(options.processes === undefined ? {} : { processes: options.processes })),
+    ] as const;
     await Promise.allSettled(starting);
     const [host, cloud] = await Promise.all(starting);
     const image = await tinyImage(host);
@@ -227,7 +232,7 @@ export const startHostLab = async (options: HostLabOptions = {}): Promise<HostLa
       },
       ssh: ({ ssh, name }, command) => {
         assert.ok(ssh, `${name} does not say how it is reached`);
-        return tenant.run({ ip: ssh.address, host_key: ssh.host_key }, command);
+        return tenant.run({ ip: ssh.address ?? '', host_key: ssh.host_key }, command);
       },
       replace,
       putBack,

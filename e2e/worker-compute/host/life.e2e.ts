@@ -56,7 +56,7 @@ test('a tenant launches with the command and is let in with their key, by a mach
   first = await lab.cloud.get(id);
   assert.equal(first.state, 'active');
   assert.ok(first.ssh);
-  const at = { ip: first.ssh.address, host_key: first.ssh.host_key };
+  const at = { ip: first.ssh.address ?? '', host_key: first.ssh.host_key };
   const said = await lab.tenant.ask(at, 'id -un; hostname; exit 7');
   assert.deepEqual([said.status, said.stdout], [7, 'ubuntu\nfirst\n']);
   const other = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrdGRbsSxk3+uIc8C0krx3ud23UwpFcNjjs36R6CLvp';

@@ -157,7 +157,7 @@ const reaches = (id: string, state: Allocation['state']): Promise<Allocation> =>
 const enter = (allocation: Allocation, command: string): Promise<string> => {
   const { ssh } = allocation;
   assert.ok(ssh !== null, `${allocation.id} does not say how it is reached`);
-  const guest = { ip: ssh.address, host_key: ssh.host_key, user: ssh.username, key: tenantKey };
+  const guest = { ip: ssh.address ?? '', host_key: ssh.host_key, user: ssh.username, key: tenantKey };
   return vm.enter(guest, command);
 };
 

@@ -1,0 +1,68 @@
+/** What an organization asks of those who connect, shown and changed. */
+import type { AccessPolicy, Operations } from '@gpuaas/sdk';
+import { command, list } from '../command.ts';
+import { UsageError } from '../exit.ts';
+import { ifMatchFlags } from '../flags.ts';
+import { shortDuration, shortTime } from '../table.ts';
+
+type Change = Operations['accessPolicyUpdate']['request']['body'];
+
+const SETTINGS = {
+  session_idle_s: 'seconds',
+  session_max_s: 'seconds',
+  ends_with_sign_in: 'yes or no',
+  records_terminals: 'yes or no',
+  recording_days: 'days',
+  allows_service_accounts: 'yes or no',
+} as const satisfies Readonly<Record<keyof Change, string>>;
+
+const WORDS: Readonly<Record<string, boolean>> = { yes: true, true: true, no: false, false: false };
+
+const isSetting = (name: string): name is keyof typeof SETTINGS => Object.hasOwn(SETTINGS, name);
+
+/** `session_idle_s=600` and the like; the API says which values are too large or too small. */
+export const policyFrom = (words: readonly string[]): Change => {
+  const entries = words.map((word) => {
+    const [, name = '', raw = ''] = /^([^=]*)=(.*)$/s.exec(word) ?? [];
+    if (!isSetting(name))
+      throw new UsageError(
+        `"${word}" sets nothing.`,
+        `Write name=value; there are ${Object.keys(SETTINGS).join(', ')}.`,
+      );
+    const value = SETTINGS[name] === 'yes or no' ? WORDS[raw] : /^\d{1,9}$/.test(raw) ? Number(raw) : undefined;
+    if (value === undefined) throw new UsageError(`${name} takes ${SETTINGS[name]}, not "${raw}".`);
+    return [name, value];
+  });
+  return Object.fromEntries(entries) as Change;
+};
+
+const fieldsOf = (policy: AccessPolicy): Record<string, unknown> => ({
+  session_idle_s: `${policy.session_idle_s} (${shortDuration(policy.session_idle_s * 1000)})`,
+  session_max_s: `${policy.session_max_s} (${shortDuration(policy.session_max_s * 1000)})`,
+  ends_with_sign_in: policy.ends_with_sign_in,
+  records_terminals: policy.records_terminals,
+  recording_days: policy.recording_days,
+  allows_service_accounts: policy.allows_service_accounts,
+  version: policy.version,
+  updated: shortTime(policy.updated_at),
+});
+
+export const accessPolicy = command({
+  name: 'access-policy',
+  summary: 'what is asked of those who connect; --set changes it',
+  scope: 'organization',
+  flags: { set: list('change a setting; repeatable', 'name=value'), ...ifMatchFlags },
+  examples: [
+    'gpuaas organization access-policy',
+    'gpuaas organization access-policy --set records_terminals=yes --set recording_days=30',
+  ],
+  run: async (cli, { flags }) => {
+    const body = policyFrom(flags.set ?? []);
+    const [client, params] = [await cli.client(), { organization_id: await cli.organization() }];
+    const found = await client.accessPolicyGet({ params }, { signal: cli.signal });
+    if (flags.set === undefined) return cli.out.item(found, fieldsOf(found));
+    const ifMatch = flags.ifMatch ?? found.version;
+    const answer = await client.call('accessPolicyUpdate', { params, body }, { ifMatch, signal: cli.signal });
+    cli.out.done(`Changed the access policy of ${answer.data.organization_id}.`, answer);
+  },
+});

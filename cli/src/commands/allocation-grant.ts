@@ -1,0 +1,65 @@
+/** Whose SSH keys open an allocation beside those of its launch. */
+import type { AccessGrant } from '@gpuaas/sdk';
+import { command, required, text } from '../command.ts';
+import { allocationParams, sshKeyId } from '../find.ts';
+import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
+import { type Column, shortTime } from '../table.ts';
+
+const named = { allocation: 'name or id' } as const;
+
+const columns: readonly Column<AccessGrant>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'WHO', value: ({ user_name }) => user_name, shrink: 'cut' },
+  { header: 'STATE', value: ({ state }) => state },
+  { header: 'GRANTED', value: ({ created_at }) => shortTime(created_at) },
+  { header: 'REASON', value: ({ state_reason }) => state_reason, shrink: 'wrap', optional: true },
+  { header: 'KEY', value: ({ ssh_key_id }) => ssh_key_id, optional: true },
+  { header: 'FINGERPRINT', value: ({ fingerprint }) => fingerprint, optional: true },
+];
+
+const grants = command({
+  name: 'grants',
+  summary: 'whose keys open it beside those of its launch',
+  scope: 'project',
+  args: named,
+  flags: pageFlags,
+  run: async (cli, { args, flags }) => {
+    const [client, params] = [await cli.client(), await allocationParams(cli, args.allocation)];
+    const read = (query: { limit: number; cursor: string | undefined }) =>
+      client.accessGrantList({ params, query }, { signal: cli.signal });
+    cli.out.list(await collect(flags, read), columns);
+  },
+});
+
+const grant = command({
+  name: 'grant',
+  summary: 'let a key open it',
+  scope: 'project',
+  args: named,
+  flags: { key: required(text('your key by name, or any member’s by id', 'key')), ...keyFlags },
+  examples: ['gpuaas allocation grant train --key laptop'],
+  run: async (cli, { args, flags }) => {
+    const params = await allocationParams(cli, args.allocation);
+    const body = { ssh_key_id: await sshKeyId(cli, flags.key) };
+    const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+    const answer = await (await cli.client()).call('accessGrantCreate', { params, body }, options);
+    const { id, user_name, fingerprint, state } = answer.data;
+    cli.out.done(`Granted ${user_name} (${fingerprint}): ${id}, ${state}.`, answer);
+  },
+});
+
+const revoke = command({
+  name: 'revoke',
+  summary: 'take a grant back; open connections stay open',
+  scope: 'project',
+  args: { ...named, grant: 'id' },
+  flags: yesFlags,
+  run: async (cli, { args, flags }) => {
+    const params = { ...(await allocationParams(cli, args.allocation)), access_grant_id: args.grant };
+    await cli.confirm(`Take grant ${args.grant} back?`, flags.yes);
+    const answer = await (await cli.client()).call('accessGrantRevoke', { params }, { signal: cli.signal });
+    cli.out.done(`Grant ${answer.data.id} of ${answer.data.user_name} is ${answer.data.state}.`, answer);
+  },
+});
+
+export const grantCommands = [grant, grants, revoke];

@@ -1,0 +1,98 @@
+/** Who was connected to an allocation, how to end it, and what a recorded terminal showed. */
+import { open } from 'node:fs/promises';
+import type { TerminalSession } from '@gpuaas/sdk';
+import { safeJson } from '../clean.ts';
+import { command, text } from '../command.ts';
+import { UsageError } from '../exit.ts';
+import { allocationParams } from '../find.ts';
+import { collect, pageFlags, yesFlags } from '../flags.ts';
+import { type Column, shortTime } from '../table.ts';
+
+const named = { allocation: 'name or id' } as const;
+
+const kindOf = ({ kind, port }: TerminalSession): string => (port === null ? kind : `${kind} ${port}`);
+
+const columns: readonly Column<TerminalSession>[] = [
+  { header: 'ID', value: ({ id }) => id },
+  { header: 'KIND', value: kindOf },
+  { header: 'STATE', value: ({ state, end_reason }) => end_reason ?? state },
+  { header: 'WHO', value: ({ principal_name }) => principal_name, shrink: 'cut' },
+  { header: 'OPENED', value: ({ opened_at }) => shortTime(opened_at) },
+  { header: 'RECORDED', value: ({ is_recorded }) => is_recorded, optional: true },
+  { header: 'FROM', value: ({ source_ip }) => source_ip, optional: true },
+  { header: 'IN', value: ({ bytes_in }) => bytes_in, align: 'right', optional: true },
+  { header: 'OUT', value: ({ bytes_out }) => bytes_out, align: 'right', optional: true },
+];
+
+const sessions = command({
+  name: 'sessions',
+  summary: 'who is and was connected, newest first',
+  scope: 'project',
+  args: named,
+  flags: pageFlags,
+  run: async (cli, { args, flags }) => {
+    const [client, params] = [await cli.client(), await allocationParams(cli, args.allocation)];
+    const read = (query: { limit: number; cursor: string | undefined }) =>
+      client.terminalSessionList({ params, query }, { signal: cli.signal });
+    cli.out.list(await collect(flags, read), columns);
+  },
+});
+
+const session = command({
+  name: 'session',
+  summary: 'one session: who, from where, how much, why it ended',
+  scope: 'project',
+  args: { ...named, session: 'id' },
+  run: async (cli, { args }) => {
+    const params = { ...(await allocationParams(cli, args.allocation)), session_id: args.session };
+    cli.out.item(await (await cli.client()).terminalSessionGet({ params }, { signal: cli.signal }));
+  },
+});
+
+const sessionEnd = command({
+  name: 'session-end',
+  summary: 'end a session within seconds',
+  scope: 'project',
+  args: { ...named, session: 'id' },
+  flags: yesFlags,
+  run: async (cli, { args, flags }) => {
+    const params = { ...(await allocationParams(cli, args.allocation)), session_id: args.session };
+    await cli.confirm(`End session ${args.session}?`, flags.yes);
+    const answer = await (await cli.client()).call('terminalSessionClose', { params }, { signal: cli.signal });
+    cli.out.done(`Session ${args.session} is being ended.`, answer, { id: args.session, ending: true });
+  },
+});
+
+const recording = command({
+  name: 'recording',
+  summary: 'what a recorded terminal showed, for asciinema play',
+  scope: 'project',
+  args: { ...named, session: 'id' },
+  flags: { output: { ...text('write to a file that does not exist yet', 'file'), short: 'o' } },
+  examples: ['gpuaas allocation recording train ses_1 -o train.cast', 'asciinema play train.cast'],
+  run: async (cli, { args, flags }) => {
+    const params = { ...(await allocationParams(cli, args.allocation)), session_id: args.session };
+    const lines = (await cli.client()).terminalRecordingGet({ params }, { signal: cli.signal });
+    if (flags.output === undefined) {
+      // What was shown may hold anything; as JSON it is text and moves no cursor.
+      for await (const line of lines) process.stdout.write(`${safeJson(line)}\n`);
+      return;
+    }
+    const file = await open(flags.output, 'wx', 0o600).catch((err) => {
+      throw new UsageError(`The file "${flags.output}" cannot be written: ${err.code ?? err.message}.`);
+    });
+    let count = 0;
+    try {
+      for await (const line of lines) {
+        await file.write(`${JSON.stringify(line)}\n`);
+        count++;
+      }
+    } finally {
+      await file.close();
+    }
+    if (cli.out.json) return cli.out.item({ session_id: args.session, output: flags.output, line_count: count });
+    cli.out.print(`The recording of ${args.session} is in ${flags.output}: ${count} lines.`);
+  },
+});
+
+export const sessionCommands = [sessions, session, sessionEnd, recording];

@@ -1,0 +1,48 @@
+/** Sessions for a person at a terminal: the serial line, and a shell that needs no SSH key. */
+import { command, toggle } from '../command.ts';
+import type { Cli } from '../context.ts';
+import { allocationParams } from '../find.ts';
+import { interact } from '../interactive.ts';
+import { codeOfEnd, openSession } from '../session.ts';
+
+const named = { allocation: 'name or id' } as const;
+const LEAVE = 'Type ~. at the start of a line to leave.';
+
+const sayHowToLeave = (cli: Cli): void => {
+  if (process.stdin.isTTY === true) cli.out.say(LEAVE);
+};
+
+export const serialConsole = command({
+  name: 'console',
+  summary: 'the serial line; works without network in the guest',
+  scope: 'project',
+  args: named,
+  flags: { 'read-only': toggle('look, and type nothing') },
+  run: async (cli, { args, flags }) => {
+    const stream = await openSession(cli, { ...(await allocationParams(cli, args.allocation)), kind: 'console' });
+    const reads = flags.readOnly !== true;
+    if (reads && !stream.session.is_writable) cli.out.say('You may look and not type here.');
+    sayHowToLeave(cli);
+    const end = await interact(cli, stream, { reads });
+    return codeOfEnd(end, ['console', args.allocation, ...cli.scope_words]);
+  },
+});
+
+export const terminal = command({
+  name: 'terminal',
+  summary: 'a shell without an SSH key of yours',
+  scope: 'project',
+  args: named,
+  run: async (cli, { args }) => {
+    const { columns: cols, rows } = process.stdout;
+    const stream = await openSession(cli, {
+      ...(await allocationParams(cli, args.allocation)),
+      kind: 'terminal',
+      cols: cols || undefined,
+      rows: rows || undefined,
+    });
+    sayHowToLeave(cli);
+    const end = await interact(cli, stream);
+    return codeOfEnd(end, ['terminal', args.allocation, ...cli.scope_words]);
+  },
+});

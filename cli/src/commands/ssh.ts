@@ -1,0 +1,109 @@
+/**
+ * The system's own ssh, through the gateway: it starts this command again as its ProxyCommand and trusts exactly the host key
+ * that the machine told the platform.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join as joinPath } from 'node:path';
+import { clean } from '../clean.ts';
+import { command, list, toggle } from '../command.ts';
+import { CliError, EXIT } from '../exit.ts';
+import { allocationParams } from '../find.ts';
+import { exitOfSignal, joinProcess, openSession } from '../session.ts';
+import { assertSshHost, proxyWords } from '../ssh-access.ts';
+import { knownHosts, sshOptions } from '../ssh-files.ts';
+
+/** What ssh itself answers where it could not connect. */
+const SSH_FAILED = 255;
+
+/** Ctrl-C reaches ssh from the terminal; what is sent to this process only is passed on. */
+const runSsh = (words: readonly string[]): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const child = spawn('ssh', words, { stdio: 'inherit' });
+    const ignored = () => undefined;
+    const passed = (signal: NodeJS.Signals) => void child.kill(signal);
+    const signals = { SIGINT: ignored, SIGTERM: passed, SIGHUP: passed } as const;
+    for (const [name, listener] of Object.entries(signals)) process.on(name as NodeJS.Signals, listener);
+    const done = () => {
+      for (const [name, listener] of Object.entries(signals)) process.off(name as NodeJS.Signals, listener);
+    };
+    child.once('error', (err: NodeJS.ErrnoException) => {
+      done();
+      const isMissing = err.code === 'ENOENT';
+      reject(
+        isMissing
+          ? new CliError(
+              'failure',
+              'The program ssh is not installed.',
+              'Install OpenSSH, or use: gpuaas terminal <name>',
+            )
+          : err,
+      );
+    });
+    child.once('close', (code, signal) => {
+      done();
+      resolve(code ?? exitOfSignal(signal ?? ''));
+    });
+  });
+
+export const ssh = command({
+  name: 'ssh',
+  summary: 'connect with ssh, or run a command there',
+  scope: 'project',
+  args: { allocation: 'name or id', 'command...': 'what to run there; after -- it may have flags' },
+  flags: {
+    identity: { ...list('private key file for ssh; repeatable', 'file'), short: 'i' },
+    option: { ...list('option for ssh, like LocalForward=8888 localhost:8888', 'name=value'), short: 'o' },
+    tty: { ...toggle('give the command a terminal'), short: 't' },
+  },
+  examples: [
+    'gpuaas ssh train',
+    'gpuaas ssh train -- nvidia-smi -L',
+    'gpuaas ssh train -i ~/.ssh/work -- sh -c "echo hi"',
+  ],
+  run: async (cli, { args, flags }) => {
+    const params = await allocationParams(cli, args.allocation);
+    const host = assertSshHost(cli, await (await cli.client()).allocationGet({ params }, { signal: cli.signal }));
+    const proxy = await proxyWords(cli, host, [`--correlation-id=${cli.correlation_id}`]);
+    const folder = await mkdtemp(joinPath(tmpdir(), 'gpuaas-ssh-'));
+    try {
+      const known_hosts_file = joinPath(folder, 'known_hosts');
+      await writeFile(known_hosts_file, knownHosts([host]), { mode: 0o600 });
+      // The first value of an option is the one that counts, so none of the caller's takes the place of these.
+      const options = sshOptions(host, { known_hosts_file, proxy: () => proxy });
+      return await runSsh([
+        ...options.flatMap((option) => ['-o', option]),
+        ...(flags.identity ?? []).flatMap((file) => ['-i', file]),
+        ...(flags.option ?? []).flatMap((option) => ['-o', option]),
+        ...(flags.tty ? ['-t'] : []),
+        host.allocation_id,
+        ...(args.command.length === 0 ? [] : ['--', ...args.command]),
+      ]);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+});
+
+/** Bytes between ssh and the machine's SSH port. A refusal is one sentence, whoever reads standard error. */
+export const sshProxy = command({
+  name: 'ssh-proxy',
+  summary: 'what ssh runs to reach an allocation',
+  scope: 'project',
+  hidden: true,
+  args: { allocation: 'id' },
+  run: async (cli, { args }) => {
+    const say = (sentence: string) => void process.stderr.write(`gpuaas: ${clean(sentence)}\n`);
+    try {
+      const stream = await openSession(cli, { ...(await allocationParams(cli, args.allocation)), kind: 'ssh' });
+      const { reason, message } = await joinProcess(stream);
+      if (reason === 'ended' || reason === 'client_left') return EXIT.ok;
+      say(message);
+    } catch (err) {
+      say(err instanceof Error ? err.message : String(err));
+    }
+    process.stdin.destroy();
+    return SSH_FAILED;
+  },
+});
