@@ -21,6 +21,8 @@ import { runReconcileLoop } from './reconcile/loop.ts';
 import type { Patience } from './report.ts';
 import { type Boundary, createRunner, type Runner, type RunnerOptions } from './runner.ts';
 import { createStanding } from './standing.ts';
+import { createOpenGateway } from './streams/gateway.ts';
+import { createStreams } from './streams/streams.ts';
 import type { TaskHandlers } from './tasks/task.ts';
 import { createUpdater, type Updater } from './update.ts';
 
@@ -104,6 +106,9 @@ const spoolOf = (config: AgentConfig): LogSpool | null =>
         ...(config.ship_logs === 'memory' ? { bytes_max: 256 * 1024 } : {}),
       });
 
+/** The agent's own matter: it has a handler for them where it can do them. */
+const OWN_KINDS: ReadonlySet<TaskKind> = new Set(['agent.update', 'stream.open']);
+
 type Parts = Readonly<{ connection: Connection; journal: Journal; log: Log; spool: LogSpool | null }>;
 
 /** An agent that can be started and stopped as often as one likes. */
@@ -157,7 +162,15 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
   const { signal } = stopping;
   const api = taskApiOf(connection);
   const updater = updaterOf(config, connection);
+  const streams = createStreams({
+    host,
+    state: config.state,
+    log,
+    now,
+    openGateway: createOpenGateway(connection, config.version),
+  });
   const handlers: TaskHandlers = {
+    ...(host.access === undefined ? {} : { 'stream.open': streams.handler }),
     ...(updater === undefined ? {} : { 'agent.update': updater.handler }),
     ...options.handlers,
   };
@@ -193,7 +206,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
   };
 
   const kinds = (): TaskKind[] =>
-    (Object.keys(handlers) as TaskKind[]).filter((kind) => kind === 'agent.update' || host.kinds.includes(kind));
+    (Object.keys(handlers) as TaskKind[]).filter((kind) => OWN_KINDS.has(kind) || host.kinds.includes(kind));
   const standing = createStanding({ host, version: config.version, kinds, now, log });
   const reportHealth = async (report: HealthReport): Promise<void> => {
     await connection.call('healthReport', { params: { node_id: connection.node_id }, body: { report }, signal });
@@ -203,6 +216,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
     connection.call('inventoryReport', { params: { node_id: connection.node_id }, body: { inventory }, signal });
 
   runner.resume();
+  if (host.access !== undefined) void streams.mend();
   const loops = [
     keepPolling({
       connection,
@@ -236,7 +250,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
     stopping.abort();
-    await runner.stop();
+    await Promise.all([runner.stop(), streams.close()]);
     connection.close();
     await Promise.all(loops);
     await journal.close();

@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import type { Host, WipeMethod } from '../src/host/host.ts';
+import { createAccess } from '../src/host/linux/access.ts';
 import { createFiles } from '../src/host/linux/files.ts';
 import { createLinuxHost } from '../src/host/linux/host.ts';
 import { createHypervisor } from '../src/host/linux/hypervisor.ts';
@@ -56,6 +57,7 @@ export const openComposedHost = (spec: ComposedSpec, loop: Host = openLoopHost(s
       nics: loop.network.nics,
     },
     hypervisor: createHypervisor({ config: spec.hypervisor, network: spec.network, files, run, pci, disks }),
+    access: createAccess({ hypervisor: spec.hypervisor, network: spec.network }),
     system: composedSystem(createLinuxHost({ run }).system, loop.system),
   };
 };

@@ -22,12 +22,12 @@ export type Authority = Readonly<{
   sha256: string;
 }>;
 
-const pemOfKey = async (key: webcrypto.CryptoKey): Promise<string> => {
+export const pemOfKey = async (key: webcrypto.CryptoKey): Promise<string> => {
   const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key));
   return `-----BEGIN PRIVATE KEY-----\n${der.toString('base64')}\n-----END PRIVATE KEY-----\n`;
 };
 
-const newKeys = async (): Promise<webcrypto.CryptoKeyPair> =>
+export const newKeys = async (): Promise<webcrypto.CryptoKeyPair> =>
   await webcrypto.subtle.generateKey(EC, true, ['sign', 'verify']);
 
 export const createAuthority = async (name: string): Promise<Authority> => {
@@ -44,7 +44,7 @@ export const createAuthority = async (name: string): Promise<Authority> => {
   return { certificate, keys, pem: `${certificate.toString('pem').trim()}\n`, sha256 };
 };
 
-const issue = (
+export const issue = (
   authority: Authority,
   publicKey: x509.PublicKey | webcrypto.CryptoKey,
   options: { san: x509.JsonGeneralNames; usage: string; lifeMs: number },

@@ -221,6 +221,8 @@ export type System = Readonly<{
   /** Lines of the kernel's log since the host booted, oldest first. */
   kernelLog(): Promise<readonly string[]>;
   ensureUser(user: User): Promise<void>;
+  /** Whether the account is here and the platform's; one of that name that is not is a `conflict`. */
+  hasUser(username: string): Promise<boolean>;
   /** Sessions ended, keys and account gone. */
   removeUser(username: string): Promise<Readonly<{ sessions_ended: number; was_present: boolean }>>;
   sshHostKey(): Promise<string | null>;

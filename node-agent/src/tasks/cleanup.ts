@@ -4,6 +4,7 @@
  * keep the others from being done, but nothing is released until all of it is proven.
  */
 import type { TaskOutput, TaskSlot, WipeLevel } from '@gpuaas/contract/node';
+import { dropKeys } from '../authorized-keys.ts';
 import { HostError } from '../host/host.ts';
 import type { Lease, LeaseBook } from '../leases.ts';
 import type { Act } from './exclusive.ts';
@@ -89,8 +90,9 @@ export const wipeAll = async (
   return { disks, blocked };
 };
 
-/** Definition and seed of the allocation's machine. A domain without its tag is left alone. */
+/** Keys, definition and seed of the allocation's machine. A domain without its tag is left alone. */
 export const removeMachine = async (ctx: TaskContext, act: Act, allocationId: string): Promise<readonly string[]> => {
+  await dropKeys(ctx.state, allocationId, async () => undefined);
   const name = domainName(allocationId);
   const domains = await act('listing the domains', ctx.host.hypervisor.list());
   const domain = domains.find((each) => each.name === name);

@@ -1,4 +1,7 @@
-/** Which handler does which task. `agent.update` is the agent's own matter and is added where the agent is put together. */
+/**
+ * Which handler does which task. `agent.update` and `stream.open` are the agent's own matter and are added where the agent is
+ * put together.
+ */
 import { bundleLease } from './bundle-lease.ts';
 import { healthProbe } from './health-probe.ts';
 import { imageEvict, imagePull, imageVerify } from './image-cache.ts';

@@ -5,6 +5,7 @@
  * touched. The lease keeps its slots from everybody until what is on them is erased, with proof, by the repair of the slots
  * or by the cleanup of whoever claims them.
  */
+import { dropKeys } from '../authorized-keys.ts';
 import { HostError } from '../host/host.ts';
 import { changeLeases, findLease, type Lease, putLease, readLeases } from '../leases.ts';
 import { detachNetwork, removeMachine } from './cleanup.ts';
@@ -23,6 +24,7 @@ export const orphanRemove: TaskHandler<'slice.orphan_remove'> = async (ctx, { al
     const domain = domains.find((each) => each.name === name);
     if (domain !== undefined && domain.allocation_id !== id)
       throw new HostError('conflict', `domain ${name} does not carry the tag of allocation ${id}; it is left alone`);
+    await dropKeys(ctx.state, id, async () => undefined);
     const ended = lease === undefined ? [] : await endLease(ctx, id);
     if (domain !== undefined) await act(`the stop of ${name}`, ctx.host.hypervisor.stop(name, 0));
     const network = await detach(ctx, act, id, lease);

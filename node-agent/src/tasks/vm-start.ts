@@ -4,6 +4,7 @@
  * start; devices stay on vfio-pci, which is where a slice host keeps them. A machine that was stopped and is started again
  * goes the same way, because the host may have changed meanwhile; if that fails, it keeps its definition and is off.
  */
+import { noteKeys } from '../authorized-keys.ts';
 import { HostError } from '../host/host.ts';
 import { getLease, type Lease, readLeases, touchLease, wantPower } from '../leases.ts';
 import { NO_IDS } from '../topology/kinds.ts';
@@ -31,6 +32,8 @@ export const vmStart: TaskHandler<'slice.vm_start'> = (ctx, params) =>
     await refuseDrift(ctx, act, lease);
     await touchLease(ctx.state, params.allocation_id, ctx.now());
     await wantPower(ctx.state, params.allocation_id, 'on');
+    const { allocation_id, ssh_public_keys: keys } = params;
+    await noteKeys(ctx.state, { allocation_id, username: null, keys });
     try {
       await prepare(ctx, act, lease);
       ctx.progress({ percent: 60, note: 'starting the machine' });

@@ -41,12 +41,15 @@ export const systemTests = [
       await host.system.ensureUser({ username: 'tenant-a', ssh_public_keys: KEYS });
       await host.system.ensureUser({ username: 'tenant-a', ssh_public_keys: [] });
       await arrange.openSession('tenant-a');
+      assert.equal(await host.system.hasUser('tenant-a'), true);
       assert.deepEqual(await host.system.removeUser('tenant-a'), { sessions_ended: 1, was_present: true });
+      assert.equal(await host.system.hasUser('tenant-a'), false);
       assert.deepEqual(await host.system.removeUser('tenant-a'), { sessions_ended: 0, was_present: false });
     },
   ),
   contractTest('users', 'an account of the system is neither taken nor removed', {}, async ({ host }) => {
     await refuses(host.system.ensureUser({ username: 'root', ssh_public_keys: KEYS }), 'conflict');
     await refuses(host.system.removeUser('root'), 'conflict');
+    await refuses(host.system.hasUser('root'), 'conflict');
   }),
 ];

@@ -6,7 +6,7 @@ import { hostContract, type Part } from '../host.contract.ts';
 const ALONE = 'this host is of NVSwitches alone';
 const OTHERS: readonly Part[] = [
   ...(['pci', 'pci.bind', 'pci.reset', 'disks', 'disks.open', 'disks.wipe', 'images', 'images.clone'] as const),
-  ...(['hypervisor', 'network', 'network.ports', 'gpu', 'system', 'users'] as const),
+  ...(['hypervisor', 'network', 'network.ports', 'gpu', 'system', 'users', 'access'] as const),
 ];
 
 hostContract(

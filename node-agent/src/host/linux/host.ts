@@ -7,6 +7,7 @@
 import type { PciFunction, TaskKind } from '@gpuaas/contract/node';
 import type { DeviceIds } from '../../topology/kinds.ts';
 import { type Domain, type Host, HostError, type WipeMethod } from '../host.ts';
+import { createAccess } from './access.ts';
 import { listDisks } from './disks.ts';
 import { readFabric } from './fabric.ts';
 import { createFabric } from './fabric-act.ts';
@@ -23,7 +24,7 @@ import { bindPci, resetPci } from './pci-write.ts';
 import { createRecordedRun, createRun, type Run } from './run.ts';
 import { readKernelLog, readSshHostKey, readSystem } from './system.ts';
 import { listTools } from './tools.ts';
-import { ensureUser, removeUser } from './users.ts';
+import { ensureUser, hasUser, removeUser } from './users.ts';
 
 const KINDS: readonly TaskKind[] = [
   'diag.health_probe',
@@ -150,11 +151,15 @@ export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Ho
             pci: { list: pci },
             disks: { list: () => listDisks(files, run) },
           }),
+    ...(isRecording
+      ? {}
+      : { access: createAccess({ hypervisor: given.hypervisor, network: given.network ?? NETWORK_DEFAULTS }) }),
     system: {
       facts: () => readSystem(files),
       tools: () => listTools(files, run),
       kernelLog: () => readKernelLog(run),
       ensureUser: (user) => live(() => ensureUser(run, user)),
+      hasUser: (username) => live(() => hasUser(run, username)),
       removeUser: (username) => live(() => removeUser(run, username)),
       sshHostKey: () => readSshHostKey(files),
     },

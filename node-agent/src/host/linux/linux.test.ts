@@ -8,6 +8,7 @@ const LATER = {
   images: 'the linux host has no image cache yet',
   'images.clone': 'the linux host clones no images yet',
   hypervisor: 'the linux host runs no machines yet',
+  access: 'no guest runs behind a recording or a tree',
   fabric: 'this host has no NVSwitch: fabric-act.test.ts has some',
 } as const satisfies Partial<Record<Part, string>>;
 

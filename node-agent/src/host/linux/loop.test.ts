@@ -18,6 +18,7 @@ const OTHERS = [
   'gpu',
   'system',
   'users',
+  'access',
 ] as const satisfies readonly Exclude<Part, (typeof PARTS)[number]>[];
 
 hostContract('linux on loop devices', loopSubject, {

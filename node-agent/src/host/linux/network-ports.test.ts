@@ -334,6 +334,7 @@ const OTHERS: readonly Part[] = [
   'gpu',
   'system',
   'users',
+  'access',
 ];
 let shared: NetworkLab | undefined;
 after(() => shared?.close());

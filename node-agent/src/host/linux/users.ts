@@ -31,6 +31,8 @@ const getOurs = async (run: Run, username: string): Promise<Account | null> => {
   return account;
 };
 
+export const hasUser = async (run: Run, username: string): Promise<boolean> => (await getOurs(run, username)) !== null;
+
 export const ensureUser = async (run: Run, { username, ssh_public_keys }: User): Promise<void> => {
   let found = await getOurs(run, username);
   if (found === null) {

@@ -88,6 +88,10 @@ export const createSystem = (core: Core): System => ({
         users[username] = { ssh_public_keys: [...keys], sessions: users[username]?.sessions ?? 0 };
       });
     }),
+  hasUser: async (username) => {
+    if (SYSTEM_USERS.includes(username)) throw new HostError('conflict', `${username} is an account of the system.`);
+    return core.store.read().users[username] !== undefined;
+  },
   removeUser: (username) =>
     core.act('system.removeUser', [username], () => {
       if (SYSTEM_USERS.includes(username)) throw new HostError('conflict', `${username} is an account of the system.`);

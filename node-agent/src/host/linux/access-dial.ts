@@ -1,0 +1,159 @@
+/**
+ * TCP connections to guests and to the host itself. Where the network of guests is in a namespace of its own, a small program
+ * behind that prefix makes the connection and hands it back as an open socket: no byte goes through it. It is started when
+ * it is needed, anew if it died, and ends when it has had nothing to do for a while, or with the agent.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { connect, isIPv4, Socket } from 'node:net';
+import { HostError } from '../host.ts';
+
+const DIAL_MS = 10_000;
+/** A machine that goes without a word is noticed some time after that. */
+const KEEP_ALIVE_MS = 30_000;
+const IDLE_MS = 30_000;
+const LOOPBACK = '127.0.0.1';
+
+type Where = Readonly<{ host: string; port: number }>;
+type Dial = (to: Where, signal: AbortSignal) => Promise<Socket>;
+
+/** Names neither host nor address: a tenant may be shown it. */
+export const dialError = (code: string, port: number): HostError => {
+  switch (code) {
+    case 'ECONNREFUSED':
+      return new HostError('blocked', `Nothing listens on port ${port} of the machine.`);
+    case 'ETIMEDOUT':
+      return new HostError('timeout', `The machine does not answer on port ${port}.`);
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return new HostError('blocked', 'The machine is not on its network.');
+    default:
+      return new HostError('host_error', `Port ${port} of the machine could not be connected to (${code}).`);
+  }
+};
+
+const codeOf = (error: unknown): string => String((error as NodeJS.ErrnoException).code ?? 'unknown');
+
+const dialHere: Dial = (to, signal) =>
+  new Promise((resolve, reject) => {
+    const socket = connect({
+      ...to,
+      allowHalfOpen: true,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: KEEP_ALIVE_MS,
+    });
+    const settle = (act: () => void): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+      socket.removeAllListeners('error');
+      act();
+    };
+    const fail = (code: string): void =>
+      settle(() => {
+        socket.on('error', () => undefined);
+        socket.destroy();
+        reject(dialError(code, to.port));
+      });
+    const abort = (): void => fail('ABORTED');
+    const timer = setTimeout(() => fail('ETIMEDOUT'), DIAL_MS);
+    signal.addEventListener('abort', abort, { once: true });
+    socket.once('error', (error) => fail(codeOf(error)));
+    socket.once('connect', () => settle(() => resolve(socket)));
+    if (signal.aborted) abort();
+  });
+
+/** Reads nothing of what it connects: the first bytes are for whoever gets the socket. */
+const HELPER = `
+const { connect } = require('node:net');
+process.on('disconnect', () => process.exit());
+process.on('message', ({ id, to }) => {
+  const socket = connect({ ...to, noDelay: true });
+  socket.pause();
+  const timer = setTimeout(() => socket.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' })), ${DIAL_MS});
+  const tell = (said, handle) => { clearTimeout(timer); if (process.connected) process.send(said, handle, () => undefined); };
+  socket.once('error', (error) => tell({ id, code: error.code ?? 'unknown' }));
+  socket.once('connect', () => tell({ id, code: null }, socket));
+});
+`;
+
+type Told = Readonly<{ id: number; code: string | null }>;
+type Waiter = (code: string | null, socket: Socket | undefined) => void;
+
+const dialBehind = (prefix: readonly string[]): Dial => {
+  const waiting = new Map<number, Waiter>();
+  let helper: ChildProcess | undefined;
+  let last = 0;
+  let idle: NodeJS.Timeout | undefined;
+
+  const leave = (child: ChildProcess): void => {
+    if (helper !== child) return;
+    helper = undefined;
+    for (const tell of [...waiting.values()]) tell('the program that connects has ended', undefined);
+  };
+  const start = (): ChildProcess => {
+    const [file = '', ...args] = [...prefix, process.execPath, '-e', HELPER];
+    const child = spawn(file, args, { cwd: '/', stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+    child.on('message', (said, handle) => {
+      const { id, code } = said as Told;
+      const socket = handle instanceof Socket ? handle : undefined;
+      const tell = waiting.get(id);
+      if (tell === undefined) socket?.destroy();
+      else tell(code, socket);
+    });
+    child.once('error', () => leave(child));
+    child.once('exit', () => leave(child));
+    // It is no reason to go on for whoever is done.
+    child.unref();
+    child.channel?.unref();
+    return child;
+  };
+  const rest = (): void => {
+    const child = helper;
+    if (waiting.size > 0 || child === undefined) return;
+    child.channel?.unref();
+    idle = setTimeout(() => {
+      if (helper === child) helper = undefined;
+      if (child.connected) child.disconnect();
+    }, IDLE_MS).unref();
+  };
+
+  return (to, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(dialError('ABORTED', to.port));
+      clearTimeout(idle);
+      helper ??= start();
+      helper.channel?.ref();
+      last += 1;
+      const id = last;
+      const abort = (): void => waiting.get(id)?.('ABORTED', undefined);
+      // The program has a limit of its own; this one is for a program that hangs.
+      const timer = setTimeout(() => waiting.get(id)?.('ETIMEDOUT', undefined), DIAL_MS + 2000);
+      signal.addEventListener('abort', abort, { once: true });
+      waiting.set(id, (code, socket) => {
+        waiting.delete(id);
+        clearTimeout(timer);
+        signal.removeEventListener('abort', abort);
+        rest();
+        if (socket === undefined) return reject(dialError(code ?? 'unknown', to.port));
+        socket.allowHalfOpen = true;
+        socket.setKeepAlive(true, KEEP_ALIVE_MS);
+        resolve(socket);
+      });
+      helper.send({ id, to }, (error) => {
+        if (error !== null) waiting.get(id)?.('the program that connects has ended', undefined);
+      });
+    });
+};
+
+export const createDial = (prefix: readonly string[]) => {
+  const toGuest = prefix.length === 0 ? dialHere : dialBehind(prefix);
+  return async (
+    { address, port }: Readonly<{ address: string | null; port: number }>,
+    signal: AbortSignal,
+  ): Promise<Socket> => {
+    if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new HostError('blocked', 'This is no port.');
+    if (address === null) return dialHere({ host: LOOPBACK, port }, signal);
+    if (!isIPv4(address)) throw new HostError('blocked', 'This is no address of a machine.');
+    return toGuest({ host: address, port }, signal);
+  };
+};

@@ -1,0 +1,176 @@
+/**
+ * The host's leg of a session. At most a window of bytes is under way in each direction: what is sent waits until the other
+ * end has acknowledged enough, and what comes is acknowledged when the target has taken it. So neither a slow client nor a
+ * slow guest makes the agent keep more than a window, and one that sends beyond it is not listened to any further.
+ */
+import {
+  type ClientWord,
+  type HostWord,
+  STREAM_ACK_BYTES,
+  STREAM_MESSAGE_BYTES_MAX,
+  STREAM_WINDOW_BYTES,
+} from '@gpuaas/contract/stream';
+import type { RawData, WebSocket } from 'ws';
+import { clientWordMismatch } from '../schemas.ts';
+
+/** What is done with what comes. Bytes, and the end of them, wait for those before. */
+export type LegEvents = Readonly<{
+  bytes(chunk: Buffer): Promise<void>;
+  eof(): void;
+  resize(cols: number, rows: number): void;
+}>;
+
+export type Leg = Readonly<{
+  /** False: the leg is gone. */
+  send(bytes: Buffer): Promise<boolean>;
+  say(word: HostWord): void;
+  /** From now on what comes is passed on; until then up to a window of it waits. */
+  deliverTo(events: LegEvents): void;
+  /** Sent and received, in bytes. */
+  counts(): Readonly<{ sent: number; received: number }>;
+  /** What was said is still told. */
+  close(): void;
+  /** Resolves when the connection is gone. */
+  closed: Promise<void>;
+}>;
+
+const PING_MS = 20_000;
+const MISSES_MAX = 2;
+/** How long the other end may take to answer a close. */
+const CLOSE_MS = 5_000;
+const PROTOCOL_ERROR = 1002;
+const DONE = 1000;
+
+const bufferOf = (data: RawData): Buffer =>
+  Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? Buffer.from(data) : data;
+
+const wordOf = (text: string): ClientWord | null => {
+  try {
+    const word: unknown = JSON.parse(text);
+    return clientWordMismatch(word) === null ? (word as ClientWord) : null;
+  } catch {
+    return null;
+  }
+};
+
+export const createLeg = (socket: WebSocket): Leg => {
+  const gone = Promise.withResolvers<void>();
+  const delivery = Promise.withResolvers<LegEvents>();
+  let isOpen = true;
+  let sent = 0;
+  let acknowledged = 0;
+  let received = 0;
+  let taken = 0;
+  let told = 0;
+  let waiting: (() => void) | undefined;
+  let inbound: Promise<unknown> = delivery.promise;
+
+  const wake = (): void => {
+    waiting?.();
+    waiting = undefined;
+  };
+  const say = (word: HostWord): void => {
+    if (isOpen) socket.send(JSON.stringify(word));
+  };
+  const endWith = (code: number): void => {
+    if (!isOpen) return;
+    isOpen = false;
+    wake();
+    socket.close(code);
+    const timer = setTimeout(() => socket.terminate(), CLOSE_MS);
+    void gone.promise.then(() => clearTimeout(timer));
+  };
+  const acknowledge = (bytes: number): void => {
+    taken += bytes;
+    if (taken - told < STREAM_ACK_BYTES) return;
+    say({ type: 'ack', bytes: taken - told });
+    told = taken;
+  };
+  /** A target that does not take it ends the session itself. */
+  const queue = (act: (events: LegEvents) => unknown): void => {
+    inbound = inbound.then(async () => act(await delivery.promise)).catch(() => undefined);
+  };
+
+  const takeBytes = (chunk: Buffer): void => {
+    received += chunk.length;
+    if (received - told > STREAM_WINDOW_BYTES + STREAM_MESSAGE_BYTES_MAX) endWith(PROTOCOL_ERROR);
+    else
+      queue(async (events) => {
+        await events.bytes(chunk);
+        acknowledge(chunk.length);
+      });
+  };
+  const takeAck = (bytes: number): void => {
+    acknowledged += bytes;
+    if (acknowledged > sent) endWith(PROTOCOL_ERROR);
+    else wake();
+  };
+  const takeWord = (word: ClientWord): void => {
+    if (word.type === 'eof') queue((events) => events.eof());
+    else if (word.type === 'ack') takeAck(word.bytes);
+    // A program that reads nothing is told of its window all the same.
+    else void delivery.promise.then((events) => events.resize(word.cols, word.rows));
+  };
+
+  let misses = 0;
+  const heard = (): void => {
+    misses = 0;
+  };
+  const pinger = setInterval(() => {
+    if (misses >= MISSES_MAX) return socket.terminate();
+    misses += 1;
+    if (isOpen) socket.ping();
+  }, PING_MS).unref();
+
+  socket.on('ping', heard);
+  socket.on('pong', heard);
+  socket.on('message', (data, isBinary) => {
+    heard();
+    if (!isOpen) return;
+    if (isBinary) return takeBytes(bufferOf(data));
+    const word = wordOf(bufferOf(data).toString('utf8'));
+    if (word === null) endWith(PROTOCOL_ERROR);
+    else takeWord(word);
+  });
+  socket.on('error', () => undefined);
+  socket.once('close', () => {
+    isOpen = false;
+    clearInterval(pinger);
+    wake();
+    gone.resolve();
+  });
+  if (socket.readyState === socket.CLOSED) {
+    isOpen = false;
+    clearInterval(pinger);
+    gone.resolve();
+  } else socket.resume();
+
+  const sendPart = async (bytes: Buffer): Promise<number> => {
+    while (isOpen && sent - acknowledged >= STREAM_WINDOW_BYTES)
+      await new Promise<void>((resolve) => {
+        waiting = resolve;
+      });
+    if (!isOpen) return 0;
+    const room = STREAM_WINDOW_BYTES - (sent - acknowledged);
+    const part = bytes.subarray(0, Math.min(room, STREAM_MESSAGE_BYTES_MAX));
+    sent += part.length;
+    socket.send(part);
+    return part.length;
+  };
+
+  return {
+    send: async (bytes) => {
+      for (let at = 0; at < bytes.length; ) {
+        const length = await sendPart(bytes.subarray(at));
+        if (length === 0) return false;
+        at += length;
+      }
+      return isOpen;
+    },
+    say,
+    deliverTo: delivery.resolve,
+    counts: () => ({ sent, received }),
+    close: () => endWith(DONE),
+    closed: gone.promise,
+  };
+};

@@ -1,0 +1,108 @@
+/** Opens the target of a session. Every way in which that fails ends as a sentence that the tenant may read. */
+import type { TaskParams } from '@gpuaas/contract/node';
+import { addSessionKey, removeSessionKey } from '../authorized-keys.ts';
+import { type Access, type Host, HostError } from '../host/host.ts';
+import { findReach, type Reach, Refusal } from './reach.ts';
+import { consoleTarget, portTarget, type Target } from './target.ts';
+import { createSessionKey, openShell } from './terminal.ts';
+
+export type Opening = Readonly<{ host: Host; access: Access; state: string }>;
+export type SessionParams = TaskParams<'stream.open'>;
+
+/** A target, and what is to be taken back when the session is over. */
+export type Opened = Readonly<{ target: Target; undo: () => Promise<void> }>;
+
+const SSH_PORT = 22;
+const KEYS_MS = 20_000;
+
+/** The host says of its guests only what a tenant may know; what else goes wrong is in the log. */
+const saidBy = (error: unknown, otherwise: string): Refusal => {
+  if (error instanceof Refusal) return error;
+  const isSaid = error instanceof HostError && (error.code === 'blocked' || error.code === 'timeout');
+  return new Refusal(isSaid ? error.message : otherwise, { cause: error });
+};
+
+const nothing = async (): Promise<void> => undefined;
+
+const openPort = async (
+  { access }: Opening,
+  { address }: Reach,
+  port: number,
+  signal: AbortSignal,
+): Promise<Opened> => {
+  try {
+    return { target: portTarget(await access.dial({ address, port }, signal)), undo: nothing };
+  } catch (error) {
+    throw saidBy(error, `Port ${port} of the machine could not be connected to. Try again in a moment.`);
+  }
+};
+
+const openConsole = async ({ access }: Opening, { machine }: Reach): Promise<Opened> => {
+  if (machine === null) throw new Refusal('A whole node has no serial console here. Use a terminal.');
+  try {
+    return { target: consoleTarget(await access.serial(machine)), undo: nothing };
+  } catch (error) {
+    throw saidBy(error, 'The serial console could not be connected to. Try again in a moment.');
+  }
+};
+
+/** Type and key as the guest reported them, or as the host has them. */
+const hostKeyOf = async ({ host }: Opening, { machine }: Reach): Promise<string> => {
+  const key = machine === null ? await host.system.sshHostKey() : (await host.hypervisor.guest(machine))?.ssh_host_key;
+  if (key === null || key === undefined) throw new Refusal('The machine has not said yet which SSH host key it has.');
+  return key;
+};
+
+const openTerminal = async (
+  opening: Opening,
+  reach: Reach,
+  params: SessionParams,
+  signal: AbortSignal,
+): Promise<Opened> => {
+  const key = createSessionKey();
+  const { allocation_id } = params;
+  const undo = (): Promise<void> =>
+    removeSessionKey(opening, allocation_id, key.authorized, AbortSignal.timeout(KEYS_MS));
+  const otherWay = reach.machine === null ? '' : ' The serial console is another way in.';
+  let what = 'The key of this session could not be installed.';
+  try {
+    const [host_key] = await Promise.all([
+      hostKeyOf(opening, reach),
+      addSessionKey(opening, allocation_id, key.authorized, signal),
+    ]);
+    what = 'The machine did not open a shell over SSH.';
+    const socket = await opening.access.dial({ address: reach.address, port: SSH_PORT }, signal);
+    const { username } = reach;
+    const { cols, rows } = params;
+    return { target: await openShell({ socket, username, key, host_key, cols, rows }, signal), undo };
+  } catch (error) {
+    const said = saidBy(error, what);
+    throw Object.assign(new Refusal(`${said.message}${otherWay}`, { cause: error }), { undo });
+  }
+};
+
+/** What a terminal that did not open left to be taken back. */
+export const undoOf = (error: unknown): (() => Promise<void>) | undefined =>
+  error instanceof Refusal && 'undo' in error ? (error.undo as () => Promise<void>) : undefined;
+
+export const openTarget = async (opening: Opening, params: SessionParams, signal: AbortSignal): Promise<Opened> => {
+  let reach: Reach;
+  try {
+    reach = await findReach(opening, params);
+  } catch (error) {
+    throw error instanceof Refusal
+      ? error
+      : new Refusal('The machine could not be found. Try again in a moment.', { cause: error });
+  }
+  switch (params.kind) {
+    case 'ssh':
+      return openPort(opening, reach, SSH_PORT, signal);
+    case 'forward':
+      if (params.port === null) throw new Refusal('A forward needs a port.');
+      return openPort(opening, reach, params.port, signal);
+    case 'console':
+      return openConsole(opening, reach);
+    case 'terminal':
+      return openTerminal(opening, reach, params, signal);
+  }
+};

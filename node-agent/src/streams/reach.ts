@@ -1,0 +1,46 @@
+/**
+ * What a session may reach, by the host's own state: the machine that is leased to the allocation and runs, or the account
+ * that is here for it. The task names an allocation and no address, so nobody who could make up a task can point at a
+ * neighbour. Why not is said to the tenant, in words that name nothing of the host.
+ */
+import { readKeySets } from '../authorized-keys.ts';
+import type { Host } from '../host/host.ts';
+import { findLease, readLeases } from '../leases.ts';
+import { domainName } from '../tasks/names.ts';
+
+/** A sentence for the tenant. */
+export class Refusal extends Error {
+  override name = 'Refusal';
+}
+
+export type Reach = Readonly<{
+  /** Null: the host itself. */
+  address: string | null;
+  machine: string | null;
+  username: string;
+}>;
+
+type Place = Readonly<{ host: Host; state: string }>;
+type Asked = Readonly<{ allocation_id: string; username: string | null }>;
+
+const reachMachine = async ({ host, state }: Place, allocationId: string): Promise<Reach> => {
+  const lease = findLease(await readLeases(state), allocationId);
+  if (lease === undefined) throw new Refusal('The machine is not here any more.');
+  if (lease.cleaning_since !== null) throw new Refusal('The machine is being released.');
+  const machine = domainName(allocationId);
+  const domains = await host.hypervisor.list();
+  const domain = domains.find((one) => one.name === machine && one.allocation_id === allocationId);
+  if (domain?.state !== 'running') throw new Refusal('The machine is off. Start it, then connect again.');
+  return { address: lease.plan.private_ip, machine, username: host.access?.guest_username ?? '' };
+};
+
+const reachNode = async ({ host, state }: Place, allocationId: string, username: string): Promise<Reach> => {
+  const sets = await readKeySets(state);
+  const other = sets.find((one) => one.username === username && one.allocation_id !== allocationId);
+  if (other !== undefined || !(await host.system.hasUser(username)))
+    throw new Refusal('The account is not on this machine any more.');
+  return { address: null, machine: null, username };
+};
+
+export const findReach = (place: Place, { allocation_id, username }: Asked): Promise<Reach> =>
+  username === null ? reachMachine(place, allocation_id) : reachNode(place, allocation_id, username);

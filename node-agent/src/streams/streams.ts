@@ -1,0 +1,163 @@
+/**
+ * The sessions of an agent. A task only brings one here: it has its own end, which is its target's, its leg's, its time or
+ * the agent's. Nothing of it is written down but that a guest was told its key, so that an agent that starts anew finds what
+ * an earlier one could not take back.
+ */
+import type { Log } from '@gpuaas/kit';
+import type { WebSocket } from 'ws';
+import { staleKeySets, tellPlain } from '../authorized-keys.ts';
+import { type Host, HostError } from '../host/host.ts';
+import type { TaskHandler } from '../tasks/task.ts';
+import { carry } from './carry.ts';
+import type { OpenGateway } from './gateway.ts';
+import { createLeg, type Leg } from './leg.ts';
+import { type Opening, openTarget, type SessionParams, undoOf } from './open.ts';
+import { findReach } from './reach.ts';
+
+export const SESSIONS_MAX = 512;
+const MESSAGE_MAX = 500;
+/** Timers hold no more than this. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+const MEND_MS = 60_000;
+const MEND_EACH_MS = 20_000;
+const STOP_MS = 5_000;
+
+export type Streams = Readonly<{
+  handler: TaskHandler<'stream.open'>;
+  /** How many are open. */
+  count(): number;
+  /** Tells guests the plain set that an earlier agent, or one that could not, did not tell. */
+  mend(): Promise<void>;
+  /** Ends all of them, and waits a moment until their keys are gone. */
+  close(): Promise<void>;
+}>;
+
+export const createStreams = (
+  given: Readonly<{
+    host: Host;
+    state: string;
+    log: Log;
+    now: () => Date;
+    openGateway: OpenGateway;
+    sessions_max?: number;
+  }>,
+): Streams => {
+  const { host, state, now } = given;
+  const place = { host, state };
+  const sessions = new Map<string, Leg>();
+  const ending = new Set<Promise<void>>();
+  let isClosed = false;
+  let mending: NodeJS.Timeout | undefined;
+
+  const mendLater = (): void => {
+    if (isClosed || mending !== undefined) return;
+    mending = setTimeout(() => {
+      mending = undefined;
+      void mend();
+    }, MEND_MS).unref();
+  };
+  const mend = async (): Promise<void> => {
+    try {
+      for (const set of await staleKeySets(state)) {
+        if (isClosed) return;
+        try {
+          await findReach(place, set);
+          await tellPlain(place, set.allocation_id, AbortSignal.timeout(MEND_EACH_MS));
+        } catch (err) {
+          given.log.debug({ err, allocation_id: set.allocation_id }, 'keys of sessions are not taken back yet');
+          mendLater();
+        }
+      }
+    } catch (err) {
+      given.log.warn({ err }, 'the keys of tenants cannot be read');
+    }
+  };
+
+  const takeBack = (undo: () => Promise<void>, log: Log): void => {
+    const work = undo().catch((err: unknown) => {
+      log.warn({ err }, 'the key of a session could not be taken back; it is tried again');
+      mendLater();
+    });
+    ending.add(work);
+    void work.then(() => ending.delete(work));
+  };
+
+  const serve = async (opening: Opening, leg: Leg, params: SessionParams, log: Log): Promise<void> => {
+    const over = new AbortController();
+    void leg.closed.then(() => over.abort());
+    try {
+      if (sessions.size > (given.sessions_max ?? SESSIONS_MAX)) {
+        leg.say({ type: 'failed', message: 'The machine’s host has too many sessions open. End one, then try again.' });
+        return;
+      }
+      const { target, undo } = await openTarget(opening, params, over.signal);
+      try {
+        if (over.signal.aborted) target.close();
+        else await carry(leg, target, params);
+      } finally {
+        target.close();
+        takeBack(undo, log);
+      }
+    } catch (err) {
+      const undo = undoOf(err);
+      if (undo !== undefined) takeBack(undo, log);
+      const message = err instanceof Error ? err.message : String(err);
+      log.info({ err }, 'a session did not reach its other end');
+      leg.say({ type: 'failed', message: message.slice(0, MESSAGE_MAX) });
+    } finally {
+      leg.close();
+    }
+  };
+
+  const begin = (opening: Opening, socket: WebSocket, params: SessionParams): void => {
+    const { session_id, allocation_id, kind } = params;
+    const log = given.log.child({ session_id, allocation_id, session_kind: kind });
+    const leg = createLeg(socket);
+    sessions.set(session_id, leg);
+    const left = Date.parse(params.session_expires_at) - now().getTime();
+    const timer = setTimeout(leg.close, Math.min(Math.max(left, 0), TIMER_MS_MAX)).unref();
+    log.info('a session began');
+    const work = serve(opening, leg, params, log)
+      .catch((err: unknown) => log.error({ err }, 'a session broke'))
+      .then(() => leg.closed)
+      .then(() => {
+        clearTimeout(timer);
+        sessions.delete(session_id);
+        log.info(leg.counts(), 'a session is over');
+      });
+    ending.add(work);
+    void work.then(() => ending.delete(work));
+  };
+
+  return {
+    count: () => sessions.size,
+    mend,
+    handler: async (ctx, params) => {
+      const { access } = host;
+      if (access === undefined) throw new HostError('unsupported', 'This host lets no tenant in.');
+      const { session_id } = params;
+      if (sessions.has(session_id)) return { session_id };
+      if (Date.parse(params.session_expires_at) <= now().getTime())
+        throw new HostError('conflict', 'The session is over.');
+      const socket = await given.openGateway(params.gateway_url, session_id, ctx.signal);
+      if (isClosed || ctx.signal.aborted) {
+        socket.terminate();
+        throw new HostError('conflict', 'The agent stops.');
+      }
+      begin({ ...place, access }, socket, params);
+      return { session_id };
+    },
+    close: async () => {
+      isClosed = true;
+      clearTimeout(mending);
+      for (const leg of sessions.values()) leg.close();
+      const late = Promise.withResolvers<void>();
+      const timer = setTimeout(late.resolve, STOP_MS);
+      while (ending.size > 0) {
+        const isDone = await Promise.race([Promise.all(ending).then(() => true), late.promise.then(() => false)]);
+        if (!isDone) break;
+      }
+      clearTimeout(timer);
+    },
+  };
+};

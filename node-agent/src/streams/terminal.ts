@@ -1,0 +1,93 @@
+/**
+ * A shell with a terminal, by SSH from the host into the guest or to the host's own server: a login session like any other.
+ * The key is made for the session, held in memory and let in for as long as it lasts. The other end is who it says it is:
+ * its key is compared with the one that the guest reported, or that the host has.
+ */
+import type { Duplex } from 'node:stream';
+import { Client, type ClientChannel, type ServerHostKeyAlgorithm, utils } from 'ssh2';
+import { SESSION_KEY_OPTIONS } from '../machine/guest-keys.ts';
+import { type Exit, type Target, writeTo } from './target.ts';
+
+export type SessionKey = Readonly<{ private_key: string; authorized: string }>;
+
+export const createSessionKey = (): SessionKey => {
+  const { private: private_key, public: publicKey } = utils.generateKeyPairSync('ed25519');
+  const [type, encoded] = publicKey.split(' ');
+  return { private_key, authorized: `${SESSION_KEY_OPTIONS} ${type} ${encoded}` };
+};
+
+export type ShellOptions = Readonly<{
+  socket: Duplex;
+  username: string;
+  key: SessionKey;
+  /** As OpenSSH writes it: type and key. */
+  host_key: string;
+  cols: number;
+  rows: number;
+}>;
+
+const READY_MS = 15_000;
+
+/** Only by a key of the type that is known: a server has several. */
+const algorithmsOf = (type: string): ServerHostKeyAlgorithm[] =>
+  type === 'ssh-rsa' ? ['rsa-sha2-512', 'rsa-sha2-256'] : [type as ServerHostKeyAlgorithm];
+
+const shellTarget = (client: Client, channel: ClientChannel): Target => {
+  const exit = Promise.withResolvers<Exit | null>();
+  channel.on('exit', (code: number | null, signal?: string) =>
+    exit.resolve({ code: code ?? null, signal: signal?.slice(0, 32) ?? null }),
+  );
+  channel.on('close', () => exit.resolve(null));
+  channel.on('error', () => undefined);
+  return {
+    output: channel,
+    write: (bytes) => writeTo(channel, bytes),
+    end: () => void channel.end(),
+    resize: (cols, rows) => channel.setWindow(rows, cols, 0, 0),
+    exit: exit.promise,
+    ends_with_output: true,
+    close: () => void client.destroy(),
+  };
+};
+
+export const openShell = (given: ShellOptions, signal: AbortSignal): Promise<Target> =>
+  new Promise((resolve, reject) => {
+    const client = new Client();
+    const [type = '', encoded = ''] = given.host_key.split(' ');
+    const expected = Buffer.from(encoded, 'base64');
+    const fail = (error: Error): void => {
+      signal.removeEventListener('abort', abort);
+      client.on('error', () => undefined);
+      client.destroy();
+      given.socket.destroy();
+      reject(error);
+    };
+    const abort = (): void => fail(new Error('the session ended'));
+    signal.addEventListener('abort', abort, { once: true });
+    client.once('error', fail);
+    client.once('close', () => fail(new Error('the other end closed the connection')));
+    client.once('ready', () =>
+      client.shell(
+        { term: 'xterm-256color', cols: given.cols, rows: given.rows, width: 0, height: 0 },
+        (error, channel) => {
+          if (error) return fail(error);
+          signal.removeEventListener('abort', abort);
+          client.removeAllListeners('error');
+          client.removeAllListeners('close');
+          client.on('error', () => channel.destroy());
+          resolve(shellTarget(client, channel));
+        },
+      ),
+    );
+    if (signal.aborted) return abort();
+    client.connect({
+      sock: given.socket,
+      username: given.username,
+      privateKey: given.key.private_key,
+      hostVerifier: (key: Buffer) => expected.length > 0 && key.equals(expected),
+      algorithms: { serverHostKey: algorithmsOf(type) },
+      readyTimeout: READY_MS,
+      keepaliveInterval: 30_000,
+      keepaliveCountMax: 3,
+    });
+  });
