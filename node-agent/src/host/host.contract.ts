@@ -6,6 +6,7 @@
  * `lacks`: those tests are shown as skipped, never as passed.
  */
 import { describe, type TestContext, test } from 'node:test';
+import { accessTests } from './contract/access.ts';
 import { diskTests } from './contract/disk.ts';
 import { fabricTests } from './contract/fabric.ts';
 import { guestTests } from './contract/guest.ts';
@@ -27,6 +28,7 @@ const TESTS: readonly ContractTest[] = [
   ...networkTests,
   ...fabricTests,
   ...systemTests,
+  ...accessTests,
 ];
 
 const skipped = (one: ContractTest, subject: Subject): string | null => {

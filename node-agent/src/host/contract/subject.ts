@@ -19,7 +19,8 @@ export type Part =
   | 'fabric'
   | 'gpu'
   | 'system'
-  | 'users';
+  | 'users'
+  | 'access';
 
 /** A slot whose drive may be erased and whose devices may be bound and reset. */
 export type SubjectSlot = Readonly<{ gpu: string; vf: string; module_id: number | null; disk: DiskIdentity }>;

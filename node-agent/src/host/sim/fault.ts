@@ -51,6 +51,9 @@ export const HOST_OPERATIONS = [
   'system.ensureUser',
   'system.removeUser',
   'system.sshHostKey',
+  'access.dial',
+  'access.serial',
+  'access.setGuestKeys',
 ] as const;
 export type HostOperation = (typeof HOST_OPERATIONS)[number];
 
@@ -129,9 +132,9 @@ export const OPERATIONS_OF_TASK: Readonly<Record<TaskKind, readonly HostOperatio
   'slice.orphan_remove': ['hypervisor.remove'],
   'node.cleanup': ['disks.wipe'],
   'allocation.provision_user': ['system.ensureUser'],
-  'allocation.install_authorized_keys': ['system.ensureUser'],
+  'allocation.install_authorized_keys': ['system.ensureUser', 'access.setGuestKeys'],
   'allocation.deprovision_user': ['system.removeUser'],
-  'stream.open': [],
+  'stream.open': ['access.dial', 'access.serial'],
   'agent.update': [],
 };
 

@@ -15,7 +15,7 @@ import type { SimDomain } from './state.ts';
 
 const seedFile = (core: Core, name: string): string => join(core.dir, 'seeds', `${name}.json`);
 
-const getOurs = (core: Core, name: string): SimDomain | undefined => {
+export const getOurs = (core: Core, name: string): SimDomain | undefined => {
   const domain = core.store.read().domains.find((one) => one.name === name);
   if (domain !== undefined && domain.allocation_id === null) {
     throw new HostError('conflict', `${name} is not ours; it is left alone.`);
@@ -65,6 +65,8 @@ const start = async (core: Core, machine: Machine): Promise<void> => {
     guest,
     install: machine.seed.install ?? 0,
     readiness_checks: machine.seed.readiness_checks ?? [],
+    hostname: machine.seed.hostname,
+    ssh_public_keys: machine.seed.ssh_public_keys,
   };
   core.store.change((state) => {
     state.domains = [...state.domains.filter(({ name }) => name !== machine.name), domain];
@@ -107,7 +109,10 @@ const stop = async (
 };
 
 /** A host key is made when a system is installed and lasts as long as it. */
-const installOf = ({ install = 0 }: SimDomain): readonly number[] => (install === 0 ? [] : [install]);
+export const hostKeyName = (
+  core: Pick<Core, 'name'>,
+  { name, allocation_id: allocation, install = 0 }: SimDomain,
+): readonly (string | number)[] => [core.name, allocation ?? name, ...(install === 0 ? [] : [install])];
 
 const remove = (core: Core, name: string): void => {
   const domain = getOurs(core, name);
@@ -162,7 +167,7 @@ export const createHypervisor = (core: Core): Hypervisor => {
         if (domain?.guest == null || !isUp(core, domain)) return null;
         const count = domain.guest.gpu_count;
         return {
-          ssh_host_key: sshKeyOf(core.name, domain.allocation_id ?? name, ...installOf(domain)),
+          ssh_host_key: sshKeyOf(...hostKeyName(core, domain)),
           gpu_count: isLie ? Math.max(0, count - 1) : count,
           checks: (domain.readiness_checks ?? []).map((check) =>
             core.fault('guest_check_fails', ...domainNames(domain)) === undefined

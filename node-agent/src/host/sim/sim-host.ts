@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TASK_KINDS } from '@gpuaas/contract/node';
 import type { Host } from '../host.ts';
+import { createAccess } from './access.ts';
 import { createCore, type Pace } from './core.ts';
 import { blockOf } from './disk-table.ts';
 import { createDisks, type OpenDrives } from './disks.ts';
@@ -88,6 +89,7 @@ export const createSimHost = (options: SimOptions): SimHost => {
     fabric: createFabric(core),
     gpu: createGpu(core),
     system: createSystem(core),
+    access: createAccess(core),
     kinds: TASK_KINDS,
     during: core.during,
     name: core.name,

@@ -20,6 +20,9 @@ export type SimDomain = {
   /** What the guest found when it booted; null where its boot disk holds nothing to boot. */
   guest: { gpu_count: number } | null;
   readiness_checks?: readonly string[];
+  hostname?: string;
+  /** Those the platform gave its account. */
+  ssh_public_keys?: readonly string[];
   /** Why it is off, where the hypervisor remembers. */
   ended_by?: 'guest' | 'host' | 'crash';
   /** Of a domain without a plan. */
