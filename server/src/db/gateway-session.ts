@@ -5,6 +5,7 @@
 import type { ProjectRole, TenantRole } from '@gpuaas/contract';
 import type { SessionEndReason, SessionKind } from '@gpuaas/contract/stream';
 import { mintId } from '@gpuaas/kit';
+import { ACCESS_DEFAULTS } from './access-policy.ts';
 import type { AllocationState } from './allocation.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NodeTaskState } from './node-task.ts';
@@ -192,8 +193,8 @@ export const listSessionStandings = async (reader: Reader, ids: readonly string[
          coalesce(p.ends_with_sign_in, false) and s.credential_id is null
            and coalesce(s.credential_expires_at <= clock_timestamp(), false) as is_sign_in_over,
          coalesce(p.allows_service_accounts, false) as allows_service_accounts,
-         least(s.expires_at, s.created_at + make_interval(secs => coalesce(p.session_max_s, 14400))) <= clock_timestamp() as is_over,
-         coalesce(p.session_idle_s, 1800) as session_idle_s,
+         least(s.expires_at, s.created_at + make_interval(secs => coalesce(p.session_max_s, $2))) <= clock_timestamp() as is_over,
+         coalesce(p.session_idle_s, $3) as session_idle_s,
          k.state as task_state, k.state_reason as task_reason, n.state = 'offline' as is_node_offline
        from terminal_sessions s join allocations a on a.id = s.allocation_id join nodes n on n.id = s.node_id
          join projects pr on pr.id = s.project_id
@@ -205,7 +206,7 @@ export const listSessionStandings = async (reader: Reader, ids: readonly string[
          left join access_policies p on p.organization_id = s.organization_id
          left join node_tasks k on k.id = s.task_id
        where s.id = any ($1)`,
-      [ids],
+      [ids, ACCESS_DEFAULTS.session_max_s, ACCESS_DEFAULTS.session_idle_s],
     )
   ).rows;
 
@@ -216,7 +217,7 @@ export const insertRecordingPart = async (
   await tx.query(
     `insert into terminal_recordings (session_id, part, organization_id, content, keep_until)
      values ($1, $2, $3, $4, clock_timestamp() + make_interval(days => coalesce(
-       (select recording_days from access_policies where organization_id = $3), 30)))`,
-    [part.session_id, part.part, part.organization_id, part.content],
+       (select recording_days from access_policies where organization_id = $3), $5)))`,
+    [part.session_id, part.part, part.organization_id, part.content, ACCESS_DEFAULTS.recording_days],
   );
 };

@@ -5,10 +5,11 @@
 import { type ClientWord, type HostWord, SESSION_CLOSE_CODES, type SessionEndReason } from '@gpuaas/contract/stream';
 import type { Log } from '@gpuaas/kit';
 import type { WebSocket } from 'ws';
+import { sessionNotice } from '../domain/session.ts';
 import type { Ending, GatewaySessionRow, SessionCount, SessionEnd, SessionLook } from '../services/gateway-session.ts';
 import { createLeg, type Leg } from './leg.ts';
 import { createRecorder, type Recorder } from './recording.ts';
-import { createWindow, type Window } from './window.ts';
+import { createWindow } from './window.ts';
 import { plainWord, readClientWord, readHostWord, writeWord } from './words.ts';
 
 export type SessionOptions = Readonly<{
@@ -38,15 +39,13 @@ export type Session = Readonly<{
   ask(): void;
 }>;
 
-export const RECORDING_NOTICE = 'What this terminal shows is recorded, as your organization asks for.';
-
 /** What a client sends before its host is there waits here; beyond it the client is not read. */
 const EARLY_BYTES = 64 * 1024;
 /** An end that reads slowly gets what was sent before; one that must go does not. */
 const GOODBYE_MS: Readonly<Record<'calm' | 'prompt', number>> = { calm: 30_000, prompt: 1_000 };
 const CALM: ReadonlySet<SessionEndReason> = new Set(['ended', 'host_left', 'client_left']);
-/** Both directions are finished; a host that does not say goodbye then is not waited for. */
-const FINISHED_MS = 5_000;
+/** What a host closes with that was sent what it must not be. */
+const REFUSED_BY_HOST = 1002;
 
 export const createSession = (options: SessionOptions): Session => {
   const { row, nowMs } = options;
@@ -62,12 +61,10 @@ export const createSession = (options: SessionOptions): Session => {
   let isReady = false;
   let hasExited = false;
   let isOver = false;
-  let finishing: NodeJS.Timeout | undefined;
 
   const end = ({ reason, message }: SessionEnd): void => {
     if (isOver) return;
     isOver = true;
-    clearTimeout(finishing);
     early = [];
     const withinMs = GOODBYE_MS[CALM.has(reason) ? 'calm' : 'prompt'];
     client.send(writeWord({ type: 'closed', reason, message }));
@@ -106,13 +103,6 @@ export const createSession = (options: SessionOptions): Session => {
     } else host.send(data);
   };
 
-  const finish = (window: Window): boolean => {
-    const isFirst = window.finish();
-    if (inward.isFinished() && outward.isFinished())
-      finishing ??= setTimeout(() => end({ reason: 'ended', message: 'Both ends have finished.' }), FINISHED_MS);
-    return isFirst;
-  };
-
   /** False where the sender did not keep to the protocol; so with the three below. */
   const clientBytes = (data: Buffer): boolean => {
     saidMs = nowMs();
@@ -130,7 +120,7 @@ export const createSession = (options: SessionOptions): Session => {
   const clientWord = (word: ClientWord | undefined): boolean => {
     if (word === undefined) return false;
     if (word.type === 'ack' && !outward.acknowledge(word.bytes)) return false;
-    if (word.type === 'eof' && !finish(inward)) return false;
+    if (word.type === 'eof' && !inward.finish()) return false;
     if (word.type === 'resize') recorder?.resize(word.cols, word.rows);
     if (word.type !== 'eof' || row.is_writable) toHost(writeWord(word));
     return true;
@@ -148,7 +138,7 @@ export const createSession = (options: SessionOptions): Session => {
   const hostWord = (word: HostWord | undefined): boolean => {
     if (word === undefined) return false;
     if (word.type === 'ack' && !inward.acknowledge(word.bytes)) return false;
-    if (word.type === 'eof' && !finish(outward)) return false;
+    if (word.type === 'eof' && !outward.finish()) return false;
     if (word.type === 'ready' && !isReady) {
       isReady = true;
       options.onReady();
@@ -182,13 +172,15 @@ export const createSession = (options: SessionOptions): Session => {
       },
       onFull: (isFull) => (isFull ? client.hold('host') : client.release('host')),
       onClose: (code, isProtocol) => {
-        if (isProtocol) return broken('host');
-        if (isFinished() || code === SESSION_CLOSE_CODES.ended)
-          return end({
-            reason: 'ended',
-            message: hasExited ? 'It has ended.' : 'The other end closed the connection.',
+        if (isProtocol) broken('host');
+        else if (code === REFUSED_BY_HOST) broken('client');
+        else if (isFinished() || code === SESSION_CLOSE_CODES.ended)
+          end({ reason: 'ended', message: hasExited ? 'It has ended.' : 'The other end closed the connection.' });
+        else
+          end({
+            reason: 'host_left',
+            message: 'The connection to the host was lost; a new session may reach it again.',
           });
-        end({ reason: 'host_left', message: 'The connection to the host was lost; a new session may reach it again.' });
       },
     });
     attachedMs = nowMs();
@@ -205,7 +197,7 @@ export const createSession = (options: SessionOptions): Session => {
       kind: row.kind,
       is_writable: row.is_writable,
       is_recorded: row.is_recorded,
-      notice: row.is_recorded ? RECORDING_NOTICE : null,
+      notice: sessionNotice(row.is_recorded),
       expires_at: row.expires_at,
     }),
   );

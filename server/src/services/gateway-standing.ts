@@ -53,7 +53,7 @@ const endOfAccess = (row: SessionStandingRow): SessionEnd | null => {
     return revoked('The sign-in that it was opened with has expired, and the organization asks for a new one.');
   if (row.principal_kind === 'service_account' && !row.allows_service_accounts)
     return revoked('The organization does not let service accounts connect.');
-  const isReached = row.token_scopes === null || scopeAllows(row.token_scopes, 'allocation.session.create');
+  const isReached = row.token_scopes === null || scopeAllows(row.token_scopes, permissionOf(row));
   if (roleBehind(row) === undefined || row.is_token_elsewhere || !isReached)
     return revoked('The role that allowed it was taken away.');
   return null;
