@@ -1,0 +1,177 @@
+/** Whole commands with an API and a gateway beside them; the test plays the host. */
+import assert from 'node:assert/strict';
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { sessionWord, startGateway } from '../../sdk/test/gateway.ts';
+import { startApi } from '../golden/api.ts';
+import { answers, ids } from '../golden/fixtures.ts';
+import { placementIds } from '../golden/fixtures-allocation.ts';
+
+const MAIN = join(import.meta.dirname, 'main.ts');
+const noScript = spawnSync('script', ['--version']).status === 0 ? false : 'the command script is not installed';
+
+const world = async (t: TestContext) => {
+  const gateway = await startGateway(t);
+  const ticket = { ...answers.terminalTicketCreate, url: gateway.url };
+  const api = await startApi({ terminalTicketCreate: ticket });
+  const home = await mkdtemp(join(tmpdir(), 'gpuaas-session-'));
+  t.after(async () => {
+    api.close();
+    await rm(home, { recursive: true, force: true });
+  });
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: home,
+    XDG_CONFIG_HOME: home,
+    GPUAAS_URL: api.url,
+    GPUAAS_TOKEN: 'gp_test',
+    GPUAAS_PROJECT: ids.project,
+  };
+  /** Its output so far, and a promise of its end. */
+  const follow = (child: ChildProcessWithoutNullStreams) => {
+    t.after(() => child.kill('SIGKILL'));
+    const said = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const)
+      child[name].on('data', (chunk) => {
+        said[name] += chunk;
+        child.emit('said');
+      });
+    const until = async (isTrue: () => boolean) => {
+      while (!isTrue()) await once(child, 'said');
+    };
+    const ended = once(child, 'close').then(([code]) => code as number);
+    return { child, said, until, ended };
+  };
+  const run = (...words: string[]) => follow(spawn(process.execPath, [MAIN, ...words, '--no-json'], { env }));
+  const atTerminal = (words: string) =>
+    follow(
+      spawn(
+        'script',
+        [
+          '-qec',
+          `stty columns 100 rows 30; '${process.execPath}' '${MAIN}' ${words}; code=$?; stty -a; exit $code`,
+          '/dev/null',
+        ],
+        { env: { ...env, TERM: 'xterm' } },
+      ),
+    );
+  return { gateway, api, run, atTerminal };
+};
+
+test('a terminal passes bytes, says the notice first on standard error, and ends with the exit code', async (t) => {
+  const { gateway, run } = await world(t);
+  const { child, said, ended } = run('terminal', 'train');
+  const leg = await gateway.next();
+  leg.say(sessionWord({ notice: 'This session is \u001b[31mrecorded.' }));
+  leg.say({ type: 'ready' });
+  child.stdin.end('exit 3\n');
+  await leg.until(() => leg.words.some(({ type }) => type === 'eof'));
+  assert.equal(String(Buffer.concat(leg.received)), 'exit 3\n');
+  leg.send(Buffer.from('\u001b[31mred\u001b[0m'));
+  leg.say({ type: 'exit', code: 3, signal: null });
+  leg.say({ type: 'closed', reason: 'ended', message: 'The shell ended.' });
+  assert.equal(await ended, 3);
+  assert.deepEqual(said, { stdout: '\u001b[31mred\u001b[0m', stderr: 'This session is recorded.\n' });
+});
+
+test('why a session closed is said with the command to connect again', async (t) => {
+  const { gateway, run } = await world(t);
+  const { said, ended } = run('console', 'train');
+  const leg = await gateway.next();
+  leg.say(sessionWord({ kind: 'console', is_writable: false }));
+  leg.say({ type: 'closed', reason: 'revoked', message: 'Your role was taken away.' });
+  assert.equal(await ended, 4);
+  assert.equal(
+    said.stderr,
+    'You may look and not type here.\ngpuaas: Your role was taken away.\nConnect again: gpuaas console train\n',
+  );
+});
+
+test('~. leaves, and the terminal is as it was', { skip: noScript }, async (t) => {
+  const { gateway, api, atTerminal } = await world(t);
+  const { child, said, until, ended } = atTerminal('terminal train');
+  const leg = await gateway.next();
+  assert.ok(api.requests.some((line) => line.endsWith('{"kind":"terminal","cols":100,"rows":30}')));
+  leg.say(sessionWord());
+  await until(() => said.stdout.includes('Type ~. at the start of a line to leave.'));
+  leg.send(Buffer.from('prompt$ '));
+  await until(() => said.stdout.includes('prompt$ '));
+  child.stdin.write('\u0003ls\r');
+  await leg.until(() => Buffer.concat(leg.received).toString() === '\u0003ls\r');
+  child.stdin.write('~.');
+  assert.equal(await ended, 0);
+  assert.match(said.stdout, / icanon/);
+  assert.match(said.stdout, / echo /);
+});
+
+test('the terminal is given back when the gateway goes away', { skip: noScript }, async (t) => {
+  const { gateway, atTerminal } = await world(t);
+  const { said, until, ended } = atTerminal('console train');
+  const leg = await gateway.next();
+  leg.say(sessionWord({ kind: 'console' }));
+  await until(() => said.stdout.includes('to leave.'));
+  leg.send(Buffer.from('login: '));
+  await until(() => said.stdout.includes('login: '));
+  leg.socket.terminate();
+  assert.equal(await ended, 7);
+  assert.match(said.stdout, /The connection to the gateway was lost/);
+  assert.match(said.stdout, / icanon/);
+});
+
+test('each connection of a forward has its own session, and one that is refused ends no other', async (t) => {
+  const { gateway, api, run } = await world(t);
+  const { child, said, until, ended } = run('forward', 'train', '0:8888');
+  await until(() => said.stderr.includes('Ctrl-C ends it.'));
+  const port = Number(/127\.0\.0\.1:(\d+) leads/.exec(said.stdout)?.[1]);
+  const dial = () => {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    t.after(() => socket.destroy());
+    return socket;
+  };
+  const first = dial();
+  const leg = await gateway.next();
+  leg.say(sessionWord({ kind: 'forward' }));
+  const refused = dial();
+  const other = await gateway.next();
+  other.say(sessionWord({ kind: 'forward' }));
+  other.say({ type: 'failed', message: 'Nothing listens on port 8888.' });
+  await once(refused.resume(), 'end');
+  await until(() => said.stderr.includes('Port 8888: Nothing listens on port 8888.'));
+  first.end('GET / HTTP/1.0\r\n\r\n');
+  await leg.until(() => leg.words.some(({ type }) => type === 'eof'));
+  leg.send(Buffer.from('HTTP/1.0 200 OK\r\n\r\n'));
+  leg.say({ type: 'eof' });
+  let answer = '';
+  for await (const chunk of first) answer += chunk;
+  assert.equal(answer, 'HTTP/1.0 200 OK\r\n\r\n');
+  assert.equal(api.requests.filter((line) => line.includes('"kind":"forward","port":8888')).length, 2);
+  child.kill('SIGINT');
+  assert.equal(await ended, 0);
+});
+
+test('ssh-proxy passes bytes as they are, half closes, and says in a sentence why it failed', async (t) => {
+  const { gateway, run } = await world(t);
+  const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
+  const good = run('ssh-proxy', placementIds.allocation);
+  const leg = await gateway.next();
+  leg.say(sessionWord({ kind: 'ssh' }));
+  good.child.stdout.setEncoding('latin1');
+  good.child.stdin.end(bytes);
+  await leg.until(() => leg.words.some(({ type }) => type === 'eof'));
+  assert.deepEqual(Buffer.concat(leg.received), bytes);
+  leg.send(bytes);
+  leg.say({ type: 'eof' });
+  assert.equal(await good.ended, 0);
+  assert.deepEqual(Buffer.from(good.said.stdout, 'latin1'), bytes);
+  const bad = run('ssh-proxy', placementIds.allocation);
+  const other = await gateway.next();
+  other.say(sessionWord({ kind: 'ssh' }));
+  other.say({ type: 'closed', reason: 'released', message: 'The allocation is being released.' });
+  assert.equal(await bad.ended, 255);
+  assert.equal(bad.said.stderr, 'gpuaas: The allocation is being released.\n');
+});
