@@ -64,6 +64,8 @@ export const labUnderTest = async (t: TestContext, stateDir?: string): Promise<L
     GPUAAS_STATE_DIR: dir,
     GPUAAS_PORT: String(port),
     GPUAAS_NODE_API_PORT: String(await freePort()),
+    GPUAAS_GATEWAY_PORT: String(await freePort()),
+    GPUAAS_GATEWAY_AGENT_PORT: String(await freePort()),
   };
   const start: LabUnderTest['start'] = (args, env = {}) => {
     // A group of its own, as a terminal gives it: Ctrl-C goes to make and everything below it.

@@ -31,6 +31,8 @@ const ensureFree = (port: number, host: string, variable: string): Promise<void>
 export const ensurePortsFree = async (settings: Settings): Promise<void> => {
   await ensureFree(settings.port, settings.host, 'GPUAAS_PORT');
   await ensureFree(settings.nodeApiPort, '127.0.0.1', 'GPUAAS_NODE_API_PORT');
+  await ensureFree(settings.gatewayPort, settings.host, 'GPUAAS_GATEWAY_PORT');
+  await ensureFree(settings.gatewayAgentPort, '127.0.0.1', 'GPUAAS_GATEWAY_AGENT_PORT');
 };
 
 export const startServer = (
@@ -45,11 +47,16 @@ export const startServer = (
   const child = spawn(process.execPath, args, {
     cwd: REPO,
     env: {
+      // Who reaches the API from elsewhere reaches sessions from there too, unless told otherwise.
+      GPUAAS_GATEWAY_HOST: settings.host,
       ...process.env,
       DATABASE_URL: given.databaseUrl,
       GPUAAS_STATE_DIR: settings.stateDir,
       GPUAAS_PORT: String(settings.port),
       GPUAAS_NODE_API_PORT: String(settings.nodeApiPort),
+      GPUAAS_GATEWAY_PORT: String(settings.gatewayPort),
+      GPUAAS_GATEWAY_AGENT_PORT: String(settings.gatewayAgentPort),
+      GPUAAS_GATEWAY_PUBLIC_URL: settings.gatewayUrl,
       GPUAAS_DEV_PASSWORD: given.devPassword,
     },
     stdio: ['ignore', log, log],

@@ -15,6 +15,10 @@ export type Settings = Readonly<{
   port: number;
   /** Where agents of hosts connect. */
   nodeApiPort: number;
+  /** Where clients of sessions connect, and where agents bring them. */
+  gatewayPort: number;
+  gatewayAgentPort: number;
+  gatewayUrl: string;
   publicUrl: string;
   /** An external PostgreSQL, used instead of the embedded one. */
   databaseUrl: string | undefined;
@@ -26,17 +30,25 @@ export const readSettings = (env: Env): Settings => {
   const read = new ConfigReader(env);
   const stateDir = resolve(REPO, read.text('GPUAAS_STATE_DIR', DEFAULT_STATE_DIR));
   const port = read.integer('GPUAAS_PORT', 8080, { min: 1, max: 65535 });
+  // Labs beside each other have ports of their own without being told twice.
+  const besides = (own: number, offset: number): number => {
+    if (port === 8080) return own;
+    return port + offset <= 65_535 ? port + offset : port - offset;
+  };
+  const portOf = (name: string, own: number, offset: number): number =>
+    read.integer(name, besides(own, offset), { min: 1, max: 65535 });
+  const publicUrl = (read.url('GPUAAS_PUBLIC_URL')?.href ?? `http://localhost:${port}`).replace(/\/$/, '');
+  const gatewayPort = portOf('GPUAAS_GATEWAY_PORT', 8444, 2);
   const settings: Settings = {
     stateDir,
     isDefaultStateDir: stateDir === DEFAULT_STATE_DIR,
     host: read.text('GPUAAS_HOST', '127.0.0.1'),
     port,
-    // Labs beside each other have ports of their own without being told twice.
-    nodeApiPort: read.integer('GPUAAS_NODE_API_PORT', port === 8080 ? 8443 : port + (port < 65_535 ? 1 : -1), {
-      min: 1,
-      max: 65535,
-    }),
-    publicUrl: (read.url('GPUAAS_PUBLIC_URL')?.href ?? `http://localhost:${port}`).replace(/\/$/, ''),
+    nodeApiPort: portOf('GPUAAS_NODE_API_PORT', 8443, 1),
+    gatewayPort,
+    gatewayAgentPort: portOf('GPUAAS_GATEWAY_AGENT_PORT', 8446, 3),
+    gatewayUrl: read.text('GPUAAS_GATEWAY_PUBLIC_URL', `ws://${new URL(publicUrl).hostname}:${gatewayPort}`),
+    publicUrl,
     databaseUrl: read.optional('DATABASE_URL'),
     issuer: read.optional('GPUAAS_OIDC_ISSUER'),
   };

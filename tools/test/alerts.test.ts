@@ -19,18 +19,20 @@ test('each alert is raised by the series it is about and by no other', { skip: r
 });
 
 test('every alert has a case, and asks only for metrics that the server tells', async () => {
-  const [rules, cases, gauges] = await Promise.all(
+  const telemetry = join(import.meta.dirname, '../../server/src/telemetry');
+  const [rules, cases, ...metrics] = await Promise.all(
     [
       join(OBSERVABILITY, 'alerts.yaml'),
       join(OBSERVABILITY, 'alerts.test.yaml'),
-      join(import.meta.dirname, '../../server/src/telemetry/gauges.ts'),
+      join(telemetry, 'gauges.ts'),
+      join(telemetry, 'gateway-metrics.ts'),
     ].map((file) => readFile(file, 'utf8')),
   );
   const named = (text: string | undefined, pattern: RegExp) =>
     [...new Set([...(text ?? '').matchAll(pattern)].map(([, name]) => String(name)))].sort((a, b) => (a < b ? -1 : 1));
   assert.deepEqual(named(cases, /alertname: (\w+)/g), named(rules, /- alert: (\w+)/g));
-  const told = named(gauges, /'(gpuaas_\w+)'/g);
-  const asked = named(rules, /(?:\(|\s)(gpuaas_\w+)\) ?(?:>|\n)/g);
+  const told = named(metrics.join(), /'(gpuaas_\w+)'/g);
+  const asked = named(rules, /(?:\(|\s)(gpuaas_\w+)(?:\{[^}]*\})?(?:\[\w+\]\))?\) ?(?:>|\n)/g);
   assert.ok(asked.length > 0);
   for (const metric of asked) assert.ok(told.includes(metric), metric);
 });
