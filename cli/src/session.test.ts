@@ -166,6 +166,7 @@ test('ssh-proxy passes bytes as they are, half closes, and says in a sentence wh
   assert.deepEqual(Buffer.concat(leg.received), bytes);
   leg.send(bytes);
   leg.say({ type: 'eof' });
+  leg.say({ type: 'closed', reason: 'ended', message: 'The other end closed.' });
   assert.equal(await good.ended, 0);
   assert.deepEqual(Buffer.from(good.said.stdout, 'latin1'), bytes);
   const bad = run('ssh-proxy', placementIds.allocation);

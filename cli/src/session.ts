@@ -5,9 +5,9 @@
  * Exit codes: that of the program where it ended by itself. 4 the right to be there was taken away, 5 the allocation was
  * released, 7 the connection, the host or the gateway went away, 8 its time was over.
  */
-import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Duplex, Readable, Writable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type ConnectOptions, connect, type SessionStream, type StreamEnd } from '@gpuaas/sdk';
 import { commandLine } from './clean.ts';
 import type { Cli } from './context.ts';
@@ -26,6 +26,9 @@ const EXIT_OF_END = {
   protocol_error: 'failure',
   connection_lost: 'transient',
 } as const satisfies Readonly<Record<StreamEnd['reason'], keyof typeof EXIT>>;
+
+/** How long the other end may take to say that it ended. */
+const LAST_WORD_MS = 1_000;
 
 /** As a shell says that a program ended by a signal. */
 export const exitOfSignal = (name: string): number => {
@@ -52,11 +55,11 @@ export const openSession = async (
   return stream;
 };
 
-/** Done when the reader of `output` has room again, so that what it does not read is not fetched. */
-const put = async (output: Writable, bytes: Uint8Array): Promise<void> => {
-  if (output.writable && !output.write(bytes))
-    await Promise.race([once(output, 'drain'), once(output, 'close')]).catch(() => undefined);
-};
+/** Done when `output` has passed it on, so that what nobody reads is not fetched; whoever went away takes nothing. */
+const put = (output: Writable, bytes: Uint8Array): Promise<void> =>
+  new Promise((resolve) => {
+    output.write(bytes, () => resolve());
+  });
 
 /** Everything that comes, until nothing more does. */
 export const receive = async (stream: SessionStream, output: Writable): Promise<void> => {
@@ -93,6 +96,9 @@ export const join = async (stream: SessionStream, socket: Duplex): Promise<Strea
 export const joinProcess = async (stream: SessionStream): Promise<StreamEnd> => {
   void send(stream, process.stdin).catch(() => undefined);
   await receive(stream, process.stdout);
+  // Both directions are over then, and the other end says so: an end of its own and not a client that left.
+  void stream.end().catch(() => undefined);
+  await Promise.race([stream.closed, pause(LAST_WORD_MS, undefined, { ref: false })]);
   stream.close();
   process.stdin.destroy();
   return stream.closed;

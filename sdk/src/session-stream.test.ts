@@ -33,6 +33,7 @@ test('bytes go both ways, an end is half an end, and the exit code is told at th
   await stream.ready;
   await stream.write(Buffer.from('ls\n'));
   await stream.end();
+  await stream.end();
   stream.resize(132, 0);
   await leg.until(() => leg.words.length === 2);
   assert.deepEqual(leg.words, [{ type: 'eof' }, { type: 'resize', cols: 132, rows: 1 }]);

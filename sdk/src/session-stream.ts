@@ -44,7 +44,7 @@ export type SessionStream = Readonly<{
   bytes: AsyncIterable<Uint8Array>;
   /** Done when the bytes have left; waits while the other end takes none. Goes nowhere in a session that may not write. */
   write(bytes: Uint8Array): Promise<void>;
-  /** Nothing more will be written; the other way stays open. */
+  /** Nothing more will be written; the other way stays open. A second time says nothing. */
   end(): Promise<void>;
   resize(cols: number, rows: number): void;
   /** Leaves. */
@@ -110,6 +110,7 @@ export const openStream = ({ ticket, signal, ...options }: OpenStreamOptions): P
   let session: SessionInfo | undefined;
   let exit: Readonly<{ code: number | null; signal: string | null }> | undefined;
   let over = false;
+  let ended: Promise<void> | undefined;
   /** Writes go one after the other, and the end of them after the last. */
   let written: Promise<void> = Promise.resolve();
 
@@ -136,7 +137,7 @@ export const openStream = ({ ticket, signal, ...options }: OpenStreamOptions): P
     for (let at = 0; at < bytes.byteLength; ) {
       const size = await sending.take(bytes.byteLength - at);
       // Sending takes its own copy.
-      socket.send(bytes.subarray(at, at + size));
+      socket.send(bytes.subarray(at, at + size) as Uint8Array<ArrayBuffer>);
       at += size;
     }
   };
@@ -154,7 +155,10 @@ export const openStream = ({ ticket, signal, ...options }: OpenStreamOptions): P
       ready: ready.promise,
       bytes: receiving.bytes,
       write: word.is_writable ? (bytes) => afterWrites(() => write(bytes)) : async () => undefined,
-      end: () => afterWrites(() => say({ type: 'eof' })),
+      end: () => {
+        ended ??= afterWrites(() => say({ type: 'eof' }));
+        return ended;
+      },
       resize: (cols, rows) => say({ type: 'resize', cols: cells(cols), rows: cells(rows) }),
       close: abort,
       closed: closed.promise,
