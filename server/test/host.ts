@@ -10,6 +10,7 @@ import { createRegistry } from '../src/workflows/engine/registry.ts';
 import { createWorker } from '../src/workflows/engine/worker.ts';
 import { bind } from '../src/workflows/engine/workflow.ts';
 import { finishTask } from '../src/workflows/finish-task.ts';
+import { createKeysDeps, installKeys } from '../src/workflows/install-keys.ts';
 import { bindPower } from '../src/workflows/power-slice.ts';
 import { provisionBaremetal } from '../src/workflows/provision-baremetal.ts';
 import { provisionSlice } from '../src/workflows/provision-slice.ts';
@@ -93,6 +94,7 @@ export const settle = async (database: Database, play: HostPlay = {}): Promise<s
     bind(provisionBaremetal, deps),
     bind(releaseAllocation, deps),
     ...bindPower(deps),
+    bind(installKeys, createKeysDeps({ database, retry_delay_ms: 0 })),
   ]);
   const worker = createWorker({ database, registry, log: silentLog() });
   const kinds: string[] = [];

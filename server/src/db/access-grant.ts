@@ -145,12 +145,16 @@ export const retryGrant = async (tx: Tx, id: string, correlationId: string): Pro
   ).rows[0];
 
 /** Undefined when it was revoked before. */
-export const revokeGrant = async (tx: Tx, id: string, reason: string | null): Promise<GrantRow | undefined> =>
+export const revokeGrant = async (
+  tx: Tx,
+  id: string,
+  revocation: Readonly<{ reason: string | null; correlation_id: string }>,
+): Promise<GrantRow | undefined> =>
   (
     await tx.query<GrantRow>(
-      `update allocation_access_grants g set state = 'revoking', state_reason = $2, revoked_at = clock_timestamp()
+      `update allocation_access_grants g set state = 'revoking', state_reason = $2, correlation_id = $3, revoked_at = clock_timestamp()
        where g.id = $1 and g.revoked_at is null returning ${GRANT}`,
-      [id, reason],
+      [id, revocation.reason, revocation.correlation_id],
     )
   ).rows[0];
 
@@ -177,7 +181,7 @@ export const settleGrants = async (tx: Tx, allocationId: string, taskId: string 
     )
   ).rows;
 
-/** The machine could not be told. What is to be revoked stays so, and is tried again. */
+/** The machine could not be told. What is to be revoked stays so, is tried again, and is told of once. */
 export const failGrants = async (
   tx: Tx,
   allocationId: string,
@@ -187,7 +191,7 @@ export const failGrants = async (
     await tx.query<Settled>(
       `update allocation_access_grants g set state_reason = case when g.state = 'pending' then $2 else $3 end,
          state = case when g.state = 'pending' then 'failed' else g.state end
-       where g.allocation_id = $1 and g.state in ('pending', 'revoking') returning ${GRANT}, g.organization_id, g.project_id`,
+       where g.allocation_id = $1 and (g.state = 'pending' or g.state = 'revoking' and g.state_reason is distinct from $3) returning ${GRANT}, g.organization_id, g.project_id`,
       [allocationId, reason.pending, reason.revoking],
     )
   ).rows;

@@ -57,3 +57,41 @@ export const deleteExpiredAccessTokens = async (tx: Tx, limit: number): Promise<
       [limit],
     )
   ).rowCount;
+
+/** The audit log says that they were given; nobody connected with them. */
+export const deleteUnusedTickets = async (tx: Tx, limit: number): Promise<number> =>
+  (
+    await tx.query(
+      `with old as materialized (
+         select id from terminal_sessions where state = 'ticketed' and ticket_expires_at < now() - interval '1 hour'
+         order by ticket_expires_at limit $1 for update skip locked)
+       delete from terminal_sessions s using old where s.id = old.id`,
+      [limit],
+    )
+  ).rowCount;
+
+/** Nobody may change a part, so none is locked first: who comes second finds less to remove. */
+export const deleteOldRecordings = async (tx: Tx, limit: number): Promise<number> =>
+  (
+    await tx.query(
+      `with old as materialized (
+         select session_id, part from terminal_recordings where keep_until < now() order by keep_until limit $1)
+       delete from terminal_recordings r using old where (r.session_id, r.part) = (old.session_id, old.part)`,
+      [limit],
+    )
+  ).rowCount;
+
+export const SESSION_KEEP_DAYS = 90;
+
+/** A session is kept as long as its recording is. */
+export const deleteOldSessions = async (tx: Tx, limit: number): Promise<number> =>
+  (
+    await tx.query(
+      `with old as materialized (
+         select s.id from terminal_sessions s where s.closed_at < now() - make_interval(days => $1)
+           and not exists (select from terminal_recordings r where r.session_id = s.id)
+         order by s.closed_at limit $2 for update of s skip locked)
+       delete from terminal_sessions s using old where s.id = old.id`,
+      [SESSION_KEEP_DAYS, limit],
+    )
+  ).rowCount;

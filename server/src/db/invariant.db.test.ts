@@ -814,6 +814,40 @@ describe('invariants', () => {
         finds: () => ['usg_wrong'],
       },
     ],
+    session_ends_with_allocation: [
+      {
+        what: 'somebody who is connected to what is being released',
+        do: () => [
+          ["update allocations set state_since = now() - interval '1 minute' where id = $1", releasing.id],
+          [
+            `insert into terminal_sessions (id, organization_id, project_id, allocation_id, node_id, kind, is_writable, state, principal_id,
+               principal_kind, principal_name, ticket_expires_at, correlation_id, expires_at)
+             values ('ses_left', $2, $3, $1, $4, 'ssh', true, 'open', 'usr_x', 'user', 'x', now(), 'test', now())`,
+            releasing.id,
+            releasing.organization_id,
+            releasing.project_id,
+            releasing.node_id,
+          ],
+        ],
+        finds: () => ['ses_left'],
+      },
+    ],
+    grant_ends_with_allocation: [
+      {
+        what: 'a key that still opens what is being released',
+        do: () => [
+          [
+            `insert into allocation_access_grants (id, organization_id, project_id, allocation_id, user_id, user_name, ssh_key_id, public_key,
+               fingerprint, state, granted_by, correlation_id)
+             values ('grt_left', $2, $3, $1, 'usr_x', 'x', 'key_x', 'x', 'SHA256:x', 'installed', 'usr_x', 'test')`,
+            releasing.id,
+            releasing.organization_id,
+            releasing.project_id,
+          ],
+        ],
+        finds: () => ['grt_left'],
+      },
+    ],
     quota_matches_claims: [
       {
         what: 'quota that was not taken',

@@ -3,6 +3,7 @@
  * integration tests. Each statement sees one moment, so a change that commits as a whole is never seen half.
  */
 import type { Reader } from './client.ts';
+import { ACCESS_INVARIANTS } from './invariant-access.ts';
 import { HISTORY_INVARIANTS } from './invariant-history.ts';
 import { HOST_INVARIANTS } from './invariant-host.ts';
 import { LIFECYCLE_INVARIANTS, MONEY_INVARIANTS } from './invariant-life.ts';
@@ -14,6 +15,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...LIFECYCLE_INVARIANTS,
   ...HISTORY_INVARIANTS,
   ...HOST_INVARIANTS,
+  ...ACCESS_INVARIANTS,
   ...MONEY_INVARIANTS,
 ];
 

@@ -67,6 +67,7 @@ describe('row-level security', () => {
          values ($1, $2, $3, 'wfr_x', 1, '{}')`,
         [id, organization_id, ids.project_id],
       );
+      await cast.sql.query('insert into access_policies (organization_id) values ($1)', [organization_id]);
     }
     app = new Client({ connectionString: cast.test.db.url });
     await app.connect();

@@ -55,6 +55,8 @@ const ASIDE: Readonly<Record<string, string>> = {
   abandon: 'Give it up',
   block: 'Leave it to an operator',
   leaveUnknown: 'Leave it open',
+  tell: 'Tell the machine its keys',
+  giveUp: 'Give it up',
 };
 
 export const PROGRESS_WORKFLOWS: readonly string[] = Object.keys(PATHS);

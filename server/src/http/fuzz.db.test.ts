@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { isMutation, type Operation, type OperationId } from '@gpuaas/contract';
 import { pause } from '@gpuaas/kit';
 import fc from 'fast-check';
+import { aGrant, aRecordedSession, aSession } from '../../test/access.ts';
 import { type Answer, startTestApp, testClock } from '../../test/app.ts';
 import { type FuzzRequest, type Pool, requestFor } from '../../test/arbitrary.ts';
 import { assertProblem, operations } from '../../test/ask.ts';
@@ -117,6 +118,19 @@ describe('a storm of requests out of the contract', () => {
       if (n % 3 === 0) pool['allocation_id']?.push((await newActive(cast)).id);
     }
     for (let n = 0; n < 4; n++) pool['allocation_id']?.push((await newReleased(cast)).id);
+    // One allocation is drawn often, so that its sessions and grants are met together with it.
+    const reached = await newActive(cast);
+    pool['allocation_id']?.push(...Array(12).fill(reached.id));
+    pool['port'] = [22, 8888];
+    pool['session_id'] = [acme.ids.session_id, rival.ids.session_id, strangeId('terminal_session')];
+    pool['access_grant_id'] = [acme.ids.access_grant_id, rival.ids.access_grant_id, strangeId('access_grant')];
+    for (let n = 0; n < 4; n++) {
+      pool['session_id']?.push(await aSession(sql, reached, { state: 'ticketed', principal_id: acme.owner.me.id }));
+      pool['session_id']?.push(await aRecordedSession(sql, reached, acme.owner.me));
+      pool['access_grant_id']?.push(await aGrant(sql, reached, acme.owner.me.id));
+      const key = await acme.owner.post('/api/v1/ssh-keys', { name: `granted-${n}`, public_key: newSshKey() });
+      pool['ssh_key_id']?.push(must(key, 201).body.id);
+    }
     // Its id is known to no request, so the project that holds it is never empty and never goes.
     must(await acme.owner.post(accounts, { name: 'keeper' }), 201);
     return pool;

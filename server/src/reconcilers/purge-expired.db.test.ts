@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '@gpuaas/kit';
+import { Client } from 'pg';
+import { aRecordedSession, aSession } from '../../test/access.ts';
 import { testDatabase } from '../../test/database.ts';
+import { aNode, anAllocation } from '../../test/placement.ts';
 import { createDatabase, type Database, PLATFORM } from '../db/client.ts';
 import { purgeExpired } from './purge-expired.ts';
 
@@ -46,4 +49,41 @@ test('only what has expired goes, in batches, and unsent events stay whatever th
     key: ['kept'],
     token: ['in grace', 'personal'],
   });
+});
+
+test('tickets that nobody used, recordings past their time and sessions long over go; a session stays as long as its recording', async (t) => {
+  const open: Client[] = [];
+  t.after(() => Promise.all(open.map((client) => client.end())));
+  const { database, ownerUrl } = await testDatabase(t);
+  const sql = new Client({ connectionString: ownerUrl });
+  await sql.connect();
+  open.push(sql);
+  const allocation = await anAllocation(sql, { node: await aNode(sql), state: 'active' });
+  const who = { id: 'usr_x', name: 'x' };
+  const made = async (state: string) => aSession(sql, allocation, { state, principal_id: who.id });
+  const ids = {
+    unused: await made('ticketed'),
+    good: await made('ticketed'),
+    open: await made('open'),
+    old: await made('closed'),
+    young: await made('closed'),
+    recorded: await aRecordedSession(sql, allocation, who),
+    forgotten: await aRecordedSession(sql, allocation, who),
+  };
+  await sql.query("update terminal_sessions set ticket_expires_at = now() - interval '61 minutes' where id = $1", [
+    ids.unused,
+  ]);
+  await sql.query("update terminal_sessions set closed_at = now() - interval '91 days' where id = any ($1)", [
+    [ids.old, ids.recorded],
+  ]);
+  await sql.query('update terminal_recordings set keep_until = now() where session_id = $1', [ids.forgotten]);
+  await purgeExpired({ database }, undefined, 1);
+  const left = await sql.query('select id from terminal_sessions order by id');
+  const { good, open: live, young, recorded, forgotten } = ids;
+  assert.deepEqual(
+    left.rows.map(({ id }) => id),
+    [good, live, young, recorded, forgotten].toSorted(),
+  );
+  const parts = await sql.query('select distinct session_id from terminal_recordings');
+  assert.deepEqual(parts.rows, [{ session_id: recorded }]);
 });

@@ -1,10 +1,16 @@
-/** Deletes what has expired: sent events, idempotency records, access tokens of machines, user data of ended allocations. */
+/**
+ * Deletes what has expired: sent events, idempotency records, access tokens of machines, user data of ended allocations,
+ * tickets that nobody used, recordings past their time and sessions long over.
+ */
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import {
   deleteEndedUserData,
   deleteExpiredAccessTokens,
   deleteExpiredIdempotencyKeys,
   deleteOldEvents,
+  deleteOldRecordings,
+  deleteOldSessions,
+  deleteUnusedTickets,
 } from '../db/expiry.ts';
 
 const BATCH_ROWS = 1_000;
@@ -13,6 +19,9 @@ const PURGES: readonly ((tx: Tx, limit: number) => Promise<number>)[] = [
   deleteExpiredIdempotencyKeys,
   deleteExpiredAccessTokens,
   deleteEndedUserData,
+  deleteUnusedTickets,
+  deleteOldRecordings,
+  deleteOldSessions,
 ];
 
 export const purgeExpired = async (

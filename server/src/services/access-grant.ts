@@ -118,7 +118,8 @@ export const revoke = async (ctx: WriteCtx, { params }: Req<'accessGrantRevoke'>
       'permission_denied',
       'It is somebody else’s: they, who granted it, or who manages the project can take it back.',
     );
-  const grant = (await db.revokeGrant(ctx.tx, before.id, null)) ?? before;
+  const grant =
+    (await db.revokeGrant(ctx.tx, before.id, { reason: null, correlation_id: ctx.correlation_id })) ?? before;
   if (grant.state === 'revoking') await follow(ctx, row, grant);
   return grant;
 };

@@ -56,7 +56,7 @@ export const takeGrantBack = async (tx: Tx, lost: TakeBack, wake?: Wake): Promis
   const { correlation_id, reason } = lost;
   const row = await lockAllocation(tx, lost.allocation_id);
   if (row === undefined) return;
-  const grant = await revokeGrant(tx, lost.id, reason);
+  const grant = await revokeGrant(tx, lost.id, { reason, correlation_id });
   if (grant === undefined) return;
   tellGrant(tx, row, grant, correlation_id);
   const { user_id, fingerprint } = grant;

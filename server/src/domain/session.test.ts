@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SESSION_KINDS } from '@gpuaas/contract/stream';
+import { type SessionFacts, sessionNotice, sessionRefusal } from './session.ts';
+
+const slice: SessionFacts = {
+  name: 'train',
+  capacity_shape: 'gpu_slice',
+  state: 'active',
+  node_id: 'nod_1',
+  power_state: 'on',
+};
+const metal: SessionFacts = { ...slice, capacity_shape: 'baremetal', power_state: null };
+
+const kindsOf = (facts: SessionFacts): string[] => SESSION_KINDS.filter((kind) => sessionRefusal(facts, kind) === null);
+
+test('a slice that runs, or that nobody knows whether it does, is reached in every way', () => {
+  assert.deepEqual(kindsOf(slice), SESSION_KINDS);
+  assert.deepEqual(kindsOf({ ...slice, power_state: 'unknown' }), SESSION_KINDS);
+});
+
+test('a whole node is reached in every way but the serial line, and says what to use instead', () => {
+  assert.deepEqual(kindsOf(metal), ['terminal', 'ssh', 'forward']);
+  assert.match(sessionRefusal(metal, 'console') ?? '', /terminal or use SSH/);
+});
+
+test('a machine that is off is reached in no way, and the refusal names the command that starts it', () => {
+  const off: SessionFacts = { ...slice, power_state: 'off' };
+  assert.deepEqual(kindsOf(off), []);
+  for (const kind of SESSION_KINDS) assert.match(sessionRefusal(off, kind) ?? '', /gpuaas allocation start train$/);
+});
+
+test('while its power is being changed only the console shows what happens', () => {
+  for (const power_state of ['starting', 'stopping', 'rebooting', 'reinstalling'] as const) {
+    const facts = { ...slice, power_state };
+    assert.deepEqual(kindsOf(facts), ['console']);
+    assert.match(sessionRefusal(facts, 'ssh') ?? '', new RegExp(`^It is ${power_state};`));
+  }
+});
+
+test('before it is active there is the console of a slice that has a node, and nothing else', () => {
+  for (const state of ['requested', 'provisioning'] as const) {
+    const facts = { ...slice, state, power_state: null };
+    assert.deepEqual(kindsOf(facts), ['console']);
+    assert.deepEqual(kindsOf({ ...facts, node_id: null }), []);
+    assert.deepEqual(kindsOf({ ...metal, state }), []);
+    assert.match(sessionRefusal(facts, 'terminal') ?? '', /wait until it is active/);
+  }
+});
+
+test('what is over is reached in no way', () => {
+  for (const state of ['releasing', 'release_failed', 'released', 'failed'] as const)
+    for (const facts of [slice, metal]) assert.deepEqual(kindsOf({ ...facts, state }), []);
+});
+
+test('a recorded terminal says so before anything is shown', () => {
+  assert.match(sessionNotice(true) ?? '', /recorded/);
+  assert.equal(sessionNotice(false), null);
+});
