@@ -11,6 +11,7 @@ import { textRules } from './check/text-rules.ts';
 const CHECKS: readonly Check[] = [
   schemaDrift,
   toolCheck('types', 'typescript7/bin/tsc', ['-p', '.']),
+  toolCheck('types of the browser', 'typescript7/bin/tsc', ['-p', 'console']),
   toolCheck('promises, switches, bans', 'oxlint/bin/oxlint', ['--type-aware', '--deny-warnings', '--format=unix']),
   importRules,
   toolCheck('format and lint', '@biomejs/biome/bin/biome', ['ci', '--error-on-warnings', '--colors=off', '.']),

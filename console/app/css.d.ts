@@ -1,0 +1,2 @@
+/** Stylesheets are taken by the bundler. */
+declare module '*.css';
