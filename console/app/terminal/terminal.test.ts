@@ -1,7 +1,7 @@
 /** The terminal in a real browser, under a policy that allows no inline script and no inline style. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -267,8 +267,11 @@ test('an unmounted terminal ends its session and leaves nothing in the page', { 
   }),
 );
 
-test('the theme follows the system or the page, with colours of programs on either', { skip }, async () => {
-  const folder = process.env['TERMINAL_SCREENSHOTS'] ?? (await mkdtemp(join(tmpdir(), 'terminal-')));
+test('the theme follows the system or the page, with colours of programs on either', { skip }, async (t) => {
+  // Kept where somebody wants to look at them.
+  const wanted = process.env['TERMINAL_SCREENSHOTS'];
+  const folder = wanted ?? (await mkdtemp(join(tmpdir(), 'terminal-')));
+  if (wanted === undefined) t.after(() => rm(folder, { recursive: true, force: true }));
   const background = (page: Page): Promise<string> =>
     page.locator('.gpuaas-terminal').evaluate((element) => getComputedStyle(element).backgroundColor);
   const colours = [...Array(16).keys()].map((n) => `\x1b[38;5;${n}m c${n}`).join('');
