@@ -6,7 +6,13 @@ import { findReach, type Reach, Refusal } from './reach.ts';
 import { consoleTarget, portTarget, type Target } from './target.ts';
 import { createSessionKey, openShell } from './terminal.ts';
 
-export type Opening = Readonly<{ host: Host; access: Access; state: string }>;
+export type Opening = Readonly<{
+  host: Host;
+  access: Access;
+  state: string;
+  /** What machines said of their SSH host keys, by name. */
+  host_keys: Map<string, string>;
+}>;
 export type SessionParams = TaskParams<'stream.open'>;
 
 /** A target, and what is to be taken back when the session is over. */
@@ -46,11 +52,43 @@ const openConsole = async ({ access }: Opening, { machine }: Reach): Promise<Ope
   }
 };
 
-/** Type and key as the guest reported them, or as the host has them. */
-const hostKeyOf = async ({ host }: Opening, { machine }: Reach): Promise<string> => {
-  const key = machine === null ? await host.system.sshHostKey() : (await host.hypervisor.guest(machine))?.ssh_host_key;
-  if (key === null || key === undefined) throw new Refusal('The machine has not said yet which SSH host key it has.');
-  return key;
+/** A guest says a line about every other second, and a busy one takes longer than it is listened to at once. */
+const ASKS_MAX = 4;
+
+const askHostKey = async ({ host }: Opening, { machine }: Reach, signal: AbortSignal): Promise<string> => {
+  for (let asked = 0; asked < ASKS_MAX && !signal.aborted; asked++) {
+    const key =
+      machine === null ? await host.system.sshHostKey() : (await host.hypervisor.guest(machine))?.ssh_host_key;
+    if (key !== null && key !== undefined) return key;
+  }
+  throw new Refusal('The machine has not said yet which SSH host key it has.');
+};
+
+/**
+ * What a machine said last is tried first, so that nobody waits for its next line. One that was reinstalled has another key:
+ * it is asked again, and the shell is opened with what it says now or not at all.
+ */
+const openWithHostKey = async (
+  opening: Opening,
+  reach: Reach,
+  signal: AbortSignal,
+  open: (hostKey: string) => Promise<Target>,
+): Promise<Target> => {
+  const name = reach.machine ?? '';
+  const known = opening.host_keys.get(name);
+  if (known !== undefined)
+    try {
+      return await open(known);
+    } catch (error) {
+      opening.host_keys.delete(name);
+      const said = await askHostKey(opening, reach, signal);
+      if (said === known || signal.aborted) throw error;
+      opening.host_keys.set(name, said);
+      return open(said);
+    }
+  const said = await askHostKey(opening, reach, signal);
+  opening.host_keys.set(name, said);
+  return open(said);
 };
 
 const openTerminal = async (
@@ -65,16 +103,19 @@ const openTerminal = async (
     removeSessionKey(opening, allocation_id, key.authorized, AbortSignal.timeout(KEYS_MS));
   const otherWay = reach.machine === null ? '' : ' The serial console is another way in.';
   let what = 'The key of this session could not be installed.';
+  const { username } = reach;
+  const { cols, rows } = params;
   try {
-    const [host_key] = await Promise.all([
-      hostKeyOf(opening, reach),
-      addSessionKey(opening, allocation_id, key.authorized, signal),
-    ]);
-    what = 'The machine did not open a shell over SSH.';
-    const socket = await opening.access.dial({ address: reach.address, port: SSH_PORT }, signal);
-    const { username } = reach;
-    const { cols, rows } = params;
-    return { target: await openShell({ socket, username, key, host_key, cols, rows }, signal), undo };
+    const installed = addSessionKey(opening, allocation_id, key.authorized, signal);
+    // Whoever asks for the host key meanwhile may fail first.
+    installed.catch(() => undefined);
+    const target = await openWithHostKey(opening, reach, signal, async (host_key) => {
+      await installed;
+      what = 'The machine did not open a shell over SSH.';
+      const socket = await opening.access.dial({ address: reach.address, port: SSH_PORT }, signal);
+      return openShell({ socket, username, key, host_key, cols, rows }, signal);
+    });
+    return { target, undo };
   } catch (error) {
     const said = saidBy(error, what);
     throw Object.assign(new Refusal(`${said.message}${otherWay}`, { cause: error }), { undo });

@@ -44,6 +44,7 @@ export const createStreams = (
 ): Streams => {
   const { host, state, now } = given;
   const place = { host, state };
+  const host_keys = new Map<string, string>();
   const sessions = new Map<string, Leg>();
   const ending = new Set<Promise<void>>();
   let isClosed = false;
@@ -144,7 +145,7 @@ export const createStreams = (
         socket.terminate();
         throw new HostError('conflict', 'The agent stops.');
       }
-      begin({ ...place, access }, socket, params);
+      begin({ ...place, access, host_keys }, socket, params);
       return { session_id };
     },
     close: async () => {

@@ -4,14 +4,14 @@
  * its key is compared with the one that the guest reported, or that the host has.
  */
 import type { Duplex } from 'node:stream';
-import { Client, type ClientChannel, type ServerHostKeyAlgorithm, utils } from 'ssh2';
+import ssh2, { type Client, type ClientChannel, type ServerHostKeyAlgorithm } from 'ssh2';
 import { SESSION_KEY_OPTIONS } from '../machine/guest-keys.ts';
 import { type Exit, type Target, writeTo } from './target.ts';
 
 export type SessionKey = Readonly<{ private_key: string; authorized: string }>;
 
 export const createSessionKey = (): SessionKey => {
-  const { private: private_key, public: publicKey } = utils.generateKeyPairSync('ed25519');
+  const { private: private_key, public: publicKey } = ssh2.utils.generateKeyPairSync('ed25519');
   const [type, encoded] = publicKey.split(' ');
   return { private_key, authorized: `${SESSION_KEY_OPTIONS} ${type} ${encoded}` };
 };
@@ -52,7 +52,7 @@ const shellTarget = (client: Client, channel: ClientChannel): Target => {
 
 export const openShell = (given: ShellOptions, signal: AbortSignal): Promise<Target> =>
   new Promise((resolve, reject) => {
-    const client = new Client();
+    const client = new ssh2.Client();
     const [type = '', encoded = ''] = given.host_key.split(' ');
     const expected = Buffer.from(encoded, 'base64');
     const fail = (error: Error): void => {
