@@ -48,8 +48,8 @@ const success = (id: string, operation: Operation, registry: Registry): JsonObje
     ]),
   };
   if (response === null) return result;
-  const schema = registry.use(response, `${pascal(id)}Response`);
-  // OpenAPI 3.1 cannot type the items of a stream, so the item stands in an extension.
+  // OpenAPI 3.1 cannot type the items of a stream, so the item stands in an extension, where a name of its own would be used by nothing.
+  const schema = registry.use(response, stream ? undefined : `${pascal(id)}Response`);
   const media: JsonObject = stream ? { schema: { type: 'string' }, 'x-item-schema': schema } : { schema };
   return { ...result, content: { [stream ?? 'application/json']: media } };
 };
