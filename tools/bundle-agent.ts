@@ -10,11 +10,12 @@ import { build } from 'esbuild';
 const ROOT = join(import.meta.dirname, '..');
 const NAME = 'gpuaas-node-agent.mjs';
 
-/** Packages that are CommonJS inside ask for `require`, which a module does not have. */
+/** Packages that are CommonJS inside ask for `require` and `__dirname`, which a module does not have. */
 const BANNER = [
   '#!/usr/bin/env node',
   "import { createRequire as __createRequire } from 'node:module';",
   'const require = __createRequire(import.meta.url);',
+  'const __dirname = import.meta.dirname;',
 ].join('\n');
 
 /** Writes bundle and digest into `target` (dist unless told) and gives both. */
@@ -29,6 +30,8 @@ export const bundleAgent = async (target = join(ROOT, 'dist')): Promise<{ path: 
     platform: 'node',
     target: 'node24',
     banner: { js: BANNER },
+    // Native helpers of the SSH client, which does without where they are not built: they cannot be part of one file.
+    external: ['cpu-features', '*.node'],
     legalComments: 'none',
     logLevel: 'warning',
   });
