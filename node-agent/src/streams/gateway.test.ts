@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { mintId } from '@gpuaas/kit';
+import { createAuthority } from '../../test/platform.ts';
+import { startStreamGateway } from '../../test/stream-gateway.ts';
+import { HostError } from '../host/host.ts';
+import { createOpenGateway } from './gateway.ts';
+
+const refuses = (act: Promise<unknown>, code: string, pattern: RegExp) =>
+  assert.rejects(act, (err) => err instanceof HostError && err.code === code && pattern.test(err.message));
+const soon = () => AbortSignal.timeout(5000);
+
+describe('the way to a gateway', () => {
+  it('is taken only to one of the platform’s authorities and of that name', async (t) => {
+    const gateway = await startStreamGateway();
+    const named = await startStreamGateway({ name: 'gateway.example' });
+    t.after(gateway.close);
+    t.after(named.close);
+    const id = mintId('terminal_session');
+    const stranger = await createAuthority('somebody else');
+    const open = createOpenGateway(await gateway.standing(stranger), 'test');
+    await refuses(open(gateway.url, id, soon()), 'host_error', /could not be reached/);
+    const misnamed = createOpenGateway(await named.standing(), 'test');
+    await refuses(misnamed(named.url, id, soon()), 'host_error', /could not be reached: .*altnames/);
+    const unknown = createOpenGateway(await gateway.standing(gateway.authority, stranger), 'test');
+    await refuses(unknown(gateway.url, id, soon()), 'host_error', /could not be reached/);
+  });
+
+  it('ends plainly where the session is gone, nobody listens, or nobody waits any more', async (t) => {
+    const gateway = await startStreamGateway();
+    const open = createOpenGateway(await gateway.standing(), 'test');
+    const id = mintId('terminal_session');
+    await refuses(open(gateway.url, id, soon()), 'conflict', /does not wait for this session/);
+    await refuses(open(gateway.url, id, AbortSignal.abort()), 'timeout', /in time/);
+    await gateway.close();
+    await refuses(open(gateway.url, id, soon()), 'host_error', /could not be reached/);
+    void t;
+  });
+});
