@@ -37,7 +37,7 @@ export type AccessPolicy = {
   records_terminals: boolean;
   /** How long recordings are kept. */
   recording_days: number;
-  /** Service accounts may open sessions and be granted access. */
+  /** Service accounts may open sessions. They have no keys, so nothing is granted to them. */
   allows_service_accounts: boolean;
   version: number;
   /** When it was last changed. */
@@ -2286,7 +2286,7 @@ export type Operations = {
     };
     response: Allocation;
   };
-  /** A ticket for one session with an allocation. Good once, for 30 seconds, for this caller, allocation and kind. A terminal needs no SSH key of yours. Who may only look gets the console without typing. Service accounts get one where the organization’s access policy allows it. A new ticket is given each time, so it takes no Idempotency-Key. */
+  /** A ticket for one session with an allocation. Good once, for 30 seconds, for this caller, allocation and kind. A terminal needs no SSH key of yours. Who may only look gets the console without typing. Service accounts get one where the organization’s access policy allows it. A terminal, SSH and forwards need a machine that is on; the console of a slice can be looked at while it is provisioned, and a whole node has none. At most 256 sessions of one allocation are open at once. A new ticket is given each time, so it takes no Idempotency-Key. */
   terminalTicketCreate: {
     request: {
       params: {
@@ -2305,7 +2305,7 @@ export type Operations = {
     };
     response: TerminalTicket;
   };
-  /** Who was connected to an allocation, newest first */
+  /** Who was connected to an allocation, newest first. Kept for 90 days, or as long as a recording of it. Tickets that nobody used in time are not in it. */
   terminalSessionList: {
     request: {
       params: {
@@ -2341,7 +2341,7 @@ export type Operations = {
     };
     response: TerminalSession;
   };
-  /** End a session. Your own, or anybody’s for who manages the project. It is over within seconds. */
+  /** End a session. Your own, or anybody’s for who manages the project. It is over within seconds, and a ticket at once. */
   terminalSessionClose: {
     request: {
       params: {
@@ -2396,7 +2396,7 @@ export type Operations = {
       next_cursor: string | null;
     };
   };
-  /** Let a key of a project member open an allocation. Your own key, or as a manager of the project one of any member’s. On an active allocation it is sent to the machine at once; before that it comes with the launch. Its full set of keys is told each time. */
+  /** Let a key of a project member open an allocation. Your own key, or as a manager of the project one of any member’s. On an active allocation it is sent to the machine at once; before that it comes with the launch, and one that is off gets it when it is on again. Its full set of keys is told each time, at most 100. Grants end with the allocation, and when their owner leaves the project or deletes the key. */
   accessGrantCreate: {
     request: {
       params: {
@@ -2412,7 +2412,7 @@ export type Operations = {
     };
     response: AccessGrant;
   };
-  /** Take a grant back: the key is removed from the machine. By whom it was granted to, who granted it or who manages the project. Connections that are open stay open. */
+  /** Take a grant back: the key is removed from the machine. By whose key it is, who granted it or who manages the project. Connections that are open stay open. */
   accessGrantRevoke: {
     request: {
       params: {
@@ -2454,7 +2454,7 @@ export type Operations = {
         records_terminals?: boolean | undefined;
         /** How long recordings are kept. */
         recording_days?: number | undefined;
-        /** Service accounts may open sessions and be granted access. */
+        /** Service accounts may open sessions. They have no keys, so nothing is granted to them. */
         allows_service_accounts?: boolean | undefined;
       } | undefined;
     };

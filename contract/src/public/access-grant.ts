@@ -4,7 +4,10 @@ import { Closed, Nullable, Page, PageQuery, StringEnum, Time } from '../common.t
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 
-/** `pending`: on its way to the machine. `installed`: the machine has it. `failed`: it could not be told; the reason says why. */
+/**
+ * `pending`: on its way to the machine, or waiting until that is on. `installed`: the machine has it. `failed`: it could not be
+ * told; the reason says why, and granting it again tries again. `revoking`: to be removed, tried until the machine was told.
+ */
 export const GRANT_STATES = ['pending', 'installed', 'failed', 'revoking', 'revoked'] as const;
 
 export const AccessGrant = Closed({
@@ -49,7 +52,8 @@ export const accessGrantApi = define({
     summary: 'Let a key of a project member open an allocation',
     description:
       'Your own key, or as a manager of the project one of any member’s. On an active allocation it is sent to the machine ' +
-      'at once; before that it comes with the launch. Its full set of keys is told each time.',
+      'at once; before that it comes with the launch, and one that is off gets it when it is on again. Its full set of keys is ' +
+      'told each time, at most 100. Grants end with the allocation, and when their owner leaves the project or deletes the key.',
     access: 'project',
     permission: 'allocation.grant.create',
     audit: 'allocation.access_grant.create',
@@ -67,8 +71,7 @@ export const accessGrantApi = define({
     path: `${path}/{access_grant_id}`,
     tag,
     summary: 'Take a grant back: the key is removed from the machine',
-    description:
-      'By whom it was granted to, who granted it or who manages the project. Connections that are open stay open.',
+    description: 'By whose key it is, who granted it or who manages the project. Connections that are open stay open.',
     access: 'project',
     permission: 'allocation.grant.create',
     audit: 'allocation.access_grant.revoke',

@@ -23,7 +23,9 @@ const settings = {
     description: 'What terminals show is recorded. Whoever opens one is told.',
   }),
   recording_days: Type.Integer({ minimum: 1, maximum: 365, description: 'How long recordings are kept.' }),
-  allows_service_accounts: Type.Boolean({ description: 'Service accounts may open sessions and be granted access.' }),
+  allows_service_accounts: Type.Boolean({
+    description: 'Service accounts may open sessions. They have no keys, so nothing is granted to them.',
+  }),
 };
 
 export const AccessPolicy = Closed({

@@ -67,6 +67,8 @@ export const terminalSessionApi = define({
     description:
       'Good once, for 30 seconds, for this caller, allocation and kind. A terminal needs no SSH key of yours. Who may only ' +
       'look gets the console without typing. Service accounts get one where the organization’s access policy allows it. ' +
+      'A terminal, SSH and forwards need a machine that is on; the console of a slice can be looked at while it is provisioned, ' +
+      'and a whole node has none. At most 256 sessions of one allocation are open at once. ' +
       'A new ticket is given each time, so it takes no Idempotency-Key.',
     access: 'project',
     permission: 'allocation.session.create',
@@ -90,6 +92,7 @@ export const terminalSessionApi = define({
     ...read,
     path: `${base}/sessions`,
     summary: 'Who was connected to an allocation, newest first',
+    description: 'Kept for 90 days, or as long as a recording of it. Tickets that nobody used in time are not in it.',
     permission: 'allocation.read',
     params,
     query: Closed({ ...PageQuery }),
@@ -108,7 +111,7 @@ export const terminalSessionApi = define({
     path: `${base}/sessions/{session_id}`,
     tag,
     summary: 'End a session',
-    description: 'Your own, or anybody’s for who manages the project. It is over within seconds.',
+    description: 'Your own, or anybody’s for who manages the project. It is over within seconds, and a ticket at once.',
     access: 'project',
     permission: 'allocation.session.create',
     audit: 'allocation.session.end',

@@ -30,7 +30,7 @@ const assertPort = (kind: SessionKind, port: number | undefined): void => {
 };
 
 /** Whether role and scopes let the caller in, and not only look. */
-export const mayConnect = (ctx: Ctx): boolean =>
+const mayConnect = (ctx: Ctx): boolean =>
   callerHolds(ctx, 'allocation.connect', organizationOf(ctx), projectOf(ctx)) &&
   scopeAllows(principalOf(ctx).credential.scopes, 'allocation.connect');
 
