@@ -53,6 +53,8 @@ export type Platform = Readonly<{
   /** Signed in as the operator of a laptop. */
   client: Client;
   servers: readonly Running[];
+  /** Starts the process of these roles anew, where it was: it must have ended. */
+  restart(roles: string): Promise<void>;
   /** Another program on the same database and state, stopped with the rest. */
   run(args: readonly string[]): Running;
   hosts(args: readonly string[]): Running;
@@ -85,6 +87,7 @@ export const startPlatform = async (options: PlatformOptions): Promise<Platform>
   const password = join(stateDir, 'dev-password');
   writeFileSync(password, 'only-for-this-test\n', { mode: 0o600 });
   const nodeApiPort = await freePort();
+  const [gatewayPort, gatewayAgentPort] = await Promise.all([freePort(), freePort()]);
   const processes = options.processes ?? ROLES;
   const ports = await Promise.all(processes.map(() => freePort()));
   const [apiPort] = ports;
@@ -96,10 +99,13 @@ export const startPlatform = async (options: PlatformOptions): Promise<Platform>
     GPUAAS_STATE_DIR: stateDir,
     GPUAAS_PUBLIC_URL: url,
     GPUAAS_NODE_API_PORT: String(nodeApiPort),
+    GPUAAS_GATEWAY_PORT: String(gatewayPort),
+    GPUAAS_GATEWAY_AGENT_PORT: String(gatewayAgentPort),
     GPUAAS_DEV_PASSWORD: 'only-for-this-test',
     GPUAAS_RATE_LIMIT_PER_MINUTE: NO_LIMIT,
     GPUAAS_ANONYMOUS_RATE_LIMIT_PER_MINUTE: NO_LIMIT,
     GPUAAS_NODE_API_RATE_LIMIT_PER_MINUTE: NO_LIMIT,
+    GPUAAS_TICKET_RATE_PER_MINUTE: NO_LIMIT,
     ...options.env,
   };
   const servers: Running[] = [];
@@ -109,18 +115,19 @@ export const startPlatform = async (options: PlatformOptions): Promise<Platform>
     await Promise.all(servers.map((server) => server.kill('SIGTERM')));
   };
   const stopping = new AbortController();
+  const serve = async (index: number): Promise<void> => {
+    const [roles, port] = [processes[index], ports[index]];
+    invariant(roles !== undefined && port !== undefined, 'each process has roles and a port');
+    const first = index === 0 ? ['--migrate', '--seed-demo'] : [];
+    const server = start(['server/src/main.ts', '--roles', roles, ...first], { ...env, GPUAAS_PORT: String(port) });
+    servers[index] = server;
+    await eventually(`the process of ${roles} is ready`, async () => {
+      if (server.child.exitCode !== null) throw new Error(`${roles} ended:\n${server.said()}`);
+      return (await isReady(`http://127.0.0.1:${port}`)) ? true : undefined;
+    });
+  };
   try {
-    for (const [index, roles] of processes.entries()) {
-      const port = ports[index];
-      invariant(port !== undefined, 'each process has a port');
-      const first = index === 0 ? ['--migrate', '--seed-demo'] : [];
-      const server = start(['server/src/main.ts', '--roles', roles, ...first], { ...env, GPUAAS_PORT: String(port) });
-      servers.push(server);
-      await eventually(`the process of ${roles} is ready`, async () => {
-        if (server.child.exitCode !== null) throw new Error(`${roles} ended:\n${server.said()}`);
-        return (await isReady(`http://127.0.0.1:${port}`)) ? true : undefined;
-      });
-    }
+    for (const index of processes.keys()) await serve(index);
   } catch (err) {
     await stop();
     throw err;
@@ -129,6 +136,7 @@ export const startPlatform = async (options: PlatformOptions): Promise<Platform>
     url,
     client: createOperator({ url, dev_password_file: password, signal: stopping.signal }),
     servers,
+    restart: (roles) => serve(processes.indexOf(roles)),
     run: (args) => {
       const program = start(args, { ...env, GPUAAS_PORT: '0' });
       servers.push(program);

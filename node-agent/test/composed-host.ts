@@ -16,7 +16,20 @@ import { tinyGuest } from './tiny-guest.ts';
 
 /** Why it cannot be made here; false if it can. */
 export const composedHostLacks = (): string | false =>
-  labLacks() || requires('root', 'loop', 'qemu-img', 'qemu', 'libvirtd', 'dropbear', 'mtools', 'sgdisk', 'ssh');
+  labLacks() ||
+  requires(
+    'root',
+    'loop',
+    'qemu-img',
+    'qemu',
+    'libvirtd',
+    'dropbear',
+    'mtools',
+    'sgdisk',
+    'ssh',
+    'sftp-server',
+    'rsync',
+  );
 
 export const TINY_IMAGE = 'tiny';
 const MIB = 1024 ** 2;

@@ -62,6 +62,9 @@ const NEEDS = {
   mtools: () => (findProgram('mcopy') ? false : 'mtools: not installed (Debian: mtools, dosfstools)'),
   mmdebstrap: () => (findProgram('mmdebstrap') ? false : 'mmdebstrap: not installed (Debian: mmdebstrap)'),
   ssh: () => (findProgram('ssh') ? false : 'ssh: not installed (Debian: openssh-client)'),
+  'sftp-server': () =>
+    existsSync('/usr/lib/openssh/sftp-server') ? false : 'sftp-server: not installed (Debian: openssh-sftp-server)',
+  rsync: () => (findProgram('rsync') ? false : 'rsync: not installed (Debian: rsync)'),
   mke2fs: () => (findProgram('mke2fs') ? false : 'mke2fs: not installed (Debian: e2fsprogs)'),
   gpu: () => (existsSync('/dev/nvidiactl') ? false : 'gpu: this machine has no NVIDIA GPU'),
 } as const satisfies Record<string, () => string | false>;
