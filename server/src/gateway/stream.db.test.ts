@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { STREAM_ACK_BYTES, STREAM_MESSAGE_BYTES_MAX, STREAM_WINDOW_BYTES } from '@gpuaas/contract/stream';
 import { asEnd, type End, joinedGateway, type Stage, type TestGateway } from '../../test/gateway.ts';
@@ -216,6 +217,42 @@ describe('a session', () => {
     host.socket.send(Buffer.from('login: '));
     await client.received(7);
     client.socket.close();
+  });
+
+  it('an end that does not answer twice in a row is gone, and one that answers is asked on', async () => {
+    const there = await stage.session();
+    for (let asked = 0; asked < 5; asked++) {
+      const ping = once(there.client.socket, 'ping');
+      at.gateway.registry.find(there.session_id)?.ask();
+      await ping;
+      // Its answer is ahead of this.
+      there.client.socket.send(Buffer.from('.'));
+      await there.host.received(asked + 1);
+    }
+    const silent = await stage.session();
+    silent.client.socket.pause();
+    for (let asked = 0; asked < 3; asked++) at.gateway.registry.find(silent.session_id)?.ask();
+    assert.equal(await silent.host.closed(), 4001);
+    there.client.socket.close();
+    assert.equal((await stage.row(there.session_id)).end_reason, null);
+  });
+
+  it('two hundred at once are each their own', async () => {
+    const opened = await Promise.all(Array.from({ length: 200 }, () => stage.session({ kind: 'ssh' })));
+    for (const [number, { client, host }] of opened.entries()) {
+      client.socket.send(Buffer.from(`to ${number}`));
+      host.socket.send(Buffer.from(`from ${number}`));
+    }
+    for (const [number, { client, host }] of opened.entries()) {
+      await Promise.all([host.received(4), client.received(6)]);
+      await until('all of it', () => host.text() === `to ${number}` && client.text() === `from ${number}`);
+    }
+    assert.ok(at.gateway.registry.size() >= 200);
+    for (const { client } of opened) client.socket.close();
+    await until('all are over', () =>
+      opened.every(({ session_id }) => at.gateway.registry.find(session_id) === undefined),
+    );
+    await Promise.all(opened.map(({ host }) => host.closed()));
   });
 
   it('leaves audit rows of its opening and its end, with who, what, how much and why', async () => {
