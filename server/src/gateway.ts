@@ -88,8 +88,10 @@ export const startGateway = async (deps: Deps, telemetry: Telemetry, shutdown: S
     const next = await certificates.next(trust());
     if (next !== undefined) agents.show(next);
     await register.refresh();
-    const ended = agents.sweep();
-    if (ended > 0) log.warn({ ended }, 'streams ended whose certificate counts no more');
+    const asked = agents.enrollments();
+    const good = asked.length === 0 ? new Set<string>() : await sessions.goodEnrollments(asked, trust().ca_ids);
+    const ended = agents.sweep(asked, good);
+    if (ended > 0) log.warn({ ended }, 'streams ended whose host counts no more');
   };
   const ask = async (): Promise<void> => {
     for (const session of registry.all()) session.ask();

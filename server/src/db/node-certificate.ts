@@ -150,6 +150,22 @@ export const listGoodCertificates = async (
     )
   ).rows;
 
+/** Those of the named enrolments that still have a certificate which counts, whichever it is. */
+export const listGoodEnrollments = async (
+  reader: Reader,
+  enrollmentIds: readonly string[],
+  caKeyIds: readonly string[],
+): Promise<string[]> =>
+  (
+    await reader.query<{ enrollment_id: string }>(
+      `select distinct c.enrollment_id from node_enrollments e join nodes n on n.id = e.node_id
+         join node_certificates c on c.node_id = e.node_id and c.enrollment_id = e.id
+       where e.id = any ($1) and c.ca_key_id = any ($2) and c.revoked_at is null and c.not_after > clock_timestamp()
+         and n.state not in ('retired', 'removing', 'deleted')`,
+      [enrollmentIds, caKeyIds],
+    )
+  ).rows.map((row) => row.enrollment_id);
+
 /** Ends what came before the named ones, which are in use; how many ended. */
 export const revokePredecessors = async (tx: Tx, fingerprints: readonly string[]): Promise<number> =>
   (

@@ -1,6 +1,9 @@
 /**
  * Where hosts connect, called by a signed task: HTTPS that asks for a node's certificate, by the same register as the node
  * API. A host reaches only sessions that wait for it, named in the path together with itself; any other is not there.
+ *
+ * A stream outlives the certificate it began with, which is renewed every few hours and then ended: it goes on for as long as
+ * the enrolment behind it has a certificate that counts.
  */
 import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:https';
@@ -39,11 +42,13 @@ export type AgentListener = Listening &
   Readonly<{
     /** New connections see it; those that are here go on. */
     show(identity: ListenerCertificate): void;
-    /** Ends streams whose certificate counts no more; how many. */
-    sweep(): number;
+    /** Enrolments by which streams are here. */
+    enrollments(): readonly string[];
+    /** Ends streams of those that were asked about and count no more, and connections that are none yet; how many. */
+    sweep(asked: readonly string[], good: ReadonlySet<string>): number;
   }>;
 
-/** A host with many tenants has many sessions, each a connection of its own. */
+/** A host with many tenants begins many sessions at once, each a connection of its own until it is a stream. */
 const CONNECTIONS_PER_NODE_MAX = 1_024;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Rows about refused hosts, per address and minute. */
@@ -65,6 +70,8 @@ export const createAgentListener = (options: AgentListenerOptions): AgentListene
   const { registry, clock, log } = options;
   const webSockets = createWebSockets();
   const peers = createPeers(options.register, CONNECTIONS_PER_NODE_MAX);
+  /** Streams, with the enrolment each came by. */
+  const streams = new Map<TLSSocket, string>();
   const auditRows = createRateLimit(AUDIT_ROWS_PER_MINUTE);
 
   const audit = async (request: IncomingMessage, error: AppError, about: Omit<NodeRefusal, 'operation' | 'policy'>) => {
@@ -96,8 +103,13 @@ export const createAgentListener = (options: AgentListenerOptions): AgentListene
     // One that waits for another host is as little there as one that does not wait.
     if (session === undefined || session.node_id !== peer.node_id) throw notFound('session that waits here');
     if (session.look().waiting_ms === null) throw conflict('The session has its host already.');
+    const { enrollment_id } = peer;
+    const connection = request.socket as TLSSocket;
     webSockets.handleUpgrade(request, socket, head, (host) => {
-      if (!session.attach(host)) host.terminate();
+      if (!session.attach(host)) return host.terminate();
+      peers.forget(connection);
+      streams.set(connection, enrollment_id);
+      connection.once('close', () => streams.delete(connection));
     });
   };
 
@@ -134,6 +146,12 @@ export const createAgentListener = (options: AgentListenerOptions): AgentListene
   return {
     ...listenWith(server, options.host, options.port),
     show: (identity) => server.setSecureContext(tlsOptions(identity)),
-    sweep: () => peers.sweep(),
+    enrollments: () => [...new Set(streams.values())],
+    sweep: (asked, good) => {
+      const gone = new Set(asked.filter((id) => !good.has(id)));
+      const lost = [...streams].filter(([, enrollmentId]) => gone.has(enrollmentId));
+      for (const [connection] of lost) connection.destroy();
+      return lost.length + peers.sweep();
+    },
   };
 };

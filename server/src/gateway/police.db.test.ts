@@ -236,6 +236,42 @@ describe('a session that may not go on', () => {
     assert.equal('status' in again && again.status, 403);
   });
 
+  it('a stream outlives the certificate it began with, for as long as its enrolment has one that counts', async () => {
+    const stage = await at.stage();
+    const open = await stage.session();
+    const { node_id } = stage.agent;
+    await at.channel.change(
+      `insert into node_certificates (serial_number, node_id, ca_key_id, enrollment_id, fingerprint_sha256, not_before, not_after)
+       select 'ab' || right(serial_number, 20), node_id, ca_key_id, enrollment_id, reverse(fingerprint_sha256), not_before, not_after
+       from node_certificates where node_id = $1`,
+      [node_id],
+    );
+    await at.channel.change(
+      `update node_certificates set revoked_at = clock_timestamp(), revoked_reason = 'The one after it is in use.'
+       where node_id = $1 and serial_number not like 'ab%'`,
+      [node_id],
+    );
+    await until('the old one is let in no more', async () => {
+      const answer = await stage.host(mintId('ses'));
+      return 'status' in answer && answer.status === 403;
+    });
+    // Another host's stream is cut by a look that comes after: this one has been looked at.
+    const other = await at.stage();
+    const cut = await other.session();
+    await at.channel.change(
+      "update node_certificates set revoked_at = clock_timestamp(), revoked_reason = 'test' where node_id = $1",
+      [other.agent.node_id],
+    );
+    await until('the other is cut', () => cut.client.words.at(-1)?.reason === 'host_left', WITHIN_MS);
+    open.host.socket.send(Buffer.from('goes on'));
+    await open.client.received(7);
+    await at.channel.change(
+      "update node_certificates set revoked_at = clock_timestamp(), revoked_reason = 'test' where node_id = $1 and revoked_at is null",
+      [node_id],
+    );
+    await until('it is cut', () => open.client.words.at(-1)?.reason === 'host_left', WITHIN_MS);
+  });
+
   it('writes what went through while it is open', async () => {
     const stage = await at.stage();
     const { session_id, client, host } = await stage.session();

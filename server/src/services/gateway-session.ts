@@ -24,6 +24,7 @@ import {
   type TicketRefusal,
   takeTicket,
 } from '../db/gateway-session.ts';
+import { listGoodEnrollments } from '../db/node-certificate.ts';
 import { usernameOf } from '../domain/host-name.ts';
 import { endOf, LOST, permissionOf, roleBehind, type SessionLook } from './gateway-standing.ts';
 
@@ -53,6 +54,8 @@ export type GatewaySessions = Readonly<{
   judge(looks: readonly SessionLook[]): Promise<ReadonlyMap<string, SessionEnd>>;
   /** Closes what replicas left behind that are not there any more; how many. */
   closeAbandoned(): Promise<number>;
+  /** Those of the named enrolments of hosts that still count. */
+  goodEnrollments(ids: readonly string[], caIds: ReadonlySet<string>): Promise<ReadonlySet<string>>;
   keepPart(
     part: Readonly<{ session_id: string; organization_id: string; part: number; content: Buffer }>,
   ): Promise<void>;
@@ -208,6 +211,8 @@ export const createGatewaySessions = (
         }
         return closed.length;
       }),
+    goodEnrollments: async (ids, caIds) =>
+      new Set(await database.read(PLATFORM, (reader) => listGoodEnrollments(reader, ids, [...caIds]))),
     keepPart: (part) => database.write(PLATFORM, (tx) => insertRecordingPart(tx, part)),
   };
 };
