@@ -97,7 +97,7 @@ const openTerminal = async (
   params: SessionParams,
   signal: AbortSignal,
 ): Promise<Opened> => {
-  const key = createSessionKey();
+  const key = await createSessionKey();
   const { allocation_id } = params;
   const undo = (): Promise<void> =>
     removeSessionKey(opening, allocation_id, key.authorized, AbortSignal.timeout(KEYS_MS));
