@@ -34,9 +34,12 @@ const load = async (): Promise<Parts> => {
 
 const isKey = (parsed: unknown): parsed is Key => !(parsed instanceof Error) && parsed !== null;
 
+/** Options stand in front of a key, as in any authorized_keys; what they forbid is not simulated. */
+const withoutOptions = (line: string): string => line.replace(/^no-[A-Za-z0-9,-]+ /, '');
+
 const knows = ({ parseKey }: Parts, context: Extract<AuthContext, { method: 'publickey' }>, lines: readonly string[]) =>
   lines.some((line) => {
-    const key = parseKey(line);
+    const key = parseKey(withoutOptions(line));
     if (!isKey(key) || !key.getPublicSSH().equals(context.key.data)) return false;
     // Without a signature the client only asks whether the key would do.
     if (context.signature === undefined || context.blob === undefined) return true;
