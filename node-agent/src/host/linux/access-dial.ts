@@ -91,8 +91,11 @@ const dialBehind = (prefix: readonly string[]): Dial => {
     for (const tell of [...waiting.values()]) tell('the program that connects has ended', undefined);
   };
   const start = (): ChildProcess => {
-    const [file = '', ...args] = [...prefix, process.execPath, '-e', HELPER];
-    const child = spawn(file, args, { cwd: '/', stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+    const argv = [...prefix, process.execPath, '-e', HELPER];
+    const child = spawn(argv[0] ?? process.execPath, argv.slice(1), {
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
     child.on('message', (said, handle) => {
       const { id, code } = said as Told;
       const socket = handle instanceof Socket ? handle : undefined;
