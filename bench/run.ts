@@ -10,6 +10,7 @@ import { packingBenches } from './packing.ts';
 import { placementBench, placementScaleBench } from './placement.ts';
 import { placementHttpBench } from './placement-http.ts';
 import { slurmBenches } from './slurm.ts';
+import { streamBench } from './stream.ts';
 import type { Bench, Measurement } from './types.ts';
 import { upBench } from './up.ts';
 import { workflowBench } from './workflow.ts';
@@ -30,6 +31,7 @@ const BENCHES: readonly Bench[] = [
   ...agentsBenches,
   ...diskBenches,
   ...machineBenches,
+  streamBench,
 ];
 
 const isMet = ({ ratio, goal }: Measurement): boolean => {
