@@ -136,7 +136,7 @@ const measure = async (lab: HostLab): Promise<Measurement> => {
     await run(program, args, { env, timeout: 10 * 60_000 });
     return (FILE_BYTES * 1000) / (performance.now() - startedAt);
   };
-  const [enter = '', ...inside] = [...prefix, 'scp', '-q', ...plain, file, `${at}:/tmp/file`];
+  const [enter, ...inside] = [...prefix, 'scp', '-q', ...plain, file, `${at}:/tmp/file`];
   const pairs = await interleave(
     () => bytesPerS('scp', ['-q', '-F', join(home, '.ssh', 'config'), ...identity, file, 'gpuaas-desk:/tmp/file']),
     () => bytesPerS(enter, inside),
