@@ -83,6 +83,17 @@ describe('the seed of a machine', () => {
     for (const [, , start = ''] of configOf(null).bootcmd)
       assert.equal(spawnSync('sh', ['-n'], { input: start }).status, 0);
   });
+
+  it('tells a tuned guest’s kernel of its network, and leaves a kernel that knows none of it as it is', () => {
+    const tuned = read(cloudInit(withData(null), { ...GUEST, is_network_tuned: true })['user-data']);
+    assert.deepEqual(tuned.bootcmd.slice(0, -1), configOf(null).bootcmd);
+    const [program = '', ...args] = tuned.bootcmd.at(-1) ?? [];
+    // Paths that are nowhere: the same script must end well, and say nothing.
+    const blind = args.map((text) => text.replaceAll('/proc/sys/', '/proc/nowhere/'));
+    assert.match(args.join(' '), /echo 30000 >\/proc\/sys\/net\/core\/netdev_max_backlog/);
+    const { status, stderr } = spawnSync(program, blind);
+    assert.deepEqual([status, stderr.toString()], [0, '']);
+  });
 });
 
 describe('user data of a tenant', () => {

@@ -5,6 +5,7 @@
 import type { Machine } from '../host/host.ts';
 import { allocationId, hostname, macAddress, sshPublicKey, username } from './grammar.ts';
 import { KEYS_PATH, KEYS_START, keysScript } from './guest-keys.ts';
+import { NETWORK_START } from './guest-network.ts';
 import { REPORT_PATH, REPORT_START, reportScript } from './guest-report.ts';
 import { mergeConfig, type PlatformConfig, readUserData } from './user-data.ts';
 import { writeYaml } from './yaml.ts';
@@ -14,6 +15,8 @@ export type GuestOptions = Readonly<{
   username: string;
   /** vendor:device of what counts as a GPU. */
   accelerators: readonly string[];
+  /** Whether its kernel is told to make room for a fast network. */
+  is_network_tuned?: boolean;
 }>;
 
 /** By the names that the NoCloud data source looks for. */
@@ -54,7 +57,7 @@ const platformConfig = (machine: Machine, guest: GuestOptions): PlatformConfig =
       content: reportScript(guest.accelerators, machine.seed.readiness_checks),
     },
   ],
-  bootcmd: [[...REPORT_START], [...KEYS_START]],
+  bootcmd: [[...REPORT_START], [...KEYS_START], ...(guest.is_network_tuned === true ? [[...NETWORK_START]] : [])],
 });
 
 const BOUNDARY = '==gpuaas-part==';

@@ -68,6 +68,9 @@ const seed = (file: string): readonly XmlElement[] => [
   ),
 ];
 
+/** The most that virtio has; what comes in a burst is not dropped before the guest looks. */
+const TUNED_RING = 1024;
+
 const OFF = { csum: 'off', tso4: 'off', tso6: 'off', ecn: 'off', ufo: 'off' };
 
 /**
@@ -83,7 +86,11 @@ const nic = ({ plan }: Machine, { nic: card }: HostProfile): XmlElement =>
     element('model', { type: 'virtio' }),
     element(
       'driver',
-      { name: card.driver, queues: card.queues > 1 ? card.queues : null },
+      {
+        name: card.driver,
+        queues: card.queues > 1 ? card.queues : null,
+        rx_queue_size: card.is_tuned === true ? TUNED_RING : null,
+      },
       // A switch in user space does not finish checksums that the guest left to the card.
       ...(card.has_offloads ? [] : [element('host', { ...OFF, gso: 'off' }), element('guest', OFF)]),
     ),

@@ -64,6 +64,7 @@ for (const { name, folder, skip } of SOURCES)
         compileDomain(machineOf(2, { profile: 'slice-vm-secure', hugepages: null }), hostProfile()),
         compileDomain(machineOf(2), hostProfile(KERNEL)),
         compileDomain(machineOf(2), hostProfile({ ...KERNEL, passthrough: 'emulated' })),
+        compileDomain(machineOf(1), hostProfile({ nic: { ...hostProfile().nic, is_tuned: true } })),
         compileDomain(machineOf(1, { cpuset: '' }), hostProfile({ ...KERNEL, numa: [] })),
       ];
       for (const xml of machines) assert.equal(schema.problem(xml), null, xml);

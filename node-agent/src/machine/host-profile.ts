@@ -44,7 +44,7 @@ export type HostProfile = Readonly<{
   passthrough: 'vfio' | 'emulated';
   /** The function behind the uplink of the bridge, which carries the management network; null where it is no PCI function. */
   uplink_pci_address: string | null;
-  nic: Readonly<{ driver: 'vhost' | 'qemu'; queues: number; has_offloads: boolean }>;
+  nic: Readonly<{ driver: 'vhost' | 'qemu'; queues: number; has_offloads: boolean; is_tuned?: boolean }>;
   devices: readonly DevicePlace[];
   /** Empty where the host tells no nodes: the guest then has none either. */
   numa: ReadonlyArray<Pick<SystemFacts['numa'][number], 'node' | 'cpus'>>;

@@ -20,6 +20,8 @@ export type HypervisorConfig = Readonly<{
   passthrough: HostProfile['passthrough'];
   /** Without offloads where the switch runs in user space. */
   nic: Readonly<{ driver: 'vhost' | 'qemu'; has_offloads: boolean }>;
+  /** Longer rings of the card, and a guest whose kernel makes room for a fast network. */
+  is_network_tuned: boolean;
   /**
    * CPUs that stay the host's own, as a list: each vCPU then has one of the others to itself. Null: the vCPUs of all machines
    * share the CPUs of their NUMA node.
@@ -52,6 +54,7 @@ export const HYPERVISOR_DEFAULTS: HypervisorConfig = {
   disk_folders: ['/dev/disk/by-id'],
   passthrough: 'vfio',
   nic: { driver: 'vhost', has_offloads: true },
+  is_network_tuned: false,
   host_cpus: null,
   has_guest_numa: true,
   username: 'ubuntu',

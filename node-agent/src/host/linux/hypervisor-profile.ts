@@ -55,7 +55,7 @@ export const readProfile = async (machine: Machine, given: GivenProfile): Promis
     disk_folders: config.disk_folders,
     passthrough: config.passthrough,
     uplink_pci_address: await uplinkAddress(files, network.uplink),
-    nic: { ...config.nic, queues: network.queues },
+    nic: { ...config.nic, queues: network.queues, is_tuned: config.is_network_tuned },
     // What stands in for a device has next to no BARs.
     devices: placesOf(functions).map((place) => (isEmulated ? { ...place, mmio64_bytes: 0 } : place)),
     numa: config.has_guest_numa ? (await readSystem(files)).numa : [],

@@ -35,6 +35,7 @@ export const readHypervisorConfig = (read: ConfigReader): HypervisorConfig => {
       driver: read.oneOf('GPUAAS_NODE_NIC_DRIVER', ['vhost', 'qemu'] as const, 'vhost'),
       has_offloads: read.oneOf('GPUAAS_NODE_NIC_OFFLOADS', ['on', 'off'] as const, 'on') === 'on',
     },
+    is_network_tuned: read.oneOf('GPUAAS_NODE_NETWORK_TUNING', ['on', 'off'] as const, 'off') === 'on',
     host_cpus: read.optional('GPUAAS_NODE_HOST_CPUS') ?? null,
     username: read.text('GPUAAS_NODE_GUEST_USER', HYPERVISOR_DEFAULTS.username),
   };

@@ -94,7 +94,13 @@ const compile = async (given: Given, machine: Machine, others: readonly KnownDom
   const profile = await readProfile(machine, { ...given, functions, accelerator, others });
   return {
     xml: compileDomain(machine, profile),
-    seed: writeSeed(cloudInit(machine, { username: given.config.username, accelerators })),
+    seed: writeSeed(
+      cloudInit(machine, {
+        username: given.config.username,
+        accelerators,
+        is_network_tuned: given.config.is_network_tuned,
+      }),
+    ),
     paths: machinePaths(profile, machine.name),
   };
 };
