@@ -176,6 +176,38 @@ describe('the leg of a session', () => {
     assert.deepEqual(client.words.slice(1), [{ type: 'eof' }, { type: 'exit', code: null, signal: 'KILL' }]);
   });
 
+  it('keeps what a busy target has not taken in a few blocks, however many messages it came in', async (t) => {
+    const { leg, client } = await connect(t);
+    const first = Promise.withResolvers<void>();
+    const written: Buffer[] = [];
+    const sizes: number[][] = [];
+    const write = async (bytes: Buffer): Promise<void> => {
+      written.push(Buffer.from(bytes));
+      if (written.length === 1) await first.promise;
+    };
+    const messages = 20_000;
+    for (let at = 0; at < messages; at++) {
+      client.push(Buffer.alloc(0));
+      client.push(Buffer.from([at % 251]));
+      client.say({ type: 'resize', cols: 80, rows: 1 + (at % 100) });
+    }
+    client.push(Buffer.alloc(STREAM_MESSAGE_BYTES_MAX, 'x'));
+    client.say({ type: 'eof' });
+    await settled(() => leg.counts().received);
+    const ended = Promise.withResolvers<void>();
+    const resize = (cols: number, rows: number) => void sizes.push([cols, rows]);
+    void carry(leg, targetOf({ write, resize, end: ended.resolve }), { is_writable: true });
+    first.resolve();
+    await ended.promise;
+    const all = Buffer.concat(written);
+    assert.equal(all.length, messages + STREAM_MESSAGE_BYTES_MAX);
+    assert.ok(all.subarray(0, messages).every((byte, at) => byte === at % 251));
+    assert.ok(written.length <= 4, `${written.length} writes`);
+    assert.deepEqual(sizes, [[80, 100]]);
+    client.terminate();
+    await leg.closed;
+  });
+
   it('lets nobody type who may only look, and keeps the window open all the same', async (t) => {
     const { leg, client } = await connect(t);
     let written = 0;

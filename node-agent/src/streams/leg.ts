@@ -12,20 +12,14 @@ import {
 } from '@gpuaas/contract/stream';
 import type { RawData, WebSocket } from 'ws';
 import { clientWordMismatch } from '../schemas.ts';
-
-/** What is done with what comes. Bytes, and the end of them, wait for those before. */
-export type LegEvents = Readonly<{
-  bytes(chunk: Buffer): Promise<void>;
-  eof(): void;
-  resize(cols: number, rows: number): void;
-}>;
+import { createInbound, type InboundEvents } from './inbound.ts';
 
 export type Leg = Readonly<{
   /** False: the leg is gone. */
   send(bytes: Buffer): Promise<boolean>;
   say(word: HostWord): void;
   /** From now on what comes is passed on; until then up to a window of it waits. */
-  deliverTo(events: LegEvents): void;
+  deliverTo(events: InboundEvents): void;
   /** Sent and received, in bytes. */
   counts(): Readonly<{ sent: number; received: number }>;
   /** What was said is still told. */
@@ -55,7 +49,6 @@ const wordOf = (text: string): ClientWord | null => {
 
 export const createLeg = (socket: WebSocket): Leg => {
   const gone = Promise.withResolvers<void>();
-  const delivery = Promise.withResolvers<LegEvents>();
   let isOpen = true;
   let sent = 0;
   let acknowledged = 0;
@@ -63,7 +56,6 @@ export const createLeg = (socket: WebSocket): Leg => {
   let taken = 0;
   let told = 0;
   let waiting: (() => void) | undefined;
-  let inbound: Promise<unknown> = delivery.promise;
 
   const wake = (): void => {
     waiting?.();
@@ -86,19 +78,12 @@ export const createLeg = (socket: WebSocket): Leg => {
     say({ type: 'ack', bytes: taken - told });
     told = taken;
   };
-  /** A target that does not take it ends the session itself. */
-  const queue = (act: (events: LegEvents) => unknown): void => {
-    inbound = inbound.then(async () => act(await delivery.promise)).catch(() => undefined);
-  };
+  const inbound = createInbound(acknowledge);
 
   const takeBytes = (chunk: Buffer): void => {
     received += chunk.length;
     if (received - told > STREAM_WINDOW_BYTES + STREAM_MESSAGE_BYTES_MAX) endWith(PROTOCOL_ERROR);
-    else
-      queue(async (events) => {
-        await events.bytes(chunk);
-        acknowledge(chunk.length);
-      });
+    else inbound.bytes(chunk);
   };
   const takeAck = (bytes: number): void => {
     acknowledged += bytes;
@@ -106,10 +91,9 @@ export const createLeg = (socket: WebSocket): Leg => {
     else wake();
   };
   const takeWord = (word: ClientWord): void => {
-    if (word.type === 'eof') queue((events) => events.eof());
+    if (word.type === 'eof') inbound.eof();
     else if (word.type === 'ack') takeAck(word.bytes);
-    // A program that reads nothing is told of its window all the same.
-    else void delivery.promise.then((events) => events.resize(word.cols, word.rows));
+    else inbound.resize(word.cols, word.rows);
   };
 
   let misses = 0;
@@ -168,7 +152,7 @@ export const createLeg = (socket: WebSocket): Leg => {
       return isOpen;
     },
     say,
-    deliverTo: delivery.resolve,
+    deliverTo: inbound.deliverTo,
     counts: () => ({ sent, received }),
     close: () => endWith(DONE),
     closed: gone.promise,

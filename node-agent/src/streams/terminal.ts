@@ -2,6 +2,9 @@
  * A shell with a terminal, by SSH from the host into the guest or to the host's own server: a login session like any other.
  * The key is made for the session, held in memory and let in for as long as it lasts. The other end is who it says it is:
  * its key is compared with the one that the guest reported, or that the host has.
+ *
+ * The guest is its tenant's, and so may its SSH server be. The library that speaks to it keeps whatever it says beyond the
+ * window that it was given, and answers whether or not it reads: so what is held for it is bounded here, both ways.
  */
 import type { Duplex } from 'node:stream';
 import type { Client, ClientChannel, ServerHostKeyAlgorithm } from 'ssh2';
@@ -15,7 +18,10 @@ export type SessionKey = Readonly<{ private_key: string; authorized: string }>;
 
 export const createSessionKey = async (): Promise<SessionKey> => {
   const ssh2 = await load();
-  const { private: private_key, public: publicKey } = ssh2.utils.generateKeyPairSync('ed25519');
+  let made = ssh2.utils.generateKeyPairSync('ed25519');
+  // The library loses the first byte of a public key where that is nought, one in 256, and then reads neither half again.
+  while (ssh2.utils.parseKey(made.private) instanceof Error) made = ssh2.utils.generateKeyPairSync('ed25519');
+  const { private: private_key, public: publicKey } = made;
   const [type, encoded] = publicKey.split(' ');
   return { private_key, authorized: `${SESSION_KEY_OPTIONS} ${type} ${encoded}` };
 };
@@ -31,12 +37,27 @@ export type ShellOptions = Readonly<{
 }>;
 
 const READY_MS = 15_000;
+/** More than a server that keeps to its window ever makes us hold, either way. */
+export const HELD_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Only by a key of the type that is known: a server has several. */
 const algorithmsOf = (type: string): ServerHostKeyAlgorithm[] =>
   type === 'ssh-rsa' ? ['rsa-sha2-512', 'rsa-sha2-256'] : [type as ServerHostKeyAlgorithm];
 
-const shellTarget = (client: Client, channel: ClientChannel): Target => {
+/** Resolves when the connection has room again, or is gone. The library itself does not wait for it. */
+const drained = (socket: Duplex): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      socket.off('drain', done);
+      socket.off('close', done);
+      resolve();
+    };
+    if (!socket.writableNeedDrain || socket.destroyed) return done();
+    socket.on('drain', done);
+    socket.on('close', done);
+  });
+
+const shellTarget = (client: Client, channel: ClientChannel, socket: Duplex): Target => {
   const exit = Promise.withResolvers<Exit | null>();
   channel.on('exit', (code: number | null, signal?: string) =>
     exit.resolve({ code: code ?? null, signal: signal?.slice(0, 32) ?? null }),
@@ -45,7 +66,10 @@ const shellTarget = (client: Client, channel: ClientChannel): Target => {
   channel.on('error', () => undefined);
   return {
     output: channel,
-    write: (bytes) => writeTo(channel, bytes),
+    write: async (bytes) => {
+      await writeTo(channel, bytes);
+      await drained(socket);
+    },
     end: () => void channel.end(),
     resize: (cols, rows) => channel.setWindow(rows, cols, 0, 0),
     exit: exit.promise,
@@ -68,6 +92,11 @@ export const openShell = async (given: ShellOptions, signal: AbortSignal): Promi
       reject(error);
     };
     const abort = (): void => fail(new Error('the session ended'));
+    let shell: ClientChannel | undefined;
+    const refuseTooMuch = (): void => {
+      const held = Math.max(shell?.readableLength ?? 0, given.socket.writableLength);
+      if (held > HELD_BYTES_MAX) client.destroy();
+    };
     signal.addEventListener('abort', abort, { once: true });
     client.once('error', fail);
     client.once('close', () => fail(new Error('the other end closed the connection')));
@@ -80,7 +109,10 @@ export const openShell = async (given: ShellOptions, signal: AbortSignal): Promi
           client.removeAllListeners('error');
           client.removeAllListeners('close');
           client.on('error', () => channel.destroy());
-          resolve(shellTarget(client, channel));
+          // A terminal has one output; what comes beside it is read by nobody.
+          channel.stderr.resume();
+          shell = channel;
+          resolve(shellTarget(client, channel, given.socket));
         },
       ),
     );
@@ -97,5 +129,7 @@ export const openShell = async (given: ShellOptions, signal: AbortSignal): Promi
       keepaliveInterval: 30_000,
       keepaliveCountMax: 3,
     });
+    // After the library, which is the first to hear.
+    given.socket.on('data', refuseTooMuch);
   });
 };

@@ -1,0 +1,97 @@
+/**
+ * What came for a target that has not taken it yet. The window bounds its bytes, not how many messages they come in, and
+ * somebody may send them one by one, or none at all over and over: so what waits is put together into blocks, and of the
+ * sizes of a terminal that nobody was told only the last is kept. Reading goes on meanwhile, because the acknowledgements
+ * for the other direction come the same way.
+ */
+
+/** What is done with what comes. Bytes, and the end of them, wait for those before. */
+export type InboundEvents = Readonly<{
+  bytes(chunk: Buffer): Promise<void>;
+  eof(): void;
+  resize(cols: number, rows: number): void;
+}>;
+
+export type Inbound = Readonly<{
+  bytes(chunk: Buffer): void;
+  eof(): void;
+  resize(cols: number, rows: number): void;
+  /** From now on what comes is passed on. */
+  deliverTo(events: InboundEvents): void;
+}>;
+
+const BLOCK_BYTES = 64 * 1024;
+
+/** `onTaken` hears of bytes that the target took. */
+export const createInbound = (onTaken: (bytes: number) => void): Inbound => {
+  const delivery = Promise.withResolvers<InboundEvents>();
+  let events: InboundEvents | undefined;
+  let size: readonly [number, number] | undefined;
+  /** Whole blocks, then the one that is being filled. */
+  const blocks: Buffer[] = [];
+  let tail: Buffer | undefined;
+  let filled = 0;
+  let hasEnded = false;
+  let isBusy = false;
+
+  const put = (chunk: Buffer): void => {
+    for (let at = 0; at < chunk.length; ) {
+      if (tail === undefined && chunk.length - at >= BLOCK_BYTES / 2) return void blocks.push(chunk.subarray(at));
+      tail ??= Buffer.allocUnsafeSlow(BLOCK_BYTES);
+      const copied = chunk.copy(tail, filled, at);
+      at += copied;
+      filled += copied;
+      if (filled < BLOCK_BYTES) return;
+      blocks.push(tail);
+      tail = undefined;
+      filled = 0;
+    }
+  };
+  const next = (): Buffer | undefined => {
+    const block = blocks.shift();
+    if (block !== undefined || tail === undefined) return block;
+    const last = tail.subarray(0, filled);
+    tail = undefined;
+    filled = 0;
+    return last;
+  };
+
+  /** One at a time, until nothing waits. A target that does not take it ends the session itself. */
+  const pump = async (): Promise<void> => {
+    if (isBusy) return;
+    isBusy = true;
+    const to = await delivery.promise;
+    for (let block = next(); block !== undefined; block = next())
+      try {
+        await to.bytes(block);
+        onTaken(block.length);
+      } catch {}
+    isBusy = false;
+    if (hasEnded) to.eof();
+    hasEnded = false;
+  };
+
+  return {
+    bytes: (chunk) => {
+      if (chunk.length === 0) return;
+      // Nobody waits for it to be copied when the target is free.
+      if (isBusy) put(chunk);
+      else blocks.push(chunk);
+      void pump();
+    },
+    eof: () => {
+      hasEnded = true;
+      void pump();
+    },
+    // A program that reads nothing is told of its window all the same.
+    resize: (cols, rows) => {
+      if (events === undefined) size = [cols, rows];
+      else events.resize(cols, rows);
+    },
+    deliverTo: (to) => {
+      events = to;
+      if (size !== undefined) to.resize(...size);
+      delivery.resolve(to);
+    },
+  };
+};

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type Duplex, duplexPair } from 'node:stream';
+import { describe, it, type TestContext } from 'node:test';
+import ssh2 from 'ssh2';
+import type { Target } from './target.ts';
+import { createSessionKey, HELD_BYTES_MAX, openShell } from './terminal.ts';
+
+/** What the library does with a channel beneath its own rules. */
+type Wire = Readonly<{
+  channelData(id: number, data: Buffer): void;
+  channelExtData(id: number, data: Buffer, type: number): void;
+  channelWindowAdjust(id: number, bytes: number): void;
+}>;
+type Inside = Readonly<{ outgoing: { id: number }; _client: { _protocol: Wire } }>;
+type Hostile = Readonly<{ id: number; wire: Wire; socket: Duplex; client: Duplex; target: Target }>;
+
+/** A shell at a server that is the tenant's own and keeps to nothing. */
+const openHostile = async (t: TestContext): Promise<Hostile> => {
+  const key = await createSessionKey();
+  const { private_key, authorized } = await createSessionKey();
+  const hostKey = authorized.split(' ').slice(-2).join(' ');
+  const [client, socket] = duplexPair();
+  const shell = Promise.withResolvers<Inside>();
+  const server = new ssh2.Server({ hostKeys: [private_key] }, (peer) => {
+    peer.on('error', () => undefined);
+    peer.on('authentication', (ctx) => ctx.accept());
+    peer.on('session', (accept) => {
+      const session = accept();
+      session.on('pty', (yes) => yes());
+      session.on('shell', (yes) => shell.resolve(yes() as unknown as Inside));
+    });
+  });
+  server.injectSocket(Object.assign(socket, { remoteAddress: '127.0.0.1', remotePort: 1 }) as never);
+  const target = await openShell(
+    { socket: client, username: 'u', key, host_key: hostKey, cols: 80, rows: 24 },
+    AbortSignal.timeout(10_000),
+  );
+  t.after(() => {
+    target.close();
+    socket.destroy();
+  });
+  const { outgoing, _client } = await shell.promise;
+  return { id: outgoing.id, wire: _client._protocol, socket, client, target };
+};
+
+describe('the key of a session', () => {
+  it('is one that can be used, each time', async () => {
+    for (let at = 0; at < 1_500; at++) {
+      const { private_key, authorized } = await createSessionKey();
+      assert.ok(!(ssh2.utils.parseKey(private_key) instanceof Error));
+      assert.equal(authorized.split(' ').at(-1)?.length, 68);
+    }
+  });
+});
+
+describe('a shell at a hostile server', { timeout: 20_000 }, () => {
+  it('is cut off when it says more than it was given room for and nobody reads', async (t) => {
+    const { id, wire, client, target } = await openHostile(t);
+    const gone = once(client, 'close');
+    let most = 0;
+    client.on('data', () => {
+      most = Math.max(most, target.output.readableLength);
+    });
+    const chunk = Buffer.alloc(32_000, 'x');
+    for (let sent = 0; sent < 4 * HELD_BYTES_MAX; sent += chunk.length) wire.channelData(id, chunk);
+    await gone;
+    assert.ok(most < HELD_BYTES_MAX + 128 * 1024, `${most} bytes were held`);
+  });
+
+  it('is not waited for by output that comes beside the terminal', async (t) => {
+    const { id, wire, target } = await openHostile(t);
+    const chunk = Buffer.alloc(32_000, 'x');
+    for (let at = 0; at < 30; at++) wire.channelExtData(id, chunk, 1);
+    wire.channelData(id, Buffer.from('hello'));
+    const [said] = (await once(target.output, 'data')) as [Buffer];
+    assert.equal(said.toString(), 'hello');
+    const { stderr } = target.output as unknown as { stderr: { readableLength: number } };
+    assert.equal(stderr.readableLength, 0);
+  });
+
+  it('is not written to faster than it reads, whatever window it claims', async (t) => {
+    const { id, wire, socket, client, target } = await openHostile(t);
+    wire.channelWindowAdjust(id, 2 ** 30);
+    await new Promise((resolve) => setImmediate(resolve));
+    socket.pause();
+    let written = 0;
+    const chunk = Buffer.alloc(64 * 1024);
+    const typing = (async () => {
+      while (!client.destroyed && written < 4 * HELD_BYTES_MAX) {
+        await target.write(chunk);
+        written += chunk.length;
+      }
+    })().catch(() => undefined);
+    const turns = 2 * ((4 * HELD_BYTES_MAX) / chunk.length);
+    for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+    assert.ok(written < HELD_BYTES_MAX, `${written} bytes were taken that nobody reads`);
+    target.close();
+    await typing;
+  });
+});
