@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { mintId } from '@gpuaas/kit';
 import { WebSocket } from 'ws';
@@ -74,6 +76,29 @@ describe('the way into a session', () => {
       socket.on('unexpected-response', (_, response) => resolve(response.statusCode));
     });
     assert.equal(status, 401);
+  });
+
+  it('who is refused and stays is let go of all the same', async () => {
+    const { hostname, port } = new URL(at.gateway.url);
+    const upgrade = 'connection: upgrade\r\nupgrade: websocket\r\n';
+    for (const head of [
+      `GET /v1/nothing HTTP/1.1\r\nhost: a\r\n${upgrade}`,
+      'GET /v1/stream HTTP/1.1\r\nhost: a\r\n',
+    ]) {
+      const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+      socket.on('error', () => {});
+      let said = '';
+      socket.on('data', (data) => {
+        said += data.toString();
+      });
+      socket.write(`${head}\r\n`);
+      await once(socket, 'end');
+      assert.match(said, /^HTTP\/1.1 404 /);
+      await until('nobody is there any more', () => {
+        if (socket.writable) socket.write('x');
+        return socket.destroyed;
+      });
+    }
   });
 
   it('who lost the right since the ticket was given is not let in, and the row says why', async () => {

@@ -2,6 +2,7 @@
  * One WebSocket of a session. It is read only while what it brings can be passed on: the windows bound the bytes that wait,
  * and this bounds the messages, so that a megabyte sent byte by byte costs no more than one sent at once.
  */
+import { STREAM_WINDOW_BYTES } from '@gpuaas/contract/stream';
 import type { WebSocket } from 'ws';
 
 export type LegEvents = Readonly<{
@@ -26,6 +27,8 @@ export type Leg = Readonly<{
 const MESSAGES_HIGH = 2_048;
 const MESSAGES_LOW = 512;
 const ASKED_MAX = 2;
+/** More than the windows leave waiting: whoever asks behind it does not read the answers. */
+const UNREAD_MAX = 2 * STREAM_WINDOW_BYTES;
 
 export const createLeg = (socket: WebSocket, events: LegEvents): Leg => {
   const holds = new Set<string>();
@@ -48,6 +51,9 @@ export const createLeg = (socket: WebSocket, events: LegEvents): Leg => {
   });
   socket.on('pong', () => {
     asked = 0;
+  });
+  socket.on('ping', (data) => {
+    if (socket.readyState === socket.OPEN && socket.bufferedAmount < UNREAD_MAX) socket.pong(data);
   });
   socket.on('error', (err: NodeJS.ErrnoException) => {
     isProtocol ||= err.code?.startsWith('WS_ERR_') === true;

@@ -13,6 +13,8 @@ export const createWebSockets = (): WebSocketServer =>
     // Terminals would gain little, SSH nothing, and every connection would keep a dictionary.
     perMessageDeflate: false,
     maxPayload: STREAM_MESSAGE_BYTES_MAX,
+    // Answered by the leg, which knows how much waits.
+    autoPong: false,
     // The ticket is a subprotocol too, and must not be said back.
     handleProtocols: () => STREAM_PROTOCOL,
   });

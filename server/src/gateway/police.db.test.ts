@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { SESSION_CLOSE_CODES } from '@gpuaas/contract/stream';
 import { mintId } from '@gpuaas/kit';
 import { testClock } from '../../test/app.ts';
 import { testDatabase } from '../../test/database.ts';
@@ -87,6 +88,22 @@ describe('a session that may not go on', () => {
       ]),
     );
   });
+
+  for (const [reason, what, change] of [
+    ['released', 'released', "state = 'releasing', release_requested_at = clock_timestamp()"],
+    ['released', 'switched off', "power_state = 'stopping', power_since = clock_timestamp(), power_run_id = 'wfr_1'"],
+    ['ended', 'rebooted', "power_state = 'rebooting', power_since = clock_timestamp(), power_run_id = 'wfr_1'"],
+  ] as const)
+    it(`is told that its machine is ${what}, also where the host closes before anybody looked`, async () => {
+      const stage = await at.stage();
+      const open = await stage.session();
+      await at.channel.change(`update allocations set ${change} where id = $1`, [stage.allocation.id]);
+      open.host.socket.close(SESSION_CLOSE_CODES.ended);
+      await until('the client is told', () => open.client.words.at(-1)?.type === 'closed', WITHIN_MS);
+      const { reason: said, message } = open.client.words.at(-1);
+      assert.equal(said, reason);
+      assert.match(message, /being released|being switched off|reboots/);
+    });
 
   it('ends when its principal leaves the organization', async () => {
     const stage = await at.stage();

@@ -91,6 +91,7 @@ export const createRegistry = (
         keepPart: (part, content) =>
           sessions.keepPart({ session_id: row.id, organization_id: row.organization_id, part, content }),
         onReady: () => settle(open(row.id)),
+        whyGone: (look) => sessions.whyGone(look),
         onBytes: (direction, bytes) => metrics.bytes(direction, bytes),
         onEnd: (ending, recorded) => {
           live.delete(row.id);

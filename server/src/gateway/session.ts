@@ -22,6 +22,8 @@ export type SessionOptions = Readonly<{
   /** The host said that the other end is there. */
   onReady(): void;
   onBytes(direction: 'in' | 'out', bytes: number): void;
+  /** What stood behind it is gone: whether the platform took it away. */
+  whyGone(look: SessionLook): Promise<SessionEnd | null>;
   /** It is over: the row is to be closed. What is awaited is only the recording's last part. */
   onEnd(ending: Ending, recorded: Promise<void>): void;
 }>;
@@ -76,6 +78,21 @@ export const createSession = (options: SessionOptions): Session => {
   const broken = (who: 'client' | 'host'): void =>
     end({ reason: 'protocol_error', message: `The ${who} did not keep to the protocol of sessions.` });
   const counted = () => ({ bytes_in: inward.total(), bytes_out: outward.total() });
+
+  const look = (): SessionLook => ({
+    id: row.id,
+    idle_ms: nowMs() - saidMs,
+    waiting_ms: attachedMs === undefined ? nowMs() - startedMs : null,
+    reaching_ms: attachedMs === undefined || isReady ? null : nowMs() - attachedMs,
+  });
+  /** A machine that is taken away goes before anybody looks; who was connected is told of that and not of a broken line. */
+  const gone = (otherwise: SessionEnd): void => {
+    if (isOver) return;
+    options.whyGone(look()).then(
+      (why) => end(why ?? otherwise),
+      () => end(otherwise),
+    );
+  };
 
   const recorder: Recorder | undefined = row.is_recorded
     ? createRecorder({
@@ -156,7 +173,14 @@ export const createSession = (options: SessionOptions): Session => {
     onMessage: (data, isBinary) => {
       if (!isOver && !(isBinary ? clientBytes(data) : clientWord(readClientWord(data.toString())))) broken('client');
     },
-    onFull: (isFull) => (isFull ? host?.hold('client') : host?.release('client')),
+    onFull: (isFull) => {
+      if (isFull) host?.hold('client');
+      else host?.release('client');
+      if (row.is_writable) return;
+      // What it types is answered here, so that who types and does not read is not read either.
+      if (isFull) client.hold('answers');
+      else client.release('answers');
+    },
     onClose: (_, isProtocol) => {
       if (isProtocol) broken('client');
       else if (isFinished()) end({ reason: 'ended', message: 'It has ended.' });
@@ -174,10 +198,11 @@ export const createSession = (options: SessionOptions): Session => {
       onClose: (code, isProtocol) => {
         if (isProtocol) broken('host');
         else if (code === REFUSED_BY_HOST) broken('client');
+        else if (hasExited) end({ reason: 'ended', message: 'It has ended.' });
         else if (isFinished() || code === SESSION_CLOSE_CODES.ended)
-          end({ reason: 'ended', message: hasExited ? 'It has ended.' : 'The other end closed the connection.' });
+          gone({ reason: 'ended', message: 'The other end closed the connection.' });
         else
-          end({
+          gone({
             reason: 'host_left',
             message: 'The connection to the host was lost; a new session may reach it again.',
           });
@@ -208,12 +233,7 @@ export const createSession = (options: SessionOptions): Session => {
     row,
     attach,
     end,
-    look: () => ({
-      id: row.id,
-      idle_ms: nowMs() - saidMs,
-      waiting_ms: attachedMs === undefined ? nowMs() - startedMs : null,
-      reaching_ms: attachedMs === undefined || isReady ? null : nowMs() - attachedMs,
-    }),
+    look,
     count: () => ({ id: row.id, ...counted() }),
     ask: () => {
       if (!client.ask()) end({ reason: 'client_left', message: 'The client did not answer any more.' });

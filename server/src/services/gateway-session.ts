@@ -26,7 +26,7 @@ import {
 } from '../db/gateway-session.ts';
 import { listGoodEnrollments } from '../db/node-certificate.ts';
 import { usernameOf } from '../domain/host-name.ts';
-import { endOf, LOST, permissionOf, roleBehind, type SessionLook } from './gateway-standing.ts';
+import { endOf, endOfGone, LOST, permissionOf, roleBehind, type SessionLook } from './gateway-standing.ts';
 
 export type { GatewaySessionRow, SessionCount, SessionEnd, SessionLook, TicketRefusal };
 
@@ -52,6 +52,8 @@ export type GatewaySessions = Readonly<{
   note(counts: readonly SessionCount[]): Promise<void>;
   /** Which of them must end, and why. */
   judge(looks: readonly SessionLook[]): Promise<ReadonlyMap<string, SessionEnd>>;
+  /** Its machine or its host is gone: why, where the platform's own doing explains it. */
+  whyGone(look: SessionLook): Promise<SessionEnd | null>;
   /** Closes what replicas left behind that are not there any more; how many. */
   closeAbandoned(): Promise<number>;
   /** Those of the named enrolments of hosts that still count. */
@@ -197,6 +199,10 @@ export const createGatewaySessions = (
           log.info({ session_id: look.id, task_state: row?.task_state, reason: row?.task_reason }, 'host did not come');
       }
       return ends;
+    },
+    whyGone: async (look) => {
+      const [row] = await database.read(PLATFORM, (reader) => listSessionStandings(reader, [look.id]));
+      return row === undefined ? null : endOfGone(row, look);
     },
     closeAbandoned: () =>
       database.write(PLATFORM, async (tx) => {

@@ -98,7 +98,18 @@ export const endOf = (row: SessionStandingRow, look: SessionLook | null): Sessio
   if (look === null) return null;
   if (look.idle_ms >= row.session_idle_s * 1000) {
     const minutes = Math.round(row.session_idle_s / 60);
-    return { reason: 'idle', message: `Nothing was said either way for ${minutes} minutes; open a new one to go on.` };
+    const time = minutes === 1 ? 'a minute' : `${minutes} minutes`;
+    return { reason: 'idle', message: `Nothing was said either way for ${time}; open a new one to go on.` };
   }
   return endOfWaiting(row, look);
+};
+
+/** Why its machine is gone, also where a session might have gone on until then. */
+export const endOfGone = (row: SessionStandingRow, look: SessionLook): SessionEnd | null => {
+  const end = endOf(row, look);
+  if (end !== null) return end;
+  if (row.power_state === 'stopping') return released('The machine is being switched off.');
+  if (row.power_state === 'rebooting')
+    return { reason: 'ended', message: 'The machine reboots; connect again when it is up.' };
+  return null;
 };
