@@ -9,19 +9,31 @@ import type { Registry } from './registry.ts';
 
 /** Well within the time after which the others take this replica for dead. */
 const NOTE_MS = 5_000;
+/** A database that is cut off does not answer with an error, nor with anything else for a long time. */
+const ANSWER_MS = 5_000;
+
+const answered = async <T>(work: Promise<T>, withinMs: number): Promise<T> => {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error('the database does not answer')), withinMs);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
 
 export type Police = Readonly<{ run(): Promise<void> }>;
 
 export const createPolice = (
-  options: Readonly<{ registry: Registry; sessions: GatewaySessions; nowMs: () => number }>,
+  options: Readonly<{ registry: Registry; sessions: GatewaySessions; nowMs: () => number; answer_ms?: number }>,
 ): Police => {
-  const { registry, sessions, nowMs } = options;
+  const { registry, sessions, nowMs, answer_ms = ANSWER_MS } = options;
   let lookedMs = nowMs();
-  let notedMs = 0;
+  let notedMs = Number.NEGATIVE_INFINITY;
 
   const look = async (): Promise<void> => {
     const looks = registry.all().map((session) => session.look());
-    const ends = looks.length === 0 ? new Map() : await sessions.judge(looks);
+    const ends = looks.length === 0 ? new Map() : await answered(sessions.judge(looks), answer_ms);
     for (const [id, end] of ends) registry.find(id)?.end(end);
     lookedMs = nowMs();
   };
@@ -29,8 +41,8 @@ export const createPolice = (
   const note = async (): Promise<void> => {
     if (nowMs() - notedMs < NOTE_MS) return;
     const counts = registry.all().map((session) => session.count());
-    if (counts.length > 0) await sessions.note(counts);
-    await sessions.closeAbandoned();
+    if (counts.length > 0) await answered(sessions.note(counts), answer_ms);
+    await answered(sessions.closeAbandoned(), answer_ms);
     notedMs = nowMs();
   };
 
@@ -46,8 +58,9 @@ export const createPolice = (
           });
         throw err;
       }
-      await registry.catchUp();
+      // First: the others close what this replica does not say that it has.
       await note();
+      await answered(registry.catchUp(), answer_ms);
     },
   };
 };
