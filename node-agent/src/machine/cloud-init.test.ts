@@ -9,7 +9,7 @@ import { ALLOCATION, KEY, machineOf } from '../../test/machine.ts';
 import { HostError, type Machine } from '../host/host.ts';
 import { cloudInit, type GuestOptions } from './cloud-init.ts';
 import { KEYS_PATH } from './guest-keys.ts';
-import { REPORT_PATH, reportScript } from './guest-report.ts';
+import { REPORT_PATH, reportScript, SSHD_SETTINGS_PATH } from './guest-report.ts';
 import { writeSeed } from './seed.ts';
 import { USER_DATA_BYTES_MAX } from './user-data.ts';
 
@@ -116,7 +116,7 @@ write_files: [{path: /etc/motd, permissions: '0644', content: "hi\\u2028there"}]
     assert.deepEqual(config.bootcmd[2], ['echo', 'hi']);
     assert.deepEqual(
       config.write_files.map((file) => file.path),
-      ['/etc/motd', KEYS_PATH, REPORT_PATH],
+      ['/etc/motd', SSHD_SETTINGS_PATH, KEYS_PATH, REPORT_PATH],
     );
     assert.equal(config.write_files[0]?.content, 'hi\u2028there');
   });

@@ -6,7 +6,7 @@ import type { Machine } from '../host/host.ts';
 import { allocationId, hostname, macAddress, sshPublicKey, username } from './grammar.ts';
 import { KEYS_PATH, KEYS_START, keysScript } from './guest-keys.ts';
 import { NETWORK_START } from './guest-network.ts';
-import { REPORT_PATH, REPORT_START, reportScript } from './guest-report.ts';
+import { REPORT_PATH, REPORT_START, reportScript, SSHD_SETTINGS, SSHD_SETTINGS_PATH } from './guest-report.ts';
 import { mergeConfig, type PlatformConfig, readUserData } from './user-data.ts';
 import { writeYaml } from './yaml.ts';
 
@@ -44,6 +44,7 @@ const platformConfig = (machine: Machine, guest: GuestOptions): PlatformConfig =
   ssh_deletekeys: true,
   ssh_genkeytypes: ['ed25519', 'ecdsa', 'rsa'],
   write_files: [
+    { path: SSHD_SETTINGS_PATH, owner: 'root:root', permissions: '0600', content: SSHD_SETTINGS },
     {
       path: KEYS_PATH,
       owner: 'root:root',
@@ -94,7 +95,7 @@ const userData = (machine: Machine, guest: GuestOptions): string => {
 /** Refuses what a seed with it would be refused for, whatever machine it is of. */
 export const judgeUserData = (text: string | null, account: string): void => {
   const theirs = readUserData(text);
-  const write_files = [{ path: KEYS_PATH }, { path: REPORT_PATH }];
+  const write_files = [SSHD_SETTINGS_PATH, KEYS_PATH, REPORT_PATH].map((path) => ({ path }));
   const ours: PlatformConfig = { users: [{ name: account }], write_files, bootcmd: [] };
   if (theirs.kind === 'config') writeYaml(mergeConfig(ours, theirs.config));
 };

@@ -23,6 +23,13 @@ const TRIES_MAX = 8;
 const LINE_BYTES_MIN = 40;
 const NEWLINE = 0x0a;
 
+/**
+ * Where cloud-init would write that nobody enters by a password, and then restart the server. Written before the server
+ * starts, it finds nothing to change, and whoever is let in early is not turned away.
+ */
+export const SSHD_SETTINGS_PATH = '/etc/ssh/sshd_config.d/50-cloud-init.conf';
+export const SSHD_SETTINGS = 'PasswordAuthentication no\n';
+
 /** What an image answers with for its checks: `readiness NAME...` prints `ok NAME` or `not ok NAME: why`. */
 export const READINESS_PATH = '/usr/local/lib/gpuaas/readiness';
 
@@ -96,9 +103,10 @@ export const createReportReader = (): ReportReader => {
 
 /**
  * The host key counts once cloud-init has made it anew and sshd listens, or a first visitor would be told the key of the
- * image; and once it is through with settings, among which it restarts sshd: a visitor would be turned away meanwhile. What the
- * tenant wants done comes after that, and nobody waits for it. GPUs are counted by the driver where there is one (not at all while it does
- * not answer), else by what is on the bus. POSIX sh and /proc: images differ.
+ * image; and once sshd is not restarted any more, or a visitor would be turned away meanwhile: that is shown by when it
+ * began, or else by cloud-init being through with settings. What the tenant wants done comes after that, and nobody waits for
+ * it. GPUs are counted by the driver where there is one (not at all while it does not answer), else by what is on the bus.
+ * POSIX sh and /proc: images differ. An emulated guest takes its time for each program, so there are few.
  */
 export const reportScript = (accelerators: readonly string[], checks: readonly string[] = []): string => `#!/bin/sh
 # Tells the host which SSH host key this machine has, how many GPUs it sees and whether it is what its image promises.
@@ -110,8 +118,8 @@ answers=/run/gpuaas-checks
 count_on_bus() {
   count=0
   for device in /sys/bus/pci/devices/*; do
-    id="$(sed s/^0x// "$device/vendor"):$(sed s/^0x// "$device/device")"
-    case " $accelerators " in *" $id "*) count=$((count + 1)) ;; esac
+    read -r vendor <"$device/vendor" && read -r id <"$device/device" || continue
+    case " $accelerators " in *" \${vendor#0x}:\${id#0x} "*) count=$((count + 1)) ;; esac
   done
   echo "$count"
 }
@@ -137,7 +145,15 @@ is_set_up() {
   [ ! -e /run/cloud-init/status.json ] ||
     sed -n '/"modules-config"/,/}/p' /run/cloud-init/status.json | grep -q '"finished": [0-9]'
 }
-is_key_final() { [ ! -d /var/lib/cloud/instance ] || { [ -e /var/lib/cloud/instance/sem/config_ssh ] && is_set_up; }; }
+# The server began after its key was made, and its settings are what cloud-init would make of them: it is not restarted.
+is_settled() {
+  [ -s ${SSHD_SETTINGS_PATH} ] && [ /run/sshd.pid -nt /var/lib/cloud/instance/sem/config_ssh ] &&
+    grep -q '^Include /etc/ssh/sshd_config.d/' /etc/ssh/sshd_config
+}
+is_key_final() {
+  [ ! -d /var/lib/cloud/instance ] ||
+    { [ -e /var/lib/cloud/instance/sem/config_ssh ] && { is_settled || is_set_up; }; }
+}
 is_listening() { cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -q ':0016 [0-9A-F:]* 0A '; }
 
 until is_key_final && is_listening; do sleep 1; done
@@ -151,7 +167,7 @@ while :; do
   key="$(cut -d ' ' -f 1,2 "$file" 2>/dev/null)"
   [ -n "$key" ] && [ -w "$port" ] &&
     printf '\\n{"schema":1,"ssh_host_key":"%s","gpu_count":%s,"checks":[%s]}\\n' "$key" "$(count_gpus)" \
-      "$(tr '\\n' , <"$answers" 2>/dev/null | sed 's/,$//')" >"$port"
+      "$([ ! -r "$answers" ] || tr '\\n' , <"$answers" | sed 's/,$//')" >"$port"
   sleep 2
 done
 `;
