@@ -158,6 +158,8 @@ export const removeSessionKey = (
   // At once: a set that is told meanwhile is told without it.
   forget(at, line);
   return allocationTurns(at, async () => {
+    // Its own turn to be added may have come only since.
+    forget(at, line);
     const set = await findSet(place.state, allocationId);
     if (set === undefined) return;
     await refuseGone(place, set);

@@ -1,8 +1,9 @@
 /** Opens the target of a session. Every way in which that fails ends as a sentence that the tenant may read. */
+import type { Duplex } from 'node:stream';
 import type { TaskParams } from '@gpuaas/contract/node';
 import { addSessionKey, removeSessionKey } from '../authorized-keys.ts';
 import { type Access, type Host, HostError } from '../host/host.ts';
-import { findReach, type Reach, Refusal } from './reach.ts';
+import { findReach, type Reach, Refusal, refuseMoved } from './reach.ts';
 import { consoleTarget, portTarget, type Target } from './target.ts';
 import { createSessionKey, openShell } from './terminal.ts';
 
@@ -30,14 +31,33 @@ const saidBy = (error: unknown, otherwise: string): Refusal => {
 
 const nothing = async (): Promise<void> => undefined;
 
+const dial = async (
+  opening: Opening,
+  reach: Reach,
+  params: SessionParams,
+  port: number,
+  signal: AbortSignal,
+): Promise<Duplex> => {
+  const socket = await opening.access.dial({ address: reach.address, port }, signal);
+  try {
+    await refuseMoved(opening, params, reach);
+    return socket;
+  } catch (error) {
+    socket.on('error', () => undefined);
+    socket.destroy();
+    throw error;
+  }
+};
+
 const openPort = async (
-  { access }: Opening,
-  { address }: Reach,
+  opening: Opening,
+  reach: Reach,
+  params: SessionParams,
   port: number,
   signal: AbortSignal,
 ): Promise<Opened> => {
   try {
-    return { target: portTarget(await access.dial({ address, port }, signal)), undo: nothing };
+    return { target: portTarget(await dial(opening, reach, params, port, signal)), undo: nothing };
   } catch (error) {
     throw saidBy(error, `Port ${port} of the machine could not be connected to. Try again in a moment.`);
   }
@@ -112,7 +132,7 @@ const openTerminal = async (
     const target = await openWithHostKey(opening, reach, signal, async (host_key) => {
       await installed;
       what = 'The machine did not open a shell over SSH.';
-      const socket = await opening.access.dial({ address: reach.address, port: SSH_PORT }, signal);
+      const socket = await dial(opening, reach, params, SSH_PORT, signal);
       return openShell({ socket, username, key, host_key, cols, rows }, signal);
     });
     return { target, undo };
@@ -137,10 +157,10 @@ export const openTarget = async (opening: Opening, params: SessionParams, signal
   }
   switch (params.kind) {
     case 'ssh':
-      return openPort(opening, reach, SSH_PORT, signal);
+      return openPort(opening, reach, params, SSH_PORT, signal);
     case 'forward':
       if (params.port === null) throw new Refusal('A forward needs a port.');
-      return openPort(opening, reach, params.port, signal);
+      return openPort(opening, reach, params, params.port, signal);
     case 'console':
       return openConsole(opening, reach);
     case 'terminal':

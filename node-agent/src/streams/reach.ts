@@ -42,5 +42,16 @@ const reachNode = async ({ host, state }: Place, allocationId: string, username:
   return { address: null, machine: null, username };
 };
 
+/**
+ * Looked at again once something answered at an address: while it was dialled, the machine may have gone and the address may
+ * be the next tenant's. Nothing may be said there for the one before.
+ */
+export const refuseMoved = async (place: Place, asked: Asked, { address }: Reach): Promise<void> => {
+  if (asked.username !== null) return void (await reachNode(place, asked.allocation_id, asked.username));
+  const lease = findLease(await readLeases(place.state), asked.allocation_id);
+  if (lease === undefined || lease.cleaning_since !== null || lease.plan.private_ip !== address)
+    throw new Refusal('The machine is not here any more.');
+};
+
 export const findReach = (place: Place, { allocation_id, username }: Asked): Promise<Reach> =>
   username === null ? reachMachine(place, allocation_id) : reachNode(place, allocation_id, username);

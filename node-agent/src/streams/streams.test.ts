@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import type { TaskParams } from '@gpuaas/contract/node';
 import { mintId, silentLog } from '@gpuaas/kit';
 import { ALLOCATION, OTHER, of, provision, startTestHost, type TestHost } from '../../test/slice.ts';
 import { startStreamGateway, type TestSession } from '../../test/stream-gateway.ts';
-import { readKeySets, setKeys } from '../authorized-keys.ts';
+import { addSessionKey, readKeySets, removeSessionKey, setKeys } from '../authorized-keys.ts';
 import { HostError } from '../host/host.ts';
 import { createQueue } from '../queue.ts';
 import { createOpenGateway } from './gateway.ts';
+import { openTarget } from './open.ts';
 import { createStreams } from './streams.ts';
 import { createSessionKey } from './terminal.ts';
 
@@ -186,6 +188,63 @@ describe('sessions of an agent', () => {
     await assert.rejects(
       streams.handler(host.ctx(), over),
       (err) => err instanceof HostError && err.code === 'conflict',
+    );
+  });
+
+  it('of one tenant, however many, do not keep a neighbour’s out', async (t) => {
+    const { host, open, refusal } = await setUp(t, { sessions_max: 2 });
+    await running(host);
+    const slots = await host.slots([1]);
+    await provision(host, slots, OTHER);
+    await host.run('slice.vm_readiness', of(slots, OTHER));
+    await open({ kind: 'console' });
+    await open({ kind: 'console' });
+    assert.match(await refusal({ kind: 'console' }), /too many sessions/);
+    await open({ kind: 'console', allocation_id: OTHER });
+    assert.match(await refusal({ kind: 'console', allocation_id: OTHER }), /too many sessions/);
+  });
+
+  it('say nothing to an address that is not their machine’s any more when it answers', async (t) => {
+    const { host, paramsOf } = await setUp(t);
+    const slots = await running(host);
+    const { access } = host.sim;
+    assert.ok(access !== undefined);
+    const dialled: Duplex[] = [];
+    const late: typeof access = {
+      ...access,
+      dial: async (to, signal) => {
+        const socket = await access.dial(to, signal);
+        dialled.push(socket);
+        await host.run('slice.vm_stop', { ...of(slots), grace_s: 0 });
+        await host.run('slice.cleanup', of(slots));
+        return socket;
+      },
+    };
+    const opening = { host: host.sim, access: late, state: host.state, host_keys: new Map() };
+    await assert.rejects(openTarget(opening, paramsOf({ kind: 'ssh' }), WITHOUT_END), {
+      name: 'Refusal',
+      message: 'The machine is not here any more.',
+    });
+    assert.deepEqual(
+      dialled.map((socket) => socket.destroyed),
+      [true],
+    );
+  });
+
+  it('leave no key that was taken back before its turn to be added came', async (t) => {
+    const { host } = await setUp(t);
+    const place = { host: host.sim, state: host.state };
+    const keys = [await newKey()];
+    const { authorized } = await createSessionKey();
+    await Promise.all([
+      setKeys(place, { allocation_id: ALLOCATION, username: 'tenant-a', keys }, WITHOUT_END),
+      addSessionKey(place, ALLOCATION, authorized, WITHOUT_END),
+      removeSessionKey(place, ALLOCATION, authorized, WITHOUT_END),
+    ]);
+    assert.deepEqual(accountKeys(host, 'tenant-a'), keys);
+    assert.deepEqual(
+      (await readKeySets(host.state)).map((set) => set.has_session_keys),
+      [false],
     );
   });
 

@@ -15,6 +15,8 @@ import { type Opening, openTarget, type SessionParams, undoOf } from './open.ts'
 import { findReach } from './reach.ts';
 
 export const SESSIONS_MAX = 512;
+/** A tenant that has taken all of them must not keep the others of the host out: so many each may have in any case. */
+const shareOf = (max: number): number => Math.max(1, Math.floor(max / 8));
 const MESSAGE_MAX = 500;
 /** Timers hold no more than this. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
@@ -45,7 +47,7 @@ export const createStreams = (
   const { host, state, now } = given;
   const place = { host, state };
   const host_keys = new Map<string, string>();
-  const sessions = new Map<string, Leg>();
+  const sessions = new Map<string, Readonly<{ leg: Leg; allocation_id: string }>>();
   const ending = new Set<Promise<void>>();
   let isClosed = false;
   let mending: NodeJS.Timeout | undefined;
@@ -83,11 +85,18 @@ export const createStreams = (
     void work.then(() => ending.delete(work));
   };
 
+  const isFull = (allocationId: string): boolean => {
+    const max = given.sessions_max ?? SESSIONS_MAX;
+    if (sessions.size <= max) return false;
+    const own = [...sessions.values()].filter((one) => one.allocation_id === allocationId);
+    return own.length > shareOf(max);
+  };
+
   const serve = async (opening: Opening, leg: Leg, params: SessionParams, log: Log): Promise<void> => {
     const over = new AbortController();
     void leg.closed.then(() => over.abort());
     try {
-      if (sessions.size > (given.sessions_max ?? SESSIONS_MAX)) {
+      if (isFull(params.allocation_id)) {
         leg.say({ type: 'failed', message: 'The machine’s host has too many sessions open. End one, then try again.' });
         return;
       }
@@ -114,7 +123,7 @@ export const createStreams = (
     const { session_id, allocation_id, kind } = params;
     const log = given.log.child({ session_id, allocation_id, session_kind: kind });
     const leg = createLeg(socket);
-    sessions.set(session_id, leg);
+    sessions.set(session_id, { leg, allocation_id });
     const left = Date.parse(params.session_expires_at) - now().getTime();
     const timer = setTimeout(leg.close, Math.min(Math.max(left, 0), TIMER_MS_MAX)).unref();
     log.info('a session began');
@@ -151,7 +160,7 @@ export const createStreams = (
     close: async () => {
       isClosed = true;
       clearTimeout(mending);
-      for (const leg of sessions.values()) leg.close();
+      for (const { leg } of sessions.values()) leg.close();
       const late = Promise.withResolvers<void>();
       const timer = setTimeout(late.resolve, STOP_MS);
       while (ending.size > 0) {
