@@ -1,7 +1,8 @@
 /**
  * What a recorded terminal showed, as an asciicast: its header, then what came out and how wide it was shown. What was typed
  * is not in it, so a password that is asked for without echo is not either. Lines are kept in parts as they come; a session
- * that cannot be recorded does not go on.
+ * that cannot be recorded does not go on, and neither does one that shows more than a recording may hold: what a program
+ * prints without end must not fill the database.
  */
 import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
@@ -25,27 +26,34 @@ export type RecorderOptions = Readonly<{
   onBehind(isBehind: boolean): void;
   /** A part could not be kept: nothing after it will be. */
   onFailure(err: unknown): void;
+  /** It holds as much as it may: nothing more is kept. */
+  onFull(): void;
+  bytes_max?: number;
 }>;
+
+/** As it is kept. Hours of ordinary work are a few of these. */
+const RECORDING_BYTES_MAX = 64 * 1024 * 1024;
 
 const PART_BYTES = 64 * 1024;
 const PART_MS = 1_500;
 const BEHIND_BYTES = 1024 * 1024;
 
 export const createRecorder = (options: RecorderOptions): Recorder => {
-  const { nowMs } = options;
+  const { nowMs, bytes_max = RECORDING_BYTES_MAX } = options;
   const startedMs = nowMs();
   const decoder = new StringDecoder('utf8');
   let lines: string[] = [];
   let size = 0;
   let unkept = 0;
+  let kept = 0;
   let part = 0;
-  let hasFailed = false;
+  let isDone = false;
   let isBehind = false;
   let timer: NodeJS.Timeout | undefined;
   let keeping: Promise<void> = Promise.resolve();
 
   const setBehind = (): void => {
-    const next = !hasFailed && unkept > BEHIND_BYTES;
+    const next = !isDone && unkept > BEHIND_BYTES;
     if (next === isBehind) return;
     isBehind = next;
     options.onBehind(next);
@@ -54,7 +62,7 @@ export const createRecorder = (options: RecorderOptions): Recorder => {
   const flush = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    if (lines.length === 0 || hasFailed) return keeping;
+    if (lines.length === 0 || isDone) return keeping;
     const text = lines.join('');
     const bytes = size;
     const number = part;
@@ -62,11 +70,17 @@ export const createRecorder = (options: RecorderOptions): Recorder => {
     size = 0;
     part += 1;
     keeping = keeping.then(async () => {
-      if (hasFailed) return;
+      if (isDone) return;
       try {
-        await options.keep(number, await compress(text));
+        const content = await compress(text);
+        await options.keep(number, content);
+        kept += content.length;
+        if (kept > bytes_max) {
+          isDone = true;
+          options.onFull();
+        }
       } catch (err) {
-        hasFailed = true;
+        isDone = true;
         options.onFailure(err);
       }
       unkept -= bytes;
@@ -76,7 +90,7 @@ export const createRecorder = (options: RecorderOptions): Recorder => {
   };
 
   const write = (line: unknown): void => {
-    if (hasFailed) return;
+    if (isDone) return;
     const text = `${JSON.stringify(line)}\n`;
     lines.push(text);
     size += text.length;

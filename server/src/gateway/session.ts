@@ -100,7 +100,14 @@ export const createSession = (options: SessionOptions): Session => {
         rows: row.rows,
         nowMs,
         keep: options.keepPart,
-        onBehind: (isBehind) => (isBehind ? host?.hold('recording') : host?.release('recording')),
+        // The client too: what it says of its size is in it.
+        onBehind: (isBehind) => {
+          for (const leg of [host, client])
+            if (isBehind) leg?.hold('recording');
+            else leg?.release('recording');
+        },
+        onFull: () =>
+          end({ reason: 'expired', message: 'It showed as much as one recording may hold; open a new one to go on.' }),
         onFailure: (err) => {
           options.log.error({ err, session_id: row.id }, 'a recording could not be kept');
           end({
