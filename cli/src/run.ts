@@ -18,8 +18,12 @@ const usageOf = (err: CommanderError, argv: readonly string[]): UsageError => {
   const [sentence = '', ...more] = err.message.replace(/^error: /, '').split('\n');
   const unknown = err.code === 'commander.unknownCommand' ? /'(.*)'/.exec(sentence)?.[1] : undefined;
   const words = wordsOf(argv);
-  const known = words.slice(0, unknown === undefined ? 2 : words.indexOf(unknown));
-  const hint = more.filter((line) => line.trim() !== '').join(' ');
+  // Most often the flag is one of what is to run there.
+  const isRemote = words[0] === 'ssh' && err.code === 'commander.unknownOption';
+  const known = words.slice(0, unknown === undefined ? (isRemote ? 1 : 2) : words.indexOf(unknown));
+  const hint = isRemote
+    ? 'Flags of what runs there come after --.'
+    : more.filter((line) => line.trim() !== '').join(' ');
   return new UsageError(
     `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}${/[.?]$/.test(sentence) ? '' : '.'}`,
     [hint, `See: ${['gpuaas', ...known, '--help'].join(' ')}`].filter(Boolean).join(' '),

@@ -79,18 +79,52 @@ test('a terminal passes bytes, says the notice first on standard error, and ends
   assert.deepEqual(said, { stdout: '\u001b[31mred\u001b[0m', stderr: 'This session is recorded.\n' });
 });
 
-test('why a session closed is said with the command to connect again', async (t) => {
+test('why a session closed is said, with the command to connect again where that may do', async (t) => {
   const { gateway, run } = await world(t);
   const { said, ended } = run('console', 'train');
   const leg = await gateway.next();
   leg.say(sessionWord({ kind: 'console', is_writable: false }));
   leg.say({ type: 'closed', reason: 'revoked', message: 'Your role was taken away.' });
   assert.equal(await ended, 4);
+  assert.equal(said.stderr, 'You may look and not type here.\ngpuaas: Your role was taken away.\n');
+  const other = run('console', 'train');
+  const later = await gateway.next();
+  later.say(sessionWord({ kind: 'console' }));
+  later.say({ type: 'closed', reason: 'idle', message: 'Nothing was said.' });
+  assert.equal(await other.ended, 8);
+  assert.equal(other.said.stderr, 'gpuaas: Nothing was said.\nConnect again: gpuaas console train\n');
+});
+
+test('that somebody ended a terminal is said, and is no success of its program', async (t) => {
+  const { gateway, run } = await world(t);
+  const { said, ended } = run('terminal', 'train');
+  const leg = await gateway.next();
+  leg.say(sessionWord());
+  leg.say({ type: 'closed', reason: 'ended', message: 'It was ended by somebody who manages the project.' });
+  assert.equal(await ended, 7);
   assert.equal(
     said.stderr,
-    'You may look and not type here.\ngpuaas: Your role was taken away.\nConnect again: gpuaas console train\n',
+    'gpuaas: It was ended by somebody who manages the project.\nConnect again: gpuaas terminal train\n',
   );
 });
+
+for (const [what, isLeft] of [
+  ['says why the other end is gone', false],
+  ['says nothing where ssh has left', true],
+] as const)
+  test(`what ssh runs to connect ${what}`, async (t) => {
+    const { gateway, run } = await world(t);
+    const { child, said, ended } = run('ssh-proxy', placementIds.allocation, `--project=${ids.project}`);
+    const leg = await gateway.next();
+    leg.say(sessionWord({ kind: 'ssh' }));
+    leg.say({ type: 'ready' });
+    if (isLeft) {
+      child.stdin.end();
+      await leg.until(() => leg.words.some(({ type }) => type === 'eof'));
+    }
+    leg.say({ type: 'closed', reason: 'ended', message: 'You ended it from elsewhere.' });
+    assert.deepEqual([await ended, said.stderr], isLeft ? [0, ''] : [255, 'gpuaas: You ended it from elsewhere.\n']);
+  });
 
 test('~. leaves, and the terminal is as it was', { skip: noScript }, async (t) => {
   const { gateway, api, atTerminal } = await world(t);

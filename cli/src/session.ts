@@ -2,8 +2,9 @@
  * A session at the command line: how its bytes go between the gateway and two streams of this process, and what its end means
  * to whoever called. What the other end says is passed on untouched and is never read here.
  *
- * Exit codes: that of the program where it ended by itself. 4 the right to be there was taken away, 5 the allocation was
- * released, 7 the connection, the host or the gateway went away, 8 its time was over.
+ * Exit codes: that of the program where it ended by itself; 0 where whoever called left, or a line without a program ended.
+ * 4 the right to be there was taken away, 5 the allocation was released, 7 the connection, the host or the gateway went away,
+ * or how the program ended is not known, 8 its time was over.
  */
 import { constants } from 'node:os';
 import type { Duplex, Readable, Writable } from 'node:stream';
@@ -36,13 +37,26 @@ export const exitOfSignal = (name: string): number => {
   return 128 + (signals[name] ?? signals[`SIG${name}`] ?? 0);
 };
 
+/** Where a right or the machine was taken away, the same command would be refused. */
+const IS_OPEN_AGAIN: ReadonlySet<StreamEnd['reason']> = new Set([
+  'ended',
+  'host_left',
+  'unreachable',
+  'idle',
+  'expired',
+  'gateway_stopped',
+  'connection_lost',
+]);
+
 /** The exit code of a session, or the error that says why it is over and how to connect again. */
 export const codeOfEnd = (end: StreamEnd, again: readonly string[]): number => {
   if (end.exit_code !== null) return end.exit_code;
   if (end.signal !== null) return exitOfSignal(end.signal);
-  const exit = EXIT_OF_END[end.reason];
+  // A terminal whose program did not say how it ended was ended from elsewhere; that it went well is not known.
+  const exit = end.reason === 'ended' && again[0] === 'terminal' ? 'transient' : EXIT_OF_END[end.reason];
   if (exit === 'ok') return EXIT.ok;
-  throw new CliError(exit, end.message, `Connect again: ${commandLine(['gpuaas', ...again])}`);
+  const help = IS_OPEN_AGAIN.has(end.reason) ? `Connect again: ${commandLine(['gpuaas', ...again])}` : null;
+  throw new CliError(exit, end.message, help);
 };
 
 /** Asks for a ticket, connects, and shows what must be known first. */

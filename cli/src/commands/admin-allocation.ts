@@ -113,7 +113,7 @@ export const adminAllocation: Group = {
         const params = { allocation_id: args.allocation };
         const found = await (await cli.client()).adminAllocationGet({ params }, { signal: cli.signal });
         cli.out.item(found, {
-          ...allocationFields(found.allocation, Date.now()),
+          ...allocationFields(found.allocation, Date.now(), { isOwn: false }),
           organization: found.organization_id,
           project: found.allocation.project_id,
           node: found.node_id,

@@ -176,5 +176,8 @@ export const create = command({
       wait: asked.wait,
       dataOf: (allocation) => allocation,
     });
+    if (!asked.wait || cli.out.json) return;
+    const way = ssh_key_ids === undefined ? 'terminal' : 'ssh';
+    cli.out.say(`Connect: ${commandLine(['gpuaas', way, name, ...cli.scope_words])}`);
   },
 });

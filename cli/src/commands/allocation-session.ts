@@ -10,14 +10,14 @@ import { type Column, shortTime } from '../table.ts';
 
 const named = { allocation: 'name or id' } as const;
 
-const kindOf = ({ kind, port }: TerminalSession): string => (port === null ? kind : `${kind} ${port}`);
-
 const columns: readonly Column<TerminalSession>[] = [
   { header: 'ID', value: ({ id }) => id },
-  { header: 'KIND', value: kindOf },
+  { header: 'KIND', value: ({ kind }) => kind },
   { header: 'STATE', value: ({ state, end_reason }) => end_reason ?? state },
   { header: 'WHO', value: ({ principal_name }) => principal_name, shrink: 'cut' },
-  { header: 'OPENED', value: ({ opened_at }) => shortTime(opened_at) },
+  // Without the year there is room for it beside an id at 80 columns; one session tells all of it.
+  { header: 'OPENED UTC', value: ({ opened_at }) => opened_at && shortTime(opened_at).slice(5, -1) },
+  { header: 'PORT', value: ({ port }) => port, align: 'right', optional: true },
   { header: 'RECORDED', value: ({ is_recorded }) => is_recorded, optional: true },
   { header: 'FROM', value: ({ source_ip }) => source_ip, optional: true },
   { header: 'IN', value: ({ bytes_in }) => bytes_in, align: 'right', optional: true },
@@ -79,6 +79,7 @@ const recording = command({
       return;
     }
     const file = await open(flags.output, 'wx', 0o600).catch((err) => {
+      if (err.code === 'EEXIST') throw new UsageError(`The file "${flags.output}" exists.`, 'Name another with -o.');
       throw new UsageError(`The file "${flags.output}" cannot be written: ${err.code ?? err.message}.`);
     });
     let count = 0;

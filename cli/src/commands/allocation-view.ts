@@ -96,8 +96,14 @@ const powerText = ({ state, since, reason }: NonNullable<Allocation['power']>): 
     ...(state === 'off' ? ['its GPUs stay yours and are charged'] : []),
   ].join('; ');
 
+/** The command first for whoever may use it: the address is reached from no machine but its host. */
+const sshText = ({ username, address }: NonNullable<Allocation['ssh']>, name: string | null): string => {
+  const at = address === null ? '' : `, at the private address ${address}`;
+  return name === null ? `as ${username}${at}` : `gpuaas ssh ${name} (as ${username}${at})`;
+};
+
 /** Only what is the case: a field without a value says nothing to a person. */
-export const allocationFields = (found: Allocation, nowMs: number): Record<string, unknown> => {
+export const allocationFields = (found: Allocation, nowMs: number, { isOwn = true } = {}): Record<string, unknown> => {
   const { amount_minor, currency } = found.placement.gpu_hourly_price;
   const perHour = { amount_minor: amount_minor * found.placement.gpu_count, currency };
   const tags = Object.entries(found.tags).map(([key, value]) => `${key}=${value}`);
@@ -107,10 +113,7 @@ export const allocationFields = (found: Allocation, nowMs: number): Record<strin
     image: found.image_name,
     'time left': timeLeft(found, nowMs),
     tags: tags.length === 0 ? null : tags,
-    ssh:
-      found.ssh === null
-        ? null
-        : [found.ssh.username, ...(found.ssh.address === null ? [] : [found.ssh.address])].join('@'),
+    ssh: found.ssh === null ? null : sshText(found.ssh, isOwn ? found.name : null),
     'host key': found.ssh?.host_key ?? null,
     'ssh keys': found.ssh_key_ids.length === 0 ? null : found.ssh_key_ids,
   };

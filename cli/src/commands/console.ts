@@ -8,8 +8,8 @@ import { codeOfEnd, openSession } from '../session.ts';
 const named = { allocation: 'name or id' } as const;
 const LEAVE = 'Type ~. at the start of a line to leave.';
 
-const sayHowToLeave = (cli: Cli): void => {
-  if (process.stdin.isTTY === true) cli.out.say(LEAVE);
+const sayHowToLeave = (cli: Cli, isTyped = true): void => {
+  if (process.stdin.isTTY === true) cli.out.say(isTyped ? LEAVE : 'Ctrl-C leaves.');
 };
 
 export const serialConsole = command({
@@ -22,8 +22,9 @@ export const serialConsole = command({
     const stream = await openSession(cli, { ...(await allocationParams(cli, args.allocation)), kind: 'console' });
     const reads = flags.readOnly !== true;
     if (reads && !stream.session.is_writable) cli.out.say('You may look and not type here.');
-    sayHowToLeave(cli);
+    sayHowToLeave(cli, reads && stream.session.is_writable);
     const end = await interact(cli, stream, { reads });
+    if (end.reason === 'ended') cli.out.say(end.message);
     return codeOfEnd(end, ['console', args.allocation, ...cli.scope_words]);
   },
 });

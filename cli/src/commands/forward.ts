@@ -40,10 +40,14 @@ const carry = async (cli: Cli, target: Target, remote: number, socket: Socket): 
   }
 };
 
-const listen = (server: Server, port: number, address: string): Promise<number> =>
+const listen = (server: Server, { local: port, remote }: Ports, address: string): Promise<number> =>
   new Promise((resolve, reject) => {
     server.once('error', (err: NodeJS.ErrnoException) =>
-      reject(new CliError('failure', `${address} port ${port} cannot be used here: ${err.code ?? err.message}.`)),
+      reject(
+        err.code === 'EADDRINUSE'
+          ? new CliError('failure', `Port ${port} of ${address} is in use here.`, `Any free one: 0:${remote}`)
+          : new CliError('failure', `${address} port ${port} cannot be used here: ${err.code ?? err.message}.`),
+      ),
     );
     server.listen(port, address, () => {
       const bound = server.address();
@@ -77,7 +81,7 @@ export const forward = command({
     try {
       for (const [index, server] of servers.entries()) {
         const { local = 0, remote = 0 } = ports[index] ?? {};
-        const bound = await listen(server, local, address);
+        const bound = await listen(server, { local, remote }, address);
         if (cli.out.json) cli.out.item({ address, local_port: bound, remote_port: remote });
         else cli.out.print(`${address}:${bound} leads to port ${remote} of ${found.name}`);
       }

@@ -3,11 +3,13 @@
  * that the machine told the platform.
  */
 import { spawn } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
-import { clean } from '../clean.ts';
-import { command, list, toggle } from '../command.ts';
+import { clean, commandLine } from '../clean.ts';
+import { command, list, text, toggle } from '../command.ts';
+import type { Cli } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { allocationParams } from '../find.ts';
 import { exitOfSignal, joinProcess, openSession } from '../session.ts';
@@ -47,6 +49,16 @@ const runSsh = (words: readonly string[]): Promise<number> =>
     });
   });
 
+/** ssh says that no key of ours is on the machine, and not what puts one there. */
+const withoutKey = (cli: Cli, name: string): string => {
+  const next = (...words: string[]) => commandLine(['gpuaas', ...words, ...cli.scope_words]);
+  return [
+    'If ssh said "Permission denied", none of your keys is on the machine. Put one there:',
+    `  ${next('allocation', 'grant', name, '--key', 'NAME')}`,
+    `Without a key: ${next('terminal', name)}`,
+  ].join('\n');
+};
+
 export const ssh = command({
   name: 'ssh',
   summary: 'connect with ssh, or run a command there',
@@ -60,19 +72,20 @@ export const ssh = command({
   examples: [
     'gpuaas ssh train',
     'gpuaas ssh train -- nvidia-smi -L',
-    'gpuaas ssh train -i ~/.ssh/work -- sh -c "echo hi"',
+    'gpuaas ssh train -i ~/.ssh/work -- "cd /data && ls"',
   ],
   run: async (cli, { args, flags }) => {
     const params = await allocationParams(cli, args.allocation);
     const host = assertSshHost(cli, await (await cli.client()).allocationGet({ params }, { signal: cli.signal }));
-    const proxy = await proxyWords(cli, host, [`--correlation-id=${cli.correlation_id}`]);
     const folder = await mkdtemp(joinPath(tmpdir(), 'gpuaas-ssh-'));
+    const said = joinPath(folder, 'said');
+    const proxy = await proxyWords(cli, host, [`--correlation-id=${cli.correlation_id}`, `--said=${said}`]);
     try {
       const known_hosts_file = joinPath(folder, 'known_hosts');
       await writeFile(known_hosts_file, knownHosts([host]), { mode: 0o600 });
       // The first value of an option is the one that counts, so none of the caller's takes the place of these.
       const options = sshOptions(host, { known_hosts_file, proxy: () => proxy });
-      return await runSsh([
+      const code = await runSsh([
         ...options.flatMap((option) => ['-o', option]),
         ...(flags.identity ?? []).flatMap((file) => ['-i', file]),
         ...(flags.option ?? []).flatMap((option) => ['-o', option]),
@@ -80,6 +93,8 @@ export const ssh = command({
         host.allocation_id,
         ...(args.command.length === 0 ? [] : ['--', ...args.command]),
       ]);
+      if (code === SSH_FAILED && !existsSync(said)) cli.out.say(withoutKey(cli, host.name));
+      return code;
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -93,12 +108,17 @@ export const sshProxy = command({
   scope: 'project',
   hidden: true,
   args: { allocation: 'id' },
-  run: async (cli, { args }) => {
-    const say = (sentence: string) => void process.stderr.write(`gpuaas: ${clean(sentence)}\n`);
+  flags: { said: text('written when a sentence was said', 'file') },
+  run: async (cli, { args, flags }) => {
+    const say = (sentence: string) => {
+      process.stderr.write(`gpuaas: ${clean(sentence)}\n`);
+      if (flags.said !== undefined) writeFileSync(flags.said, '');
+    };
     try {
       const stream = await openSession(cli, { ...(await allocationParams(cli, args.allocation)), kind: 'ssh' });
       const { reason, message } = await joinProcess(stream);
-      if (reason === 'ended' || reason === 'client_left') return EXIT.ok;
+      // Where ssh has closed its side the end is its own; otherwise it reads only that the other end is gone.
+      if (reason === 'client_left' || (reason === 'ended' && process.stdin.readableEnded)) return EXIT.ok;
       say(message);
     } catch (err) {
       say(err instanceof Error ? err.message : String(err));
