@@ -121,6 +121,14 @@ CREATE OR REPLACE FUNCTION netstring(value text)
  IMMUTABLE PARALLEL SAFE
 RETURN (COALESCE(((octet_length(value) || ':'::text) || value), '-'::text) || ','::text);
 
+CREATE OR REPLACE FUNCTION only_streams_are_removed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'task % is kept: it is evidence', old.id;
+end $function$;
+
 CREATE OR REPLACE FUNCTION power_follows_state()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -534,6 +542,7 @@ create table allocation_access_grants (
   constraint allocation_access_grants_allocation_id_organization_id_pro_fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id),
   constraint allocation_access_grants_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
 );
+CREATE INDEX access_grants_by_allocation ON allocation_access_grants USING btree (allocation_id, id DESC);
 CREATE INDEX access_grants_by_user ON allocation_access_grants USING btree (user_id) WHERE (revoked_at IS NULL);
 CREATE UNIQUE INDEX access_grants_once ON allocation_access_grants USING btree (allocation_id, fingerprint) WHERE (revoked_at IS NULL);
 CREATE INDEX access_grants_untold ON allocation_access_grants USING btree (allocation_id) WHERE (state = ANY (ARRAY['pending'::text, 'revoking'::text]));
@@ -1225,9 +1234,11 @@ CREATE INDEX node_tasks_finished ON node_tasks USING btree (finished_at) WHERE (
 CREATE UNIQUE INDEX node_tasks_once ON node_tasks USING btree (allocation_id, kind, attempt) WHERE (allocation_id IS NOT NULL);
 CREATE INDEX node_tasks_open ON node_tasks USING btree (state, expires_at) WHERE (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text]));
 CREATE INDEX node_tasks_queue ON node_tasks USING btree (node_id, id) WHERE (state = 'queued'::text);
+CREATE INDEX node_tasks_streams ON node_tasks USING btree (finished_at) WHERE ((kind = 'stream.open'::text) AND (finished_at IS NOT NULL));
 CREATE INDEX node_tasks_under_way ON node_tasks USING btree (node_id, id) WHERE (state = ANY (ARRAY['dispatched'::text, 'running'::text]));
 CREATE TRIGGER clone_ends BEFORE UPDATE OF state ON node_tasks FOR EACH ROW WHEN (new.kind = 'slice.image_clone'::text AND (new.state = ANY (ARRAY['completed'::text, 'failed'::text, 'expired'::text, 'cancelled'::text]))) EXECUTE FUNCTION clone_forgets_user_data();
-grant insert, select, update on node_tasks to gpuaas_app;
+CREATE TRIGGER only_streams_are_removed BEFORE DELETE ON node_tasks FOR EACH ROW WHEN (old.kind <> 'stream.open'::text) EXECUTE FUNCTION only_streams_are_removed();
+grant delete, insert, select, update on node_tasks to gpuaas_app;
 
 create table oidc_records (
   model text not null,
@@ -1457,6 +1468,7 @@ create table terminal_sessions (
 CREATE INDEX terminal_sessions_by_allocation ON terminal_sessions USING btree (allocation_id, id DESC);
 CREATE INDEX terminal_sessions_closed ON terminal_sessions USING btree (closed_at) WHERE (closed_at IS NOT NULL);
 CREATE INDEX terminal_sessions_live ON terminal_sessions USING btree (gateway_url) WHERE (state = ANY (ARRAY['opening'::text, 'open'::text]));
+CREATE INDEX terminal_sessions_unclosed ON terminal_sessions USING btree (allocation_id) WHERE (state <> 'closed'::text);
 CREATE INDEX terminal_sessions_unused ON terminal_sessions USING btree (ticket_expires_at) WHERE (state = 'ticketed'::text);
 grant delete, insert, select, update on terminal_sessions to gpuaas_app;
 

@@ -64,6 +64,8 @@ create table terminal_sessions (
   constraint replica_has_the_client check (state not in ('opening', 'open') or gateway_url is not null)
 );
 create index terminal_sessions_by_allocation on terminal_sessions (allocation_id, id desc);
+-- An allocation has few that are not over, and may have very many that are.
+create index terminal_sessions_unclosed on terminal_sessions (allocation_id) where state <> 'closed';
 create index terminal_sessions_live on terminal_sessions (gateway_url) where state in ('opening', 'open');
 create index terminal_sessions_unused on terminal_sessions (ticket_expires_at) where state = 'ticketed';
 create index terminal_sessions_closed on terminal_sessions (closed_at) where closed_at is not null;
@@ -111,6 +113,7 @@ create table allocation_access_grants (
   constraint revoked_is_dated check ((revoked_at is not null) = (state in ('revoking', 'revoked')))
 );
 create unique index access_grants_once on allocation_access_grants (allocation_id, fingerprint) where revoked_at is null;
+create index access_grants_by_allocation on allocation_access_grants (allocation_id, id desc);
 create index access_grants_by_user on allocation_access_grants (user_id) where revoked_at is null;
 alter table allocation_access_grants enable row level security;
 create policy scope on allocation_access_grants using (gpuaas_tenant() in (organization_id, '*'));
@@ -127,3 +130,13 @@ end $$;
 create trigger grants_end after update of state on allocations for each row
   when (old.state in ('requested', 'provisioning', 'active') and new.state not in ('requested', 'provisioning', 'active'))
   execute function grants_end_with_allocation();
+
+-- What called a host to a session is of no use once that is over, and there is one for each. No other task is ever removed.
+create index node_tasks_streams on node_tasks (finished_at) where kind = 'stream.open' and finished_at is not null;
+grant delete on node_tasks to gpuaas_app;
+create function only_streams_are_removed() returns trigger language plpgsql as $$
+begin
+  raise exception 'task % is kept: it is evidence', old.id;
+end $$;
+create trigger only_streams_are_removed before delete on node_tasks for each row when (old.kind <> 'stream.open')
+  execute function only_streams_are_removed();

@@ -70,6 +70,18 @@ export const deleteUnusedTickets = async (tx: Tx, limit: number): Promise<number
     )
   ).rowCount;
 
+/** The audit log and the session say what became of them; a day's grace is for whoever looks for a fault. */
+export const deleteOldStreamTasks = async (tx: Tx, limit: number): Promise<number> =>
+  (
+    await tx.query(
+      `with old as materialized (
+         select id from node_tasks where kind = 'stream.open' and finished_at < now() - interval '1 day'
+         order by finished_at limit $1 for update skip locked)
+       delete from node_tasks t using old where t.id = old.id`,
+      [limit],
+    )
+  ).rowCount;
+
 /** Nobody may change a part, so none is locked first: who comes second finds less to remove. */
 export const deleteOldRecordings = async (tx: Tx, limit: number): Promise<number> =>
   (

@@ -87,3 +87,31 @@ test('tickets that nobody used, recordings past their time and sessions long ove
   const parts = await sql.query('select distinct session_id from terminal_recordings');
   assert.deepEqual(parts.rows, [{ session_id: recorded }]);
 });
+
+test('what called hosts to sessions goes after a day, and no other task ever', async (t) => {
+  const { database, ownerUrl } = await testDatabase(t);
+  const owner = createDatabase({ url: ownerUrl, log: silentLog(), poolMax: 1 });
+  t.after(() => owner.end());
+  await owner.write(PLATFORM, async (tx) => {
+    const { id } = await aNode(tx);
+    await tx.query(
+      `insert into node_tasks (id, node_id, kind, params, state, correlation_id, expires_at, finished_at)
+       select 'tsk_' || t.name, $1, t.kind, '{}', case when t.ago is null then 'running' else 'completed' end, 'c', now(), now() - t.ago
+       from (values ('old', 'stream.open', interval '25 hours'), ('young', 'stream.open', interval '23 hours'),
+         ('open', 'stream.open', null), ('evidence', 'slice.cleanup', interval '1 year')) t (name, kind, ago)`,
+      [id],
+    );
+  });
+  await purgeExpired({ database });
+  const left = await database.read(PLATFORM, (reader) =>
+    reader.query<{ id: string }>('select id from node_tasks order by id'),
+  );
+  assert.deepEqual(
+    left.rows.map(({ id }) => id),
+    ['tsk_evidence', 'tsk_open', 'tsk_young'],
+  );
+  await assert.rejects(
+    database.write(PLATFORM, (tx) => tx.query("delete from node_tasks where id = 'tsk_evidence'")),
+    (err: Error) => /it is evidence/.test(`${err.message} ${String(err.cause)}`),
+  );
+});

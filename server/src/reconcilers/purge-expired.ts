@@ -1,6 +1,6 @@
 /**
  * Deletes what has expired: sent events, idempotency records, access tokens of machines, user data of ended allocations,
- * tickets that nobody used, recordings past their time and sessions long over.
+ * tickets that nobody used, the calls of hosts to sessions, recordings past their time and sessions long over.
  */
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import {
@@ -10,6 +10,7 @@ import {
   deleteOldEvents,
   deleteOldRecordings,
   deleteOldSessions,
+  deleteOldStreamTasks,
   deleteUnusedTickets,
 } from '../db/expiry.ts';
 
@@ -20,6 +21,7 @@ const PURGES: readonly ((tx: Tx, limit: number) => Promise<number>)[] = [
   deleteExpiredAccessTokens,
   deleteEndedUserData,
   deleteUnusedTickets,
+  deleteOldStreamTasks,
   deleteOldRecordings,
   deleteOldSessions,
 ];
