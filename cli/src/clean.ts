@@ -46,6 +46,19 @@ export const truncate = (text: string, width: number): string => {
   return `${kept}…`;
 };
 
+/** The same from the other side, for words of which the last part tells the most. */
+export const truncateStart = (text: string, width: number): string => {
+  if (widthOf(text) <= width) return text;
+  const kept: string[] = [];
+  let cells = 0;
+  for (const character of [...text].reverse()) {
+    cells += cellsOf(character);
+    if (cells > width - 1) break;
+    kept.unshift(character);
+  }
+  return `…${kept.join('')}`;
+};
+
 /** A command line that a shell reads as exactly these words. */
 export const commandLine = (words: readonly string[]): string =>
   words

@@ -20,6 +20,20 @@ test('a table drops optional columns first, then cuts text, and never cuts an id
   assert.equal(line, `${id}  ${'n'.repeat(17)}…`);
 });
 
+test('words whose end tells the most lose their start', () => {
+  const actions: readonly Column<Row>[] = [
+    { header: 'ID', value: () => id },
+    { header: 'ACTION', value: ({ name }) => name, shrink: 'cut-start' },
+  ];
+  const lines = ['allocation.session.open', '東京.close', 'x'].map((name) => ({ id, name, note: '' }));
+  assert.deepEqual(
+    layTable(lines, actions, 47)
+      .slice(1)
+      .map((line) => line.slice(id.length + 2)),
+    ['…n.session.open', '東京.close', 'x'],
+  );
+});
+
 test('a sentence goes over several lines instead of losing its end', () => {
   const reasons: readonly Column<Row>[] = [
     { header: 'NAME', value: ({ name }) => name },

@@ -1,11 +1,14 @@
 /** Tables that fit their terminal: optional columns go first, long text is cut or wrapped next, ids are never cut. */
-import { clean, truncate, widthOf } from './clean.ts';
+import { clean, truncate, truncateStart, widthOf } from './clean.ts';
 
 export type Column<T> = Readonly<{
   header: string;
   value: (row: T) => string | number | boolean | null | undefined;
-  /** Gives way where the width does not reach: a name is cut with an ellipsis, a sentence goes over several lines. */
-  shrink?: 'cut' | 'wrap';
+  /**
+   * Gives way where the width does not reach: a name is cut with an ellipsis, one whose end tells more from its start, and a
+   * sentence goes over several lines.
+   */
+  shrink?: 'cut' | 'cut-start' | 'wrap';
   /** Left out where the width does not reach, the last one first. */
   optional?: true;
   align?: 'right';
@@ -45,7 +48,7 @@ type Laid = {
   header: string;
   cells: string[];
   width: number;
-  shrink: 'cut' | 'wrap' | undefined;
+  shrink: Column<never>['shrink'] | undefined;
   optional: boolean;
   right: boolean;
 };
@@ -96,7 +99,7 @@ export const layTable = <T>(rows: readonly T[], columns: readonly Column<T>[], w
   });
   const kept = fit(laid, width);
   const pad = (text: string, column: Laid): string => {
-    const cut = truncate(text, column.width);
+    const cut = (column.shrink === 'cut-start' ? truncateStart : truncate)(text, column.width);
     const space = ' '.repeat(Math.max(0, column.width - widthOf(cut)));
     return column.right ? space + cut : cut + space;
   };

@@ -8,7 +8,7 @@ import { type Column, shortTime } from '../table.ts';
 export const auditColumns: readonly Column<AuditLog>[] = [
   { header: 'TIME', value: ({ created_at }) => shortTime(created_at) },
   { header: 'RESULT', value: ({ result }) => result },
-  { header: 'ACTION', value: ({ action }) => action, shrink: 'cut' },
+  { header: 'ACTION', value: ({ action }) => action, shrink: 'cut-start' },
   { header: 'TARGET', value: ({ target_id }) => target_id },
   { header: 'ACTOR', value: ({ actor_id, actor_kind }) => actor_id ?? actor_kind, optional: true },
   { header: 'CORRELATION', value: ({ correlation_id }) => correlation_id, optional: true },
