@@ -13,6 +13,8 @@ import { HostError, type SerialLine } from '../host.ts';
 
 export const HISTORY_BYTES = 16 * 1024;
 export const VIEWER_BYTES_MAX = 256 * 1024;
+/** Typed, and not taken by the machine: who types waits, but those who left meanwhile do not. */
+export const TYPED_BYTES_MAX = 256 * 1024;
 export const MISSED = Buffer.from('\r\n[some output is missing here: this viewer was too slow]\r\n');
 
 export type SerialPaths = Readonly<{ serial: string; console: string }>;
@@ -126,6 +128,8 @@ const openHub = async ({ serial, console: log }: SerialPaths, onEmpty: () => voi
         write: (bytes) =>
           new Promise((resolve, reject) => {
             if (isOver) return reject(new HostError('blocked', 'The machine is off.'));
+            if (socket.writableLength > TYPED_BYTES_MAX)
+              return reject(new HostError('blocked', 'The machine does not take what is typed.'));
             socket.write(bytes, (error) =>
               error ? reject(new HostError('blocked', 'The machine is off.')) : resolve(),
             );

@@ -156,6 +156,27 @@ describe('the serial line', () => {
     slow.close();
   });
 
+  it('keeps only so much that a machine does not take, however many typed it and left', async (t) => {
+    const { open, first, clients } = await lineOf(t, '');
+    const stays = await first();
+    clients[0]?.pause();
+    const refused = Promise.withResolvers<Error>();
+    let typed = 0;
+    for (let at = 0; at < 64; at++) {
+      const line = await open('a');
+      line.write(Buffer.alloc(64 * 1024)).then(
+        () => {
+          typed += 1;
+        },
+        (error: Error) => refused.resolve(error),
+      );
+      line.close();
+    }
+    assert.equal((await refused.promise).message, 'The machine does not take what is typed.');
+    assert.ok(typed < 32, `${typed} of 64 were taken`);
+    stays.close();
+  });
+
   it('ends when the machine does, and is refused where there is none', async (t) => {
     const { first, clients } = await lineOf(t, '');
     const line = await first();
