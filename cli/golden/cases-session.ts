@@ -24,6 +24,7 @@ export const sessionCases: readonly Case[] = [
   line('ssh-not-active', `ssh train ${T}`, { answers: { allocationGet: provisioning } }),
   line('ssh-no-host-key', `ssh train ${T}`, { answers: { allocationGet: noSsh } }),
   line('ssh-no-openssh', `ssh train ${T} -- true`, { env: { PATH: '/nowhere' } }),
+  line('ssh-no-name', `ssh Train! ${T}`),
   line('ssh-unknown-flag', `ssh train nvidia-smi -L ${T}`),
   line('ssh-proxy-refused', `ssh-proxy ${placementIds.allocation} --project ${ids.project}`, {
     answers: { terminalTicketCreate: new Refusal(409, 'conflict', 'It is being \u001b[31mreleased.') },

@@ -52,14 +52,16 @@ export const projectUserId = async (cli: Cli, project_id: string, named: string)
   return (await organizationMember(cli, organization_id, named)).user_id;
 };
 
+const ALLOCATION_NAME = /^[a-z0-9-]{1,63}$/;
+
 /** Of allocations with the same name at most one is live; that one is meant, or else the newest. */
 export const allocationId = async (cli: Cli, project_id: string, named: string): Promise<string> => {
   if (named.startsWith('alc_')) return named;
   const query = { name: named, limit: 200 };
-  const { items } = await (await cli.client()).allocationList(
-    { params: { project_id }, query },
-    { signal: cli.signal },
-  );
+  // What cannot be a name is nobody's; the API would answer with the form that names have.
+  const { items } = ALLOCATION_NAME.test(named)
+    ? await (await cli.client()).allocationList({ params: { project_id }, query }, { signal: cli.signal })
+    : { items: [] };
   const found = items.find(({ state }) => state !== 'released' && state !== 'failed') ?? items[0];
   if (found === undefined)
     throw new GpuaasError('not_found', `There is no allocation named "${named}" in the project.`);

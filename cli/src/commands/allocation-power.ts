@@ -116,7 +116,8 @@ const reinstall = command({
     );
     const body = { image_name: flags.image, ssh_key_ids: keys, user_data };
     const answer = await client.call('allocationReinstall', { params, body }, optionsOf(cli, flags));
-    await followed(cli, answer, { flags, goal: 'on', doing: 'Reinstalling', note: 'It will have a new host key.' });
+    const note = 'It will have a new host key: then run gpuaas ssh-config --write if you use that.';
+    await followed(cli, answer, { flags, goal: 'on', doing: 'Reinstalling', note });
   },
 });
 

@@ -11,7 +11,7 @@ export type Step = Readonly<{ after: 'always' | 'success' | 'failure'; pipe: rea
 
 type Token = Readonly<{ word: string } | { operator: string }>;
 
-const OPERATOR = /(?:&&|\|\||2>&1|2>\s*\/dev\/null|>>|[;|<>&])/y;
+const OPERATOR = /(?:&&|\|\||2>&1|2>\s*\/dev\/null|>&2|>>|[;|<>&])/y;
 const VARIABLE = /\$(?:\{(\w+)\}|(\w+|\?))/g;
 
 export class SyntaxProblem extends Error {}
@@ -91,6 +91,10 @@ export const parse = (line: string, variable: (name: string) => string): readonl
     const { operator } = token;
     if (operator === '&') throw new SyntaxProblem('the simulated shell runs nothing in the background');
     if (operator.startsWith('2>')) continue;
+    if (operator === '>&2') {
+      Object.assign(simple, { output: '/dev/stderr', append: true });
+      continue;
+    }
     if (operator === '|') endSimple(operator);
     else if (operator in AFTER) {
       endStep(operator);

@@ -55,6 +55,8 @@ export const createShell = (inside: Inside) => {
       streams = { ...streams, input: input === '/dev/null' ? nothing() : intoStream(files.read(path)) };
     }
     if (output === '/dev/null') streams = { ...streams, out: async () => undefined };
+    else if (output === '/dev/stderr')
+      streams = { ...streams, out: (bytes) => io.err(String(typeof bytes === 'string' ? bytes : Buffer.from(bytes))) };
     else if (output !== null) {
       const path = files.resolve(output);
       if (!append && !files.truncate(path)) {

@@ -185,6 +185,7 @@ test('a command gives its output, its errors and its code', async () => {
   assert.deepEqual(await ends('exit 7'), [7, '', '']);
   assert.deepEqual(await ends('false || echo "it is $?"'), [0, 'it is 1\n', '']);
   assert.deepEqual(await ends('true && false; echo $?'), [0, '1\n', '']);
+  assert.deepEqual(await ends('echo out; echo err >&2; exit 7'), [7, 'out\n', 'err\n']);
   assert.deepEqual(await ends('rm-rf /'), [127, '', 'bash: rm-rf: command not found\n']);
   assert.deepEqual(await ends('toString'), [127, '', 'bash: toString: command not found\n']);
   assert.deepEqual(await ends("echo 'open"), [2, '', "bash: unexpected EOF while looking for matching `''\n"]);
