@@ -12,7 +12,7 @@ import { carry } from './carry.ts';
 import type { OpenGateway } from './gateway.ts';
 import { createLeg, type Leg } from './leg.ts';
 import { type Opening, openTarget, type SessionParams, undoOf } from './open.ts';
-import { findReach } from './reach.ts';
+import { findReach, Refusal } from './reach.ts';
 
 export const SESSIONS_MAX = 512;
 /** A tenant that has taken all of them must not keep the others of the host out: so many each may have in any case. */
@@ -111,7 +111,8 @@ export const createStreams = (
     } catch (err) {
       const undo = undoOf(err);
       if (undo !== undefined) takeBack(undo, log);
-      const message = err instanceof Error ? err.message : String(err);
+      // What is not said for tenants may name what they must not know; it is in the log.
+      const message = err instanceof Refusal ? err.message : 'The session could not be opened. Try again in a moment.';
       log.info({ err }, 'a session did not reach its other end');
       leg.say({ type: 'failed', message: message.slice(0, MESSAGE_MAX) });
     } finally {

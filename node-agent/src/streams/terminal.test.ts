@@ -10,16 +10,16 @@ import { createSessionKey, HELD_BYTES_MAX, openShell } from './terminal.ts';
 type Wire = Readonly<{
   channelData(id: number, data: Buffer): void;
   channelExtData(id: number, data: Buffer, type: number): void;
+  channelEOF(id: number): void;
   channelWindowAdjust(id: number, bytes: number): void;
 }>;
 type Inside = Readonly<{ outgoing: { id: number }; _client: { _protocol: Wire } }>;
 type Hostile = Readonly<{ id: number; wire: Wire; socket: Duplex; client: Duplex; target: Target }>;
 
-/** A shell at a server that is the tenant's own and keeps to nothing. */
-const openHostile = async (t: TestContext): Promise<Hostile> => {
-  const key = await createSessionKey();
+/** A server that is the tenant's own, the connection to it, and the shell that was opened last. */
+const serve = async () => {
   const { private_key, authorized } = await createSessionKey();
-  const hostKey = authorized.split(' ').slice(-2).join(' ');
+  const host_key = authorized.split(' ').slice(-2).join(' ');
   const [client, socket] = duplexPair();
   const shell = Promise.withResolvers<Inside>();
   const server = new ssh2.Server({ hostKeys: [private_key] }, (peer) => {
@@ -32,15 +32,24 @@ const openHostile = async (t: TestContext): Promise<Hostile> => {
     });
   });
   server.injectSocket(Object.assign(socket, { remoteAddress: '127.0.0.1', remotePort: 1 }) as never);
-  const target = await openShell(
-    { socket: client, username: 'u', key, host_key: hostKey, cols: 80, rows: 24 },
+  return { client, socket, host_key, shell: shell.promise };
+};
+
+const askShell = async (client: Duplex, host_key: string): Promise<Target> =>
+  openShell(
+    { socket: client, username: 'u', key: await createSessionKey(), host_key, cols: 80, rows: 24 },
     AbortSignal.timeout(10_000),
   );
+
+/** A shell at a server that keeps to nothing. */
+const openHostile = async (t: TestContext): Promise<Hostile> => {
+  const { client, socket, host_key, shell } = await serve();
+  const target = await askShell(client, host_key);
   t.after(() => {
     target.close();
     socket.destroy();
   });
-  const { outgoing, _client } = await shell.promise;
+  const { outgoing, _client } = await shell;
   return { id: outgoing.id, wire: _client._protocol, socket, client, target };
 };
 
@@ -66,6 +75,50 @@ describe('a shell at a hostile server', { timeout: 20_000 }, () => {
     for (let sent = 0; sent < 4 * HELD_BYTES_MAX; sent += chunk.length) wire.channelData(id, chunk);
     await gone;
     assert.ok(most < HELD_BYTES_MAX + 128 * 1024, `${most} bytes were held`);
+  });
+
+  it('gives nobody a shell that never ends: what is closed here is over', async (t) => {
+    for (const say of [
+      ({ id, wire }: Hostile) => wire.channelEOF(id),
+      ({ id, wire }: Hostile) => wire.channelData(id, Buffer.alloc(30_000)),
+      () => undefined,
+    ]) {
+      const hostile = await openHostile(t);
+      say(hostile);
+      await new Promise((resolve) => setImmediate(resolve));
+      const { target } = hostile;
+      const read = (async () => {
+        for await (const chunk of target.output.iterator({ destroyOnReturn: false })) void chunk;
+      })().catch(() => undefined);
+      await new Promise((resolve) => setImmediate(resolve));
+      target.close();
+      await read;
+      assert.equal(await target.exit, null);
+    }
+  });
+
+  it('fails in words when it shows another key, and at whatever moment it hangs up', async () => {
+    for (const isKnown of [true, false])
+      for (let turns = 0; turns < 12; turns++) {
+        const { client, socket, host_key } = await serve();
+        const other = (await createSessionKey()).authorized.split(' ').slice(-2).join(' ');
+        const asked = askShell(client, isKnown ? host_key : other).then(
+          (target) => target.close(),
+          (error: unknown) => error,
+        );
+        for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+        socket.end();
+        const error = await asked;
+        if (!isKnown) assert.ok(error instanceof Error);
+        socket.destroy();
+      }
+  });
+
+  it('is over when it hangs up one way, without a word of the program', async (t) => {
+    const { socket, target } = await openHostile(t);
+    socket.end();
+    for await (const chunk of target.output) void chunk;
+    assert.equal(await target.exit, null);
   });
 
   it('is not waited for by output that comes beside the terminal', async (t) => {

@@ -7,7 +7,7 @@
  * window that it was given, and answers whether or not it reads: so what is held for it is bounded here, both ways.
  */
 import type { Duplex } from 'node:stream';
-import type { Client, ClientChannel, ServerHostKeyAlgorithm } from 'ssh2';
+import type { ClientChannel, ServerHostKeyAlgorithm } from 'ssh2';
 import { SESSION_KEY_OPTIONS } from '../machine/guest-keys.ts';
 import { type Exit, type Target, writeTo } from './target.ts';
 
@@ -57,7 +57,7 @@ const drained = (socket: Duplex): Promise<void> =>
     socket.on('close', done);
   });
 
-const shellTarget = (client: Client, channel: ClientChannel, socket: Duplex): Target => {
+const shellTarget = (channel: ClientChannel, socket: Duplex): Target => {
   const exit = Promise.withResolvers<Exit | null>();
   channel.on('exit', (code: number | null, signal?: string) =>
     exit.resolve({ code: code ?? null, signal: signal?.slice(0, 32) ?? null }),
@@ -74,7 +74,7 @@ const shellTarget = (client: Client, channel: ClientChannel, socket: Duplex): Ta
     resize: (cols, rows) => channel.setWindow(rows, cols, 0, 0),
     exit: exit.promise,
     ends_with_output: true,
-    close: () => void client.destroy(),
+    close: () => void socket.destroy(),
   };
 };
 
@@ -84,10 +84,11 @@ export const openShell = async (given: ShellOptions, signal: AbortSignal): Promi
     const client = new ssh2.Client();
     const [type = '', encoded = ''] = given.host_key.split(' ');
     const expected = Buffer.from(encoded, 'base64');
+    let isOver = false;
     const fail = (error: Error): void => {
+      isOver = true;
       signal.removeEventListener('abort', abort);
       client.on('error', () => undefined);
-      client.destroy();
       given.socket.destroy();
       reject(error);
     };
@@ -95,11 +96,16 @@ export const openShell = async (given: ShellOptions, signal: AbortSignal): Promi
     let shell: ClientChannel | undefined;
     const refuseTooMuch = (): void => {
       const held = Math.max(shell?.readableLength ?? 0, given.socket.writableLength);
-      if (held > HELD_BYTES_MAX) client.destroy();
+      if (held > HELD_BYTES_MAX) given.socket.destroy();
     };
     signal.addEventListener('abort', abort, { once: true });
     client.once('error', fail);
     client.once('close', () => fail(new Error('the other end closed the connection')));
+    // A connection may be closed one way. The library then waits for the other, without asking whether anybody is there.
+    client.once('end', () => {
+      isOver = true;
+      given.socket.destroy();
+    });
     client.once('ready', () =>
       client.shell(
         { term: 'xterm-256color', cols: given.cols, rows: given.rows, width: 0, height: 0 },
@@ -112,7 +118,7 @@ export const openShell = async (given: ShellOptions, signal: AbortSignal): Promi
           // A terminal has one output; what comes beside it is read by nobody.
           channel.stderr.resume();
           shell = channel;
-          resolve(shellTarget(client, channel, given.socket));
+          resolve(shellTarget(channel, given.socket));
         },
       ),
     );
@@ -122,8 +128,9 @@ export const openShell = async (given: ShellOptions, signal: AbortSignal): Promi
       username: given.username,
       privateKey: given.key.private_key,
       // Answered a turn later: a server in this process would otherwise hear our next word before it has ended its own.
+      // Never once it is over: the library throws where nobody catches it.
       hostVerifier: (key: Buffer, tell: (isKnown: boolean) => void) =>
-        void setImmediate(tell, expected.length > 0 && key.equals(expected)),
+        void setImmediate(() => isOver || tell(expected.length > 0 && key.equals(expected))),
       algorithms: { serverHostKey: algorithmsOf(type) },
       readyTimeout: READY_MS,
       keepaliveInterval: 30_000,
