@@ -39,11 +39,12 @@ const dial = async (
   signal: AbortSignal,
 ): Promise<Duplex> => {
   const socket = await opening.access.dial({ address: reach.address, port }, signal);
+  // From now on: the machine may reset it before anybody reads it, and whoever reads it hears of the end in any case.
+  socket.on('error', () => undefined);
   try {
     await refuseMoved(opening, params, reach);
     return socket;
   } catch (error) {
-    socket.on('error', () => undefined);
     socket.destroy();
     throw error;
   }

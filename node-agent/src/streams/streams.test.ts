@@ -231,6 +231,24 @@ describe('sessions of an agent', () => {
     );
   });
 
+  it('are over, and nothing else is, when the machine resets a connection that nobody reads yet', async (t) => {
+    const { host, paramsOf } = await setUp(t);
+    await running(host);
+    const { access } = host.sim;
+    assert.ok(access !== undefined);
+    const reset: typeof access = {
+      ...access,
+      dial: async (to, signal) => {
+        const socket = await access.dial(to, signal);
+        process.nextTick(() => socket.destroy(new Error('reset')));
+        return socket;
+      },
+    };
+    const opening = { host: host.sim, access: reset, state: host.state, host_keys: new Map() };
+    const { target } = await openTarget(opening, paramsOf({ kind: 'ssh' }), WITHOUT_END);
+    await assert.rejects(target.write(Buffer.from('x')), /closed/);
+  });
+
   it('leave no key that was taken back before its turn to be added came', async (t) => {
     const { host } = await setUp(t);
     const place = { host: host.sim, state: host.state };

@@ -114,6 +114,13 @@ describe('a shell at a hostile server', { timeout: 20_000 }, () => {
       }
   });
 
+  it('is let go of where it is said to have a key of no known kind', async () => {
+    const { client, socket } = await serve();
+    await assert.rejects(askShell(client, 'no-such-kind AAAA'));
+    assert.equal(client.destroyed, true);
+    socket.destroy();
+  });
+
   it('is over when it hangs up one way, without a word of the program', async (t) => {
     const { socket, target } = await openHostile(t);
     socket.end();

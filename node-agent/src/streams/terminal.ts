@@ -123,19 +123,24 @@ export const openShell = async (given: ShellOptions, signal: AbortSignal): Promi
       ),
     );
     if (signal.aborted) return abort();
-    client.connect({
-      sock: given.socket,
-      username: given.username,
-      privateKey: given.key.private_key,
-      // Answered a turn later: a server in this process would otherwise hear our next word before it has ended its own.
-      // Never once it is over: the library throws where nobody catches it.
-      hostVerifier: (key: Buffer, tell: (isKnown: boolean) => void) =>
-        void setImmediate(() => isOver || tell(expected.length > 0 && key.equals(expected))),
-      algorithms: { serverHostKey: algorithmsOf(type) },
-      readyTimeout: READY_MS,
-      keepaliveInterval: 30_000,
-      keepaliveCountMax: 3,
-    });
+    try {
+      client.connect({
+        sock: given.socket,
+        username: given.username,
+        privateKey: given.key.private_key,
+        // Answered a turn later: a server in this process would otherwise hear our next word before it has ended its own.
+        // Never once it is over: the library throws where nobody catches it.
+        hostVerifier: (key: Buffer, tell: (isKnown: boolean) => void) =>
+          void setImmediate(() => isOver || tell(expected.length > 0 && key.equals(expected))),
+        algorithms: { serverHostKey: algorithmsOf(type) },
+        readyTimeout: READY_MS,
+        keepaliveInterval: 30_000,
+        keepaliveCountMax: 3,
+      });
+    } catch (error) {
+      // A key of a type that the library does not know.
+      return fail(error as Error);
+    }
     // After the library, which is the first to hear.
     given.socket.on('data', refuseTooMuch);
   });
