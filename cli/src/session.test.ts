@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const world = async (t: TestContext) => {
     await rm(home, { recursive: true, force: true });
   });
   const env = {
-    PATH: process.env['PATH'],
+    PATH: `${home}:${process.env['PATH']}`,
     HOME: home,
     XDG_CONFIG_HOME: home,
     GPUAAS_URL: api.url,
@@ -60,7 +60,7 @@ const world = async (t: TestContext) => {
         { env: { ...env, TERM: 'xterm' } },
       ),
     );
-  return { gateway, api, run, atTerminal };
+  return { gateway, api, home, run, atTerminal };
 };
 
 test('a terminal passes bytes, says the notice first on standard error, and ends with the exit code', async (t) => {
@@ -125,6 +125,27 @@ for (const [what, isLeft] of [
     leg.say({ type: 'closed', reason: 'ended', message: 'You ended it from elsewhere.' });
     assert.deepEqual([await ended, said.stderr], isLeft ? [0, ''] : [255, 'gpuaas: You ended it from elsewhere.\n']);
   });
+
+test('an ssh that failed without a word of ours is told what puts a key on the machine', async (t) => {
+  const { home, run } = await world(t);
+  const with255 = async (more: string) => {
+    await writeFile(join(home, 'ssh'), `#!/bin/sh\n${more}\nexit 255\n`, { mode: 0o755 });
+    const { said, ended } = run('ssh', 'train');
+    assert.equal(await ended, 255);
+    return said.stderr;
+  };
+  assert.equal(
+    await with255(''),
+    [
+      'If ssh said "Permission denied", none of your keys is on the machine. Put one there:',
+      '  gpuaas allocation grant train --key NAME',
+      'Without a key: gpuaas terminal train',
+      '',
+    ].join('\n'),
+  );
+  // What connects has said why: it leaves a file where it was told to.
+  assert.equal(await with255(`touch "$(printf '%s\\n' "$*" | sed 's/.*--said=\\([^ ]*\\).*/\\1/')"`), '');
+});
 
 test('~. leaves, and the terminal is as it was', { skip: noScript }, async (t) => {
   const { gateway, api, atTerminal } = await world(t);

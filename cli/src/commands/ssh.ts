@@ -20,11 +20,17 @@ import { knownHosts, sshOptions } from '../ssh-files.ts';
 const SSH_FAILED = 255;
 
 /** Ctrl-C reaches ssh from the terminal; what is sent to this process only is passed on. */
-const runSsh = (words: readonly string[]): Promise<number> =>
+const runSsh = (words: readonly string[]): Promise<Readonly<{ code: number; isInterrupted: boolean }>> =>
   new Promise((resolve, reject) => {
     const child = spawn('ssh', words, { stdio: 'inherit' });
-    const ignored = () => undefined;
-    const passed = (signal: NodeJS.Signals) => void child.kill(signal);
+    let isInterrupted = false;
+    const ignored = () => {
+      isInterrupted = true;
+    };
+    const passed = (signal: NodeJS.Signals) => {
+      isInterrupted = true;
+      child.kill(signal);
+    };
     const signals = { SIGINT: ignored, SIGTERM: passed, SIGHUP: passed } as const;
     for (const [name, listener] of Object.entries(signals)) process.on(name as NodeJS.Signals, listener);
     const done = () => {
@@ -45,7 +51,7 @@ const runSsh = (words: readonly string[]): Promise<number> =>
     });
     child.once('close', (code, signal) => {
       done();
-      resolve(code ?? exitOfSignal(signal ?? ''));
+      resolve({ code: code ?? exitOfSignal(signal ?? ''), isInterrupted });
     });
   });
 
@@ -85,7 +91,7 @@ export const ssh = command({
       await writeFile(known_hosts_file, knownHosts([host]), { mode: 0o600 });
       // The first value of an option is the one that counts, so none of the caller's takes the place of these.
       const options = sshOptions(host, { known_hosts_file, proxy: () => proxy });
-      const code = await runSsh([
+      const { code, isInterrupted } = await runSsh([
         ...options.flatMap((option) => ['-o', option]),
         ...(flags.identity ?? []).flatMap((file) => ['-i', file]),
         ...(flags.option ?? []).flatMap((option) => ['-o', option]),
@@ -93,7 +99,7 @@ export const ssh = command({
         host.allocation_id,
         ...(args.command.length === 0 ? [] : ['--', ...args.command]),
       ]);
-      if (code === SSH_FAILED && !existsSync(said)) cli.out.say(withoutKey(cli, host.name));
+      if (code === SSH_FAILED && !isInterrupted && !existsSync(said)) cli.out.say(withoutKey(cli, host.name));
       return code;
     } finally {
       await rm(folder, { recursive: true, force: true });
