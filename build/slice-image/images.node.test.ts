@@ -77,6 +77,19 @@ describe('the base image', { skip: LACKS }, () => {
       entry.readiness_checks.map((name) => `ok ${name}`),
     );
     assert.match(said, /Valid (cloud-config|schema)/);
+
+    // The keys of a machine that runs, by the port it has for them; what is there by hand stays.
+    const keysOf = async () => (await tenant.run(here, 'cat .ssh/authorized_keys', BOOT_MS)).trim().split('\n');
+    await tenant.run(here, 'echo "# by hand" >>.ssh/authorized_keys', BOOT_MS);
+    const other = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrdGRbsSxk3+uIc8C0krx3ud23UwpFcNjjs36R6CLvp';
+    const { allocation_id } = held;
+    const tell = (...ssh_public_keys: string[]) =>
+      run('allocation.install_authorized_keys', { allocation_id, username: null, ssh_public_keys });
+    await tell(tenant.public_key, other);
+    assert.ok((await keysOf()).some((line) => line.startsWith(other)));
+    await tell(tenant.public_key);
+    const left = await keysOf();
+    assert.deepEqual([left.length, left.includes('# by hand')], [2, true], left.join('\n'));
   });
 });
 
