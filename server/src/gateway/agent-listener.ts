@@ -15,7 +15,7 @@ import { AppError, conflict, notFound } from '../errors.ts';
 import { toAppError } from '../http/problem.ts';
 import { addressBlock, createRateLimit } from '../http/rate-limit.ts';
 import { correlationIdOf, userAgentOf } from '../http/request.ts';
-import { createPeers, refused } from '../node-api/peer.ts';
+import { agentTls, createPeers, refused } from '../node-api/peer.ts';
 import type { ListenerCertificate } from '../services/listener-certificate.ts';
 import type { CertificateRegister, Peer } from '../services/node-certificate.ts';
 import type { Caller } from '../services/node-enroll.ts';
@@ -55,16 +55,6 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 const AUDIT_ROWS_PER_MINUTE = 6;
 
 const PATH = new RegExp(`^${AGENT_STREAM_PATH.replaceAll(/\{\w+\}/g, '([a-z0-9_]{1,40})')}$`);
-
-const tlsOptions = ({ key, cert, ca }: ListenerCertificate) => ({
-  key,
-  cert,
-  ca,
-  requestCert: true,
-  // Refused with a sentence, which an alert of TLS has no room for.
-  rejectUnauthorized: false,
-  minVersion: 'TLSv1.3' as const,
-});
 
 export const createAgentListener = (options: AgentListenerOptions): AgentListener => {
   const { registry, clock, log } = options;
@@ -114,7 +104,7 @@ export const createAgentListener = (options: AgentListenerOptions): AgentListene
   };
 
   const server = createServer({
-    ...tlsOptions(options.identity),
+    ...agentTls(options.identity),
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     maxHeaderSize: HEADERS_BYTES_MAX,
     headersTimeout: options.headers_timeout_ms,
@@ -145,7 +135,7 @@ export const createAgentListener = (options: AgentListenerOptions): AgentListene
 
   return {
     ...listenWith(server, options.host, options.port),
-    show: (identity) => server.setSecureContext(tlsOptions(identity)),
+    show: (identity) => server.setSecureContext(agentTls(identity)),
     enrollments: () => [...new Set(streams.values())],
     sweep: (asked, good) => {
       const gone = new Set(asked.filter((id) => !good.has(id)));

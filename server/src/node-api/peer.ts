@@ -4,7 +4,18 @@
  */
 import type { TLSSocket } from 'node:tls';
 import { AppError } from '../errors.ts';
+import type { ListenerCertificate } from '../services/listener-certificate.ts';
 import type { CertificateRegister, Peer } from '../services/node-certificate.ts';
+
+/** Of a listener for agents. Whoever shows no certificate, or a bad one, is told so in a sentence; some may still enrol. */
+export const agentTls = ({ key, cert, ca }: ListenerCertificate) => ({
+  key,
+  cert,
+  ca,
+  requestCert: true,
+  rejectUnauthorized: false,
+  minVersion: 'TLSv1.3' as const,
+});
 
 type Shown = {
   fingerprint: string;

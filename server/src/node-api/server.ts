@@ -20,7 +20,7 @@ import type { NodeRefusal } from '../services/node-refusal.ts';
 import { readBody } from './body.ts';
 import type { NodeCtx, NodeHandlers } from './handlers.ts';
 import { createNodeLimits } from './limits.ts';
-import { createPeers, refused } from './peer.ts';
+import { agentTls, createPeers, refused } from './peer.ts';
 import { createRespond, type Passing } from './respond.ts';
 import { findRoute, type Route } from './route.ts';
 import { asBadWords, assertStorable } from './storable.ts';
@@ -63,16 +63,6 @@ const KEEP_ALIVE_MS = 75_000;
 const CLOSE_WITHIN_MS = 5_000;
 /** Lines about refused requests, per node or address and minute; the others are told at debug. */
 const ERROR_LINES_PER_MINUTE = 30;
-
-const tlsOptions = ({ key, cert, ca }: ListenerCertificate) => ({
-  key,
-  cert,
-  ca,
-  requestCert: true,
-  // Whoever has none may still enrol; the routes decide.
-  rejectUnauthorized: false,
-  minVersion: 'TLSv1.3' as const,
-});
 
 export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
   const { handlers, clock, log } = options;
@@ -186,7 +176,7 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
   };
 
   const server = createServer({
-    ...tlsOptions(options.identity),
+    ...agentTls(options.identity),
     handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
     maxHeaderSize: HEADERS_BYTES_MAX,
     headersTimeout: options.headers_timeout_ms,
@@ -225,7 +215,7 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
           resolve((server.address() as AddressInfo).port);
         });
       }),
-    show: (identity) => server.setSecureContext(tlsOptions(identity)),
+    show: (identity) => server.setSecureContext(agentTls(identity)),
     sweep: () => peers.sweep(),
     close: async () => {
       isClosing = true;

@@ -6,11 +6,11 @@ import { type PublicApi, type RequestOf, type RoleName, roleHolds } from '@gpuaa
 import { invariant, mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/access-grant.ts';
-import { type AllocationRow, findProjectAllocation, lockAllocation } from '../db/allocation.ts';
+import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { tellKeys } from '../workflows/access-grant.ts';
-import { onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { pageOfAllocation } from './allocation-page.ts';
+import { organizationOf, principalOf, projectOf } from './caller.ts';
 import { assertStillHolds } from './standing.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -23,22 +23,7 @@ const LIVE_STATES = ['requested', 'provisioning', 'active'];
 const isManager = (roles: readonly RoleName[]): boolean =>
   roles.some((role) => roleHolds(role, 'project.member.update'));
 
-export const list = async (ctx: ReadCtx, { params, query }: Req<'accessGrantList'>) => {
-  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
-  const before = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
-  const rows = await ctx.read(async (reader) => {
-    if ((await findProjectAllocation(reader, projectOf(ctx), params.allocation_id)) === undefined)
-      throw notFound('allocation');
-    return db.listGrants(reader, params.allocation_id, { before, limit: limit + 1 });
-  });
-  return pageOf(
-    ctx,
-    limit,
-    rows,
-    (row) => [row.id],
-    (row) => row,
-  );
-};
+export const list = (ctx: ReadCtx, req: Req<'accessGrantList'>) => pageOfAllocation(ctx, req, db.listGrants);
 
 const lockOwn = async (ctx: WriteCtx, allocationId: string): Promise<AllocationRow> => {
   const row = await lockAllocation(ctx.tx, allocationId);

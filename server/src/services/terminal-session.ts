@@ -7,8 +7,8 @@ import { findProjectAllocation } from '../db/allocation.ts';
 import type { Reader } from '../db/client.ts';
 import * as db from '../db/terminal-session.ts';
 import { AppError, notFound } from '../errors.ts';
-import { callerHolds, onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { pageOfAllocation } from './allocation-page.ts';
+import { callerHolds, organizationOf, principalOf, projectOf } from './caller.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -31,22 +31,7 @@ const sessionOf = async (
   return row;
 };
 
-export const list = async (ctx: ReadCtx, { params, query }: Req<'terminalSessionList'>) => {
-  const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
-  const before = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
-  const rows = await ctx.read(async (reader) => {
-    if ((await findProjectAllocation(reader, projectOf(ctx), params.allocation_id)) === undefined)
-      throw notFound('allocation');
-    return db.listSessions(reader, params.allocation_id, { before, limit: limit + 1 });
-  });
-  return pageOf(
-    ctx,
-    limit,
-    rows,
-    (row) => [row.id],
-    (row) => row,
-  );
-};
+export const list = (ctx: ReadCtx, req: Req<'terminalSessionList'>) => pageOfAllocation(ctx, req, db.listSessions);
 
 export const get = (ctx: ReadCtx, { params }: Req<'terminalSessionGet'>) =>
   ctx.read((reader) => sessionOf(reader, ctx, params));
