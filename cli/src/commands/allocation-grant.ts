@@ -2,10 +2,9 @@
 import type { AccessGrant } from '@gpuaas/sdk';
 import { command, required, text } from '../command.ts';
 import { allocationParams, sshKeyId } from '../find.ts';
-import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
+import { keyFlags, yesFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
-
-const named = { allocation: 'name or id' } as const;
+import { listCommand, named } from './allocation-pages.ts';
 
 const columns: readonly Column<AccessGrant>[] = [
   { header: 'ID', value: ({ id }) => id },
@@ -17,18 +16,11 @@ const columns: readonly Column<AccessGrant>[] = [
   { header: 'FINGERPRINT', value: ({ fingerprint }) => fingerprint, optional: true },
 ];
 
-const grants = command({
+const grants = listCommand({
   name: 'grants',
   summary: 'whose keys open it beside those of its launch',
-  scope: 'project',
-  args: named,
-  flags: pageFlags,
-  run: async (cli, { args, flags }) => {
-    const [client, params] = [await cli.client(), await allocationParams(cli, args.allocation)];
-    const read = (query: { limit: number; cursor: string | undefined }) =>
-      client.accessGrantList({ params, query }, { signal: cli.signal });
-    cli.out.list(await collect(flags, read), columns);
-  },
+  columns,
+  read: (client, asked, options) => client.accessGrantList(asked, options),
 });
 
 const grant = command({

@@ -9,9 +9,9 @@ import { UsageError } from '../exit.ts';
 import { allocationParams, sshKeyId } from '../find.ts';
 import { keyFlags, waitFlags, yesFlags } from '../flags.ts';
 import { userDataFrom } from '../user-data.ts';
+import { named } from './allocation-pages.ts';
 import { finish, ownAllocation } from './allocation-wait.ts';
 
-const named = { allocation: 'name or id' } as const;
 const hard = (what: string) => ({ hard: toggle(`${what} without asking the guest`) }) as const;
 
 type Flags = Readonly<{

@@ -5,10 +5,9 @@ import { safeJson } from '../clean.ts';
 import { command, text } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { allocationParams } from '../find.ts';
-import { collect, pageFlags, yesFlags } from '../flags.ts';
+import { yesFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
-
-const named = { allocation: 'name or id' } as const;
+import { listCommand, named } from './allocation-pages.ts';
 
 const columns: readonly Column<TerminalSession>[] = [
   { header: 'ID', value: ({ id }) => id },
@@ -24,18 +23,11 @@ const columns: readonly Column<TerminalSession>[] = [
   { header: 'OUT', value: ({ bytes_out }) => bytes_out, align: 'right', optional: true },
 ];
 
-const sessions = command({
+const sessions = listCommand({
   name: 'sessions',
   summary: 'who is and was connected, newest first',
-  scope: 'project',
-  args: named,
-  flags: pageFlags,
-  run: async (cli, { args, flags }) => {
-    const [client, params] = [await cli.client(), await allocationParams(cli, args.allocation)];
-    const read = (query: { limit: number; cursor: string | undefined }) =>
-      client.terminalSessionList({ params, query }, { signal: cli.signal });
-    cli.out.list(await collect(flags, read), columns);
-  },
+  columns,
+  read: (client, asked, options) => client.terminalSessionList(asked, options),
 });
 
 const session = command({

@@ -6,6 +6,7 @@ import { collect, ifMatchFlags, keyFlags, pageFlags, waitFlags, yesFlags } from 
 import { wipeCertificate } from './allocation-certificate.ts';
 import { create, tagsFrom } from './allocation-create.ts';
 import { grantCommands } from './allocation-grant.ts';
+import { listCommand, named } from './allocation-pages.ts';
 import { powerCommands } from './allocation-power.ts';
 import { sessionCommands } from './allocation-session.ts';
 import {
@@ -16,8 +17,6 @@ import {
   timelineColumns,
 } from './allocation-view.ts';
 import { assertArrived, finish, followAllocation, GOALS, ownAllocation, waitForAllocation } from './allocation-wait.ts';
-
-const named = { allocation: 'name or id' } as const;
 
 export const ls = command({
   name: 'list',
@@ -64,18 +63,11 @@ export const release = command({
   },
 });
 
-const timeline = command({
+const timeline = listCommand({
   name: 'timeline',
   summary: 'what has happened to it, oldest first',
-  scope: 'project',
-  args: named,
-  flags: pageFlags,
-  run: async (cli, { args, flags }) => {
-    const [client, params] = [await cli.client(), await allocationParams(cli, args.allocation)];
-    const read = (query: { limit: number; cursor: string | undefined }) =>
-      client.allocationTimeline({ params, query }, { signal: cli.signal });
-    cli.out.list(await collect(flags, read), timelineColumns);
-  },
+  columns: timelineColumns,
+  read: (client, asked, options) => client.allocationTimeline(asked, options),
 });
 
 const wait = command({

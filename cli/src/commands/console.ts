@@ -4,8 +4,8 @@ import type { Cli } from '../context.ts';
 import { allocationParams } from '../find.ts';
 import { interact } from '../interactive.ts';
 import { codeOfEnd, openSession } from '../session.ts';
+import { named } from './allocation-pages.ts';
 
-const named = { allocation: 'name or id' } as const;
 const LEAVE = 'Type ~. at the start of a line to leave.';
 
 const sayHowToLeave = (cli: Cli, isTyped = true): void => {
