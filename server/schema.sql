@@ -932,6 +932,24 @@ create table capacity_counters (
 );
 grant delete, insert, select, update on capacity_counters to gpuaas_app;
 
+create table capacity_samples (
+  sampled_at timestamp with time zone not null,
+  region_name text not null,
+  gpu_model text not null,
+  delivered_gpus integer not null,
+  healthy_gpus integer not null,
+  reserved_gpus integer not null,
+  active_gpus integer not null,
+  free_gpus integer not null,
+  constraint capacity_samples_pkey PRIMARY KEY (sampled_at, region_name, gpu_model),
+  constraint capacity_samples_active_gpus_check CHECK (active_gpus >= 0),
+  constraint capacity_samples_delivered_gpus_check CHECK (delivered_gpus >= 0),
+  constraint capacity_samples_free_gpus_check CHECK (free_gpus >= 0),
+  constraint capacity_samples_healthy_gpus_check CHECK (healthy_gpus >= 0),
+  constraint capacity_samples_reserved_gpus_check CHECK (reserved_gpus >= 0)
+);
+grant delete, insert, select on capacity_samples to gpuaas_app;
+
 create table disk_ownerships (
   id text not null,
   node_id text not null,
@@ -1551,6 +1569,28 @@ CREATE UNIQUE INDEX usage_one_open ON usage_records USING btree (allocation_id) 
 CREATE TRIGGER closed_is_final BEFORE UPDATE ON usage_records FOR EACH ROW WHEN (old.ended_at IS NOT NULL) EXECUTE FUNCTION refuse_usage_change();
 grant insert, select, update on usage_records to gpuaas_app;
 
+create table web_sessions (
+  id text not null,
+  user_id text not null,
+  token_hash bytea not null,
+  id_token_sealed bytea,
+  user_agent text,
+  source_ip text,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  last_seen_at timestamp with time zone default clock_timestamp() not null,
+  idle_expires_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint web_sessions_pkey PRIMARY KEY (id),
+  constraint web_sessions_token_hash_key UNIQUE (token_hash),
+  constraint web_sessions_check CHECK (idle_expires_at <= expires_at),
+  constraint web_sessions_id_check CHECK (id ~~ 'wse\_%'::text),
+  constraint web_sessions_token_hash_check CHECK (octet_length(token_hash) = 32),
+  constraint web_sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+);
+CREATE INDEX web_sessions_by_expiry ON web_sessions USING btree (idle_expires_at);
+CREATE INDEX web_sessions_by_user ON web_sessions USING btree (user_id, id);
+grant delete, insert, select, update on web_sessions to gpuaas_app;
+
 create table workflow_runs (
   id text not null,
   workflow text not null,
@@ -1787,6 +1827,10 @@ create policy scope on users
    FROM tenant_memberships m
   WHERE ((m.user_id = users.id) AND (m.organization_id = gpuaas_tenant()))))))
   with check (((gpuaas_tenant() = '*'::text) OR (id = gpuaas_principal())));
+
+alter table web_sessions enable row level security;
+create policy scope on web_sessions
+  using (((gpuaas_tenant() = '*'::text) OR (user_id = gpuaas_principal())));
 
 alter table workflow_runs enable row level security;
 create policy scope on workflow_runs

@@ -29,6 +29,7 @@ export const ID_PREFIXES = {
   trust_key: 'tky',
   usage_record: 'usg',
   user: 'usr',
+  web_session: 'wse',
   wipe_proof: 'wpf',
   workflow_run: 'wfr',
 } as const;

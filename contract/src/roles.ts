@@ -62,6 +62,7 @@ export const PERMISSIONS = [
   'admin.trust.read',
   'admin.trust.update',
   'admin.log.read',
+  'admin.event.read',
   'admin.quota.read',
   'admin.quota.update',
   'admin.invariant.read',
@@ -75,6 +76,8 @@ export const PERMISSIONS = [
   'self.api_token.read',
   'self.api_token.create',
   'self.api_token.revoke',
+  'self.web_session.read',
+  'self.web_session.revoke',
   'catalog.read',
 ] as const;
 export type Permission = (typeof PERMISSIONS)[number];
@@ -157,6 +160,7 @@ const opsPermissions = [
   'admin.image.update',
   'admin.trust.read',
   'admin.log.read',
+  'admin.event.read',
   'admin.quota.read',
   'admin.invariant.read',
 ] as const;
@@ -204,6 +208,8 @@ export const ROLES = {
     'self.api_token.read',
     'self.api_token.create',
     'self.api_token.revoke',
+    'self.web_session.read',
+    'self.web_session.revoke',
   ],
 } as const satisfies Record<RoleName, readonly Permission[]>;
 

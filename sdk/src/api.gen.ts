@@ -242,6 +242,22 @@ export type Capacity = {
   counted_at: string;
 };
 
+export type CapacitySample = {
+  /** When it was counted. */
+  sampled_at: string;
+  region_name: string;
+  gpu_model: string;
+  /** Handed over and not taken out again. */
+  delivered_gpus: number;
+  healthy_gpus: number;
+  /** Claimed, or kept for bare metal. */
+  reserved_gpus: number;
+  /** Given to allocations that run. */
+  active_gpus: number;
+  /** Could be launched now. */
+  free_gpus: number;
+};
+
 export type Discovery = {
   task: NodeTask;
   map: {
@@ -391,7 +407,7 @@ export type Me = {
     role: 'admin' | 'member' | 'viewer' | 'service_account';
   }[];
   credential: {
-    kind: 'oidc' | 'api_token' | 'service_account_token';
+    kind: 'oidc' | 'web_session' | 'api_token' | 'service_account_token';
     scopes: string[];
     /** When the presented credential ends. */
     expires_at: string | null;
@@ -444,6 +460,8 @@ export type Node = {
   version: number;
   /** When it was added. */
   created_at: string;
+  /** What may be done with it now, or why not. */
+  actions: Action[];
 };
 
 export type NodeFinding = {
@@ -596,6 +614,23 @@ export type OsImageVersion = {
   retired_reason: string | null;
 };
 
+export type PlatformEvent = {
+  specversion: '1.0';
+  /** Id of the event. */
+  id: string;
+  type: string;
+  source: string;
+  /** Id of what it is about. */
+  subject: string;
+  /** When it happened. */
+  time: string;
+  datacontenttype: 'application/json';
+  correlationid: string;
+  organizationid?: string | undefined;
+  projectid?: string | undefined;
+  data: Record<string, unknown>;
+};
+
 /** The one error envelope. */
 export type Problem = {
   /** Address of the page that explains the code. */
@@ -744,6 +779,22 @@ export type Sku = {
   version: number;
 };
 
+export type SkuCapacity = {
+  sku_name: string;
+  capacity_shape: 'baremetal' | 'gpu_slice';
+  /** Handed over and not taken out again. */
+  delivered_gpus: number;
+  healthy_gpus: number;
+  /** Claimed, or kept for bare metal. */
+  reserved_gpus: number;
+  /** Given to allocations that run. */
+  active_gpus: number;
+  /** Could be launched now. */
+  free_gpus: number;
+  /** The most one allocation could get now. */
+  largest_set: number;
+};
+
 export type Slot = {
   /** Id of the slot. */
   id: string;
@@ -783,6 +834,47 @@ export type Slot = {
   /** When it was approved. */
   approved_at: string | null;
   version: number;
+  /** What may be done with it now, or why not. */
+  actions: Action[];
+};
+
+export type SlotMapRow = {
+  /** Id of the node. */
+  node_id: string;
+  name: string;
+  region_name: string;
+  pool_name: string;
+  gpu_model: string;
+  gpu_count: number;
+  state: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'quarantined' | 'draining' | 'retired' | 'removing' | 'deleted';
+  state_reason: string | null;
+  capacity_mode: 'slice' | 'baremetal' | 'flexible';
+  occupancy: 'free' | 'sliced' | 'exclusive' | 'cleaning' | 'cleanup_blocked';
+  health: 'ok' | 'unhealthy' | 'unknown';
+  is_held: boolean;
+  is_connected: boolean;
+  has_drift: boolean;
+  reboot_required: boolean;
+  finding_count: number;
+  free_gpus: number;
+  largest_set: number;
+  /** By index; empty before any was approved. */
+  slots: {
+    /** Id of the slot. */
+    id: string;
+    slot_index: number;
+    approval: 'approved' | 'disabled' | 'needs_reapproval';
+    status: 'available' | 'reserved' | 'in_use' | 'cleaning' | 'cleanup_blocked' | 'quarantined';
+    status_reason: string | null;
+    /** When it came into this status. */
+    status_since: string;
+    health: 'ok' | 'unhealthy' | 'unknown';
+    numa_node: number | null;
+    has_drift: boolean;
+    allocation_id: string | null;
+    /** Last verified wipe. */
+    wiped_at: string | null;
+  }[];
 };
 
 export type SshKey = {
@@ -881,6 +973,62 @@ export type TokenCreated = {
   token: string;
 };
 
+export type Trace = {
+  /** As it was asked for. */
+  id: string;
+  kind: 'correlation' | 'allocation' | 'node' | 'slot' | 'node_task' | 'workflow_run';
+  /** What was followed, oldest first, at most 50. */
+  correlation_ids: string[];
+  /** What it touched. */
+  subjects: {
+    kind: 'allocation' | 'node' | 'slot' | 'node_task' | 'workflow_run';
+    id: string;
+    name: string | null;
+    state: string | null;
+    project_id: string | null;
+  }[];
+  /** The entry where it first went wrong. */
+  first_failure_key: string | null;
+  /** In order of time, at most 1000. */
+  entries: TraceEntry[];
+  /** There is more than is shown. */
+  is_truncated: boolean;
+  /** How far the clocks of the hosts in it are off. */
+  clock_skews: {
+    /** Id of the node. */
+    node_id: string;
+    host_name: string;
+    skew_ms: number;
+  }[];
+  /** Where evidence is missing: a hop without host role or correlation id, or a task without a log line. */
+  gaps: string[];
+};
+
+export type TraceEntry = {
+  /** Names the entry within this answer. */
+  key: string;
+  /** When it began, or happened, by the clock of the platform where it is known. */
+  at: string;
+  /** When it ended; null for a moment and for what still runs. */
+  until: string | null;
+  host_role: 'platform_control' | 'app_control' | 'worker_compute';
+  host_name: string | null;
+  /** The process that wrote it. */
+  service: string | null;
+  node_id: string | null;
+  source: 'request' | 'audit' | 'workflow' | 'task' | 'log' | 'event';
+  level: 'info' | 'warn' | 'error';
+  is_failure: boolean;
+  /** What happened, in a few words. */
+  title: string;
+  detail: string | null;
+  /** What it is about. */
+  subject_id: string | null;
+  /** Null where the hop did not carry one, which is a defect. */
+  correlation_id: string | null;
+  data: Record<string, unknown>;
+};
+
 export type UsageRecord = {
   /** Id of the usage record. */
   id: string;
@@ -894,6 +1042,16 @@ export type UsageRecord = {
   /** When its release was accepted; null while it runs. */
   ended_at: string | null;
   cost: Money;
+};
+
+export type UsageSummary = {
+  /** The first moment of the current month, in UTC. */
+  since: string;
+  cost: Money;
+  cost_per_hour: Money;
+  /** Allocations that are charged now. */
+  running_allocations: number;
+  running_gpus: number;
 };
 
 export type User = {
@@ -910,6 +1068,23 @@ export type User = {
   last_seen_at: string | null;
   /** First sign-in. */
   created_at: string;
+};
+
+export type WebSession = {
+  /** Id of the web session. */
+  id: string;
+  /** The one that asks. */
+  is_current: boolean;
+  /** The browser, as it calls itself. */
+  user_agent: string | null;
+  /** Where it signed in from. */
+  source_ip: string | null;
+  /** When it was signed in. */
+  created_at: string;
+  /** Last use, to the minute. */
+  last_seen_at: string;
+  /** When it ends at the latest; sooner where it is not used. */
+  expires_at: string;
 };
 
 export type WipeCertificate = {
@@ -1270,6 +1445,8 @@ export const operations = {
   sshKeyCreate: { method: 'POST', path: '/api/v1/ssh-keys', idempotency: 'required', body: true },
   sshKeyGet: { method: 'GET', path: '/api/v1/ssh-keys/{ssh_key_id}' },
   sshKeyDelete: { method: 'DELETE', path: '/api/v1/ssh-keys/{ssh_key_id}' },
+  webSessionList: { method: 'GET', path: '/api/v1/web-sessions', page: true },
+  webSessionRevoke: { method: 'DELETE', path: '/api/v1/web-sessions/{web_session_id}' },
   regionList: { method: 'GET', path: '/api/v1/regions', page: true },
   skuList: { method: 'GET', path: '/api/v1/skus', page: true },
   skuGet: { method: 'GET', path: '/api/v1/skus/{sku_name}' },
@@ -1278,6 +1455,7 @@ export const operations = {
   capacityList: { method: 'GET', path: '/api/v1/projects/{project_id}/capacity', page: true },
   quotaGet: { method: 'GET', path: '/api/v1/projects/{project_id}/quota' },
   usageList: { method: 'GET', path: '/api/v1/projects/{project_id}/usage', page: true },
+  usageSummaryGet: { method: 'GET', path: '/api/v1/projects/{project_id}/usage/summary' },
   allocationEstimate: { method: 'POST', path: '/api/v1/projects/{project_id}/allocations:estimate', body: true },
   allocationCreate: { method: 'POST', path: '/api/v1/projects/{project_id}/allocations', idempotency: 'required', body: true },
   allocationList: { method: 'GET', path: '/api/v1/projects/{project_id}/allocations', page: true },
@@ -1309,6 +1487,9 @@ export const operations = {
   adminAuditLogVerify: { method: 'GET', path: '/api/v1/admin/audit-logs/verify' },
   eventList: { method: 'GET', path: '/api/v1/projects/{project_id}/events', page: true },
   eventStream: { method: 'GET', path: '/api/v1/projects/{project_id}/events/stream', stream: 'text/event-stream' },
+  adminEventStream: { method: 'GET', path: '/api/v1/admin/events/stream', stream: 'text/event-stream' },
+  traceGet: { method: 'GET', path: '/api/v1/projects/{project_id}/trace' },
+  adminTraceGet: { method: 'GET', path: '/api/v1/admin/trace' },
   workflowRunList: { method: 'GET', path: '/api/v1/projects/{project_id}/workflow-runs', page: true },
   workflowRunGet: { method: 'GET', path: '/api/v1/projects/{project_id}/workflow-runs/{workflow_run_id}' },
   workflowRunStepList: { method: 'GET', path: '/api/v1/projects/{project_id}/workflow-runs/{workflow_run_id}/steps', page: true },
@@ -1330,6 +1511,7 @@ export const operations = {
   adminAllocationForceRelease: { method: 'POST', path: '/api/v1/admin/allocations/{allocation_id}/force-release', idempotency: 'required', body: true },
   adminAllocationForceCleanup: { method: 'POST', path: '/api/v1/admin/allocations/{allocation_id}/force-cleanup', idempotency: 'required', body: true },
   adminNodeList: { method: 'GET', path: '/api/v1/admin/nodes', page: true },
+  adminSlotMapList: { method: 'GET', path: '/api/v1/admin/slot-map', page: true },
   adminNodeGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}' },
   adminNodeSlotList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/resource-slots', page: true },
   adminNodeHold: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/hold', idempotency: 'required', body: true },
@@ -1338,6 +1520,7 @@ export const operations = {
   adminNodeConvertPlan: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/convert' },
   adminNodeConvert: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/convert', idempotency: 'required', body: true },
   adminCapacityList: { method: 'GET', path: '/api/v1/admin/capacity', page: true },
+  adminCapacityHistoryList: { method: 'GET', path: '/api/v1/admin/capacity/history' },
   adminQuotaList: { method: 'GET', path: '/api/v1/admin/quotas', page: true },
   adminQuotaPut: { method: 'PUT', path: '/api/v1/admin/quotas', ifMatch: true, body: true },
   adminSchedulerSnapshot: { method: 'GET', path: '/api/v1/admin/scheduler/snapshot' },
@@ -1933,6 +2116,32 @@ export type Operations = {
     };
     response: undefined;
   };
+  /** Browsers that the caller is signed in with, newest first */
+  webSessionList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: WebSession[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** Sign a browser of the caller out. It is refused within seconds, and what it has open ends. */
+  webSessionRevoke: {
+    request: {
+      params: {
+        /** Id of the web session. */
+        web_session_id: string;
+      };
+    };
+    response: undefined;
+  };
   /** Regions; disabled ones say why */
   regionList: {
     request: {
@@ -2060,6 +2269,16 @@ export type Operations = {
       /** Send as cursor for the next page; null on the last one. */
       next_cursor: string | null;
     };
+  };
+  /** What the project cost this month and costs per hour now */
+  usageSummaryGet: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+      };
+    };
+    response: UsageSummary;
   };
   /** Price, quota and whether it fits now; writes nothing. Reads only: takes no Idempotency-Key and leaves no audit row. */
   allocationEstimate: {
@@ -2662,6 +2881,39 @@ export type Operations = {
     };
     response: ProjectEvent;
   };
+  /** Events of the whole platform as they happen (server-sent events). Starts now, or after the event named by Last-Event-ID. For operators’ pages that keep themselves current. */
+  adminEventStream: {
+    request: {
+      query?: {
+        type?: string | undefined;
+      } | undefined;
+    };
+    response: PlatformEvent;
+  };
+  /** Everything of the project under one id, in one timeline. Names no host and no device. 404 where nothing of the project is known under the id. */
+  traceGet: {
+    request: {
+      params: {
+        /** Id of the project. */
+        project_id: string;
+      };
+      query: {
+        /** A correlation id, or the id of an allocation, node, slot, task or workflow run. */
+        id: string;
+      };
+    };
+    response: Trace;
+  };
+  /** Everything under one id across all hosts, in one timeline */
+  adminTraceGet: {
+    request: {
+      query: {
+        /** A correlation id, or the id of an allocation, node, slot, task or workflow run. */
+        id: string;
+      };
+    };
+    response: Trace;
+  };
   /** Runs of the project, newest first */
   workflowRunList: {
     request: {
@@ -3023,6 +3275,24 @@ export type Operations = {
       next_cursor: string | null;
     };
   };
+  /** Every node with its slots as tiles, by name */
+  adminSlotMapList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        /** Lower-case name, unique where it is used. */
+        region_name?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: SlotMapRow[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
   /** One node */
   adminNodeGet: {
     request: {
@@ -3148,12 +3418,30 @@ export type Operations = {
         free_gpus: number;
         largest_set: number;
         empty_nodes: number;
+        /** The same by what is sold. GPUs of a node that may be both whole and sliced count for both. */
+        skus: SkuCapacity[];
         fragmentation: string;
         /** When it was counted. */
         counted_at: string;
       }[];
       /** Send as cursor for the next page; null on the last one. */
       next_cursor: string | null;
+    };
+  };
+  /** The same counts over time, oldest first. A sample every five minutes, kept for 90 days. Longer spans are thinned to what a chart can show. */
+  adminCapacityHistoryList: {
+    request: {
+      query?: {
+        /** Lower-case name, unique where it is used. */
+        region_name?: string | undefined;
+        /** GPU model. */
+        gpu_model?: string | undefined;
+        /** Not before; a day ago if left out. */
+        since?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: CapacitySample[];
     };
   };
   /** GPU limits and what is used */

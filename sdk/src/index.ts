@@ -20,6 +20,7 @@ export {
   type SessionStream,
   type StreamEnd,
 } from './session-stream.ts';
+export { type Permission, type RoleName, ROLES } from './roles.gen.ts';
 export type { SessionEndReason, SessionKind } from './stream.gen.ts';
 export type { RetryOptions, TokenProvider } from './transport.ts';
 export { type WaitOptions, wait } from './wait.ts';

@@ -1,10 +1,11 @@
 /**
  * Writes sdk/src/api.gen.ts from the contract: the operation table the client runs on and the types of every request
- * and response; and sdk/src/stream.gen.ts: the words and limits of a session's bytes. The published sdk therefore depends on nothing, and no shape is written twice by hand.
+ * and response; sdk/src/stream.gen.ts: the words and limits of a session's bytes; and sdk/src/roles.gen.ts: which role
+ * holds which permission, so that a program can say beforehand why something would be refused. The published sdk therefore depends on nothing, and no shape is written twice by hand.
  */
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { api, ERRORS, type Operation } from '@gpuaas/contract';
+import { api, ERRORS, type Operation, ROLES } from '@gpuaas/contract';
 import {
   ClientWord,
   GatewayWord,
@@ -24,6 +25,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const CONTRACT = join(ROOT, 'contract/src');
 const TARGET = 'sdk/src/api.gen.ts';
 const STREAM_TARGET = 'sdk/src/stream.gen.ts';
+const ROLES_TARGET = 'sdk/src/roles.gen.ts';
 
 const isObjectSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && 'type' in value && value.type === 'object' && 'properties' in value;
@@ -109,6 +111,15 @@ ${Object.entries(words)
 `;
 };
 
+const rolesText = (): string => `// Written by \`make gen\` from contract/. Do not edit.
+
+/** Which role holds which permission. The server decides; this says what it will decide. */
+export const ROLES = ${JSON.stringify(ROLES, null, 2)} as const;
+
+export type RoleName = keyof typeof ROLES;
+export type Permission = (typeof ROLES)[RoleName][number];
+`;
+
 export const sdkTypes = async (): Promise<{ path: string; text: string }[]> => {
   const schemas = await namedSchemas();
   const names: Names = new Map([...schemas].map(([name, schema]) => [schemaKey(schema), name]));
@@ -158,6 +169,7 @@ ${operations.map(([id, operation]) => operationType(id, operation, names)).join(
   return [
     { path: TARGET, text },
     { path: STREAM_TARGET, text: streamText() },
+    { path: ROLES_TARGET, text: rolesText() },
   ];
 };
 

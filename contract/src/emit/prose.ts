@@ -44,7 +44,8 @@ const TAGS: Readonly<Record<string, string>> = {
     'Hosts and their agents: enrolment, discovery, approval of slots, disks, health, trust and logs. For operators.',
   Catalog: 'Regions, SKUs with prices, operating system images.',
   Audit: 'Who did what, sealed into hash chains.',
-  Events: 'What happened in a project, as pages and as a stream.',
+  Events: 'What happened, as pages and as a stream.',
+  Trace: 'Everything that was written down under one id, across hosts, in one timeline.',
   Workflows: 'Runs of long work and their timelines.',
   Administration: 'For operators of the platform.',
 };

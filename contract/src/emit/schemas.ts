@@ -33,6 +33,8 @@ import * as project from '../public/project.ts';
 import * as serviceAccount from '../public/service-account.ts';
 import * as sshKey from '../public/ssh-key.ts';
 import * as terminalSession from '../public/terminal-session.ts';
+import * as trace from '../public/trace.ts';
+import * as webSession from '../public/web-session.ts';
 import * as wipeCertificate from '../public/wipe-certificate.ts';
 import * as workflowRun from '../public/workflow-run.ts';
 
@@ -46,8 +48,8 @@ const modules = [
   ...[allocation, wipeCertificate, terminalSession, accessGrant, accessPolicy],
   capacity,
   { Action, Money, Problem },
-  ...[me, organization, invitation, project, serviceAccount, apiToken, sshKey],
-  ...[catalog, auditLog, event, workflowRun, admin],
+  ...[me, organization, invitation, project, serviceAccount, apiToken, sshKey, webSession],
+  ...[catalog, auditLog, event, trace, workflowRun, admin],
 ];
 
 /** Exported schemas by identity: the same object is the same component wherever it is used. */

@@ -1,9 +1,10 @@
 import Type from 'typebox';
-import { Closed, DisplayText, INT_MAX, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
+import { Action, Closed, DisplayText, INT_MAX, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { ALLOCATION_STATES, Allocation } from './allocation.ts';
 import { Quota } from './capacity.ts';
+import { CAPACITY_SHAPES } from './catalog.ts';
 
 export const NODE_STATES = [
   'bootstrap_issued',
@@ -20,6 +21,7 @@ export const CAPACITY_MODES = ['slice', 'baremetal', 'flexible'] as const;
 export const OCCUPANCIES = ['free', 'sliced', 'exclusive', 'cleaning', 'cleanup_blocked'] as const;
 export const SLOT_STATUSES = ['available', 'reserved', 'in_use', 'cleaning', 'cleanup_blocked', 'quarantined'] as const;
 export const HEALTHS = ['ok', 'unhealthy', 'unknown'] as const;
+const APPROVALS = ['approved', 'disabled', 'needs_reapproval'] as const;
 
 export const Node = Closed({
   id: Id('node'),
@@ -54,13 +56,14 @@ export const Node = Closed({
   largest_set: Type.Integer(),
   version: Type.Integer(),
   created_at: Time('When it was added.'),
+  actions: Type.Array(Action, { description: 'What may be done with it now, or why not.' }),
 });
 
 export const Slot = Closed({
   id: Id('slot'),
   node_id: Id('node'),
   slot_index: Type.Integer(),
-  approval: StringEnum(['approved', 'disabled', 'needs_reapproval']),
+  approval: StringEnum(APPROVALS),
   status: StringEnum(SLOT_STATUSES),
   status_reason: Nullable(Type.String()),
   status_since: Time('When it came into this status.'),
@@ -92,6 +95,67 @@ export const Slot = Closed({
   approved_by: Nullable(Type.String()),
   approved_at: Nullable(Time('When it was approved.')),
   version: Type.Integer(),
+  actions: Type.Array(Action, { description: 'What may be done with it now, or why not.' }),
+});
+
+/** A slot as a tile of the map: enough to see where something is wrong. */
+const SlotTile = Closed({
+  id: Id('slot'),
+  slot_index: Type.Integer(),
+  approval: StringEnum(APPROVALS),
+  status: StringEnum(SLOT_STATUSES),
+  status_reason: Nullable(Type.String()),
+  status_since: Time('When it came into this status.'),
+  health: StringEnum(HEALTHS),
+  numa_node: Nullable(Type.Integer()),
+  has_drift: Type.Boolean(),
+  allocation_id: Nullable(Type.String()),
+  wiped_at: Nullable(Time('Last verified wipe.')),
+});
+
+/** A row of the map. What a node has beyond it is read one by one. */
+export const SlotMapRow = Closed({
+  node_id: Id('node'),
+  name: Type.String(),
+  region_name: Type.String(),
+  pool_name: Type.String(),
+  gpu_model: Type.String(),
+  gpu_count: Type.Integer(),
+  state: StringEnum(NODE_STATES),
+  state_reason: Nullable(Type.String()),
+  capacity_mode: StringEnum(CAPACITY_MODES),
+  occupancy: StringEnum(OCCUPANCIES),
+  health: StringEnum(HEALTHS),
+  is_held: Type.Boolean(),
+  is_connected: Type.Boolean(),
+  has_drift: Type.Boolean(),
+  reboot_required: Type.Boolean(),
+  finding_count: Type.Integer(),
+  free_gpus: Type.Integer(),
+  largest_set: Type.Integer(),
+  slots: Type.Array(SlotTile, { description: 'By index; empty before any was approved.' }),
+});
+
+const CapacityCounts = {
+  delivered_gpus: Type.Integer({ description: 'Handed over and not taken out again.' }),
+  healthy_gpus: Type.Integer(),
+  reserved_gpus: Type.Integer({ description: 'Claimed, or kept for bare metal.' }),
+  active_gpus: Type.Integer({ description: 'Given to allocations that run.' }),
+  free_gpus: Type.Integer({ description: 'Could be launched now.' }),
+};
+
+export const SkuCapacity = Closed({
+  sku_name: Type.String(),
+  capacity_shape: StringEnum(CAPACITY_SHAPES),
+  ...CapacityCounts,
+  largest_set: Type.Integer({ description: 'The most one allocation could get now.' }),
+});
+
+export const CapacitySample = Closed({
+  sampled_at: Time('When it was counted.'),
+  region_name: Type.String(),
+  gpu_model: Type.String(),
+  ...CapacityCounts,
 });
 
 const Claim = Closed({
@@ -207,6 +271,14 @@ export const adminPlacementApi = define({
     }),
     response: Page(Node),
   },
+  adminSlotMapList: {
+    ...read,
+    path: '/api/v1/admin/slot-map',
+    summary: 'Every node with its slots as tiles, by name',
+    permission: 'admin.node.read',
+    query: Closed({ ...PageQuery, region_name: Type.Optional(Name()) }),
+    response: Page(SlotMapRow),
+  },
   adminNodeGet: {
     ...read,
     path: '/api/v1/admin/nodes/{node_id}',
@@ -305,10 +377,26 @@ export const adminPlacementApi = define({
         free_gpus: Type.Integer(),
         largest_set: Type.Integer(),
         empty_nodes: Type.Integer(),
+        skus: Type.Array(SkuCapacity, {
+          description: 'The same by what is sold. GPUs of a node that may be both whole and sliced count for both.',
+        }),
         fragmentation: Type.String({ examples: ['free 11, largest set 4; draining nod_… would free a whole node'] }),
         counted_at: Time('When it was counted.'),
       }),
     ),
+  },
+  adminCapacityHistoryList: {
+    ...read,
+    path: '/api/v1/admin/capacity/history',
+    summary: 'The same counts over time, oldest first',
+    description: 'A sample every five minutes, kept for 90 days. Longer spans are thinned to what a chart can show.',
+    permission: 'admin.node.read',
+    query: Closed({
+      region_name: Type.Optional(Name()),
+      gpu_model: Type.Optional(DisplayText('GPU model.', 64)),
+      since: Type.Optional(Time('Not before; a day ago if left out.')),
+    }),
+    response: Closed({ items: Type.Array(CapacitySample) }),
   },
   adminQuotaList: {
     ...read,

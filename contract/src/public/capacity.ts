@@ -32,6 +32,15 @@ export const UsageRecord = Closed({
   cost: Money,
 });
 
+/** What the project costs, in one look. */
+export const UsageSummary = Closed({
+  since: Time('The first moment of the current month, in UTC.'),
+  cost: Money,
+  cost_per_hour: Money,
+  running_allocations: Type.Integer({ description: 'Allocations that are charged now.' }),
+  running_gpus: Type.Integer(),
+});
+
 const ofProject = Closed({ project_id: Id('project') });
 const read = {
   method: 'GET',
@@ -72,5 +81,13 @@ export const capacityApi = define({
     permission: 'allocation.read',
     query: Closed({ ...PageQuery, allocation_id: Type.Optional(Id('allocation')) }),
     response: Page(UsageRecord),
+  },
+  usageSummaryGet: {
+    ...read,
+    path: '/api/v1/projects/{project_id}/usage/summary',
+    tag: 'Allocations',
+    summary: 'What the project cost this month and costs per hour now',
+    permission: 'allocation.read',
+    response: UsageSummary,
   },
 });

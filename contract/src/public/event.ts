@@ -18,21 +18,28 @@ export const ProjectEvent = Closed({
   data: Type.Object({}, { additionalProperties: true }),
 });
 
+/** As a project's, where organization and project may be none: nodes belong to nobody. */
+export const PlatformEvent = Closed({
+  ...ProjectEvent.properties,
+  organizationid: Type.Optional(Type.String()),
+  projectid: Type.Optional(Type.String()),
+});
+
 const params = Closed({ project_id: Id('project') });
 const read = {
   method: 'GET',
   tag: 'Events',
-  access: 'project',
-  permission: 'event.read',
   audit: null,
   idempotency: 'none',
   status: 200,
-  params,
 } as const;
 
 export const eventApi = define({
   eventList: {
     ...read,
+    params,
+    access: 'project',
+    permission: 'event.read',
     path: '/api/v1/projects/{project_id}/events',
     summary: 'Events of the project in commit order, oldest first',
     query: Closed({ ...PageQuery, type: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z_.]+$' })) }),
@@ -40,12 +47,27 @@ export const eventApi = define({
   },
   eventStream: {
     ...read,
+    params,
+    access: 'project',
+    permission: 'event.read',
     path: '/api/v1/projects/{project_id}/events/stream',
     summary: 'Events of the project as they happen (server-sent events)',
     description:
       'Starts now, or after the event named by Last-Event-ID. A comment line every 15 seconds keeps the connection open.',
     query: Closed({ type: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z_.]+$' })) }),
     response: ProjectEvent,
+    stream: 'text/event-stream',
+  },
+  adminEventStream: {
+    ...read,
+    path: '/api/v1/admin/events/stream',
+    summary: 'Events of the whole platform as they happen (server-sent events)',
+    description:
+      'Starts now, or after the event named by Last-Event-ID. For operators’ pages that keep themselves current.',
+    access: 'platform',
+    permission: 'admin.event.read',
+    query: Closed({ type: Type.Optional(Type.String({ maxLength: 64, pattern: '^[a-z_.]+$' })) }),
+    response: PlatformEvent,
     stream: 'text/event-stream',
   },
 });

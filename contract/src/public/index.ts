@@ -24,6 +24,8 @@ import { projectApi } from './project.ts';
 import { serviceAccountApi } from './service-account.ts';
 import { sshKeyApi } from './ssh-key.ts';
 import { terminalSessionApi } from './terminal-session.ts';
+import { traceApi } from './trace.ts';
+import { webSessionApi } from './web-session.ts';
 import { wipeCertificateApi } from './wipe-certificate.ts';
 import { workflowRunApi } from './workflow-run.ts';
 
@@ -35,6 +37,7 @@ export const api = {
   ...serviceAccountApi,
   ...apiTokenApi,
   ...sshKeyApi,
+  ...webSessionApi,
   ...catalogApi,
   ...capacityApi,
   ...allocationApi,
@@ -45,6 +48,7 @@ export const api = {
   ...wipeCertificateApi,
   ...auditLogApi,
   ...eventApi,
+  ...traceApi,
   ...workflowRunApi,
   ...adminApi,
   ...adminImageApi,

@@ -27,7 +27,7 @@ export const Me = Closed({
     }),
   ),
   credential: Closed({
-    kind: StringEnum(['oidc', 'api_token', 'service_account_token']),
+    kind: StringEnum(['oidc', 'web_session', 'api_token', 'service_account_token']),
     scopes: Type.Array(Type.String()),
     expires_at: Nullable(Time('When the presented credential ends.')),
   }),

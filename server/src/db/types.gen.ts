@@ -208,6 +208,17 @@ export interface CapacityCounters {
   counted_at: GeneratedTimestamp;
 }
 
+export interface CapacitySamples {
+  sampled_at: Timestamp;
+  region_name: string;
+  gpu_model: string;
+  delivered_gpus: number;
+  healthy_gpus: number;
+  reserved_gpus: number;
+  active_gpus: number;
+  free_gpus: number;
+}
+
 export interface DiskOwnerships {
   id: string;
   node_id: string;
@@ -770,6 +781,19 @@ export interface Users {
   created_at: GeneratedTimestamp;
 }
 
+export interface WebSessions {
+  id: string;
+  user_id: string;
+  token_hash: Buffer;
+  id_token_sealed: Buffer | null;
+  user_agent: string | null;
+  source_ip: string | null;
+  created_at: GeneratedTimestamp;
+  last_seen_at: GeneratedTimestamp;
+  idle_expires_at: Timestamp;
+  expires_at: Timestamp;
+}
+
 export interface WipeProofs {
   id: string;
   node_id: string;
@@ -859,6 +883,7 @@ export interface DB {
   audit_sealer: AuditSealer;
   audit_seals: AuditSeals;
   capacity_counters: CapacityCounters;
+  capacity_samples: CapacitySamples;
   disk_ownerships: DiskOwnerships;
   health_breaker: HealthBreaker;
   idempotency_keys: IdempotencyKeys;
@@ -901,6 +926,7 @@ export interface DB {
   trust_keys: TrustKeys;
   usage_records: UsageRecords;
   users: Users;
+  web_sessions: WebSessions;
   wipe_proofs: WipeProofs;
   workflow_runs: WorkflowRuns;
   workflow_signals: WorkflowSignals;
