@@ -1314,6 +1314,7 @@ create table outbox_events (
   constraint outbox_events_id_check CHECK (id ~~ 'evt\_%'::text)
 );
 CREATE INDEX outbox_events_by_age ON outbox_events USING btree (created_at);
+CREATE INDEX outbox_events_by_commit ON outbox_events USING btree (xid, id);
 CREATE INDEX outbox_events_by_project ON outbox_events USING btree (project_id, xid, id) WHERE (project_id IS NOT NULL);
 CREATE INDEX outbox_events_unsent ON outbox_events USING btree (xid, id) WHERE (sent_at IS NULL);
 grant delete, insert, select, update on outbox_events to gpuaas_app;
@@ -1564,6 +1565,7 @@ create table usage_records (
   constraint usage_records_allocation_id_organization_id_project_id_fkey FOREIGN KEY (allocation_id, organization_id, project_id) REFERENCES allocations(id, organization_id, project_id),
   constraint usage_never_overlaps EXCLUDE USING gist (allocation_id WITH =, tstzrange(started_at, ended_at) WITH &&)
 );
+CREATE INDEX usage_by_end ON usage_records USING btree (project_id, COALESCE(ended_at, 'infinity'::timestamp with time zone));
 CREATE INDEX usage_by_project ON usage_records USING btree (project_id, id);
 CREATE UNIQUE INDEX usage_one_open ON usage_records USING btree (allocation_id) WHERE (ended_at IS NULL);
 CREATE TRIGGER closed_is_final BEFORE UPDATE ON usage_records FOR EACH ROW WHEN (old.ended_at IS NOT NULL) EXECUTE FUNCTION refuse_usage_change();

@@ -34,3 +34,8 @@ create table capacity_samples (
   primary key (sampled_at, region_name, gpu_model)
 );
 grant select, insert, delete on capacity_samples to gpuaas_app;
+
+-- Operators follow every event of the platform in commit order; the project's index serves only projects.
+create index outbox_events_by_commit on outbox_events (xid, id);
+-- What a month costs is read without the records of the months before it.
+create index usage_by_end on usage_records (project_id, coalesce(ended_at, 'infinity'::timestamptz));

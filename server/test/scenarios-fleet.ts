@@ -11,6 +11,7 @@ type Mine =
   | 'capacityList'
   | 'quotaGet'
   | 'adminNodeList'
+  | 'adminSlotMapList'
   | 'adminNodeGet'
   | 'adminNodeSlotList'
   | 'adminNodeHold'
@@ -29,6 +30,10 @@ export const fleetScenarios: Pick<Scenarios, Mine> = {
   capacityList: atProject,
   quotaGet: atProject,
   adminNodeList: asOperator,
+  adminSlotMapList: async (cast) => {
+    await newNode(cast);
+    return { as: cast.superadmin, query: { limit: 200 } };
+  },
   adminNodeGet: atNode,
   adminNodeSlotList: atNode,
   adminNodeHold: async (cast) => ({ ...(await atNode(cast)), body: { is_held: true, reason: 'For the big run' } }),

@@ -13,6 +13,7 @@ const atAllocation = async (cast: Cast) => ({
 
 type Mine =
   | 'usageList'
+  | 'usageSummaryGet'
   | 'adminAllocationList'
   | 'adminAllocationGet'
   | 'adminAllocationForceRelease'
@@ -20,6 +21,7 @@ type Mine =
 
 export const lifecycleScenarios: Pick<Scenarios, Mine> = {
   usageList: async (cast) => ({ as: cast.acme.owner, params: { project_id: cast.acme.ids.project_id } }),
+  usageSummaryGet: async (cast) => ({ as: cast.acme.owner, params: { project_id: cast.acme.ids.project_id } }),
   adminAllocationList: async (cast) => ({ as: cast.superadmin }),
   adminAllocationGet: atAllocation,
   adminAllocationForceRelease: async (cast) => ({ ...(await atAllocation(cast)), body: { reason: REASON } }),

@@ -189,6 +189,7 @@ export const scenarios: Scenarios = {
 
   eventList: atProject,
   eventStream: atProject,
+  adminEventStream: asSuperadmin,
 
   workflowRunList: atProject,
   workflowRunGet: async (cast) => ({ as: owner(cast), params: { ...ofProject(cast), ...theRun(cast) } }),

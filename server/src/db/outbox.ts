@@ -117,23 +117,29 @@ export const getSnapshot = async (reader: Reader): Promise<string> => {
   return rows[0]?.snapshot ?? '';
 };
 
+/** Null: of the whole platform. */
+type OfProject = string | null;
+
 export const findEventPosition = async (
   reader: Reader,
-  projectId: string,
+  projectId: OfProject,
   eventId: string,
 ): Promise<OutboxPosition | undefined> =>
   (
     await reader.query<OutboxPosition>(
-      'select id, xid::text as xid from outbox_events where id = $1 and project_id = $2',
+      'select id, xid::text as xid from outbox_events where id = $1 and ($2::text is null or project_id = $2)',
       [eventId, projectId],
     )
   ).rows[0];
 
-/** Settled events of a project in commit order, after a position, leaving out what `not_in` had already seen. */
-export const listProjectEvents = async (
+/**
+ * Settled events of a project or of the platform in commit order, after a position, leaving out what `not_in` had
+ * already seen. The two are two texts, because each follows an index of its own.
+ */
+export const listEvents = async (
   reader: Reader,
   options: Readonly<{
-    project_id: string;
+    project_id: OfProject;
     after: OutboxPosition;
     not_in?: string | undefined;
     type?: string | undefined;
@@ -144,17 +150,18 @@ export const listProjectEvents = async (
     await queryByIndex<OutboxRow>(
       reader,
       `select ${COLUMNS} from outbox_events
-       where project_id = $1 and (outbox_events.xid, id) > ($2::xid8, $3) and outbox_events.${SETTLED}
-         and ($4::text is null or event_type = $4)
-         and ($5::pg_snapshot is null or not pg_visible_in_snapshot(outbox_events.xid, $5::pg_snapshot))
-       order by outbox_events.xid, id limit $6`,
+       where (outbox_events.xid, id) > ($1::xid8, $2) and outbox_events.${SETTLED}
+         and ($3::text is null or event_type = $3)
+         and ($4::pg_snapshot is null or not pg_visible_in_snapshot(outbox_events.xid, $4::pg_snapshot))
+         ${options.project_id === null ? '' : 'and project_id = $6'}
+       order by outbox_events.xid, id limit $5`,
       [
-        options.project_id,
         options.after.xid,
         options.after.id,
         options.type ?? null,
         options.not_in ?? null,
         options.limit,
+        ...(options.project_id === null ? [] : [options.project_id]),
       ],
     )
   ).rows;

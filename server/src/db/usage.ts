@@ -70,3 +70,34 @@ export const listUsage = async (reader: Reader, filter: UsageFilter): Promise<Us
   );
   return rows;
 };
+
+export type PartialUsage = Readonly<{
+  gpu_count: number;
+  gpu_hourly_price_minor: number;
+  started_at: string;
+  ended_at: string | null;
+  cost_minor: number | null;
+}>;
+
+export type UsageTotals = Readonly<{
+  currency: string;
+  /** Of records that began and ended since then. */
+  closed_minor: number;
+  /** Those that still run or began before, whose part since then has to be worked out. */
+  partial: PartialUsage[];
+}>;
+
+/** A project's charged time that reaches beyond a moment. A platform sells in one currency: that of its catalog. */
+export const getUsageTotals = async (reader: Reader, projectId: string, since: string): Promise<UsageTotals> => {
+  const { rows } = await reader.query<UsageTotals>(
+    `select sold.currency, coalesce(sum(u.cost_minor) filter (where u.is_whole), 0)::bigint as closed_minor,
+       coalesce(jsonb_agg(jsonb_build_object('gpu_count', u.gpu_count, 'gpu_hourly_price_minor', u.gpu_hourly_price_minor,
+         'started_at', u.started_at, 'ended_at', u.ended_at, 'cost_minor', u.cost_minor)) filter (where not u.is_whole), '[]') as partial
+     from (select coalesce(min(currency), 'USD') as currency from sku_catalog) sold
+     left join (select *, ended_at is not null and started_at >= $2 as is_whole from usage_records
+       where project_id = $1 and coalesce(ended_at, 'infinity'::timestamptz) > $2) u on u.currency = sold.currency
+     group by sold.currency`,
+    [projectId, since],
+  );
+  return rows[0] ?? { currency: 'USD', closed_minor: 0, partial: [] };
+};

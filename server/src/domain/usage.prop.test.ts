@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { costMinor, costSoFar, usageCost } from './usage.ts';
+import { costMinor, costSince, costSoFar, monthStart, usageCost } from './usage.ts';
 
 const HOUR = 3_600_000_000n;
 const usage = fc.record({
@@ -56,4 +56,45 @@ test('a closed record costs what it was closed with, an open one what it would c
   assert.equal(costSoFar({ ...row, cost_minor: null }, now), 1_800);
   assert.equal(costSoFar({ ...row, cost_minor: 7 }, now), 7);
   assert.equal(costSoFar({ ...row, cost_minor: null }, now - 3 * 3_600_000), 0);
+});
+
+test('a month begins with its first moment in UTC', () => {
+  const ms = fc.integer({ min: 0, max: Date.UTC(2100, 0) });
+  fc.assert(
+    fc.property(ms, (now) => {
+      const start = new Date(monthStart(now));
+      assert.equal(start.toISOString().slice(0, 7), new Date(now).toISOString().slice(0, 7));
+      assert.equal(start.toISOString().slice(7), '-01T00:00:00.000Z');
+    }),
+  );
+});
+
+test('the months that a record spans add up to its cost, and one that began in the month counts as it is listed', () => {
+  const day = 24 * 3_600_000;
+  const begin = Date.UTC(2026, 0, 15, 3, 7, 11, 13);
+  fc.assert(
+    fc.property(
+      usage,
+      fc.array(fc.integer({ min: 1, max: 90 * day }), { minLength: 1, maxLength: 5 }),
+      fc.boolean(),
+      (use, gaps, isClosed) => {
+        let at = begin;
+        const cuts = gaps.map((gap) => (at += gap));
+        const end = cuts.at(-1) ?? begin;
+        const open = { ...use, started_at: new Date(begin).toISOString(), cost_minor: null };
+        const record = { ...open, cost_minor: isClosed ? costSoFar(open, end) : null };
+        assert.equal(costSince(record, begin - day, end), costSoFar(record, end));
+        const parts = cuts.map((cut, n) => costSince(n === cuts.length - 1 ? record : open, cuts[n - 1] ?? begin, cut));
+        assert.equal(
+          parts.reduce((sum, part) => sum + part, 0),
+          costSoFar(record, end),
+        );
+      },
+    ),
+  );
+});
+
+test('a record that closed within the rounding of a moment owes nothing after it', () => {
+  const record = { gpu_count: 1, gpu_hourly_price_minor: 450, started_at: '2026-01-31T23:00:00.000Z', cost_minor: 449 };
+  assert.equal(costSince(record, Date.UTC(2026, 1), Date.UTC(2026, 1, 2)), 0);
 });

@@ -20,3 +20,19 @@ export const costSoFar = (record: UsageSoFar, nowMs: number): number =>
 /** The same for a caller that knows seconds. */
 export const costMinor = (usage: Usage & Readonly<{ seconds: number }>): number =>
   Number(usageCost(usage, BigInt(Math.round(usage.seconds * 1_000_000))));
+
+/** The first moment of the month, in UTC. */
+export const monthStart = (nowMs: number): number => {
+  const now = new Date(nowMs);
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth());
+};
+
+/**
+ * What of a record's cost falls after a moment: the whole, less what it would have cost had it closed then. Both are
+ * rounded as every cost is, so the months that a record spans add up to its cost, to the cent; a record that began after
+ * the moment counts whole, as it is listed.
+ */
+export const costSince = (record: UsageSoFar, sinceMs: number, nowMs: number): number => {
+  const before = costSoFar({ ...record, cost_minor: null }, sinceMs);
+  return Math.max(0, costSoFar(record, nowMs) - before);
+};

@@ -33,6 +33,7 @@ import * as scheduler from '../services/scheduler.ts';
 import * as serviceAccount from '../services/service-account.ts';
 import * as slot from '../services/slot.ts';
 import * as slotApprove from '../services/slot-approve.ts';
+import * as slotMap from '../services/slot-map.ts';
 import * as sshKey from '../services/ssh-key.ts';
 import * as terminalSession from '../services/terminal-session.ts';
 import * as terminalTicket from '../services/terminal-ticket.ts';
@@ -120,6 +121,7 @@ export const handlers = {
   accessPolicyGet: accessPolicy.get,
   accessPolicyUpdate: accessPolicy.update,
   usageList: usage.list,
+  usageSummaryGet: usage.summaryGet,
   adminAllocationList: allocationAdmin.adminList,
   adminAllocationGet: allocationAdmin.adminGet,
   adminAllocationForceRelease: allocationAdmin.forceRelease,
@@ -128,6 +130,7 @@ export const handlers = {
   capacityList: capacity.list,
   quotaGet: quota.get,
   adminNodeList: node.list,
+  adminSlotMapList: slotMap.list,
   adminNodeGet: node.get,
   adminNodeSlotList: node.slotList,
   nodeCreate: nodeAgent.create,
@@ -190,6 +193,7 @@ export const handlers = {
 
   eventList: event.eventList,
   eventStream: event.eventStream,
+  adminEventStream: event.adminEventStream,
 
   workflowRunList: workflowRun.list,
   workflowRunGet: workflowRun.get,

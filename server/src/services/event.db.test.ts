@@ -6,11 +6,11 @@ import { testDatabase } from '../../test/database.ts';
 import { anEvent } from '../../test/rows.ts';
 import type { ReadCtx } from '../context.ts';
 import { createDatabase, type Database, PLATFORM, type Reader, type Scope } from '../db/client.ts';
-import { insertOutboxEvent, type NewOutboxEvent } from '../db/outbox.ts';
+import { insertOutboxEvent, listEvents, type NewOutboxEvent } from '../db/outbox.ts';
 import { createEventHub } from '../ports/events/hub.ts';
 import { startListening } from '../ports/events/listen.ts';
 import { createWaker } from '../ports/events/waker.ts';
-import { eventList, eventStream, followEvents } from './event.ts';
+import { adminEventStream, eventList, eventStream, followEvents, projectEvent } from './event.ts';
 
 const SCOPE: Scope = { tenant_id: 'org_a', principal_id: 'usr_a' };
 
@@ -138,6 +138,62 @@ test('a stream that resumes behind a late event still tells it once', async (t) 
   await stream.return?.();
 });
 
+test('the stream of the platform tells events of every tenant and of none, and leaves out whose they are not', async (t) => {
+  const { database } = await testDatabase(t);
+  const ctx = { ...contextOf(database, 'adminEventStream'), read: (fn) => database.read(PLATFORM, fn) } as ReadCtx;
+  const stream = async (query: { type?: string } = {}, last_event_id?: string) =>
+    (await adminEventStream(ctx, { ...request(query, last_event_id), params: {} }))[Symbol.asyncIterator]();
+  await emit(database, { subject: 'before' });
+  const all = await stream();
+  const typed = await stream({ type: 'node.changed' });
+  const commit = await heldEvent(database, 'late');
+  await emit(database, { subject: 'mine' });
+  await emit(database, { subject: 'theirs', organization_id: 'org_b', project_id: 'prj_b' });
+  await emit(database, { subject: 'host', event_type: 'node.changed', organization_id: null, project_id: null });
+  await commit();
+  const told = [];
+  while (told.length < 4) told.push((await all.next()).value);
+  assert.deepEqual(
+    told.map((event) => [event?.subject, event?.organizationid, event?.projectid]),
+    [
+      ['late', 'org_a', 'prj_a'],
+      ['mine', 'org_a', 'prj_a'],
+      ['theirs', 'org_b', 'prj_b'],
+      ['host', undefined, undefined],
+    ],
+  );
+  assert.ok(told[3] !== undefined && !('projectid' in told[3]));
+  assert.deepEqual(await take(typed, 1), ['host']);
+  const resumed = await stream({}, told[1]?.id);
+  assert.deepEqual(await take(resumed, 2), ['theirs', 'host']);
+  for (const open of [all, typed, resumed]) await open.return?.();
+});
+
+test('the next events of the platform are found by their place in commit order, however many there were', async (t) => {
+  const { database, ownerUrl } = await testDatabase(t);
+  const owner = createDatabase({ url: ownerUrl, log: silentLog(), poolMax: 1 });
+  t.after(() => owner.end());
+  await owner.write(PLATFORM, async (tx) => {
+    await tx.query(`insert into outbox_events (id, event_type, subject, data, correlation_id, sent_at)
+      select 'evt_' || lpad(n::text, 26, '0'), 'node.changed', 'x', '{}', 'c', now() from generate_series(1, 20000) n`);
+    await tx.query('analyze outbox_events');
+  });
+  let plan = '';
+  await database.read(PLATFORM, async (reader) => {
+    const explaining: Reader = {
+      query: async (text, values) => {
+        if (!text.includes('outbox_events')) return reader.query(text, values);
+        const { rows } = await reader.query<{ 'QUERY PLAN': string }>(`explain ${text}`, values);
+        plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+        return { rows: [], rowCount: 0 };
+      },
+    };
+    await listEvents(explaining, { project_id: null, after: { xid: '5', id: '' }, limit: 200 });
+  });
+  assert.match(plan, /Index Scan using outbox_events_by_commit/);
+  assert.doesNotMatch(plan, /Sort/);
+});
+
 const abortable = (t: TestContext) => {
   const controller = new AbortController();
   t.after(() => controller.abort());
@@ -149,7 +205,10 @@ test('a stream ends at once when it is aborted or returned while it waits', asyn
   const hub = createEventHub();
   const controller = abortable(t);
   const ctx = contextOf(database, 'eventStream', hub);
-  const stream = await followEvents({ read: ctx.read, hub, project_id: 'prj_a', signal: controller.signal });
+  const stream = await followEvents(
+    { read: ctx.read, hub, project_id: 'prj_a', signal: controller.signal },
+    projectEvent,
+  );
   const pending = stream.next();
   controller.abort();
   assert.equal((await pending).done, true);
@@ -176,13 +235,16 @@ test('an event committed by one process reaches a stream of another by notificat
   await tell('s0');
   await woken;
 
-  const stream = await followEvents({
-    read: (fn) => other.read(SCOPE, fn),
-    // Without polling, so that only notifications can move it.
-    hub: { wake: hub.wake, wait: (_, abort) => hub.wait(60_000, abort) },
-    project_id: 'prj_a',
-    signal,
-  });
+  const stream = await followEvents(
+    {
+      read: (fn) => other.read(SCOPE, fn),
+      // Without polling, so that only notifications can move it.
+      hub: { wake: hub.wake, wait: (_, abort) => hub.wait(60_000, abort) },
+      project_id: 'prj_a',
+      signal,
+    },
+    projectEvent,
+  );
   const first = take(stream, 1);
   await tell('s1');
   assert.deepEqual(await first, ['s1']);

@@ -1,17 +1,11 @@
 /**
- * A project's events in commit order, as pages and as a stream. Both read only below the oldest transaction still
+ * Events in commit order, a project's as pages and as a stream, the platform's as a stream. All read only below the oldest transaction still
  * running, so an event that commits late is told late but never left out, and none is told twice.
  */
 import type { PublicApi, RequestOf, ResponseOf } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
-import {
-  findEventPosition,
-  getSnapshot,
-  listProjectEvents,
-  type OutboxPosition,
-  type OutboxRow,
-} from '../db/outbox.ts';
+import { findEventPosition, getSnapshot, listEvents, type OutboxPosition, type OutboxRow } from '../db/outbox.ts';
 import { toCloudEvent } from '../domain/cloud-event.ts';
 import type { EventHub } from '../ports/events/hub.ts';
 import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
@@ -27,7 +21,7 @@ const STREAM_PAGE_ROWS = 200;
 const STREAM_POLL_MS = 1_000;
 
 /** Rows of a project always name it and its organization. */
-const view = (row: OutboxRow): ProjectEvent => ({
+export const projectEvent = (row: OutboxRow): ProjectEvent => ({
   ...toCloudEvent(row),
   organizationid: row.organization_id ?? '',
   projectid: row.project_id ?? '',
@@ -45,17 +39,18 @@ export const eventList = async (ctx: ReadCtx, req: Request<'eventList'>): Respon
   const limit = req.query.limit ?? PAGE_LIMIT_DEFAULT;
   const after = positionOf(ctx, req.query.cursor);
   const rows = await ctx.read((reader) =>
-    listProjectEvents(reader, { project_id: req.params.project_id, after, type: req.query.type, limit: limit + 1 }),
+    listEvents(reader, { project_id: req.params.project_id, after, type: req.query.type, limit: limit + 1 }),
   );
-  return pageOf(ctx, limit, rows, (row) => [row.xid, row.id], view);
+  return pageOf(ctx, limit, rows, (row) => [row.xid, row.id], projectEvent);
 };
 
 export type FollowOptions = Readonly<{
   read<T>(fn: (reader: Reader) => Promise<T>): Promise<T>;
   hub: EventHub;
-  project_id: string;
+  /** Null: every event of the platform. */
+  project_id: string | null;
   type?: string | undefined;
-  /** An event of the project that the caller already has; unknown or purged means from now on. */
+  /** An event of the same stream that the caller already has; unknown or purged means from now on. */
   after_id?: string | undefined;
   signal?: AbortSignal;
 }>;
@@ -64,7 +59,10 @@ export type FollowOptions = Readonly<{
  * Notes where it starts before it returns, so that whatever commits after that is told. Ends when the signal is
  * aborted or the consumer returns, at once also while it waits.
  */
-export const followEvents = async (options: FollowOptions): Promise<AsyncIterableIterator<ProjectEvent, void>> => {
+export const followEvents = async <Item>(
+  options: FollowOptions,
+  show: (row: OutboxRow) => Item,
+): Promise<AsyncIterableIterator<Item, void>> => {
   const { read, hub, project_id, type, after_id } = options;
   const closed = new AbortController();
   const signal = options.signal === undefined ? closed.signal : AbortSignal.any([options.signal, closed.signal]);
@@ -83,17 +81,17 @@ export const followEvents = async (options: FollowOptions): Promise<AsyncIterabl
       // Asked for before the look, so that a wake during the look is not lost.
       const woken = hub.wait(STREAM_POLL_MS, signal);
       const rows = await read((reader) =>
-        listProjectEvents(reader, { project_id, after, not_in, type, limit: STREAM_PAGE_ROWS }),
+        listEvents(reader, { project_id, after, not_in, type, limit: STREAM_PAGE_ROWS }),
       );
       for (const row of rows) {
         if (signal.aborted) return;
-        yield view(row);
+        yield show(row);
         after = { xid: row.xid, id: row.id };
       }
       if (rows.length < STREAM_PAGE_ROWS) await woken;
     }
   })();
-  const iterator: AsyncIterableIterator<ProjectEvent, void> = {
+  const iterator: AsyncIterableIterator<Item, void> = {
     next: () => events.next(),
     return: () => {
       closed.abort();
@@ -105,10 +103,19 @@ export const followEvents = async (options: FollowOptions): Promise<AsyncIterabl
 };
 
 export const eventStream = (ctx: ReadCtx, req: Request<'eventStream'>): Response<'eventStream'> =>
-  followEvents({
-    read: ctx.read,
-    hub: ctx.deps.events,
-    project_id: req.params.project_id,
-    type: req.query.type,
-    after_id: req.last_event_id,
-  });
+  followEvents(
+    {
+      read: ctx.read,
+      hub: ctx.deps.events,
+      project_id: req.params.project_id,
+      type: req.query.type,
+      after_id: req.last_event_id,
+    },
+    projectEvent,
+  );
+
+export const adminEventStream = (ctx: ReadCtx, req: Request<'adminEventStream'>): Response<'adminEventStream'> =>
+  followEvents(
+    { read: ctx.read, hub: ctx.deps.events, project_id: null, type: req.query.type, after_id: req.last_event_id },
+    toCloudEvent,
+  );

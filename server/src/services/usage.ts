@@ -1,8 +1,8 @@
 /** Charged time of a project. */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';
-import { listUsage, type UsageRow } from '../db/usage.ts';
-import { costSoFar } from '../domain/usage.ts';
+import { getUsageTotals, listUsage, type UsageRow } from '../db/usage.ts';
+import { costSince, costSoFar, monthStart } from '../domain/usage.ts';
 import { onlyText, projectOf } from './caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 
@@ -27,4 +27,21 @@ export const list = async (ctx: ReadCtx, { query }: RequestOf<PublicApi['usageLi
   };
   const rows = await ctx.read((reader) => listUsage(reader, filter));
   return pageOf(ctx, limit, rows, (row) => [row.id], usageView(ctx.deps.clock.now().getTime()));
+};
+
+export const summaryGet = async (ctx: ReadCtx) => {
+  const nowMs = ctx.deps.clock.now().getTime();
+  const sinceMs = monthStart(nowMs);
+  const since = new Date(sinceMs).toISOString();
+  const { currency, closed_minor, partial } = await ctx.read((reader) => getUsageTotals(reader, projectOf(ctx), since));
+  const running = partial.filter(({ ended_at }) => ended_at === null);
+  const total = <T>(items: readonly T[], of: (item: T) => number) => items.reduce((sum, item) => sum + of(item), 0);
+  const money = (amount_minor: number) => ({ amount_minor, currency });
+  return {
+    since,
+    cost: money(closed_minor + total(partial, (record) => costSince(record, sinceMs, nowMs))),
+    cost_per_hour: money(total(running, (record) => record.gpu_count * record.gpu_hourly_price_minor)),
+    running_allocations: running.length,
+    running_gpus: total(running, ({ gpu_count }) => gpu_count),
+  };
 };

@@ -1,0 +1,75 @@
+/**
+ * Nodes with their slots as tiles, a page in one statement: nodes by name from the index of names, then each one's slots
+ * and claims by theirs, so that a page costs the same whatever the fleet.
+ */
+import type { Reader } from './client.ts';
+import type { NodeRow } from './node.ts';
+import { queryByIndex } from './plan.ts';
+import type { SlotRow } from './slot.ts';
+
+/** Times as PostgreSQL writes them into JSON. */
+export type SlotTileRow = Pick<
+  SlotRow,
+  | 'id'
+  | 'slot_index'
+  | 'approval'
+  | 'status'
+  | 'status_reason'
+  | 'status_since'
+  | 'health'
+  | 'numa_node'
+  | 'allocation_id'
+  | 'wiped_at'
+> &
+  Readonly<{ has_drift: boolean }>;
+
+export type SlotMapNode = Pick<
+  NodeRow,
+  | 'name'
+  | 'region_name'
+  | 'pool_name'
+  | 'gpu_model'
+  | 'gpu_count'
+  | 'state'
+  | 'state_reason'
+  | 'capacity_mode'
+  | 'occupancy'
+  | 'health'
+  | 'is_held'
+  | 'is_connected'
+  | 'has_drift'
+  | 'reboot_required'
+  | 'finding_count'
+  | 'free_gpus'
+  | 'largest_set'
+> &
+  Readonly<{ node_id: string; slots: SlotTileRow[] }>;
+
+const TILES = `select jsonb_agg(jsonb_build_object('id', t.id, 'slot_index', t.slot_index, 'approval', t.approval, 'status', t.status,
+    'status_reason', t.status_reason, 'status_since', t.status_since, 'health', t.health, 'numa_node', t.numa_node,
+    'has_drift', t.drift is not null, 'allocation_id', coalesce(c.allocation_id, whole.allocation_id), 'wiped_at', t.wiped_at)
+    order by t.slot_index) as slots
+  from node_resource_slots t left join allocation_resource_claims c on c.slot_id = t.id and c.released_at is null
+  where t.node_id = n.id`;
+
+export const listSlotMap = async (
+  reader: Reader,
+  page: Readonly<{ after: string | null; limit: number; region_name: string | null }>,
+): Promise<SlotMapNode[]> =>
+  (
+    await queryByIndex<SlotMapNode>(
+      reader,
+      `select n.id as node_id, n.name, n.region_name, p.name as pool_name, n.gpu_model, n.gpu_count, n.state, n.state_reason, n.capacity_mode,
+         n.occupancy, n.health, n.is_held, coalesce(a.last_seen_at > clock_timestamp() - interval '25 s', false) as is_connected,
+         n.has_drift, n.reboot_required, coalesce(jsonb_array_length(i.findings), 0) as finding_count,
+         coalesce(s.free_count, 0) as free_gpus, coalesce(s.largest_set, 0) as largest_set, coalesce(tiles.slots, '[]') as slots
+       from (select * from nodes where state <> 'deleted' and ($1::text is null or name > $1) and ($2::text is null or region_name = $2)
+         order by name limit $3) n
+       join pools p on p.id = n.pool_id left join node_placement_summary s on s.node_id = n.id
+       left join node_agents a on a.node_id = n.id left join node_inventories i on i.node_id = n.id
+       left join allocation_resource_claims whole on whole.node_id = n.id and whole.released_at is null and whole.claim_kind = 'node_exclusive'
+       left join lateral (${TILES}) tiles on true
+       order by n.name`,
+      [page.after, page.region_name, page.limit],
+    )
+  ).rows;
