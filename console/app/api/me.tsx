@@ -1,0 +1,63 @@
+/** Who is signed in and what they may do. The server decides; this says beforehand what it will decide, and why. */
+import { type Me, type Permission, ROLES, type RoleName } from '@gpuaas/sdk';
+import { createContext, type ReactNode, useContext } from 'react';
+
+const MeContext = createContext<Me | null>(null);
+
+export const MeProvider = ({ me, children }: Readonly<{ me: Me; children: ReactNode }>) => (
+  <MeContext.Provider value={me}>{children}</MeContext.Provider>
+);
+
+export const useMe = (): Me => {
+  const me = useContext(MeContext);
+  if (me === null) throw new Error('Nobody is signed in here.');
+  return me;
+};
+
+const holds = (role: RoleName, permission: Permission): boolean =>
+  (ROLES[role] as readonly string[]).includes(permission);
+
+/** Null where it is allowed, else why not as a sentence: what every disabled button shows. */
+export type Refusal = string | null;
+
+const inProject = (me: Me, projectId: string, permission: Permission): Refusal => {
+  const project = me.projects.find(({ id }) => id === projectId);
+  const organization = me.organizations.find(({ id }) => id === project?.organization_id);
+  const roles: RoleName[] = [];
+  if (project !== undefined && project.role !== 'service_account') roles.push(`project:${project.role}`);
+  if (organization !== undefined) roles.push(`tenant:${organization.role}`);
+  if (roles.some((role) => holds(role, permission))) return null;
+  const needed = (['member', 'admin'] as const).find((role) => holds(`project:${role}`, permission));
+  return project === undefined
+    ? 'You are not a member of this project.'
+    : `You are ${article(project.role)} of this project; this needs ${article(needed ?? 'organization admin')}.`;
+};
+
+const inOrganization = (me: Me, organizationId: string, permission: Permission): Refusal => {
+  const role = me.organizations.find(({ id }) => id === organizationId)?.role;
+  if (role === undefined) return 'You are not a member of this organization.';
+  if (holds(`tenant:${role}`, permission)) return null;
+  const needed = (['member', 'admin', 'owner'] as const).find((one) => holds(`tenant:${one}`, permission));
+  return `You are ${article(role)} of this organization; this needs ${article(needed ?? 'owner')}.`;
+};
+
+const onPlatform = (me: Me, permission: Permission): Refusal => {
+  if (me.platform_role === null) return 'This is for operators of the platform.';
+  return holds(`platform:${me.platform_role}`, permission) ? null : 'This needs a superadmin of the platform.';
+};
+
+const article = (role: string): string => `${/^[aeiou]/.test(role) ? 'an' : 'a'} ${role}`;
+
+export type Place = Readonly<{ project?: string; organization?: string }>;
+
+export const refusalOf = (me: Me, permission: Permission, place: Place = {}): Refusal => {
+  if (place.project !== undefined) return inProject(me, place.project, permission);
+  if (place.organization !== undefined) return inOrganization(me, place.organization, permission);
+  return onPlatform(me, permission);
+};
+
+/** `const whyNot = useMay(); <ActionButton disabledReason={whyNot('allocation.create', { project })} />` */
+export const useMay = () => {
+  const me = useMe();
+  return (permission: Permission, place?: Place): Refusal => refusalOf(me, permission, place);
+};

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { addMoney, money } from './money.ts';
+import { command, shellQuote } from './shell.ts';
+import { bytes } from './size.ts';
+import { stateWord } from './state.ts';
+import { ago, duration, exact, span, until } from './time.ts';
+
+test('money is shown in the digits of its currency', () => {
+  assert.equal(money({ amount_minor: 3192, currency: 'USD' }), '$31.92');
+  assert.equal(money({ amount_minor: 500, currency: 'JPY' }), '¥500');
+});
+
+test('sums of different currencies are no sum', () => {
+  assert.deepEqual(
+    addMoney([
+      { amount_minor: 1, currency: 'USD' },
+      { amount_minor: 2, currency: 'USD' },
+    ]),
+    { amount_minor: 3, currency: 'USD' },
+  );
+  assert.equal(
+    addMoney([
+      { amount_minor: 1, currency: 'USD' },
+      { amount_minor: 2, currency: 'EUR' },
+    ]),
+    null,
+  );
+  assert.equal(addMoney([]), null);
+});
+
+test('spans have two units at most', () => {
+  assert.deepEqual([0, 59_999, 61_000, 3_600_000, 3_720_000, 90_000_000, -5].map(span), [
+    '0 s',
+    '59 s',
+    '1 min 1 s',
+    '1 h',
+    '1 h 2 min',
+    '1 d 1 h',
+    '0 s',
+  ]);
+  assert.equal(duration(12), '12 ms');
+  assert.equal(duration(1_250), '1.3 s');
+});
+
+test('times are relative and exact', () => {
+  const now = Date.parse('2026-11-15T12:00:00Z');
+  assert.equal(ago('2026-11-15T11:59:58Z', now), 'just now');
+  assert.equal(ago('2026-11-15T11:00:00Z', now), '1 h ago');
+  assert.equal(until('2026-11-15T12:30:00Z', now), 'in 30 min');
+  assert.equal(until('2026-11-15T11:30:00Z', now), 'now');
+  assert.equal(exact('2026-11-15T12:00:00.500Z'), '2026-11-15 12:00:00 UTC');
+});
+
+test('what was typed into a form is one word of the command, whatever it is', () => {
+  assert.equal(shellQuote('train-1'), 'train-1');
+  assert.equal(shellQuote(`it's $(rm -rf)`), `'it'\\''s $(rm -rf)'`);
+  assert.equal(
+    command(
+      ['allocation', 'create'],
+      [
+        ['name', 'a b'],
+        ['gpus', 4],
+        ['protected', true],
+        ['tag', null],
+      ],
+    ),
+    "gpuaas allocation create --name 'a b' --gpus 4 --protected",
+  );
+});
+
+test('an unknown state is shown as it is called', () => {
+  assert.deepEqual(stateWord('slot', 'half_melted'), { word: 'half melted', tone: 'warn' });
+  assert.equal(stateWord('allocation', 'releasing').word, 'Wiping');
+});
+
+test('sizes have three digits at most', () => {
+  assert.deepEqual([0, 999, 1536, 10 * 1024 ** 3, 1023 * 1024].map(bytes), [
+    '0 B',
+    '999 B',
+    '1.5 KiB',
+    '10 GiB',
+    '1 MiB',
+  ]);
+});

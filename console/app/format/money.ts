@@ -1,0 +1,23 @@
+import type { Money } from '@gpuaas/sdk';
+
+const formats = new Map<string, Intl.NumberFormat>();
+const formatOf = (currency: string): Intl.NumberFormat => {
+  const known = formats.get(currency);
+  if (known !== undefined) return known;
+  const made = new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'narrowSymbol' });
+  formats.set(currency, made);
+  return made;
+};
+
+/** Minor units become what people write: $31.92. The currency says how many digits that is. */
+export const money = ({ amount_minor, currency }: Money): string => {
+  const format = formatOf(currency);
+  const digits = format.resolvedOptions().maximumFractionDigits ?? 2;
+  return format.format(amount_minor / 10 ** digits);
+};
+
+export const addMoney = (values: readonly Money[]): Money | null => {
+  const [first] = values;
+  if (first === undefined || values.some(({ currency }) => currency !== first.currency)) return null;
+  return { currency: first.currency, amount_minor: values.reduce((sum, one) => sum + one.amount_minor, 0) };
+};

@@ -1,0 +1,3 @@
+import { Page } from '../../ui/page.tsx';
+
+export const ProjectAccessPage = () => <Page title="Access">{null}</Page>;

@@ -1,0 +1,3 @@
+import { Page } from '../../ui/page.tsx';
+
+export const AllocationPage = () => <Page title="Allocation">{null}</Page>;

@@ -1,0 +1,3 @@
+import { Page } from '../../ui/page.tsx';
+
+export const CapacityPage = () => <Page title="Capacity">{null}</Page>;

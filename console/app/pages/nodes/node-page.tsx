@@ -1,0 +1,3 @@
+import { Page } from '../../ui/page.tsx';
+
+export const NodePage = () => <Page title="Node">{null}</Page>;

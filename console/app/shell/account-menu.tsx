@@ -1,0 +1,59 @@
+/** Who is signed in, the theme, and the way out. */
+import { Button, Menu, SegmentedControl, useMantineColorScheme } from '@mantine/core';
+import { IconLogout, IconUser } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { useBackend } from '../api/backend.tsx';
+import { useMe } from '../api/me.tsx';
+
+export const ThemeSwitch = () => {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return (
+    <SegmentedControl
+      size="xs"
+      fullWidth
+      aria-label="Theme"
+      value={colorScheme}
+      onChange={(value) => setColorScheme(value as typeof colorScheme)}
+      data={[
+        { value: 'light', label: 'Light' },
+        { value: 'dark', label: 'Dark' },
+        { value: 'auto', label: 'System' },
+      ]}
+    />
+  );
+};
+
+export const AccountMenu = () => {
+  const me = useMe();
+  const { signOut } = useBackend();
+  const leave = async () => {
+    const to = await signOut().catch(() => '/signed-out');
+    globalThis.location.assign(to);
+  };
+  return (
+    <Menu position="top-start" width={220}>
+      <Menu.Target>
+        <Button
+          variant="subtle"
+          color="gray"
+          fullWidth
+          justify="flex-start"
+          leftSection={<IconUser size={16} aria-hidden />}
+        >
+          {me.name}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>{me.email ?? me.id}</Menu.Label>
+        <Menu.Item renderRoot={(props) => <Link to="/settings" {...props} />}>Settings</Menu.Item>
+        <Menu.Item component="a" href="/docs" target="_blank">
+          API reference
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item leftSection={<IconLogout size={15} aria-hidden />} onClick={() => void leave()}>
+          Sign out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+};

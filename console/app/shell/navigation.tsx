@@ -1,0 +1,103 @@
+/** Where one can go. A page that a role has no use for is not listed; a page that it may only read is. */
+import { Divider, NavLink, ScrollArea, Text } from '@mantine/core';
+import {
+  IconChartAreaLine,
+  IconCpu,
+  IconHistory,
+  IconLayoutDashboard,
+  IconListDetails,
+  IconReceipt2,
+  IconRocket,
+  IconRoute,
+  IconServer2,
+  IconSettings,
+  IconStack2,
+  IconUsers,
+  type TablerIcon,
+} from '@tabler/icons-react';
+import { Link, useRouterState } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { refusalOf, useMe } from '../api/me.tsx';
+import { ProjectSwitch } from './project-switch.tsx';
+
+type Entry = Readonly<{ label: string; to: string; icon: TablerIcon; isExact?: boolean }>;
+
+const Entries = ({ title, entries, onGo }: Readonly<{ title: string; entries: readonly Entry[]; onGo(): void }>) => {
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const isHere = ({ to, isExact }: Entry) => path === to || (!isExact && path.startsWith(`${to}/`));
+  return (
+    <nav aria-label={title}>
+      <Text size="xs" fw={600} className="muted" px={12} pt={12} pb={4}>
+        {title}
+      </Text>
+      {entries.map((entry) => (
+        <NavLink
+          key={entry.to}
+          label={entry.label}
+          leftSection={<entry.icon size={17} aria-hidden />}
+          active={isHere(entry)}
+          aria-current={isHere(entry) ? 'page' : undefined}
+          onClick={onGo}
+          renderRoot={(props) => <Link to={entry.to} {...props} />}
+        />
+      ))}
+    </nav>
+  );
+};
+
+const projectEntries = (base: string): readonly Entry[] => [
+  { label: 'Overview', to: base, icon: IconLayoutDashboard, isExact: true },
+  { label: 'Launch', to: `${base}/launch`, icon: IconRocket },
+  { label: 'Allocations', to: `${base}/allocations`, icon: IconCpu },
+  { label: 'Usage', to: `${base}/usage`, icon: IconReceipt2 },
+  { label: 'Access', to: `${base}/access`, icon: IconUsers },
+  { label: 'Follow an id', to: `${base}/follow`, icon: IconRoute },
+];
+
+const platformEntries: readonly Entry[] = [
+  { label: 'Nodes', to: '/platform/nodes', icon: IconServer2 },
+  { label: 'Capacity', to: '/platform/capacity', icon: IconChartAreaLine },
+  { label: 'Allocations', to: '/platform/allocations', icon: IconStack2 },
+  { label: 'Runs', to: '/platform/runs', icon: IconListDetails },
+  { label: 'Follow an id', to: '/platform/follow', icon: IconRoute },
+  { label: 'Audit', to: '/platform/audit', icon: IconHistory },
+];
+
+export const Navigation = ({
+  projectId,
+  onGo,
+  footer,
+}: Readonly<{ projectId: string | null; onGo(): void; footer: ReactNode }>) => {
+  const me = useMe();
+  const project = me.projects.find(({ id }) => id === projectId);
+  const organization = me.organizations.find(({ id }) => id === project?.organization_id) ?? me.organizations[0];
+  const isOperator = refusalOf(me, 'admin.node.read') === null;
+  const seesAudit =
+    organization !== undefined && refusalOf(me, 'audit.read', { organization: organization.id }) === null;
+  return (
+    <>
+      <ProjectSwitch projectId={projectId} onGo={onGo} />
+      <ScrollArea style={{ flex: 1 }} type="auto">
+        {projectId !== null && (
+          <Entries title="Project" entries={projectEntries(`/projects/${projectId}`)} onGo={onGo} />
+        )}
+        {organization !== undefined && (
+          <Entries
+            title="Organization"
+            onGo={onGo}
+            entries={[
+              { label: 'Projects and people', to: `/organizations/${organization.id}`, icon: IconUsers, isExact: true },
+              ...(seesAudit
+                ? [{ label: 'Audit', to: `/organizations/${organization.id}/audit`, icon: IconHistory }]
+                : []),
+            ]}
+          />
+        )}
+        {isOperator && <Entries title="Platform" entries={platformEntries} onGo={onGo} />}
+        <Entries title="You" entries={[{ label: 'Settings', to: '/settings', icon: IconSettings }]} onGo={onGo} />
+      </ScrollArea>
+      <Divider my={8} />
+      {footer}
+    </>
+  );
+};

@@ -1,0 +1,19 @@
+/** A page that broke: the rest of the console stays usable, and what happened can be reported. */
+import type { ErrorComponentProps } from '@tanstack/react-router';
+import { ErrorPanel } from '../ui/error-panel.tsx';
+
+export const PageFailure = ({ error, reset }: ErrorComponentProps) => (
+  <ErrorPanel
+    error={{
+      title: 'This page broke',
+      detail: error instanceof Error ? error.message : String(error),
+      code: 'internal',
+      help: 'Nothing was changed by it. Load the page again; if it breaks again, report the text above.',
+      correlation_id: null,
+      retryable: true,
+      retry_after_s: null,
+      errors: [],
+    }}
+    onRetry={reset}
+  />
+);

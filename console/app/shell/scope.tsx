@@ -1,0 +1,24 @@
+/** What a part of the console is about, a project or the platform: who may be here, and which events keep it current. */
+import { Outlet, useParams } from '@tanstack/react-router';
+import { PLATFORM_SCOPE, useLive } from '../api/live.ts';
+import { refusalOf, useMe } from '../api/me.tsx';
+import { NoPermissionPage } from './no-permission.tsx';
+import { NotFoundPage } from './not-found.tsx';
+
+export const ProjectScope = () => {
+  const { projectId } = useParams({ strict: false });
+  const me = useMe();
+  const project = me.projects.find(({ id }) => id === projectId);
+  useLive(project?.id ?? null);
+  return project === undefined ? <NotFoundPage /> : <Outlet />;
+};
+
+export const PlatformScope = () => {
+  const refusal = refusalOf(useMe(), 'admin.node.read');
+  useLive(refusal === null ? PLATFORM_SCOPE : null);
+  return refusal === null ? (
+    <Outlet />
+  ) : (
+    <NoPermissionPage reason={refusal} ask="A superadmin can make you an operator: gpuaas admin user update." />
+  );
+};

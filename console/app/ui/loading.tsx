@@ -1,0 +1,24 @@
+/** Waiting: holds the place so that nothing jumps, and says how long it has been once that is worth saying. */
+import { Skeleton, Stack } from '@mantine/core';
+import { useState } from 'react';
+import { span } from '../format/time.ts';
+import { useNow } from './time.tsx';
+
+const QUIET_MS = 2_000;
+
+export const Loading = ({ rows = 4, label = 'Loading' }: Readonly<{ rows?: number; label?: string }>) => {
+  const now = useNow();
+  const [since] = useState(() => Date.now());
+  const waited = now - since;
+  return (
+    <Stack gap={10} p="md" role="status" aria-label={label}>
+      {Array.from({ length: rows }, (_, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike and never move.
+        <Skeleton key={index} height={18} />
+      ))}
+      <span className="muted" style={{ minHeight: 20 }}>
+        {waited > QUIET_MS ? `${label}: ${span(waited)} so far` : ''}
+      </span>
+    </Stack>
+  );
+};

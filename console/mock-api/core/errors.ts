@@ -1,0 +1,61 @@
+/** Refusals, and the one envelope in which all of them are answered. */
+import { ERRORS, type ErrorCode, type Problem, type Static } from '@gpuaas/contract';
+
+type ProblemBody = Static<typeof Problem>;
+
+export type Details = Readonly<{
+  errors?: ProblemBody['errors'];
+  reasons?: ProblemBody['reasons'];
+  alternatives?: ProblemBody['alternatives'];
+  retry_after_s?: number;
+}>;
+
+export class Refusal extends Error {
+  override name = 'Refusal';
+  readonly code: ErrorCode;
+  readonly details: Details;
+
+  constructor(code: ErrorCode, message: string, details: Details = {}) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+export const notFound = (noun: string): Refusal => new Refusal('not_found', `No such ${noun}.`);
+export const conflict = (sentence: string): Refusal => new Refusal('conflict', sentence);
+
+export const changedMeanwhile = (version: number): Refusal =>
+  new Refusal('precondition_failed', `The resource was changed meanwhile; its ETag is now "v${version}".`);
+
+export const invalidField = (name: string, message: string, code = 'not_allowed'): Refusal =>
+  new Refusal('invalid_request', `Invalid request: ${name} ${message}.`, {
+    errors: [{ pointer: `/body/${name}`, code, message }],
+  });
+
+export const problemOf = (
+  error: unknown,
+  request: Readonly<{ correlation_id: string; path: string; origin: string }>,
+): ProblemBody => {
+  const refusal =
+    error instanceof Refusal
+      ? error
+      : new Refusal('internal', 'Something on our side failed. Nothing was changed by this request.');
+  const { status, retryable, title, help } = ERRORS[refusal.code];
+  const docs = `${request.origin}/docs/errors/${refusal.code}`;
+  return {
+    type: docs,
+    title,
+    status,
+    detail: refusal.message,
+    instance: request.path,
+    code: refusal.code,
+    correlation_id: request.correlation_id,
+    retryable,
+    retry_after_s: retryable ? (refusal.details.retry_after_s ?? 1) : null,
+    errors: [...(refusal.details.errors ?? [])],
+    reasons: [...(refusal.details.reasons ?? [])],
+    alternatives: [...(refusal.details.alternatives ?? [])],
+    actions: [{ rel: 'help', href: docs, text: help }],
+  };
+};

@@ -1,0 +1,25 @@
+/** Ids with the contract's grammar that sort by their time, the same in every run. */
+import { ID_PREFIXES, type IdKind } from '@gpuaas/contract';
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const TIME_LETTERS = 10;
+const COUNT_LETTERS = 16;
+
+const lettersOf = (value: number, length: number): string => {
+  let text = '';
+  for (let rest = Math.max(0, Math.trunc(value)); text.length < length; rest = Math.floor(rest / 32))
+    text = (ALPHABET[rest % 32] ?? '0') + text;
+  return text;
+};
+
+export type Mint = (kind: IdKind, atMs: number) => string;
+
+export const createMint = (): Mint => {
+  let count = 0;
+  return (kind, atMs) => {
+    // The factor is odd, so that neighbours differ in more than their last letter and none comes twice.
+    count += 1;
+    const scattered = (count * 2_654_435_761) % 2 ** 40;
+    return `${ID_PREFIXES[kind]}_${lettersOf(atMs, TIME_LETTERS)}${lettersOf(count, COUNT_LETTERS - 8)}${lettersOf(scattered, 8)}`;
+  };
+};

@@ -1,0 +1,85 @@
+/** What is read off a request, as the server reads it. */
+import type { Operation } from '@gpuaas/contract';
+import { Refusal } from './errors.ts';
+
+const CORRELATION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{8,128}$/;
+const ETAG = /^(?:W\/)?"v(\d{1,9})"$/;
+
+export type Incoming = Readonly<{
+  method: string;
+  url: URL;
+  headers: Headers;
+  body: string | null;
+  signal: AbortSignal | undefined;
+}>;
+
+/** A relative address is one of this page's own. */
+const baseUrl = (): string => globalThis.location?.origin ?? 'http://mock.invalid';
+
+const textOf = async (body: BodyInit | null | undefined): Promise<string | null> =>
+  body === null || body === undefined ? null : typeof body === 'string' ? body : new Response(body).text();
+
+export const incomingOf = async (input: RequestInfo | URL, init: RequestInit = {}): Promise<Incoming> => {
+  const request = input instanceof Request ? input : null;
+  return {
+    method: (init.method ?? request?.method ?? 'GET').toUpperCase(),
+    url: new URL(request?.url ?? String(input), baseUrl()),
+    headers: new Headers(init.headers ?? request?.headers),
+    body: init.body === undefined && request !== null ? await request.text() : await textOf(init.body),
+    signal: init.signal ?? request?.signal ?? undefined,
+  };
+};
+
+export const correlationIdOf = (headers: Headers): string | null => {
+  const given = headers.get('x-correlation-id');
+  return given !== null && CORRELATION_ID.test(given) ? given : null;
+};
+
+export const idempotencyKeyOf = (headers: Headers): string => {
+  const key = headers.get('idempotency-key');
+  if (key === null) throw new Refusal('idempotency_key_missing', 'This operation needs an Idempotency-Key header.');
+  const message = 'must be 8 to 128 printable characters without spaces';
+  if (!IDEMPOTENCY_KEY.test(key))
+    throw new Refusal('invalid_request', `The Idempotency-Key ${message}.`, {
+      errors: [{ pointer: '/headers/idempotency-key', code: 'pattern', message }],
+    });
+  return key;
+};
+
+export const ifMatchOf = (headers: Headers): number => {
+  const given = headers.get('if-match');
+  if (given === null) throw new Refusal('precondition_required', 'Send the ETag of the resource in If-Match.');
+  const version = ETAG.exec(given)?.[1];
+  if (version === undefined)
+    throw new Refusal('invalid_request', 'If-Match is not an ETag of this API.', {
+      errors: [{ pointer: '/headers/if-match', code: 'pattern', message: 'must be an ETag such as "v3"' }],
+    });
+  return Number(version);
+};
+
+/** The body as its schema wants it: JSON, or the fields of a form. */
+export const bodyOf = (operation: Operation, { body, headers }: Incoming): unknown => {
+  if (operation.body === undefined || body === null || body === '') return undefined;
+  const type = headers.get('content-type') ?? '';
+  const wanted = operation.bodyType ?? 'application/json';
+  if (!type.startsWith(wanted))
+    throw new Refusal('unsupported_media_type', 'The content type of the body is not supported.');
+  if (operation.bodyType !== undefined) return Object.fromEntries(new URLSearchParams(body));
+  try {
+    return JSON.parse(body) as unknown;
+  } catch {
+    throw new Refusal('invalid_request', 'The body is not JSON.');
+  }
+};
+
+/** The contract says where the result is read on its own; its `{…}` are filled from the path, else from the answer. */
+export const locationOf = (
+  operation: Operation,
+  params: Readonly<Record<string, string>>,
+  body: unknown,
+): string | undefined =>
+  operation.location?.replaceAll(/\{([\w.]+)\}/g, (_, name: string) => {
+    const field = name.split('.').reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], body);
+    return params[name] ?? String(field);
+  });

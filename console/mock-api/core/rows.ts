@@ -1,0 +1,97 @@
+/** What the world remembers, in the contract's own shapes. What can be worked out when somebody asks is not kept. */
+import type { PublicApi, ResponseOf } from '@gpuaas/contract';
+
+type Answer<K extends keyof PublicApi> = ResponseOf<PublicApi[K]>;
+type Item<K extends keyof PublicApi> = Answer<K> extends { items: (infer T)[] } ? T : never;
+
+export type Region = Item<'regionList'>;
+export type Sku = Answer<'skuGet'>;
+export type OsImage = Answer<'osImageGet'>;
+export type User = Answer<'adminUserGet'>;
+export type Organization = Answer<'organizationGet'>;
+export type Invitation = Item<'invitationList'> & { token: string };
+export type Project = Omit<Answer<'projectGet'>, 'actions'>;
+export type ServiceAccount = Answer<'serviceAccountGet'> & { secret: string };
+export type Token = Item<'apiTokenList'> & { owner_id: string };
+export type SshKey = Answer<'sshKeyGet'> & { user_id: string };
+export type WebSession = Item<'webSessionList'> & { user_id: string };
+export type AccessPolicy = Answer<'accessPolicyGet'>;
+export type Member = Item<'organizationMemberList'> & { organization_id: string };
+export type ProjectMember = Item<'projectMemberList'> & { project_id: string };
+
+export type Allocation = Omit<Answer<'allocationGet'>, 'actions' | 'progress' | 'cost_so_far' | 'ssh' | 'placement'> & {
+  organization_id: string;
+  node_id: string | null;
+  slot_ids: string[];
+  placement: Answer<'allocationGet'>['placement'];
+  host_key: string;
+  private_ip: string | null;
+  /** The run that works on it now. */
+  run_id: string | null;
+};
+export type AllocationView = Answer<'allocationGet'>;
+export type Claim = Answer<'adminAllocationGet'>['claims'][number] & { allocation_id: string };
+export type UsageRecord = Omit<Item<'usageList'>, 'cost'> & { project_id: string; cost_minor: number | null };
+export type Grant = Item<'accessGrantList'>;
+export type Session = Answer<'terminalSessionGet'> & { project_id: string; ticket: string; ticket_expires_at: number };
+
+export type NodeView = Answer<'adminNodeGet'>;
+export type SlotView = Answer<'adminNodeSlotGet'>;
+export type NodeTask = Item<'nodeTaskList'>;
+export type Finding = Answer<'nodeInventoryGet'>['findings'][number];
+export type HealthAlert = Answer<'nodeHealthGet'>['alerts'][number];
+export type HealthOverride = Answer<'nodeHealthGet'>['overrides'][number];
+export type DiskOwnership = Item<'nodeDiskList'>;
+export type Discovery = Answer<'nodeDiscoveryGet'>;
+export type Candidate = NonNullable<Discovery['map']>['candidates'][number]['content'];
+export type Prerequisite = NonNullable<Discovery['map']>['prerequisites'][number];
+export type NodeImage = Answer<'nodeImageList'>['images'][number];
+export type Certificate = Answer<'nodeAgentGet'>['certificates'][number];
+export type TrustKey = Item<'trustKeyList'>;
+export type Breaker = Answer<'healthBreakerGet'>;
+export type WipeProof = Item<'adminNodeSlotProofList'>;
+export type SlotOverride = Answer<'nodeSlotMarkWiped'>['override'];
+
+export type Slot = Omit<SlotView, 'actions'>;
+/** What the host would show if it were looked at now, beside what was approved of it. */
+export type Node = Omit<
+  NodeView,
+  'actions' | 'free_gpus' | 'largest_set' | 'has_drift' | 'occupancy' | 'finding_count' | 'is_connected'
+> & {
+  number: number;
+  private_network: string;
+  is_connected: boolean;
+  agent_version: string | null;
+  boot_id: string;
+  booted_at: string;
+  clock_skew_ms: number;
+  certificates: Certificate[];
+  findings: Finding[];
+  machines: Answer<'nodeInventoryGet'>['machines'];
+  alerts: HealthAlert[];
+  overrides: HealthOverride[];
+  images: NodeImage[];
+  /** Candidates that differ from the plain host, by slot index. */
+  found: Map<number, Partial<Candidate>>;
+  unmet: Prerequisite[];
+  discovered_at: string | null;
+  discovery_task_id: string | null;
+};
+
+export type Run = Omit<Answer<'adminWorkflowRunGet'>, 'actions'> & {
+  path: readonly PathStep[];
+  step_started_at: string;
+  node_id: string | null;
+  steps: Item<'adminWorkflowRunStepList'>[];
+  task_id: string | null;
+  /** Raised when what was planned for it no longer holds. */
+  turn: number;
+};
+export type PathStep = Readonly<{ step: string; label: string; kind: string | null; seconds: number; bytes?: number }>;
+
+export type AuditRow = Item<'adminAuditLogList'>;
+export type LogLine = Item<'logList'>;
+export type Event = Item<'eventList'>;
+/** As it is kept: an event of the platform has no organization and no project. */
+export type KeptEvent = Omit<Event, 'organizationid' | 'projectid'> &
+  Partial<Pick<Event, 'organizationid' | 'projectid'>>;

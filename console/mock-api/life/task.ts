@@ -1,0 +1,70 @@
+/** Tasks of hosts: asked for, handed out, done. */
+import type { NodeTask } from '../core/rows.ts';
+import type { World } from '../core/world.ts';
+import { say } from './log.ts';
+
+const EXPIRES_MS = 30 * 60_000;
+
+export type NewTask = Readonly<{
+  node_id: string;
+  kind: string;
+  allocation_id: string | null;
+  correlation_id: string;
+}>;
+
+export const startTask = (world: World, { node_id, kind, allocation_id, correlation_id }: NewTask): NodeTask => {
+  const now = world.ago();
+  const task: NodeTask = {
+    id: world.mint('node_task'),
+    node_id,
+    allocation_id,
+    kind,
+    attempt: 1,
+    state: 'running',
+    state_reason: null,
+    error_code: null,
+    percent: 0,
+    correlation_id,
+    created_at: now,
+    dispatched_at: now,
+    started_at: now,
+    finished_at: null,
+    expires_at: world.ago(-EXPIRES_MS),
+  };
+  world.tasks.push(task);
+  say(world, { message: `task ${kind} began`, correlation_id, node_id, fields: { task_id: task.id } });
+  return task;
+};
+
+export const endTask = (
+  world: World,
+  id: string | null,
+  end: Readonly<{ state: 'completed' | 'failed' | 'cancelled'; reason?: string; error_code?: string }>,
+): void => {
+  const task = world.tasks.find((one) => one.id === id);
+  if (task === undefined || task.finished_at !== null) return;
+  task.state = end.state;
+  task.state_reason = end.reason ?? null;
+  task.error_code = end.error_code ?? null;
+  task.finished_at = world.ago();
+  if (end.state === 'completed') task.percent = 100;
+  say(world, {
+    level: end.state === 'failed' ? 'error' : 'info',
+    message: end.reason ?? `task ${task.kind} ended`,
+    correlation_id: task.correlation_id,
+    node_id: task.node_id,
+    ...(end.error_code === undefined ? {} : { error_code: end.error_code }),
+    fields: { task_id: task.id },
+  });
+};
+
+/** A task of its own, outside any run: it is asked for now and done a little later. */
+export const runTask = (world: World, asked: NewTask, seconds: number, done: (task: NodeTask) => void): NodeTask => {
+  const task = startTask(world, asked);
+  world.agenda.after(seconds * 1000, () => {
+    if (task.finished_at !== null) return;
+    endTask(world, task.id, { state: 'completed' });
+    done(task);
+  });
+  return task;
+};
