@@ -1,6 +1,6 @@
 # Everything a person or CI runs. `make help` prints the line behind each target's `##`.
 .DEFAULT_GOAL := help
-.PHONY: help install up down reset logs test check fix gen agent bench
+.PHONY: help install up down reset logs test check fix gen agent console console-demo bench
 MAKEFLAGS += --no-print-directory
 
 NODE := ./tools/node.sh
@@ -8,7 +8,7 @@ NODE := ./tools/node.sh
 help: ## List these targets
 	@echo "GPUaaS: make up starts the platform, make test runs every test."
 	@echo
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/\1\t\2/p' Makefile | awk -F'\t' '{ printf "  make %-9s%s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/\1\t\2/p' Makefile | awk -F'\t' '{ printf "  make %-14s%s\n", $$1, $$2 }'
 	@echo
 	@echo "  up     DETACH=1 in the background, GPUAAS_PORT=8080, DATABASE_URL=postgresql://..."
 	@echo "  test   LANE=platform-control|sim|app-control|worker-compute, TIER=fast|node|all,"
@@ -45,6 +45,12 @@ gen: install ## Write the generated files: contract documents, schema, types
 
 agent: install ## Build the node agent: dist/gpuaas-node-agent.mjs and its digest
 	@exec $(NODE) tools/bundle-agent.ts
+
+console: install ## Build the web console: dist/console, which the server serves
+	@exec $(NODE) tools/build-console.ts
+
+console-demo: install ## Run the web console in the browser with no backend (PORT=8090)
+	@exec $(NODE) console/test/demo.ts $(PORT)
 
 bench: install ## Measure side by side, one JSON object per line
 	@exec $(NODE) bench/run.ts $(NAME)

@@ -4,12 +4,14 @@
  */
 import { breakingChange } from './check/breaking-change.ts';
 import { type Check, fail, toolCheck } from './check/check.ts';
+import { consoleBudget } from './check/console-budget.ts';
 import { contractDrift, schemaDrift } from './check/drift.ts';
 import { importRules } from './check/imports.ts';
 import { textRules } from './check/text-rules.ts';
 
 const CHECKS: readonly Check[] = [
   schemaDrift,
+  consoleBudget,
   toolCheck('types', 'typescript7/bin/tsc', ['-p', '.']),
   toolCheck('types of the browser', 'typescript7/bin/tsc', ['-p', 'console']),
   toolCheck('promises, switches, bans', 'oxlint/bin/oxlint', ['--type-aware', '--deny-warnings', '--format=unix']),

@@ -33,7 +33,7 @@ export const banner = (
     '',
     'GPUaaS is up.',
     '',
-    `  URL        ${settings.publicUrl}   (API reference: /docs)`,
+    `  Console    ${settings.publicUrl}   (API reference: /docs)`,
     ...signIn(settings, given.devPassword),
     ...hosts(settings),
     `  Log        ${shortPath(paths.serverLog)}`,
@@ -43,6 +43,7 @@ export const banner = (
     `  bin/gpuaas login${settings.issuer === undefined ? ' --dev' : ''}`,
     '  bin/gpuaas whoami',
     '  bin/gpuaas sku list',
+    '  bin/gpuaas launch --help',
     '',
     given.detached ? '`make down` stops it.' : 'Ctrl-C stops it.',
   ].join('\n');

@@ -7,6 +7,7 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { pause } from '@gpuaas/kit';
+import { ensureConsole } from '../../tools/build-console.ts';
 import { banner } from './banner.ts';
 import { findLiveRun, pidOf, type Run } from './run-file.ts';
 import { readSettings, type Settings } from './settings.ts';
@@ -91,11 +92,13 @@ const detach = async (settings: Settings): Promise<number> => {
   }
 };
 
-const main = (): Promise<number> => {
+const main = async (): Promise<number> => {
   const { values } = parseArgs({
     options: { detach: { type: 'boolean', default: false }, supervisor: { type: 'boolean', default: false } },
   });
   const settings = readSettings(process.env);
+  // The supervisor of a detached start finds it built.
+  if (!values.supervisor) await ensureConsole();
   return values.detach ? detach(settings) : superviseHere(settings, !values.supervisor);
 };
 

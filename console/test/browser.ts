@@ -1,0 +1,82 @@
+/**
+ * The console in a real browser, for tests: `const demo = await openDemo()` before, `await demo.page(...)` in a test. A page
+ * that says anything on its console, breaks its policy, opens a dialog or asks anybody else for anything fails its test.
+ */
+import assert from 'node:assert/strict';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { ensureConsole } from '../../tools/build-console.ts';
+import { findProgram, requires } from '../../tools/test/requires.ts';
+import { serveBuild } from './serve.ts';
+
+/** For `skip` of a test. */
+export const needsBrowser = requires('chromium');
+
+export const launchBrowser = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: findProgram('chromium', 'chromium-browser') ?? 'chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+  });
+
+export type PageOptions = Readonly<{
+  theme?: 'light' | 'dark';
+  width?: number;
+  /** What the page may complain of: a refused request is logged by the browser itself. */
+  allow?: RegExp;
+}>;
+
+/** Everything that a good page never does. */
+export const watch = (page: Page, origin: string, allow?: RegExp): string[] => {
+  const troubles: string[] = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type()) && !allow?.test(message.text())) troubles.push(message.text());
+  });
+  page.on('pageerror', (err) => troubles.push(String(err)));
+  page.on('dialog', (dialog) => {
+    troubles.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.origin !== origin && !['data:', 'blob:'].includes(url.protocol)) troubles.push(`asked ${url.origin}`);
+  });
+  return troubles;
+};
+
+export const contextOptions = ({ theme = 'light', width = 1280 }: PageOptions): BrowserContextOptions => ({
+  viewport: { width, height: width < 600 ? 844 : 900 },
+  colorScheme: theme,
+  reducedMotion: 'reduce',
+});
+
+export type Demo = Readonly<{
+  url: string;
+  browser: Browser;
+  /** Runs with a page of its own at the path; state of the demo begins anew with each. Options of the mock go into the query. */
+  page(path: string, work: (page: Page) => Promise<void>, options?: PageOptions): Promise<void>;
+  close(): Promise<void>;
+}>;
+
+export const openDemo = async (): Promise<Demo> => {
+  const server = await serveBuild(await ensureConsole('console-demo'));
+  const browser = await launchBrowser();
+  return {
+    url: server.url,
+    browser,
+    page: async (path, work, options = {}) => {
+      const context = await browser.newContext(contextOptions(options));
+      try {
+        const page = await context.newPage();
+        const troubles = watch(page, server.url, options.allow);
+        await page.goto(`${server.url}${path}`);
+        await work(page);
+        assert.deepEqual(troubles, []);
+      } finally {
+        await context.close();
+      }
+    },
+    close: async () => {
+      await browser.close();
+      await server.close();
+    },
+  };
+};
