@@ -488,6 +488,7 @@ CREATE INDEX allocations_due ON allocations USING btree (release_at) WHERE ((rel
 CREATE INDEX allocations_live ON allocations USING btree (state, state_since) WHERE (state <> 'released'::text);
 CREATE UNIQUE INDEX allocations_name ON allocations USING btree (project_id, name) WHERE (state <> ALL (ARRAY['released'::text, 'failed'::text]));
 CREATE INDEX allocations_released ON allocations USING btree (released_at) WHERE (released_at IS NOT NULL);
+CREATE INDEX allocations_standing ON allocations USING btree (node_id) WHERE (state = ANY (ARRAY['active'::text, 'releasing'::text, 'release_failed'::text]));
 CREATE TRIGGER custody BEFORE UPDATE OF state ON allocations FOR EACH ROW WHEN (new.state = 'active'::text AND old.state <> 'active'::text) EXECUTE FUNCTION check_custody();
 CREATE TRIGGER grants_end AFTER UPDATE OF state ON allocations FOR EACH ROW WHEN ((old.state = ANY (ARRAY['requested'::text, 'provisioning'::text, 'active'::text])) AND (new.state <> ALL (ARRAY['requested'::text, 'provisioning'::text, 'active'::text]))) EXECUTE FUNCTION grants_end_with_allocation();
 CREATE TRIGGER install AFTER UPDATE OF state ON allocations FOR EACH ROW WHEN (old.state = 'active'::text AND new.state <> 'active'::text) EXECUTE FUNCTION install_ends_with_power();
@@ -892,6 +893,7 @@ CREATE INDEX audit_logs_by_actor ON audit_logs USING btree (actor_id, id) WHERE 
 CREATE INDEX audit_logs_by_age ON audit_logs USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
 CREATE INDEX audit_logs_by_correlation ON audit_logs USING btree (correlation_id);
 CREATE INDEX audit_logs_by_organization ON audit_logs USING btree (organization_id, id);
+CREATE INDEX audit_logs_by_target ON audit_logs USING btree (target_id, id) WHERE (target_id IS NOT NULL);
 CREATE INDEX audit_logs_in_commit_order ON audit_logs USING btree (xid, id);
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_logs FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 grant insert, select on audit_logs to gpuaas_app;
@@ -1052,6 +1054,7 @@ create table log_lines (
 ) partition by RANGE (logged_at);
 CREATE INDEX log_lines_by_correlation ON ONLY public.log_lines USING btree (correlation_id, logged_at) WHERE (correlation_id IS NOT NULL);
 CREATE INDEX log_lines_by_node ON ONLY public.log_lines USING btree (node_id, logged_at) WHERE (node_id IS NOT NULL);
+CREATE INDEX log_lines_errors ON ONLY public.log_lines USING btree (correlation_id, logged_at) WHERE (level = ANY (ARRAY['error'::text, 'fatal'::text]));
 grant insert, select on log_lines to gpuaas_app;
 
 create table log_lines_default partition of log_lines DEFAULT;
@@ -1246,9 +1249,11 @@ create table node_tasks (
   constraint node_tasks_state_check CHECK (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text, 'completed'::text, 'failed'::text, 'expired'::text, 'cancelled'::text])),
   constraint node_tasks_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
 );
+CREATE INDEX node_tasks_by_correlation ON node_tasks USING btree (correlation_id, id);
 CREATE INDEX node_tasks_by_node ON node_tasks USING btree (node_id, kind, id DESC);
 CREATE INDEX node_tasks_by_run ON node_tasks USING btree (workflow_run_id, kind) WHERE (workflow_run_id IS NOT NULL);
 CREATE INDEX node_tasks_finished ON node_tasks USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+CREATE INDEX node_tasks_of_node ON node_tasks USING btree (node_id, created_at);
 CREATE UNIQUE INDEX node_tasks_once ON node_tasks USING btree (allocation_id, kind, attempt) WHERE (allocation_id IS NOT NULL);
 CREATE INDEX node_tasks_open ON node_tasks USING btree (state, expires_at) WHERE (state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'running'::text]));
 CREATE INDEX node_tasks_queue ON node_tasks USING btree (node_id, id) WHERE (state = 'queued'::text);
@@ -1315,7 +1320,9 @@ create table outbox_events (
 );
 CREATE INDEX outbox_events_by_age ON outbox_events USING btree (created_at);
 CREATE INDEX outbox_events_by_commit ON outbox_events USING btree (xid, id);
+CREATE INDEX outbox_events_by_correlation ON outbox_events USING btree (correlation_id, id);
 CREATE INDEX outbox_events_by_project ON outbox_events USING btree (project_id, xid, id) WHERE (project_id IS NOT NULL);
+CREATE INDEX outbox_events_by_subject ON outbox_events USING btree (subject, id);
 CREATE INDEX outbox_events_unsent ON outbox_events USING btree (xid, id) WHERE (sent_at IS NULL);
 grant delete, insert, select, update on outbox_events to gpuaas_app;
 

@@ -39,3 +39,13 @@ grant select, insert, delete on capacity_samples to gpuaas_app;
 create index outbox_events_by_commit on outbox_events (xid, id);
 -- What a month costs is read without the records of the months before it.
 create index usage_by_end on usage_records (project_id, coalesce(ended_at, 'infinity'::timestamptz));
+
+-- An id is followed through everything that carries it: by correlation id, and by what it is about.
+create index audit_logs_by_target on audit_logs (target_id, id) where target_id is not null;
+create index outbox_events_by_correlation on outbox_events (correlation_id, id);
+create index outbox_events_by_subject on outbox_events (subject, id);
+create index node_tasks_by_correlation on node_tasks (correlation_id, id);
+create index node_tasks_of_node on node_tasks (node_id, created_at);
+create index log_lines_errors on log_lines (correlation_id, logged_at) where level in ('error', 'fatal');
+-- Who stands on a node, of 200 nodes at once, without the history of each.
+create index allocations_standing on allocations (node_id) where state in ('active', 'releasing', 'release_failed');

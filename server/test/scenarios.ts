@@ -191,6 +191,9 @@ export const scenarios: Scenarios = {
   eventStream: atProject,
   adminEventStream: asSuperadmin,
 
+  traceGet: async (cast) => ({ ...(await atProject(cast)), query: { id: cast.acme.ids.allocation_id } }),
+  adminTraceGet: async ({ superadmin, acme }) => ({ as: superadmin, query: { id: acme.ids.node_id } }),
+
   workflowRunList: atProject,
   workflowRunGet: async (cast) => ({ as: owner(cast), params: { ...ofProject(cast), ...theRun(cast) } }),
   workflowRunStepList: async (cast) => ({ as: owner(cast), params: { ...ofProject(cast), ...theRun(cast) } }),

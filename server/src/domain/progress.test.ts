@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PROGRESS_KINDS, type ProgressFacts, progressOf, stepLabel } from './progress.ts';
+import { isHostStep, PROGRESS_KINDS, type ProgressFacts, progressOf, stepLabel } from './progress.ts';
 
 const NOW = Date.parse('2026-11-15T10:00:30.000Z');
 const facts = (more: Partial<ProgressFacts>): ProgressFacts => ({
@@ -87,4 +87,12 @@ test('every step has words, and an unknown one its name', () => {
   assert.equal(stepLabel('release-allocation', 'wipe'), 'Erase the disks');
   assert.equal(stepLabel('release-allocation', 'block'), 'Leave it to an operator');
   assert.equal(stepLabel('elsewhere', 'count'), 'count');
+});
+
+test('a step is the host’s where the host does its work', () => {
+  assert.ok(isHostStep('provision-slice', 'cloneImage'));
+  assert.ok(isHostStep('install-keys', 'tell'));
+  assert.ok(!isHostStep('provision-slice', 'activate'));
+  assert.ok(!isHostStep('provision-slice', 'elsewhere'));
+  assert.ok(!isHostStep('elsewhere', 'count'));
 });

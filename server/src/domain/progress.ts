@@ -57,6 +57,10 @@ const ASIDE: Readonly<Record<string, string>> = {
   leaveUnknown: 'Leave it open',
   tell: 'Tell the machine its keys',
   giveUp: 'Give it up',
+  rebind: 'Bind the devices anew',
+  wipe: 'Erase the disks',
+  awaitFree: 'Wait until nobody is on the node',
+  rediscover: 'Discover the hardware',
 };
 
 export const PROGRESS_WORKFLOWS: readonly string[] = Object.keys(PATHS);
@@ -71,6 +75,10 @@ export const PROGRESS_KINDS: readonly string[] = [
 /** A step of any workflow in words; its own name where there are none. */
 export const stepLabel = (workflow: string, step: string): string =>
   PATHS[workflow]?.find((one) => one.step === step)?.label ?? ASIDE[step] ?? step;
+
+/** Whether a host does the work of a step. */
+export const isHostStep = (workflow: string, step: string): boolean =>
+  step === 'tell' || PATHS[workflow]?.some((one) => one.step === step && one.kind !== null) === true;
 
 export type ProgressFacts = Readonly<{
   workflow: string;

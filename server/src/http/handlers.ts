@@ -38,8 +38,10 @@ import * as sshKey from '../services/ssh-key.ts';
 import * as terminalSession from '../services/terminal-session.ts';
 import * as terminalTicket from '../services/terminal-ticket.ts';
 import * as topology from '../services/topology.ts';
+import * as trace from '../services/trace.ts';
 import * as trustKey from '../services/trust-key.ts';
 import * as usage from '../services/usage.ts';
+import * as webSession from '../services/web-session.ts';
 import * as wipeCertificate from '../services/wipe-certificate.ts';
 import * as wipeVerify from '../services/wipe-verify.ts';
 import * as workflowRun from '../services/workflow-run.ts';
@@ -83,6 +85,9 @@ export const handlers = {
   apiTokenList: apiToken.list,
   apiTokenCreate: apiToken.create,
   apiTokenRevoke: apiToken.revoke,
+
+  webSessionList: webSession.list,
+  webSessionRevoke: webSession.revoke,
 
   sshKeyList: sshKey.list,
   sshKeyCreate: sshKey.create,
@@ -194,6 +199,9 @@ export const handlers = {
   eventList: event.eventList,
   eventStream: event.eventStream,
   adminEventStream: event.adminEventStream,
+
+  traceGet: trace.get,
+  adminTraceGet: trace.adminGet,
 
   workflowRunList: workflowRun.list,
   workflowRunGet: workflowRun.get,

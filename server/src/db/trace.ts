@@ -1,0 +1,211 @@
+/**
+ * What is known under correlation ids, and which of them an id has. Every query follows an index and reads at most so many
+ * rows of each correlation id, the newest: one that somebody uses for everything must not cost more than another. With a
+ * project only its rows are seen, because callers choose correlation ids and two tenants may choose the same.
+ */
+import type { AuditFact, EventFact, LogFact, RunFact, StepFact, TaskFact } from '../domain/trace-entry.ts';
+import type { Reader } from './client.ts';
+import { queryByIndex } from './plan.ts';
+
+/** Null for operators, who see every project. */
+type Bound = string | null;
+
+const ANCHORS = {
+  allocation: 'select correlation_id from allocations where id = $1 and ($2::text is null or project_id = $2)',
+  workflow_run: 'select correlation_id from workflow_runs where id = $1 and ($2::text is null or project_id = $2)',
+  audit_log: 'select correlation_id from audit_logs where id = $1 and ($2::text is null or project_id = $2)',
+  event: 'select correlation_id from outbox_events where id = $1 and ($2::text is null or project_id = $2)',
+  node_task: 'select correlation_id from node_tasks where id = $1 and $2::text is null',
+  node: 'select null as correlation_id from nodes where id = $1 and $2::text is null',
+  slot: 'select null as correlation_id from node_resource_slots where id = $1 and $2::text is null',
+} as const;
+export type AnchorKind = keyof typeof ANCHORS;
+
+/** Undefined where there is no such thing, or not in the project. */
+export const findAnchor = async (
+  reader: Reader,
+  kind: AnchorKind,
+  id: string,
+  projectId: Bound,
+): Promise<Readonly<{ correlation_id: string | null }> | undefined> =>
+  (await queryByIndex<{ correlation_id: string | null }>(reader, ANCHORS[kind], [id, projectId])).rows[0];
+
+/** What else an id is about: the runs of an allocation or slot, who holds a slot, the slots of a node. */
+export const listRelated = async (reader: Reader, id: string): Promise<string[]> =>
+  (
+    await queryByIndex<{ id: string }>(
+      reader,
+      `with held as (
+         select allocation_id as id from allocation_resource_claims where slot_id = $1 and released_at is null
+         union all select id from node_resource_slots where node_id = $1)
+       select id from held union all
+       (select r.id from (select $1 as id union all select id from held) s
+          cross join lateral (select id from workflow_runs where subject_id = s.id order by id desc limit 50) r)`,
+      [id],
+    )
+  ).rows.map((row) => row.id);
+
+const ROWS = 200;
+
+/** The correlation ids under which anything was done to the ids or told of them: the newest so many, newest first. */
+export const listCorrelations = async (
+  reader: Reader,
+  ids: readonly string[],
+  projectId: Bound,
+  limit: number,
+): Promise<string[]> => {
+  const part = (table: string, column: string): string =>
+    `select c.correlation_id, c.created_at from unnest($1::text[]) i (id) cross join lateral (
+       select correlation_id, created_at from ${table} where ${column} = i.id and ($2::text is null or project_id = $2)
+       order by id desc limit ${ROWS}) c`;
+  const { rows } = await queryByIndex<{ correlation_id: string }>(
+    reader,
+    `select correlation_id from (
+       ${part('workflow_runs', 'subject_id')} union all ${part('workflow_runs', 'id')}
+       union all ${part('audit_logs', 'target_id')} union all ${part('outbox_events', 'subject')}
+       union all select correlation_id, created_at from allocations
+         where id = any ($1::text[]) and ($2::text is null or project_id = $2)
+     ) s group by correlation_id order by max(created_at) desc, correlation_id limit $3`,
+    [ids, projectId, limit],
+  );
+  return rows.map(({ correlation_id }) => correlation_id);
+};
+
+/** By which column rows are found, by which values, and how many at most. */
+export type Sought = Readonly<{
+  by: 'correlation' | 'about';
+  values: readonly string[];
+  project_id: Bound;
+  /** Ids sort by time: none older than this. */
+  since_ms: number | null;
+  limit: number;
+}>;
+
+const NO_TIME = '1970-01-01T00:00:00.000Z';
+const sinceOf = ({ since_ms }: Sought): string => (since_ms === null ? NO_TIME : new Date(since_ms).toISOString());
+
+/** The newest rows of each value, then the newest of all. */
+const newest = async <R extends object>(
+  reader: Reader,
+  sought: Sought,
+  source: Readonly<{ columns: string; table: string; column: string; where: string }>,
+): Promise<R[]> =>
+  (
+    await queryByIndex<R>(
+      reader,
+      `select f.* from unnest($1::text[]) v (value) cross join lateral (
+         select ${source.columns} from ${source.table} x where x.${source.column} = v.value and ${source.where}
+           and ($2::text is null or x.project_id = $2)
+         order by x.id desc limit $4) f
+       order by f.id desc limit $4`,
+      [sought.values, sought.project_id, sinceOf(sought), sought.limit],
+    )
+  ).rows;
+
+const AUDIT = `x.id, x.created_at, x.actor_kind, x.actor_id, x.action, x.target_kind, x.target_id, x.result, x.error_code,
+  x.policy, x.correlation_id, x.metadata`;
+
+export const listAuditFacts = (reader: Reader, sought: Sought): Promise<AuditFact[]> =>
+  newest(reader, sought, {
+    columns: AUDIT,
+    table: 'audit_logs',
+    column: sought.by === 'correlation' ? 'correlation_id' : 'target_id',
+    where: 'x.created_at >= $3::timestamptz',
+  });
+
+const RUN = `x.id, x.workflow, x.subject_id, x.project_id, x.correlation_id, x.step, x.state, x.state_reason, x.state_detail,
+  x.state_since, x.finished_at`;
+
+/** Those that still live are never too old. */
+export const listRunFacts = (reader: Reader, sought: Sought): Promise<RunFact[]> =>
+  newest(reader, sought, {
+    columns: RUN,
+    table: 'workflow_runs',
+    column: sought.by === 'correlation' ? 'correlation_id' : 'subject_id',
+    where: "coalesce(x.finished_at, 'infinity') >= $3::timestamptz",
+  });
+
+export const listEventFacts = (reader: Reader, sought: Sought): Promise<EventFact[]> =>
+  newest(reader, sought, {
+    columns: 'x.id, x.event_type, x.subject, x.data, x.correlation_id, x.created_at',
+    table: 'outbox_events',
+    column: sought.by === 'correlation' ? 'correlation_id' : 'subject',
+    where: 'x.created_at >= $3::timestamptz',
+  });
+
+export const listStepFacts = async (reader: Reader, runIds: readonly string[], limit: number): Promise<StepFact[]> =>
+  (
+    await queryByIndex<StepFact>(
+      reader,
+      `select f.* from unnest($1::text[]) r (id) cross join lateral (
+         select run_id, sequence, step, attempt, outcome, detail, internal_detail, started_at, finished_at
+         from workflow_steps where run_id = r.id order by sequence desc limit $2) f
+       order by f.finished_at desc, f.run_id, f.sequence desc limit $2`,
+      [runIds, limit],
+    )
+  ).rows;
+
+const TASK = `x.id, x.node_id, x.allocation_id, x.slot_id, x.workflow_run_id, x.kind, x.attempt, x.state, x.state_reason,
+  x.error_code, x.percent, x.correlation_id, x.created_at, x.dispatched_at, x.finished_at`;
+
+/** Tasks are the platform's own: for operators only. `about` is a node. */
+export const listTaskFacts = async (reader: Reader, sought: Sought): Promise<TaskFact[]> => {
+  const [column, order] = sought.by === 'correlation' ? ['correlation_id', 'id'] : ['node_id', 'created_at'];
+  const { rows } = await queryByIndex<TaskFact>(
+    reader,
+    `select f.*, n.name as host_name, exists (select from log_lines l where l.correlation_id = f.correlation_id
+         and l.node_id = f.node_id) as has_log_line
+     from (select t.* from unnest($1::text[]) v (value) cross join lateral (
+         select ${TASK} from node_tasks x where x.${column} = v.value and x.created_at >= $2::timestamptz
+         order by x.${order} desc limit $3) t
+       order by t.id desc limit $3) f
+     join nodes n on n.id = f.node_id`,
+    [sought.values, sinceOf(sought), sought.limit],
+  );
+  return rows;
+};
+
+const LINE = `l.logged_at, l.service, l.host_role, l.host_name, l.node_id, l.level, l.message, l.correlation_id, l.error_code,
+  l.fields, l.origin, l.number`;
+
+/** Of a correlation id also the errors that the newest lines leave out. Of a node what it warned of. */
+export const listLogFacts = async (reader: Reader, sought: Sought): Promise<LogFact[]> => {
+  const lines = (where: string): string =>
+    `select f.* from unnest($1::text[]) v (value) cross join lateral (
+       select ${LINE} from log_lines l where ${where} and l.logged_at >= $2::timestamptz
+       order by l.logged_at desc limit $3) f`;
+  const text =
+    sought.by === 'correlation'
+      ? `(${lines('l.correlation_id = v.value')} order by f.logged_at desc limit $3)
+         union (${lines("l.correlation_id = v.value and l.level in ('error', 'fatal')")} order by f.logged_at desc limit $3)`
+      : `${lines("l.node_id = v.value and l.level in ('warn', 'error', 'fatal')")} order by f.logged_at desc limit $3`;
+  const { rows } = await queryByIndex<LogFact>(reader, text, [sought.values, sinceOf(sought), sought.limit]);
+  return rows;
+};
+
+export type SubjectRow = Readonly<{ id: string; name: string | null; state: string; project_id: string | null }>;
+
+/** Allocations, nodes and slots by id; to a project only its allocations are known. */
+export const listSubjects = async (reader: Reader, ids: readonly string[], projectId: Bound): Promise<SubjectRow[]> =>
+  (
+    await queryByIndex<SubjectRow>(
+      reader,
+      `select id, name, state, project_id from allocations where id = any ($1) and ($2::text is null or project_id = $2)
+       union all select id, name, state, null from nodes where id = any ($1) and $2::text is null
+       union all select s.id, n.name || ' slot ' || s.slot_index, s.status, null from node_resource_slots s
+         join nodes n on n.id = s.node_id where s.id = any ($1) and $2::text is null`,
+      [ids, projectId],
+    )
+  ).rows;
+
+export type SkewRow = Readonly<{ node_id: string; host_name: string; skew_ms: number }>;
+
+export const listSkews = async (reader: Reader, nodeIds: readonly string[]): Promise<SkewRow[]> =>
+  (
+    await queryByIndex<SkewRow>(
+      reader,
+      `select a.node_id, n.name as host_name, a.clock_skew_ms as skew_ms from node_agents a join nodes n on n.id = a.node_id
+       where a.node_id = any ($1) order by n.name`,
+      [nodeIds],
+    )
+  ).rows;

@@ -1,0 +1,309 @@
+/**
+ * What was written down, row by row, as entries of a trace. Operators see it as it is. Tenants see which step a host works
+ * on but never which host: nothing here gives them a name, a node, a task or a word that was meant for operators.
+ */
+import type { PublicApi, ResponseOf } from '@gpuaas/contract';
+import { isHostStep, stepLabel } from './progress.ts';
+import { auditTitle, eventTitle, stepTitle, taskTitle } from './trace-words.ts';
+import type { StepOutcome, WorkflowState } from './workflow.ts';
+
+export type TraceEntry = ResponseOf<PublicApi['adminTraceGet']>['entries'][number];
+export type Audience = 'tenant' | 'operator';
+type Fields = Readonly<Record<string, unknown>>;
+
+export type AuditFact = Readonly<{
+  id: string;
+  created_at: string;
+  actor_kind: string;
+  actor_id: string | null;
+  action: string;
+  target_kind: string | null;
+  target_id: string | null;
+  result: 'success' | 'failure' | 'denied';
+  error_code: string | null;
+  policy: string;
+  correlation_id: string;
+  metadata: Fields;
+}>;
+
+export type RunFact = Readonly<{
+  id: string;
+  workflow: string;
+  subject_id: string;
+  project_id: string | null;
+  correlation_id: string;
+  step: string;
+  state: WorkflowState;
+  state_reason: string | null;
+  state_detail: string | null;
+  state_since: string;
+  finished_at: string | null;
+}>;
+
+export type StepFact = Readonly<{
+  run_id: string;
+  sequence: number;
+  step: string;
+  attempt: number;
+  outcome: StepOutcome;
+  detail: string | null;
+  internal_detail: string | null;
+  started_at: string;
+  finished_at: string;
+}>;
+
+export type TaskFact = Readonly<{
+  id: string;
+  node_id: string;
+  host_name: string;
+  allocation_id: string | null;
+  slot_id: string | null;
+  workflow_run_id: string | null;
+  kind: string;
+  attempt: number;
+  state: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled';
+  state_reason: string | null;
+  error_code: string | null;
+  percent: number | null;
+  correlation_id: string;
+  created_at: string;
+  dispatched_at: string | null;
+  finished_at: string | null;
+  /** Whether its node has written a line under its correlation id. */
+  has_log_line: boolean;
+}>;
+
+export type LogFact = Readonly<{
+  logged_at: string;
+  service: string;
+  host_role: TraceEntry['host_role'];
+  host_name: string;
+  node_id: string | null;
+  level: string;
+  message: string;
+  correlation_id: string | null;
+  error_code: string | null;
+  fields: Fields;
+  origin: string;
+  number: number;
+}>;
+
+export type EventFact = Readonly<{
+  id: string;
+  event_type: string;
+  subject: string;
+  data: Fields;
+  correlation_id: string;
+  created_at: string;
+}>;
+
+const base = {
+  until: null,
+  host_role: 'platform_control',
+  host_name: null,
+  service: null,
+  node_id: null,
+  level: 'info',
+  is_failure: false,
+  detail: null,
+} as const;
+
+const NODE = /^nod_/;
+const HOSTS_OWN = /^(?:nod|slt|tsk|dsk)_/;
+const subjectFor = (audience: Audience, id: string | null): string | null =>
+  audience === 'tenant' && id !== null && HOSTS_OWN.test(id) ? null : id;
+
+/** A sentence for everybody and the detail behind it, which is for operators. */
+const explain = (audience: Audience, sentence: string | null, detail: string | null): string | null => {
+  if (audience === 'tenant' || detail === null || detail === sentence) return sentence;
+  return sentence === null ? detail : `${sentence} (${detail})`;
+};
+
+const AUDIT_LEVELS = { success: 'info', failure: 'error', denied: 'warn' } as const;
+
+export const auditEntry = (row: AuditFact, audience: Audience): TraceEntry => ({
+  ...base,
+  key: `audit:${row.id}`,
+  at: row.created_at,
+  source: 'audit',
+  level: AUDIT_LEVELS[row.result],
+  is_failure: row.result !== 'success',
+  title: auditTitle(row.action, row.result),
+  detail: row.error_code,
+  node_id: audience === 'operator' && row.target_id !== null && NODE.test(row.target_id) ? row.target_id : null,
+  subject_id: subjectFor(audience, row.target_id),
+  correlation_id: row.correlation_id,
+  data: {
+    action: row.action,
+    result: row.result,
+    actor_kind: row.actor_kind,
+    actor_id: row.actor_id,
+    ...(audience === 'operator' ? { policy: row.policy, metadata: row.metadata } : {}),
+  },
+});
+
+const WORKER = 'gpuaas-provisioning-worker';
+
+/** In the lane of the host only for tenants, to whom the step stands for the task that is not shown. */
+const laneOf = (audience: Audience, workflow: string, step: string): TraceEntry['host_role'] =>
+  audience === 'tenant' && isHostStep(workflow, step) ? 'worker_compute' : 'platform_control';
+
+const FAILED_OUTCOMES: ReadonlySet<StepOutcome> = new Set(['stuck', 'error', 'timeout']);
+export const isFailedStep = ({ outcome }: StepFact): boolean => FAILED_OUTCOMES.has(outcome);
+
+const levelOf = (isFailed: boolean, isOvercome: boolean, isOddEnd: boolean): TraceEntry['level'] => {
+  if (isFailed) return isOvercome ? 'warn' : 'error';
+  return isOddEnd ? 'warn' : 'info';
+};
+
+/** `isOvercome`: a later try of the same went well, so it is told but is not where things went wrong. */
+export const stepEntry = (run: RunFact, step: StepFact, isOvercome: boolean, audience: Audience): TraceEntry => ({
+  ...base,
+  key: `step:${run.id}:${String(step.sequence).padStart(6, '0')}`,
+  at: step.started_at,
+  until: step.finished_at,
+  host_role: laneOf(audience, run.workflow, step.step),
+  service: WORKER,
+  source: 'workflow',
+  level: levelOf(isFailedStep(step), isOvercome, step.outcome === 'cancelled'),
+  is_failure: isFailedStep(step) && !isOvercome,
+  title: stepTitle(run.workflow, step.step, step.outcome),
+  detail: explain(audience, step.detail, step.internal_detail),
+  subject_id: subjectFor(audience, run.subject_id),
+  correlation_id: run.correlation_id,
+  data: {
+    workflow_run_id: run.id,
+    workflow: run.workflow,
+    step: step.step,
+    attempt: step.attempt,
+    outcome: step.outcome,
+    ...(isOvercome ? { is_overcome: true } : {}),
+  },
+});
+
+/** Where a run is now: what nobody has written a step about yet is what somebody waits for. */
+export const liveRunEntry = (run: RunFact, audience: Audience): TraceEntry => ({
+  ...base,
+  key: `run:${run.id}`,
+  at: run.state_since,
+  host_role: laneOf(audience, run.workflow, run.step),
+  service: WORKER,
+  source: 'workflow',
+  title: `${stepLabel(run.workflow, run.step)}: ${run.state === 'waiting' ? 'waits' : 'under way'}`,
+  detail: explain(audience, run.state_reason, run.state_detail),
+  subject_id: subjectFor(audience, run.subject_id),
+  correlation_id: run.correlation_id,
+  data: { workflow_run_id: run.id, workflow: run.workflow, step: run.step, state: run.state },
+});
+
+export const isFailedTask = ({ state }: TaskFact): boolean => state === 'failed' || state === 'expired';
+
+export const taskEntry = (task: TaskFact, isOvercome: boolean): TraceEntry => ({
+  key: `task:${task.id}`,
+  at: task.created_at,
+  until: task.finished_at,
+  host_role: 'worker_compute',
+  host_name: task.host_name,
+  service: 'gpuaas-node-agent',
+  node_id: task.node_id,
+  source: 'task',
+  level: levelOf(isFailedTask(task), isOvercome, task.state === 'cancelled'),
+  is_failure: isFailedTask(task) && !isOvercome,
+  title: taskTitle(task.kind, task.state),
+  detail: explain('operator', task.state_reason, task.error_code),
+  subject_id: task.allocation_id ?? task.slot_id ?? task.node_id,
+  correlation_id: task.correlation_id,
+  data: {
+    task_id: task.id,
+    kind: task.kind,
+    attempt: task.attempt,
+    state: task.state,
+    percent: task.percent,
+    dispatched_at: task.dispatched_at,
+    workflow_run_id: task.workflow_run_id,
+    ...(isOvercome ? { is_overcome: true } : {}),
+  },
+});
+
+const BROKEN: Readonly<Record<string, ReadonlySet<unknown>>> = {
+  'allocation.changed': new Set(['failed', 'release_failed']),
+  'workflow_run.changed': new Set(['stuck']),
+};
+const TROUBLED: Readonly<Record<string, ReadonlySet<unknown>>> = {
+  'node.changed': new Set(['offline', 'quarantined']),
+  'allocation.power_changed': new Set(['unknown']),
+};
+const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+export const eventEntry = (event: EventFact, audience: Audience): TraceEntry => {
+  const { event_type, data } = event;
+  const state = data['state'] ?? data['power_state'];
+  const isFailure = BROKEN[event_type]?.has(state) === true;
+  const about = event_type === 'workflow_run.changed' ? textOf(data['subject_id']) : event.subject;
+  return {
+    ...base,
+    key: `event:${event.id}`,
+    at: event.created_at,
+    source: 'event',
+    level: levelOf(isFailure, false, TROUBLED[event_type]?.has(state) === true),
+    is_failure: isFailure,
+    title: eventTitle(event_type, data),
+    detail: textOf(data['state_reason']) ?? textOf(data['power_reason']),
+    node_id: audience === 'operator' && NODE.test(event.subject) ? event.subject : null,
+    subject_id: subjectFor(audience, about),
+    correlation_id: event.correlation_id,
+    data: audience === 'operator' ? { type: event_type, ...data } : { type: event_type },
+  };
+};
+
+const LOG_LEVELS: Readonly<Record<string, TraceEntry['level']>> = { warn: 'warn', error: 'error', fatal: 'error' };
+const messageOf = (err: unknown): string | null =>
+  typeof err === 'object' && err !== null ? textOf((err as Fields)['message']) : null;
+const SERVER_ERROR = 500;
+const CLIENT_ERROR = 400;
+
+const requestOf = ({ message, fields }: LogFact) => {
+  const { method, path, status, duration_ms } = fields;
+  const isRequest = message === 'request' && typeof method === 'string' && typeof status === 'number';
+  return isRequest ? { method, path: textOf(path) ?? '', status, ms: Number(duration_ms ?? 0) } : undefined;
+};
+
+/**
+ * A line of the API about a request becomes the request, from its first byte to its answer. A refusal (4xx) is no failure
+ * by itself: what was refused is told by its audit row.
+ */
+const requestPart = ({ method, path, status, ms }: NonNullable<ReturnType<typeof requestOf>>, at: string) => ({
+  source: 'request' as const,
+  at: new Date(Date.parse(at) - ms).toISOString(),
+  until: at,
+  level: status >= SERVER_ERROR ? ('error' as const) : status >= CLIENT_ERROR ? ('warn' as const) : ('info' as const),
+  is_failure: status >= SERVER_ERROR,
+  title: `${method} ${path}: ${status}`,
+});
+
+/** `skewMs`: how far the clock of the node is ahead, for lines whose time the node said. */
+export const logEntry = (line: LogFact, skewMs: number | undefined): TraceEntry => {
+  const isHosts = line.host_role === 'worker_compute' && line.fields['own_time'] === undefined;
+  const skew = isHosts ? (skewMs ?? 0) : 0;
+  const at = skew === 0 ? line.logged_at : new Date(Date.parse(line.logged_at) - skew).toISOString();
+  const request = requestOf(line);
+  const level = LOG_LEVELS[line.level] ?? 'info';
+  return {
+    key: `log:${line.origin}:${String(line.number).padStart(12, '0')}:${line.logged_at}`,
+    at,
+    until: null,
+    host_role: line.host_role,
+    host_name: line.host_name === '' ? null : line.host_name,
+    service: line.service,
+    node_id: line.node_id,
+    source: 'log',
+    level,
+    is_failure: level === 'error',
+    title: line.message,
+    detail: textOf(line.fields['reason']) ?? messageOf(line.fields['err']) ?? line.error_code,
+    subject_id: null,
+    correlation_id: line.correlation_id,
+    data: { ...line.fields, ...(skew === 0 ? {} : { clock_skew_ms: skew, reported_at: line.logged_at }) },
+    ...(request === undefined ? {} : requestPart(request, at)),
+  };
+};

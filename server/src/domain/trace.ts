@@ -1,0 +1,175 @@
+/**
+ * One id as one timeline. Entries stand in the order of time by the platform's clock, whatever order their rows came in.
+ *
+ * Where it first went wrong is one entry. Every failure is told by several: the host's task, the step that waited for it,
+ * log lines, the state that followed. So the earliest entry that failed is taken, and among those that tell of the same
+ * failure (the same correlation id or run, not about different things, at most ten seconds later) the one closest to where it
+ * broke: the host's task, then the step, then what came first. What failed and went well at a later try is no failure.
+ */
+import {
+  type Audience,
+  type AuditFact,
+  auditEntry,
+  type EventFact,
+  eventEntry,
+  isFailedStep,
+  isFailedTask,
+  type LogFact,
+  liveRunEntry,
+  logEntry,
+  type RunFact,
+  type StepFact,
+  stepEntry,
+  type TaskFact,
+  type TraceEntry,
+  taskEntry,
+} from './trace-entry.ts';
+import { taskWords } from './trace-words.ts';
+
+export type TraceFacts = Readonly<{
+  audit: readonly AuditFact[];
+  runs: readonly RunFact[];
+  steps: readonly StepFact[];
+  tasks: readonly TaskFact[];
+  logs: readonly LogFact[];
+  events: readonly EventFact[];
+  skews: readonly Readonly<{ node_id: string; host_name: string; skew_ms: number }>[];
+}>;
+
+const SOURCES: readonly TraceEntry['source'][] = ['request', 'audit', 'workflow', 'task', 'log', 'event'];
+
+const compare = (a: string | number, b: string | number): number => (a < b ? -1 : a > b ? 1 : 0);
+const inOrder = (a: TraceEntry, b: TraceEntry): number =>
+  compare(a.at, b.at) || compare(SOURCES.indexOf(a.source), SOURCES.indexOf(b.source)) || compare(a.key, b.key);
+
+type Try = Readonly<{ run_id: string | null; what: string; at: string; is_good: boolean }>;
+
+/** A later try of the same in the same run went well, and the run had not stopped for an operator in between. */
+const overcome = (failed: Try, tries: readonly Try[], stops: readonly Try[]): boolean =>
+  failed.run_id !== null &&
+  tries.some(
+    (later) =>
+      later.is_good &&
+      later.run_id === failed.run_id &&
+      later.what === failed.what &&
+      later.at > failed.at &&
+      !stops.some(({ run_id, at }) => run_id === failed.run_id && at >= failed.at && at <= later.at),
+  );
+
+const GOOD: ReadonlySet<string> = new Set(['next', 'done', 'wait']);
+const tryOfStep = (step: StepFact): Try => ({
+  run_id: step.run_id,
+  what: step.step,
+  at: step.finished_at,
+  is_good: GOOD.has(step.outcome),
+});
+const tryOfTask = (task: TaskFact): Try => ({
+  run_id: task.workflow_run_id,
+  what: task.kind,
+  at: task.finished_at ?? task.created_at,
+  is_good: task.state === 'completed',
+});
+
+/** Every entry of the facts, in order. */
+export const entriesOf = (facts: TraceFacts, audience: Audience): TraceEntry[] => {
+  const runs = new Map(facts.runs.map((run) => [run.id, run]));
+  const skews = new Map(facts.skews.map(({ node_id, skew_ms }) => [node_id, skew_ms]));
+  const stepTries = facts.steps.map(tryOfStep);
+  const taskTries = facts.tasks.map(tryOfTask);
+  const stops = facts.steps.filter(({ outcome }) => outcome === 'stuck').map(tryOfStep);
+  const isOvercomeStep = (step: StepFact) => isFailedStep(step) && overcome(tryOfStep(step), stepTries, stops);
+  const isOvercomeTask = (task: TaskFact) => isFailedTask(task) && overcome(tryOfTask(task), taskTries, stops);
+  return [
+    ...facts.audit.map((row) => auditEntry(row, audience)),
+    ...facts.steps.flatMap((step) => {
+      const run = runs.get(step.run_id);
+      return run === undefined ? [] : [stepEntry(run, step, isOvercomeStep(step), audience)];
+    }),
+    ...facts.runs.filter(({ finished_at }) => finished_at === null).map((run) => liveRunEntry(run, audience)),
+    ...facts.tasks.map((task) => taskEntry(task, isOvercomeTask(task))),
+    ...facts.logs.map((line) => logEntry(line, line.node_id === null ? undefined : skews.get(line.node_id))),
+    ...facts.events.map((event) => eventEntry(event, audience)),
+  ].sort(inOrder);
+};
+
+const SAME_FAILURE_MS = 10_000;
+const CLOSENESS: readonly TraceEntry['source'][] = ['task', 'workflow', 'log', 'request', 'audit', 'event'];
+
+const failedAt = ({ at, until }: TraceEntry): number => Date.parse(until ?? at);
+const soonest = (a: TraceEntry, b: TraceEntry): number => compare(failedAt(a), failedAt(b));
+const closest = (a: TraceEntry, b: TraceEntry): number =>
+  compare(CLOSENESS.indexOf(a.source), CLOSENESS.indexOf(b.source));
+
+const runOf = ({ data }: TraceEntry): unknown => (data as Readonly<Record<string, unknown>>)['workflow_run_id'] ?? null;
+
+const tellsOfSame = (first: TraceEntry, other: TraceEntry): boolean => {
+  const isOneRun = runOf(first) !== null && runOf(first) === runOf(other);
+  const isOneId = first.correlation_id !== null && first.correlation_id === other.correlation_id;
+  const isAboutOther =
+    first.subject_id !== null && other.subject_id !== null && first.subject_id !== other.subject_id && !isOneRun;
+  return (isOneRun || isOneId) && !isAboutOther && failedAt(other) - failedAt(first) <= SAME_FAILURE_MS;
+};
+
+export const firstFailureOf = (entries: readonly TraceEntry[]): TraceEntry | undefined => {
+  const failures = entries.filter(({ is_failure }) => is_failure);
+  const [first] = failures.toSorted((a, b) => soonest(a, b) || closest(a, b) || inOrder(a, b));
+  if (first === undefined) return undefined;
+  const [at] = failures
+    .filter((one) => tellsOfSame(first, one) || one === first)
+    .toSorted((a, b) => closest(a, b) || soonest(a, b) || inOrder(a, b));
+  return at;
+};
+
+/** Where there is too much: the first failure, the other failures and the newest of the rest, still in order. */
+export const capEntries = (entries: readonly TraceEntry[], max: number): TraceEntry[] => {
+  if (entries.length <= max) return [...entries];
+  const first = firstFailureOf(entries);
+  const weight = (entry: TraceEntry): number => (entry === first ? 0 : entry.is_failure ? 1 : 2);
+  const wanted = entries.toSorted((a, b) => weight(a) - weight(b) || inOrder(b, a)).slice(0, max);
+  return wanted.sort(inOrder);
+};
+
+const counted = (n: number, one: string, many: string): string => (n === 1 ? `1 ${one}` : `${n} ${many}`);
+const TASK_GAPS_MAX = 10;
+/** Agents send their lines every few seconds, and keep them while the platform cannot be reached. */
+const LINES_TRAVEL_MS = 60_000;
+
+const taskGaps = (tasks: readonly TaskFact[], window: GapWindow): string[] => {
+  const silent = tasks
+    .filter(({ state, has_log_line }) => (state === 'completed' || state === 'failed') && !has_log_line)
+    .filter(({ finished_at }) => {
+      const at = Date.parse(finished_at ?? '');
+      return at >= window.logs_since_ms && at <= window.now_ms - LINES_TRAVEL_MS;
+    })
+    .toSorted((a, b) => compare(a.id, b.id));
+  const more = silent.length - TASK_GAPS_MAX;
+  return [
+    ...silent
+      .slice(0, TASK_GAPS_MAX)
+      .map(({ id, host_name, kind }) => `${host_name} wrote no log line about the task "${taskWords(kind)}" (${id}).`),
+    ...(more > 0 ? [`${counted(more, 'more task', 'more tasks')} ended without a log line of the host.`] : []),
+  ];
+};
+
+export type GapWindow = Readonly<{ now_ms: number; logs_since_ms: number }>;
+
+/** Where evidence is missing, in sentences. */
+export const gapsOf = ({ logs, tasks }: Pick<TraceFacts, 'logs' | 'tasks'>, window: GapWindow): string[] => {
+  const grouped = (lines: readonly LogFact[], nameOf: (line: LogFact) => string): [string, number][] =>
+    [...Map.groupBy(lines, nameOf)]
+      .map(([name, group]): [string, number] => [name, group.length])
+      .sort(([a], [b]) => compare(a, b));
+  const nameless = logs.filter(({ correlation_id }) => correlation_id === null);
+  const homeless = logs.filter(({ host_name }) => host_name === '');
+  return [
+    ...grouped(nameless, ({ service, host_name }) => (host_name === '' ? service : `${service} on ${host_name}`)).map(
+      ([name, n]) =>
+        `${counted(n, 'log line', 'log lines')} of ${name} ${n === 1 ? 'carries' : 'carry'} no correlation id.`,
+    ),
+    ...grouped(homeless, ({ service }) => service).map(
+      ([name, n]) =>
+        `${counted(n, 'log line', 'log lines')} of ${name} ${n === 1 ? 'does not say its' : 'do not say their'} host.`,
+    ),
+    ...taskGaps(tasks, window),
+  ];
+};

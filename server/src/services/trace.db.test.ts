@@ -1,0 +1,313 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import type { PublicApi, ResponseOf } from '@gpuaas/contract';
+import { mintId } from '@gpuaas/kit';
+import { Client } from 'pg';
+import { type Caller, startTestApp } from '../../test/app.ts';
+import { must } from '../../test/cast.ts';
+import { settle, truth } from '../../test/host.ts';
+import { assertInvariants } from '../../test/invariants.ts';
+import { aNode, aTenant } from '../../test/placement.ts';
+import { PLATFORM } from '../db/client.ts';
+import { insertLogLines, type LogLineRow } from '../db/log-line.ts';
+import { refreshSummary } from '../placement/summary.ts';
+
+type Trace = ResponseOf<PublicApi['adminTraceGet']>;
+const REGION = 'us-buffalo-1';
+
+/** The API alone: workers and hosts act when a test says so. */
+const world = async (t: TestContext) => {
+  const open: Client[] = [];
+  t.after(() => Promise.all(open.map((client) => client.end())));
+  const test = await startTestApp(t, { roles: ['gpuaas-api'] });
+  const sql = new Client({ connectionString: test.db.ownerUrl });
+  await sql.connect();
+  open.push(sql);
+  const { database } = test.db;
+  const [owner, admin] = [await test.user('owner'), await test.admin()];
+  const node = await aNode(sql, { region_name: REGION });
+  await database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
+  const path = `/api/v1/projects/${owner.project_id}`;
+  const launch = async (as: Caller, projectId: string, correlation: string, name: string): Promise<string> => {
+    const body = { sku_name: 'h200-sxm-slice', region_name: REGION, gpu_count: 1, name };
+    const headers = { 'x-correlation-id': correlation };
+    return must(await as.post(`/api/v1/projects/${projectId}/allocations`, body, headers), 202).body.id;
+  };
+  const trace = async (id: string): Promise<Trace> => must(await admin.get(`/api/v1/admin/trace?id=${id}`), 200).body;
+  const mine = async (id: string): Promise<Trace> => must(await owner.get(`${path}/trace?id=${id}`), 200).body;
+  const write = (lines: readonly Partial<LogLineRow>[]) =>
+    database.write(PLATFORM, (tx) =>
+      insertLogLines(
+        tx,
+        lines.map((line, number) => ({
+          logged_at: new Date().toISOString(),
+          service: 'gpuaas-node-agent',
+          host_role: 'worker_compute',
+          host_name: 'the-host',
+          node_id: node.id,
+          level: 'info',
+          message: 'task begun',
+          correlation_id: null,
+          error_code: null,
+          fields: {},
+          origin: mintId('org'),
+          number,
+          ...line,
+        })),
+      ),
+    );
+  return { test, database, sql, owner, admin, node, path, launch, trace, mine, write };
+};
+
+/** A launch whose image cannot be copied; it is cleaned up. */
+const failedLaunch = async (w: Awaited<ReturnType<typeof world>>, correlation: string): Promise<string> => {
+  const id = await w.launch(w.owner, w.owner.project_id, correlation, 'doomed');
+  await settle(w.database, { answer: (task) => (task.kind === 'slice.image_clone' ? null : truth(task)) });
+  return id;
+};
+
+const C = 'c-failed-launch-1';
+
+describe('following a launch that failed', () => {
+  it('pins the task of the host for operators, by any id that leads there', async (t) => {
+    const w = await world(t);
+    const id = await failedLaunch(w, C);
+    await w.sql.query(
+      `insert into node_agents (node_id, last_seen_at, agent_version, boot_id, booted_at, kinds, clock_skew_ms, trust_version)
+       values ($1, now(), '1', 'b', now(), '{}', 60000, 'v')`,
+      [w.node.id],
+    );
+    const now = Date.now();
+    await w.write([
+      { correlation_id: C, logged_at: new Date(now + 60_000).toISOString() },
+      {
+        correlation_id: C,
+        level: 'error',
+        message: 'a task handler broke',
+        logged_at: new Date(now + 120_000).toISOString(),
+      },
+      {
+        correlation_id: C,
+        service: 'gpuaas-api',
+        host_role: 'platform_control',
+        node_id: null,
+        message: 'request',
+        fields: { method: 'POST', path: `${w.path}/allocations`, status: 202, duration_ms: 12 },
+      },
+    ]);
+    const byAllocation = await w.trace(id);
+    assert.equal(byAllocation.kind, 'allocation');
+    assert.deepEqual(byAllocation.correlation_ids, [C]);
+    const first = byAllocation.entries.find(({ key }) => key === byAllocation.first_failure_key);
+    assert.deepEqual(
+      [first?.source, first?.title, first?.host_role, first?.node_id, first?.is_failure],
+      ['task', 'Copy the image: failed', 'worker_compute', w.node.id, true],
+    );
+    assert.deepEqual([...new Set(byAllocation.entries.map(({ source }) => source))].toSorted(), [
+      'audit',
+      'event',
+      'log',
+      'request',
+      'task',
+      'workflow',
+    ]);
+    const skewed = byAllocation.entries.find(({ title }) => title === 'task begun');
+    assert.equal(skewed?.at, new Date(now).toISOString(), 'by the clock of the platform');
+    assert.deepEqual(
+      byAllocation.clock_skews.map(({ node_id, skew_ms }) => [node_id, skew_ms]),
+      [[w.node.id, 60_000]],
+    );
+    assert.ok(
+      byAllocation.entries.some(({ title }) => title === 'Erase the disks: completed'),
+      'its cleanup is there',
+    );
+    assert.deepEqual(byAllocation.subjects[0]?.id, id);
+    const { rows } = await w.sql.query<{ task: string; run: string; audit: string; event: string; slot: string }>(
+      `select (select id from node_tasks where allocation_id = $1 and state = 'failed') as task,
+         (select id from workflow_runs where subject_id = $1 order by id limit 1) as run,
+         (select id from audit_logs where target_id = $1 order by id limit 1) as audit,
+         (select id from outbox_events where subject = $1 order by id limit 1) as event,
+         (select slot_id from allocation_resource_claims where allocation_id = $1) as slot`,
+      [id],
+    );
+    const [{ task, run, audit, event } = assert.fail()] = rows;
+    for (const [other, kind] of [
+      [C, 'correlation'],
+      [audit, 'correlation'],
+      [event, 'correlation'],
+      [task, 'node_task'],
+      [run, 'workflow_run'],
+    ] as const) {
+      const found = await w.trace(other);
+      assert.deepEqual([found.id, found.kind], [other, kind]);
+      assert.deepEqual(found.entries, byAllocation.entries, kind);
+      assert.equal(found.first_failure_key, byAllocation.first_failure_key);
+    }
+    await assertInvariants(w.database);
+  });
+
+  it('shows its tenant the step in the lane of the host, and no host', async (t) => {
+    const w = await world(t);
+    const id = await failedLaunch(w, C);
+    await w.write([{ correlation_id: C, message: 'secret-of-the-host' }]);
+    const trace = await w.mine(id);
+    const first = trace.entries.find(({ key }) => key === trace.first_failure_key);
+    assert.deepEqual(
+      [first?.source, first?.title, first?.detail, first?.host_role],
+      ['workflow', 'Copy the image: stopped here', 'The image could not be copied.', 'worker_compute'],
+    );
+    assert.deepEqual([...new Set(trace.entries.map(({ source }) => source))].toSorted(), [
+      'audit',
+      'event',
+      'workflow',
+    ]);
+    assert.deepEqual([...new Set(trace.entries.map(({ host_name }) => host_name))], [null]);
+    assert.deepEqual([trace.clock_skews, trace.gaps], [[], []]);
+    const text = JSON.stringify(trace);
+    for (const word of [/nod_/, /slt_/, /tsk_/, /node-/, /NVME/, /secret-of-the-host/, /source_ip/, /user_agent/])
+      assert.doesNotMatch(text, word);
+    assert.deepEqual([...new Set(trace.subjects.map(({ kind }) => kind))], ['allocation', 'workflow_run']);
+  });
+
+  it('says where a run waits while it waits', async (t) => {
+    const w = await world(t);
+    const id = await w.launch(w.owner, w.owner.project_id, 'c-still-waits', 'slow');
+    await settle(w.database, { rounds: 1, host: async () => 0 });
+    const trace = await w.mine(id);
+    assert.equal(trace.first_failure_key, null);
+    const now = trace.entries.find(({ key }) => key.startsWith('run:'));
+    assert.deepEqual(
+      [now?.title, now?.until, now?.detail],
+      ['Set the GPUs aside: waits', null, 'The host is setting the GPUs aside.'],
+    );
+  });
+});
+
+describe('an id that two tenants share', () => {
+  it('shows each its own rows only, and nothing of it to a third', async (t) => {
+    const w = await world(t);
+    const rival = await w.test.user('rival');
+    const shared = 'c-shared-by-two';
+    const ours = await w.launch(w.owner, w.owner.project_id, shared, 'ours');
+    const theirs = await w.launch(rival, rival.project_id, shared, 'theirs');
+    await settle(w.database);
+    const [mine, other] = [
+      await w.mine(shared),
+      must(await rival.get(`/api/v1/projects/${rival.project_id}/trace?id=${shared}`), 200).body as Trace,
+    ];
+    for (const [trace, own, foreign] of [
+      [mine, ours, theirs],
+      [other, theirs, ours],
+    ] as const) {
+      assert.ok(trace.entries.some(({ subject_id }) => subject_id === own));
+      assert.ok(!JSON.stringify(trace).includes(foreign));
+    }
+    const foreignIds = [theirs, ...other.entries.map(({ key }) => key.split(':')[1] ?? '')];
+    for (const id of new Set(foreignIds)) must(await w.owner.get(`${w.path}/trace?id=${id}`), 404);
+    const third = await w.test.user('third');
+    for (const id of [shared, ours, w.node.id, w.node.slot_ids[0]])
+      must(await third.get(`/api/v1/projects/${third.project_id}/trace?id=${id}`), 404);
+    must(await third.get(`${w.path}/trace?id=${ours}`), 404);
+    const all = await w.trace(shared);
+    assert.deepEqual(
+      all.subjects.filter(({ kind }) => kind === 'allocation').map(({ id }) => id),
+      [ours, theirs].toSorted(),
+    );
+  });
+
+  it('shows nothing of another project of the same organization', async (t) => {
+    const w = await world(t);
+    const projects = `/api/v1/organizations/${w.owner.organization_id}/projects`;
+    const second: string = must(await w.owner.post(projects, { name: 'second' }), 201).body.id;
+    const there = await w.launch(w.owner, second, 'c-other-project', 'there');
+    must(await w.owner.get(`${w.path}/trace?id=c-other-project`), 404);
+    must(await w.owner.get(`${w.path}/trace?id=${there}`), 404);
+    must(await w.owner.get(`/api/v1/projects/${second}/trace?id=c-other-project`), 200);
+  });
+});
+
+describe('following a node', () => {
+  it('tells of its last day: tasks, what was done to it and its slots, and what it warned of', async (t) => {
+    const w = await world(t);
+    const id = await w.launch(w.owner, w.owner.project_id, 'c-on-the-node', 'here');
+    await settle(w.database);
+    const held = { is_held: true, reason: 'A fan is loud' };
+    must(
+      await w.admin.call('POST', `/api/v1/admin/nodes/${w.node.id}/hold`, held, { 'idempotency-key': 'hold-the-node' }),
+      200,
+    );
+    await w.write([
+      { message: 'said in passing' },
+      { message: 'the fan is loud', level: 'warn' },
+      { message: 'long ago', level: 'warn', logged_at: new Date(Date.now() - 26 * 3_600_000).toISOString() },
+    ]);
+    await w.sql.query("update node_tasks set finished_at = now() - interval '2 minutes' where kind = 'slice.vm_start'");
+    const trace = await w.trace(w.node.id);
+    const titles = trace.entries.map(({ title }) => title);
+    for (const title of ['Copy the image: completed', 'node.hold succeeded', 'the fan is loud'])
+      assert.ok(titles.includes(title), `${title} in ${titles}`);
+    for (const title of ['said in passing', 'long ago']) assert.ok(!titles.includes(title), title);
+    assert.ok(trace.correlation_ids.includes('c-on-the-node'));
+    assert.ok(trace.subjects.some((subject) => subject.id === id && subject.kind === 'allocation'));
+    assert.match(trace.gaps.join(' '), /1 log line of gpuaas-node-agent on the-host carries no correlation id\./);
+    assert.match(trace.gaps.join(' '), /wrote no log line about the task "Start the machine"/);
+    const slot = (
+      await w.sql.query<{ slot_id: string }>(
+        'select slot_id from allocation_resource_claims where allocation_id = $1',
+        [id],
+      )
+    ).rows[0]?.slot_id;
+    const bySlot = await w.trace(slot ?? '');
+    assert.deepEqual([bySlot.kind, bySlot.correlation_ids], ['slot', ['c-on-the-node']], 'who holds it is followed');
+  });
+
+  it('is an empty day where nothing happened, and no answer where there is no such node', async (t) => {
+    const w = await world(t);
+    const { entries, subjects } = await w.trace(w.node.id);
+    assert.deepEqual([entries, subjects.map(({ id }) => id)], [[], [w.node.id]]);
+    for (const id of [mintId('nod'), mintId('alc'), mintId('tsk'), 'c-never-heard-of'])
+      must(await w.admin.get(`/api/v1/admin/trace?id=${id}`), 404);
+  });
+});
+
+describe('an id under which very much happened', () => {
+  it('keeps its failures and its newest, and says that there is more', async (t) => {
+    const w = await world(t);
+    const { organization_id, project_id } = await aTenant(w.sql);
+    const many = 'c-used-for-everything';
+    await w.sql.query(
+      `insert into audit_logs (id, organization_id, project_id, actor_kind, action, result, policy, correlation_id, created_at)
+       select 'aud_' || lpad(n::text, 26, '0'), $1, $2, 'user', 'thing.do', 'success', 'test', $3,
+         now() - interval '1 hour' + n * interval '1 second' from generate_series(1, 900) n`,
+      [organization_id, project_id, many],
+    );
+    const start = Date.now() - 7_200_000;
+    await w.write(
+      Array.from({ length: 1_500 }, (_, n) => ({
+        correlation_id: many,
+        message: n === 0 ? 'it broke' : 'it went on',
+        level: n === 0 ? 'error' : 'info',
+        logged_at: new Date(start + n * 10).toISOString(),
+      })),
+    );
+    const trace = await w.trace(many);
+    assert.deepEqual([trace.entries.length, trace.is_truncated], [1_000, true]);
+    assert.equal(trace.entries[0]?.title, 'it broke', 'although older than all that is shown');
+    assert.equal(trace.entries[0]?.key, trace.first_failure_key);
+    assert.equal(trace.entries.filter(({ source }) => source === 'audit').length, 900);
+    const audits = Array.from({ length: 60 }, (_, n) => [mintId('aud'), `c-one-of-many-${n}`] as const);
+    const target = await w.launch(w.owner, w.owner.project_id, 'c-the-first-of-many', 'busy');
+    for (const [id, correlation] of audits)
+      await w.sql.query(
+        `insert into audit_logs (id, organization_id, project_id, actor_kind, action, target_id, result, policy, correlation_id)
+         values ($1, $2, $3, 'user', 'thing.do', $4, 'success', 'test', $5)`,
+        [id, w.owner.organization_id, w.owner.project_id, target, correlation],
+      );
+    const { correlation_ids } = await w.mine(target);
+    assert.deepEqual(
+      correlation_ids,
+      audits.slice(10).map(([, correlation]) => correlation),
+      'the newest, oldest first',
+    );
+  });
+});
