@@ -1,15 +1,5 @@
 /** How a node ends: what still stands on it, and what of it is taken down. Rows stay: its history keeps its id. */
-import type { Reader, Tx } from './client.ts';
-
-/** Allocations that have any part of the node, also those older than claims. */
-export const listHoldingAllocations = async (reader: Reader, nodeId: string): Promise<string[]> =>
-  (
-    await reader.query<{ id: string }>(
-      `select allocation_id as id from allocation_resource_claims where node_id = $1 and released_at is null
-       union select id from allocations where node_id = $1 and state in ('active', 'releasing', 'release_failed') order by id`,
-      [nodeId],
-    )
-  ).rows.map((row) => row.id);
+import type { Tx } from './client.ts';
 
 /** How many tasks nobody waits for any more. Taken before the node's row of the index, as results of tasks are. */
 export const cancelNodeTasks = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>

@@ -47,7 +47,8 @@ const claimBlockers = ({ claims }: ConversionFacts): string[] => {
 
 const DIRTY = new Set(['reserved', 'in_use', 'cleaning', 'cleanup_blocked']);
 
-const blockersOf = (facts: ConversionFacts, to: ConversionTarget): string[] => {
+/** Why it cannot be converted now, as sentences. */
+export const conversionBlockers = (facts: ConversionFacts, to: ConversionTarget): string[] => {
   const { node, slots, claims } = facts;
   const dirty = slots.filter((slot) => DIRTY.has(slot.status));
   return [
@@ -108,7 +109,7 @@ const inOrder = ({ node, claims, slots }: ConversionFacts): ConversionFacts => (
 
 export const planConversion = (given: ConversionFacts, to: ConversionTarget): ConversionPlan => {
   const facts = inOrder(given);
-  const blockers = blockersOf(facts, to);
+  const blockers = conversionBlockers(facts, to);
   const [before, after] = [sellable(facts, facts.node.capacity_mode), sellable(facts, to)];
   return {
     node_id: facts.node.id,

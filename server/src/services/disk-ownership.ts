@@ -12,8 +12,8 @@ import { startRun } from '../workflows/engine/run.ts';
 import { ownDisk } from '../workflows/own-disk.ts';
 import { callerId, onlyText } from './caller.ts';
 import { refuseHostChanges } from './health-report.ts';
+import { getNode } from './node-view.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
-import { getNode } from './topology.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

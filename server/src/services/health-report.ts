@@ -11,11 +11,17 @@ import type { Reader, Tx } from '../db/client.ts';
 import * as db from '../db/health-report.ts';
 import { lockSummary } from '../db/placement.ts';
 import { findOpenTask, insertHostTask } from '../db/task-view.ts';
-import { BREAKER_WINDOW_MIN, judgeHealth, tripsBreaker, type Verdict } from '../domain/health.ts';
+import {
+  BREAKER_WINDOW_MIN,
+  HOST_CHANGES_PREVENTED,
+  judgeHealth,
+  tripsBreaker,
+  type Verdict,
+} from '../domain/health.ts';
 import { conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { callerId, changedMeanwhile } from './caller.ts';
-import { getNode } from './topology.ts';
+import { getNode, refuseNode } from './node-view.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -92,10 +98,11 @@ export const keepIllSlots = async (tx: Tx, nodeId: string): Promise<void> => {
 };
 
 /** Destructive work on a host waits while an alert says so. */
+export const preventsHostChanges = async (reader: Reader, nodeId: string): Promise<boolean> =>
+  (await judge(reader, nodeId)).verdict.prevents.includes('prevent_host_changes');
+
 export const refuseHostChanges = async (reader: Reader, nodeId: string): Promise<void> => {
-  const { verdict } = await judge(reader, nodeId);
-  if (verdict.prevents.includes('prevent_host_changes'))
-    throw conflict('An alert of this node keeps changes away from its host; look at its health first.');
+  if (await preventsHostChanges(reader, nodeId)) throw conflict(HOST_CHANGES_PREVENTED);
 };
 
 const view = (nodeId: string, { reports, overrides, slots, verdict }: Awaited<ReturnType<typeof judge>>) => ({
@@ -125,7 +132,7 @@ export const get = (ctx: ReadCtx, { params }: Req<'nodeHealthGet'>) =>
 
 export const probe = async (ctx: WriteCtx, { params }: Req<'nodeHealthProbe'>) => {
   const node = await getNode(ctx.tx, params.node_id);
-  if (node.last_seen_at === null) throw conflict('No agent of this node has been seen yet; enrol it first.');
+  await refuseNode(ctx.tx, node, 'probe');
   const task =
     (await findOpenTask(ctx.tx, node.id, 'diag.health_probe')) ??
     (await insertHostTask(ctx.tx, {

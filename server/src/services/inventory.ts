@@ -22,7 +22,7 @@ import { AppError, conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { followDown } from '../workflows/follow-down.ts';
 import { refuseHostChanges } from './health-report.ts';
-import { getNode } from './topology.ts';
+import { getNode } from './node-view.ts';
 
 export type InventoryDeps = Readonly<{
   database: Database;

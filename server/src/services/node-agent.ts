@@ -8,7 +8,7 @@ import { invariant, mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
-import { findNode, insertNode, type NodeRow } from '../db/node.ts';
+import { insertNode } from '../db/node.ts';
 import { findAgent } from '../db/node-agent.ts';
 import {
   insertEnrollment,
@@ -20,9 +20,10 @@ import {
 import { ensureSharedPool, findPoolId, isRegion, setPrivateNetwork } from '../db/node-create.ts';
 import { findOpenTask, insertHostTask, listNodeTasks } from '../db/task-view.ts';
 import { findShownFingerprint } from '../db/trust-key.ts';
-import { AppError, conflict, notFound } from '../errors.ts';
+import { AppError, conflict } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { callerId, onlyText } from './caller.ts';
+import { getNode, nodeView, refuseNode } from './node-view.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 import { hashToken } from './token.ts';
 import { ensureTrustKeys } from './trust.ts';
@@ -33,12 +34,6 @@ const TOKEN_LIFE_S = 15 * 60;
 const UPDATE_EXPIRES_S = 30 * 60;
 const CERTIFICATES_SHOWN = 20;
 const SHARED = 'shared';
-
-const getNode = async (reader: Reader, id: string): Promise<NodeRow> => {
-  const row = await findNode(reader, id);
-  if (row === undefined) throw notFound('node');
-  return row;
-};
 
 const unknownName = (field: string, noun: string, name: string): AppError =>
   new AppError('invalid_request', `There is no ${noun} named "${name}".`, {
@@ -125,12 +120,12 @@ export const create = async (ctx: WriteCtx, { body }: Req<'nodeCreate'>) => {
     subject: id,
     data: { node_id: id, name: body.name, state: 'bootstrap_issued', state_reason: null },
   });
-  return { node: await getNode(ctx.tx, id), enrollment };
+  return { node: await nodeView(ctx, ctx.tx, id), enrollment };
 };
 
 export const enrollmentCreate = async (ctx: WriteCtx, { params, body }: Req<'nodeEnrollmentCreate'>) => {
   const node = await getNode(ctx.tx, params.node_id);
-  if (['retired', 'removing'].includes(node.state)) throw conflict(`The node is ${node.state}; it takes no agent.`);
+  await refuseNode(ctx.tx, node, 'enroll');
   ctx.target('node', node.id);
   ctx.note({ reason: body.reason });
   return openDoor(ctx, node.id);

@@ -6,32 +6,15 @@
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { WriteCtx } from '../context.ts';
-import type { Tx } from '../db/client.ts';
-import { listOpenOwnerships } from '../db/disk-ownership.ts';
-import { findNode, moveNode, type NodeRow, type NodeState } from '../db/node.ts';
+import { moveNode, type NodeRow } from '../db/node.ts';
 import { lockCertificates, revokeCertificates, revokeEnrollments } from '../db/node-certificate.ts';
 import * as db from '../db/node-end.ts';
 import { lockSummary } from '../db/placement.ts';
-import { conflict, notFound } from '../errors.ts';
+import { MAY_RETIRE } from '../domain/node-actions.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { getNode, nodeView, refuseNode } from './node-view.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
-
-/** States in which nothing new is placed on a node. */
-const MAY_RETIRE: readonly NodeState[] = ['bootstrap_issued', 'enrolling', 'offline', 'quarantined', 'draining'];
-
-const getNode = async (tx: Tx, id: string): Promise<NodeRow> => {
-  const row = await findNode(tx, id);
-  if (row === undefined) throw notFound('node');
-  return row;
-};
-
-const refuseWhileHeld = async (tx: Tx, nodeId: string): Promise<void> => {
-  const [first, ...others] = await db.listHoldingAllocations(tx, nodeId);
-  if (first === undefined) return;
-  const more = others.length === 0 ? '' : ` and ${others.length} more`;
-  throw conflict(`Allocation ${first}${more} still stands on the node; release it first.`);
-};
 
 const tell = (ctx: WriteCtx, node: NodeRow, state: 'retired' | 'deleted', state_reason: string): void =>
   ctx.emit('node.changed', { subject: node.id, data: { node_id: node.id, name: node.name, state, state_reason } });
@@ -46,17 +29,13 @@ export const retire = async (ctx: WriteCtx, { params, body }: Req<'nodeRetire'>)
   const tasks_cancelled = await db.cancelNodeTasks(tx, id, 'The node was retired.');
   await lockSummary(tx, id);
   const node = await getNode(tx, id);
-  if (node.state === 'active') throw conflict('The node is active; drain it first.');
-  if (!MAY_RETIRE.includes(node.state)) throw conflict(`The node is ${node.state} already.`);
-  await refuseWhileHeld(tx, id);
-  if ((await listOpenOwnerships(tx, id)).some(({ state }) => state === 'wiping'))
-    throw conflict('A disk of the node is being erased; retire it when that is over.');
+  await refuseNode(tx, node, 'retire');
   const slots_disabled = await db.disableSlots(tx, id, 'The node was retired.');
   await moveNode(tx, { id, from: MAY_RETIRE, to: 'retired', reason });
   await refreshSummary(tx, id);
   ctx.note({ state_before: node.state, certificates_revoked, tasks_cancelled, slots_disabled, reason });
   tell(ctx, node, 'retired', reason);
-  return getNode(tx, id);
+  return nodeView(ctx, tx, id);
 };
 
 const DELETED = 'The node was deleted.';
@@ -65,11 +44,7 @@ export const remove = async (ctx: WriteCtx, { params }: Req<'nodeDelete'>): Prom
   const { tx } = ctx;
   await lockSummary(tx, params.node_id);
   const node = await getNode(tx, params.node_id);
-  if (node.state !== 'retired') throw conflict(`The node is ${node.state}; retire it first.`);
-  await refuseWhileHeld(tx, node.id);
-  const [open] = await listOpenOwnerships(tx, node.id);
-  if (open !== undefined)
-    throw conflict(`The ownership of disk ${open.serial} is ${open.state}; take it back before the node is deleted.`);
+  await refuseNode(tx, node, 'delete');
   const slots_disabled = await db.disableSlots(tx, node.id, DELETED);
   const disks_freed = await db.revokeOwnedDisks(tx, node.id, DELETED);
   await moveNode(tx, { id: node.id, from: ['retired'], to: 'deleted', reason: DELETED });

@@ -11,7 +11,7 @@ import { isBeingCloned } from '../db/node-image.ts';
 import { findOsImage } from '../db/os-image.ts';
 import { findOpenTask, insertHostTask, type TaskView } from '../db/task-view.ts';
 import { conflict, notFound } from '../errors.ts';
-import { getNode } from './topology.ts';
+import { getNode } from './node-view.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 type Kind = 'image.pull' | 'image.evict' | 'image.verify';

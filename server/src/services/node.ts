@@ -7,23 +7,18 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { SLOTS_MAX } from '@gpuaas/scheduler';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader, Tx } from '../db/client.ts';
-import { listOpenOwnerships } from '../db/disk-ownership.ts';
 import * as db from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { listSlotFacts, listSlots } from '../db/slot.ts';
 import { type ConversionTarget, planConversion } from '../domain/conversion.ts';
-import { AppError, conflict, notFound } from '../errors.ts';
+import { AppError, conflict } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { onlyText } from './caller.ts';
+import { getNode, nodeView, nodeViews, refuseNode } from './node-view.ts';
 import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { slotViews } from './slot-view.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
-
-const getNode = async (reader: Reader, id: string): Promise<db.NodeRow> => {
-  const row = await db.findNode(reader, id);
-  if (row === undefined) throw notFound('node');
-  return row;
-};
 
 /** The node as it is while nobody else may place on it or change it. */
 const lockNode = async (tx: Tx, id: string): Promise<db.NodeRow> => {
@@ -34,26 +29,27 @@ const lockNode = async (tx: Tx, id: string): Promise<db.NodeRow> => {
 export const list = async (ctx: ReadCtx, { query }: Req<'adminNodeList'>) => {
   const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
   const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
-  const rows = await ctx.read((reader) =>
-    db.listNodes(reader, {
+  return ctx.read(async (reader) => {
+    const rows = await db.listNodes(reader, {
       after,
       limit: limit + 1,
       name: query.name ?? null,
       region_name: query.region_name ?? null,
       state: query.state ?? null,
-    }),
-  );
-  return pageOf(
-    ctx,
-    limit,
-    rows,
-    (row) => [row.id],
-    (row) => row,
-  );
+    });
+    const views = await nodeViews(ctx, reader, rows);
+    return pageOf(
+      ctx,
+      limit,
+      views,
+      (row) => [row.id],
+      (row) => row,
+    );
+  });
 };
 
 export const get = (ctx: ReadCtx, { params }: Req<'adminNodeGet'>) =>
-  ctx.read((reader) => getNode(reader, params.node_id));
+  ctx.read((reader) => nodeView(ctx, reader, params.node_id));
 
 const isSlotIndex = (key: string | number): key is number => typeof key === 'number' && key >= 0 && key < SLOTS_MAX;
 
@@ -63,7 +59,7 @@ export const slotList = (ctx: ReadCtx, { params, query }: Req<'adminNodeSlotList
     const after = decodeCursor(ctx, query.cursor)?.[0] ?? null;
     if (after !== null && !isSlotIndex(after)) throw malformedCursor();
     const node = await getNode(reader, params.node_id);
-    const rows = await listSlots(reader, node.id, { after, limit: limit + 1 });
+    const rows = await slotViews(ctx, reader, node, await listSlots(reader, node.id, { after, limit: limit + 1 }));
     return pageOf(
       ctx,
       limit,
@@ -75,10 +71,12 @@ export const slotList = (ctx: ReadCtx, { params, query }: Req<'adminNodeSlotList
 
 export const hold = async (ctx: WriteCtx, { params, body }: Req<'adminNodeHold'>) => {
   const before = await lockNode(ctx.tx, params.node_id);
+  // Held again, it is held for the newer reason.
+  await refuseNode(ctx.tx, before, body.is_held ? 'hold' : 'let_go');
   await db.holdNode(ctx.tx, before.id, body.is_held ? body.reason : null);
   await refreshSummary(ctx.tx, before.id);
   ctx.note({ is_held_before: before.is_held, is_held_after: body.is_held, reason: body.reason });
-  return getNode(ctx.tx, before.id);
+  return nodeView(ctx, ctx.tx, before.id);
 };
 
 /** All or none: a hold of fewer nodes than asked for would be taken for the whole. */
@@ -103,13 +101,11 @@ export const drain = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDrain
   const before = await lockNode(ctx.tx, params.node_id);
   const [from, to] = body.is_draining ? (['active', 'draining'] as const) : (['draining', 'active'] as const);
   ctx.note({ state_before: before.state, state_after: to, reason: body.reason });
-  if (before.state === to) return before;
-  if (to === 'active' && (await listOpenOwnerships(ctx.tx, before.id)).some(({ state }) => state === 'wiping'))
-    throw conflict('A disk of the node is being erased; take it back into use when that is done.');
-  if (!(await db.moveNode(ctx.tx, { id: before.id, from: [from], to, reason: body.reason })))
-    throw conflict(`The node is ${before.state}; only a node that is ${from} can become ${to}.`);
-  await refreshSummary(ctx.tx, before.id);
-  return getNode(ctx.tx, before.id);
+  if (!(await refuseNode(ctx.tx, before, body.is_draining ? 'drain' : 'resume'))) {
+    await db.moveNode(ctx.tx, { id: before.id, from: [from], to, reason: body.reason });
+    await refreshSummary(ctx.tx, before.id);
+  }
+  return nodeView(ctx, ctx.tx, before.id);
 };
 
 const planFor = async (reader: Reader, node: db.NodeRow, to: ConversionTarget) => {
@@ -130,5 +126,5 @@ export const convert = async (ctx: WriteCtx, { params, body }: Req<'adminNodeCon
     throw conflict('The node was taken meanwhile; read the plan again.');
   await refreshSummary(ctx.tx, node.id);
   ctx.note({ plan_hash: plan.plan_hash, from: plan.from, to: plan.to });
-  return getNode(ctx.tx, node.id);
+  return nodeView(ctx, ctx.tx, node.id);
 };

@@ -3,36 +3,31 @@
  * once; a slot that somebody holds is never changed under them.
  */
 import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
-import { type Candidate, candidateHash } from '@gpuaas/contract/node';
-import { mintId } from '@gpuaas/kit';
+import type { Candidate } from '@gpuaas/contract/node';
+import { invariant, mintId } from '@gpuaas/kit';
 import type { WriteCtx } from '../context.ts';
 import type { Tx } from '../db/client.ts';
 import { listOpenOwnerships } from '../db/disk-ownership.ts';
 import { findWipeMinimum, type NodeRow } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
-import { listSlots, type NewSlot, replacePartitions } from '../db/slot.ts';
+import { listSlots, replacePartitions } from '../db/slot.ts';
 import * as db from '../db/slot-approval.ts';
 import { findNewestDiscovery, listCandidates } from '../db/topology.ts';
 import { approvalProblems } from '../domain/approval.ts';
 import { diffOf, pairSlots } from '../domain/topology.ts';
-import { AppError, conflict, type FieldError } from '../errors.ts';
+import { AppError, type FieldError } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { callerId } from './caller.ts';
 import { keepIllSlots } from './health-report.ts';
-import { getNode } from './topology.ts';
+import { getNode, refuseNode } from './node-view.ts';
+import { refuseIfAny, takenProblems, written } from './slot-binding.ts';
+import { slotViews } from './slot-view.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
-export const refuseIfAny = (problems: readonly FieldError[]): void => {
-  if (problems.length === 0) return;
-  throw new AppError('conflict', problems.map(({ message }) => message).join(' '), { errors: problems });
-};
-
 export const lockNode = async (tx: Tx, id: string): Promise<NodeRow> => {
   await lockSummary(tx, id);
-  const node = await getNode(tx, id);
-  if (['retired', 'removing'].includes(node.state)) throw conflict(`The node is ${node.state}; its slots are over.`);
-  return node;
+  return getNode(tx, id);
 };
 
 /** What only a driver can tell is kept from the approval before, while the device is with guests. */
@@ -46,35 +41,6 @@ const filledFrom = (found: Candidate, before: Candidate | null): Candidate =>
         module_id: found.module_id ?? before.module_id,
         mig_mode: found.mig_mode ?? before.mig_mode,
       };
-
-/** A slot as the candidate makes it. */
-export const written = (
-  id: string,
-  index: number,
-  found: Candidate,
-): NewSlot & { content_hash: string; content: Candidate } => ({
-  id,
-  slot_index: index,
-  gpu_pci_address: found.gpu_pci_address ?? '',
-  gpu_uuid: found.gpu_uuid,
-  module_id: found.module_id,
-  numa_node: found.numa_node,
-  nvme_serial: found.nvme_serial ?? '',
-  nvme_device: found.nvme_device ?? '',
-  mac_address: found.mac_address ?? '',
-  private_ip: found.private_ip ?? '',
-  fabric_vf_pci_address: found.fabric_vf_pci_address ?? '',
-  destructive_wipe_policy: found.wipe_policy ?? 'blkdiscard',
-  content_hash: candidateHash(found),
-  content: found,
-});
-
-export const takenProblems = (taken: Awaited<ReturnType<typeof db.listTakenBindings>>): FieldError[] =>
-  taken.map(({ slot_index, field, value, node_name }) => ({
-    pointer: `/candidates/${slot_index}/${field}`,
-    code: 'taken',
-    message: `Slot ${slot_index}: ${field} ${value} belongs to a slot of ${node_name}. Disable that one when nobody holds it, or change this one.`,
-  }));
 
 const freeIndex = (taken: Set<number>, wanted: number): number => {
   let index = wanted;
@@ -92,7 +58,7 @@ const wantedOf = async (
   slots: readonly db.ApprovedSlot[],
 ) => {
   const discovery = await findNewestDiscovery(ctx.tx, node.id);
-  if (discovery === undefined) throw conflict('Nothing has been discovered on this node yet.');
+  invariant(discovery !== undefined, 'approval is refused before anything was discovered');
   if (discovery.map_hash !== body.map_hash)
     throw new AppError('precondition_failed', 'Another discovery has been made since; look at it and approve that.');
   const rows = await listCandidates(ctx.tx, discovery.task_id);
@@ -146,10 +112,8 @@ const beingErased = (
 export const approve = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotApprove'>) => {
   const node = await lockNode(ctx.tx, params.node_id);
   const slots = await db.lockSlots(ctx.tx, node.id);
+  await refuseNode(ctx.tx, node, 'approve');
   const { discovery, wanted, all } = await wantedOf(ctx, node, body, slots);
-  // Whoever holds the whole node may have written to these disks, and no wipe of theirs has been asked for.
-  if (!['free', 'sliced'].includes(node.occupancy))
-    throw conflict(`The node is ${node.occupancy}; slots are approved while nobody holds it as a whole.`);
   const at = ({ slot_index, field, code, message }: ReturnType<typeof approvalProblems>[number]): FieldError => ({
     pointer: `/candidates/${slot_index}/${field}`,
     code,
@@ -210,5 +174,6 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotAppr
   ctx.note({ map_hash: body.map_hash, discovery_task_id: discovery.task_id, slot_ids: rows.map(({ id }) => id) });
   const ids = new Set(rows.map(({ id }) => id));
   const after = await listSlots(ctx.tx, node.id, { after: null, limit: 64 });
-  return { slots: body.slot_indexes === undefined ? after : after.filter(({ id }) => ids.has(id)) };
+  const shown = body.slot_indexes === undefined ? after : after.filter(({ id }) => ids.has(id));
+  return { slots: await slotViews(ctx, ctx.tx, node, shown) };
 };

@@ -3,88 +3,88 @@
  * the version they read.
  */
 import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
-import { mintId } from '@gpuaas/kit';
+import { invariant, mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
-import { findSlot, type SlotRow } from '../db/slot.ts';
 import * as db from '../db/slot-approval.ts';
 import { insertWipeProof } from '../db/wipe-proof.ts';
-import { findLiveRun } from '../db/workflow-run.ts';
+import { slotRefusal } from '../domain/slot-actions.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { repairSlot } from '../workflows/repair-slot.ts';
+import { refuse } from './actions.ts';
 import { callerId } from './caller.ts';
-import { refuseHostChanges } from './health-report.ts';
-import { lockNode, refuseIfAny, takenProblems, written } from './slot-approve.ts';
-import { getNode } from './topology.ts';
+import { lockNode } from './slot-approve.ts';
+import { refuseIfAny } from './slot-binding.ts';
+import { type SlotStand, type SlotView, slotStands, slotView } from './slot-view.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
 export const get = (ctx: ReadCtx, { params }: Req<'adminNodeSlotGet'>) =>
-  ctx.read(async (reader) => {
-    const slot = await findSlot(reader, params.node_id, params.slot_id);
-    if (slot === undefined) throw notFound('slot');
-    return slot;
-  });
+  ctx.read((reader) => slotView(ctx, reader, params.node_id, params.slot_id));
 
 type OnSlot = Req<'nodeSlotDisable'>;
+type Locked = Readonly<{ slot: db.ApprovedSlot; stand: SlotStand }>;
 
-const lockSlot = async (ctx: WriteCtx, { params, if_match }: OnSlot): Promise<db.ApprovedSlot> => {
+const lockAny = async (ctx: WriteCtx, params: OnSlot['params']): Promise<Locked> => {
   const node = await lockNode(ctx.tx, params.node_id);
   const slot = (await db.lockSlots(ctx.tx, node.id)).find(({ id }) => id === params.slot_id);
   if (slot === undefined) throw notFound('slot');
-  if (slot.version !== if_match)
-    throw new AppError('precondition_failed', 'The slot has changed since you read it; read it again.');
-  return slot;
+  const stand = (await slotStands(ctx, ctx.tx, node, [slot])).get(slot.id);
+  invariant(stand !== undefined, 'a locked slot has a standing');
+  return { slot, stand };
 };
 
-const finish = async (ctx: WriteCtx, slot: db.ApprovedSlot, reason: string): Promise<SlotRow> => {
+/** The slot as its editor read it. */
+const lockSlot = async (ctx: WriteCtx, { params, if_match }: OnSlot): Promise<Locked> => {
+  const locked = await lockAny(ctx, params);
+  if (locked.slot.version !== if_match)
+    throw new AppError('precondition_failed', 'The slot has changed since you read it; read it again.');
+  return locked;
+};
+
+const finish = async (ctx: WriteCtx, slot: db.ApprovedSlot, reason: string): Promise<SlotView> => {
   await refreshSummary(ctx.tx, slot.node_id);
   ctx.target('slot', slot.id);
   ctx.note({ approval_before: slot.approval, status_before: slot.status, reason });
-  const row = await findSlot(ctx.tx, slot.node_id, slot.id);
-  if (row === undefined) throw notFound('slot');
-  return row;
+  return slotView(ctx, ctx.tx, slot.node_id, slot.id);
 };
 
 export const disable = async (ctx: WriteCtx, req: Req<'nodeSlotDisable'>) => {
-  const slot = await lockSlot(ctx, req);
+  const { slot, stand } = await lockSlot(ctx, req);
+  // Disabled again, it is so for the newer reason.
+  refuse(slotRefusal('disable', stand));
   await db.setApproval(ctx.tx, { id: slot.id, version: slot.version, approval: 'disabled', reason: req.body.reason });
   return finish(ctx, slot, req.body.reason);
 };
 
 export const enable = async (ctx: WriteCtx, req: Req<'nodeSlotEnable'>) => {
-  const slot = await lockSlot(ctx, req);
-  if (slot.approval === 'approved') return finish(ctx, slot, req.body.reason);
-  if (slot.approval === 'needs_reapproval' || (slot.drift !== null && Object.keys(slot.drift).length > 0))
-    throw conflict('The slot is not what was approved any more; look at the difference and approve it again.');
-  if (slot.content !== null) {
-    const own = written(slot.id, slot.slot_index, slot.content);
-    refuseIfAny(takenProblems(await db.listTakenBindings(ctx.tx, await getNode(ctx.tx, slot.node_id), [own])));
-  }
+  const { slot, stand } = await lockSlot(ctx, req);
+  const { taken_problems, ...facts } = stand;
+  if (refuse(slotRefusal('enable', { ...facts, taken: [] }))) return finish(ctx, slot, req.body.reason);
+  // The same sentences, and where each belongs.
+  refuseIfAny(taken_problems);
   await db.setApproval(ctx.tx, { id: slot.id, version: slot.version, approval: 'approved', reason: req.body.reason });
   return finish(ctx, slot, req.body.reason);
 };
 
-const refuseHeld = (slot: db.ApprovedSlot): void => {
-  if (slot.is_claimed) throw conflict('An allocation holds the slot; release it first.');
+const setApart = async (ctx: WriteCtx, slot: db.ApprovedSlot, reason: string): Promise<void> => {
+  const isSet = await db.quarantineSlot(ctx.tx, { id: slot.id, version: slot.version, reason });
+  invariant(isSet, 'a locked slot that may be set apart is');
 };
 
 export const quarantine = async (ctx: WriteCtx, req: Req<'nodeSlotQuarantine'>) => {
-  const slot = await lockSlot(ctx, req);
-  refuseHeld(slot);
-  if (!(await db.quarantineSlot(ctx.tx, { id: slot.id, version: slot.version, reason: req.body.reason })))
-    throw conflict(`The slot is ${slot.status}; it cannot be quarantined now.`);
+  const { slot, stand } = await lockSlot(ctx, req);
+  refuse(slotRefusal('quarantine', stand));
+  await setApart(ctx, slot, req.body.reason);
   return finish(ctx, slot, req.body.reason);
 };
 
 /** The run does the work; until it has a proof the slot stays in quarantine. */
 export const repair = async (ctx: WriteCtx, req: Req<'nodeSlotRepair'>) => {
-  const slot = await lockSlot(ctx, req);
-  refuseHeld(slot);
-  await refuseHostChanges(ctx.tx, slot.node_id);
-  if (!(await db.quarantineSlot(ctx.tx, { id: slot.id, version: slot.version, reason: 'It is being repaired.' })))
-    throw conflict(`The slot is ${slot.status}; it cannot be repaired now.`);
+  const { slot, stand } = await lockSlot(ctx, req);
+  refuse(slotRefusal('repair', stand));
+  await setApart(ctx, slot, 'It is being repaired.');
   const run = await startRun(
     ctx.tx,
     {
@@ -102,14 +102,8 @@ export const repair = async (ctx: WriteCtx, req: Req<'nodeSlotRepair'>) => {
 
 /** Two people, one generation of the slot: the first asks, another confirms. */
 export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotMarkWiped'>) => {
-  const node = await lockNode(ctx.tx, params.node_id);
-  const slot = (await db.lockSlots(ctx.tx, node.id)).find(({ id }) => id === params.slot_id);
-  if (slot === undefined) throw notFound('slot');
-  refuseHeld(slot);
-  if (!['quarantined', 'cleanup_blocked'].includes(slot.status))
-    throw conflict(`The slot is ${slot.status}; there is no wipe to vouch for.`);
-  if ((await findLiveRun(ctx.tx, repairSlot.name, slot.id)) !== undefined)
-    throw conflict('The slot is being repaired; wait for that, or cancel the run.');
+  const { slot, stand } = await lockAny(ctx, params);
+  refuse(slotRefusal('mark_wiped', stand));
   const by = callerId(ctx);
   const open = await db.lockOpenOverride(ctx.tx, slot);
   if (open === undefined || open.requested_by === by) {
@@ -128,7 +122,7 @@ export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotMa
   const override = await db.confirmOverride(ctx.tx, open.id, by);
   if (override === undefined) throw conflict('Somebody else has just confirmed it.');
   const wipe_proof_id = await insertWipeProof(ctx.tx, {
-    node_id: node.id,
+    node_id: slot.node_id,
     slot_id: slot.id,
     allocation_id: null,
     disk_serial: slot.nvme_serial ?? 'unknown',

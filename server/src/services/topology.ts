@@ -7,7 +7,7 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { type Candidate, candidateHash, mapHash, type TaskOutput } from '@gpuaas/contract/node';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader, Tx } from '../db/client.ts';
-import { findNode, findWipeMinimum, type NodeRow } from '../db/node.ts';
+import { findWipeMinimum } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { type ApprovedSlot, listApprovedSlots, lockSlots, markDrift } from '../db/slot-approval.ts';
 import { findOpenTask, listNodeTasks, type TaskView } from '../db/task-view.ts';
@@ -24,23 +24,16 @@ import {
 } from '../db/topology.ts';
 import { type ApprovalContext, approvalProblems } from '../domain/approval.ts';
 import { diffOf, pairSlots } from '../domain/topology.ts';
-import { conflict, notFound } from '../errors.ts';
+import { notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { getNode, refuseNode } from './node-view.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
-
-export const getNode = async (reader: Reader, id: string): Promise<NodeRow> => {
-  const row = await findNode(reader, id);
-  if (row === undefined) throw notFound('node');
-  return row;
-};
 
 /** One at a time: a discovery that is under way answers for a second one. */
 export const discoveryCreate = async (ctx: WriteCtx, { params }: Req<'nodeDiscoveryCreate'>): Promise<TaskView> => {
   const node = await getNode(ctx.tx, params.node_id);
-  if (node.host_role !== 'worker_compute')
-    throw conflict(`The node is ${node.host_role}; only compute hosts have slots.`);
-  if (node.last_seen_at === null) throw conflict('No agent of this node has been seen yet; enrol it first.');
+  await refuseNode(ctx.tx, node, 'discover');
   const open = await findOpenTask(ctx.tx, node.id, DISCOVER);
   if (open !== undefined) return open;
   const task = await insertDiscoveryTask(ctx.tx, node.id, ctx.correlation_id);

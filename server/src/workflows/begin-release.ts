@@ -10,6 +10,7 @@ import { lockSummary } from '../db/placement.ts';
 import { cancelOwnRuns, enterCleanup } from '../db/release.ts';
 import { closeUsage, lockOpenUsage } from '../db/usage.ts';
 import { billingEffect, isReleasable, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
+import { cleanupRefusal } from '../domain/slot-actions.ts';
 import { usageCost } from '../domain/usage.ts';
 import { conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
@@ -109,12 +110,8 @@ export type Cleanup = Readonly<{
 export const restartCleanup = async (tx: Tx, cleanup: Cleanup, wake?: Wake): Promise<void> => {
   const row = await lockAllocation(tx, cleanup.allocation_id);
   if (row === undefined) throw notFound('allocation');
-  if (row.state !== 'releasing' && row.state !== 'release_failed' && row.state !== 'failed')
-    throw conflict(
-      row.state === 'released'
-        ? 'The allocation is released; there is nothing left to clean.'
-        : `The allocation is ${row.state}; release it instead.`,
-    );
+  const refusal = cleanupRefusal(row.state);
+  if (refusal !== null) throw conflict(refusal.reason);
   if ((await lockLiveClaims(tx, row.id)).length === 0) throw conflict('Everything it held is clean already.');
   if (cleanup.adopted !== undefined) await adoptHostGenerations(tx, row, cleanup.adopted);
   await resumeCleanup(tx, row.id);

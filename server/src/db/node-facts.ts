@@ -1,0 +1,33 @@
+/** What decides, beside a node's own row, what may be done with it; a page of nodes in one statement. */
+import type { Reader } from './client.ts';
+import type { LiveClaimRow } from './node.ts';
+import type { SlotFact } from './slot.ts';
+
+export type NodeFactsRow = Readonly<{
+  node_id: string;
+  claims: LiveClaimRow[];
+  slots: SlotFact[];
+  /** Allocations that have any part of it, also those older than claims. */
+  holders: string[];
+  /** Disks that are to be erased, are being, or could not be. */
+  disks: Readonly<{ serial: string; state: string }>[];
+  has_discovery: boolean;
+}>;
+
+export const listNodeFacts = async (reader: Reader, nodeIds: readonly string[]): Promise<NodeFactsRow[]> =>
+  (
+    await reader.query<NodeFactsRow>(
+      `select n.node_id,
+         coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'allocation_id', c.allocation_id, 'claim_kind', c.claim_kind,
+           'gpu_count', c.gpu_count) order by c.id) from allocation_resource_claims c where c.node_id = n.node_id and c.released_at is null), '[]') as claims,
+         coalesce((select jsonb_agg(jsonb_build_object('slot_index', s.slot_index, 'approval', s.approval, 'status', s.status) order by s.slot_index)
+           from node_resource_slots s where s.node_id = n.node_id), '[]') as slots,
+         array(select c.allocation_id from allocation_resource_claims c where c.node_id = n.node_id and c.released_at is null
+           union select a.id from allocations a where a.node_id = n.node_id and a.state in ('active', 'releasing', 'release_failed') order by 1) as holders,
+         coalesce((select jsonb_agg(jsonb_build_object('serial', d.serial, 'state', d.state) order by d.id) from disk_ownerships d
+           where d.node_id = n.node_id and d.state in ('approved', 'wiping', 'blocked')), '[]') as disks,
+         exists (select from topology_discoveries t where t.node_id = n.node_id) as has_discovery
+       from unnest($1::text[]) as n (node_id)`,
+      [nodeIds],
+    )
+  ).rows;

@@ -1,0 +1,12 @@
+/**
+ * Why something may not be done now, as a sentence. `is_done` says that it is so already: a caller who asks for it all
+ * the same gets what is there and no error, while a button for it has nothing to offer.
+ */
+export type Refusal = Readonly<{ reason: string; is_done: boolean }>;
+
+export const refused = (reason: string): Refusal => ({ reason, is_done: false });
+export const done = (reason: string): Refusal => ({ reason, is_done: true });
+
+/** The first that stands in the way. */
+export const firstOf = (...refusals: readonly (Refusal | false | null)[]): Refusal | null =>
+  refusals.find((refusal): refusal is Refusal => refusal !== false && refusal !== null) ?? null;

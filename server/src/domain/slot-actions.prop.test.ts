@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ALLOCATION_STATES, NODE_STATES, OCCUPANCIES, SLOT_STATUSES } from '@gpuaas/contract';
+import fc from 'fast-check';
+import { firstOf } from './refusal.ts';
+import { cleanupRefusal, SLOT_ACTIONS, type SlotFacts, slotRefusal } from './slot-actions.ts';
+
+const free: SlotFacts = {
+  approval: 'approved',
+  status: 'available',
+  has_drift: false,
+  node_state: 'active',
+  node_occupancy: 'free',
+  holder: null,
+  is_repairing: false,
+  prevents_host_changes: false,
+  taken: [],
+  is_vouched_by_caller: false,
+};
+
+const facts: fc.Arbitrary<SlotFacts> = fc.record({
+  approval: fc.constantFrom('approved', 'disabled', 'needs_reapproval'),
+  status: fc.constantFrom(...SLOT_STATUSES),
+  has_drift: fc.boolean(),
+  node_state: fc.constantFrom(...NODE_STATES),
+  node_occupancy: fc.constantFrom(...OCCUPANCIES),
+  holder: fc.option(fc.record({ state: fc.constantFrom(...ALLOCATION_STATES), is_whole_node: fc.boolean() })),
+  is_repairing: fc.boolean(),
+  prevents_host_changes: fc.boolean(),
+  taken: fc.constantFrom([], ['Slot 0: nvme_serial S belongs to a slot of n-1.']),
+  is_vouched_by_caller: fc.boolean(),
+});
+
+const allowed = (slot: SlotFacts) => SLOT_ACTIONS.filter((action) => slotRefusal(action, slot) === null);
+const say = (action: Parameters<typeof slotRefusal>[0], change: Partial<SlotFacts>) =>
+  slotRefusal(action, { ...free, ...change })?.reason;
+
+test('every refusal is a sentence that says what stands in the way', () => {
+  fc.assert(
+    fc.property(facts, fc.constantFrom(...SLOT_ACTIONS), (slot, action) => {
+      const refusal = slotRefusal(action, slot);
+      if (refusal !== null) assert.match(refusal.reason, /^[A-Z].*\.$/s);
+    }),
+  );
+});
+
+test('a slot that somebody holds is not changed under them: only its sale and its cleanup are', () => {
+  fc.assert(
+    fc.property(facts, (slot) => {
+      if (slot.holder !== null)
+        for (const action of ['quarantine', 'repair', 'mark_wiped'] as const)
+          assert.notEqual(slotRefusal(action, slot), null);
+    }),
+  );
+});
+
+test('cleanup is tried again only for an allocation whose cleanup is blocked', () => {
+  fc.assert(
+    fc.property(facts, (slot) => {
+      if (slotRefusal('retry_cleanup', slot) !== null) return;
+      assert.ok(slot.holder !== null && cleanupRefusal(slot.holder.state) === null);
+      assert.equal(slot.holder.is_whole_node ? slot.node_occupancy : slot.status, 'cleanup_blocked');
+    }),
+  );
+});
+
+test('a slot for sale offers what its state allows, and each refusal says why', () => {
+  assert.deepEqual(allowed(free), ['disable', 'quarantine', 'repair']);
+  assert.deepEqual(allowed({ ...free, approval: 'disabled' }), ['enable', 'quarantine', 'repair']);
+  assert.equal(say('enable', {}), 'It is enabled already.');
+  assert.equal(
+    say('enable', { approval: 'needs_reapproval' }),
+    'The slot is not what was approved any more; look at the difference and approve it again.',
+  );
+  assert.equal(say('enable', { approval: 'disabled', taken: ['One.', 'Two.'] }), 'One. Two.');
+  assert.equal(say('quarantine', { status: 'cleaning' }), 'The slot is cleaning; it cannot be quarantined now.');
+  assert.equal(say('repair', { node_state: 'retired' }), 'The node is retired; its slots are over.');
+  assert.equal(
+    say('repair', { prevents_host_changes: true }),
+    'An alert of this node keeps changes away from its host; look at its health first.',
+  );
+  assert.equal(say('mark_wiped', {}), 'The slot is available; there is no wipe to vouch for.');
+  assert.equal(
+    say('mark_wiped', { status: 'quarantined', is_vouched_by_caller: true }),
+    'You have vouched for it; another operator has to confirm.',
+  );
+  assert.equal(say('retry_cleanup', {}), 'The slot is available; there is no cleanup to try again.');
+  assert.equal(say('retry_cleanup', { status: 'cleanup_blocked' }), 'No allocation holds the slot; repair it instead.');
+  const holder = { state: 'release_failed', is_whole_node: false } as const;
+  assert.equal(say('retry_cleanup', { status: 'cleanup_blocked', holder }), undefined);
+  assert.equal(say('retry_cleanup', { status: 'cleaning', holder }), 'The cleanup of its allocation is under way.');
+  assert.equal(
+    say('retry_cleanup', { status: 'in_use', holder: { ...holder, state: 'active' } }),
+    'The allocation is active; release it instead.',
+  );
+  assert.equal(cleanupRefusal('released')?.reason, 'The allocation is released; there is nothing left to clean.');
+});
+
+test('of several reasons the first is told, and none when nothing stands in the way', () => {
+  const one = { reason: 'One.', is_done: false };
+  assert.equal(firstOf(false, null, one, { ...one, reason: 'Two.' }), one);
+  assert.equal(firstOf(false, null), null);
+});

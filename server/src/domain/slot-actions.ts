@@ -1,0 +1,99 @@
+/**
+ * What may be done with a slot as it is, or why not. The operations refuse by these rules and the slot's page shows
+ * them. A slot that somebody holds is never changed under them: what its holder left behind is cleaned by the holder's
+ * own cleanup, which may be tried again.
+ */
+import type { SLOT_STATUSES } from '@gpuaas/contract';
+import type { AllocationState } from './allocation.ts';
+import { HOST_CHANGES_PREVENTED } from './health.ts';
+import type { NodeFacts } from './node-actions.ts';
+import { done, firstOf, type Refusal, refused } from './refusal.ts';
+
+export type SlotFacts = Readonly<{
+  approval: 'approved' | 'disabled' | 'needs_reapproval';
+  status: (typeof SLOT_STATUSES)[number];
+  has_drift: boolean;
+  node_state: NodeFacts['state'];
+  node_occupancy: NodeFacts['occupancy'];
+  /** Who holds it, by the live claim on the slot or on its whole node. */
+  holder: Readonly<{ state: AllocationState; is_whole_node: boolean }> | null;
+  is_repairing: boolean;
+  /** An alert keeps changes away from the host. */
+  prevents_host_changes: boolean;
+  /** What it is bound to and another slot has meanwhile, one sentence each. */
+  taken: readonly string[];
+  /** The caller has vouched for its wipe, and nobody has confirmed. */
+  is_vouched_by_caller: boolean;
+}>;
+
+const onNode = ({ node_state }: SlotFacts): Refusal | false =>
+  (node_state === 'retired' || node_state === 'removing') && refused(`The node is ${node_state}; its slots are over.`);
+
+const held = ({ holder }: SlotFacts): Refusal | false =>
+  holder !== null && refused('An allocation holds the slot; release it first.');
+
+const SET_APART: readonly SlotFacts['status'][] = ['available', 'cleanup_blocked', 'quarantined'];
+const settled = ({ status }: SlotFacts, participle: string): Refusal | false =>
+  !SET_APART.includes(status) && refused(`The slot is ${status}; it cannot be ${participle} now.`);
+
+/** Whether the cleanup of an allocation in this state may be started again. */
+export const cleanupRefusal = (state: AllocationState): Refusal | null => {
+  if (state === 'released') return refused('The allocation is released; there is nothing left to clean.');
+  return state === 'releasing' || state === 'release_failed' || state === 'failed'
+    ? null
+    : refused(`The allocation is ${state}; release it instead.`);
+};
+
+const retry = (slot: SlotFacts): Refusal | null => {
+  if (slot.holder === null)
+    return slot.status === 'cleanup_blocked'
+      ? refused('No allocation holds the slot; repair it instead.')
+      : refused(`The slot is ${slot.status}; there is no cleanup to try again.`);
+  const isBlocked = slot.holder.is_whole_node
+    ? slot.node_occupancy === 'cleanup_blocked'
+    : slot.status === 'cleanup_blocked';
+  return firstOf(cleanupRefusal(slot.holder.state), !isBlocked && done('The cleanup of its allocation is under way.'));
+};
+
+const RULES = {
+  disable: (slot) => firstOf(onNode(slot), slot.approval === 'disabled' && done('It is disabled already.')),
+  enable: (slot) =>
+    firstOf(
+      onNode(slot),
+      slot.approval === 'approved' && done('It is enabled already.'),
+      (slot.approval === 'needs_reapproval' || slot.has_drift) &&
+        refused('The slot is not what was approved any more; look at the difference and approve it again.'),
+      slot.taken.length > 0 && refused(slot.taken.join(' ')),
+    ),
+  quarantine: (slot) =>
+    firstOf(
+      onNode(slot),
+      held(slot),
+      slot.status === 'quarantined' && done('It is quarantined already.'),
+      settled(slot, 'quarantined'),
+    ),
+  repair: (slot) =>
+    firstOf(
+      onNode(slot),
+      held(slot),
+      slot.prevents_host_changes && refused(HOST_CHANGES_PREVENTED),
+      settled(slot, 'repaired'),
+      slot.is_repairing && done('It is being repaired.'),
+    ),
+  mark_wiped: (slot) =>
+    firstOf(
+      onNode(slot),
+      held(slot),
+      slot.status !== 'quarantined' &&
+        slot.status !== 'cleanup_blocked' &&
+        refused(`The slot is ${slot.status}; there is no wipe to vouch for.`),
+      slot.is_repairing && refused('The slot is being repaired; wait for that, or cancel the run.'),
+      slot.is_vouched_by_caller && done('You have vouched for it; another operator has to confirm.'),
+    ),
+  retry_cleanup: retry,
+} as const satisfies Record<string, (slot: SlotFacts) => Refusal | null>;
+
+export type SlotAction = keyof typeof RULES;
+export const SLOT_ACTIONS = Object.keys(RULES) as SlotAction[];
+
+export const slotRefusal = (action: SlotAction, slot: SlotFacts): Refusal | null => RULES[action](slot);

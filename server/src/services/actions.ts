@@ -1,0 +1,34 @@
+/**
+ * What the caller may do with something now, or why not: first whether the caller's role reaches the operation, then
+ * the rule by which the operation itself would refuse. Operations throw what these rules say, so both agree.
+ */
+import { api, type OperationId, type Permission, roleHolds, scopeAllows } from '@gpuaas/contract';
+import type { Ctx } from '../context.ts';
+import type { Refusal } from '../domain/refusal.ts';
+import { conflict } from '../errors.ts';
+import { type Action, action, principalOf } from './caller.ts';
+
+/** Why the caller may not use an operation of the platform. */
+const platformRefusal = (ctx: Ctx, permission: Permission): string | null => {
+  const { platform_role, credential } = principalOf(ctx);
+  if (platform_role === null || credential.project_id !== null || !roleHolds(`platform:${platform_role}`, permission))
+    return `Your role does not hold ${permission}.`;
+  return scopeAllows(credential.scopes, permission) ? null : `The scopes of your token do not reach ${permission}.`;
+};
+
+export const platformActions = <Name extends string>(
+  ctx: Ctx,
+  operations: Readonly<Record<Name, OperationId>>,
+  refusalOf: (name: Name) => Refusal | null,
+): Action[] =>
+  (Object.keys(operations) as Name[]).map((name) => {
+    const { permission } = api[operations[name]];
+    const denied = permission === null ? null : platformRefusal(ctx, permission);
+    return action(name, denied ?? refusalOf(name)?.reason ?? null);
+  });
+
+/** Throws the rule's sentence. True when it is so already and there is nothing to do. */
+export const refuse = (refusal: Refusal | null): boolean => {
+  if (refusal === null || refusal.is_done) return refusal !== null;
+  throw conflict(refusal.reason);
+};

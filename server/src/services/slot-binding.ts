@@ -1,0 +1,39 @@
+/** What a slot is bound to: written from a candidate, and refused where another slot has it. */
+import { type Candidate, candidateHash } from '@gpuaas/contract/node';
+import type { NewSlot } from '../db/slot.ts';
+import type { listTakenBindings } from '../db/slot-approval.ts';
+import { AppError, type FieldError } from '../errors.ts';
+
+export const refuseIfAny = (problems: readonly FieldError[]): void => {
+  if (problems.length === 0) return;
+  throw new AppError('conflict', problems.map(({ message }) => message).join(' '), { errors: problems });
+};
+
+/** A slot as the candidate makes it. */
+export const written = (
+  id: string,
+  index: number,
+  found: Candidate,
+): NewSlot & { content_hash: string; content: Candidate } => ({
+  id,
+  slot_index: index,
+  gpu_pci_address: found.gpu_pci_address ?? '',
+  gpu_uuid: found.gpu_uuid,
+  module_id: found.module_id,
+  numa_node: found.numa_node,
+  nvme_serial: found.nvme_serial ?? '',
+  nvme_device: found.nvme_device ?? '',
+  mac_address: found.mac_address ?? '',
+  private_ip: found.private_ip ?? '',
+  fabric_vf_pci_address: found.fabric_vf_pci_address ?? '',
+  destructive_wipe_policy: found.wipe_policy ?? 'blkdiscard',
+  content_hash: candidateHash(found),
+  content: found,
+});
+
+export const takenProblems = (taken: Awaited<ReturnType<typeof listTakenBindings>>): FieldError[] =>
+  taken.map(({ slot_index, field, value, node_name }) => ({
+    pointer: `/candidates/${slot_index}/${field}`,
+    code: 'taken',
+    message: `Slot ${slot_index}: ${field} ${value} belongs to a slot of ${node_name}. Disable that one when nobody holds it, or change this one.`,
+  }));
