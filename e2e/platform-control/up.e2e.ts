@@ -35,7 +35,7 @@ test('in the foreground it says where it is and how to sign in, and Ctrl-C leave
   const up = lab.start(['up']);
   await eventually('the lab is up', () => up.said().includes('Ctrl-C stops it.') || up.child.exitCode !== null);
   const said = up.said();
-  assert.match(said, new RegExp(`URL +${lab.url} `), said);
+  assert.match(said, new RegExp(`Console +${lab.url} `), said);
   const password = readFileSync(join(lab.stateDir, 'dev-password'), 'utf8').trim();
   assert.equal(statSync(join(lab.stateDir, 'dev-password')).mode & 0o777, 0o600);
   assert.ok(said.includes('dev-admin or dev-user') && said.includes(password));

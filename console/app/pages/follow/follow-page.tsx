@@ -1,4 +1,212 @@
-import { Page } from '../../ui/page.tsx';
+/** Follow one id: everything that was written down under it, in one timeline over all hosts. */
 
-export const ProjectFollowPage = () => <Page title="Follow an id">{null}</Page>;
-export const PlatformFollowPage = () => <Page title="Follow an id">{null}</Page>;
+import type { Trace } from '@gpuaas/sdk';
+import { Button, Chip, Group, Stack, TextInput } from '@mantine/core';
+import { IconDownload } from '@tabler/icons-react';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { type FormEvent, useEffect, useState } from 'react';
+import { useRead } from '../../api/read.ts';
+import { download } from '../../format/download.ts';
+import { command } from '../../format/shell.ts';
+import { clock, exact } from '../../format/time.ts';
+import { Async } from '../../ui/async.tsx';
+import { CliCommand } from '../../ui/cli-command.tsx';
+import { Copyable } from '../../ui/copy.tsx';
+import { EmptyState, Facts, Page, Section } from '../../ui/page.tsx';
+import { SOURCES, type Source, sourcesOf } from './rows.ts';
+import { SubjectLink } from './subject-link.tsx';
+import { TraceView } from './trace-view.tsx';
+
+const Failure = ({ trace }: Readonly<{ trace: Trace }>) => {
+  const entry = trace.entries.find(({ key }) => key === trace.first_failure_key);
+  if (entry === undefined) return null;
+  return (
+    <section className="panel" data-tone="bad" aria-label="First failure">
+      <strong>First failure: {entry.title}</strong>
+      <div className="panel-body">
+        {entry.detail !== null && <div style={{ overflowWrap: 'anywhere' }}>{entry.detail}</div>}
+        <span className="muted">
+          {exact(entry.at)} on {entry.host_name ?? entry.host_role}.{' '}
+        </span>
+        <a className="link" href={`#entry-${entry.key}`}>
+          Show it in the timeline
+        </a>
+      </div>
+    </section>
+  );
+};
+
+const Evidence = ({ trace }: Readonly<{ trace: Trace }>) => (
+  <Stack gap={4}>
+    {trace.is_truncated && <div>There is more than the 1,000 entries shown; failures and the newest are kept.</div>}
+    {trace.clock_skews.map(({ node_id, host_name, skew_ms }) => (
+      <div key={node_id}>
+        The clock of {host_name} is {Math.abs(skew_ms)} ms {skew_ms < 0 ? 'behind' : 'ahead'}; its times are shown
+        corrected.
+      </div>
+    ))}
+    {trace.gaps.map((gap) => (
+      <div key={gap}>Evidence is missing: {gap}</div>
+    ))}
+  </Stack>
+);
+
+const Found = ({
+  trace,
+  sources,
+  onSources,
+  projectId,
+}: Readonly<{
+  trace: Trace;
+  sources: readonly Source[];
+  onSources(sources: readonly string[]): void;
+  projectId: string | null;
+}>) => (
+  <Stack gap="md">
+    <Failure trace={trace} />
+    <Section
+      title={`Followed as ${trace.kind.replace('_', ' ')}`}
+      actions={
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<IconDownload size={14} aria-hidden />}
+          onClick={() => download(`trace-${trace.id}.json`, JSON.stringify(trace, null, 2))}
+        >
+          Export
+        </Button>
+      }
+    >
+      <Facts
+        facts={[
+          [
+            'Correlation ids',
+            <Stack key="ids" gap={2}>
+              {trace.correlation_ids.map((id) => (
+                <Copyable key={id} text={id} label="correlation id" />
+              ))}
+            </Stack>,
+          ],
+          [
+            'Touched',
+            <Group key="subjects" gap={12}>
+              {trace.subjects.map((subject) => (
+                <SubjectLink key={subject.id} subject={subject} projectId={projectId} />
+              ))}
+            </Group>,
+          ],
+          [
+            'From, to',
+            trace.entries.length === 0
+              ? 'nothing'
+              : `${exact(trace.entries[0]?.at ?? '')} to ${clock(trace.entries.at(-1)?.at ?? '')}`,
+          ],
+        ]}
+      />
+      <Evidence trace={trace} />
+    </Section>
+    <Section
+      title="Timeline"
+      flush
+      actions={
+        <Chip.Group multiple value={[...sources]} onChange={onSources}>
+          <Group gap={6}>
+            {SOURCES.map((source) => (
+              <Chip key={source} value={source} size="xs">
+                {source}
+              </Chip>
+            ))}
+          </Group>
+        </Chip.Group>
+      }
+    >
+      <TraceView trace={trace} sources={sources} />
+    </Section>
+  </Stack>
+);
+
+const IdBox = ({ id, onFollow }: Readonly<{ id: string; onFollow(id: string): void }>) => {
+  const [text, setText] = useState(id);
+  useEffect(() => setText(id), [id]);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onFollow(text.trim());
+  };
+  return (
+    <form onSubmit={submit}>
+      <Group gap="xs" align="flex-end">
+        <TextInput
+          style={{ flex: 1, minWidth: 220 }}
+          label="Correlation, allocation, node, slot, task or run id"
+          placeholder="c-01k9zv3m8q4t6w2x5y7r0s1n3p"
+          value={text}
+          spellCheck={false}
+          autoComplete="off"
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+        <Button type="submit">Follow</Button>
+      </Group>
+    </form>
+  );
+};
+
+const WELL_FORMED = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
+const LIVE_MS = 5_000;
+
+const FollowPage = ({ projectId }: Readonly<{ projectId: string | null }>) => {
+  const { id = '', sources } = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const isAsked = WELL_FORMED.test(id);
+  const ofProject = useRead(
+    'traceGet',
+    { params: { project_id: projectId ?? '' }, query: { id } },
+    { enabled: isAsked && projectId !== null, everyMs: LIVE_MS },
+  );
+  const ofPlatform = useRead(
+    'adminTraceGet',
+    { query: { id } },
+    { enabled: isAsked && projectId === null, everyMs: LIVE_MS },
+  );
+  const trace = projectId === null ? ofPlatform : ofProject;
+  const go = (search: Readonly<{ id?: string; sources?: string }>) =>
+    void navigate({ to: '.', search: { id, ...(sources === undefined ? {} : { sources }), ...search }, replace: true });
+  return (
+    <Page title="Follow an id" subtitle="One id from the command to the host: every refusal and every page shows it.">
+      <IdBox id={id} onFollow={(next) => go({ id: next })} />
+      {id === '' ? (
+        <EmptyState title="Paste an id">
+          Every error, every allocation and every audit row has a correlation id. Paste it here, or anywhere on a page,
+          and see what happened on every host in one timeline.
+        </EmptyState>
+      ) : !isAsked ? (
+        <EmptyState title="This is no id">
+          Ids have 8 to 64 letters, digits, dots, dashes and underscores, and begin with a letter or digit.
+        </EmptyState>
+      ) : (
+        <>
+          <Async of={trace} rows={8} label="Following">
+            {(data) => (
+              <Found
+                trace={data}
+                sources={sourcesOf(sources)}
+                onSources={(chosen) => go({ sources: chosen.join(',') })}
+                projectId={projectId}
+              />
+            )}
+          </Async>
+          <CliCommand
+            command={
+              projectId === null ? command(['admin', 'trace', id]) : command(['trace', id], [['project', projectId]])
+            }
+          />
+        </>
+      )}
+    </Page>
+  );
+};
+
+export const ProjectFollowPage = () => {
+  const { projectId } = useParams({ strict: false });
+  return <FollowPage projectId={projectId ?? null} />;
+};
+export const PlatformFollowPage = () => <FollowPage projectId={null} />;

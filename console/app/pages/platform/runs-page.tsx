@@ -1,3 +1,151 @@
-import { Page } from '../../ui/page.tsx';
+/** Workflow runs of the whole platform: what is under way, and what is stuck and waits for a person. */
 
-export const RunsPage = () => <Page title="Runs">{null}</Page>;
+import type { WorkflowRun } from '@gpuaas/sdk';
+import { Group, SegmentedControl } from '@mantine/core';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useChange } from '../../api/change.ts';
+import { usePages } from '../../api/read.ts';
+import { command } from '../../format/shell.ts';
+import { ActionButton, whyNot } from '../../ui/action-button.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { Id } from '../../ui/copy.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { ErrorPanel } from '../../ui/error-panel.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { EmptyState, Page, Section } from '../../ui/page.tsx';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import { Ago } from '../../ui/time.tsx';
+
+const STATES = ['stuck', 'running', 'waiting', 'pending', 'done', 'cancelled'] as const;
+type State = (typeof STATES)[number];
+const FLOOR_MS = 5_000;
+
+type Asked = Readonly<{ run: WorkflowRun; what: 'retry' | 'cancel' }>;
+
+const columns = (ask: (asked: Asked) => void): readonly Column<WorkflowRun>[] => [
+  {
+    header: 'Run',
+    cell: (run) => (
+      <Link className="link" to="/platform/follow" search={{ id: run.id }} title={run.id}>
+        {run.workflow}
+      </Link>
+    ),
+  },
+  { header: 'State', cell: (run) => <StateBadge kind="run" state={run.state} title={run.state_reason ?? undefined} /> },
+  { header: 'At', cell: (run) => <span className="mono">{run.step}</span>, isSecondary: true },
+  { header: 'Why', cell: (run) => run.state_reason ?? '', isSecondary: true },
+  { header: 'About', cell: (run) => <Id id={run.subject_id} label="subject id" /> },
+  { header: 'Since', cell: (run) => <Ago at={run.state_since} /> },
+  { header: 'Correlation id', cell: (run) => <Id id={run.correlation_id} label="correlation id" />, isSecondary: true },
+  {
+    header: 'Actions',
+    isHeaderHidden: true,
+    align: 'right',
+    cell: (run) => (
+      <Group gap={4} wrap="nowrap" justify="flex-end">
+        <ActionButton
+          size="compact-sm"
+          variant="default"
+          disabledReason={whyNot(run.actions, 'retry')}
+          onClick={() => ask({ run, what: 'retry' })}
+        >
+          Retry
+        </ActionButton>
+        <ActionButton
+          size="compact-sm"
+          variant="default"
+          disabledReason={whyNot(run.actions, 'cancel')}
+          onClick={() => ask({ run, what: 'cancel' })}
+        >
+          Cancel
+        </ActionButton>
+      </Group>
+    ),
+  },
+];
+
+const Dialogs = ({ asked, onClose }: Readonly<{ asked: Asked | null; onClose(): void }>) => {
+  const retry = useChange('adminWorkflowRunRetry');
+  const cancel = useChange('adminWorkflowRunCancel');
+  const id = asked?.run.id ?? '';
+  const change = asked?.what === 'cancel' ? cancel : retry;
+  return (
+    <ConfirmDialog
+      title={asked?.what === 'cancel' ? 'Cancel this run' : 'Retry this run'}
+      isOpen={asked !== null}
+      onClose={onClose}
+      confirmLabel={asked?.what === 'cancel' ? 'Cancel the run' : 'Retry'}
+      isDestructive={asked?.what === 'cancel'}
+      asksReason={asked?.what === 'cancel'}
+      isRunning={change.isRunning}
+      error={change.error}
+      command={(reason) =>
+        command(
+          ['admin', 'workflow-run', asked?.what ?? 'retry', id],
+          asked?.what === 'cancel' ? [['reason', reason]] : [],
+        )
+      }
+      onConfirm={async (reason) =>
+        asked?.what === 'cancel'
+          ? (await cancel.run({ params: { workflow_run_id: id }, body: { reason } })) !== null
+          : (await retry.run({ params: { workflow_run_id: id }, body: {} })) !== null
+      }
+    >
+      {asked?.what === 'cancel'
+        ? 'It ends at its next step. What it has done stays done; slots it holds stay held until they are proven clean.'
+        : `It goes on from ${asked?.run.step ?? 'where it stuck'}. Steps may run again: each finds what is already done.`}
+    </ConfirmDialog>
+  );
+};
+
+export const RunsPage = () => {
+  const search = useSearch({ from: '/console/platform/runs' });
+  const navigate = useNavigate({ from: '/platform/runs' });
+  const state = STATES.find((one) => one === search.state);
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const runs = usePages(
+    'adminWorkflowRunList',
+    { query: { state, subject_id: search.subject, workflow: search.workflow } },
+    { everyMs: FLOOR_MS, keepPrevious: true },
+  );
+  const show = (value: string) =>
+    void navigate({ search: value === 'all' ? {} : { state: value as State }, replace: true });
+  return (
+    <Page title="Runs" subtitle="Every launch, cleanup and repair is a run of named steps. A stuck one waits for you.">
+      <SegmentedControl
+        aria-label="State"
+        value={state ?? 'all'}
+        onChange={show}
+        data={[
+          { value: 'all', label: 'All' },
+          ...STATES.map((one) => ({ value: one, label: one[0]?.toUpperCase() + one.slice(1) })),
+        ]}
+        style={{ alignSelf: 'flex-start', maxWidth: '100%', overflowX: 'auto' }}
+      />
+      {runs.error !== null && <ErrorPanel error={runs.error} onRetry={runs.refetch} />}
+      <Section title="Runs" flush>
+        {runs.isLoading ? (
+          <Loading rows={8} />
+        ) : runs.items.length === 0 ? (
+          <EmptyState title={state === 'stuck' ? 'Nothing is stuck' : 'No such runs'}>
+            {state === 'stuck'
+              ? 'When a run can go no further by itself, it stands here with the reason.'
+              : 'Runs appear as soon as somebody launches or releases something.'}
+          </EmptyState>
+        ) : (
+          <DataTable
+            label="Runs"
+            columns={columns(setAsked)}
+            rows={runs.items}
+            rowKey={({ id }) => id}
+            hasMore={runs.hasMore}
+            isLoadingMore={runs.isLoadingMore}
+            onMore={runs.loadMore}
+          />
+        )}
+      </Section>
+      <Dialogs asked={asked} onClose={() => setAsked(null)} />
+    </Page>
+  );
+};

@@ -1,0 +1,37 @@
+/** One bar per number, all to the scale of what was delivered; the numbers stand beside them. */
+import './capacity.css';
+
+type Counts = Readonly<{
+  delivered_gpus: number;
+  healthy_gpus: number;
+  reserved_gpus: number;
+  active_gpus: number;
+  free_gpus: number;
+}>;
+
+const BARS = [
+  ['Delivered', 'delivered_gpus'],
+  ['Healthy', 'healthy_gpus'],
+  ['Reserved', 'reserved_gpus'],
+  ['Active', 'active_gpus'],
+  ['Free', 'free_gpus'],
+] as const;
+
+export const CapacityBar = ({ fleet }: Readonly<{ fleet: Counts }>) => (
+  <div className="capacity">
+    {BARS.map(([name, key]) => (
+      <div key={key} className="capacity-row">
+        <span>{name}</span>
+        <meter
+          className="capacity-meter"
+          aria-label={`${name} GPUs`}
+          min={0}
+          max={Math.max(1, fleet.delivered_gpus)}
+          value={fleet[key]}
+          data-kind={key}
+        />
+        <span className="tabular">{fleet[key]}</span>
+      </div>
+    ))}
+  </div>
+);

@@ -1,0 +1,59 @@
+/** The chart itself, drawn by uPlot, with a table of its ends for who does not see it. */
+import 'uplot/dist/uPlot.min.css';
+import { useMantineColorScheme } from '@mantine/core';
+import { useEffect, useRef } from 'react';
+import uPlot from 'uplot';
+import { LINES, type Series } from './history.ts';
+
+const HEIGHT = 280;
+const DASHES: readonly (number[] | undefined)[] = [undefined, [8, 4], [2, 3], undefined, [12, 3, 2, 3]];
+const TONES = ['--tone-idle', '--tone-good', '--tone-warn', '--tone-busy', '--mantine-color-text'];
+
+const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+export const HistoryChart = ({ series }: Readonly<{ series: Series }>) => {
+  const place = useRef<HTMLDivElement>(null);
+  const { colorScheme } = useMantineColorScheme();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are read from the page, which the theme changes.
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    const axis = {
+      stroke: colour('--muted'),
+      grid: { stroke: colour('--line'), width: 1 },
+      ticks: { stroke: colour('--line') },
+    };
+    const chart = new uPlot(
+      {
+        width: element.clientWidth,
+        height: HEIGHT,
+        tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), 'Etc/UTC'),
+        scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.05)] } },
+        axes: [axis, { ...axis, size: 50 }],
+        series: [
+          { label: 'Time (UTC)' },
+          // Lines differ by their dashes too, so that colour is never all there is.
+          ...LINES.map(([label], index) => ({
+            label,
+            stroke: colour(TONES[index] ?? '--muted'),
+            width: 2,
+            ...(DASHES[index] === undefined ? {} : { dash: DASHES[index] }),
+            points: { show: false },
+          })),
+        ],
+      },
+      [series.times, ...series.lines] as uPlot.AlignedData,
+      element,
+    );
+    const follow = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height: HEIGHT }));
+    follow.observe(element);
+    return () => {
+      follow.disconnect();
+      chart.destroy();
+    };
+  }, [series, colorScheme]);
+  const summary = LINES.map(
+    ([name], index) => `${name} ${series.lines[index]?.at(0)} then, ${series.lines[index]?.at(-1)} now`,
+  ).join('; ');
+  return <div ref={place} className="chart" role="img" aria-label={`Capacity over time. ${summary}.`} />;
+};

@@ -1,0 +1,132 @@
+/** A trace in lanes by host role, the first failure pinned on top and marked where it stands. */
+import './follow.css';
+import type { Trace, TraceEntry } from '@gpuaas/sdk';
+import { Button, Collapse, Group, Text } from '@mantine/core';
+import { Fragment, useState } from 'react';
+import { count } from '../../format/size.ts';
+import { clock, day, duration, exact } from '../../format/time.ts';
+import { CopyBlock } from '../../ui/copy.tsx';
+import { ToneBadge } from '../../ui/state-badge.tsx';
+import { offsetOf, rowsOf, type Source, type TraceRow } from './rows.ts';
+
+const LANES = ['platform_control', 'app_control', 'worker_compute'] as const;
+const LANE_NAMES = { platform_control: 'Platform', app_control: 'Apps', worker_compute: 'Hosts' } as const;
+
+const SOURCE_NAMES: Readonly<Record<Source, string>> = {
+  request: 'request',
+  audit: 'audit',
+  workflow: 'step',
+  task: 'host task',
+  log: 'log',
+  event: 'event',
+};
+
+const tookOf = ({ at, until }: TraceEntry): string | null =>
+  until === null ? null : duration(Math.max(0, Date.parse(until) - Date.parse(at)));
+
+const Item = ({ entry, isFirstFailure }: Readonly<{ entry: TraceEntry; isFirstFailure: boolean }>) => {
+  const [isOpen, setOpen] = useState(false);
+  const took = tookOf(entry);
+  const hasMore = Object.keys(entry.data).length > 0;
+  return (
+    <div
+      className="trace-item"
+      id={`entry-${entry.key}`}
+      data-level={entry.level}
+      data-first-failure={isFirstFailure}
+      data-lane={entry.host_role}
+    >
+      <Group gap={8} align="baseline">
+        {entry.is_failure && <ToneBadge tone="bad">{isFirstFailure ? 'First failure' : 'Failed'}</ToneBadge>}
+        <Text span fw={500}>
+          {entry.title}
+        </Text>
+        <span className="muted">
+          <span className="trace-lane">{LANE_NAMES[entry.host_role]} · </span>
+          {[SOURCE_NAMES[entry.source], entry.host_name, took].filter((part) => part !== null).join(' · ')}
+        </span>
+      </Group>
+      {entry.detail !== null && <div>{entry.detail}</div>}
+      {hasMore && (
+        <>
+          <Button
+            size="compact-xs"
+            mih={24}
+            variant="subtle"
+            color="gray"
+            aria-expanded={isOpen}
+            onClick={() => setOpen(!isOpen)}
+          >
+            {isOpen ? 'Less' : 'Details'}
+          </Button>
+          <Collapse expanded={isOpen}>
+            {isOpen && <CopyBlock text={JSON.stringify(entry.data, null, 2)} label="details" />}
+          </Collapse>
+        </>
+      )}
+    </div>
+  );
+};
+
+const Lines = ({ lines }: Readonly<{ lines: readonly TraceEntry[] }>) => {
+  const [isOpen, setOpen] = useState(false);
+  const [first] = lines;
+  if (first === undefined) return null;
+  return (
+    <div className="trace-item" data-level="info" data-lane={first.host_role}>
+      <Button
+        size="compact-xs"
+        mih={24}
+        variant="subtle"
+        color="gray"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {count(lines.length, 'log line')}
+        {first.host_name === null ? '' : ` of ${first.host_name}`}
+      </Button>
+      <Collapse expanded={isOpen}>
+        {isOpen &&
+          lines.map((line) => (
+            <span key={line.key} className="mono trace-line">
+              {clock(line.at)} {line.title}
+            </span>
+          ))}
+      </Collapse>
+    </div>
+  );
+};
+
+const startOf = (row: TraceRow): string => (row.kind === 'entry' ? row.entry.at : (row.lines[0]?.at ?? ''));
+
+export const TraceView = ({ trace, sources }: Readonly<{ trace: Trace; sources: readonly Source[] }>) => {
+  const rows = rowsOf(trace.entries, sources);
+  const first = trace.entries[0]?.at ?? '';
+  return (
+    <section className="trace" aria-label="Timeline">
+      <span className="trace-head">{first === '' ? 'Time' : `UTC, ${day(first)}`}</span>
+      {LANES.map((lane) => (
+        <span key={lane} className="trace-head">
+          {LANE_NAMES[lane]} <span className="mono">{lane}</span>
+        </span>
+      ))}
+      {rows.map((row) => (
+        <Fragment key={row.key}>
+          <time
+            className="trace-time tabular"
+            dateTime={startOf(row)}
+            title={exact(startOf(row))}
+            style={{ gridColumn: 1 }}
+          >
+            {clock(startOf(row))} <span className="mono">{offsetOf(startOf(row), first)}</span>
+          </time>
+          {row.kind === 'entry' ? (
+            <Item entry={row.entry} isFirstFailure={row.entry.key === trace.first_failure_key} />
+          ) : (
+            <Lines lines={row.lines} />
+          )}
+        </Fragment>
+      ))}
+    </section>
+  );
+};

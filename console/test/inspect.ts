@@ -1,0 +1,95 @@
+/**
+ * What is looked at on every page: axe with the rules of WCAG 2.2 AA (targets of 24 px among them), nothing wider than the
+ * screen, nothing cut off without its whole text at hand, and nothing that jumped while the page came up.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+/** Beyond this people notice that something moved (the good end of the web's own measure). */
+const SHIFT_MAX = 0.1;
+
+type AxeResult = Readonly<{
+  violations: readonly Readonly<{
+    id: string;
+    impact: string | null;
+    help: string;
+    nodes: readonly Readonly<{ target: readonly unknown[]; failureSummary?: string }>[];
+  }>[];
+}>;
+
+/** Before the page's own script: adds up how much what is seen moves without anybody having touched it. */
+export const countShifts = (page: Page): Promise<unknown> =>
+  page.addInitScript(() => {
+    const seen = globalThis as unknown as { layoutShift: number };
+    seen.layoutShift = 0;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries() as (PerformanceEntry & { value: number; hadRecentInput: boolean })[])
+        if (!entry.hadRecentInput) seen.layoutShift += entry.value;
+    }).observe({ type: 'layout-shift', buffered: true });
+  });
+
+const axeFindings = async (page: Page): Promise<string[]> => {
+  await page.evaluate(axeSource);
+  const { violations } = (await page.evaluate(
+    (tags) =>
+      (globalThis as unknown as { axe: { run(root: Document, options: unknown): Promise<unknown> } }).axe.run(
+        document,
+        {
+          runOnly: { type: 'tag', values: tags },
+          resultTypes: ['violations'],
+        },
+      ),
+    TAGS,
+  )) as AxeResult;
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, help, nodes }) => nodes.slice(0, 5).map(({ target }) => `${id}: ${help} (${target.join(' ')})`));
+};
+
+/** Text that is cut off and says nowhere what it was. */
+const cutTexts = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>('body *')]
+      .filter((element) => {
+        const style = getComputedStyle(element);
+        const cuts =
+          style.textOverflow === 'ellipsis' || (style.overflowX === 'hidden' && style.whiteSpace === 'nowrap');
+        return (
+          cuts &&
+          element.scrollWidth > element.clientWidth + 1 &&
+          element.clientWidth > 1 &&
+          element.innerText?.trim() !== ''
+        );
+      })
+      .filter((element) => element.closest('[title], [aria-label], input, select, textarea, .xterm') === null)
+      .map((element) => `cut off without its text at hand: "${element.innerText.slice(0, 60)}"`),
+  );
+
+const wideParts = (page: Page): Promise<string[]> =>
+  page.evaluate(() => {
+    const wide = document.documentElement.scrollWidth - innerWidth;
+    return wide > 1 ? [`the page is ${wide} px wider than the screen`] : [];
+  });
+
+const shifts = (page: Page, max: number): Promise<string[]> =>
+  page.evaluate((limit) => {
+    const { layoutShift } = globalThis as unknown as { layoutShift: number };
+    return layoutShift > limit ? [`what is seen moved by itself (${layoutShift.toFixed(2)})`] : [];
+  }, max);
+
+/** Everything that is wrong with the page as it stands, as sentences. */
+export const inspect = async (page: Page): Promise<string[]> => [
+  ...(await axeFindings(page)),
+  ...(await cutTexts(page)),
+  ...(await wideParts(page)),
+  ...(await shifts(page, SHIFT_MAX)),
+];
+
+/** Whatever is being read has been read: no place is held for anything any more. */
+export const settled = async (page: Page): Promise<void> => {
+  await page.locator('h1').first().waitFor();
+  await page.waitForFunction(() => document.querySelector('[role="status"] .mantine-Skeleton-root') === null);
+};
