@@ -1,2 +1,149 @@
-export const Palette = (_: Readonly<{ isOpen: boolean; onOpen(): void; onClose(): void; projectId: string | null }>) =>
-  null;
+/**
+ * Everything by keyboard, from anywhere: Ctrl K goes to a page or a thing by name, and an id pasted anywhere outside of a
+ * field opens what it names. `?` says which keys there are.
+ */
+import { Modal, useMantineColorScheme } from '@mantine/core';
+import { useRouter } from '@tanstack/react-router';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { useBackend } from '../api/backend.tsx';
+import { refusalOf, useMe } from '../api/me.tsx';
+import type { ActionName, Entry } from './palette/entry.ts';
+import { PaletteBox } from './palette/palette-box.tsx';
+import { recogniseId } from './palette/recognise.ts';
+import { ShortcutHelp } from './palette/shortcut-help.tsx';
+import { keepShortcuts, meaningOf, readsShortcuts, targetsOf } from './palette/shortcuts.ts';
+import { useEntries } from './palette/use-entries.ts';
+
+/** How long after g its letter may come. */
+const AFTER_G_MS = 1_500;
+
+/** Whether somebody types there: what is pressed or pasted then is theirs. */
+const isField = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable || target.closest('input, textarea, select, [role="textbox"], .xterm') !== null);
+
+/** While a dialog is open, keys and pastes are its own. */
+const isDialogOpen = (): boolean => document.querySelector('[role="dialog"]') !== null;
+
+type PaletteProps = Readonly<{ isOpen: boolean; onOpen(): void; onClose(): void; projectId: string | null }>;
+
+export const Palette = ({ isOpen, onOpen, onClose, projectId }: PaletteProps) => {
+  const me = useMe();
+  const router = useRouter();
+  const { signOut } = useBackend();
+  const { setColorScheme } = useMantineColorScheme();
+  const [query, setQuery] = useState('');
+  const [note, setNote] = useState('');
+  const [isHelping, setHelping] = useState(false);
+  const [isBareOn, setBareOn] = useState(readsShortcuts);
+  const entries = useEntries(isOpen, query, projectId);
+  const targets = useMemo(() => {
+    const project = me.projects.find(({ id }) => id === projectId);
+    return targetsOf({
+      projectId,
+      organizationId: project?.organization_id ?? me.organizations[0]?.id ?? null,
+      isOperator: refusalOf(me, 'admin.node.read') === null,
+    });
+  }, [me, projectId]);
+
+  const close = () => {
+    onClose();
+    setQuery('');
+    setNote('');
+  };
+  const open = (text: string) => {
+    setQuery(text);
+    onOpen();
+  };
+
+  const actions: Readonly<Record<ActionName, () => void>> = {
+    sign_out: () => {
+      void signOut().then(
+        (to) => globalThis.location.assign(to),
+        () => setNote('Signing out failed. Try again, or close the browser.'),
+      );
+    },
+    theme_light: () => setColorScheme('light'),
+    theme_dark: () => setColorScheme('dark'),
+    theme_auto: () => setColorScheme('auto'),
+    copy_address: () => {
+      navigator.clipboard.writeText(globalThis.location.href).then(
+        () => setNote('Copied the address.'),
+        () => setNote('The browser did not allow copying.'),
+      );
+    },
+    show_shortcuts: () => {
+      close();
+      setHelping(true);
+    },
+  };
+  const choose = ({ goesTo }: Entry, inNewTab: boolean) => {
+    if ('action' in goesTo) return actions[goesTo.action]();
+    if (inNewTab) globalThis.open(goesTo.href, '_blank', 'noopener');
+    else router.history.push(goesTo.href);
+    close();
+  };
+
+  // Listeners are set once and see what is current through this.
+  const current = useRef({ isOpen, isBareOn, targets, open, close });
+  current.current = { isOpen, isBareOn, targets, open, close };
+  useEffect(() => {
+    let gAt = Number.NEGATIVE_INFINITY;
+    const onKey = (event: KeyboardEvent) => {
+      const now = current.current;
+      const meaning = meaningOf(event, {
+        targets: now.targets,
+        isAfterG: event.timeStamp - gAt < AFTER_G_MS,
+        isBare: now.isBareOn && !isField(event.target) && !isDialogOpen(),
+      });
+      gAt = meaning.does === 'await' ? event.timeStamp : Number.NEGATIVE_INFINITY;
+      if (meaning.does === 'nothing' || meaning.does === 'await') return;
+      event.preventDefault();
+      if (meaning.does === 'go') router.history.push(meaning.href);
+      else if (meaning.does === 'help') setHelping(true);
+      else if (now.isOpen) now.close();
+      else now.open('');
+    };
+    const onPaste = (event: ClipboardEvent) => {
+      if (isField(event.target) || isDialogOpen()) return;
+      const recognised = recogniseId(event.clipboardData?.getData('text/plain') ?? '');
+      if (recognised === null) return;
+      event.preventDefault();
+      current.current.open(recognised.id);
+    };
+    document.addEventListener('keydown', onKey);
+    document.addEventListener('paste', onPaste);
+    return () => {
+      document.removeEventListener('keydown', onKey);
+      document.removeEventListener('paste', onPaste);
+    };
+  }, [router]);
+
+  return (
+    <>
+      <Modal
+        opened={isOpen}
+        onClose={close}
+        withCloseButton={false}
+        padding={0}
+        size="lg"
+        centered={false}
+        yOffset="12vh"
+        aria-label="Go to"
+        transitionProps={{ duration: 80 }}
+      >
+        <PaletteBox query={query} entries={entries} note={note} onQuery={setQuery} onChoose={choose} />
+      </Modal>
+      <ShortcutHelp
+        isOpen={isHelping}
+        onClose={() => setHelping(false)}
+        targets={targets}
+        isOn={isBareOn}
+        onToggle={(isOn) => {
+          keepShortcuts(isOn);
+          setBareOn(isOn);
+        }}
+      />
+    </>
+  );
+};

@@ -1,0 +1,97 @@
+/** What can be done with an id that was pasted: open what it names, follow it, find it in the audit log. */
+import type { Me } from '@gpuaas/sdk';
+import { refusalOf } from '../../api/me.tsx';
+import type { Entry } from './entry.ts';
+import { isFollowed, type Recognised } from './recognise.ts';
+
+/** Where an allocation is, once one of the person's projects was found to have it. */
+export type Found = Readonly<{ project_id: string; name: string; state: string }>;
+
+type Offer = Readonly<{ label: string; href: string; detail?: string | undefined }>;
+
+const opened = (me: Me, { id, kind }: Recognised, projectId: string | null, found: Found | null): readonly Offer[] => {
+  switch (kind) {
+    case 'allocation':
+      return found === null
+        ? []
+        : [
+            {
+              label: `Open allocation ${found.name}`,
+              href: `/projects/${found.project_id}/allocations/${id}`,
+              detail: me.projects.find((project) => project.id === found.project_id)?.name,
+            },
+          ];
+    case 'node':
+      return refusalOf(me, 'admin.node.read') === null ? [{ label: 'Open node', href: `/platform/nodes/${id}` }] : [];
+    case 'project': {
+      const project = me.projects.find((one) => one.id === id);
+      return project === undefined ? [] : [{ label: `Open project ${project.name}`, href: `/projects/${id}` }];
+    }
+    case 'organization': {
+      const organization = me.organizations.find((one) => one.id === id);
+      if (organization === undefined) return [];
+      return [{ label: `Open organization ${organization.display_name}`, href: `/organizations/${id}` }];
+    }
+    case 'service account':
+      return projectId === null
+        ? []
+        : [
+            {
+              label: 'Open service account',
+              href: `/projects/${projectId}/access?tab=service-accounts&account=${id}`,
+            },
+          ];
+    case 'SSH key':
+      return [{ label: 'Open your SSH keys', href: '/settings?tab=ssh-keys' }];
+    case 'API token':
+      return [{ label: 'Open your API tokens', href: '/settings?tab=tokens' }];
+    case 'browser session':
+      return [{ label: 'Open your browser sessions', href: '/settings?tab=sessions' }];
+    default:
+      return [];
+  }
+};
+
+const followed = (me: Me, recognised: Recognised, projectId: string | null): readonly Offer[] => {
+  if (!isFollowed(recognised)) return [];
+  const query = `?id=${encodeURIComponent(recognised.id)}`;
+  if (refusalOf(me, 'admin.node.read') === null)
+    return [
+      { label: 'Follow this id', href: `/platform/follow${query}`, detail: `${recognised.kind}, whole platform` },
+    ];
+  if (projectId === null) return [];
+  return [{ label: 'Follow this id', href: `/projects/${projectId}/follow${query}`, detail: recognised.kind }];
+};
+
+const audited = (me: Me, { id, kind }: Recognised, projectId: string | null): readonly Offer[] => {
+  const by = kind === 'correlation id' ? 'correlation' : kind === 'user' ? 'actor' : 'target';
+  const query = `?${by}=${encodeURIComponent(id)}`;
+  const label = 'Find it in the audit log';
+  if (refusalOf(me, 'admin.audit.read') === null)
+    return [{ label, href: `/platform/audit${query}`, detail: `by ${by}, whole platform` }];
+  const organization =
+    me.projects.find((project) => project.id === projectId)?.organization_id ?? me.organizations[0]?.id;
+  if (organization === undefined || refusalOf(me, 'audit.read', { organization }) !== null) return [];
+  return [{ label, href: `/organizations/${organization}/audit${query}`, detail: `by ${by}` }];
+};
+
+export const idEntries = (
+  me: Me,
+  recognised: Recognised,
+  projectId: string | null,
+  found: Found | null,
+): readonly Entry[] =>
+  [
+    ...opened(me, recognised, projectId, found),
+    ...followed(me, recognised, projectId),
+    ...audited(me, recognised, projectId),
+  ].map(({ label, href, detail }) => ({
+    key: `id ${href}`,
+    group: 'This id',
+    label,
+    // A guess is offered, after whatever is called so.
+    aliases: [recognised.id],
+    detail: detail ?? recognised.kind,
+    isPinned: recognised.isCertain,
+    goesTo: { href },
+  }));

@@ -1,0 +1,81 @@
+/** Every page that a person may see, by the words that people use for it. */
+import type { Me } from '@gpuaas/sdk';
+import { refusalOf } from '../../api/me.tsx';
+import { action, type Entry, page } from './entry.ts';
+
+const projectPages = (id: string, name: string): readonly Entry[] => {
+  const base = `/projects/${id}`;
+  return [
+    page('Overview', base, ['dashboard', 'home', 'attention', 'cost', 'quota'], name),
+    page('Launch', `${base}/launch`, ['new allocation', 'create', 'start', 'rent', 'deploy', 'gpu'], name),
+    page('Allocations', `${base}/allocations`, ['machines', 'instances', 'vms', 'slices', 'servers'], name),
+    page('Usage', `${base}/usage`, ['cost', 'billing', 'invoice', 'money', 'spend'], name),
+    page('Project members', `${base}/access?tab=members`, ['access', 'people', 'roles', 'team', 'share'], name),
+    page('Service accounts', `${base}/access?tab=service-accounts`, ['robots', 'ci', 'client secret', 'access'], name),
+    page('Follow an id', `${base}/follow`, ['trace', 'correlation', 'incident', 'timeline', 'debug', 'stuck'], name),
+  ];
+};
+
+const organizationPages = (me: Me, { id, display_name }: Me['organizations'][number]): readonly Entry[] => {
+  const base = `/organizations/${id}`;
+  return [
+    page('Projects', `${base}?tab=projects`, ['organization', 'new project'], display_name),
+    page('Organization members', `${base}?tab=members`, ['people', 'roles', 'team', 'users'], display_name),
+    page('Invitations', `${base}?tab=invitations`, ['invite', 'people'], display_name),
+    page('Access policy', `${base}?tab=policy`, ['recording', 'idle', 'sessions', 'security'], display_name),
+    ...(refusalOf(me, 'audit.read', { organization: id }) === null
+      ? [page('Audit', `${base}/audit`, ['log', 'history', 'who did what', 'export'], display_name)]
+      : []),
+  ];
+};
+
+const platformPages = (me: Me): readonly Entry[] =>
+  refusalOf(me, 'admin.node.read') !== null
+    ? []
+    : [
+        page('Nodes', '/platform/nodes', ['hosts', 'slot map', 'fleet', 'rack', 'servers'], 'Platform'),
+        page('Capacity', '/platform/capacity', ['fragmentation', 'history', 'free', 'sku'], 'Platform'),
+        page('All allocations', '/platform/allocations', ['tenants', 'customers'], 'Platform'),
+        page('Runs', '/platform/runs', ['workflows', 'stuck', 'retry'], 'Platform'),
+        page('Follow an id', '/platform/follow', ['trace', 'correlation', 'incident', 'debug', 'stuck'], 'Platform'),
+        page('Audit of the platform', '/platform/audit', ['log', 'history', 'verify', 'chain'], 'Platform'),
+      ];
+
+const SETTINGS: readonly Entry[] = [
+  page('Settings', '/settings', ['profile', 'me', 'account', 'preferences', 'theme'], 'You'),
+  page('Browser sessions', '/settings?tab=sessions', ['signed in', 'devices', 'sign out everywhere'], 'You'),
+  page('API tokens', '/settings?tab=tokens', ['credentials', 'cli', 'secret', 'key'], 'You'),
+  page('SSH keys', '/settings?tab=ssh-keys', ['public key', 'fingerprint'], 'You'),
+];
+
+const ACTIONS: readonly Entry[] = [
+  action('copy_address', 'Copy the address of this page', ['link', 'share', 'url']),
+  action('show_shortcuts', 'Show keyboard shortcuts', ['help', 'keys', '?']),
+  action('theme_light', 'Theme: light', ['switch', 'bright', 'appearance']),
+  action('theme_dark', 'Theme: dark', ['switch', 'night', 'appearance']),
+  action('theme_auto', 'Theme: as the system', ['switch', 'auto', 'appearance']),
+  action('sign_out', 'Sign out', ['log out', 'leave', 'quit']),
+];
+
+export const standingEntries = (me: Me, projectId: string | null): readonly Entry[] => {
+  const project = me.projects.find(({ id }) => id === projectId);
+  const organization = me.organizations.find(({ id }) => id === project?.organization_id) ?? me.organizations[0];
+  const nameOf = (id: string) => me.organizations.find((one) => one.id === id)?.display_name;
+  return [
+    ...(project === undefined ? [] : projectPages(project.id, project.name)),
+    ...platformPages(me),
+    ...(organization === undefined ? [] : organizationPages(me, organization)),
+    ...SETTINGS,
+    ...ACTIONS,
+    ...me.projects.map(
+      ({ id, name, organization_id }): Entry => ({
+        key: `project ${id}`,
+        group: 'Projects',
+        label: name,
+        aliases: ['project', 'switch'],
+        detail: nameOf(organization_id),
+        goesTo: { href: `/projects/${id}` },
+      }),
+    ),
+  ];
+};

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { rank } from './rank.ts';
+import { isFollowed, recogniseId } from './recognise.ts';
+import { meaningOf, targetsOf } from './shortcuts.ts';
+
+const ULID = '01k9zv3m8q4t6w2x5y7r0s1n3p';
+
+test('an id says what it names, also out of a sentence, JSON or capitals', () => {
+  for (const text of [`alc_${ULID}`, ` "alc_${ULID}",\n`, `(alc_${ULID}).`, `ALC_${ULID.toUpperCase()}`])
+    assert.deepEqual(recogniseId(text), { id: `alc_${ULID}`, kind: 'allocation', isCertain: true }, text);
+  assert.equal(recogniseId(`nod_${ULID}`)?.kind, 'node');
+  assert.equal(recogniseId(`wfr_${ULID}`)?.kind, 'workflow run');
+  assert.equal(recogniseId(`ses_${ULID}`)?.kind, 'session');
+});
+
+test('what has the shape of a correlation id may be one, and a plain word is only a guess', () => {
+  assert.deepEqual(recogniseId('c-4f0d2a52-8a8b-4d6e-9a0c-1f2e3d4c5b6a'), {
+    id: 'c-4f0d2a52-8a8b-4d6e-9a0c-1f2e3d4c5b6a',
+    kind: 'correlation id',
+    isCertain: true,
+  });
+  assert.equal(recogniseId('REQ.2026-11-15.1')?.isCertain, true);
+  assert.equal(recogniseId('allocations')?.isCertain, false);
+  assert.equal(recogniseId('h200-sxm-node')?.isCertain, false);
+});
+
+test('what cannot be an id is none', () => {
+  for (const text of [
+    '',
+    'short',
+    'two words',
+    '_leading12345',
+    'x'.repeat(65),
+    '<script>1234',
+    'https://a.example/1234',
+  ])
+    assert.equal(recogniseId(text), null, text);
+});
+
+test('only what the platform keeps a story of can be followed', () => {
+  const followed = (id: string) => {
+    const recognised = recogniseId(id);
+    return recognised !== null && isFollowed(recognised);
+  };
+  assert.deepEqual(
+    ['alc', 'nod', 'slt', 'tsk', 'wfr'].map((prefix) => followed(`${prefix}_${ULID}`)),
+    [true, true, true, true, true],
+  );
+  assert.equal(followed(`key_${ULID}`), false);
+});
+
+const ENTRIES = [
+  { label: 'Overview', aliases: ['dashboard'] },
+  { label: 'Allocations', aliases: ['machines', 'instances'] },
+  { label: 'Launch', aliases: ['new allocation', 'create'] },
+  { label: 'train-llama', detail: 'Allocation, active' },
+] as const;
+const labels = (query: string) => rank(query, ENTRIES, 10).map(({ label }) => label);
+
+test('a name comes before an alias, an alias before a detail', () => {
+  assert.deepEqual(labels('alloc'), ['Allocations', 'Launch', 'train-llama']);
+  assert.deepEqual(labels('llama'), ['train-llama']);
+  assert.deepEqual(labels('dash'), ['Overview']);
+});
+
+test('every word must be found, and letters in order are enough of a name', () => {
+  assert.deepEqual(labels('new alloc'), ['Launch']);
+  assert.deepEqual(labels('ovw'), ['Overview']);
+  assert.deepEqual(labels('nothing like it'), []);
+});
+
+test('without a text everything stands in its order, pinned first, and no more than asked for', () => {
+  assert.deepEqual(labels(''), ['Overview', 'Allocations', 'Launch', 'train-llama']);
+  const pinned = { label: 'Follow this id', isPinned: true };
+  assert.deepEqual(
+    rank('zzz', [...ENTRIES, pinned], 2).map(({ label }) => label),
+    ['Follow this id'],
+  );
+  assert.deepEqual(
+    rank('train-llama', [...ENTRIES, pinned], 9).map(({ label }) => label),
+    ['train-llama', 'Follow this id'],
+  );
+  assert.equal(rank('', ENTRIES, 2).length, 2);
+});
+
+const targets = targetsOf({ projectId: 'prj_1', organizationId: 'org_1', isOperator: true });
+const press = (key: string, more: Partial<Parameters<typeof meaningOf>[0]> = {}) => ({
+  key,
+  ctrlKey: false,
+  metaKey: false,
+  altKey: false,
+  ...more,
+});
+
+test('Ctrl K and Cmd K open the palette anywhere, bare keys only where nobody types', () => {
+  const typing = { targets, isAfterG: false, isBare: false };
+  assert.deepEqual(meaningOf(press('k', { ctrlKey: true }), typing), { does: 'palette' });
+  assert.deepEqual(meaningOf(press('K', { metaKey: true }), typing), { does: 'palette' });
+  for (const key of ['/', '?', 'g', 'o']) assert.deepEqual(meaningOf(press(key), typing), { does: 'nothing' }, key);
+  assert.deepEqual(meaningOf(press('/'), { ...typing, isBare: true }), { does: 'palette' });
+  assert.deepEqual(meaningOf(press('?'), { ...typing, isBare: true }), { does: 'help' });
+  assert.deepEqual(meaningOf(press('k', { altKey: true, ctrlKey: true }), typing), { does: 'nothing' });
+});
+
+test('g and a letter go to a page, and a letter alone goes nowhere', () => {
+  const free = { targets, isAfterG: true, isBare: true };
+  assert.deepEqual(meaningOf(press('g'), { ...free, isAfterG: false }), { does: 'await' });
+  assert.deepEqual(meaningOf(press('n'), free), { does: 'go', href: '/platform/nodes' });
+  assert.deepEqual(meaningOf(press('n'), { ...free, isAfterG: false }), { does: 'nothing' });
+  assert.deepEqual(meaningOf(press('z'), free), { does: 'nothing' });
+});
+
+test('every key means one page, and nobody is sent where they may not be', () => {
+  assert.equal(new Set(targets.map(({ key }) => key)).size, targets.length);
+  const outsider = targetsOf({ projectId: null, organizationId: null, isOperator: false });
+  assert.deepEqual(
+    outsider.map(({ href }) => href),
+    ['/', '/settings'],
+  );
+});

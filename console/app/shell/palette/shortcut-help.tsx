@@ -1,0 +1,54 @@
+/** Which keys do what, and the switch for those that need no Ctrl. */
+import { Kbd, Modal, Switch, Text } from '@mantine/core';
+import { Fragment, type ReactNode } from 'react';
+import type { Target } from './shortcuts.ts';
+
+const Keys = ({ keys, children }: Readonly<{ keys: readonly string[]; children: ReactNode }>) => (
+  <>
+    <dt>
+      {keys.map((key, index) => (
+        <Fragment key={key}>
+          {index > 0 && ' then '}
+          <Kbd>{key}</Kbd>
+        </Fragment>
+      ))}
+    </dt>
+    <dd>{children}</dd>
+  </>
+);
+
+export const ShortcutHelp = ({
+  isOpen,
+  onClose,
+  targets,
+  isOn,
+  onToggle,
+}: Readonly<{
+  isOpen: boolean;
+  onClose(): void;
+  targets: readonly Target[];
+  isOn: boolean;
+  onToggle(isOn: boolean): void;
+}>) => (
+  <Modal opened={isOpen} onClose={onClose} title={<Text fw={600}>Keyboard shortcuts</Text>}>
+    <dl className="facts">
+      <Keys keys={['Ctrl K']}>Go anywhere, or paste an id (Cmd K on a Mac)</Keys>
+      <Keys keys={['/']}>The same</Keys>
+      <Keys keys={['?']}>This list</Keys>
+      {targets.map(({ key, label }) => (
+        <Keys key={key} keys={['g', key]}>
+          {label}
+        </Keys>
+      ))}
+      <Keys keys={['Ctrl V']}>An id pasted outside of a field opens it</Keys>
+      <Keys keys={['Esc']}>Close what is open</Keys>
+    </dl>
+    <Switch
+      mt="md"
+      label="Shortcuts of a single key"
+      description="Turn them off if you press them by accident. Ctrl K stays."
+      checked={isOn}
+      onChange={(event) => onToggle(event.currentTarget.checked)}
+    />
+  </Modal>
+);

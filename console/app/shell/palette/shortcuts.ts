@@ -1,0 +1,76 @@
+/**
+ * Keys that act anywhere outside of text fields. A key alone can be pressed by accident or by speech, so they can be turned
+ * off; what needs Ctrl stays.
+ */
+export type Target = Readonly<{ key: string; label: string; href: string }>;
+
+/** `g` and then one of these. What a person may not see is left out. */
+export const targetsOf = ({
+  projectId,
+  organizationId,
+  isOperator,
+}: Readonly<{ projectId: string | null; organizationId: string | null; isOperator: boolean }>): readonly Target[] => [
+  { key: 'h', label: 'Start', href: '/' },
+  ...(projectId === null
+    ? []
+    : [
+        { key: 'o', label: 'Overview', href: `/projects/${projectId}` },
+        { key: 'l', label: 'Launch', href: `/projects/${projectId}/launch` },
+        { key: 'a', label: 'Allocations', href: `/projects/${projectId}/allocations` },
+        { key: 'u', label: 'Usage', href: `/projects/${projectId}/usage` },
+        { key: 'm', label: 'Members and service accounts', href: `/projects/${projectId}/access` },
+      ]),
+  ...(organizationId === null
+    ? []
+    : [{ key: 'p', label: 'Projects and people', href: `/organizations/${organizationId}` }]),
+  ...(isOperator
+    ? [
+        { key: 'n', label: 'Nodes', href: '/platform/nodes' },
+        { key: 'c', label: 'Capacity', href: '/platform/capacity' },
+        { key: 'r', label: 'Runs', href: '/platform/runs' },
+        { key: 'f', label: 'Follow an id', href: '/platform/follow' },
+      ]
+    : projectId === null
+      ? []
+      : [{ key: 'f', label: 'Follow an id', href: `/projects/${projectId}/follow` }]),
+  { key: 's', label: 'Settings', href: '/settings' },
+];
+
+type KeyPress = Readonly<{ key: string; ctrlKey: boolean; metaKey: boolean; altKey: boolean }>;
+type Meaning = Readonly<{ does: 'palette' | 'help' | 'await' | 'nothing' }> | Readonly<{ does: 'go'; href: string }>;
+
+const NOTHING: Meaning = { does: 'nothing' };
+
+/** What a key means. `isAfterG`: the key before it, a moment ago, was g. `isBare`: keys without Ctrl count here and now. */
+export const meaningOf = (
+  press: KeyPress,
+  { targets, isAfterG, isBare }: Readonly<{ targets: readonly Target[]; isAfterG: boolean; isBare: boolean }>,
+): Meaning => {
+  if (press.altKey) return NOTHING;
+  if (press.ctrlKey || press.metaKey) return press.key.toLowerCase() === 'k' ? { does: 'palette' } : NOTHING;
+  if (!isBare) return NOTHING;
+  const target = isAfterG ? targets.find(({ key }) => key === press.key) : undefined;
+  if (target !== undefined) return { does: 'go', href: target.href };
+  if (press.key === '/') return { does: 'palette' };
+  if (press.key === '?') return { does: 'help' };
+  return press.key === 'g' ? { does: 'await' } : NOTHING;
+};
+
+const KEY = 'gpuaas-shortcuts';
+
+/** Storage may be forbidden: the choice then lasts as long as the page. */
+export const readsShortcuts = (): boolean => {
+  try {
+    return localStorage.getItem(KEY) !== 'off';
+  } catch {
+    return true;
+  }
+};
+
+export const keepShortcuts = (isOn: boolean): void => {
+  try {
+    localStorage.setItem(KEY, isOn ? 'on' : 'off');
+  } catch {
+    // As above.
+  }
+};

@@ -1,0 +1,82 @@
+/** All that the palette can offer right now. Lists are asked for when it is open, nodes when something was typed. */
+import { GpuaasError, type Me } from '@gpuaas/sdk';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { useBackend } from '../../api/backend.tsx';
+import { refusalOf, useMe } from '../../api/me.tsx';
+import { useAll, useRead } from '../../api/read.ts';
+import { stateWord } from '../../format/state.ts';
+import type { Entry } from './entry.ts';
+import { type Found, idEntries } from './id-entries.ts';
+import { standingEntries } from './pages.ts';
+import { type Recognised, recogniseId } from './recognise.ts';
+
+const NODES_FROM = 2;
+const PROJECTS_MAX = 20;
+
+/** The tenant's API finds an allocation in its project only, so a person's projects are asked one by one, this one first. */
+const useAllocationOf = (me: Me, recognised: Recognised | null, projectId: string | null): Found | null => {
+  const { client } = useBackend();
+  const id = recognised?.kind === 'allocation' ? recognised.id : null;
+  const query = useQuery<Found | null>({
+    queryKey: ['allocationFind', id],
+    enabled: id !== null,
+    staleTime: 60_000,
+    queryFn: async ({ signal }) => {
+      const projects = me.projects.map((project) => project.id);
+      const ordered = [...projects.filter((one) => one === projectId), ...projects.filter((one) => one !== projectId)];
+      for (const project_id of ordered.slice(0, PROJECTS_MAX))
+        try {
+          const { name, state } = await client.allocationGet(
+            { params: { project_id, allocation_id: id ?? '' } },
+            { signal },
+          );
+          return { project_id, name, state };
+        } catch (err) {
+          if (!(err instanceof GpuaasError) || err.code !== 'not_found') throw err;
+        }
+      return null;
+    },
+  });
+  return id === null ? null : (query.data ?? null);
+};
+
+export const useEntries = (isOpen: boolean, query: string, projectId: string | null): readonly Entry[] => {
+  const me = useMe();
+  const isOperator = refusalOf(me, 'admin.node.read') === null;
+  const recognised = useMemo(() => recogniseId(query), [query]);
+  const found = useAllocationOf(me, recognised, projectId);
+  const allocations = useRead(
+    'allocationList',
+    { params: { project_id: projectId ?? '' }, query: { limit: 200 } },
+    { enabled: isOpen && projectId !== null },
+  );
+  const nodes = useAll('adminNodeList', {}, { enabled: isOpen && isOperator && query.trim().length >= NODES_FROM });
+  return useMemo(
+    () => [
+      ...(recognised === null ? [] : idEntries(me, recognised, projectId, found)),
+      ...standingEntries(me, projectId),
+      ...(allocations.data?.items ?? []).map(
+        ({ id, name, state, project_id }): Entry => ({
+          key: `allocation ${id}`,
+          group: 'Allocations',
+          label: name,
+          aliases: ['allocation'],
+          detail: stateWord('allocation', state).word,
+          goesTo: { href: `/projects/${project_id}/allocations/${id}` },
+        }),
+      ),
+      ...(nodes.data ?? []).map(
+        ({ id, name, state, region_name }): Entry => ({
+          key: `node ${id}`,
+          group: 'Nodes',
+          label: name,
+          aliases: ['node'],
+          detail: `${stateWord('node', state).word}, ${region_name}`,
+          goesTo: { href: `/platform/nodes/${id}` },
+        }),
+      ),
+    ],
+    [me, projectId, recognised, found, allocations.data, nodes.data],
+  );
+};
