@@ -12,20 +12,25 @@ import type { Deps } from './context.ts';
 import { createDatabase, type Database } from './db/client.ts';
 import { APP_ROLE, readMigrations } from './db/migrate.ts';
 import { type Gateway, startGateway } from './gateway.ts';
+import { readConsole } from './http/console.ts';
+import { createCookies, SIGN_IN_S } from './http/cookie.ts';
+import { fetchInProcess } from './http/in-process.ts';
 import { createProbeServer, type Probes } from './http/probes.ts';
-import { createRateLimit } from './http/rate-limit.ts';
+import { addressBlock, createRateLimit, refuseFor } from './http/rate-limit.ts';
 import { createHttpServer } from './http/server.ts';
 import { createStreams } from './http/stream.ts';
 import { createEventHub } from './ports/events/hub.ts';
 import { createWaker } from './ports/events/waker.ts';
 import type { EmbeddedIssuer } from './ports/identity/embedded.ts';
+import { createRelyingParty } from './ports/identity/relying-party.ts';
 import { createTokenVerifier } from './ports/identity/verifier.ts';
 import { createSecrets } from './ports/secrets/secrets.ts';
 import { createInvariantWatch } from './reconcilers/check-invariants.ts';
-import { createAuthenticator } from './services/authenticate.ts';
+import { type Authenticator, createAuthenticator } from './services/authenticate.ts';
 import { createProjectDirectory } from './services/authorise.ts';
 import { createReadiness } from './services/health.ts';
 import type { LogSink } from './services/log-sink.ts';
+import { createSignIn, type SignIn } from './services/sign-in.ts';
 import { addGauges, addInvariantGauge } from './telemetry/gauges.ts';
 import { createTelemetry, type Telemetry } from './telemetry/telemetry.ts';
 import { startWorkers, type WorkflowOptions } from './workers.ts';
@@ -75,11 +80,35 @@ const embeddedIssuer = async (deps: Deps, devPassword: string): Promise<Embedded
     audience: config.oidc.audience,
     consoleClientId: config.oidc.console_client_id,
     cliClientId: config.oidc.cli_client_id,
-    consoleRedirectUris: [`${config.public_url}/`, `${config.public_url}/callback`],
+    // The first is where it returns after signing out.
+    consoleRedirectUris: [`${config.public_url}/`, `${config.public_url}/auth/callback`],
     password: devPassword,
     log: deps.log,
     mode: config.mode,
     externalIssuer: config.oidc.issuer,
+  });
+};
+
+/** The console signs its people in through the server; the embedded issuer is asked without leaving the process. */
+const browserSignIn = (
+  deps: Deps,
+  authenticate: Authenticator,
+  issuer: Readonly<{ url: string; fetch: typeof globalThis.fetch }>,
+): SignIn => {
+  const { config, clock, database, log, secrets } = deps;
+  const { console_client_id, console_client_secret } = config.oidc;
+  const relyingParty = createRelyingParty({
+    issuer: issuer.url,
+    client_id: console_client_id,
+    client_secret: console_client_secret,
+    redirect_uri: `${config.public_url}/auth/callback`,
+    signed_out_uri: `${config.public_url}/`,
+    fetch: issuer.fetch,
+    clock,
+  });
+  return createSignIn({
+    ...{ database, secrets, clock, log, authenticate, relyingParty, sign_in_s: SIGN_IN_S },
+    ...config.web_session,
   });
 };
 
@@ -112,19 +141,25 @@ const createApi = async (
     ...(issuer ? { fetch: issuer.fetch } : {}),
   });
   const now = () => clock.now().getTime();
-  return createHttpServer({
+  const authenticate = createAuthenticator({
+    database,
+    verifier,
+    clock,
+    log,
+    superadmin_emails: issuer === null ? config.superadmin_emails : [...config.superadmin_emails, DEV_ADMIN_EMAIL],
+    web_session_idle_s: config.web_session.idle_s,
+  });
+  const cookies = createCookies(config.public_url);
+  const strangers = createRateLimit(config.anonymous_rate_limit_per_minute);
+  const fetch = issuer === null ? globalThis.fetch : fetchInProcess(() => http);
+  const http: FastifyInstance = await createHttpServer({
     gate: {
       deps,
-      authenticate: createAuthenticator({
-        database,
-        verifier,
-        clock,
-        log,
-        superadmin_emails: issuer === null ? config.superadmin_emails : [...config.superadmin_emails, DEV_ADMIN_EMAIL],
-      }),
+      authenticate,
+      cookies,
       organizationOf: createProjectDirectory(database, now),
       callers: createRateLimit(config.rate_limit_per_minute),
-      strangers: createRateLimit(config.anonymous_rate_limit_per_minute),
+      strangers,
       tickets: createRateLimit(config.ticket_rate_per_minute),
       streams: createStreams(closing),
     },
@@ -132,6 +167,22 @@ const createApi = async (
     system: {
       ...probes,
       public_url: config.public_url,
+      signIn: {
+        signIn: browserSignIn(deps, authenticate, { url: issuerUrl, fetch }),
+        cookies,
+        public_url: config.public_url,
+        admit: (ip) => refuseFor(strangers.take(addressBlock(ip), now())),
+        onFault: (err, correlation_id) =>
+          log.error({ err: err.cause ?? err, correlation_id, internal: err.details.internal }, err.message),
+      },
+      console:
+        config.console_dir === null
+          ? null
+          : readConsole(config.console_dir, {
+              public_url: config.public_url,
+              gateway_url: config.gateway.public_url,
+              issuer: issuerUrl,
+            }),
       issuer: issuer?.callback() ?? null,
       wellKnown: {
         api_version: 'v1',
@@ -143,6 +194,7 @@ const createApi = async (
       },
     },
   });
+  return http;
 };
 
 export const startApp = async (options: AppOptions): Promise<App> => {

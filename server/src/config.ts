@@ -61,7 +61,18 @@ export type Config = Readonly<{
   app_database_url: string | null;
   /** Listening, the relay's lock and its work each hold one beside the requests. */
   database_pool_max: number;
-  oidc: Readonly<{ issuer: string | null; audience: string; console_client_id: string; cli_client_id: string }>;
+  oidc: Readonly<{
+    issuer: string | null;
+    audience: string;
+    console_client_id: string;
+    /** Where the issuer knows the console as a confidential client. */
+    console_client_secret: string | null;
+    cli_client_id: string;
+  }>;
+  /** Browsers that are signed in: how long unused, and how long at the most. */
+  web_session: Readonly<{ idle_s: number; max_s: number }>;
+  /** Folder of the built console; null serves none. */
+  console_dir: string | null;
   superadmin_emails: readonly string[];
   nats_url: string | null;
   otlp_url: string | null;
@@ -110,6 +121,17 @@ const parseRoles = (read: ConfigReader, text: string): readonly Role[] => {
     if (!(ROLES as readonly string[]).includes(name))
       read.problem('--roles', `knows ${ROLES.join(', ')} and all, not "${name}"`);
   return names as Role[];
+};
+
+const BUILT_CONSOLE = join(import.meta.dirname, '../../dist/console');
+
+/** The one that `make console` built, unless another is named; a name that leads nowhere is a mistake. */
+const consoleDir = (read: ConfigReader): string | null => {
+  const given = read.optional('GPUAAS_CONSOLE_DIR');
+  const folder = given ?? BUILT_CONSOLE;
+  if (existsSync(join(folder, 'index.html'))) return folder;
+  if (given !== undefined) read.problem('GPUAAS_CONSOLE_DIR', 'must be the folder of a built console, with index.html');
+  return null;
 };
 
 const listOf = (text: string): string[] =>
@@ -204,8 +226,14 @@ export const readConfig = (env: Env, roles?: string): Config => {
       issuer: read.optional('GPUAAS_OIDC_ISSUER')?.replace(/\/$/, '') ?? null,
       audience: read.text('GPUAAS_OIDC_AUDIENCE', 'gpuaas-api'),
       console_client_id: read.text('GPUAAS_OIDC_CONSOLE_CLIENT', 'gpuaas-console'),
+      console_client_secret: read.optional('GPUAAS_OIDC_CONSOLE_CLIENT_SECRET') ?? null,
       cli_client_id: read.text('GPUAAS_OIDC_CLI_CLIENT', 'gpuaas-cli'),
     },
+    web_session: {
+      idle_s: read.integer('GPUAAS_WEB_SESSION_IDLE_S', 28_800, { min: 60, max: 2_592_000 }),
+      max_s: read.integer('GPUAAS_WEB_SESSION_MAX_S', 86_400, { min: 60, max: 2_592_000 }),
+    },
+    console_dir: consoleDir(read),
     superadmin_emails: (read.optional('GPUAAS_SUPERADMIN_EMAILS') ?? '')
       .split(',')
       .map((email) => email.trim().toLowerCase())

@@ -27,7 +27,7 @@ export type Principal = Readonly<{
   /** A service account lives in one project. */
   home: Readonly<{ organization_id: string; project_id: string }> | null;
   credential: Readonly<{
-    kind: 'oidc' | 'api_token' | 'service_account_token';
+    kind: 'oidc' | 'web_session' | 'api_token' | 'service_account_token';
     id: string | null;
     scopes: readonly string[];
     /** A token may be bound to one project. */

@@ -58,6 +58,10 @@ export type TestAppOptions = Readonly<{
   clock?: Clock;
   /** Instead of a database of its own: for tests that break what is under it. */
   db?: TestDatabase;
+  /** Of the people of the embedded issuer. */
+  dev_password?: string;
+  /** Settings on top of those that every test has. */
+  env?: Readonly<Record<string, string>>;
 }>;
 
 export const ADMIN_EMAIL = 'root@example.com';
@@ -102,14 +106,17 @@ export const startTestApp = async (
       GPUAAS_ANONYMOUS_RATE_LIMIT_PER_MINUTE: '1000000',
       GPUAAS_TICKET_RATE_PER_MINUTE: '1000000',
       GPUAAS_SUPERADMIN_EMAILS: ADMIN_EMAIL,
+      ...options.env,
     }),
+    // Whether somebody built it here must not matter.
+    console_dir: null,
     ...overrides,
   };
   const app = await startApp({
     config,
     log,
     shutdown,
-    dev_password: randomUUID(),
+    dev_password: options.dev_password ?? randomUUID(),
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   });
   const { http } = app;

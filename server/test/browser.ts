@@ -1,6 +1,6 @@
 /**
  * As much of a browser as sign-in forms need: cookies with their paths, redirects followed one by one, forms read from
- * the page and sent back with what a person typed. A redirect that leaves the origin ends the journey.
+ * the page and sent back with what a person typed. A redirect that leaves the paths it knows ends the journey.
  */
 import assert from 'node:assert/strict';
 
@@ -22,10 +22,12 @@ const attribute = (tag: string, name: string): string | undefined => {
 
 export class Browser {
   readonly #origin: string;
+  readonly #follows: RegExp;
   readonly cookies = new Map<string, Cookie>();
 
-  constructor(origin: string) {
+  constructor(origin: string, follows = /^\/oidc/) {
     this.#origin = origin;
+    this.#follows = follows;
   }
 
   #keep(headers: Headers): void {
@@ -34,13 +36,15 @@ export class Browser {
       const name = pair.slice(0, pair.indexOf('='));
       const path = rest.find((part) => /^path=/i.test(part))?.slice(5) ?? '/';
       const expires = rest.find((part) => /^expires=/i.test(part))?.slice(8);
-      if (expires !== undefined && Date.parse(expires) <= Date.now()) this.cookies.delete(`${name} ${path}`);
+      const isOver = expires !== undefined && Date.parse(expires) <= Date.now();
+      if (isOver || rest.some((part) => /^max-age=0$/i.test(part))) this.cookies.delete(`${name} ${path}`);
       else
         this.cookies.set(`${name} ${path}`, { value: pair.slice(name.length + 1), path, attributes: rest.join('; ') });
     }
   }
 
-  #cookieHeader(path: string): string {
+  /** What it would send along to this path. */
+  cookieHeader(path: string): string {
     const sent = [...this.cookies].filter(([, { path: root }]) => {
       const folder = root.endsWith('/') ? root : `${root}/`;
       return path === root || path.startsWith(folder);
@@ -60,7 +64,7 @@ export class Browser {
         redirect: 'manual',
         headers: {
           accept: 'text/html',
-          cookie: this.#cookieHeader(url.pathname),
+          cookie: this.cookieHeader(url.pathname),
           ...(form === undefined ? {} : { origin: this.#origin }),
           ...init.headers,
         },
@@ -72,7 +76,7 @@ export class Browser {
       const page = { url: url.href, status: response.status, text, headers: response.headers };
       if (location === null) return { ...page, leftTo: null };
       const next = new URL(location, url);
-      if (next.origin !== this.#origin || !next.pathname.startsWith('/oidc')) return { ...page, leftTo: next.href };
+      if (next.origin !== this.#origin || !this.#follows.test(next.pathname)) return { ...page, leftTo: next.href };
       url = next;
       form = undefined;
     }

@@ -4,6 +4,7 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
 
 type Signer = Readonly<{ kid: string; key: CryptoKey; jwk: JWK }>;
@@ -21,6 +22,10 @@ export type TestIssuer = Readonly<{
   /** Answers every request with 500 while true. */
   setDown(down: boolean): void;
   userinfo: { answer: (authorization: string) => Readonly<{ status: number; body: unknown }> };
+  /** What the token endpoint gives for a code. */
+  token: {
+    answer: (form: URLSearchParams, authorization: string) => Promise<Readonly<{ status: number; body: unknown }>>;
+  };
   requests: string[];
 }>;
 
@@ -38,7 +43,9 @@ export const startTestIssuer = async (t: Readonly<{ after(fn: () => Promise<void
   const requests: string[] = [];
   const userinfo: TestIssuer['userinfo'] = { answer: () => ({ status: 404, body: {} }) };
 
-  const server = createServer((req, res) => {
+  const token: TestIssuer['token'] = { answer: async () => ({ status: 400, body: { error: 'invalid_grant' } }) };
+
+  const server = createServer(async (req, res) => {
     const path = req.url ?? '';
     requests.push(path);
     const reply = (status: number, body: unknown) =>
@@ -46,7 +53,20 @@ export const startTestIssuer = async (t: Readonly<{ after(fn: () => Promise<void
     if (isDown) return reply(500, {});
     switch (path) {
       case '/.well-known/openid-configuration':
-        return reply(200, { issuer: url, jwks_uri: `${url}/keys`, userinfo_endpoint: `${url}/userinfo` });
+        return reply(200, {
+          issuer: url,
+          jwks_uri: `${url}/keys`,
+          userinfo_endpoint: `${url}/userinfo`,
+          authorization_endpoint: `${url}/authorize`,
+          token_endpoint: `${url}/token`,
+        });
+      case '/token': {
+        const { status, body } = await token.answer(
+          new URLSearchParams(await text(req)),
+          req.headers.authorization ?? '',
+        );
+        return reply(status, body);
+      }
       case '/keys':
         return reply(200, { keys: published });
       case '/userinfo': {
@@ -71,6 +91,7 @@ export const startTestIssuer = async (t: Readonly<{ after(fn: () => Promise<void
     url,
     requests,
     userinfo,
+    token,
     signer: () => signer,
     strangeSigner: newSigner,
     setDown: (down) => {

@@ -168,6 +168,8 @@ export type SessionStandingRow = Readonly<{
   tenant_role: TenantRole | null;
   project_role: ProjectRole | null;
   is_token_good: boolean;
+  /** The browser that opened it was signed out; one that merely went idle or came to its end is a sign-in that is over. */
+  is_signed_out: boolean;
   /** Null for a sign-in. */
   token_scopes: readonly string[] | null;
   is_token_elsewhere: boolean;
@@ -188,10 +190,13 @@ export const listSessionStandings = async (reader: Reader, ids: readonly string[
          pr.deleted_at is null and case s.principal_kind when 'user' then coalesce(u.state = 'active', false)
            else coalesce(v.state = 'enabled' and v.deleted_at is null and v.project_id = s.project_id, false) end as is_account_good,
          m.role as tenant_role, pm.role as project_role,
-         s.credential_id is null or coalesce(t.revoked_at is null and t.expires_at > clock_timestamp(), false) as is_token_good,
+         s.credential_id is null or s.credential_id like 'wse\\_%'
+           or coalesce(t.revoked_at is null and t.expires_at > clock_timestamp(), false) as is_token_good,
+         coalesce(s.credential_id like 'wse\\_%', false) and w.id is null
+           and coalesce(s.credential_expires_at > clock_timestamp(), true) as is_signed_out,
          t.scopes as token_scopes, coalesce(t.project_id <> s.project_id, false) as is_token_elsewhere,
-         coalesce(p.ends_with_sign_in, false) and s.credential_id is null
-           and coalesce(s.credential_expires_at <= clock_timestamp(), false) as is_sign_in_over,
+         coalesce(p.ends_with_sign_in, false) and (s.credential_id is null or s.credential_id like 'wse\\_%')
+           and coalesce(coalesce(w.idle_expires_at, s.credential_expires_at) <= clock_timestamp(), false) as is_sign_in_over,
          coalesce(p.allows_service_accounts, false) as allows_service_accounts,
          least(s.expires_at, s.created_at + make_interval(secs => coalesce(p.session_max_s, $2))) <= clock_timestamp() as is_over,
          coalesce(p.session_idle_s, $3) as session_idle_s,
@@ -203,6 +208,7 @@ export const listSessionStandings = async (reader: Reader, ids: readonly string[
          left join tenant_memberships m on m.organization_id = s.organization_id and m.user_id = u.id
          left join project_memberships pm on pm.project_id = s.project_id and pm.user_id = u.id
          left join api_tokens t on t.id = s.credential_id
+         left join web_sessions w on w.id = s.credential_id
          left join access_policies p on p.organization_id = s.organization_id
          left join node_tasks k on k.id = s.task_id
        where s.id = any ($1)`,

@@ -20,15 +20,19 @@ export type UserPrincipalRow = Roles &
   }>;
 
 /**
- * The personal organization is the one whose first membership is the user's: both rows are of one transaction and bear
- * its time. To be made owner of somebody else's is not enough, or that somebody would read the user's own audit rows.
+ * The personal organization of the user `u` is the one whose first membership is theirs: both rows are of one transaction
+ * and bear its time. To be made owner of somebody else's is not enough, or that somebody would read the user's own audit
+ * rows.
  */
+export const PERSONAL_ORGANIZATION = `
+  (select m.organization_id from tenant_memberships m join organizations o on o.id = m.organization_id
+    where m.user_id = u.id and o.kind = 'personal' and m.created_at = o.created_at) as personal_organization_id`;
+
 const USER_WITH_ROLES = `
   u.id, u.name, u.email, u.email_verified, u.platform_role, u.state, u.last_seen_at,
   coalesce((select jsonb_object_agg(m.organization_id, m.role) from tenant_memberships m where m.user_id = u.id), '{}') as tenants,
   coalesce((select jsonb_object_agg(p.project_id, p.role) from project_memberships p where p.user_id = u.id), '{}') as projects,
-  (select m.organization_id from tenant_memberships m join organizations o on o.id = m.organization_id
-    where m.user_id = u.id and o.kind = 'personal' and m.created_at = o.created_at) as personal_organization_id`;
+  ${PERSONAL_ORGANIZATION}`;
 
 export const findUserBySubject = async (
   reader: Reader,
@@ -68,6 +72,22 @@ export const findTokenPrincipal = async (reader: Reader, tokenHash: Buffer): Pro
          ${USER_WITH_ROLES}
        from api_tokens t left join users u on u.id = t.user_id
        where t.token_hash = $1 and t.revoked_at is null and t.expires_at > now()`,
+      [tokenHash],
+    )
+  ).rows[0];
+
+export type WebSessionPrincipalRow = UserPrincipalRow & Readonly<{ web_session_id: string; expires_at: string }>;
+
+/** Only sessions that are neither over nor left alone for too long; the database's clock decides. */
+export const findWebSessionPrincipal = async (
+  reader: Reader,
+  tokenHash: Buffer,
+): Promise<WebSessionPrincipalRow | undefined> =>
+  (
+    await reader.query<WebSessionPrincipalRow>(
+      `select w.id as web_session_id, w.expires_at, ${USER_WITH_ROLES}
+       from web_sessions w join users u on u.id = w.user_id
+       where w.token_hash = $1 and w.idle_expires_at > clock_timestamp()`,
       [tokenHash],
     )
   ).rows[0];

@@ -75,12 +75,14 @@ export const errorPage = (code: string): string | undefined => {
   );
 };
 
-export const landingPage = (publicUrl: string): string =>
+/** What the first page says where there is no console, and always at /docs/start. */
+export const landingPage = (publicUrl: string, hasConsole: boolean): string =>
   htmlPage(
     'GPUaaS',
     `<main class="text">
 <h1>GPUaaS</h1>
 <p>${escapeHtml(SUMMARY)}</p>
+<p>${hasConsole ? '<a href="/">Open the console</a>, or use the command line.' : 'The console is not built here: run <code>make console</code> and start the server again.'}</p>
 <h2>Start</h2>
 <pre>gpuaas login --url ${escapeHtml(publicUrl)}
 gpuaas whoami

@@ -15,6 +15,10 @@ dl{display:grid;grid-template-columns:auto 1fr;gap:6px 20px}dt{color:var(--soft)
 ul{padding-left:20px}.soft{color:var(--soft)}
 `;
 
+/** For pages of text alone: no script, no outside resource, no form, no frame. */
+export const PAGE_CSP =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 /** Text with `code` in backticks, as the contract writes its sentences. */

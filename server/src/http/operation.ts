@@ -1,23 +1,26 @@
 /**
- * One operation of the contract as a route. The order is the rule of the house and stands only here: authenticate,
- * limit, authorise (before the body is read), validate, then the pipeline with idempotency, handler and audit.
+ * One operation of the contract as a route. The order is the rule of the house and stands only here: authenticate (what a
+ * browser signs must come from our own page), limit, authorise (before the body is read), validate, then the pipeline with idempotency, handler and audit.
  */
 import { api, type ErrorCode, type Operation } from '@gpuaas/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ctx, Deps, Principal, ReadCtx, WriteCtx } from '../context.ts';
 import { AppError, notFound } from '../errors.ts';
-import type { Authenticator } from '../services/authenticate.ts';
+import type { Authenticator, Credential } from '../services/authenticate.ts';
 import { authorise, type Decision, type ProjectDirectory } from '../services/authorise.ts';
 import { type Admitted, auditRefusal, mutate, readContext } from '../services/pipeline.ts';
+import type { Cookies } from './cookie.ts';
 import { toAppError } from './problem.ts';
-import { addressBlock, type RateLimit } from './rate-limit.ts';
+import { addressBlock, type RateLimit, refuseFor } from './rate-limit.ts';
 import { etagOf, idempotencyKeyOf, ifMatchOf, lastEventIdOf, userAgentOf } from './request.ts';
+import { assertOwnPage } from './same-origin.ts';
 import { type Streams, sendStream } from './stream.ts';
 import { compileOperation } from './validate.ts';
 
 export type Gate = Readonly<{
   deps: Deps;
   authenticate: Authenticator;
+  cookies: Cookies;
   organizationOf: ProjectDirectory;
   callers: RateLimit;
   strangers: RateLimit;
@@ -39,11 +42,6 @@ export type Passage = {
   error_code?: ErrorCode;
 };
 
-const refuseFor = (waitS: number): void => {
-  if (waitS > 0)
-    throw new AppError('rate_limited', `Too many requests; wait ${waitS} seconds.`, { retry_after_s: waitS });
-};
-
 const limit = (limiter: RateLimit, caller: string, nowMs: number): void => refuseFor(limiter.take(caller, nowMs));
 
 /** The contract says where the result is read on its own; its `{…}` are filled from the path, else from the answer. */
@@ -61,6 +59,12 @@ export const operationRoute = (operationId: string, operation: Operation, handle
   const { deps } = gate;
   const validators = compileOperation(operation);
   const handle = handler as (ctx: ReadCtx | WriteCtx, req: unknown) => Promise<unknown>;
+
+  const ownOrigin = new URL(deps.config.public_url).origin;
+  const credentialOf = ({ headers }: FastifyRequest): Credential => ({
+    authorization: headers.authorization,
+    session: gate.cookies.session(headers),
+  });
 
   const contextOf = (request: FastifyRequest, passage: Passage): Ctx => ({
     deps,
@@ -119,8 +123,10 @@ export const operationRoute = (operationId: string, operation: Operation, handle
       user_agent: userAgentOf(request.headers),
     };
     const address = addressBlock(request.ip);
+    const credential = credentialOf(request);
+    if (credential.authorization === undefined && credential.session !== undefined) assertOwnPage(request, ownOrigin);
     try {
-      passage.principal = await gate.authenticate(request.headers.authorization, caller, {
+      passage.principal = await gate.authenticate(credential, caller, {
         // An address that has used up its guesses is refused before a guess costs a look-up.
         beforeLookUp: () => refuseFor(gate.strangers.look(address, nowMs)),
       });
@@ -135,7 +141,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     let decision = await authorise(passage.principal, operation, params, gate.organizationOf);
     if (!decision.allowed) {
       // Whoever was just made a member must not be told that the organization does not exist.
-      passage.principal = await gate.authenticate(request.headers.authorization, caller, { fresh: true });
+      passage.principal = await gate.authenticate(credential, caller, { fresh: true });
       decision = await authorise(passage.principal, operation, params, gate.organizationOf);
     }
     if (!decision.allowed) throw await refuseDecision(request, passage, decision);
@@ -195,11 +201,11 @@ export const operationRoute = (operationId: string, operation: Operation, handle
   /** Whether the caller of an open stream may still read it: asked again while it runs. */
   const stillAllowed = (request: FastifyRequest, passage: Passage) => async (): Promise<boolean> => {
     try {
-      const principal = await gate.authenticate(request.headers.authorization, {
-        correlation_id: passage.correlation_id,
-        source_ip: request.ip,
-        user_agent: '',
-      });
+      const principal = await gate.authenticate(
+        credentialOf(request),
+        { correlation_id: passage.correlation_id, source_ip: request.ip, user_agent: '' },
+        { isWaiting: true },
+      );
       return (await authorise(principal, operation, request.params as Record<string, string>, gate.organizationOf))
         .allowed;
     } catch (err) {

@@ -2,12 +2,20 @@
  * Token buckets, one per caller, in this process: a caller may burst to its minute's allowance and then goes on at the
  * steady rate. Replicas count apart, so the limit of a deployment is the limit times its replicas.
  */
+import { AppError } from '../errors.ts';
+
 export type RateLimit = Readonly<{
   /** Seconds until the caller may come again, or 0 when the request is allowed. */
   take(caller: string, nowMs: number): number;
   /** The same answer without drawing on the allowance. */
   look(caller: string, nowMs: number): number;
 }>;
+
+/** For the answer of a limit: throws unless it is 0. */
+export const refuseFor = (waitS: number): void => {
+  if (waitS > 0)
+    throw new AppError('rate_limited', `Too many requests; wait ${waitS} seconds.`, { retry_after_s: waitS });
+};
 
 /** Who has one IPv6 address has the 2^64 beside it, so those count as one; an IPv4 address in IPv6 form is itself. */
 export const addressBlock = (ip: string): string => {

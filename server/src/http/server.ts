@@ -9,6 +9,7 @@ import type { Log } from '@gpuaas/kit';
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import { isConsolePath, sendConsole } from './console.ts';
 import { handlers } from './handlers.ts';
 import { parseForm, parseJson } from './json.ts';
 import { type AnyHandler, type Gate, operationRoute, type Passage } from './operation.ts';
@@ -179,6 +180,7 @@ export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOp
     strictTransportSecurity: config.public_url.startsWith('https:') ? { maxAge: 31_536_000 } : false,
     referrerPolicy: { policy: 'no-referrer' },
     crossOriginOpenerPolicy: { policy: 'same-origin' },
+    xFrameOptions: { action: 'deny' },
   });
   addParsers(app);
 
@@ -198,6 +200,8 @@ export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOp
   app.setErrorHandler((err, request, reply) => sendProblem(gate, request, reply, err));
   app.setNotFoundHandler((request, reply) => {
     const methods = methodsOf(request.url.split('?')[0] ?? '');
+    if (methods.length === 0 && system.console !== null && isConsolePath(request))
+      return sendConsole(system.console, reply);
     if (methods.length === 0)
       return sendProblem(gate, request, reply, new AppError('not_found', 'Nothing is at this path.'));
     reply.header('allow', methods.join(', '));

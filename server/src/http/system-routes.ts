@@ -1,17 +1,22 @@
 /**
- * Routes that are not operations: health, metrics, documentation, discovery and the embedded sign-in. They are listed
- * in one place so that the router's table and the contract can be compared.
+ * Routes that are not operations: health, metrics, documentation, discovery, the console with its sign-in, and the embedded
+ * issuer. They are listed in one place so that the router's table and the contract can be compared.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { AppError } from '../errors.ts';
+import { addConsole, type Console } from './console.ts';
 import { DOCS_CSP, docsPage, errorPage, landingPage, llmsTxt, openapiJson, redocBundle } from './docs.ts';
 import { addProbes, type Probes } from './probes.ts';
+import { addSignInRoutes, type SignInRoutes } from './sign-in.ts';
 
 export type SystemRoutes = Probes &
   Readonly<{
     wellKnown: Readonly<Record<string, unknown>>;
     public_url: string;
+    signIn: SignInRoutes;
+    /** Null where it was not built. */
+    console: Console | null;
     /** The embedded issuer, mounted at /oidc; null when an external one is configured. */
     issuer: ((req: IncomingMessage, res: ServerResponse) => void) | null;
   }>;
@@ -32,7 +37,11 @@ export const addSystemRoutes = (app: FastifyInstance, system: SystemRoutes): voi
   app.get('/llms.txt', async (_request, reply) =>
     reply.type('text/plain; charset=utf-8').send(llmsTxt(system.public_url)),
   );
-  app.get('/', async (_request, reply) => page(reply, landingPage(system.public_url), DOCS_CSP));
+  const landing = landingPage(system.public_url, system.console !== null);
+  if (system.console === null) app.get('/', async (_request, reply) => page(reply, landing, DOCS_CSP));
+  else addConsole(app, system.console);
+  addSignInRoutes(app, system.signIn);
+  app.get('/docs/start', async (_request, reply) => page(reply, landing, DOCS_CSP));
   app.get('/docs', async (_request, reply) => page(reply, docsPage(), DOCS_CSP));
   app.get('/docs/redoc.js', async (_request, reply) =>
     reply

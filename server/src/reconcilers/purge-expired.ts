@@ -1,5 +1,5 @@
 /**
- * Deletes what has expired: sent events, idempotency records, access tokens of machines, user data of ended allocations,
+ * Deletes what has expired: sent events, idempotency records, access tokens of machines, browsers' sessions, user data of ended allocations,
  * tickets that nobody used, the calls of hosts to sessions, recordings past their time and sessions long over.
  */
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
@@ -11,6 +11,7 @@ import {
   deleteOldRecordings,
   deleteOldSessions,
   deleteOldStreamTasks,
+  deleteOverWebSessions,
   deleteUnusedTickets,
 } from '../db/expiry.ts';
 
@@ -19,6 +20,7 @@ const PURGES: readonly ((tx: Tx, limit: number) => Promise<number>)[] = [
   deleteOldEvents,
   deleteExpiredIdempotencyKeys,
   deleteExpiredAccessTokens,
+  deleteOverWebSessions,
   deleteEndedUserData,
   deleteUnusedTickets,
   deleteOldStreamTasks,

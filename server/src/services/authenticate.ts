@@ -1,6 +1,6 @@
 /**
- * Finds out who presents a bearer credential: a token of ours by its hash, anything else as a JWT of the configured
- * issuer. The answer, roles included, is kept for a few seconds, which bounds how long a removed membership, a revoked
+ * Finds out who presents a credential. A bearer credential is a token of ours by its hash, anything else a JWT of the
+ * configured issuer; without one the session of a signed-in browser counts. The answer, roles included, is kept for a few seconds, which bounds how long a removed membership, a revoked
  * token or a disabled account still works (promised: 60 s).
  */
 import type { Clock, Log } from '@gpuaas/kit';
@@ -10,6 +10,7 @@ import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import {
   findTokenPrincipal,
   findUserBySubject,
+  findWebSessionPrincipal,
   hasSuperadmin,
   makeSuperadmin,
   type TokenPrincipalRow,
@@ -18,6 +19,7 @@ import {
   type UserPrincipalRow,
   updateAddress,
 } from '../db/principal.ts';
+import { touchWebSession } from '../db/web-session.ts';
 import { AppError } from '../errors.ts';
 import type { TokenVerifier, VerifiedToken } from '../ports/identity/verifier.ts';
 import { ExpiringCache } from './cache.ts';
@@ -30,14 +32,19 @@ const GOOD_LATELY_MS = 600_000;
 const TOUCH_AFTER_MS = 60_000;
 const TOKEN_LENGTH_MAX = 8_192;
 
+/** What a request brings: the Authorization header, which wins, and the session cookie of a browser. */
+export type Credential = Readonly<{ authorization: string | undefined; session?: string | undefined }>;
+
 export type Authenticator = (
-  authorization: string | undefined,
+  presented: Credential,
   request: Readonly<{ correlation_id: string; source_ip: string; user_agent: string }>,
   options?: Readonly<{
     /** Looks past the cache: asked before a refusal, because a role may have been given a moment ago. */
     fresh?: true;
     /** Called before a credential that was not good lately is looked up; may refuse by throwing. */
     beforeLookUp?: () => void;
+    /** Somebody only waits: a page left open must not keep its session from going idle. */
+    isWaiting?: true;
   }>,
 ) => Promise<Principal>;
 
@@ -48,6 +55,8 @@ type Options = Readonly<{
   log: Log;
   /** Verified addresses whose owners become superadmin at first sign-in, and later while there is no superadmin. */
   superadmin_emails: readonly string[];
+  /** How long a browser's session lives after its last use. */
+  web_session_idle_s: number;
 }>;
 
 const refuse = (sentence: string) => new AppError('unauthenticated', sentence);
@@ -105,10 +114,13 @@ const tokenPrincipal = (row: TokenPrincipalRow): Principal => {
 
 const isStale = (at: string | null, nowMs: number): boolean => at === null || nowMs - Date.parse(at) > TOUCH_AFTER_MS;
 
-export const createAuthenticator = ({ database, verifier, clock, log, superadmin_emails }: Options): Authenticator => {
+export const createAuthenticator = (options: Options): Authenticator => {
+  const { database, verifier, clock, log, superadmin_emails, web_session_idle_s } = options;
   const cache = new ExpiringCache<Principal>(PRINCIPALS_MAX);
   // Says only that a look-up is worth its cost, so that a neighbour who guesses does not lock out who works.
   const goodLately = new ExpiringCache<true>(PRINCIPALS_MAX);
+  /** Sessions whose use was written down within the minute. */
+  const used = new ExpiringCache<true>(PRINCIPALS_MAX);
 
   /** Last-used times are worth a write, never a failed or slower request. */
   const touch = (write: Promise<unknown>) =>
@@ -121,6 +133,26 @@ export const createAuthenticator = ({ database, verifier, clock, log, superadmin
     if (isStale(row.token_last_used_at, nowMs))
       void touch(database.write(PLATFORM, (tx) => touchToken(tx, row.token_id, row.service_account?.id ?? null)));
     return principal;
+  };
+
+  const bySession = async (token: string): Promise<Principal> => {
+    const row = await database.read(PLATFORM, (reader) => findWebSessionPrincipal(reader, hashToken(token)));
+    if (row === undefined) throw refuse('The browser is not signed in any more; sign in again.');
+    const { web_session_id: id, expires_at } = row;
+    return userPrincipal(row, { kind: 'web_session', id, scopes: ['all'], project_id: null, expires_at });
+  };
+
+  /** Known callers count as well: who waits must not keep who works from being seen. */
+  const noteUse = ({ id, credential }: Principal, key: string, nowMs: number): void => {
+    const sessionId = credential.id;
+    if (sessionId === null || used.get(key, nowMs) !== undefined) return;
+    used.set(key, true, nowMs + TOUCH_AFTER_MS);
+    void touch(
+      database.write(PLATFORM, async (tx) => {
+        tx.defer(touchWebSession(tx, sessionId, web_session_idle_s));
+        tx.defer(touchUser(tx, id));
+      }),
+    );
   };
 
   const auditChange = (
@@ -197,18 +229,23 @@ export const createAuthenticator = ({ database, verifier, clock, log, superadmin
     });
   };
 
-  return async (authorization, request, options = {}) => {
-    const token = bearerOf(authorization);
+  return async ({ authorization, session }, request, { fresh, beforeLookUp, isWaiting } = {}) => {
+    const isSession = authorization === undefined && session !== undefined;
+    const token = isSession ? session : bearerOf(authorization);
     const nowMs = clock.now().getTime();
-    const key = hashToken(token).toString('base64');
-    const known = options.fresh ? undefined : cache.get(key, nowMs);
-    if (known !== undefined) return known;
-    if (goodLately.get(key, nowMs) === undefined) options.beforeLookUp?.();
-    const principal = isPlatformToken(token) ? await byToken(token, nowMs) : await byJwt(token, nowMs, request);
-    const expiry =
-      principal.credential.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(principal.credential.expires_at);
-    cache.set(key, principal, Math.min(nowMs + PRINCIPAL_TTL_MS, expiry));
-    goodLately.set(key, true, nowMs + GOOD_LATELY_MS);
+    // A cookie's value in the header is no bearer token, and a bearer token in the cookie no session.
+    const key = `${isSession ? 'session' : 'bearer'} ${hashToken(token).toString('base64')}`;
+    let principal = fresh ? undefined : cache.get(key, nowMs);
+    if (principal === undefined) {
+      if (goodLately.get(key, nowMs) === undefined) beforeLookUp?.();
+      if (isSession) principal = await bySession(token);
+      else principal = isPlatformToken(token) ? await byToken(token, nowMs) : await byJwt(token, nowMs, request);
+      const { expires_at } = principal.credential;
+      const expiry = expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at);
+      cache.set(key, principal, Math.min(nowMs + PRINCIPAL_TTL_MS, expiry));
+      goodLately.set(key, true, nowMs + GOOD_LATELY_MS);
+    }
+    if (isSession && !isWaiting) noteUse(principal, key, nowMs);
     return principal;
   };
 };

@@ -20,6 +20,10 @@ export const projectOf = (ctx: Ctx): string => {
   return ctx.project_id;
 };
 
+/** A person who signed in, at a terminal or with a browser; a token is not one. */
+export const isSignIn = ({ credential }: Principal): boolean =>
+  credential.kind === 'oidc' || credential.kind === 'web_session';
+
 /** Whether the caller's roles hold a permission at an organization, and at a project in it when one is named. */
 export const callerHolds = (
   ctx: Ctx,

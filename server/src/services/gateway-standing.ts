@@ -49,6 +49,7 @@ const endOfAllocation = ({ kind, allocation_state, power_state }: SessionStandin
 const endOfAccess = (row: SessionStandingRow): SessionEnd | null => {
   if (!row.is_account_good) return revoked('The account that opened it is disabled or gone.');
   if (!row.is_token_good) return revoked('The token that it was opened with has expired or was revoked.');
+  if (row.is_signed_out) return revoked('The browser that it was opened from was signed out.');
   if (row.is_sign_in_over)
     return revoked('The sign-in that it was opened with has expired, and the organization asks for a new one.');
   if (row.principal_kind === 'service_account' && !row.allows_service_accounts)

@@ -2,7 +2,7 @@
 import { PERMISSIONS, scopeAllows, scopeReach } from '@gpuaas/contract';
 import type { Principal, WriteCtx } from '../context.ts';
 import { AppError } from '../errors.ts';
-import { principalOf } from './caller.ts';
+import { isSignIn, principalOf } from './caller.ts';
 
 export const assertScopesWithin = (principal: Principal, scopes: readonly string[]): void => {
   const known = (scope: string) =>
@@ -20,7 +20,8 @@ export const assertScopesWithin = (principal: Principal, scopes: readonly string
 
 /** A token made with a token ends with it at the latest, or a leaked one could prolong itself for ever. */
 export const lifetimeWithin = (ctx: WriteCtx, wantedS: number): number => {
-  const { kind, expires_at } = principalOf(ctx).credential;
-  if (kind === 'oidc' || expires_at === null) return wantedS;
+  const principal = principalOf(ctx);
+  const { expires_at } = principal.credential;
+  if (isSignIn(principal) || expires_at === null) return wantedS;
   return Math.min(wantedS, (Date.parse(expires_at) - ctx.deps.clock.now().getTime()) / 1000);
 };

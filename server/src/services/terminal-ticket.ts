@@ -13,7 +13,7 @@ import { lockAllocation } from '../db/allocation.ts';
 import { countLiveSessions, insertSession } from '../db/terminal-session.ts';
 import { SESSIONS_MAX, sessionNotice, sessionRefusal, TICKET_S } from '../domain/session.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { callerHolds, organizationOf, principalOf, projectOf } from './caller.ts';
+import { callerHolds, isSignIn, organizationOf, principalOf, projectOf } from './caller.ts';
 import { hashToken } from './token.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -51,7 +51,7 @@ const assertMay = (ctx: Ctx, kind: SessionKind, policy: AccessSettings): boolean
 
 /** A token ends its sessions with itself; a sign-in where the organization says so. */
 const endsWithCredential = (ctx: Ctx, policy: AccessSettings): boolean =>
-  principalOf(ctx).credential.kind !== 'oidc' || policy.ends_with_sign_in;
+  !isSignIn(principalOf(ctx)) || policy.ends_with_sign_in;
 
 export const create = async (ctx: WriteCtx, { params, body }: Req<'terminalTicketCreate'>) => {
   const { allocation_id } = params;

@@ -10,6 +10,7 @@ const PREFIXES = {
   access: 'gpuaas_at_',
   client_secret: 'gpuaas_cs_',
   invitation: 'gpuaas_inv_',
+  web_session: 'gpuaas_ws_',
 } as const;
 
 export const hashToken = (token: string): Buffer => createHash('sha256').update(token).digest();

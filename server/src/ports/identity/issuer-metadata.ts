@@ -7,7 +7,13 @@ import { createRemoteJWKSet, customFetch } from 'jose';
 import { AppError } from '../../errors.ts';
 
 export type IssuerKeys = ReturnType<typeof createRemoteJWKSet>;
-type IssuerMetadata = Readonly<{ issuer: string; keys: IssuerKeys; userinfo_endpoint: string | null }>;
+type IssuerMetadata = Readonly<{
+  issuer: string;
+  keys: IssuerKeys;
+  userinfo_endpoint: string | null;
+  /** All that it says of itself. */
+  document: Readonly<Record<string, unknown>>;
+}>;
 
 type IssuerMetadataOptions = Readonly<{
   issuer: string;
@@ -51,6 +57,7 @@ const discover = async (options: IssuerMetadataOptions): Promise<IssuerMetadata>
   if (jwksUri === null) throw new Error('discovery names no usable jwks_uri');
   return {
     issuer,
+    document,
     userinfo_endpoint: endpoint(document, 'userinfo_endpoint', issuer),
     keys: createRemoteJWKSet(new URL(jwksUri), {
       timeoutDuration: FETCH_TIMEOUT_MS,

@@ -1,0 +1,80 @@
+/** Browsers that are signed in. A row goes when its person signs out, or once its longest time is over. */
+import type { Reader, Tx } from './client.ts';
+import { PERSONAL_ORGANIZATION } from './principal.ts';
+
+export type WebSessionRow = Readonly<{
+  id: string;
+  user_agent: string | null;
+  source_ip: string | null;
+  created_at: string;
+  last_seen_at: string;
+  expires_at: string;
+}>;
+
+export type HeldWebSession = Readonly<{
+  id: string;
+  user_id: string;
+  id_token_sealed: Buffer | null;
+  personal_organization_id: string | null;
+}>;
+
+export type NewWebSession = Readonly<{
+  id: string;
+  user_id: string;
+  token_hash: Buffer;
+  id_token_sealed: Buffer | null;
+  user_agent: string;
+  source_ip: string;
+  idle_s: number;
+  max_s: number;
+}>;
+
+/** Also one that nobody used for too long: whoever has its cookie may still end it or sign in over it. */
+export const findWebSession = async (reader: Reader, tokenHash: Buffer): Promise<HeldWebSession | undefined> =>
+  (
+    await reader.query<HeldWebSession>(
+      `select w.id, w.user_id, w.id_token_sealed, ${PERSONAL_ORGANIZATION}
+       from web_sessions w join users u on u.id = w.user_id where w.token_hash = $1`,
+      [tokenHash],
+    )
+  ).rows[0];
+
+/** One with this id is signed in anew: what was good for it before is good no more, and what it has open goes on. */
+export const putWebSession = async (tx: Tx, row: NewWebSession): Promise<void> => {
+  await tx.query(
+    `insert into web_sessions as w (id, user_id, token_hash, id_token_sealed, user_agent, source_ip, last_seen_at, idle_expires_at, expires_at)
+     select $1, $2, $3, $4, $5, $6, t.at, t.at + make_interval(secs => least($7::float8, $8::float8)), t.at + make_interval(secs => $8::float8)
+     from (select clock_timestamp() as at) t
+     on conflict (id) do update set token_hash = excluded.token_hash, id_token_sealed = excluded.id_token_sealed,
+       user_agent = excluded.user_agent, source_ip = excluded.source_ip, last_seen_at = excluded.last_seen_at,
+       idle_expires_at = excluded.idle_expires_at, expires_at = excluded.expires_at
+     where w.user_id = excluded.user_id`,
+    [row.id, row.user_id, row.token_hash, row.id_token_sealed, row.user_agent, row.source_ip, row.idle_s, row.max_s],
+  );
+};
+
+/** Newest first; only what would still be let in. */
+export const listWebSessions = async (
+  reader: Reader,
+  userId: string,
+  page: Readonly<{ after: string | null; limit: number }>,
+): Promise<WebSessionRow[]> =>
+  (
+    await reader.query<WebSessionRow>(
+      `select id, user_agent, source_ip, created_at, last_seen_at, expires_at from web_sessions
+       where user_id = $1 and idle_expires_at > clock_timestamp() and ($2::text is null or id < $2) order by id desc limit $3`,
+      [userId, page.after, page.limit],
+    )
+  ).rows;
+
+export const deleteWebSession = async (tx: Tx, userId: string, id: string): Promise<boolean> =>
+  (await tx.query('delete from web_sessions where user_id = $1 and id = $2', [userId, id])).rowCount === 1;
+
+/** To the minute, as other last uses: one write per session and minute at the most. */
+export const touchWebSession = (tx: Tx, id: string, idleS: number) =>
+  tx.query(
+    `update web_sessions set last_seen_at = clock_timestamp(),
+       idle_expires_at = least(expires_at, clock_timestamp() + make_interval(secs => $2))
+     where id = $1 and last_seen_at < clock_timestamp() - interval '1 minute'`,
+    [id, idleS],
+  );

@@ -1,0 +1,37 @@
+/**
+ * Whether a request that a browser signs with its cookie was made by our own pages. A foreign page can make a browser send
+ * the cookie along; it can neither add a header of its own without asking first, which we never allow, nor say that it is
+ * us. A request with an Authorization header needs none of this: no browser adds that by itself.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { AppError } from '../errors.ts';
+
+export const CONSOLE_HEADER = 'x-gpuaas-console';
+
+const refuse = (sentence: string): AppError => new AppError('permission_denied', sentence);
+
+/** Throws for what another site made the browser send. */
+export const assertOwnPage = (
+  request: Readonly<{ method: string; headers: IncomingHttpHeaders }>,
+  ownOrigin: string,
+): void => {
+  const { headers, method } = request;
+  const site = headers['sec-fetch-site'];
+  if (method === 'GET' || method === 'HEAD') {
+    const isForeign = site !== undefined && site !== 'same-origin' && site !== 'none';
+    if (isForeign && headers['sec-fetch-mode'] !== 'navigate')
+      throw refuse('Another site made your browser ask for this; with a browser’s sign-in only the console may.');
+    return;
+  }
+  if (headers[CONSOLE_HEADER] !== '1')
+    throw refuse(
+      `With a browser’s sign-in a change needs the header ${CONSOLE_HEADER}: 1, which only the console sends.`,
+    );
+  if (site !== undefined && site !== 'same-origin')
+    throw refuse('Another site made your browser send this; with a browser’s sign-in only the console may.');
+  const { origin } = headers;
+  if (origin !== undefined && origin !== ownOrigin)
+    throw refuse(
+      `This was sent from a page of ${origin.slice(0, 200)}; with a browser’s sign-in only ${ownOrigin} may.`,
+    );
+};

@@ -1,0 +1,173 @@
+/**
+ * Signing in with a browser. The issuer says who it is; from then on a session of ours counts, a random token in a cookie
+ * of which only the hash is kept. A sign-in under way is known by what it left, sealed, with the browser that began it: a
+ * code that another browser brings opens nothing. Every sign-in gives a new token, so one that was planted is worth nothing.
+ */
+import { type Clock, type Log, mintId } from '@gpuaas/kit';
+import type { Principal } from '../context.ts';
+import { type AuditRow, insertAuditLog } from '../db/audit.ts';
+import { type Database, PLATFORM } from '../db/client.ts';
+import { deleteWebSession, findWebSession, type HeldWebSession, putWebSession } from '../db/web-session.ts';
+import { AppError } from '../errors.ts';
+import type { RelyingParty, SignInSecrets } from '../ports/identity/relying-party.ts';
+import type { Secrets } from '../ports/secrets/secrets.ts';
+import type { Authenticator } from './authenticate.ts';
+import { hashToken, mintToken } from './token.ts';
+
+type Request = Parameters<Authenticator>[1];
+type UnderWay = SignInSecrets & Readonly<{ return_to: string; until_ms: number }>;
+
+export type SignIn = Readonly<{
+  begin(
+    wanted: Readonly<{ return_to: string; prompt: 'login' | undefined }>,
+  ): Promise<Readonly<{ url: string; state: string; sealed: string }>>;
+  /** Where a sign-in was to lead, also one that failed; undefined where nothing of it is known. */
+  returnTo(sealed: string | undefined): string | undefined;
+  finish(
+    given: Readonly<{ query: string; sealed: string | undefined; presented: string | undefined }>,
+    request: Request,
+  ): Promise<Readonly<{ token: string; max_age_s: number; return_to: string }>>;
+  /** Ends the session; says where the browser goes to sign out at the issuer too, if it can. */
+  end(presented: string | undefined, request: Request): Promise<string | null>;
+}>;
+
+type Options = Readonly<{
+  database: Database;
+  secrets: Secrets;
+  clock: Clock;
+  log: Log;
+  authenticate: Authenticator;
+  relyingParty: RelyingParty;
+  idle_s: number;
+  max_s: number;
+  /** How long a person may take at the issuer. */
+  sign_in_s: number;
+}>;
+
+const SEALED_TO = 'web sign-in';
+/** It travels in an address at sign-out. */
+const ID_TOKEN_MAX_CHARS = 4096;
+
+const idTokenOf = (sessionId: string): string => `web_sessions/${sessionId}/id_token`;
+
+export const createSignIn = (options: Options): SignIn => {
+  const { database, secrets, clock, log, relyingParty } = options;
+
+  const open = (sealed: string | undefined): UnderWay | undefined => {
+    if (sealed === undefined) return undefined;
+    try {
+      return JSON.parse(secrets.open(Buffer.from(sealed, 'base64url'), SEALED_TO)) as UnderWay;
+    } catch {
+      return undefined;
+    }
+  };
+
+  const auditOf = (
+    person: Readonly<{ id: string; organization_id: string | null }>,
+    sessionId: string,
+    request: Request,
+    what: Pick<AuditRow, 'action' | 'policy' | 'metadata'>,
+  ): AuditRow => ({
+    ...request,
+    ...what,
+    organization_id: person.organization_id,
+    project_id: null,
+    actor_kind: 'user',
+    actor_id: person.id,
+    actor_role: null,
+    target_kind: 'web_session',
+    target_id: sessionId,
+    result: 'success',
+    error_code: null,
+  });
+
+  /** The same person in the same browser goes on with what it has open; anybody else's session ends. */
+  const keep = (principal: Principal, idToken: string | null, presented: string | undefined, request: Request) =>
+    database.write(PLATFORM, async (tx) => {
+      const before = presented === undefined ? undefined : await findWebSession(tx, hashToken(presented));
+      const isRenewed = before?.user_id === principal.id;
+      if (before !== undefined && !isRenewed) await deleteWebSession(tx, before.user_id, before.id);
+      const id = isRenewed && before !== undefined ? before.id : mintId('wse');
+      const { token, hash } = mintToken('web_session');
+      const isKept = idToken !== null && idToken.length <= ID_TOKEN_MAX_CHARS;
+      await putWebSession(tx, {
+        id,
+        user_id: principal.id,
+        token_hash: hash,
+        id_token_sealed: isKept ? secrets.seal(idToken, idTokenOf(id)) : null,
+        user_agent: request.user_agent,
+        source_ip: request.source_ip,
+        idle_s: options.idle_s,
+        max_s: options.max_s,
+      });
+      await insertAuditLog(
+        tx,
+        auditOf({ id: principal.id, organization_id: principal.audit_organization_id }, id, request, {
+          action: 'web_session.create',
+          policy: 'whoever the issuer signs in gets a session',
+          metadata: { is_renewed: isRenewed, replaced: isRenewed ? null : (before?.id ?? null) },
+        }),
+      );
+      return token;
+    });
+
+  const idTokenIn = ({ id, id_token_sealed }: HeldWebSession): string | null => {
+    if (id_token_sealed === null) return null;
+    try {
+      return secrets.open(id_token_sealed, idTokenOf(id));
+    } catch (err) {
+      log.warn({ err, web_session_id: id }, 'the id token of a session does not open');
+      return null;
+    }
+  };
+
+  return {
+    begin: async ({ return_to, prompt }) => {
+      const { url, secrets: own } = await relyingParty.begin(prompt);
+      const until_ms = clock.now().getTime() + options.sign_in_s * 1000;
+      const underWay: UnderWay = { ...own, return_to, until_ms };
+      return {
+        url,
+        state: own.state,
+        sealed: secrets.seal(JSON.stringify(underWay), SEALED_TO).toString('base64url'),
+      };
+    },
+    returnTo: (sealed) => open(sealed)?.return_to,
+    finish: async ({ query, sealed, presented }, request) => {
+      const underWay = open(sealed);
+      if (underWay === undefined)
+        throw new AppError(
+          'invalid_request',
+          'This sign-in was used already, took too long, or was begun in another browser.',
+        );
+      if (underWay.until_ms <= clock.now().getTime())
+        throw new AppError('invalid_request', 'This sign-in took too long.');
+      const { access_token, id_token } = await relyingParty.finish(query, underWay);
+      // Exactly as a bearer token: who is new is signed up, who moved is followed, who is disabled is refused.
+      const principal = await options.authenticate({ authorization: `Bearer ${access_token}` }, request, {
+        fresh: true,
+      });
+      const token = await keep(principal, id_token, presented, request);
+      log.info({ correlation_id: request.correlation_id, principal_id: principal.id }, 'signed in with a browser');
+      return { token, max_age_s: options.max_s, return_to: underWay.return_to };
+    },
+    end: async (presented, request) => {
+      const held = await database.write(PLATFORM, async (tx) => {
+        const session = presented === undefined ? undefined : await findWebSession(tx, hashToken(presented));
+        if (session === undefined) return undefined;
+        await deleteWebSession(tx, session.user_id, session.id);
+        const organization_id = session.personal_organization_id;
+        await insertAuditLog(
+          tx,
+          auditOf({ id: session.user_id, organization_id }, session.id, request, {
+            action: 'web_session.revoke',
+            policy: 'who signs out ends the session',
+            metadata: {},
+          }),
+        );
+        return session;
+      });
+      return held === undefined ? null : relyingParty.signOutUrl(idTokenIn(held));
+    },
+  };
+};
