@@ -8,6 +8,7 @@ import { placementCases } from './cases-placement.ts';
 import { powerCases } from './cases-power.ts';
 import { sessionCases } from './cases-session.ts';
 import { topologyCases } from './cases-topology.ts';
+import { traceCases } from './cases-trace.ts';
 import { answers, ids, run } from './fixtures.ts';
 
 const T = '--no-json';
@@ -103,6 +104,7 @@ export const cases: readonly Case[] = [
   ...inventoryCases,
   ...topologyCases,
   ...certificateCases,
+  ...traceCases,
 
   line('region-list', `region list ${T}`),
   line('sku-list', `sku list ${T}`),

@@ -25,6 +25,7 @@ import { inventoryAnswers } from './fixtures-inventory.ts';
 import { placementAnswers } from './fixtures-placement.ts';
 import { sessionAnswers } from './fixtures-session.ts';
 import { topologyAnswers } from './fixtures-topology.ts';
+import { traceAnswers } from './fixtures-trace.ts';
 
 const id = (prefix: string, last: string): string => `${prefix}_01k9zv3m8q4t6w2x5y7r0s1n${last.padStart(2, '0')}`;
 const time = '2026-11-15T10:03:21.000Z';
@@ -254,6 +255,7 @@ export const answers: Answers = {
   ...topologyAnswers,
   ...certificateAnswers,
   ...sessionAnswers,
+  ...traceAnswers,
   meGet: {
     kind: 'user',
     id: ids.user,

@@ -213,6 +213,12 @@ export const ENTRIES: readonly Entry[] = [
     load: async () => (await import('./commands/workflow-run.ts')).workflowRun,
   },
   {
+    name: 'trace',
+    summary: 'follow one id through everything that happened',
+    group: OBSERVE,
+    load: async () => (await import('./commands/trace.ts')).trace,
+  },
+  {
     name: 'audit',
     summary: 'who did what in an organization',
     group: OBSERVE,

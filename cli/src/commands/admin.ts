@@ -12,6 +12,7 @@ import { adminScheduler } from './admin-scheduler.ts';
 import { adminSlot } from './admin-slot.ts';
 import { adminTrust } from './admin-trust.ts';
 import { adminWorkflowRun } from './admin-workflow-run.ts';
+import { adminTrace } from './trace.ts';
 
 export const admin: Group = {
   name: 'admin',
@@ -37,5 +38,6 @@ export const admin: Group = {
     adminSku,
     adminImage,
     adminWorkflowRun,
+    adminTrace,
   ],
 };

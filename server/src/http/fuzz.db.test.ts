@@ -131,6 +131,14 @@ describe('a storm of requests out of the contract', () => {
       const key = await acme.owner.post('/api/v1/ssh-keys', { name: `granted-${n}`, public_key: newSshKey() });
       pool['ssh_key_id']?.push(must(key, 201).body.id);
     }
+    pool['id'] = [
+      reached.id,
+      node_id,
+      acme.ids.workflow_run_id,
+      strangeId('node_task'),
+      'c-of-nobody',
+      rival.ids.allocation_id,
+    ];
     // Its id is known to no request, so the project that holds it is never empty and never goes.
     must(await acme.owner.post(accounts, { name: 'keeper' }), 201);
     return pool;
