@@ -198,6 +198,8 @@ describe('every operation of the contract', () => {
         allocationWipeCertificateGet: { params: { ...idsOf(cast.acme), allocation_id: (await newReleased(cast)).id } },
         trustKeyGet: { params: { trust_key_id: (await newStagedKey(cast)).id } },
         logList: { query: { node_id } },
+        traceGet: { query: { id: cast.acme.ids.allocation_id } },
+        adminTraceGet: { query: { id: node_id } },
       };
     });
     /** Of what only operators see no tenant has one; who may not see it is told so before it is looked for. */
@@ -334,10 +336,14 @@ describe('every operation of the contract', () => {
       '/docs',
       '/docs/redoc.js',
       '/docs/errors/:code',
+      '/docs/start',
+      '/auth/sign-in',
+      '/auth/callback',
     ];
     const expected = [
       ...operations.map(([, { method, path }]) => `${method} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
       ...pages.map((path) => `GET ${path}`),
+      'POST /auth/sign-out',
     ];
     assert.deepEqual(found.toSorted(), expected.toSorted());
   });
