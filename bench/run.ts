@@ -1,6 +1,7 @@
 /** `make bench [NAME=x]`: one JSON object per line, exit 1 when a goal is missed. */
 import { agentsBenches } from './agents.ts';
 import { capacityReadBench } from './capacity.ts';
+import { consoleBenches } from './console.ts';
 import { contentionBench } from './contention.ts';
 import { diskBenches } from './disks.ts';
 import { fleetBench } from './fleet.ts';
@@ -32,6 +33,7 @@ const BENCHES: readonly Bench[] = [
   ...diskBenches,
   ...machineBenches,
   streamBench,
+  ...consoleBenches,
 ];
 
 const isMet = ({ ratio, goal }: Measurement): boolean => {

@@ -4,7 +4,22 @@
  */
 import { createBackend } from '../app/api/client.ts';
 import { startConsole } from '../app/start.tsx';
-import { connectMock, createMockApi, optionsOf } from '../mock-api/index.ts';
+import { connectMock, createMockApi, type MockOptions } from '../mock-api/index.ts';
 
-const { fetch } = createMockApi(optionsOf(new URLSearchParams(globalThis.location.hash.slice(1))));
+const SEEDS = ['demo', 'empty', 'large', 'hostile'] as const;
+const PERSONAS = ['operator', 'owner', 'member', 'viewer'] as const;
+
+const optionsOf = (hash: string): MockOptions => {
+  const asked = new URLSearchParams(hash.slice(1));
+  const seed = SEEDS.find((one) => one === asked.get('seed'));
+  const persona = PERSONAS.find((one) => one === asked.get('as'));
+  const speed = Number(asked.get('speed') ?? 1);
+  return {
+    ...(seed === undefined ? {} : { seed }),
+    ...(persona === undefined ? {} : { as: persona }),
+    ...(speed > 0 && speed <= 100 ? { speed } : {}),
+  };
+};
+
+const { fetch } = createMockApi(optionsOf(globalThis.location.hash));
 startConsole(createBackend({ fetch, connect: connectMock }));
