@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cliCommand, curlCommand, durationWord } from './equivalents.ts';
+import { CATALOG, region, sku } from './fixture.ts';
+import { bodyOf, formOf, type LaunchSearch, maxDurationOf, problemsOf, searchOfAllocation } from './form.ts';
+import { durationProblem, nameProblem, suggestName, userDataProblem } from './rules.ts';
+import { parseTags, tagsText } from './tags.ts';
+import type { Allocation } from './types.ts';
+
+const form = (search: LaunchSearch = {}, userData = '', catalog = CATALOG) =>
+  formOf(search, catalog, { suggestedName: 'calm-otter-42', userData });
+
+test('an empty address is a form that can be sent: everything is defaulted to what is offered', () => {
+  const made = form();
+  assert.deepEqual(problemsOf(made), {});
+  assert.deepEqual(bodyOf(made), {
+    name: 'calm-otter-42',
+    sku_name: 'slice',
+    region_name: 'us-1',
+    gpu_count: 1,
+    image_name: 'base',
+    vm_profile: 'p_1g_24c',
+    ssh_key_ids: ['ssh_a', 'ssh_b'],
+  });
+});
+
+test('every choice in the address is what is sent', () => {
+  const search = {
+    sku: 'slice',
+    region: 'us-1',
+    gpus: '4',
+    image: 'cuda',
+    profile: 'p_4g_96c',
+    keys: 'ssh_b',
+    hours: '72',
+    name: 'train',
+    tags: 'team=vision, run=42',
+    protected: '1',
+  };
+  assert.deepEqual(bodyOf(form(search, '#cloud-config\n')), {
+    name: 'train',
+    sku_name: 'slice',
+    region_name: 'us-1',
+    gpu_count: 4,
+    image_name: 'cuda',
+    vm_profile: 'p_4g_96c',
+    ssh_key_ids: ['ssh_b'],
+    tags: { team: 'vision', run: '42' },
+    is_protected: true,
+    max_duration_s: 259_200,
+    user_data: '#cloud-config\n',
+  });
+});
+
+test('what the catalog does not know or does not allow falls back to the default', () => {
+  const made = form({
+    sku: 'gone',
+    region: 'mars',
+    gpus: '3',
+    image: 'gone',
+    profile: 'p_4g_96c',
+    keys: 'ssh_of_another',
+  });
+  assert.deepEqual(bodyOf(made), bodyOf(form()));
+});
+
+test('bare metal takes its own count, no profile, no image and no user data', () => {
+  const made = form({ shape: 'baremetal', gpus: '2', image: 'cuda' }, '#cloud-config\n');
+  assert.deepEqual(problemsOf(made), {});
+  assert.deepEqual(bodyOf(made), {
+    name: 'calm-otter-42',
+    sku_name: 'metal',
+    region_name: 'us-1',
+    gpu_count: 8,
+    ssh_key_ids: ['ssh_a', 'ssh_b'],
+  });
+});
+
+test('no key at all is a choice', () => {
+  assert.equal(bodyOf(form({ keys: 'none' }))?.ssh_key_ids, undefined);
+});
+
+test('what is closed is kept, and said', () => {
+  const problems = problemsOf(form({ sku: 'old-slice', region: 'eu-1', image: 'retired' }));
+  assert.match(problems.sku ?? '', /Sold out for good/);
+  assert.match(problems.region ?? '', /No hosts yet/);
+  assert.match(problems.image ?? '', /not offered any more/);
+});
+
+test('an empty catalog is a form that says so', () => {
+  const empty = formOf({}, { skus: [], regions: [], images: [], keys: [] }, { suggestedName: 'a', userData: '' });
+  assert.deepEqual(Object.keys(problemsOf(empty)), ['sku', 'region']);
+  assert.equal(bodyOf(empty), null);
+  assert.equal(cliCommand(empty, 'prj_1'), '');
+  const onlyClosed = { ...CATALOG, skus: [sku('x', { enabled: false })], regions: [region('eu-1', 'No.')] };
+  assert.equal(form({}, '', onlyClosed).sku?.name, 'x');
+  assert.equal(form({}, '', onlyClosed).region?.name, 'eu-1');
+});
+
+test('names, lifetimes, user data and tags are checked by the contract’s own rules', () => {
+  for (const good of ['a', 'train-1', 'a'.repeat(63)]) assert.equal(nameProblem(good), null, good);
+  for (const bad of ['', 'Train', '-a', 'a-', 'a_b', 'a'.repeat(64), 'é']) assert.notEqual(nameProblem(bad), null, bad);
+  for (const good of ['', '1', '0.5', '8760']) assert.equal(durationProblem(good, maxDurationOf(good)), null, good);
+  for (const bad of ['0', '-1', '8761', 'soon']) assert.notEqual(durationProblem(bad, maxDurationOf(bad)), null, bad);
+  for (const good of ['', '#cloud-config\n', '#!/bin/sh\n']) assert.equal(userDataProblem(good), null, good);
+  for (const bad of ['packages: []', '#cloud-config\n\0', `#!${'é'.repeat(40_000)}`])
+    assert.notEqual(userDataProblem(bad), null);
+  for (const bad of ['team', 'Team=x', 'a=1, a=2', 'a=<b>', `a=${'x'.repeat(121)}`])
+    assert.notEqual(parseTags(bad).problem, null, bad);
+  const many = Array.from({ length: 33 }, (_, index) => `t${index}=1`).join(',');
+  assert.notEqual(parseTags(many).problem, null);
+  assert.deepEqual(parseTags(' , team=vision ,empty=, '), { tags: { team: 'vision', empty: '' }, problem: null });
+  assert.deepEqual(parseTags(tagsText({ a: 'b c', d: '' })).tags, { a: 'b c', d: '' });
+});
+
+test('a suggested name is always a name', () => {
+  for (const at of [0, 0.5, 0.999_999]) assert.equal(nameProblem(suggestName(() => at)), null);
+});
+
+test('launching again fills the form with what was launched, but for the name', () => {
+  const allocation = {
+    sku_name: 'slice',
+    region_name: 'us-1',
+    gpu_count: 1,
+    image_name: 'cuda',
+    placement: { vm_profile: 'p_1g_12c' },
+    ssh_key_ids: ['ssh_b'],
+    max_duration_s: 5_400,
+    tags: { team: 'vision' },
+    is_protected: true,
+  } as unknown as Allocation;
+  assert.deepEqual(bodyOf(form(searchOfAllocation(allocation))), {
+    name: 'calm-otter-42',
+    sku_name: 'slice',
+    region_name: 'us-1',
+    gpu_count: 1,
+    image_name: 'cuda',
+    vm_profile: 'p_1g_12c',
+    ssh_key_ids: ['ssh_b'],
+    tags: { team: 'vision' },
+    is_protected: true,
+    max_duration_s: 5_400,
+  });
+  const bare = { ...allocation, ssh_key_ids: [], max_duration_s: null, tags: {}, is_protected: false } as Allocation;
+  assert.equal(bodyOf(form(searchOfAllocation(bare)))?.ssh_key_ids, undefined);
+});
+
+test('the equivalent command and request say what the form says', () => {
+  const made = form(
+    { gpus: '4', hours: '36', tags: 'note=a b', protected: '1', name: 'train' },
+    `#!/bin/sh\necho 'x'\n`,
+  );
+  assert.equal(
+    cliCommand(made, 'prj_1'),
+    "gpuaas allocation create train --project prj_1 --sku slice --region us-1 --gpus 4 --image base --vm-profile p_4g_96c --ssh-key laptop --ssh-key desk --tag 'note=a b' --protect --max-duration 36h --user-data user-data.txt",
+  );
+  const curl = curlCommand(made, 'prj_1', 'https://gpu.example');
+  assert.match(curl, /POST https:\/\/gpu\.example\/api\/v1\/projects\/prj_1\/allocations/);
+  const [, quoted = ''] = /--data-binary '(.*)'$/s.exec(curl) ?? [];
+  assert.deepEqual(JSON.parse(quoted.replaceAll(`'\\''`, "'")), bodyOf(made));
+  assert.deepEqual([86_400, 129_600, 5_400, 301].map(durationWord), ['1d', '36h', '90m', '301s']);
+});

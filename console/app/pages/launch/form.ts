@@ -1,0 +1,185 @@
+/**
+ * The launch form and its address are the same thing: every choice stands in the query as plain text, what is not said
+ * there is defaulted from the catalog, and what the catalog does not know is left out. So a link fills the form, and a form
+ * is a link. User data stays out of it: it may hold secrets, and addresses are kept and sent around.
+ */
+
+import { durationProblem, nameProblem, userDataProblem } from './rules.ts';
+import { parseTags, tagsText } from './tags.ts';
+import type { Allocation, OsImage, Region, RequestOf, Sku, SshKey } from './types.ts';
+
+export type LaunchSearch = Readonly<
+  Partial<
+    Record<
+      'shape' | 'sku' | 'region' | 'gpus' | 'image' | 'profile' | 'keys' | 'hours' | 'name' | 'tags' | 'protected',
+      string | undefined
+    >
+  >
+>;
+
+export type Catalog = Readonly<{
+  skus: readonly Sku[];
+  regions: readonly Region[];
+  /** Of the chosen SKU. */
+  images: readonly OsImage[];
+  /** Of the person who launches. */
+  keys: readonly SshKey[];
+}>;
+
+export type VmProfile = Sku['vm_profiles'][number];
+
+export type LaunchForm = Readonly<{
+  sku: Sku | null;
+  region: Region | null;
+  gpuCount: number;
+  /** Null for a whole node, which keeps the system its operator installed. */
+  image: OsImage | null;
+  profile: VmProfile | null;
+  keys: readonly SshKey[];
+  /** As typed; empty for no limit. */
+  hours: string;
+  name: string;
+  tagsText: string;
+  isProtected: boolean;
+  userData: string;
+}>;
+
+/** What `keys` says when there shall be none: an absent one means all of mine. */
+export const NO_KEYS = 'none';
+const KEYS_MAX = 32;
+const SECONDS_PER_HOUR = 3_600;
+
+export const skuOf = (search: LaunchSearch, skus: readonly Sku[]): Sku | null => {
+  const named = skus.find(({ name }) => name === search.sku);
+  if (named !== undefined) return named;
+  const offered = skus.filter(({ enabled }) => enabled);
+  const shaped = offered.filter(({ capacity_shape }) => capacity_shape === (search.shape ?? 'gpu_slice'));
+  return shaped[0] ?? offered[0] ?? skus[0] ?? null;
+};
+
+/** One more person's key in a shared address is none of mine: it is left out, never sent. */
+const keysOf = ({ keys: text }: LaunchSearch, keys: readonly SshKey[]): readonly SshKey[] => {
+  if (text === NO_KEYS) return [];
+  const named = new Set((text ?? '').split(','));
+  const found = keys.filter(({ id }) => named.has(id));
+  return (found.length > 0 ? found : keys).slice(0, KEYS_MAX);
+};
+
+export const profilesOf = (sku: Sku, gpuCount: number): readonly VmProfile[] =>
+  sku.vm_profiles.filter((profile) => profile.gpu_count === gpuCount);
+
+const countOf = ({ gpus }: LaunchSearch, sku: Sku | null): number => {
+  const allowed = sku?.allowed_gpu_counts ?? [];
+  return allowed.find((count) => String(count) === gpus) ?? allowed[0] ?? 1;
+};
+
+const imageOf = ({ image }: LaunchSearch, sku: Sku | null, images: readonly OsImage[]): OsImage | null =>
+  sku?.capacity_shape === 'baremetal'
+    ? null
+    : (images.find(({ name }) => name === image) ?? images.find(({ enabled }) => enabled) ?? null);
+
+export const formOf = (
+  search: LaunchSearch,
+  catalog: Catalog,
+  typed: Readonly<{ suggestedName: string; userData: string }>,
+): LaunchForm => {
+  const sku = skuOf(search, catalog.skus);
+  const gpuCount = countOf(search, sku);
+  const profiles = sku === null ? [] : profilesOf(sku, gpuCount);
+  return {
+    sku,
+    region:
+      catalog.regions.find(({ name }) => name === search.region) ??
+      catalog.regions.find(({ enabled }) => enabled) ??
+      catalog.regions[0] ??
+      null,
+    gpuCount,
+    image: imageOf(search, sku, catalog.images),
+    profile:
+      profiles.find(({ name }) => name === search.profile) ??
+      profiles.find(({ is_default }) => is_default) ??
+      profiles[0] ??
+      null,
+    keys: keysOf(search, catalog.keys),
+    hours: search.hours ?? '',
+    name: search.name ?? typed.suggestedName,
+    tagsText: search.tags ?? '',
+    isProtected: search.protected === '1',
+    userData: typed.userData,
+  };
+};
+
+/** Null for no limit, and for what is no number. */
+export const maxDurationOf = (hours: string): number | null => {
+  const seconds = hours.trim() === '' ? Number.NaN : Math.round(Number(hours) * SECONDS_PER_HOUR);
+  return Number.isFinite(seconds) ? seconds : null;
+};
+
+export type Problems = Partial<Record<'sku' | 'region' | 'image' | 'name' | 'tags' | 'hours' | 'userData', string>>;
+
+const said = <K extends keyof Problems>(field: K, problem: string | null): Problems =>
+  problem === null ? {} : { [field]: problem };
+
+const skuProblem = (sku: Sku | null): string | null => {
+  if (sku === null) return 'Nothing is offered for launch.';
+  return sku.enabled ? null : `${sku.display_name} is not offered now. ${sku.disabled_reason ?? ''}`.trim();
+};
+const regionProblem = (region: Region | null): string | null => {
+  if (region === null) return 'There is no region.';
+  return region.enabled ? null : `${region.display_name} is not open. ${region.disabled_reason ?? ''}`.trim();
+};
+const imageProblem = ({ sku, image }: LaunchForm): string | null => {
+  if (sku === null || sku.capacity_shape === 'baremetal') return null;
+  if (image === null) return 'No image is offered for this.';
+  return image.enabled ? null : `${image.display_name} is not offered any more.`;
+};
+
+/** What has to be changed before it can be sent, by field, in the order of the form. */
+export const problemsOf = (form: LaunchForm): Problems => ({
+  ...said('sku', skuProblem(form.sku)),
+  ...said('region', regionProblem(form.region)),
+  ...said('image', imageProblem(form)),
+  ...said('hours', durationProblem(form.hours, maxDurationOf(form.hours))),
+  ...said('name', nameProblem(form.name)),
+  ...said('tags', parseTags(form.tagsText).problem),
+  ...(form.sku?.capacity_shape === 'gpu_slice' ? said('userData', userDataProblem(form.userData)) : {}),
+});
+
+export type LaunchBody = RequestOf<'allocationCreate'>['body'];
+
+/** What is sent: nothing that the form does not say. Null while there is nothing to launch. */
+export const bodyOf = (form: LaunchForm): LaunchBody | null => {
+  const { sku, region, image, profile, keys } = form;
+  if (sku === null || region === null) return null;
+  const maxDuration = maxDurationOf(form.hours);
+  const { tags } = parseTags(form.tagsText);
+  return {
+    name: form.name,
+    sku_name: sku.name,
+    region_name: region.name,
+    gpu_count: form.gpuCount,
+    ...(image === null ? {} : { image_name: image.name }),
+    ...(profile === null ? {} : { vm_profile: profile.name }),
+    ...(keys.length === 0 ? {} : { ssh_key_ids: keys.map(({ id }) => id) }),
+    ...(Object.keys(tags).length === 0 ? {} : { tags }),
+    ...(form.isProtected ? { is_protected: true } : {}),
+    ...(maxDuration === null ? {} : { max_duration_s: maxDuration }),
+    ...(sku.capacity_shape === 'gpu_slice' && form.userData !== '' ? { user_data: form.userData } : {}),
+  };
+};
+
+/** "Launch again": the same but for its name, which is taken while the first lives. */
+export const searchOfAllocation = (allocation: Allocation): LaunchSearch => ({
+  sku: allocation.sku_name,
+  region: allocation.region_name,
+  gpus: String(allocation.gpu_count),
+  image: allocation.image_name ?? undefined,
+  profile: allocation.placement.vm_profile ?? undefined,
+  keys: allocation.ssh_key_ids.length === 0 ? NO_KEYS : allocation.ssh_key_ids.join(','),
+  hours:
+    allocation.max_duration_s === null
+      ? undefined
+      : String(Number((allocation.max_duration_s / SECONDS_PER_HOUR).toFixed(4))),
+  tags: tagsText(allocation.tags) || undefined,
+  protected: allocation.is_protected ? '1' : undefined,
+});

@@ -1,0 +1,96 @@
+/** How long: none, or a time after which it is released by itself, which is what keeps a forgotten machine from costing. */
+import { Group, NativeSelect, NumberInput, Stack } from '@mantine/core';
+import { useState } from 'react';
+import { exact, span } from '../../format/time.ts';
+import { Section } from '../../ui/page.tsx';
+import { useNow } from '../../ui/time.tsx';
+import { ChoiceCards } from './choice-cards.tsx';
+import type { FieldProps } from './fields.ts';
+import { maxDurationOf } from './form.ts';
+
+const PRESETS = [
+  ['', 'No limit'],
+  ['4', '4 hours'],
+  ['12', '12 hours'],
+  ['24', '1 day'],
+  ['72', '3 days'],
+  ['168', '7 days'],
+] as const;
+const OTHER = 'other';
+const HOURS_PER_DAY = 24;
+
+const ReleaseSentence = ({ seconds, isProtected }: Readonly<{ seconds: number | null; isProtected: boolean }>) => {
+  const now = useNow();
+  if (seconds === null) return <span className="muted">It runs, and is charged, until somebody releases it.</span>;
+  const at = new Date(now + seconds * 1_000).toISOString();
+  return (
+    <span className="muted">
+      Released by itself {span(seconds * 1_000)} after it became active; if that were now, at{' '}
+      <time className="tabular">{exact(at)}</time>. What is on its disks is erased then.
+      {isProtected && ' It is protected: until that is taken off it runs on, and is charged.'}
+    </span>
+  );
+};
+
+const OwnTime = ({ form, problems, update }: Pick<FieldProps, 'form' | 'problems' | 'update'>) => {
+  const [unit, setUnit] = useState<'hours' | 'days'>('hours');
+  const factor = unit === 'days' ? HOURS_PER_DAY : 1;
+  const amount = form.hours === '' ? '' : Number((Number(form.hours) / factor).toFixed(4));
+  const set = (value: number | string, times: number): void =>
+    update({ hours: value === '' ? '' : String(Number(value) * times) });
+  return (
+    <Group align="flex-start" gap="xs">
+      <NumberInput
+        label="Time"
+        w={140}
+        min={0}
+        value={amount}
+        hideControls
+        error={problems.hours}
+        onChange={(value) => set(value, factor)}
+      />
+      <NativeSelect
+        label="Unit"
+        data={['hours', 'days']}
+        value={unit}
+        onChange={(event) => {
+          const next = event.currentTarget.value === 'days' ? 'days' : 'hours';
+          setUnit(next);
+          if (amount !== '') set(amount, next === 'days' ? HOURS_PER_DAY : 1);
+        }}
+      />
+    </Group>
+  );
+};
+
+export const LifetimeField = (props: FieldProps) => {
+  const { form, problems, update } = props;
+  const isPreset = PRESETS.some(([hours]) => hours === form.hours);
+  const [isOther, setOther] = useState(!isPreset);
+  const isOwn = isOther || !isPreset;
+  return (
+    <Section title="Lifetime">
+      <Stack gap="sm">
+        <ChoiceCards
+          legend="Lifetime"
+          isLegendHidden
+          name="lifetime"
+          isCompact
+          value={isOwn ? OTHER : form.hours}
+          choices={[...PRESETS.map(([value, title]) => ({ value, title })), { value: OTHER, title: 'Another time' }]}
+          onChange={(value) => {
+            setOther(value === OTHER);
+            if (value !== OTHER) update({ hours: value });
+          }}
+        />
+        {isOwn && <OwnTime {...props} />}
+        <div style={{ minHeight: 40 }}>
+          <ReleaseSentence
+            seconds={problems.hours === undefined ? maxDurationOf(form.hours) : null}
+            isProtected={form.isProtected}
+          />
+        </div>
+      </Stack>
+    </Section>
+  );
+};

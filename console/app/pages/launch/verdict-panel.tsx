@@ -1,0 +1,92 @@
+/** Whether it fits, and if not why and what would: the same for an estimate and for a launch that was refused. */
+import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
+import type { LaunchForm, LaunchSearch } from './form.ts';
+import type { LaunchAlternative, Sku } from './types.ts';
+import {
+  alternativeLabel,
+  alternativePatch,
+  type Estimate,
+  fitSentence,
+  type Reason,
+  reasonsInWords,
+} from './verdict.ts';
+
+export const Reasons = ({ reasons }: Readonly<{ reasons: readonly Reason[] }>) => {
+  const [first, ...rest] = reasonsInWords(reasons);
+  if (first === undefined) return null;
+  return (
+    <div style={{ overflowWrap: 'anywhere' }}>
+      <div>
+        {first.text} {first.hint}
+      </div>
+      {rest.length > 0 && (
+        <ul className="reasons">
+          {rest.map(({ code, text, hint }) => (
+            <li key={`${code} ${text}`}>
+              {text}
+              {hint === null ? '' : `. ${hint}`}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+};
+
+export const Alternatives = ({
+  alternatives,
+  form,
+  skus,
+  onTake,
+}: Readonly<{
+  alternatives: readonly LaunchAlternative[];
+  form: LaunchForm;
+  skus: readonly Sku[];
+  onTake(patch: LaunchSearch): void;
+}>) =>
+  alternatives.length === 0 ? (
+    <p style={{ margin: '8px 0 0' }}>Nothing like it fits now. This page asks again by itself.</p>
+  ) : (
+    <div style={{ marginTop: 8 }}>
+      <h3 style={{ fontSize: '0.8125rem', margin: 0 }}>Fits now</h3>
+      <ul className="alternatives">
+        {alternatives.map((alternative) => {
+          const { what, where, price } = alternativeLabel(alternative, skus);
+          return (
+            <li key={`${where} ${what}`}>
+              <button type="button" className="alternative" onClick={() => onTake(alternativePatch(alternative, form))}>
+                <span style={{ fontWeight: 500 }}>{what}</span>
+                <span className="muted">
+                  {where}
+                  {price === null ? '' : `, ${price}`}
+                </span>
+              </button>
+            </li>
+          );
+        })}
+      </ul>
+    </div>
+  );
+
+export const FitPanel = ({
+  estimate,
+  form,
+  skus,
+  onTake,
+}: Readonly<{ estimate: Estimate; form: LaunchForm; skus: readonly Sku[]; onTake(patch: LaunchSearch): void }>) => {
+  const Icon = estimate.fits_now ? IconCircleCheck : IconAlertTriangle;
+  return (
+    <div className="panel" data-tone={estimate.fits_now ? 'good' : 'warn'} role="status">
+      <div style={{ display: 'flex', gap: 8, fontWeight: 600 }}>
+        <Icon size={18} aria-hidden style={{ flexShrink: 0, marginTop: 1 }} />
+        <span>{fitSentence(estimate)}</span>
+      </div>
+      {!estimate.fits_now && (
+        <div className="panel-body" style={{ marginTop: 4 }}>
+          <Reasons reasons={estimate.reasons} />
+          <Alternatives alternatives={estimate.alternatives} form={form} skus={skus} onTake={onTake} />
+        </div>
+      )}
+    </div>
+  );
+};

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CATALOG } from './fixture.ts';
+import { formOf } from './form.ts';
+import {
+  alternativeLabel,
+  alternativePatch,
+  alternativesIn,
+  type Estimate,
+  fitSentence,
+  lifetimePrice,
+  quotaSentence,
+  reasonsInWords,
+} from './verdict.ts';
+
+const USD = (amount_minor: number) => ({ amount_minor, currency: 'USD' });
+const estimate = (rest: Partial<Estimate>): Estimate => ({
+  fits_now: true,
+  fits_on_nodes: 3,
+  largest_set: 8,
+  price_per_hour: USD(1800),
+  price_per_day: USD(43_200),
+  price_per_month: USD(1_314_000),
+  quota_gpus_after: null,
+  code: null,
+  reasons: [],
+  alternatives: [],
+  ...rest,
+});
+
+test('whether it fits is one sentence with the largest set', () => {
+  assert.equal(fitSentence(estimate({})), 'Fits now on 3 nodes; the largest free set is 8 GPUs.');
+  assert.match(fitSentence(estimate({ fits_on_nodes: 1 })), /on 1 node;/);
+  assert.match(fitSentence(estimate({ fits_on_nodes: 100 })), /100 nodes or more/);
+  assert.equal(
+    fitSentence(estimate({ fits_now: false, largest_set: 1 })),
+    'Does not fit now; the largest free set is 1 GPU.',
+  );
+  assert.equal(fitSentence(estimate({ fits_now: false, largest_set: 0 })), 'Does not fit now.');
+});
+
+test('a refusal is the verdict, then what holds the capacity; how it was found is left out', () => {
+  const said = reasonsInWords([
+    { code: 'no_capacity', gpus: 2, detail: 'Only 2 GPUs of slice in us-1 free: 5 GPUs in use, 1 GPU being wiped.' },
+    { code: 'claimed', gpus: 5, detail: '5 GPUs in use.' },
+    { code: 'cleaning', gpus: 1, detail: '1 GPU being wiped before reuse.' },
+    { code: 'filters', nodes_total: 3, free_gpus: 2, largest_set: 1 },
+  ]);
+  assert.deepEqual(
+    said.map(({ text }) => text),
+    ['Only 2 GPUs are free now.', '5 GPUs in use', '1 GPU being wiped before reuse'],
+  );
+  assert.match(said[2]?.hint ?? '', /by themselves/);
+});
+
+test('fragmentation is told with what is free and what the largest set is', () => {
+  const detail = '8 GPUs of slice in us-1 are free, but no single node fits 4; the largest set is 3.';
+  const [one] = reasonsInWords([{ code: 'one_node', gpus: 8, detail }]);
+  assert.equal(one?.text, detail);
+  assert.match(one?.hint ?? '', /always on one node/);
+});
+
+test('a code that nobody here knows is shown as it is', () => {
+  const texts = reasonsInWords([
+    { code: 'topology_unsafe', free: 8, largest_set: 3, nested: { a: 1 } },
+    { code: 'moon_phase' },
+    { code: 'moon_phase', detail: 'The moon is full.' },
+    { code: 'constructor' },
+  ]).map(({ text }) => text);
+  assert.deepEqual(texts, ['topology_unsafe: free 8, largest set 3', 'moon_phase', 'The moon is full.', 'constructor']);
+});
+
+test('the quota after a launch is said in words, also without a limit and beyond it', () => {
+  assert.equal(quotaSentence('project', { gpu_limit: 16, gpu_used: 4 }, 4), '8 of 16 GPUs used by the project.');
+  assert.match(
+    quotaSentence('project', { gpu_limit: 4, gpu_used: 3 }, 4),
+    /^3 GPUs more than the project’s limit of 4/,
+  );
+  assert.match(
+    quotaSentence('organization', { gpu_limit: null, gpu_used: 0 }, 1),
+    /1 GPU used by the organization; it has no limit/,
+  );
+});
+
+test('a lifetime costs what its seconds cost', () => {
+  assert.deepEqual(lifetimePrice(USD(1800), 5_400), USD(2700));
+  assert.deepEqual(lifetimePrice(USD(1), 1_800), USD(1));
+});
+
+test('an alternative laid over the form changes what it names and keeps the rest', () => {
+  const form = formOf({ sku: 'slice', gpus: '8', image: 'cuda' }, CATALOG, { suggestedName: 'a', userData: '' });
+  const alternative = { capacity_shape: 'baremetal', sku_name: 'metal', region_name: 'us-1', gpu_count: 8 } as const;
+  const patch = alternativePatch(alternative, form);
+  assert.deepEqual(patch, {
+    shape: undefined,
+    sku: 'metal',
+    region: 'us-1',
+    gpus: '8',
+    profile: undefined,
+    image: undefined,
+  });
+  const same = alternativePatch({ ...alternative, capacity_shape: 'gpu_slice', sku_name: 'slice', gpu_count: 4 }, form);
+  assert.equal('image' in same, false);
+  assert.deepEqual(alternativeLabel(alternative, CATALOG.skus), {
+    what: '8 GPUs, bare metal',
+    where: 'metal in us-1',
+    price: '$36.00 per hour',
+  });
+  assert.equal(alternativeLabel({ ...alternative, sku_name: 'new' }, CATALOG.skus).price, null);
+});
+
+test('what a refusal names as alternatives is taken only where it is one', () => {
+  const good = { capacity_shape: 'gpu_slice', sku_name: 's', region_name: 'r', gpu_count: 1 };
+  assert.deepEqual(alternativesIn([good, {}, { ...good, gpu_count: '1' }, { ...good, capacity_shape: 'x' }]), [good]);
+});
