@@ -101,13 +101,13 @@ const platform = createRoute({ getParentRoute: () => gate, path: '/platform', co
 const nodes = createRoute({
   getParentRoute: () => platform,
   path: '/nodes',
-  validateSearch: textSearch('q', 'region', 'state', 'occupancy', 'health', 'slot', 'attention', 'view'),
+  validateSearch: textSearch('q', 'region', 'state', 'occupancy', 'health', 'slot', 'attention'),
   component: lazyRouteComponent(() => import('./pages/nodes/nodes-page.tsx'), 'NodesPage'),
 });
 const node = createRoute({
   getParentRoute: () => platform,
   path: '/nodes/$nodeId',
-  validateSearch: textSearch('tab', 'slot'),
+  validateSearch: textSearch('tab', 'slot', 'to', 'state', 'level', 'correlation'),
   component: lazyRouteComponent(() => import('./pages/nodes/node-page.tsx'), 'NodePage'),
 });
 const capacity = createRoute({

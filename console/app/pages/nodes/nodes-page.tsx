@@ -1,3 +1,121 @@
-import { Page } from '../../ui/page.tsx';
+/** Every node with its slots: where capacity is, what it does, and what needs a hand. */
 
-export const NodesPage = () => <Page title="Nodes">{null}</Page>;
+import type { SlotMapRow } from '@gpuaas/sdk';
+import { Button, Group } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useCallback, useDeferredValue, useMemo, useState } from 'react';
+import { useMay } from '../../api/me.tsx';
+import { useAll } from '../../api/read.ts';
+import { count } from '../../format/size.ts';
+import { ActionButton } from '../../ui/action-button.tsx';
+import { Async } from '../../ui/async.tsx';
+import { EmptyState, Page } from '../../ui/page.tsx';
+import { AddNode } from './add-node.tsx';
+import { countFacets, type Facet, filterNodes, isFiltered, type NodeFilter } from './filter.ts';
+import { FleetControls } from './fleet-controls.tsx';
+import { FragmentationLines } from './fragmentation-line.tsx';
+import { gridRows } from './grid-rows.ts';
+import './nodes.css';
+import { byRack } from './rack.ts';
+import { SlotGrid } from './slot-grid.tsx';
+import { TILE_KEY, type Tile } from './tile.ts';
+
+const POLL_MS = 10_000;
+
+const TileKey = () => (
+  <ul className="tile-key" aria-label="What the tiles mean">
+    {TILE_KEY.map(({ short, word, glyph, tone }) => (
+      <li key={short}>
+        <span className="tile" data-tone={tone} data-glyph={glyph} aria-hidden />
+        <span className="muted">{word === short ? word : `${short}: ${word.toLowerCase()}`}</span>
+      </li>
+    ))}
+  </ul>
+);
+
+const Fleet = ({ nodes, onAdd }: Readonly<{ nodes: readonly SlotMapRow[]; onAdd: () => void }>) => {
+  const filter: NodeFilter = useSearch({ from: '/console/platform/nodes' });
+  const navigate = useNavigate({ from: '/platform/nodes' });
+  const applied = useDeferredValue(filter);
+  const shown = useMemo(() => filterNodes(nodes, applied), [nodes, applied]);
+  const counts = useMemo(() => countFacets(nodes, applied), [nodes, applied]);
+  const rows = useMemo(() => gridRows(byRack(shown)), [shown]);
+  const change = useCallback(
+    (name: Facet | 'q' | 'attention', value: string | undefined) =>
+      void navigate({ search: (before) => ({ ...before, [name]: value }), replace: true }),
+    [navigate],
+  );
+  const open = useCallback(
+    (node: SlotMapRow, slot: Tile) =>
+      void navigate({
+        to: '/platform/nodes/$nodeId',
+        params: { nodeId: node.node_id },
+        search: { tab: 'slots', slot: String(slot.slot_index) },
+      }),
+    [navigate],
+  );
+  if (nodes.length === 0)
+    return (
+      <EmptyState title="No nodes yet" action={<Button onClick={onAdd}>Add a node</Button>}>
+        A node is a host with GPUs. Add one, run the command it gives you on the host, then discover and approve its
+        slots.
+      </EmptyState>
+    );
+  return (
+    <>
+      <FleetControls filter={filter} counts={counts} onChange={change} />
+      <Group justify="space-between" gap={8}>
+        <span className="muted tabular" role="status">
+          {shown.length === nodes.length
+            ? count(nodes.length, 'node')
+            : `${shown.length} of ${count(nodes.length, 'node')}`}
+        </span>
+        <TileKey />
+      </Group>
+      {rows.length === 0 ? (
+        <EmptyState
+          title="No node matches"
+          action={
+            <Button variant="default" onClick={() => void navigate({ search: {}, replace: true })}>
+              Clear the filters
+            </Button>
+          }
+        >
+          {isFiltered(filter) ? 'None of the nodes is all of what the filters ask for.' : 'There is nothing to show.'}
+        </EmptyState>
+      ) : (
+        <SlotGrid rows={rows} onOpen={open} />
+      )}
+    </>
+  );
+};
+
+export const NodesPage = () => {
+  const nodes = useAll('adminSlotMapList', {}, { everyMs: POLL_MS });
+  const [isAdding, setAdding] = useState(false);
+  const whyNot = useMay();
+  return (
+    <div className="fleet">
+      <Page
+        title="Nodes"
+        subtitle={<FragmentationLines nodes={nodes.data ?? []} />}
+        actions={
+          <ActionButton
+            leftSection={<IconPlus size={16} aria-hidden />}
+            disabledReason={whyNot('admin.node.create')}
+            onClick={() => setAdding(true)}
+          >
+            Add a node
+          </ActionButton>
+        }
+      >
+        {null}
+      </Page>
+      <Async of={nodes} rows={12} label="Loading the nodes">
+        {(found) => <Fleet nodes={found} onAdd={() => setAdding(true)} />}
+      </Async>
+      <AddNode isOpen={isAdding} onClose={() => setAdding(false)} />
+    </div>
+  );
+};

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SlotMapRow } from '@gpuaas/sdk';
+import { flagsOf, needsAttention } from './attention.ts';
+import { countFacets, filterNodes, isFiltered } from './filter.ts';
+import { readFragmentation } from './fragmentation.ts';
+import { gridRows, moveCell } from './grid-rows.ts';
+import { byRack } from './rack.ts';
+import { numaGroup, TILE_KEY, type Tile, tileLook, tileSentence } from './tile.ts';
+
+const slot = (slot_index: number, given: Partial<Tile> = {}): Tile => ({
+  id: `slt_${slot_index}`,
+  slot_index,
+  approval: 'approved',
+  status: 'available',
+  status_reason: null,
+  status_since: '2026-11-15T11:00:00Z',
+  health: 'ok',
+  numa_node: slot_index < 4 ? 0 : 1,
+  has_drift: false,
+  allocation_id: null,
+  wiped_at: null,
+  ...given,
+});
+
+const node = (name: string, given: Partial<SlotMapRow> = {}): SlotMapRow => ({
+  node_id: `nod_${name}`,
+  name,
+  region_name: 'us-buffalo-1',
+  pool_name: 'shared',
+  gpu_model: 'H200 SXM',
+  gpu_count: 8,
+  state: 'active',
+  state_reason: null,
+  capacity_mode: 'slice',
+  occupancy: 'free',
+  health: 'ok',
+  is_held: false,
+  is_connected: true,
+  has_drift: false,
+  reboot_required: false,
+  finding_count: 0,
+  free_gpus: 8,
+  largest_set: 8,
+  slots: Array.from({ length: 8 }, (_, index) => slot(index)),
+  ...given,
+});
+
+test('a tile looks free only where something can be placed on it', () => {
+  assert.equal(tileLook(slot(0)).word, 'Available');
+  const notFree: Partial<Tile>[] = [
+    { approval: 'disabled' },
+    { approval: 'needs_reapproval' },
+    { health: 'unhealthy' },
+    { health: 'unknown' },
+    ...(['reserved', 'in_use', 'cleaning', 'cleanup_blocked', 'quarantined'] as const).map((status) => ({ status })),
+  ];
+  for (const given of notFree) assert.notEqual(tileLook(slot(0, given)).tone, 'good', JSON.stringify(given));
+});
+
+test('every kind of tile differs from every other by glyph and word, not by colour alone', () => {
+  assert.equal(new Set(TILE_KEY.map(({ short }) => short)).size, TILE_KEY.length);
+  assert.equal(new Set(TILE_KEY.map(({ glyph, short }) => `${glyph} ${short}`)).size, TILE_KEY.length);
+});
+
+test('a tile that somebody uses keeps its status and is marked where more is wrong', () => {
+  const { word, isMarked } = tileLook(slot(0, { status: 'in_use', health: 'unhealthy' }));
+  assert.deepEqual([word, isMarked], ['In use', true]);
+  assert.equal(tileLook(slot(0, { has_drift: true })).isMarked, true);
+  assert.equal(tileLook(slot(0)).isMarked, false);
+});
+
+test('a tile is a sentence for who does not see it', () => {
+  const now = Date.parse('2026-11-15T12:00:00Z');
+  assert.equal(tileSentence(slot(3, { status: 'in_use' }), now), 'Slot 3: In use, since 1 h ago');
+  assert.equal(
+    tileSentence(slot(3, { status: 'in_use', health: 'unhealthy', approval: 'disabled', has_drift: true }), now),
+    'Slot 3: In use, Disabled, Unhealthy, differs from what was approved, since 1 h ago',
+  );
+  assert.equal(tileSentence(slot(3, { approval: 'disabled' }), now), 'Slot 3: Disabled, since 1 h ago');
+});
+
+test('the tiles of two NUMA nodes stand apart', () => {
+  const { slots } = node('j1u1');
+  assert.deepEqual(
+    slots.map((_, index) => numaGroup(slots, index)),
+    [0, 0, 0, 0, 1, 1, 1, 1],
+  );
+});
+
+test('what needs attention is said in words, and being held is no trouble', () => {
+  assert.deepEqual(flagsOf(node('a')), []);
+  assert.equal(needsAttention(node('a', { is_held: true })), false);
+  assert.deepEqual(
+    flagsOf(node('a', { is_held: true })).map(({ word }) => word),
+    ['held'],
+  );
+  const troubles: Partial<SlotMapRow>[] = [
+    { state: 'offline' },
+    { is_connected: false },
+    { state: 'quarantined' },
+    { health: 'unhealthy' },
+    { occupancy: 'cleanup_blocked' },
+    { slots: [slot(0, { status: 'cleanup_blocked' })] },
+    { slots: [slot(0, { status: 'quarantined' })] },
+    { has_drift: true },
+    { finding_count: 2 },
+    { reboot_required: true },
+  ];
+  for (const given of troubles) assert.equal(needsAttention(node('a', given)), true, JSON.stringify(given));
+});
+
+test('a node that waits for its first agent, or is over, asks for nothing', () => {
+  assert.deepEqual(flagsOf(node('a', { state: 'bootstrap_issued', is_connected: false })), []);
+  assert.deepEqual(flagsOf(node('a', { state: 'retired', is_connected: false, has_drift: true })), []);
+});
+
+const fleet = [
+  node('j1u1', { slots: [slot(0, { status: 'in_use', allocation_id: 'alc_1' })] }),
+  node('j1u2', { state: 'draining', health: 'unhealthy' }),
+  node('k9u1', { region_name: 'eu-north-1', slots: [slot(0, { approval: 'disabled' })] }),
+];
+const names = (filter: Parameters<typeof filterNodes>[1]) => filterNodes(fleet, filter).map(({ name }) => name);
+
+test('filters add up, and text finds names, models and allocations', () => {
+  assert.deepEqual(names({}), ['j1u1', 'j1u2', 'k9u1']);
+  assert.deepEqual(names({ q: 'J1' }), ['j1u1', 'j1u2']);
+  assert.deepEqual(names({ q: 'alc_1' }), ['j1u1']);
+  assert.deepEqual(names({ q: 'h200', region: 'eu-north-1' }), ['k9u1']);
+  assert.deepEqual(names({ state: 'draining' }), ['j1u2']);
+  assert.deepEqual(names({ slot: 'disabled' }), ['k9u1']);
+  assert.deepEqual(names({ slot: 'in_use', region: 'eu-north-1' }), []);
+  assert.deepEqual(names({ attention: 'yes' }), ['j1u2']);
+  assert.deepEqual(names({ state: 'no_such_state' }), []);
+  assert.equal(isFiltered({}), false);
+  assert.equal(isFiltered({ slot: 'in_use' }), true);
+});
+
+test('a choice counts what it would show together with the other filters', () => {
+  const counts = countFacets(fleet, { region: 'us-buffalo-1', state: 'active' });
+  assert.deepEqual(Object.fromEntries(counts.region), { 'us-buffalo-1': 1, 'eu-north-1': 1 });
+  assert.deepEqual(Object.fromEntries(counts.state), { active: 1, draining: 1 });
+  assert.equal(counts.attention, 0);
+  for (const [value, count] of countFacets(fleet, {}).slot) assert.equal(names({ slot: value }).length, count, value);
+});
+
+test('arrow keys move between tiles and pass rack headers', () => {
+  const rows = gridRows(byRack(fleet));
+  assert.deepEqual(
+    rows.map((row) => (row.kind === 'rack' ? row.rack : row.node.name)),
+    ['j1', 'j1u1', 'j1u2', 'k9', 'k9u1'],
+  );
+  const at = (name: string, column: number) => ({ nodeId: `nod_${name}`, column });
+  assert.deepEqual(moveCell(rows, at('j1u2', 3), 'ArrowRight'), at('j1u2', 4));
+  assert.deepEqual(moveCell(rows, at('j1u2', 0), 'ArrowLeft'), at('j1u2', -1));
+  assert.equal(moveCell(rows, at('j1u2', -1), 'ArrowLeft'), null);
+  assert.equal(moveCell(rows, at('j1u2', 7), 'ArrowRight'), null);
+  // The next node has one slot only; the column is the nearest that it has.
+  assert.deepEqual(moveCell(rows, at('j1u2', 5), 'ArrowDown'), at('k9u1', 0));
+  assert.equal(moveCell(rows, at('k9u1', 0), 'ArrowDown'), null);
+  assert.equal(moveCell(rows, at('j1u1', 0), 'ArrowUp'), null);
+  assert.deepEqual(moveCell(rows, at('j1u1', 0), 'PageDown'), at('k9u1', 0));
+  assert.deepEqual(moveCell(rows, at('k9u1', 0), 'Home', true), at('j1u1', 0));
+  assert.deepEqual(moveCell(rows, at('j1u2', 2), 'End'), at('j1u2', 7));
+  assert.equal(moveCell(rows, at('gone', 0), 'ArrowDown'), null);
+  assert.equal(moveCell(rows, at('j1u1', 0), 'x'), null);
+});
+
+test('the host that the sentence about fragmentation names can be gone to', () => {
+  assert.deepEqual(readFragmentation('free 11, largest set 3; draining j22u11 would free a whole node (2 to move)'), {
+    before: 'free 11, largest set 3; draining ',
+    name: 'j22u11',
+    after: ' would free a whole node (2 to move)',
+  });
+  assert.deepEqual(readFragmentation('free 11, largest set 3'), {
+    before: 'free 11, largest set 3',
+    name: null,
+    after: '',
+  });
+});

@@ -1,0 +1,99 @@
+/** The rows of the slot map. There may be thousands of them, so each is drawn again only when its own node has changed. */
+import type { SlotMapRow } from '@gpuaas/sdk';
+import { Link } from '@tanstack/react-router';
+import { memo } from 'react';
+import { count } from '../../format/size.ts';
+import { stateWord } from '../../format/state.ts';
+import { StateBadge, ToneBadge } from '../../ui/state-badge.tsx';
+import { flagsOf } from './attention.ts';
+import { type GridRow, NAME_COLUMN } from './grid-rows.ts';
+import { numaGroup, tileLook, tileSentence } from './tile.ts';
+
+const NUMA_GAP = 8;
+
+const MODES: Readonly<Record<SlotMapRow['capacity_mode'], string>> = {
+  slice: 'Slices',
+  baremetal: 'Bare metal',
+  flexible: 'Both',
+};
+
+export const RackRow = memo(({ row }: Readonly<{ row: Extract<GridRow, { kind: 'rack' }> }>) => (
+  <th scope="rowgroup" className="slot-grid-rack">
+    <strong>{row.rack === 'other' ? 'Other hosts' : `Rack ${row.rack}`}</strong>
+    <span className="muted tabular">
+      {count(row.nodeCount, 'node')}, {row.freeGpus} of {count(row.gpus, 'GPU')} free
+    </span>
+  </th>
+));
+
+const noSlots = ({ capacity_mode, occupancy }: SlotMapRow): string =>
+  capacity_mode === 'baremetal'
+    ? `Sold as a whole: ${stateWord('occupancy', occupancy).word.toLowerCase()}`
+    : 'No slots approved yet';
+
+const Tiles = ({ node, focused }: Readonly<{ node: SlotMapRow; focused: number | null }>) => {
+  const now = Date.now();
+  if (node.slots.length === 0) return <td className="slot-grid-none muted">{noSlots(node)}</td>;
+  return node.slots.map((slot, index) => {
+    const { short, glyph, tone, isMarked } = tileLook(slot);
+    return (
+      <td key={slot.id} style={{ transform: `translateX(${numaGroup(node.slots, index) * NUMA_GAP}px)` }}>
+        <button
+          type="button"
+          className="tile"
+          tabIndex={focused === index ? 0 : -1}
+          data-cell={`${node.node_id} ${index}`}
+          data-tone={tone}
+          data-glyph={glyph}
+          data-marked={isMarked}
+          aria-label={tileSentence(slot, now)}
+        >
+          {short}
+        </button>
+      </td>
+    );
+  });
+};
+
+/** `focused` is the column that Tab leads to, null where that is in another row. */
+export const NodeRow = memo(({ node, focused }: Readonly<{ node: SlotMapRow; focused: number | null }>) => (
+  <>
+    <th scope="row">
+      <Link
+        to="/platform/nodes/$nodeId"
+        params={{ nodeId: node.node_id }}
+        className="link slot-grid-name"
+        title={node.name}
+        preload={false}
+        tabIndex={focused === NAME_COLUMN ? 0 : -1}
+        data-cell={`${node.node_id} ${NAME_COLUMN}`}
+      >
+        {node.name}
+      </Link>
+    </th>
+    <td>
+      <StateBadge kind="node" state={node.state} title={node.state_reason ?? undefined} />
+    </td>
+    <td>{MODES[node.capacity_mode]}</td>
+    <td>
+      <StateBadge kind="occupancy" state={node.occupancy} />
+    </td>
+    <Tiles node={node} focused={focused} />
+    <td
+      className="slot-grid-free tabular"
+      title={`${count(node.free_gpus, 'GPU')} free, largest set ${node.largest_set}`}
+    >
+      {node.free_gpus}
+      <span className="muted"> / {node.largest_set}</span>
+    </td>
+    <td className="slot-grid-flags">
+      {flagsOf(node).map(({ word, tone, why }) => (
+        <span key={word} className="flag">
+          <ToneBadge tone={tone} title={why}>
+            {word}
+          </ToneBadge>
+        </span>
+      ))}
+    </td>
+  </>
+));

@@ -1,0 +1,44 @@
+/** What a tile is about, beside it: one element for the whole map, moved to whichever tile is pointed at or focused. */
+import { Portal } from '@mantine/core';
+import { stateWord } from '../../format/state.ts';
+import { ago } from '../../format/time.ts';
+import { Facts } from '../../ui/page.tsx';
+import { useNow } from '../../ui/time.tsx';
+import { type Tile, tileLook } from './tile.ts';
+
+const WIDTH = 290;
+const ROOM_BELOW = 220;
+const MARGIN = 8;
+
+export type TipPlace = Readonly<{ left: number; right: number; top: number; bottom: number }>;
+
+export const SlotTip = ({ slot, nodeName, at }: Readonly<{ slot: Tile; nodeName: string; at: TipPlace }>) => {
+  const now = useNow();
+  const isAbove = at.bottom + ROOM_BELOW > globalThis.innerHeight;
+  const left = Math.max(MARGIN, Math.min(at.left, globalThis.innerWidth - WIDTH - MARGIN));
+  return (
+    <Portal>
+      <div
+        className="card slot-tip"
+        role="tooltip"
+        style={isAbove ? { left, bottom: globalThis.innerHeight - at.top + 6 } : { left, top: at.bottom + 6 }}
+      >
+        <strong>
+          {nodeName}, GPU {slot.slot_index}: {tileLook(slot).word}
+        </strong>
+        {slot.status_reason !== null && <div className="muted">{slot.status_reason}</div>}
+        <Facts
+          facts={[
+            ['Status', `${stateWord('slot', slot.status).word}, since ${ago(slot.status_since, now)}`],
+            ['Approval', stateWord('approval', slot.approval).word],
+            ['Allocation', slot.allocation_id ?? 'none'],
+            ['Last wipe', slot.wiped_at === null ? 'never proven' : ago(slot.wiped_at, now)],
+            ['Health', stateWord('health', slot.health).word],
+            ['NUMA node', slot.numa_node ?? 'unknown'],
+            ['Drift', slot.has_drift ? 'differs from what was approved' : 'none'],
+          ]}
+        />
+      </div>
+    </Portal>
+  );
+};

@@ -1,0 +1,93 @@
+/**
+ * What one tile of the slot map says. A tile has room for a glyph and a short word; it must never look free where nothing
+ * can be placed, so approval and health speak before the status "available" does.
+ */
+import type { SlotMapRow } from '@gpuaas/sdk';
+import { stateWord, type Tone } from '../../format/state.ts';
+import { ago } from '../../format/time.ts';
+
+export type Tile = SlotMapRow['slots'][number];
+export type TileLook = Readonly<{ short: string; word: string; glyph: string; tone: Tone; isMarked: boolean }>;
+
+const GLYPHS: Readonly<Record<Tile['status'], string>> = {
+  available: '○',
+  reserved: '◔',
+  in_use: '●',
+  cleaning: '↻',
+  cleanup_blocked: '✕',
+  quarantined: '▲',
+};
+const SHORT: Readonly<Record<Tile['status'], string>> = {
+  available: 'Free',
+  reserved: 'Claim',
+  in_use: 'Used',
+  cleaning: 'Wipe',
+  cleanup_blocked: 'Stuck',
+  quarantined: 'Apart',
+};
+
+const look = (short: string, word: string, glyph: string, tone: Tone): Omit<TileLook, 'isMarked'> => ({
+  short,
+  word,
+  glyph,
+  tone,
+});
+
+const OFF = look('Off', 'Disabled', '–', 'idle');
+const REVIEW = look('Review', 'Needs reapproval', '▲', 'warn');
+const ILL = look('Ill', 'Unhealthy', '✕', 'bad');
+const UNSURE = look('Unsure', 'Unknown health', '?', 'warn');
+
+const faceOf = (slot: Tile): Omit<TileLook, 'isMarked'> => {
+  if (slot.status !== 'available') {
+    const { word, tone } = stateWord('slot', slot.status);
+    return look(SHORT[slot.status] ?? word, word, GLYPHS[slot.status] ?? '?', tone);
+  }
+  if (slot.approval === 'disabled') return OFF;
+  if (slot.approval === 'needs_reapproval') return REVIEW;
+  if (slot.health === 'unhealthy') return ILL;
+  if (slot.health === 'unknown') return UNSURE;
+  const { word, tone } = stateWord('slot', slot.status);
+  return look(SHORT.available, word, GLYPHS.available, tone);
+};
+
+/** Marked: there is more to say than its face does. */
+export const tileLook = (slot: Tile): TileLook => ({
+  ...faceOf(slot),
+  isMarked:
+    slot.has_drift || (slot.status !== 'available' && (slot.health === 'unhealthy' || slot.approval !== 'approved')),
+});
+
+/** One of each kind of tile, for the key beside the map. */
+export const TILE_KEY: readonly Omit<TileLook, 'isMarked'>[] = [
+  ...(Object.keys(SHORT) as Tile['status'][]).map((status) => {
+    const { word, tone } = stateWord('slot', status);
+    return look(SHORT[status], word, GLYPHS[status], tone);
+  }),
+  OFF,
+  REVIEW,
+  ILL,
+  UNSURE,
+];
+
+/** A tile as a sentence, for who does not see it. */
+export const tileSentence = (slot: Tile, nowMs: number): string => {
+  const { word } = tileLook(slot);
+  return [
+    `Slot ${slot.slot_index}: ${word}`,
+    ...(slot.approval === 'approved' || word === stateWord('approval', slot.approval).word
+      ? []
+      : [stateWord('approval', slot.approval).word]),
+    ...(slot.health === 'ok' || word === stateWord('health', slot.health).word
+      ? []
+      : [stateWord('health', slot.health).word]),
+    ...(slot.has_drift ? ['differs from what was approved'] : []),
+    `since ${ago(slot.status_since, nowMs)}`,
+  ].join(', ');
+};
+
+/** How many NUMA nodes come before the one of this tile in its row: so many gaps go before it. */
+export const numaGroup = (slots: readonly Pick<Tile, 'numa_node'>[], index: number): number =>
+  slots
+    .slice(1, index + 1)
+    .reduce((gaps, slot, before) => gaps + Number(slot.numa_node !== slots[before]?.numa_node), 0);
