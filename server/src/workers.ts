@@ -16,6 +16,7 @@ import { purgeExpired } from './reconcilers/purge-expired.ts';
 import { startReconciler } from './reconcilers/reconciler.ts';
 import { relayOutbox } from './reconcilers/relay-outbox.ts';
 import { releaseDue } from './reconcilers/release-due.ts';
+import { sampleCapacity } from './reconcilers/sample-capacity.ts';
 import { sealAudit } from './reconcilers/seal-audit.ts';
 import { ensureTrustKeys } from './services/trust.ts';
 import { type TakeBack, takeGrantBack, tellUntold } from './workflows/access-grant.ts';
@@ -39,6 +40,8 @@ const PURGE_INTERVAL_MS = 60_000;
 const RELEASE_DUE_INTERVAL_MS = 2_000;
 const EXPIRE_TASKS_INTERVAL_MS = 5_000;
 const COUNT_CAPACITY_INTERVAL_MS = 1_000;
+/** It samples every five minutes by the clock: this is how soon after the mark. */
+const SAMPLE_CAPACITY_INTERVAL_MS = 10_000;
 const CHECK_INVARIANTS_INTERVAL_MS = 60_000;
 const MARK_OFFLINE_INTERVAL_MS = 2_000;
 const END_GRACE_INTERVAL_MS = 10_000;
@@ -95,6 +98,7 @@ const startReconcilers = (deps: Deps, watch: InvariantWatch, shutdown: Shutdown)
       intervalMs: EXPIRE_TASKS_INTERVAL_MS,
     },
     { name: 'count-capacity', run: capacity.run, intervalMs: COUNT_CAPACITY_INTERVAL_MS },
+    { name: 'sample-capacity', run: () => sampleCapacity({ database }), intervalMs: SAMPLE_CAPACITY_INTERVAL_MS },
     {
       name: 'mark-offline',
       run: async (signal: AbortSignal) => void (await markOffline({ database, wake }, signal)),

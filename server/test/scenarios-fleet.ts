@@ -20,6 +20,7 @@ type Mine =
   | 'adminNodeConvertPlan'
   | 'adminNodeConvert'
   | 'adminCapacityList'
+  | 'adminCapacityHistoryList'
   | 'adminQuotaList'
   | 'adminQuotaPut'
   | 'adminSchedulerSnapshot'
@@ -50,6 +51,7 @@ export const fleetScenarios: Pick<Scenarios, Mine> = {
     return { as, params, body: { to: 'slice', plan_hash } };
   },
   adminCapacityList: asOperator,
+  adminCapacityHistoryList: asOperator,
   adminQuotaList: asOperator,
   adminQuotaPut: async (cast) => ({
     as: cast.superadmin,

@@ -28,6 +28,10 @@ export type ShapeCounts = Readonly<{
   /** How many nodes take a launch of this many GPUs now. */
   nodes_that_fit: Readonly<Record<string, number>>;
   held_by: Readonly<Record<CountedKind, number>>;
+  /** A claim counts for the shape that made it, a hold for bare metal. Not told by a count of an older version. */
+  healthy_gpus?: number;
+  reserved_gpus?: number;
+  active_gpus?: number;
 }>;
 
 export type CapacityCounts = Readonly<{
@@ -61,6 +65,10 @@ const DELIVERED = "('active', 'offline', 'quarantined', 'draining')";
 
 const KEY = 'region_name, gpu_model, pool_organization_id';
 
+/** Whether a GPU counts as reserved for the shape: claimed by it, or kept for it. */
+const RESERVED_AS = `case shape when 'baremetal' then whole is not null or (is_held and slot.kind is distinct from 'claimed')
+  else whole is null and slot.kind = 'claimed' end`;
+
 /**
  * Slots by node and kind first, then sums over those few rows per node. `offset 0` keeps the kind from being worked out
  * anew for every count; `whole` is what a claim on the whole node makes of all its GPUs.
@@ -87,9 +95,16 @@ shaped as (
       case when shape.name = 'gpu_slice' then by_runtime when occupancy = 'sliced' or key_node is null then 'fragmented' end) as refused
   from node cross join (values ('gpu_slice', 'baremetal'), ('baremetal', 'slice')) shape (name, not_mode) where capacity_mode <> shape.not_mode),
 kinds as (
-  select ${KEY}, shape, coalesce(whole, slot.kind, refused, 'free') as kind, sum(coalesce(slot.gpus, gpu_count)) as gpus
+  select ${KEY}, shape, coalesce(whole, slot.kind, refused, 'free') as kind, sum(coalesce(slot.gpus, gpu_count)) as gpus,
+    sum(case when is_healthy then coalesce(slot.ok, gpu_count) else 0 end) as healthy,
+    sum(case when ${RESERVED_AS} then coalesce(slot.gpus, gpu_count) else 0 end) as reserved,
+    sum(case when (whole is not null) = (shape = 'baremetal')
+      then coalesce(slot.in_use, case when occupancy = 'exclusive' then gpu_count else 0 end) else 0 end) as active
   from shaped left join slot on slot.node_id = shaped.id group by 1, 2, 3, 4, 5),
-held as (select ${KEY}, shape, jsonb_object_agg(kind, gpus) as kinds from kinds group by 1, 2, 3, 4),
+held as (
+  select ${KEY}, shape, jsonb_object_agg(kind, gpus) as kinds,
+    jsonb_build_object('healthy_gpus', sum(healthy), 'reserved_gpus', sum(reserved), 'active_gpus', sum(active)) as sums
+  from kinds group by 1, 2, 3, 4),
 fits as (
   select ${KEY}, shape,
     coalesce(max(case shape when 'baremetal' then gpu_count else largest_set end) filter (where whole is null and refused is null), 0) as largest_set,
@@ -97,7 +112,7 @@ fits as (
       else jsonb_build_object('1', 0, '2', 0, '4', 0, '8', count(key_node) filter (where gpu_count = 8)) end as nodes_that_fit
   from shaped group by 1, 2, 3, 4),
 shapes as (
-  select ${KEY}, jsonb_object_agg(shape, jsonb_build_object('kinds', kinds, 'largest_set', largest_set, 'nodes_that_fit', nodes_that_fit)) as shapes
+  select ${KEY}, jsonb_object_agg(shape, jsonb_build_object('kinds', kinds, 'sums', sums, 'largest_set', largest_set, 'nodes_that_fit', nodes_that_fit)) as shapes
   from held join fits using (${KEY}, shape) group by 1, 2, 3),
 gpus as (
   select ${KEY}, sum(case when is_healthy then coalesce(slot.ok, gpu_count) else 0 end) as healthy_gpus,
@@ -115,12 +130,19 @@ from nodes_of join gpus using (${KEY}) join shapes using (${KEY})`;
 
 type ShapeRow = Readonly<{
   kinds: Readonly<Partial<Record<CountedKind | 'free', number>>>;
+  sums: Readonly<Record<'healthy_gpus' | 'reserved_gpus' | 'active_gpus', number>>;
   largest_set: number;
   nodes_that_fit: ShapeCounts['nodes_that_fit'];
 }>;
-const NO_SHAPE: ShapeRow = { kinds: {}, largest_set: 0, nodes_that_fit: { '1': 0, '2': 0, '4': 0, '8': 0 } };
+const NO_SHAPE: ShapeRow = {
+  kinds: {},
+  sums: { healthy_gpus: 0, reserved_gpus: 0, active_gpus: 0 },
+  largest_set: 0,
+  nodes_that_fit: { '1': 0, '2': 0, '4': 0, '8': 0 },
+};
 
-const shapeOf = ({ kinds, largest_set, nodes_that_fit }: ShapeRow): ShapeCounts => ({
+const shapeOf = ({ kinds, sums, largest_set, nodes_that_fit }: ShapeRow): ShapeCounts => ({
+  ...sums,
   gpus_total: Object.values(kinds).reduce((sum, gpus) => sum + gpus, 0),
   free_gpus: kinds.free ?? 0,
   largest_set,
@@ -217,22 +239,33 @@ export const listPoolCounts = async (
     )
   ).rows.map(({ counts }) => counts);
 
+export type FleetSku = Readonly<{
+  sku_name: string;
+  capacity_shape: 'baremetal' | 'gpu_slice';
+  allowed_gpu_counts: number[];
+  is_enabled: boolean;
+}>;
+
 export type FleetRow = Readonly<{
   region_name: string;
   gpu_model: string;
   pools: CapacityCounts[];
+  skus: FleetSku[];
   counted_at: string;
 }>;
 
-/** Every region and GPU model with the counters of all its pools. */
+/** Every region and GPU model with the counters of all its pools and what is sold of it. */
 export const listFleet = async (
   reader: Reader,
   page: Readonly<{ after: PageKey | null; limit: number }>,
 ): Promise<FleetRow[]> =>
   (
     await reader.query<FleetRow>(
-      `select region_name, gpu_model, jsonb_agg(counts) as pools, min(counted_at) as counted_at from capacity_counters
-       where $1::text is null or (region_name, gpu_model) > ($1, $2) group by 1, 2 order by 1, 2 limit $3`,
+      `select c.region_name, c.gpu_model, jsonb_agg(c.counts) as pools, min(c.counted_at) as counted_at,
+         (select coalesce(jsonb_agg(jsonb_build_object('sku_name', k.name, 'capacity_shape', k.capacity_shape, 'allowed_gpu_counts', k.allowed_gpu_counts,
+           'is_enabled', r.enabled and k.enabled) order by k.name), '[]')
+          from sku_catalog k join regions r on r.name = c.region_name where k.gpu_model = c.gpu_model) as skus
+       from capacity_counters c where $1::text is null or (c.region_name, c.gpu_model) > ($1, $2) group by 1, 2 order by 1, 2 limit $3`,
       [page.after?.[0] ?? null, page.after?.[1] ?? null, page.limit],
     )
   ).rows;

@@ -45,12 +45,17 @@ export type SlotMapNode = Pick<
 > &
   Readonly<{ node_id: string; slots: SlotTileRow[] }>;
 
-const TILES = `select jsonb_agg(jsonb_build_object('id', t.id, 'slot_index', t.slot_index, 'approval', t.approval, 'status', t.status,
+/** json rather than jsonb, which is put together in half the time. */
+const TILES = `select json_agg(json_build_object('id', t.id, 'slot_index', t.slot_index, 'approval', t.approval, 'status', t.status,
     'status_reason', t.status_reason, 'status_since', t.status_since, 'health', t.health, 'numa_node', t.numa_node,
-    'has_drift', t.drift is not null, 'allocation_id', coalesce(c.allocation_id, whole.allocation_id), 'wiped_at', t.wiped_at)
+    'has_drift', t.drift is not null, 'allocation_id', coalesce(whole.allocation_id, (select c.allocation_id
+      from allocation_resource_claims c where c.node_id = t.node_id and c.slot_id = t.id and c.released_at is null)), 'wiped_at', t.wiped_at)
     order by t.slot_index) as slots
-  from node_resource_slots t left join allocation_resource_claims c on c.slot_id = t.id and c.released_at is null
-  where t.node_id = n.id`;
+  from node_resource_slots t where t.node_id = n.id`;
+
+/** What belongs to a node is looked up node by node: \`limit 1\` keeps the planner from reading all of it to join it. */
+const ofNode = (columns: string, table: string, only = ''): string =>
+  `left join lateral (select ${columns} from ${table} x where x.node_id = n.id ${only} limit 1)`;
 
 export const listSlotMap = async (
   reader: Reader,
@@ -65,9 +70,11 @@ export const listSlotMap = async (
          coalesce(s.free_count, 0) as free_gpus, coalesce(s.largest_set, 0) as largest_set, coalesce(tiles.slots, '[]') as slots
        from (select * from nodes where state <> 'deleted' and ($1::text is null or name > $1) and ($2::text is null or region_name = $2)
          order by name limit $3) n
-       join pools p on p.id = n.pool_id left join node_placement_summary s on s.node_id = n.id
-       left join node_agents a on a.node_id = n.id left join node_inventories i on i.node_id = n.id
-       left join allocation_resource_claims whole on whole.node_id = n.id and whole.released_at is null and whole.claim_kind = 'node_exclusive'
+       join pools p on p.id = n.pool_id
+       ${ofNode('free_count, largest_set', 'node_placement_summary')} s on true
+       ${ofNode('last_seen_at', 'node_agents')} a on true
+       ${ofNode('findings', 'node_inventories')} i on true
+       ${ofNode('allocation_id', 'allocation_resource_claims', "and released_at is null and claim_kind = 'node_exclusive'")} whole on true
        left join lateral (${TILES}) tiles on true
        order by n.name`,
       [page.after, page.region_name, page.limit],

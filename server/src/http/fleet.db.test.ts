@@ -202,6 +202,18 @@ test('operators read what is delivered, healthy, reserved and active, and how fr
   // Two GPUs, a whole slice node and the bare-metal node are taken.
   assert.deepEqual([line.reserved_gpus, line.free_gpus, line.largest_set, line.empty_nodes], [18, 30, 8, 3]);
   assert.match(line.fragmentation, /^free 30, largest set 8; draining nod_\w+ would free a whole node \(2 to move\)$/);
+  const skus: { sku_name: string }[] = line.skus;
+  assert.deepEqual(
+    skus.map(({ sku_name }) => sku_name),
+    skus.map(({ sku_name }) => sku_name).toSorted(),
+  );
+  const sku = (name: string) => line.skus.find(({ sku_name }: { sku_name: string }) => sku_name === name);
+  const slice = sku('h200-sxm-slice');
+  const metal = sku('h200-sxm-baremetal-8g');
+  assert.deepEqual([slice.capacity_shape, metal.capacity_shape], ['gpu_slice', 'baremetal']);
+  assert.deepEqual([slice.free_gpus, slice.largest_set, metal.free_gpus, metal.largest_set], [22, 8, 16, 8]);
+  // Each claim counts for what was sold, so together they are what is reserved.
+  assert.deepEqual([slice.reserved_gpus + metal.reserved_gpus, metal.reserved_gpus], [line.reserved_gpus, 8]);
 });
 
 test('tenants read what could be launched per region and SKU; a disabled region offers nothing', async () => {

@@ -12,6 +12,7 @@ import * as apiToken from '../services/api-token.ts';
 import * as auditLog from '../services/audit-log.ts';
 import * as backfill from '../services/backfill.ts';
 import * as capacity from '../services/capacity.ts';
+import * as capacityHistory from '../services/capacity-history.ts';
 import * as catalog from '../services/catalog.ts';
 import * as diskOwnership from '../services/disk-ownership.ts';
 import * as event from '../services/event.ts';
@@ -185,6 +186,7 @@ export const handlers = {
   nodeDiskOwn: diskOwnership.own,
   nodeDiskRevoke: diskOwnership.revoke,
   adminCapacityList: capacity.fleetList,
+  adminCapacityHistoryList: capacityHistory.historyList,
   adminQuotaList: quota.list,
   adminQuotaPut: quota.put,
   adminSchedulerSnapshot: scheduler.snapshot,

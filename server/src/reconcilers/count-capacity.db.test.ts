@@ -85,6 +85,13 @@ test('each GPU is counted once per shape, under what keeps it from a launch', as
   assert.deepEqual(held(baremetal), { claimed: 12, unhealthy: 8, fragmented: 4 });
   assert.deepEqual([baremetal.gpus_total, baremetal.free_gpus, baremetal.largest_set], [32, 8, 8]);
   assert.equal(baremetal.nodes_that_fit['8'], 1);
+  const sums = ({ healthy_gpus, reserved_gpus, active_gpus }: CapacityCounts['gpu_slice']) => [
+    healthy_gpus,
+    reserved_gpus,
+    active_gpus,
+  ];
+  assert.deepEqual(sums(gpu_slice), [39, 1 + 4, 1], 'a whole node counts for bare metal only, a hold too');
+  assert.deepEqual(sums(baremetal), [24, 8 + 8, 8], 'and a slice for slices only');
   for (const shape of [gpu_slice, baremetal])
     assert.equal(
       Object.values(shape.held_by).reduce((sum, gpus) => sum + gpus, shape.free_gpus),

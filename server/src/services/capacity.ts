@@ -18,23 +18,30 @@ const pairOf = (key: Key | undefined): readonly [string, string] | null =>
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
+type Sold = Pick<db.OfferRow, 'allowed_gpu_counts' | 'capacity_shape' | 'is_enabled'>;
+
 /** The largest count of the SKU that some node takes. Counts beyond the index are judged by the largest free set. */
-const largestLaunch = (row: db.OfferRow, shapes: readonly db.ShapeCounts[]): number => {
+const largestLaunch = (row: Sold, shapes: readonly db.ShapeCounts[]): number => {
   const largest = Math.max(0, ...shapes.map((shape) => shape.largest_set));
   const fits = (count: number): boolean =>
     shapes.some((shape) => (shape.nodes_that_fit[count] ?? (count <= largest ? 1 : 0)) > 0);
   return Math.max(0, ...row.allowed_gpu_counts.filter(fits));
 };
 
+/** GPUs that are free but form nothing the SKU sells cannot be launched. */
+const launchable = (sku: Sold, pools: readonly db.CapacityCounts[]) => {
+  const shapes = sku.is_enabled ? pools.map((pool) => pool[sku.capacity_shape]) : [];
+  const largest_set = largestLaunch(sku, shapes);
+  return { free_gpus: largest_set === 0 ? 0 : sum(shapes.map((shape) => shape.free_gpus)), largest_set };
+};
+
 const offerView = (row: db.OfferRow) => {
-  const shapes = row.is_enabled ? row.pools.map((pool) => pool[row.capacity_shape]) : [];
-  const largest_set = largestLaunch(row, shapes);
+  const { free_gpus, largest_set } = launchable(row, row.pools);
   return {
     region_name: row.region_name,
     sku_name: row.sku_name,
     capacity_shape: row.capacity_shape,
-    // GPUs that are free but form nothing the SKU sells cannot be launched.
-    available_gpus: largest_set === 0 ? 0 : sum(shapes.map((shape) => shape.free_gpus)),
+    available_gpus: free_gpus,
     largest_set,
     counted_at: row.counted_at,
   };
@@ -51,6 +58,20 @@ export const list = async (ctx: ReadCtx, { query }: Req<'capacityList'>) => {
 
 /** Looked at for the node whose drain would free it soonest. */
 const DRAIN_CANDIDATES = 8;
+
+const skuView = (pools: readonly db.CapacityCounts[]) => (sku: db.FleetSku) => {
+  const total = (of: (shape: db.ShapeCounts) => number | undefined): number =>
+    sum(pools.map((pool) => of(pool[sku.capacity_shape]) ?? 0));
+  return {
+    sku_name: sku.sku_name,
+    capacity_shape: sku.capacity_shape,
+    delivered_gpus: total((shape) => shape.gpus_total),
+    healthy_gpus: total((shape) => shape.healthy_gpus),
+    reserved_gpus: total((shape) => shape.reserved_gpus),
+    active_gpus: total((shape) => shape.active_gpus),
+    ...launchable(sku, pools),
+  };
+};
 
 const fleetView = async (reader: Reader, row: db.FleetRow) => {
   const total = (of: (counts: db.CapacityCounts) => number): number => sum(row.pools.map(of));
@@ -70,6 +91,7 @@ const fleetView = async (reader: Reader, row: db.FleetRow) => {
     free_gpus,
     largest_set,
     empty_nodes: total((counts) => counts.empty_nodes),
+    skus: row.skus.map(skuView(row.pools)),
     fragmentation: fragmentationLine({ ...sliced, free_gpus, largest_set }),
     counted_at: row.counted_at,
   };

@@ -1,0 +1,9 @@
+/** Keeps capacity over time: a sample of the counters every five minutes by the clock, and none older than 90 days. */
+import { deleteOldSamples, insertCapacitySamples } from '../db/capacity-sample.ts';
+import { type Database, PLATFORM } from '../db/client.ts';
+
+export const sampleCapacity = (deps: Readonly<{ database: Database }>): Promise<void> =>
+  deps.database.write(PLATFORM, async (tx) => {
+    // Old ones go when a new one comes, so most turns only look.
+    if ((await insertCapacitySamples(tx)) > 0) await deleteOldSamples(tx);
+  });
