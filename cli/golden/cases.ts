@@ -73,6 +73,9 @@ export const cases: readonly Case[] = [
   line('token-list', `token list ${T}`),
   line('token-create', `token create ci --scope read --scope service_account.* --expires-in 90d ${T}`),
   line('token-create-json', `token create ci --project default --json`),
+  line('web-session-list', `web-session list ${T}`),
+  line('web-session-list-json', 'web-session list'),
+  line('web-session-revoke', `web-session revoke ${ids.webSession} --yes ${T}`),
   line('token-revoke', `token revoke ci --yes ${T}`),
   line('token-revoke-ambiguous', `token revoke ci --yes ${T}`, {
     answers: {

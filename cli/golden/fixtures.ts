@@ -16,6 +16,7 @@ import type {
   Sku,
   SshKey,
   User,
+  WebSession,
   WorkflowRun,
   WorkflowStep,
 } from '@gpuaas/sdk';
@@ -38,6 +39,7 @@ export const ids = {
   user: id('usr', '1a'),
   otherUser: id('usr', '2b'),
   token: id('tok', '1a'),
+  webSession: id('wse', '1a'),
   account: id('sva', '1a'),
   key: id('key', '1a'),
   run: id('wfr', '1a'),
@@ -82,6 +84,15 @@ const projectMember: ProjectMember = {
   email: 'ada@example.org',
   role: 'admin',
   created_at: time,
+};
+const webSession: WebSession = {
+  id: ids.webSession,
+  is_current: false,
+  user_agent: 'Mozilla/5.0 (X11; Linux x86_64) \u001b[31mAppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0',
+  source_ip: '192.0.2.10',
+  created_at: time,
+  last_seen_at: time,
+  expires_at: later,
 };
 const token: ApiToken = {
   id: ids.token,
@@ -303,6 +314,14 @@ export const answers: Answers = {
   serviceAccountTokenCreate: { api_token: token, token: 'gp_0123456789abcdef' },
   serviceAccountTokenRevoke: undefined,
   serviceAccountTokenIssue: { access_token: 'a', token_type: 'Bearer', expires_in: 3600, scope: 'all' },
+  webSessionList: page(webSession, {
+    ...webSession,
+    id: id('wse', '2b'),
+    is_current: false,
+    user_agent: null,
+    source_ip: null,
+  }),
+  webSessionRevoke: undefined,
   apiTokenList: page(token, { ...token, id: id('tok', '2b'), name: 'old', revoked_at: time }),
   apiTokenCreate: { api_token: token, token: 'gp_0123456789abcdef' },
   apiTokenRevoke: undefined,

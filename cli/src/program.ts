@@ -159,6 +159,12 @@ export const ENTRIES: readonly Entry[] = [
     load: async () => (await import('./commands/token.ts')).token,
   },
   {
+    name: 'web-session',
+    summary: 'browsers that you are signed in with',
+    group: ACCESS,
+    load: async () => (await import('./commands/web-session.ts')).webSession,
+  },
+  {
     name: 'service-account',
     summary: 'accounts for programs',
     group: ACCESS,

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { it } from 'node:test';
 import { ConfigError } from '@gpuaas/kit';
 import { readConfig } from './config.ts';
@@ -50,4 +53,36 @@ it('a gateway is named to clients and to hosts as it is configured, and lets in 
   );
   const elsewhere = { ...PRODUCTION, GPUAAS_GATEWAY_PUBLIC_URL: '' };
   assert.doesNotThrow(() => readConfig(elsewhere, 'gpuaas-provisioning-worker'));
+});
+
+it('a browser stays signed in for eight hours unused and a day at the most, unless told otherwise', () => {
+  assert.deepEqual(readConfig(PRODUCTION).web_session, { idle_s: 28_800, max_s: 86_400 });
+  const shorter = { GPUAAS_WEB_SESSION_IDLE_S: '900', GPUAAS_WEB_SESSION_MAX_S: '3600' };
+  assert.deepEqual(readConfig({ ...PRODUCTION, ...shorter }).web_session, { idle_s: 900, max_s: 3_600 });
+  for (const [name, bad] of [
+    ['GPUAAS_WEB_SESSION_IDLE_S', '0'],
+    ['GPUAAS_WEB_SESSION_MAX_S', 'for ever'],
+  ] as const)
+    assert.throws(
+      () => readConfig({ ...PRODUCTION, [name]: bad }),
+      (err: unknown) => err instanceof ConfigError && err.message.includes(name),
+    );
+});
+
+it('the console is a public client unless it has a secret', () => {
+  assert.equal(readConfig(PRODUCTION).oidc.console_client_secret, null);
+  const config = readConfig({ ...PRODUCTION, GPUAAS_OIDC_CONSOLE_CLIENT_SECRET: 'hush' });
+  assert.equal(config.oidc.console_client_secret, 'hush');
+});
+
+it('a console that is named must be there', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gpuaas-config-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const named = { ...PRODUCTION, GPUAAS_CONSOLE_DIR: folder };
+  assert.throws(
+    () => readConfig(named),
+    (err: unknown) => err instanceof ConfigError && err.message.includes('GPUAAS_CONSOLE_DIR'),
+  );
+  writeFileSync(join(folder, 'index.html'), '');
+  assert.equal(readConfig(named).console_dir, folder);
 });

@@ -58,6 +58,17 @@ export const aRecordedSession = async (
   return id;
 };
 
+/** A browser that a person is signed in with; nobody knows its cookie. */
+export const aWebSession = async (sql: Sql, userId: string, lives = "interval '1 hour'"): Promise<string> => {
+  const id = mintId('wse');
+  await sql.query(
+    `insert into web_sessions (id, user_id, token_hash, user_agent, source_ip, idle_expires_at, expires_at)
+     values ($1, $2, $3, 'a browser', '192.0.2.1', clock_timestamp() + ${lives}, clock_timestamp() + ${lives})`,
+    [id, userId, randomBytes(32)],
+  );
+  return id;
+};
+
 /** A key that the machine has. Its owner keeps it beside their others. */
 export const aGrant = async (
   sql: Sql,

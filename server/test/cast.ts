@@ -8,7 +8,7 @@ import { mintId } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { PLATFORM } from '../src/db/client.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
-import { aGrant, aRecordedSession } from './access.ts';
+import { aGrant, aRecordedSession, aWebSession } from './access.ts';
 import type { Answer, Caller, TestApp, TestClock } from './app.ts';
 import { aNode, anAllocation } from './placement.ts';
 
@@ -23,6 +23,7 @@ export type Ids = Readonly<{
   service_account_id: string;
   token_id: string;
   ssh_key_id: string;
+  web_session_id: string;
   workflow_run_id: string;
   allocation_id: string;
   /** Of the allocation: a recorded terminal that is over, and a key that opens it. */
@@ -135,6 +136,7 @@ const makeTenant = async (test: TestApp, sql: Client, clock: TestClock, name: st
     service_account_id: account.id,
     token_id: must(token, 201).body.api_token.id,
     ssh_key_id: must(key, 201).body.id,
+    web_session_id: await aWebSession(sql, owner.me.id),
     workflow_run_id: await insertRun(sql, { organization_id, project_id, state: 'stuck' }),
     allocation_id: allocation.id,
     session_id: await aRecordedSession(sql, allocation, owner.me),

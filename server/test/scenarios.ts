@@ -3,6 +3,7 @@
  * with parts that are not its own, does not compile. Each builds what it uses up, so that they run in any order.
  */
 import { randomUUID } from 'node:crypto';
+import { aWebSession } from './access.ts';
 import type { Caller } from './app.ts';
 import { type Cast, insertRun, join, must, newSshKey } from './cast.ts';
 import type { Scenarios } from './scenario.ts';
@@ -167,6 +168,12 @@ export const scenarios: Scenarios = {
     const made = must(await owner(cast).post('/api/v1/tokens', TOKEN), 201).body;
     return { as: owner(cast), params: { token_id: made.api_token.id } };
   },
+
+  webSessionList: asOwner,
+  webSessionRevoke: async (cast) => ({
+    as: owner(cast),
+    params: { web_session_id: await aWebSession(cast.sql, owner(cast).me.id) },
+  }),
 
   sshKeyList: asOwner,
   sshKeyCreate: async (cast) => ({ as: owner(cast), body: { name: unique('key'), public_key: newSshKey() } }),

@@ -151,6 +151,46 @@ describe('a session that may not go on', () => {
     );
   });
 
+  const aBrowser = async (stage: Stage, id = mintId('wse')) => {
+    await at.channel.change(
+      `insert into web_sessions (id, user_id, token_hash, idle_expires_at, expires_at)
+       values ($1::text, $2, sha256($1::text::bytea), clock_timestamp() + interval '1 hour', clock_timestamp() + interval '1 hour')`,
+      [id, stage.user.me.id],
+    );
+    return { credential_id: id, credential_expires_at: new Date(Date.now() + 3_600_000).toISOString() };
+  };
+
+  it('ends when the browser that opened it is signed out', async () => {
+    const stage = await at.stage();
+    const credential = await aBrowser(stage);
+    const open = await stage.session(credential);
+    await endsWith(stage, open, 'revoked', () =>
+      stage.user.call('DELETE', `/api/v1/web-sessions/${credential.credential_id}`),
+    );
+    assert.match(open.client.words.at(-1).message, /browser that it was opened from was signed out/);
+  });
+
+  it('outlives a browser that went idle or came to its end, except where the policy says so', async () => {
+    const stage = await at.stage();
+    await policy(stage, 'ends_with_sign_in = false');
+    const credential = await aBrowser(stage);
+    const gone = { ...(await aBrowser(stage)), credential_expires_at: new Date().toISOString() };
+    await at.channel.change('delete from web_sessions where id = $1', [gone.credential_id]);
+    const [idle, over] = [await stage.session(credential), await stage.session(gone)];
+    await at.channel.change(
+      "update web_sessions set idle_expires_at = clock_timestamp() - interval '1 second' where id = $1",
+      [credential.credential_id],
+    );
+    const another = await aBrowser(stage);
+    const witness = await stage.session(another);
+    await at.channel.change('delete from web_sessions where id = $1', [another.credential_id]);
+    await until('everyone was looked at', () => witness.client.words.at(-1)?.type === 'closed', WITHIN_MS);
+    assert.deepEqual([idle.client.words.at(-1).type, over.client.words.at(-1).type], ['ready', 'ready']);
+    await endsWith(stage, idle, 'revoked', () => policy(stage, 'ends_with_sign_in = true'));
+    await until('both have ended', () => over.client.words.at(-1)?.type === 'closed', WITHIN_MS);
+    assert.match(over.client.words.at(-1).message, /sign-in that it was opened with has expired/);
+  });
+
   it('ends with its sign-in where the policy says so, and not otherwise', async () => {
     const stage = await at.stage();
     const credential_expires_at = new Date().toISOString();

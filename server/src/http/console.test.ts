@@ -19,8 +19,9 @@ const build = async (t: TestContext): Promise<string> => {
   await mkdir(join(folder, 'assets/.hidden'), { recursive: true });
   const files: Record<string, string | Buffer> = {
     'index.html': PAGE,
-    'favicon.svg': '<svg/>',
-    'site.webmanifest': '{}',
+    'manifest.json': '{}',
+    'assets/icon-v1.svg': '<svg/>',
+    'assets/site-v1.webmanifest': '{}',
     '.env': 'SECRET=1',
     'assets/app-3f2a.js': SCRIPT,
     'assets/app-3f2a.js.br': brotliCompressSync(SCRIPT),
@@ -81,15 +82,15 @@ describe('the built console', () => {
     assert.equal(nonces.size, 3);
   });
 
-  it('has files with their types, those with a hash in the name for ever', async (t) => {
+  it('has files with their types, for ever, because their names change with them', async (t) => {
     const { url } = await start(t);
     const found: Record<string, unknown> = {};
     for (const path of [
       '/assets/app-3f2a.js',
       '/assets/app-3f2a.css',
       '/assets/mono-1.woff2',
-      '/favicon.svg',
-      '/site.webmanifest',
+      '/assets/icon-v1.svg',
+      '/assets/site-v1.webmanifest',
     ]) {
       const { status, headers } = await fetch(`${url}${path}`);
       found[path] = [status, headers.get('content-type'), headers.get('cache-control')];
@@ -99,8 +100,8 @@ describe('the built console', () => {
       '/assets/app-3f2a.js': [200, 'text/javascript; charset=utf-8', forEver],
       '/assets/app-3f2a.css': [200, 'text/css; charset=utf-8', forEver],
       '/assets/mono-1.woff2': [200, 'font/woff2', forEver],
-      '/favicon.svg': [200, 'image/svg+xml', 'public, max-age=3600'],
-      '/site.webmanifest': [200, 'application/manifest+json; charset=utf-8', 'public, max-age=3600'],
+      '/assets/icon-v1.svg': [200, 'image/svg+xml', forEver],
+      '/assets/site-v1.webmanifest': [200, 'application/manifest+json; charset=utf-8', forEver],
     });
   });
 
@@ -135,12 +136,14 @@ describe('the built console', () => {
     assert.deepEqual([...shown.files.keys()].toSorted(), [
       '/assets/app-3f2a.css',
       '/assets/app-3f2a.js',
+      '/assets/icon-v1.svg',
       '/assets/mono-1.woff2',
-      '/favicon.svg',
-      '/site.webmanifest',
+      '/assets/site-v1.webmanifest',
     ]);
     for (const path of [
       '/.env',
+      '/manifest.json',
+      '/index.html',
       '/assets/../.env',
       '/assets/..%2f.env',
       '/assets/%2e%2e/.env',

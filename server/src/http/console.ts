@@ -11,7 +11,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 type Encoding = 'br' | 'gzip';
 type ConsoleFile = Readonly<{
   type: string;
-  cache: string;
   plain: Buffer;
   encoded: Readonly<Partial<Record<Encoding, Buffer>>>;
 }>;
@@ -39,8 +38,8 @@ const TYPES: Readonly<Record<string, string>> = {
 const SIBLINGS: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz' };
 const ENCODINGS: readonly Encoding[] = ['br', 'gzip'];
 const NONCE_PLACE = '__CSP_NONCE__';
+/** Names of assets have the hash, or the version, of what is in them. */
 const FOR_EVER = 'public, max-age=31536000, immutable';
-const FOR_AN_HOUR = 'public, max-age=3600';
 /** Without a dot in front, and without signs that a router reads as its own. */
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 /** What is below these is never a page of the console. */
@@ -60,7 +59,7 @@ const PERMISSIONS =
 
 const extensionOf = (name: string): string => /\.([A-Za-z0-9]{1,11})$/.exec(name)?.[1]?.toLowerCase() ?? '';
 
-const filesIn = (folder: string, below = ''): string[] =>
+const filesIn = (folder: string, below: string): string[] =>
   readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
     if (!NAME.test(entry.name)) return [];
     const path = `${below}/${entry.name}`;
@@ -69,7 +68,7 @@ const filesIn = (folder: string, below = ''): string[] =>
   });
 
 const readTable = (folder: string): Map<string, ConsoleFile> => {
-  const paths = filesIn(folder);
+  const paths = filesIn(folder, '/assets');
   const known = new Set(paths);
   const table = new Map<string, ConsoleFile>();
   for (const path of paths) {
@@ -80,9 +79,7 @@ const readTable = (folder: string): Map<string, ConsoleFile> => {
     for (const encoding of ENCODINGS)
       if (known.has(path + SIBLINGS[encoding]))
         encoded[encoding] = readFileSync(join(folder, path + SIBLINGS[encoding]));
-    // Names below assets have the hash of what is in them.
-    const cache = path.startsWith('/assets/') ? FOR_EVER : FOR_AN_HOUR;
-    table.set(path, { type, cache, plain: readFileSync(join(folder, path)), encoded });
+    table.set(path, { type, plain: readFileSync(join(folder, path)), encoded });
   }
   return table;
 };
@@ -119,7 +116,7 @@ const sendFile = (file: ConsoleFile, request: FastifyRequest, reply: FastifyRepl
   const encoding = ENCODINGS.find((one) => file.encoded[one] !== undefined && accepts(request, one));
   if (encoding !== undefined) reply.header('content-encoding', encoding);
   return reply
-    .header('cache-control', file.cache)
+    .header('cache-control', FOR_EVER)
     .header('vary', 'accept-encoding')
     .type(file.type)
     .send((encoding === undefined ? undefined : file.encoded[encoding]) ?? file.plain);

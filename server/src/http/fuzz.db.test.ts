@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { isMutation, type Operation, type OperationId } from '@gpuaas/contract';
 import { pause } from '@gpuaas/kit';
 import fc from 'fast-check';
-import { aGrant, aRecordedSession, aSession } from '../../test/access.ts';
+import { aGrant, aRecordedSession, aSession, aWebSession } from '../../test/access.ts';
 import { type Answer, startTestApp, testClock } from '../../test/app.ts';
 import { type FuzzRequest, type Pool, requestFor } from '../../test/arbitrary.ts';
 import { assertProblem, operations } from '../../test/ask.ts';
@@ -54,6 +54,7 @@ describe('a storm of requests out of the contract', () => {
       service_account_id: [rival.ids.service_account_id],
       token_id: [acme.ids.token_id, rival.ids.token_id],
       ssh_key_id: [acme.ids.ssh_key_id, rival.ids.ssh_key_id],
+      web_session_id: [acme.ids.web_session_id, rival.ids.web_session_id, strangeId('web_session')],
       workflow_run_id: [acme.ids.workflow_run_id, rival.ids.workflow_run_id],
       sku_name: ['h200-sxm-slice', 'h200-sxm-baremetal-8g'],
       region_name: ['us-buffalo-1', 'eu-frankfurt-1'],
@@ -96,6 +97,7 @@ describe('a storm of requests out of the contract', () => {
     for (let n = 0; n < 10; n++) {
       const made = await acme.owner.post('/api/v1/tokens', { name: 'fuzzed', scopes: ['read'], expires_in_s: 3600 });
       pool['token_id']?.push(must(made, 201).body.api_token.id);
+      pool['web_session_id']?.push(await aWebSession(sql, acme.owner.me.id));
     }
     // One node is drawn often, so that its slots and disks are met together with it.
     const { node_id } = await newApprovedSlot(cast);

@@ -237,6 +237,12 @@ describe('signing in with a browser', () => {
     at.clock.advance(CACHE_OVER_MS);
     assert.equal((await call('GET', '/api/v1/me')).status, 401);
     assert.deepEqual((await call('POST', '/auth/sign-out')).body, { redirect_to: '/' }, 'twice is once');
+    for (const [type, body] of [
+      ['application/json', ''],
+      ['application/json', '{"x":'],
+      ['text/plain', 'x'],
+    ] as const)
+      assert.equal((await call('POST', '/auth/sign-out', body, { 'content-type': type })).status, 200, type);
     const confirm = await browser.open(url.href);
     const left = await browser.submit(confirm, {}, 'logout');
     assert.equal(left.leftTo, `${at.origin}/`);

@@ -133,17 +133,22 @@ export const addSignInRoutes = (app: FastifyInstance, routes: SignInRoutes): voi
     }
   });
 
-  app.post('/auth/sign-out', {
-    onRequest: async (request) => {
-      assertOwnPage(request, origin);
-      routes.admit(request.ip);
-    },
-    handler: async (request, reply) => {
-      const url = await signIn.end(cookies.session(request.headers), callerOf(request));
-      return reply
-        .header('cache-control', 'no-store')
-        .header('set-cookie', cookies.clearSession())
-        .send({ redirect_to: url ?? HOME });
-    },
+  app.register(async (scope) => {
+    // What it is sent with does not matter: the cookie says all.
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
+    scope.post('/auth/sign-out', {
+      onRequest: async (request) => {
+        assertOwnPage(request, origin);
+        routes.admit(request.ip);
+      },
+      handler: async (request, reply) => {
+        const url = await signIn.end(cookies.session(request.headers), callerOf(request));
+        return reply
+          .header('cache-control', 'no-store')
+          .header('set-cookie', cookies.clearSession())
+          .send({ redirect_to: url ?? HOME });
+      },
+    });
   });
 };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '@gpuaas/kit';
 import { Client } from 'pg';
-import { aRecordedSession, aSession } from '../../test/access.ts';
+import { aRecordedSession, aSession, aWebSession } from '../../test/access.ts';
 import { testDatabase } from '../../test/database.ts';
 import { aNode, anAllocation } from '../../test/placement.ts';
 import { createDatabase, type Database, PLATFORM } from '../db/client.ts';
@@ -114,4 +114,22 @@ test('what called hosts to sessions goes after a day, and no other task ever', a
     database.write(PLATFORM, (tx) => tx.query("delete from node_tasks where id = 'tsk_evidence'")),
     (err: Error) => /it is evidence/.test(`${err.message} ${String(err.cause)}`),
   );
+});
+
+test('a browser’s session goes when its longest time is over, not when it went idle', async (t) => {
+  const open: Client[] = [];
+  t.after(() => Promise.all(open.map((client) => client.end())));
+  const { database, ownerUrl } = await testDatabase(t);
+  const sql = new Client({ connectionString: ownerUrl });
+  await sql.connect();
+  open.push(sql);
+  await sql.query("insert into users (id, issuer, subject, name) values ('usr_a', 'i', 's', 'a')");
+  const good = await aWebSession(sql, 'usr_a');
+  const idle = await aWebSession(sql, 'usr_a');
+  await aWebSession(sql, 'usr_a', "interval '-1 second'");
+  await aWebSession(sql, 'usr_a', "interval '-1 day'");
+  await sql.query('update web_sessions set idle_expires_at = clock_timestamp() where id = $1', [idle]);
+  await purgeExpired({ database }, undefined, 1);
+  const { rows } = await sql.query('select id from web_sessions order by id');
+  assert.deepEqual(rows, [{ id: good }, { id: idle }]);
 });
