@@ -1,3 +1,130 @@
-import { Page } from '../../ui/page.tsx';
+/** The allocations of a project: what lives, what it costs now, how far it is. Filters stand in the address. */
+import './allocations.css';
+import type { Allocation } from '@gpuaas/sdk';
+import { Button, CloseButton, Group, Select, TextInput } from '@mantine/core';
+import { IconSearch } from '@tabler/icons-react';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { useMay } from '../../api/me.tsx';
+import { whyNot } from '../../ui/action-button.tsx';
+import { DataTable } from '../../ui/data-table.tsx';
+import { ErrorPanel } from '../../ui/error-panel.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { EmptyState, Page } from '../../ui/page.tsx';
+import { releaseRefusal } from './actions.ts';
+import { allocationColumns } from './allocation-row.tsx';
+import { usePeople } from './hooks.ts';
+import { LaunchButton } from './launch-button.tsx';
+import { FILTER_CHOICES, filterOf } from './list.ts';
+import { ReleaseDialog } from './release-dialog.tsx';
+import { useAllocations } from './use-allocations.ts';
 
-export const AllocationsPage = () => <Page title="Allocations">{null}</Page>;
+const ROUTE = '/console/projects/$projectId/allocations';
+
+const Nothing = ({
+  isFiltered,
+  projectId,
+  onClear,
+}: Readonly<{ isFiltered: boolean; projectId: string; onClear(): void }>) =>
+  isFiltered ? (
+    <EmptyState
+      title="Nothing fits these filters"
+      action={
+        <Button variant="default" onClick={onClear}>
+          Show what lives
+        </Button>
+      }
+    >
+      Released and failed ones are under “All”. Names are found by any part of them.
+    </EmptyState>
+  ) : (
+    <EmptyState
+      title="Nothing runs in this project"
+      action={<LaunchButton projectId={projectId}>Launch GPUs</LaunchButton>}
+    >
+      An allocation is one or more GPUs that are yours until you give them back: a slice of a node with a machine of its
+      own, or a whole node. The launch form says what it costs and whether it fits before you start.
+    </EmptyState>
+  );
+
+export const AllocationsPage = () => {
+  const { projectId } = useParams({ from: ROUTE });
+  const search = useSearch({ from: ROUTE });
+  const navigate = useNavigate({ from: '/projects/$projectId/allocations' });
+  const may = useMay();
+  const nameOf = usePeople(projectId);
+  const [releasing, setReleasing] = useState<Allocation | null>(null);
+  const filter = filterOf(search.state);
+  const text = search.q ?? '';
+  const list = useAllocations(projectId, filter, text);
+  const { rows } = list;
+
+  const change = (next: Readonly<{ state?: string | undefined; q?: string | undefined }>) =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
+
+  // Costs count on from when these rows came.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new rows are what makes it a new moment.
+  const readAtMs = useMemo(
+    () => Date.now(),
+    [rows.map(({ id, cost_so_far }) => `${id}${cost_so_far.amount_minor}`).join()],
+  );
+  const role = may('allocation.release', { project: projectId });
+  const columns = allocationColumns({
+    readAtMs,
+    nameOf,
+    refusalOf: (row) =>
+      releaseRefusal(row, { release: whyNot(row.actions, 'release'), update: whyNot(row.actions, 'update'), role }),
+    onRelease: setReleasing,
+  });
+
+  return (
+    <Page title="Allocations" actions={<LaunchButton projectId={projectId}>Launch</LaunchButton>}>
+      <Group gap="sm" align="flex-end">
+        <Select
+          label="State"
+          w={180}
+          data={FILTER_CHOICES.map(({ value, label }) => ({ value, label }))}
+          value={filter}
+          allowDeselect={false}
+          onChange={(value) => change({ state: value === 'live' || value === null ? undefined : value })}
+        />
+        <TextInput
+          label="Name"
+          w={240}
+          placeholder="any part of it"
+          leftSection={<IconSearch size={15} aria-hidden />}
+          rightSection={
+            text === '' ? undefined : (
+              <CloseButton aria-label="Clear the name" onClick={() => change({ q: undefined })} />
+            )
+          }
+          value={text}
+          onChange={(event) => change({ q: event.currentTarget.value || undefined })}
+        />
+      </Group>
+      {list.error !== null && <ErrorPanel error={list.error} onRetry={list.refetch} />}
+      <section className="card" aria-label="List of allocations">
+        {list.isLoading ? (
+          <Loading rows={6} label="Reading the allocations" />
+        ) : rows.length === 0 && list.error === null ? (
+          <Nothing
+            isFiltered={filter !== 'live' || text !== ''}
+            projectId={projectId}
+            onClear={() => change({ state: undefined, q: undefined })}
+          />
+        ) : (
+          <DataTable
+            label="Allocations"
+            columns={columns}
+            rows={rows}
+            rowKey={({ id }) => id}
+            hasMore={list.hasMore}
+            isLoadingMore={list.isLoadingMore}
+            onMore={list.loadMore}
+          />
+        )}
+      </section>
+      {releasing !== null && <ReleaseDialog allocation={releasing} isOpen onClose={() => setReleasing(null)} />}
+    </Page>
+  );
+};

@@ -1,0 +1,131 @@
+/** The cells of the list: what one wants to know of an allocation without opening it. */
+
+import type { Allocation } from '@gpuaas/sdk';
+import { ActionIcon, Menu, Tooltip } from '@mantine/core';
+import { IconDotsVertical, IconPlugConnected, IconTrash } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { money } from '../../format/money.ts';
+import { until } from '../../format/time.ts';
+import type { Column } from '../../ui/data-table.tsx';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import { Ago, useNow } from '../../ui/time.tsx';
+import { costNow, endWords, isCharged, pricePerHour } from './cost.ts';
+import { shapeWords } from './list.ts';
+import { briefly } from './progress.ts';
+
+const State = ({ row }: Readonly<{ row: Allocation }>) => {
+  const isPowerShown = row.state === 'active' && row.power !== null && row.power.state !== 'on';
+  return (
+    <div className="stack-tight">
+      <span className="badges">
+        <StateBadge kind="allocation" state={row.state} title={row.state_reason ?? undefined} />
+        {isPowerShown && <StateBadge kind="power" state={row.power?.state ?? 'unknown'} />}
+      </span>
+      {row.progress !== null && <span className="muted small tabular">{briefly(row.progress)}</span>}
+      {row.state === 'release_failed' && row.state_reason !== null && (
+        <span className="muted small clip" title={row.state_reason}>
+          {row.state_reason}
+        </span>
+      )}
+    </div>
+  );
+};
+
+const Cost = ({ row, readAtMs }: Readonly<{ row: Allocation; readAtMs: number }>) => {
+  const now = useNow();
+  return (
+    <div className="stack-tight tabular">
+      <span>{money(costNow(row, readAtMs, now))}</span>
+      <span className="muted small">{isCharged(row) ? `${money(pricePerHour(row))} per hour` : 'not charged now'}</span>
+    </div>
+  );
+};
+
+const TimeLeft = ({ row }: Readonly<{ row: Allocation }>) => {
+  const now = useNow();
+  return <span className="tabular">{endWords(row, (at) => until(at, now))}</span>;
+};
+
+const RowMenu = ({
+  row,
+  refusal,
+  onRelease,
+}: Readonly<{ row: Allocation; refusal: string | null; onRelease(row: Allocation): void }>) => (
+  <Menu position="bottom-end" width={220}>
+    <Menu.Target>
+      <ActionIcon variant="subtle" color="gray" size={28} aria-label={`What can be done with ${row.name}`}>
+        <IconDotsVertical size={16} />
+      </ActionIcon>
+    </Menu.Target>
+    <Menu.Dropdown>
+      <Menu.Item
+        leftSection={<IconPlugConnected size={15} aria-hidden />}
+        renderRoot={(props) => (
+          <Link
+            to="/projects/$projectId/allocations/$allocationId"
+            params={{ projectId: row.project_id, allocationId: row.id }}
+            search={{ tab: 'connect' }}
+            {...props}
+          />
+        )}
+      >
+        Connect
+      </Menu.Item>
+      <Tooltip label={refusal} disabled={refusal === null} position="left">
+        <Menu.Item
+          color="red"
+          leftSection={<IconTrash size={15} aria-hidden />}
+          closeMenuOnClick={refusal === null}
+          {...(refusal === null
+            ? { onClick: () => onRelease(row) }
+            : { 'aria-disabled': true, 'data-disabled': true, 'aria-description': refusal })}
+        >
+          Release
+        </Menu.Item>
+      </Tooltip>
+    </Menu.Dropdown>
+  </Menu>
+);
+
+export const allocationColumns = (
+  parts: Readonly<{
+    readAtMs: number;
+    nameOf(id: string): string;
+    refusalOf(row: Allocation): string | null;
+    onRelease(row: Allocation): void;
+  }>,
+): readonly Column<Allocation>[] => [
+  {
+    header: 'Name',
+    cell: (row) => (
+      <Link
+        className="link row-name"
+        to="/projects/$projectId/allocations/$allocationId"
+        params={{ projectId: row.project_id, allocationId: row.id }}
+      >
+        {row.name}
+      </Link>
+    ),
+  },
+  { header: 'State', cell: (row) => <State row={row} /> },
+  {
+    header: 'What',
+    cell: (row) => (
+      <div className="stack-tight">
+        <span>{shapeWords(row)}</span>
+        <span className="muted small">{row.sku_name}</span>
+      </div>
+    ),
+  },
+  { header: 'Region', isSecondary: true, cell: ({ region_name }) => region_name },
+  { header: 'Cost so far', align: 'right', cell: (row) => <Cost row={row} readAtMs={parts.readAtMs} /> },
+  { header: 'Time left', cell: (row) => <TimeLeft row={row} /> },
+  { header: 'Age', isSecondary: true, cell: ({ created_at }) => <Ago at={created_at} /> },
+  { header: 'Launched by', isSecondary: true, cell: ({ requested_by }) => parts.nameOf(requested_by) },
+  {
+    header: 'Actions',
+    isHeaderHidden: true,
+    align: 'right',
+    cell: (row) => <RowMenu row={row} refusal={parts.refusalOf(row)} onRelease={parts.onRelease} />,
+  },
+];

@@ -1,0 +1,93 @@
+/** Who did what to it, from the audit log of its organization; for who may read that. */
+
+import type { Allocation, AuditLog } from '@gpuaas/sdk';
+import { Link } from '@tanstack/react-router';
+import { useMay, useMe } from '../../api/me.tsx';
+import { usePages } from '../../api/read.ts';
+import { Async } from '../../ui/async.tsx';
+import { Id } from '../../ui/copy.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { EmptyState, Section } from '../../ui/page.tsx';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { usePeople } from './hooks.ts';
+
+const Log = ({ allocation, organizationId }: Readonly<{ allocation: Allocation; organizationId: string }>) => {
+  const nameOf = usePeople(allocation.project_id);
+  const list = usePages('auditLogList', {
+    params: { organization_id: organizationId },
+    query: { target_id: allocation.id },
+  });
+  const columns: readonly Column<AuditLog>[] = [
+    { header: 'When', cell: ({ created_at }) => <Ago at={created_at} /> },
+    { header: 'What', cell: ({ action }) => <span className="mono">{action}</span> },
+    {
+      header: 'Who',
+      cell: ({ actor_id, actor_kind }) => (actor_id === null ? actor_kind : nameOf(actor_id)),
+    },
+    {
+      header: 'Result',
+      cell: ({ result, error_code }) => <StateBadge kind="result" state={result} title={error_code ?? undefined} />,
+    },
+    { header: 'Decided by', isSecondary: true, cell: ({ policy }) => <span className="small">{policy}</span> },
+    {
+      header: 'Correlation id',
+      isSecondary: true,
+      cell: ({ correlation_id }) => <Id id={correlation_id} label="correlation id" />,
+    },
+  ];
+  const query = { data: list.isLoading ? undefined : list.items, error: list.error, refetch: list.refetch };
+  return (
+    <Section
+      title="Audit"
+      flush
+      actions={
+        <Link
+          className="link"
+          to="/organizations/$organizationId/audit"
+          params={{ organizationId }}
+          search={{ target: allocation.id }}
+        >
+          In the audit log, with filters and export
+        </Link>
+      }
+    >
+      <Async of={query} rows={4}>
+        {(rows) =>
+          rows.length === 0 ? (
+            <EmptyState title="No rows yet">Every change to it, also one that was refused, is written here.</EmptyState>
+          ) : (
+            <DataTable
+              label="Audit rows"
+              columns={columns}
+              rows={rows}
+              rowKey={(row) => row.id}
+              hasMore={list.hasMore}
+              isLoadingMore={list.isLoadingMore}
+              onMore={list.loadMore}
+            />
+          )
+        }
+      </Async>
+    </Section>
+  );
+};
+
+export const AuditTab = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
+  const me = useMe();
+  const may = useMay();
+  const organizationId = me.projects.find(({ id }) => id === allocation.project_id)?.organization_id;
+  const refusal =
+    organizationId === undefined
+      ? 'You are not a member of its organization.'
+      : may('audit.read', { organization: organizationId });
+  return refusal === null && organizationId !== undefined ? (
+    <Log allocation={allocation} organizationId={organizationId} />
+  ) : (
+    <Section title="Audit">
+      <EmptyState title="The audit log is not for your role">
+        {refusal} An owner or admin of the organization can read it, or give you that role.
+      </EmptyState>
+    </Section>
+  );
+};

@@ -1,0 +1,101 @@
+/** Every way in: the command line, plain ssh and editors, a terminal in the page, the serial console, and who else has one. */
+
+import type { Allocation } from '@gpuaas/sdk';
+import { Group, Stack, Text } from '@mantine/core';
+import { IconDeviceDesktop, IconTerminal2 } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useMay } from '../../api/me.tsx';
+import { command } from '../../format/shell.ts';
+import { ActionButton } from '../../ui/action-button.tsx';
+import { CopyBlock } from '../../ui/copy.tsx';
+import { Section } from '../../ui/page.tsx';
+import { connectRefusal, consoleRefusal, sshHostName } from './connect.ts';
+import { Grants } from './grants.tsx';
+import { useProjectFlags } from './hooks.ts';
+import { Sessions } from './sessions.tsx';
+import { SshFacts } from './ssh-facts.tsx';
+import { type PaneKind, TerminalPane } from './terminal-pane.tsx';
+
+const Commands = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
+  const flags = useProjectFlags(allocation.project_id);
+  return (
+    <Stack gap="sm">
+      <div>
+        <h3 className="sub">With the command line</h3>
+        <CopyBlock text={command(['ssh', allocation.name], flags)} label="ssh command" />
+        <Text size="sm" className="muted">
+          Needs one of the keys it was launched with, or one added below. The host key is checked for you.
+        </Text>
+      </div>
+      <div>
+        <h3 className="sub">With plain ssh, scp, rsync and VS Code</h3>
+        <CopyBlock
+          text={`${command(['ssh-config'], [['write', true]])}\nssh ${sshHostName(allocation.name)}`}
+          label="ssh-config commands"
+        />
+        <Text size="sm" className="muted">
+          The first line makes all your allocations known to ssh and has to be run again after a launch. In VS Code
+          choose “Remote-SSH: Connect to Host” and the same name.
+        </Text>
+      </div>
+    </Stack>
+  );
+};
+
+const InPage = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
+  const may = useMay();
+  const place = { project: allocation.project_id };
+  const [open, setOpen] = useState<PaneKind | null>(null);
+  const toTerminal = connectRefusal(allocation) ?? may('allocation.connect', place);
+  const toConsole = consoleRefusal(allocation) ?? may('allocation.session.create', place);
+  const looksOnly = may('allocation.connect', place) !== null;
+  return (
+    <Stack gap="sm">
+      <Group gap="xs">
+        <ActionButton
+          leftSection={<IconTerminal2 size={16} aria-hidden />}
+          disabledReason={toTerminal}
+          onClick={() => setOpen('terminal')}
+        >
+          Open a terminal
+        </ActionButton>
+        <ActionButton
+          variant="default"
+          leftSection={<IconDeviceDesktop size={16} aria-hidden />}
+          disabledReason={toConsole}
+          onClick={() => setOpen('console')}
+        >
+          {looksOnly ? 'Look at the serial console' : 'Open the serial console'}
+        </ActionButton>
+      </Group>
+      <Text size="sm" className="muted">
+        A terminal needs no key of yours. The serial console works without a network in the machine, and shows how it
+        boots.
+      </Text>
+      {open !== null && <TerminalPane key={open} allocation={allocation} kind={open} onClose={() => setOpen(null)} />}
+    </Stack>
+  );
+};
+
+export const ConnectTab = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
+  const refusal = connectRefusal(allocation);
+  return (
+    <Stack gap="md">
+      <Section title="SSH">
+        {refusal === null ? (
+          <div className="two-columns">
+            <Commands allocation={allocation} />
+            <SshFacts ssh={allocation.ssh} />
+          </div>
+        ) : (
+          <Text size="sm">{refusal}</Text>
+        )}
+      </Section>
+      <Section title="In this page">
+        <InPage allocation={allocation} />
+      </Section>
+      <Grants allocation={allocation} />
+      <Sessions allocation={allocation} />
+    </Stack>
+  );
+};

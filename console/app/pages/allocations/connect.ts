@@ -1,0 +1,48 @@
+/** How one gets in: which way is open now, and what is checked before anything is typed. */
+import type { Allocation } from '@gpuaas/sdk';
+
+type Facts = Pick<Allocation, 'capacity_shape' | 'state' | 'power'>;
+
+const NOT_YET = 'It is being started; wait until it is active.';
+const OVER: Readonly<Partial<Record<Allocation['state'], string>>> = {
+  releasing: 'It is being given back; nothing can be reached on it any more.',
+  release_failed: 'It was given back; nothing can be reached on it any more.',
+  released: 'It is released; launch another.',
+  failed: 'It has failed; launch another.',
+};
+const OFF = 'It is off; start it first.';
+
+/** Why there is no shell, SSH or forward now. The server decides; this says it before somebody tries. */
+export const connectRefusal = ({ capacity_shape, state, power }: Facts): string | null => {
+  const over = OVER[state];
+  if (over !== undefined) return over;
+  if (state !== 'active') return NOT_YET;
+  if (capacity_shape === 'baremetal' || power === null || power.state === 'on' || power.state === 'unknown')
+    return null;
+  return power.state === 'off' ? OFF : `It is ${power.state}; wait until that is over, or look at its serial console.`;
+};
+
+/** The serial line of a slice is there for a machine that does not come up, so it may be looked at earlier. */
+export const consoleRefusal = ({ capacity_shape, state, power }: Facts): string | null => {
+  const over = OVER[state];
+  if (over !== undefined) return over;
+  if (capacity_shape === 'baremetal') return 'A whole node has no serial line here; open a terminal or use SSH.';
+  if (state === 'requested') return NOT_YET;
+  return power?.state === 'off' ? OFF : null;
+};
+
+/** The name under which `gpuaas ssh-config --write` makes it known to ssh. */
+export const sshHostName = (name: string): string => `gpuaas-${name}`;
+
+/** `SHA256:…` as ssh prints it when it first sees the key; null where the browser cannot tell or it is no key. */
+export const hostKeyFingerprint = async (hostKey: string): Promise<string | null> => {
+  const encoded = hostKey.split(' ')[1] ?? '';
+  try {
+    const blob = Uint8Array.from(atob(encoded), (letter) => letter.charCodeAt(0));
+    if (blob.length === 0) return null;
+    const digest = new Uint8Array(await globalThis.crypto.subtle.digest('SHA-256', blob));
+    return `SHA256:${btoa(String.fromCharCode(...digest)).replace(/=+$/, '')}`;
+  } catch {
+    return null;
+  }
+};

@@ -1,0 +1,145 @@
+/** Whose keys open it beside those of its launch: added and taken back while it runs. */
+
+import type { AccessGrant, Allocation } from '@gpuaas/sdk';
+import { Group, Select } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useChange } from '../../api/change.ts';
+import { useMay, useMe } from '../../api/me.tsx';
+import { useAll } from '../../api/read.ts';
+import { command } from '../../format/shell.ts';
+import { ActionButton } from '../../ui/action-button.tsx';
+import { Async } from '../../ui/async.tsx';
+import { CliCommand } from '../../ui/cli-command.tsx';
+import { Copyable } from '../../ui/copy.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { ErrorPanel } from '../../ui/error-panel.tsx';
+import { Section } from '../../ui/page.tsx';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { useProjectFlags } from './hooks.ts';
+
+const EVERY_MS = 5_000;
+const OPEN_STATES: readonly Allocation['state'][] = ['requested', 'provisioning', 'active'];
+
+const AddGrant = ({ allocation, granted }: Readonly<{ allocation: Allocation; granted: ReadonlySet<string> }>) => {
+  const may = useMay();
+  const create = useChange('accessGrantCreate');
+  const keys = useAll('sshKeyList', {});
+  const [chosen, setChosen] = useState<string | null>(null);
+  const flags = useProjectFlags(allocation.project_id);
+  const { project_id, id, state, name, ssh_key_ids } = allocation;
+  const free = (keys.data ?? []).filter((key) => !granted.has(key.id) && !ssh_key_ids.includes(key.id));
+  const key = free.find((one) => one.id === chosen);
+  const refusal =
+    may('allocation.grant.create', { project: project_id }) ??
+    (OPEN_STATES.includes(state) ? null : `It is ${state.replaceAll('_', ' ')}; there is nothing to open.`) ??
+    (key === undefined ? 'Choose one of your keys first.' : null);
+  const add = async () => {
+    if (key === undefined) return;
+    const made = await create.run({ params: { project_id, allocation_id: id }, body: { ssh_key_id: key.id } });
+    if (made !== null) setChosen(null);
+  };
+  return (
+    <div className="padded">
+      <Group gap="sm" align="flex-end">
+        <Select
+          label="Let another of your keys in"
+          w={280}
+          placeholder={free.length === 0 ? 'all your keys open it already' : 'choose a key'}
+          data={free.map((one) => ({ value: one.id, label: one.name }))}
+          value={key?.id ?? null}
+          onChange={setChosen}
+        />
+        <ActionButton disabledReason={refusal} loading={create.isRunning} onClick={() => void add()}>
+          Add
+        </ActionButton>
+        <Link className="link" to="/settings" search={{ tab: 'keys' }}>
+          Your keys
+        </Link>
+      </Group>
+      {create.error !== null && <ErrorPanel error={create.error} />}
+      <CliCommand command={command(['allocation', 'grant', name], [['key', key?.name ?? 'KEY'], ...flags])} />
+    </div>
+  );
+};
+
+export const Grants = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
+  const { project_id, id, ssh_key_ids } = allocation;
+  const me = useMe();
+  const may = useMay();
+  const revoke = useChange('accessGrantRevoke');
+  const params = { project_id, allocation_id: id };
+  const grants = useAll('accessGrantList', { params }, { everyMs: EVERY_MS });
+  const managing = may('project.member.update', { project: project_id });
+  const refusalOf = ({ state, user_id, granted_by }: AccessGrant): string | null => {
+    if (state === 'revoked' || state === 'revoking') return 'It was taken back.';
+    return user_id === me.id || granted_by === me.id || managing === null
+      ? null
+      : 'It is somebody else’s key: its owner, who granted it or who manages the project can take it back.';
+  };
+  const columns: readonly Column<AccessGrant>[] = [
+    { header: 'Whose', cell: ({ user_name }) => user_name },
+    {
+      header: 'State',
+      cell: ({ state, state_reason }) => (
+        <div className="stack-tight">
+          <span>
+            <StateBadge kind="grant" state={state} />
+          </span>
+          {state_reason !== null && <span className="muted small">{state_reason}</span>}
+        </div>
+      ),
+    },
+    {
+      header: 'Key',
+      isSecondary: true,
+      cell: ({ fingerprint }) => (
+        <Copyable text={fingerprint} label="fingerprint">
+          {`${fingerprint.slice(0, 19)}…`}
+        </Copyable>
+      ),
+    },
+    { header: 'Granted', cell: ({ created_at }) => <Ago at={created_at} /> },
+    {
+      header: 'Take back',
+      isHeaderHidden: true,
+      align: 'right',
+      cell: (row) => (
+        <ActionButton
+          size="xs"
+          variant="default"
+          disabledReason={refusalOf(row)}
+          aria-label={`Take back the key of ${row.user_name}`}
+          onClick={() => void revoke.run({ params: { ...params, access_grant_id: row.id } })}
+        >
+          Take back
+        </ActionButton>
+      ),
+    },
+  ];
+  return (
+    <Section title="Keys that open it" flush>
+      <p className="muted padded">
+        {ssh_key_ids.length === 0
+          ? 'It was launched without a key.'
+          : `${ssh_key_ids.length === 1 ? '1 key' : `${ssh_key_ids.length} keys`} came with the launch.`}{' '}
+        Those added later are below. Taking one back leaves open connections open.
+      </p>
+      {revoke.error !== null && <ErrorPanel error={revoke.error} />}
+      <Async of={grants} rows={2}>
+        {(rows) => (
+          <>
+            {rows.length > 0 && (
+              <DataTable label="Keys added later" columns={columns} rows={rows} rowKey={(row) => row.id} />
+            )}
+            <AddGrant
+              allocation={allocation}
+              granted={new Set(rows.filter(({ state }) => state !== 'revoked').map(({ ssh_key_id }) => ssh_key_id))}
+            />
+          </>
+        )}
+      </Async>
+    </Section>
+  );
+};

@@ -1,0 +1,69 @@
+/** What is being done to it: the whole in percent, every step by name, how long it has taken and usually takes. */
+
+import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
+import { Progress, Title } from '@mantine/core';
+import { IconCircle, IconCircleCheck, IconProgress } from '@tabler/icons-react';
+import { Elapsed, Took, useNow } from '../../ui/time.tsx';
+import { type ShownStep, stepsOf, stepWords, type Work, workSince, workTitle } from './progress.ts';
+
+const ICONS = { done: IconCircleCheck, now: IconProgress, 'to come': IconCircle } as const;
+const WORDS = { done: 'done', now: 'now', 'to come': 'to come' } as const;
+
+const AFTER: Readonly<Record<Work, string>> = {
+  launch: 'Charging begins when it is active. You may leave this page; it goes on.',
+  power: 'It is charged as before. You may leave this page; it goes on.',
+  cleanup: 'Nothing is charged any more. Its GPUs go to others only when the erasure is proven.',
+};
+
+const StepLine = ({ step, words }: Readonly<{ step: ShownStep; words: string | null }>) => {
+  const Icon = ICONS[step.is];
+  return (
+    <li className="step" data-is={step.is} aria-current={step.is === 'now' ? 'step' : undefined}>
+      <Icon size={17} aria-hidden />
+      <span className="step-label">{step.label}</span>
+      <span className="muted small tabular">
+        {words ?? WORDS[step.is]}
+        {step.took_ms !== null && (
+          <>
+            {' '}
+            in <Took ms={step.took_ms} />
+          </>
+        )}
+      </span>
+    </li>
+  );
+};
+
+export const ProgressPanel = ({
+  allocation,
+  work,
+  timeline,
+}: Readonly<{ allocation: Allocation; work: Work; timeline: readonly TimelineEntry[] }>) => {
+  const now = useNow();
+  const { progress } = allocation;
+  const since = workSince(allocation, work);
+  const title = workTitle(allocation, work);
+  const percent = progress?.overall_percent ?? 0;
+  return (
+    <section className="card progress-panel" aria-label="What is under way">
+      <div className="progress-head">
+        <Title order={2}>{title}</Title>
+        <span className="tabular">
+          {progress === null ? 'waiting for its turn' : `${percent} %`}
+          <span className="muted">
+            , <Elapsed since={since} /> so far
+          </span>
+        </span>
+      </div>
+      <Progress value={percent} size="md" aria-label={`${title}, ${percent} percent`} transitionDuration={300} />
+      {progress !== null && (
+        <ol className="steps">
+          {stepsOf(progress, timeline, since).map((step) => (
+            <StepLine key={step.key} step={step} words={step.is === 'now' ? stepWords(progress, now) : null} />
+          ))}
+        </ol>
+      )}
+      <p className="muted small">{AFTER[work]}</p>
+    </section>
+  );
+};

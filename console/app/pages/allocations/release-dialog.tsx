@@ -1,0 +1,77 @@
+/**
+ * Giving an allocation back. What is protected is released in two requests that are both said: the protection is taken off,
+ * then it is released. Its name has to be typed for that, because there is no way back.
+ */
+
+import type { Allocation } from '@gpuaas/sdk';
+import { List } from '@mantine/core';
+import { useState } from 'react';
+import { useChange } from '../../api/change.ts';
+import { money } from '../../format/money.ts';
+import { command } from '../../format/shell.ts';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { isCharged, pricePerHour } from './cost.ts';
+import { useProjectFlags } from './hooks.ts';
+
+const commandsFor = (name: string, isProtected: boolean, flags: ReturnType<typeof useProjectFlags>): string =>
+  [
+    ...(isProtected ? [command(['allocation', 'update', name], [['no-protect', true], ...flags])] : []),
+    command(['allocation', 'release', name], [['yes', true], ...flags]),
+  ].join(' \\\n  && ');
+
+export const ReleaseDialog = ({
+  allocation,
+  isOpen,
+  onClose,
+}: Readonly<{ allocation: Allocation; isOpen: boolean; onClose(): void }>) => {
+  const unprotect = useChange('allocationUpdate');
+  const release = useChange('allocationRelease');
+  const flags = useProjectFlags(allocation.project_id);
+  // As it was when the dialog opened: a protection that is off by now must not take the question away.
+  const [wasProtected] = useState(allocation.is_protected);
+  const [isOff, setOff] = useState(false);
+  const { name, project_id, id, state } = allocation;
+  const params = { project_id, allocation_id: id };
+
+  const confirm = async (): Promise<boolean> => {
+    if (allocation.is_protected && !isOff) {
+      const done = await unprotect.run({ params, body: { is_protected: false } }, { ifMatch: allocation.version });
+      if (done === null) return false;
+      setOff(true);
+    }
+    return (await release.run({ params, body: {} })) !== null;
+  };
+
+  return (
+    <ConfirmDialog
+      title={state === 'release_failed' ? `Try the cleanup of ${name} again` : `Release ${name}`}
+      isOpen={isOpen}
+      onClose={onClose}
+      confirmLabel={wasProtected ? 'Take the protection off and release' : 'Release'}
+      isDestructive
+      typeToConfirm={wasProtected ? name : undefined}
+      isRunning={unprotect.isRunning || release.isRunning}
+      error={unprotect.error ?? release.error}
+      command={() => commandsFor(name, wasProtected, flags)}
+      onConfirm={confirm}
+    >
+      <List size="sm" spacing={4}>
+        {wasProtected && (
+          <List.Item>It is protected. The protection is taken off first, then it is released.</List.Item>
+        )}
+        {isCharged(allocation) && (
+          <List.Item>Charging ends now: {money(pricePerHour(allocation))} per hour less from here on.</List.Item>
+        )}
+        <List.Item>Connections to it are cut and what runs on it is stopped.</List.Item>
+        <List.Item>
+          All its disks are erased and read back. What is on them cannot be brought back, by nobody: copy what you need
+          first.
+        </List.Item>
+        <List.Item>
+          Its GPUs go to others only when the erasure is proven. You get a signed certificate of it.
+        </List.Item>
+      </List>
+      {isOff && release.error !== null && <p>The protection is off. Only the release was refused.</p>}
+    </ConfirmDialog>
+  );
+};

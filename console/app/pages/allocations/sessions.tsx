@@ -1,0 +1,105 @@
+/** Who is and was connected. Who manages the project may end anybody's session, everybody their own. */
+import type { Allocation, TerminalSession } from '@gpuaas/sdk';
+import { useChange } from '../../api/change.ts';
+import { useMay, useMe } from '../../api/me.tsx';
+import { usePages } from '../../api/read.ts';
+import { bytes } from '../../format/size.ts';
+import { ActionButton } from '../../ui/action-button.tsx';
+import { Async } from '../../ui/async.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { ErrorPanel } from '../../ui/error-panel.tsx';
+import { Section } from '../../ui/page.tsx';
+import { StateBadge, ToneBadge } from '../../ui/state-badge.tsx';
+import { Ago } from '../../ui/time.tsx';
+
+const EVERY_MS = 10_000;
+const KINDS: Readonly<Record<TerminalSession['kind'], string>> = {
+  terminal: 'Terminal',
+  console: 'Serial console',
+  ssh: 'SSH',
+  forward: 'Port forward',
+};
+
+const Kind = ({ row }: Readonly<{ row: TerminalSession }>) => (
+  <span className="badges">
+    {KINDS[row.kind]}
+    {row.port !== null && <span className="mono">{row.port}</span>}
+    {row.is_recorded && <ToneBadge tone="warn">Recorded</ToneBadge>}
+    {!row.is_writable && <span className="muted">read only</span>}
+  </span>
+);
+
+const How = ({ row }: Readonly<{ row: TerminalSession }>) => (
+  <div className="stack-tight">
+    <span>
+      <StateBadge kind="session" state={row.state} />
+    </span>
+    {row.end_message !== null && <span className="muted small">{row.end_message}</span>}
+  </div>
+);
+
+export const Sessions = ({ allocation: { id, project_id } }: Readonly<{ allocation: Allocation }>) => {
+  const me = useMe();
+  const may = useMay();
+  const close = useChange('terminalSessionClose');
+  const params = { project_id, allocation_id: id };
+  const list = usePages('terminalSessionList', { params }, { everyMs: EVERY_MS });
+  const managing = may('allocation.recording.read', { project: project_id });
+  const refusalOf = ({ state, principal_id }: TerminalSession): string | null => {
+    if (state === 'closed') return 'It is over.';
+    return principal_id === me.id || managing === null
+      ? null
+      : 'It is somebody else’s session: who manages the project can end it.';
+  };
+  const columns: readonly Column<TerminalSession>[] = [
+    { header: 'What', cell: (row) => <Kind row={row} /> },
+    { header: 'Who', cell: ({ principal_name }) => principal_name },
+    { header: 'State', cell: (row) => <How row={row} /> },
+    { header: 'Began', cell: ({ opened_at, created_at }) => <Ago at={opened_at ?? created_at} /> },
+    { header: 'From', isSecondary: true, cell: ({ source_ip }) => <span className="mono">{source_ip ?? '–'}</span> },
+    {
+      header: 'In and out',
+      isSecondary: true,
+      cell: ({ bytes_in, bytes_out }) => `${bytes(bytes_in)}, ${bytes(bytes_out)}`,
+    },
+    {
+      header: 'End it',
+      isHeaderHidden: true,
+      align: 'right',
+      cell: (row) => (
+        <ActionButton
+          size="xs"
+          variant="default"
+          disabledReason={refusalOf(row)}
+          onClick={() => void close.run({ params: { ...params, session_id: row.id } })}
+          aria-label={`End the session of ${row.principal_name}`}
+        >
+          End
+        </ActionButton>
+      ),
+    },
+  ];
+  const query = { data: list.isLoading ? undefined : list.items, error: list.error, refetch: list.refetch };
+  return (
+    <Section title="Sessions" flush>
+      {close.error !== null && <ErrorPanel error={close.error} />}
+      <Async of={query} rows={2}>
+        {(rows) =>
+          rows.length === 0 ? (
+            <p className="muted padded">Nobody was connected. Sessions are kept here for 90 days.</p>
+          ) : (
+            <DataTable
+              label="Sessions"
+              columns={columns}
+              rows={rows}
+              rowKey={(row) => row.id}
+              hasMore={list.hasMore}
+              isLoadingMore={list.isLoadingMore}
+              onMore={list.loadMore}
+            />
+          )
+        }
+      </Async>
+    </Section>
+  );
+};

@@ -1,0 +1,102 @@
+/**
+ * The terminal or serial console of an allocation in the page. Its code is loaded when somebody opens one. Leaving the page or
+ * closing it ends the session.
+ */
+import './terminal-pane.css';
+import type { Allocation } from '@gpuaas/sdk';
+import { ActionIcon, Button, Group, Tooltip, useComputedColorScheme } from '@mantine/core';
+import { IconMinus, IconPlus, IconX } from '@tabler/icons-react';
+import { useEffect, useRef, useState } from 'react';
+import { useBackend } from '../../api/backend.tsx';
+import type { MountedTerminal } from '../../terminal/terminal.ts';
+import { ErrorPanel } from '../../ui/error-panel.tsx';
+
+export type PaneKind = 'terminal' | 'console';
+
+const STEP_PX = 120;
+const [LEAST_PX, FIRST_PX, MOST_PX] = [200, 420, 1200];
+const TITLES = { terminal: 'Terminal', console: 'Serial console' } as const;
+
+const notLoaded = (err: unknown) => ({
+  title: 'The terminal could not be loaded',
+  detail: err instanceof Error ? err.message : String(err),
+  code: 'unavailable',
+  help: 'Load the page again. Without it: gpuaas terminal does the same in your own terminal.',
+  correlation_id: null,
+  retryable: true,
+  retry_after_s: null,
+  errors: [],
+});
+
+export const TerminalPane = ({
+  allocation: { id, name, project_id },
+  kind,
+  onClose,
+}: Readonly<{ allocation: Allocation; kind: PaneKind; onClose(): void }>) => {
+  const backend = useBackend();
+  const scheme = useComputedColorScheme('light');
+  const place = useRef<HTMLDivElement>(null);
+  const mounted = useRef<MountedTerminal | null>(null);
+  const theme = useRef(scheme);
+  const [height, setHeight] = useState(FIRST_PX);
+  const [failure, setFailure] = useState<unknown>(null);
+
+  useEffect(() => {
+    let isGone = false;
+    void import('../../terminal/terminal.ts').then(({ mountTerminal }) => {
+      if (isGone || place.current === null) return;
+      mounted.current = mountTerminal(place.current, {
+        label: name,
+        theme: theme.current,
+        connect: ({ cols, rows }, signal) =>
+          backend.connect(backend.client, { project_id, allocation_id: id, kind, cols, rows, signal }),
+      });
+      mounted.current.focus();
+    }, setFailure);
+    return () => {
+      isGone = true;
+      mounted.current?.unmount();
+      mounted.current = null;
+    };
+  }, [backend, id, name, project_id, kind]);
+
+  useEffect(() => {
+    theme.current = scheme;
+    mounted.current?.setTheme(scheme);
+  }, [scheme]);
+
+  const grow = (by: number) => {
+    const now = place.current?.offsetHeight ?? height;
+    const next = Math.min(MOST_PX, Math.max(LEAST_PX, now + by));
+    setHeight(next);
+    // The handle writes the height itself, which the property no longer says.
+    if (place.current !== null) place.current.style.height = `${next}px`;
+  };
+
+  return (
+    <section className="card" aria-label={`${TITLES[kind]} of ${name}`}>
+      <Group justify="space-between" px="md" py={8} gap="xs">
+        <h3 className="pane-title">
+          {TITLES[kind]} of {name}
+        </h3>
+        <Group gap={6}>
+          <Tooltip label="Lower">
+            <ActionIcon variant="default" size={28} aria-label="Make it lower" onClick={() => grow(-STEP_PX)}>
+              <IconMinus size={15} />
+            </ActionIcon>
+          </Tooltip>
+          <Tooltip label="Higher">
+            <ActionIcon variant="default" size={28} aria-label="Make it higher" onClick={() => grow(STEP_PX)}>
+              <IconPlus size={15} />
+            </ActionIcon>
+          </Tooltip>
+          <Button size="xs" variant="default" leftSection={<IconX size={14} aria-hidden />} onClick={onClose}>
+            Close
+          </Button>
+        </Group>
+      </Group>
+      {failure !== null && <ErrorPanel error={notLoaded(failure)} />}
+      <div ref={place} className="terminal-place" style={{ height }} />
+    </section>
+  );
+};

@@ -1,0 +1,98 @@
+/** What happened to it, run by run: every step and attempt with how long it took and what went wrong. */
+
+import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
+import { Button, Stack, Text, UnstyledButton } from '@mantine/core';
+import { IconChevronDown, IconChevronRight, IconRoute } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { clock, day } from '../../format/time.ts';
+import { Loading } from '../../ui/loading.tsx';
+import { EmptyState, Section } from '../../ui/page.tsx';
+import { ToneBadge } from '../../ui/state-badge.tsx';
+import { Exact, Took } from '../../ui/time.tsx';
+import { isFailedEntry } from './failure.ts';
+import { outcomeWord, runsOf, type TimelineRun } from './timeline.ts';
+
+const Entry = ({ entry }: Readonly<{ entry: TimelineEntry }>) => {
+  const [isOpen, setOpen] = useState(isFailedEntry(entry));
+  const { word, tone } = outcomeWord(entry.outcome);
+  const Chevron = isOpen ? IconChevronDown : IconChevronRight;
+  return (
+    <li className="entry">
+      <UnstyledButton className="entry-line" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <Chevron size={15} aria-hidden />
+        <span className="mono small muted" title={entry.started_at}>
+          {clock(entry.started_at).slice(0, 8)}
+        </span>
+        <span className="entry-label">{entry.label}</span>
+        <ToneBadge tone={tone}>{word}</ToneBadge>
+        <span className="muted small">
+          {entry.attempt > 1 && `attempt ${entry.attempt}, `}
+          <Took ms={entry.duration_ms} />
+        </span>
+      </UnstyledButton>
+      {isOpen && (
+        <div className="entry-detail small">
+          <p>{entry.detail ?? 'Nothing more was said of it.'}</p>
+          <p className="muted">
+            <span className="mono">{entry.step}</span>, attempt {Math.max(1, entry.attempt)}, from{' '}
+            <Exact at={entry.started_at} /> to <Exact at={entry.finished_at} />
+          </p>
+        </div>
+      )}
+    </li>
+  );
+};
+
+const Run = ({ run }: Readonly<{ run: TimelineRun }>) => (
+  <Section
+    title={run.title}
+    actions={
+      <Text size="sm" className="muted">
+        {day(run.started_at)}, <Took ms={run.duration_ms} />
+        {run.failures > 0 && `, ${run.failures === 1 ? '1 failure' : `${run.failures} failures`}`}
+      </Text>
+    }
+    flush
+  >
+    <ol className="entries">
+      {run.entries.map((entry) => (
+        <Entry key={`${entry.sequence} ${entry.step} ${entry.started_at}`} entry={entry} />
+      ))}
+    </ol>
+  </Section>
+);
+
+export const TimelineTab = ({
+  allocation: { project_id, correlation_id },
+  timeline,
+}: Readonly<{ allocation: Allocation; timeline: readonly TimelineEntry[] | undefined }>) => {
+  if (timeline === undefined) return <Loading rows={6} label="Reading the timeline" />;
+  const runs = runsOf(timeline).toReversed();
+  return (
+    <Stack gap="md">
+      <div>
+        <Button
+          variant="default"
+          size="xs"
+          leftSection={<IconRoute size={15} aria-hidden />}
+          renderRoot={(props) => (
+            <Link
+              to="/projects/$projectId/follow"
+              params={{ projectId: project_id }}
+              search={{ id: correlation_id }}
+              {...props}
+            />
+          )}
+        >
+          Follow its id through everything
+        </Button>
+      </div>
+      {runs.length === 0 ? (
+        <EmptyState title="Nothing has happened yet">The first step is written here when it ends.</EmptyState>
+      ) : (
+        runs.map((run) => <Run key={run.key} run={run} />)
+      )}
+    </Stack>
+  );
+};

@@ -1,0 +1,70 @@
+/** The timeline of an allocation in runs of work: a launch, a change of power, a cleanup, each with its steps and attempts. */
+import type { TimelineEntry } from '@gpuaas/sdk';
+import type { Tone } from '../../format/state.ts';
+import { isFailedEntry } from './failure.ts';
+import { workOf } from './progress.ts';
+
+const RUN_TITLES: Readonly<Record<string, string>> = {
+  'provision-slice': 'Launch',
+  'provision-baremetal': 'Launch',
+  'stop-slice': 'Stop',
+  'start-slice': 'Start',
+  'reboot-slice': 'Reboot',
+  'reinstall-slice': 'Reinstall',
+  'release-allocation': 'Cleanup',
+  'install-keys': 'Keys',
+};
+
+export type TimelineRun = Readonly<{
+  key: string;
+  workflow: string;
+  title: string;
+  kind: ReturnType<typeof workOf>;
+  entries: readonly TimelineEntry[];
+  started_at: string;
+  finished_at: string;
+  duration_ms: number;
+  failures: number;
+}>;
+
+const runOf = (entries: readonly TimelineEntry[], index: number): TimelineRun | null => {
+  const [first, last] = [entries[0], entries.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  return {
+    key: `${index} ${first.workflow}`,
+    workflow: first.workflow,
+    title: RUN_TITLES[first.workflow] ?? first.workflow,
+    kind: workOf(first.workflow),
+    entries,
+    started_at: first.started_at,
+    finished_at: last.finished_at,
+    duration_ms: Math.max(0, Date.parse(last.finished_at) - Date.parse(first.started_at)),
+    failures: entries.filter(isFailedEntry).length,
+  };
+};
+
+/** A run ends where another workflow begins or its numbers start again. */
+export const runsOf = (timeline: readonly TimelineEntry[]): readonly TimelineRun[] => {
+  const groups: TimelineEntry[][] = [];
+  for (const entry of timeline) {
+    const last = groups.at(-1)?.at(-1);
+    if (last !== undefined && last.workflow === entry.workflow && entry.sequence > last.sequence)
+      groups.at(-1)?.push(entry);
+    else groups.push([entry]);
+  }
+  return groups.flatMap((entries, index) => runOf(entries, index) ?? []);
+};
+
+const OUTCOMES: Readonly<Record<string, Readonly<{ word: string; tone: Tone }>>> = {
+  next: { word: 'Done', tone: 'good' },
+  done: { word: 'Finished', tone: 'good' },
+  wait: { word: 'Waited', tone: 'busy' },
+  retried: { word: 'Retried', tone: 'warn' },
+  error: { word: 'Failed', tone: 'bad' },
+  timeout: { word: 'Took too long', tone: 'bad' },
+  stuck: { word: 'Gave up', tone: 'bad' },
+  cancelled: { word: 'Called off', tone: 'idle' },
+};
+
+export const outcomeWord = (outcome: string): Readonly<{ word: string; tone: Tone }> =>
+  OUTCOMES[outcome] ?? { word: outcome, tone: 'idle' };

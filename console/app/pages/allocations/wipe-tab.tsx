@@ -1,0 +1,136 @@
+/**
+ * The certificate that its disks were erased. Its signature is checked here, in the browser, against the keys that the
+ * platform publishes; what is shown is what was checked.
+ */
+
+import {
+  type Allocation,
+  type SignedWipeCertificate,
+  verifyWipeCertificate,
+  type WipeCertificateKey,
+} from '@gpuaas/sdk';
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { IconDownload } from '@tabler/icons-react';
+import { useEffect, useState } from 'react';
+import { useAll, useRead } from '../../api/read.ts';
+import { download } from '../../format/download.ts';
+import { command } from '../../format/shell.ts';
+import { Copyable, CopyBlock } from '../../ui/copy.tsx';
+import { ErrorPanel } from '../../ui/error-panel.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { Facts, Section } from '../../ui/page.tsx';
+import { TONE_ICONS } from '../../ui/state-badge.tsx';
+import { Exact } from '../../ui/time.tsx';
+import { useProjectFlags } from './hooks.ts';
+import { isolationFacts, type Verdict, verdictWords } from './wipe.ts';
+import { WipedDisk } from './wiped-disk.tsx';
+
+const EVERY_MS = 5_000;
+
+const useVerdict = (signed: SignedWipeCertificate, keys: readonly WipeCertificateKey[] | undefined): Verdict => {
+  const [verdict, setVerdict] = useState<Verdict>('checking');
+  useEffect(() => {
+    let isGone = false;
+    const say = (found: Verdict) => {
+      if (!isGone) setVerdict(found);
+    };
+    if (keys !== undefined)
+      verifyWipeCertificate(signed, keys).then(say, () =>
+        say({ failed: 'This browser has no Ed25519, or the page was not loaded over https.' }),
+      );
+    return () => {
+      isGone = true;
+    };
+  }, [signed, keys]);
+  return verdict;
+};
+
+const VerdictPanel = ({ verdict }: Readonly<{ verdict: Verdict }>) => {
+  const { tone, title, detail } = verdictWords(verdict);
+  const Icon = TONE_ICONS[tone];
+  return (
+    <section className="panel" data-tone={tone} role="status" aria-label="Verdict on the certificate">
+      <div className="panel-line">
+        <Icon size={18} aria-hidden />
+        <div>
+          <Text fw={600} inherit>
+            {title}
+          </Text>
+          <div className="panel-body">{detail}</div>
+        </div>
+      </div>
+    </section>
+  );
+};
+
+const Certificate = ({ signed, allocation }: Readonly<{ signed: SignedWipeCertificate; allocation: Allocation }>) => {
+  const keys = useAll('wipeCertificateKeyList', {});
+  const verdict = useVerdict(signed, keys.data);
+  const flags = useProjectFlags(allocation.project_id);
+  const { certificate, signature } = signed;
+  const { allocation: of, disks, isolation } = certificate;
+  const name = `wipe-certificate-${of.name}-${of.id}.json`;
+  return (
+    <Stack gap="md">
+      {keys.error !== null ? (
+        <ErrorPanel error={keys.error} onRetry={() => void keys.refetch()} />
+      ) : (
+        <VerdictPanel verdict={verdict} />
+      )}
+      <Section
+        title="Certificate of erasure"
+        actions={
+          <Button
+            size="xs"
+            variant="default"
+            leftSection={<IconDownload size={15} aria-hidden />}
+            onClick={() => download(name, `${JSON.stringify(signed, null, 2)}\n`)}
+          >
+            Download as JSON
+          </Button>
+        }
+      >
+        <Stack gap="sm">
+          <Facts
+            facts={[
+              ['Issued by', certificate.issuer],
+              ['Proven clean', of.released_at === null ? '–' : <Exact key="at" at={of.released_at} />],
+              ['At least', certificate.wipe_minimum === null ? '–' : `NIST SP 800-88 ${certificate.wipe_minimum}`],
+              ['Disks', String(disks.length)],
+              ['Signed with', <Copyable key="key" text={signature.key_id} label="key id" />],
+            ]}
+          />
+          <Text size="sm">Whoever you give the file to can check it without the platform:</Text>
+          <CopyBlock
+            text={command(['allocation', 'wipe-certificate', of.id], [['verify', true], ...flags])}
+            label="command that checks it"
+          />
+        </Stack>
+      </Section>
+      {disks.map((disk, index) => (
+        <WipedDisk key={disk.wipe_proof_id} disk={disk} title={`Disk ${index + 1} of ${disks.length}`} />
+      ))}
+      {isolation !== null && (
+        <Section title="What else was taken away">
+          <Facts facts={isolationFacts(isolation)} />
+        </Section>
+      )}
+    </Stack>
+  );
+};
+
+export const WipeTab = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
+  const params = { project_id: allocation.project_id, allocation_id: allocation.id };
+  const isOver = allocation.released_at !== null;
+  const found = useRead('allocationWipeCertificateGet', { params }, { everyMs: isOver ? false : EVERY_MS });
+  if (found.data !== undefined) return <Certificate signed={found.data} allocation={allocation} />;
+  if (found.error === null) return <Loading rows={5} label="Reading the certificate" />;
+  if (found.error.code !== 'conflict') return <ErrorPanel error={found.error} onRetry={() => void found.refetch()} />;
+  return (
+    <Section title="Certificate of erasure">
+      <Group>
+        <Text size="sm">Not there yet. {found.error.detail}</Text>
+      </Group>
+    </Section>
+  );
+};
