@@ -14,6 +14,7 @@ const OWNER_COLUMN: Readonly<Record<string, string>> = {
   organizations: 'id',
   users: 'id',
   ssh_keys: 'user_id',
+  web_sessions: 'user_id',
   idempotency_keys: 'principal_id',
   audit_seals: 'chain',
   audit_chains: 'chain',
