@@ -1,3 +1,13 @@
-import { Page } from '../../ui/page.tsx';
+/** The start: sends people to where they work. Who has nowhere to work yet is told how to get there. */
+import { Navigate } from '@tanstack/react-router';
+import { refusalOf, useMe } from '../../api/me.tsx';
+import { useCurrentProject } from '../../shell/current-project.ts';
+import { WelcomePage } from './welcome-page.tsx';
 
-export const HomePage = () => <Page title="Home">{null}</Page>;
+export const HomePage = () => {
+  const me = useMe();
+  const projectId = useCurrentProject();
+  if (projectId !== null) return <Navigate to="/projects/$projectId" params={{ projectId }} replace />;
+  if (refusalOf(me, 'admin.node.read') === null) return <Navigate to="/platform/nodes" replace />;
+  return <WelcomePage />;
+};

@@ -1,3 +1,149 @@
-import { Page } from '../../ui/page.tsx';
+/** What was charged: this month as a sum, every record as the API says it, and both to take along. */
+import { Button } from '@mantine/core';
+import { IconDownload } from '@tabler/icons-react';
+import { Link, useParams } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { useMe } from '../../api/me.tsx';
+import { type ItemOf, usePages, useRead } from '../../api/read.ts';
+import { money } from '../../format/money.ts';
+import { command } from '../../format/shell.ts';
+import { count } from '../../format/size.ts';
+import { day } from '../../format/time.ts';
+import { Async } from '../../ui/async.tsx';
+import { CliCommand } from '../../ui/cli-command.tsx';
+import { Id } from '../../ui/copy.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { ErrorPanel } from '../../ui/error-panel.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { EmptyState, Page, Section } from '../../ui/page.tsx';
+import { Exact } from '../../ui/time.tsx';
+import { LaunchButton } from '../allocations/launch-button.tsx';
+import { Tile } from '../overview/tile.tsx';
+import { useExport } from './use-export.ts';
 
-export const UsagePage = () => <Page title="Usage">{null}</Page>;
+type UsageRecord = ItemOf<'usageList'>;
+const AGAIN_MS = 15_000;
+/** As many names as one request gives; an older record is called by its allocation's id. */
+const NAMES = 200;
+const rowKey = ({ id }: UsageRecord): string => id;
+
+const columns = (projectId: string, names: ReadonlyMap<string, string>): readonly Column<UsageRecord>[] => [
+  {
+    header: 'Allocation',
+    cell: ({ allocation_id }) => {
+      const name = names.get(allocation_id);
+      const params = { projectId, allocationId: allocation_id };
+      return name === undefined ? (
+        <Id id={allocation_id} label="allocation id" />
+      ) : (
+        <Link className="link" to="/projects/$projectId/allocations/$allocationId" params={params}>
+          {name}
+        </Link>
+      );
+    },
+  },
+  { header: 'SKU', isSecondary: true, cell: ({ sku_name }) => sku_name },
+  { header: 'GPUs', align: 'right', cell: ({ gpu_count }) => gpu_count },
+  {
+    header: 'Per GPU hour',
+    align: 'right',
+    isSecondary: true,
+    cell: ({ gpu_hourly_price }) => money(gpu_hourly_price),
+  },
+  { header: 'From', cell: ({ started_at }) => <Exact at={started_at} /> },
+  { header: 'To', cell: ({ ended_at }) => (ended_at === null ? 'still charged' : <Exact at={ended_at} />) },
+  { header: 'Cost', align: 'right', cell: ({ cost }) => <span className="tabular">{money(cost)}</span> },
+];
+
+const Month = ({ projectId }: Readonly<{ projectId: string }>) => (
+  <Async of={useRead('usageSummaryGet', { params: { project_id: projectId } }, { everyMs: AGAIN_MS })} rows={3}>
+    {(summary) => (
+      <div className="tiles">
+        <Tile
+          label="Cost this month"
+          value={money(summary.cost)}
+          note={`since ${day(summary.since)} UTC, before tax`}
+        />
+        <Tile label="Cost per hour now" value={money(summary.cost_per_hour)} note="until it is released" />
+        <Tile
+          label="Charged now"
+          value={count(summary.running_gpus, 'GPU')}
+          note={count(summary.running_allocations, 'allocation')}
+        />
+      </div>
+    )}
+  </Async>
+);
+
+const Records = ({ projectId }: Readonly<{ projectId: string }>) => {
+  const params = { project_id: projectId };
+  const records = usePages('usageList', { params }, { everyMs: AGAIN_MS });
+  const allocations = useRead('allocationList', { params, query: { limit: NAMES } });
+  const names = useMemo(
+    () => new Map((allocations.data?.items ?? []).map(({ id, name }) => [id, name] as const)),
+    [allocations.data],
+  );
+  if (records.isLoading) return <Loading rows={6} />;
+  if (records.error !== null && records.items.length === 0)
+    return <ErrorPanel error={records.error} onRetry={records.refetch} />;
+  if (records.items.length === 0)
+    return (
+      <EmptyState title="Nothing was charged yet" action={<LaunchButton projectId={projectId}>Launch</LaunchButton>}>
+        A record begins when an allocation becomes active and ends when its release is accepted.
+      </EmptyState>
+    );
+  return (
+    <DataTable
+      label="Usage records"
+      columns={columns(projectId, names)}
+      rows={records.items}
+      rowKey={rowKey}
+      hasMore={records.hasMore}
+      isLoadingMore={records.isLoadingMore}
+      onMore={records.loadMore}
+    />
+  );
+};
+
+export const UsagePage = () => {
+  const { projectId = '' } = useParams({ strict: false });
+  const project = useMe().projects.find(({ id }) => id === projectId);
+  const { run, running, error } = useExport(projectId, project?.name ?? 'project');
+  const buttonOf = (format: 'csv' | 'json') => (
+    <Button
+      variant="default"
+      leftSection={<IconDownload size={16} aria-hidden />}
+      loading={running === format}
+      onClick={() => void run(format)}
+    >
+      {format.toUpperCase()}
+    </Button>
+  );
+  return (
+    <Page
+      title="Usage"
+      subtitle="Charged by the second, from active to released"
+      actions={
+        <>
+          {buttonOf('csv')}
+          {buttonOf('json')}
+        </>
+      }
+    >
+      {error !== null && <ErrorPanel error={error} />}
+      <Month projectId={projectId} />
+      <Section title="Records, newest first" flush>
+        <Records projectId={projectId} />
+      </Section>
+      <CliCommand
+        command={command(
+          ['usage', 'list'],
+          [
+            ['project', projectId],
+            ['json', true],
+          ],
+        )}
+      />
+    </Page>
+  );
+};

@@ -1,0 +1,115 @@
+/**
+ * What somebody should look at, and why: what failed, what is blocked or late, what costs without being used, and what ends
+ * soon. What runs as it should is not named, so that an empty list means something.
+ */
+import type { Allocation } from '@gpuaas/sdk';
+import { money } from '../../format/money.ts';
+import { span } from '../../format/time.ts';
+
+export type Attention = Readonly<{ kind: string; tone: 'bad' | 'warn'; sentence: string; next: string }>;
+
+const HOUR_MS = 3_600_000;
+const SOON_MS = HOUR_MS;
+/** A failure is news for a while; after that it is history, and the list of allocations has it. */
+const NEWS_MS = 72 * HOUR_MS;
+
+const because = (reason: string | null): string => (reason === null ? '' : `: ${reason.replace(/\.$/, '')}`);
+
+const failure = (allocation: Allocation, nowMs: number): Attention | null => {
+  if (allocation.state !== 'failed' || nowMs - Date.parse(allocation.state_since) > NEWS_MS) return null;
+  const cost =
+    allocation.activated_at === null ? 'Nothing was charged.' : `It cost ${money(allocation.cost_so_far)} until then.`;
+  return {
+    kind: 'failed',
+    tone: 'bad',
+    sentence: `Failed ${span(nowMs - Date.parse(allocation.state_since))} ago${because(allocation.state_reason)}. ${cost}`,
+    next: 'Its page says what failed and offers to launch it again.',
+  };
+};
+
+const blocked = ({ state, state_reason }: Allocation): Attention | null =>
+  state === 'release_failed'
+    ? {
+        kind: 'blocked',
+        tone: 'bad',
+        sentence: `Its cleanup is blocked${because(state_reason)}. You are not charged for it any more.`,
+        next: 'Operators of the platform see it and have to act; nobody gets these GPUs before they are wiped.',
+      }
+    : null;
+
+const late = ({ state, state_deadline_at }: Allocation, nowMs: number): Attention | null => {
+  const isMoving = state === 'requested' || state === 'provisioning' || state === 'releasing';
+  if (!isMoving || state_deadline_at === null || Date.parse(state_deadline_at) > nowMs) return null;
+  const since = span(nowMs - Date.parse(state_deadline_at));
+  return {
+    kind: 'late',
+    tone: 'bad',
+    sentence: `${state === 'releasing' ? 'Its wipe' : 'Its launch'} should have ended ${since} ago.`,
+    next: 'Its timeline says which step it waits for.',
+  };
+};
+
+const power = ({ state, power: machine }: Allocation): Attention | null => {
+  if (state !== 'active' || machine === null) return null;
+  if (machine.state === 'off')
+    return {
+      kind: 'off',
+      tone: 'warn',
+      sentence: 'Powered off, still billed: the slots are yours until released.',
+      next: 'Start it to use it, release it to stop the cost.',
+    };
+  return machine.state === 'unknown'
+    ? {
+        kind: 'power',
+        tone: 'warn',
+        sentence: `Nobody knows whether its machine runs${because(machine.reason)}.`,
+        next: 'Start, stop or reboot it: each finds out.',
+      }
+    : null;
+};
+
+const ending = ({ state, release_at, is_protected }: Allocation, nowMs: number): Attention | null => {
+  if (state !== 'active' || release_at === null) return null;
+  const leftMs = Date.parse(release_at) - nowMs;
+  if (leftMs > SOON_MS) return null;
+  if (is_protected)
+    return leftMs > 0
+      ? null
+      : {
+          kind: 'overdue',
+          tone: 'warn',
+          sentence: 'Its lifetime is over, but it is protected: it runs on and is charged.',
+          next: 'Take the protection off to let it be released, or give it a longer lifetime.',
+        };
+  return {
+    kind: 'ending',
+    tone: 'warn',
+    sentence:
+      leftMs > 0
+        ? `Released by itself in ${span(leftMs)}; what is on its disks is erased then.`
+        : 'About to be released: its lifetime is over.',
+    next: 'Copy away what you need, or give it a longer lifetime.',
+  };
+};
+
+/** Everything about one allocation, the worst first. */
+export const attentionOf = (allocation: Allocation, nowMs: number): readonly Attention[] =>
+  [
+    failure(allocation, nowMs),
+    blocked(allocation),
+    late(allocation, nowMs),
+    ending(allocation, nowMs),
+    power(allocation),
+  ].filter((one) => one !== null);
+
+export type AttentionRow = Readonly<{ allocation: Allocation; attention: Attention }>;
+
+export const attentionRows = (allocations: readonly Allocation[], nowMs: number): readonly AttentionRow[] => {
+  const rows = allocations.flatMap((allocation) =>
+    attentionOf(allocation, nowMs).map((attention) => ({ allocation, attention })),
+  );
+  return [
+    ...rows.filter(({ attention }) => attention.tone === 'bad'),
+    ...rows.filter(({ attention }) => attention.tone === 'warn'),
+  ];
+};

@@ -1,0 +1,164 @@
+/** Somebody without a project: the first step, made right here. */
+import { Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { useChange } from '../../api/change.ts';
+import { useMay, useMe } from '../../api/me.tsx';
+import { command } from '../../format/shell.ts';
+import { ActionButton } from '../../ui/action-button.tsx';
+import { CliCommand } from '../../ui/cli-command.tsx';
+import { ErrorPanel, type ShownError } from '../../ui/error-panel.tsx';
+import { Page, Section } from '../../ui/page.tsx';
+import { nameProblem } from '../launch/rules.ts';
+
+/** One field and a button, with what came of it. */
+const FirstForm = ({
+  label,
+  description,
+  value,
+  onValue,
+  before,
+  button,
+  problem,
+  isRunning,
+  error,
+  cli,
+  onSubmit,
+}: Readonly<{
+  label: string;
+  description: string;
+  value: string;
+  onValue(value: string): void;
+  before?: ReactNode;
+  button: string;
+  problem: string | null;
+  isRunning: boolean;
+  error: ShownError | null;
+  cli: string;
+  onSubmit(): Promise<unknown>;
+}>) => (
+  <form
+    onSubmit={(event: FormEvent) => {
+      event.preventDefault();
+      if (problem === null) void onSubmit();
+    }}
+  >
+    <Stack gap="sm" maw={520}>
+      {before}
+      <TextInput
+        label={label}
+        description={description}
+        value={value}
+        autoComplete="off"
+        spellCheck={false}
+        onChange={(event) => onValue(event.currentTarget.value)}
+      />
+      {error !== null && <ErrorPanel error={error} />}
+      <Group>
+        <ActionButton type="submit" loading={isRunning} disabledReason={problem}>
+          {button}
+        </ActionButton>
+      </Group>
+      <CliCommand command={cli} />
+    </Stack>
+  </form>
+);
+
+const NewProject = () => {
+  const me = useMe();
+  const whyNot = useMay();
+  const navigate = useNavigate();
+  const [name, setName] = useState('');
+  const [organizationId, setOrganizationId] = useState(me.organizations[0]?.id ?? '');
+  const change = useChange('projectCreate');
+  const create = async (): Promise<void> => {
+    const answer = await change.run({ params: { organization_id: organizationId }, body: { name } });
+    if (answer !== null) await navigate({ to: '/projects/$projectId', params: { projectId: answer.data.id } });
+  };
+  return (
+    <Section title="Create a project">
+      <FirstForm
+        label="Name of the project"
+        description="Lower-case letters, digits and hyphens. What you launch, its cost and who may use it belong to a project."
+        value={name}
+        onValue={setName}
+        before={
+          me.organizations.length > 1 && (
+            <NativeSelect
+              label="Organization"
+              data={me.organizations.map(({ id, display_name }) => ({ value: id, label: display_name }))}
+              value={organizationId}
+              onChange={(event) => setOrganizationId(event.currentTarget.value)}
+            />
+          )
+        }
+        button="Create project"
+        problem={whyNot('project.create', { organization: organizationId }) ?? nameProblem(name)}
+        isRunning={change.isRunning}
+        error={change.error}
+        cli={command(['project', 'create', name || 'research'], [['org', organizationId]])}
+        onSubmit={create}
+      />
+    </Section>
+  );
+};
+
+const NewOrganization = () => {
+  const [name, setName] = useState('');
+  const change = useChange('organizationCreate');
+  return (
+    <Section title="Create an organization">
+      <FirstForm
+        label="Name of the organization"
+        description="Lower-case letters, digits and hyphens. It comes with a first project, and you are its owner."
+        value={name}
+        onValue={setName}
+        button="Create organization"
+        problem={nameProblem(name)}
+        isRunning={change.isRunning}
+        error={change.error}
+        cli={command(['organization', 'create', name || 'research'])}
+        onSubmit={() => change.run({ body: { name } })}
+      />
+    </Section>
+  );
+};
+
+const AcceptInvitation = () => {
+  const [token, setToken] = useState('');
+  const change = useChange('invitationAccept');
+  return (
+    <Section title="Accept an invitation">
+      <FirstForm
+        label="Token of the invitation"
+        description="Whoever invited you has it. It is for your e-mail address alone."
+        value={token}
+        onValue={setToken}
+        button="Accept"
+        problem={token.trim() === '' ? 'Paste the token first.' : null}
+        isRunning={change.isRunning}
+        error={change.error}
+        cli={command(['invitation', 'accept', 'TOKEN'])}
+        onSubmit={() => change.run({ body: { token: token.trim() } })}
+      />
+    </Section>
+  );
+};
+
+export const WelcomePage = () => {
+  const me = useMe();
+  const organization = me.organizations[0];
+  return (
+    <Page
+      title={`Welcome, ${me.name}`}
+      subtitle={
+        organization === undefined
+          ? 'You belong to no organization yet. Accept an invitation, or create one of your own.'
+          : 'You are in no project yet. Create one, or ask to be added to one.'
+      }
+    >
+      {organization === undefined ? <NewOrganization /> : <NewProject />}
+      <AcceptInvitation />
+    </Page>
+  );
+};
