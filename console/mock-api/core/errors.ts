@@ -5,8 +5,8 @@ type ProblemBody = Static<typeof Problem>;
 
 export type Details = Readonly<{
   errors?: ProblemBody['errors'];
-  reasons?: ProblemBody['reasons'];
-  alternatives?: ProblemBody['alternatives'];
+  reasons?: readonly (Readonly<{ code: string }> & Readonly<Record<string, unknown>>)[];
+  alternatives?: readonly Readonly<Record<string, unknown>>[];
   retry_after_s?: number;
 }>;
 

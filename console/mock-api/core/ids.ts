@@ -14,12 +14,15 @@ const lettersOf = (value: number, length: number): string => {
 
 export type Mint = (kind: IdKind, atMs: number) => string;
 
-export const createMint = (): Mint => {
+/** When the ids of every world begin, so that an address into the demo is good after a reload. */
+const EPOCH_MS = Date.parse('2026-11-01T00:00:00Z');
+
+export const createMint = (startMs: number): Mint => {
   let count = 0;
   return (kind, atMs) => {
     // The factor is odd, so that neighbours differ in more than their last letter and none comes twice.
     count += 1;
     const scattered = (count * 2_654_435_761) % 2 ** 40;
-    return `${ID_PREFIXES[kind]}_${lettersOf(atMs, TIME_LETTERS)}${lettersOf(count, COUNT_LETTERS - 8)}${lettersOf(scattered, 8)}`;
+    return `${ID_PREFIXES[kind]}_${lettersOf(EPOCH_MS + atMs - startMs, TIME_LETTERS)}${lettersOf(count, COUNT_LETTERS - 8)}${lettersOf(scattered, 8)}`;
   };
 };

@@ -45,6 +45,8 @@ const createRows = () => ({
   >(),
   allocations: new Map<string, rows.Allocation>(),
   claims: [] as rows.Claim[],
+  /** Nodes that are claimed as a whole. */
+  exclusive: new Set<string>(),
   usage: [] as rows.UsageRecord[],
   grants: [] as rows.Grant[],
   sessions: new Map<string, rows.Session>(),
@@ -91,7 +93,7 @@ const EVENTS_KEPT_MAX = 5_000;
 export const createWorld = (options: Readonly<{ clock: () => number; faults: Faults }>): World => {
   const agenda = createAgenda(options.clock);
   const kept = createRows();
-  const mint = createMint();
+  const mint = createMint(options.clock());
   const listeners = new Set<() => void>();
   return {
     ...kept,

@@ -50,8 +50,7 @@ export const slotHold = (slot: Slot): Hold | null => {
   return slot.health === 'ok' ? null : 'unhealthy';
 };
 
-export const liveNodeClaim = (world: World, nodeId: string): boolean =>
-  world.claims.some((one) => one.node_id === nodeId && one.claim_kind === 'node_exclusive' && one.released_at === null);
+export const liveNodeClaim = (world: World, nodeId: string): boolean => world.exclusive.has(nodeId);
 
 export const isOpen = (node: Node): boolean =>
   node.state === 'active' && node.health === 'ok' && node.is_runtime_validated && !node.reboot_required;

@@ -1,0 +1,58 @@
+import { type MockCtx, must, type Req } from '../core/context.ts';
+import { conflict } from '../core/errors.ts';
+import { idOf, newestFirst, pageOf } from '../core/page.ts';
+import type { Allocation } from '../core/rows.ts';
+import { beginRelease, heldSlots, restartCleanup } from '../life/allocation.ts';
+import { allocationView } from '../views/allocation.ts';
+
+const view = (ctx: MockCtx) => {
+  const claims = Map.groupBy(ctx.world.claims, (claim) => claim.allocation_id);
+  return (row: Allocation) => ({
+    allocation: allocationView(ctx)(row),
+    organization_id: row.organization_id,
+    node_id: row.node_id,
+    claims: (claims.get(row.id) ?? []).map(({ allocation_id: _, ...claim }) => claim),
+  });
+};
+
+/** What operators do to a tenant's allocation stands in the tenant's own audit chain. */
+const concerned = (ctx: MockCtx, id: string): Allocation => {
+  const row = must(ctx.world.allocations.get(id), 'allocation');
+  ctx.concerns(row.organization_id, row.project_id);
+  ctx.target('allocation', id);
+  return row;
+};
+
+export const adminAllocation = {
+  adminAllocationList: async (ctx: MockCtx, { query }: Req<'adminAllocationList'>) => {
+    const rows = [...ctx.world.allocations.values()]
+      .filter((row) => query.state === undefined || row.state === query.state)
+      .filter((row) => query.node_id === undefined || row.node_id === query.node_id)
+      .filter((row) => query.organization_id === undefined || row.organization_id === query.organization_id);
+    return pageOf(ctx, query, newestFirst(rows), idOf, view(ctx));
+  },
+  adminAllocationGet: async (ctx: MockCtx, { params }: Req<'adminAllocationGet'>) =>
+    view(ctx)(must(ctx.world.allocations.get(params.allocation_id), 'allocation')),
+  adminAllocationForceRelease: async (ctx: MockCtx, { params, body }: Req<'adminAllocationForceRelease'>) => {
+    const row = concerned(ctx, params.allocation_id);
+    ctx.note({ reason: body.reason, from_state: row.state });
+    if (row.state === 'released' || row.state === 'failed') throw conflict(`The allocation is ${row.state}.`);
+    beginRelease(ctx.world, row, `An operator released it: ${body.reason}`);
+    return view(ctx)(row);
+  },
+  adminAllocationForceCleanup: async (ctx: MockCtx, { params, body }: Req<'adminAllocationForceCleanup'>) => {
+    const row = concerned(ctx, params.allocation_id);
+    ctx.note({ ...body, from_state: row.state });
+    if (!heldSlots(ctx.world, row).some((slot) => slot.status === 'cleanup_blocked'))
+      throw conflict('The cleanup of the allocation is not blocked.');
+    restartCleanup(ctx.world, row);
+    return view(ctx)(row);
+  },
+  adminClaimBackfill: async (_ctx: MockCtx, { body }: Req<'adminClaimBackfill'>) => ({
+    // Every allocation of the simulator has its claims from the start.
+    is_dry_run: body.is_dry_run,
+    claimed: [],
+    skipped: [],
+    next_after_id: null,
+  }),
+};

@@ -1,0 +1,49 @@
+/** Events as pages and as streams. A stream starts now, or after the event that its reader saw last. */
+import { type MockCtx, projectOf, type Req } from '../core/context.ts';
+import { asIs, idOf, pageOf } from '../core/page.ts';
+import type { Event, KeptEvent } from '../core/rows.ts';
+import type { World } from '../core/world.ts';
+
+const isOfProject =
+  (projectId: string) =>
+  (event: KeptEvent): event is Event =>
+    event.projectid === projectId && event.organizationid !== undefined;
+
+type Wanted<T extends KeptEvent> = Readonly<{
+  is(event: KeptEvent): event is T;
+  type: string | undefined;
+  after: string | undefined;
+}>;
+
+async function* follow<T extends KeptEvent>(world: World, { is, type, after }: Wanted<T>): AsyncGenerator<T> {
+  // By id and not by place: old events are dropped while the stream is open.
+  const seen = after === undefined ? undefined : world.events.find((event) => event.id === after);
+  let last = seen?.id ?? (after === undefined ? world.events.at(-1)?.id : undefined) ?? '';
+  let wake = Promise.withResolvers<void>();
+  const listener = () => wake.resolve();
+  world.listeners.add(listener);
+  try {
+    for (;;) {
+      const fresh = world.events.filter((event) => event.id > last);
+      last = fresh.at(-1)?.id ?? last;
+      for (const event of fresh) if ((type === undefined || event.type === type) && is(event)) yield event;
+      await wake.promise;
+      wake = Promise.withResolvers<void>();
+    }
+  } finally {
+    world.listeners.delete(listener);
+  }
+}
+
+export const event = {
+  eventList: async (ctx: MockCtx, { query }: Req<'eventList'>) => {
+    const rows = ctx.world.events
+      .filter(isOfProject(projectOf(ctx)))
+      .filter((one) => query.type === undefined || one.type === query.type);
+    return pageOf(ctx, query, rows, idOf, asIs);
+  },
+  eventStream: async (ctx: MockCtx, { query, last_event_id: after }: Req<'eventStream'>) =>
+    follow(ctx.world, { is: isOfProject(projectOf(ctx)), type: query.type, after }),
+  adminEventStream: async (ctx: MockCtx, { query, last_event_id: after }: Req<'adminEventStream'>) =>
+    follow(ctx.world, { is: (one): one is KeptEvent => one !== undefined, type: query.type, after }),
+};

@@ -1,0 +1,105 @@
+import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
+import { conflict } from '../core/errors.ts';
+import type { HealthAlert, Node } from '../core/rows.ts';
+import type { World } from '../core/world.ts';
+import { slotsOf } from '../life/placement.ts';
+import { runTask } from '../life/task.ts';
+import { getNode, tellNode } from './node.ts';
+import { assertConnected } from './node-agent.ts';
+
+const AGENT = 'agent';
+const CHECKS = ['pcie_links', 'ecc', 'nvme_smart', 'fabric_manager', 'kernel_log', 'temperature'];
+
+/** What counts, after what people said otherwise. */
+const countedAlerts = (world: World, node: Node): HealthAlert[] => {
+  const live = node.overrides.filter((one) => one.expires_at === null || Date.parse(one.expires_at) > world.now());
+  const own = live.find((one) => one.source === AGENT && one.mode === 'replace');
+  const muted = new Set(live.flatMap((one) => one.muted_alert_ids));
+  return [...(own === undefined ? node.alerts : []), ...live.flatMap((one) => one.alerts)].filter(
+    (alert) => !muted.has(alert.id),
+  );
+};
+
+const settle = (world: World, node: Node): void => {
+  const alerts = countedAlerts(world, node);
+  const isBad = alerts.some((one) => one.target === 'node' && one.classifications.includes('prevent_allocations'));
+  if (node.health !== 'unknown') node.health = isBad ? 'unhealthy' : 'ok';
+  for (const slot of slotsOf(world, node.id))
+    slot.health = alerts.some((one) => one.target === slot.gpu_pci_address || one.target === slot.nvme_serial)
+      ? 'unhealthy'
+      : 'ok';
+  node.version += 1;
+};
+
+const view = (world: World, node: Node) => {
+  const alerts = countedAlerts(world, node);
+  return {
+    node_id: node.id,
+    health: node.health,
+    prevents: [...new Set(alerts.flatMap((one) => one.classifications))],
+    alerts,
+    reports:
+      node.agent_version === null
+        ? []
+        : [
+            {
+              source: AGENT,
+              observed_at: world.ago(30_000),
+              successes: CHECKS.filter((check) => !node.alerts.some((one) => one.id.startsWith(check))),
+              alerts: node.alerts,
+            },
+          ],
+    overrides: node.overrides,
+    slots: slotsOf(world, node.id).map((slot) => ({
+      slot_id: slot.id,
+      slot_index: slot.slot_index,
+      health: slot.health,
+      alerts: alerts.filter((one) => one.target === slot.gpu_pci_address || one.target === slot.nvme_serial),
+    })),
+  };
+};
+
+export const health = {
+  nodeHealthGet: async (ctx: MockCtx, { params }: Req<'nodeHealthGet'>) =>
+    view(ctx.world, getNode(ctx, params.node_id)),
+  nodeHealthProbe: async (ctx: MockCtx, { params }: Req<'nodeHealthProbe'>) => {
+    const { world, correlation_id } = ctx;
+    const node = getNode(ctx, params.node_id);
+    assertConnected(node);
+    const asked = { node_id: node.id, kind: 'node.health_probe', allocation_id: null, correlation_id };
+    return { ...runTask(world, asked, 3, () => tellNode(world, node, correlation_id)) };
+  },
+  nodeHealthOverridePut: async (ctx: MockCtx, { params, body }: Req<'nodeHealthOverridePut'>) => {
+    const { world } = ctx;
+    const node = getNode(ctx, params.node_id);
+    const row = { ...body, source: params.source, created_by: ctx.principal.id, created_at: world.ago() };
+    node.overrides = [...node.overrides.filter((one) => one.source !== params.source), row];
+    settle(world, node);
+    tellNode(world, node, ctx.correlation_id);
+    return view(world, node);
+  },
+  nodeHealthOverrideDelete: async (ctx: MockCtx, { params }: Req<'nodeHealthOverrideDelete'>) => {
+    const node = getNode(ctx, params.node_id);
+    must(
+      node.overrides.find((one) => one.source === params.source),
+      'override',
+    );
+    node.overrides = node.overrides.filter((one) => one.source !== params.source);
+    settle(ctx.world, node);
+    tellNode(ctx.world, node, ctx.correlation_id);
+    return undefined;
+  },
+  healthBreakerGet: async ({ world }: MockCtx) => ({ ...world.breaker }),
+  healthBreakerReset: async (ctx: MockCtx, { if_match }: Req<'healthBreakerReset'>) => {
+    const { breaker } = ctx.world;
+    assertVersion(breaker, if_match);
+    if (!breaker.is_tripped) throw conflict('The breaker is not tripped.');
+    Object.assign(breaker, {
+      is_tripped: false,
+      reset_by: ctx.principal.id,
+      reset_at: ctx.world.ago(),
+      version: breaker.version + 1,
+    });
+    return { ...breaker };
+  },
+};

@@ -1,0 +1,66 @@
+/** Every operation of the public API: a missing, extra or mistyped one does not compile. */
+import type { Handlers, PublicApi } from '@gpuaas/contract';
+import type { MockCtx } from '../core/context.ts';
+import { access } from './access.ts';
+import { admin } from './admin.ts';
+import { adminAllocation } from './admin-allocation.ts';
+import { adminCapacity } from './admin-capacity.ts';
+import { adminImage } from './admin-image.ts';
+import { allocation } from './allocation.ts';
+import { allocationPower } from './allocation-power.ts';
+import { auditLog } from './audit-log.ts';
+import { capacity } from './capacity.ts';
+import { catalog } from './catalog.ts';
+import { event } from './event.ts';
+import { health } from './health.ts';
+import { inventory } from './inventory.ts';
+import { invitation } from './invitation.ts';
+import { log } from './log.ts';
+import { me } from './me.ts';
+import { node } from './node.ts';
+import { nodeAgent } from './node-agent.ts';
+import { organization } from './organization.ts';
+import { project } from './project.ts';
+import { serviceAccount } from './service-account.ts';
+import { sshKey } from './ssh-key.ts';
+import { terminalSession } from './terminal-session.ts';
+import { token } from './token.ts';
+import { topology } from './topology.ts';
+import { trace } from './trace.ts';
+import { trust } from './trust.ts';
+import { webSession } from './web-session.ts';
+import { wipeCertificate } from './wipe-certificate.ts';
+import { workflowRun } from './workflow-run.ts';
+
+export const handlers = {
+  ...me,
+  ...organization,
+  ...invitation,
+  ...project,
+  ...serviceAccount,
+  ...token,
+  ...sshKey,
+  ...webSession,
+  ...catalog,
+  ...capacity,
+  ...allocation,
+  ...allocationPower,
+  ...terminalSession,
+  ...access,
+  ...wipeCertificate,
+  ...auditLog,
+  ...event,
+  ...trace,
+  ...workflowRun,
+  ...admin,
+  ...adminAllocation,
+  ...adminCapacity,
+  ...adminImage,
+  ...node,
+  ...nodeAgent,
+  ...topology,
+  ...health,
+  ...inventory,
+  ...trust,
+  ...log,
+} satisfies Handlers<PublicApi, MockCtx, MockCtx>;

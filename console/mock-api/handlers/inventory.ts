@@ -1,0 +1,141 @@
+/** What is on a host, as its agent last found it, and the few things an operator may do about it. */
+import { type MockCtx, must, type Req } from '../core/context.ts';
+import { conflict, notFound } from '../core/errors.ts';
+import type { Node } from '../core/rows.ts';
+import type { World } from '../core/world.ts';
+import { runTask } from '../life/task.ts';
+import { getNode } from './node.ts';
+import { assertConnected } from './node-agent.ts';
+
+const AGE_S = 24;
+
+const leasesOf = (world: World, node: Node) =>
+  [...world.allocations.values()]
+    .filter(
+      (row) => row.node_id === node.id && row.slot_ids.some((id) => world.slots.get(id)?.allocation_id === row.id),
+    )
+    .map((row) => ({
+      allocation_id: row.id,
+      slot_ids: row.slot_ids,
+      is_used: row.state !== 'requested',
+      is_cleaning: row.state === 'releasing' || row.state === 'failed',
+      wanted: row.power?.state === 'off' ? ('off' as const) : ('on' as const),
+    }));
+
+const tellDrift = (world: World, node: Node, correlation_id: string): void =>
+  world.emit('node.drift', {
+    subject: node.id,
+    organization_id: null,
+    project_id: null,
+    correlation_id,
+    data: {
+      node_id: node.id,
+      name: node.name,
+      findings: node.findings.length,
+      codes: node.findings.map((one) => one.code),
+    },
+  });
+
+const taskFor = (ctx: MockCtx, node: Node, kind: string, done: () => void) => {
+  assertConnected(node);
+  const { world, correlation_id } = ctx;
+  return { ...runTask(world, { node_id: node.id, kind, allocation_id: null, correlation_id }, 3, done) };
+};
+
+const imageOf = (node: Node, digest: string) =>
+  must(
+    node.images.find((one) => one.digest === digest),
+    'image on this host',
+  );
+
+export const inventory = {
+  nodeInventoryGet: async (ctx: MockCtx, { params }: Req<'nodeInventoryGet'>) => {
+    const { world } = ctx;
+    const node = getNode(ctx, params.node_id);
+    if (node.reconciled_at === null && !node.is_connected) throw notFound('inventory');
+    const at = node.is_connected ? world.ago(AGE_S * 1000) : (node.reconciled_at ?? world.ago());
+    return {
+      node_id: node.id,
+      observed_at: at,
+      received_at: at,
+      age_s: Math.round((world.now() - Date.parse(at)) / 1000),
+      boot_id: node.boot_id,
+      findings: node.findings,
+      machines: node.machines,
+      leases: leasesOf(world, node),
+      repaired: node.number % 9 === 0 ? ['A port of the switch was put back after its restart.'] : [],
+    };
+  },
+  nodeMachineRemove: async (ctx: MockCtx, { params }: Req<'nodeMachineRemove'>) => {
+    const { world } = ctx;
+    const node = getNode(ctx, params.node_id);
+    const machine = must(
+      node.machines.find((one) => one.name === params.machine_name),
+      'machine',
+    );
+    if (!machine.is_ours) throw conflict('The machine does not carry our tag; it is never touched.');
+    const row = machine.allocation_id === null ? undefined : world.allocations.get(machine.allocation_id);
+    if (row?.state === 'active') throw conflict('A claim holds the machine; release the allocation instead.');
+    return taskFor(ctx, node, 'slice.orphan_remove', () => {
+      node.machines = node.machines.filter((one) => one !== machine);
+      node.findings = node.findings.filter((one) => one.machine !== machine.name);
+      tellDrift(world, node, ctx.correlation_id);
+    });
+  },
+  nodeLeaseEnd: async (ctx: MockCtx, { params }: Req<'nodeLeaseEnd'>) => {
+    const { world } = ctx;
+    const node = getNode(ctx, params.node_id);
+    const live = world.claims.some(
+      (one) => one.allocation_id === params.allocation_id && one.node_id === node.id && one.released_at === null,
+    );
+    if (live) throw conflict('A claim holds the allocation; release it instead.');
+    return taskFor(ctx, node, 'slice.lease_end', () => {
+      node.findings = node.findings.filter((one) => one.allocation_id !== params.allocation_id);
+      tellDrift(world, node, ctx.correlation_id);
+    });
+  },
+  nodeImageList: async (ctx: MockCtx, { params }: Req<'nodeImageList'>) => {
+    const node = getNode(ctx, params.node_id);
+    return {
+      node_id: node.id,
+      observed_at: node.agent_version === null ? null : ctx.world.ago(AGE_S * 1000),
+      unreadable: null,
+      images: node.images,
+    };
+  },
+  nodeImagePull: async (ctx: MockCtx, { params, body }: Req<'nodeImagePull'>) => {
+    const { world } = ctx;
+    const node = getNode(ctx, params.node_id);
+    const image = must(
+      world.images.find((one) => one.name.toLowerCase() === body.image_name.toLowerCase()),
+      'image',
+    );
+    const wanted = body.digest ?? image.digest;
+    const version = image.versions.find((one) => one.digest === wanted && one.retired_at === null);
+    if (version === undefined) throw conflict('This version of the image is retired or unknown.');
+    return taskFor(ctx, node, 'image.pull', () => {
+      if (!node.images.some((one) => one.digest === version.digest))
+        node.images.push({
+          digest: version.digest,
+          name: image.name,
+          size_bytes: version.size_bytes,
+          verified_at: world.ago(),
+          last_used_at: null,
+        });
+    });
+  },
+  nodeImageEvict: async (ctx: MockCtx, { params, body }: Req<'nodeImageEvict'>) => {
+    const node = getNode(ctx, params.node_id);
+    const image = imageOf(node, body.digest);
+    return taskFor(ctx, node, 'image.evict', () => {
+      node.images = node.images.filter((one) => one !== image);
+    });
+  },
+  nodeImageVerify: async (ctx: MockCtx, { params, body }: Req<'nodeImageVerify'>) => {
+    const node = getNode(ctx, params.node_id);
+    const image = imageOf(node, body.digest);
+    return taskFor(ctx, node, 'image.verify', () => {
+      image.verified_at = ctx.world.ago();
+    });
+  },
+};

@@ -1,0 +1,82 @@
+import { type MockCtx, must, organizationOf, type Req } from '../core/context.ts';
+import { conflict, Refusal } from '../core/errors.ts';
+import { idOf, newestFirst, pageOf } from '../core/page.ts';
+import { digestOf } from '../core/random.ts';
+import type { Invitation } from '../core/rows.ts';
+
+const WEEK_S = 604_800;
+const view = ({ token: _, ...row }: Invitation) => row;
+
+export const invitation = {
+  invitationList: async (ctx: MockCtx, { query }: Req<'invitationList'>) => {
+    const rows = ctx.world.invitations.filter((one) => one.organization_id === organizationOf(ctx));
+    return pageOf(ctx, query, newestFirst(rows), idOf, view);
+  },
+  invitationCreate: async (ctx: MockCtx, { body }: Req<'invitationCreate'>) => {
+    const { world } = ctx;
+    const organization_id = organizationOf(ctx);
+    const own = world.members.find((m) => m.organization_id === organization_id && m.user_id === ctx.principal.id);
+    if (body.role === 'owner' && own?.role !== 'owner')
+      throw new Refusal('permission_denied', 'Only an owner invites an owner.');
+    const id = world.mint('invitation');
+    const row: Invitation = {
+      id,
+      organization_id,
+      email: body.email,
+      role: body.role,
+      state: 'pending',
+      invited_by: ctx.principal.id,
+      expires_at: world.ago(-(body.expires_in_s ?? WEEK_S) * 1000),
+      accepted_at: null,
+      created_at: world.ago(),
+      token: `inv_${digestOf(id, 40)}`,
+    };
+    world.invitations.push(row);
+    ctx.emit('invitation.created', { subject: id, data: { organization_id, invitation_id: id } });
+    ctx.target('invitation', id);
+    return { invitation: view(row), token: row.token };
+  },
+  invitationRevoke: async (ctx: MockCtx, { params }: Req<'invitationRevoke'>) => {
+    const row = must(
+      ctx.world.invitations.find(
+        (one) => one.id === params.invitation_id && one.organization_id === organizationOf(ctx),
+      ),
+      'invitation',
+    );
+    if (row.state !== 'pending') throw conflict(`The invitation is ${row.state}.`);
+    row.state = 'revoked';
+    const { organization_id } = row;
+    ctx.emit('invitation.revoked', { subject: row.id, data: { organization_id, invitation_id: row.id } });
+    return undefined;
+  },
+  invitationAccept: async (ctx: MockCtx, { body }: Req<'invitationAccept'>) => {
+    const { world, principal } = ctx;
+    const row = must(
+      world.invitations.find((one) => one.token === body.token && one.state === 'pending'),
+      'invitation',
+    );
+    if (row.email !== principal.email)
+      throw conflict('The invitation is for another e-mail address than the one you signed in with.');
+    if (world.members.some((one) => one.organization_id === row.organization_id && one.user_id === principal.id))
+      throw conflict('You are a member already.');
+    row.state = 'accepted';
+    row.accepted_at = world.ago();
+    const { organization_id, role } = row;
+    world.members.push({
+      organization_id,
+      user_id: principal.id,
+      name: principal.name,
+      email: principal.email,
+      role,
+      version: 1,
+      created_at: row.accepted_at,
+    });
+    ctx.concerns(organization_id, null);
+    ctx.emit('organization.member.changed', {
+      subject: principal.id,
+      organization_id,
+      data: { organization_id, user_id: principal.id, role },
+    });
+    return must(world.organizations.get(organization_id), 'organization');
+  },
+};

@@ -1,0 +1,149 @@
+/** Hosts that join, their agents and their tasks. */
+import type { MockCtx, Req } from '../core/context.ts';
+import { conflict, Refusal } from '../core/errors.ts';
+import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
+import { digestOf } from '../core/random.ts';
+import type { Node } from '../core/rows.ts';
+import type { World } from '../core/world.ts';
+import { runTask } from '../life/task.ts';
+import { addNode } from '../seed/fleet.ts';
+import { nodeView } from '../views/node.ts';
+import { getNode, moveNode, tellNode } from './node.ts';
+
+const NODE_API = 'https://nodes.gpuaas.example:8443';
+const ENROL_MS = 8_000;
+const TOKEN_MS = 15 * 60_000;
+const KINDS = [
+  'slice.topology_discover',
+  'slice.bundle_lease',
+  'slice.image_clone',
+  'slice.vm_start',
+  'slice.vm_readiness',
+  'slice.vm_stop',
+  'slice.cleanup',
+  'node.cleanup',
+];
+
+const enrollmentOf = (world: World, node: Node) => {
+  const id = world.mint('enrollment');
+  const token = `enr_${digestOf(id, 40)}`;
+  const ca_sha256 = digestOf('the demo CA');
+  return {
+    id,
+    token,
+    expires_at: world.ago(-TOKEN_MS),
+    node_api_url: NODE_API,
+    ca_sha256,
+    install_command: `gpuaas-node-agent enroll --url ${NODE_API} --ca-sha256 ${ca_sha256} --node ${node.id} --token ${token}`,
+  };
+};
+
+/** In the demo somebody runs the command on the host a little later. */
+const enrolSoon = (world: World, node: Node, correlation_id: string): void =>
+  world.agenda.after(ENROL_MS, () => {
+    if (node.state !== 'bootstrap_issued') return;
+    node.is_connected = true;
+    node.agent_version = '0.1.0';
+    node.health = 'ok';
+    node.is_runtime_validated = true;
+    node.certificates.push({
+      serial_number: digestOf(`${node.id} ${world.now()}`, 16),
+      not_before: world.ago(),
+      not_after: world.ago(-24 * 3_600_000),
+      revoked_at: null,
+      revoked_reason: null,
+    });
+    moveNode(world, node, { state: 'active', reason: null, correlation_id });
+  });
+
+const agentView = (world: World, node: Node) => ({
+  node_id: node.id,
+  is_connected: node.is_connected,
+  last_seen_at: node.is_connected ? world.ago(4_000) : node.last_seen_at,
+  agent_version: node.agent_version,
+  boot_id: node.agent_version === null ? null : node.boot_id,
+  booted_at: node.agent_version === null ? null : node.booted_at,
+  clock_skew_ms: node.agent_version === null ? null : node.clock_skew_ms,
+  kinds: node.agent_version === null ? [] : KINDS,
+  certificates: node.certificates,
+});
+
+export const assertConnected = (node: Node): void => {
+  if (!node.is_connected) throw conflict('The agent of the node is not connected.');
+};
+
+export const nodeAgent = {
+  nodeCreate: async (ctx: MockCtx, { body }: Req<'nodeCreate'>) => {
+    const { world } = ctx;
+    if ([...world.nodes.values()].some((one) => one.name === body.name && one.state !== 'deleted'))
+      throw new Refusal('already_exists', `A node named "${body.name}" exists.`);
+    const node = addNode(world, body.name, world.nodes.size + 1, {
+      id: world.mint('node'),
+      region_name: body.region_name,
+      pool_name: body.pool_name ?? 'shared',
+      gpu_model: body.gpu_model,
+      gpu_count: body.gpu_count,
+      capacity_mode: body.capacity_mode,
+      private_network: body.private_network ?? '10.100.0.0/24',
+      state: 'bootstrap_issued',
+      state_reason: 'Its agent has not enrolled yet.',
+      state_since: world.ago(),
+      created_at: world.ago(),
+      booted_at: world.ago(600_000),
+      health: 'unknown',
+      is_runtime_validated: false,
+      is_connected: false,
+      last_seen_at: null,
+      reconciled_at: null,
+      agent_version: null,
+      certificates: [],
+      images: [],
+      discovered_at: null,
+    });
+    tellNode(world, node, ctx.correlation_id);
+    enrolSoon(world, node, ctx.correlation_id);
+    ctx.target('node', node.id);
+    return { node: nodeView(world)(node), enrollment: enrollmentOf(world, node) };
+  },
+  nodeEnrollmentCreate: async (ctx: MockCtx, { params }: Req<'nodeEnrollmentCreate'>) => {
+    const node = getNode(ctx, params.node_id);
+    if (node.state === 'retired') throw conflict('The node is retired.');
+    enrolSoon(ctx.world, node, ctx.correlation_id);
+    return enrollmentOf(ctx.world, node);
+  },
+  nodeAgentGet: async (ctx: MockCtx, { params }: Req<'nodeAgentGet'>) =>
+    agentView(ctx.world, getNode(ctx, params.node_id)),
+  nodeAgentRevoke: async (ctx: MockCtx, { params, body }: Req<'nodeAgentRevoke'>) => {
+    const { world } = ctx;
+    const node = getNode(ctx, params.node_id);
+    for (const one of node.certificates) {
+      one.revoked_at ??= world.ago();
+      one.revoked_reason ??= body.reason;
+    }
+    node.last_seen_at = world.ago();
+    node.is_connected = false;
+    if (node.state === 'active')
+      moveNode(world, node, {
+        state: 'offline',
+        reason: 'Its agent was not seen for 25 seconds.',
+        correlation_id: ctx.correlation_id,
+      });
+    return agentView(world, node);
+  },
+  nodeAgentUpdate: async (ctx: MockCtx, { params, body }: Req<'nodeAgentUpdate'>) => {
+    const { world, correlation_id } = ctx;
+    const node = getNode(ctx, params.node_id);
+    assertConnected(node);
+    const asked = { node_id: node.id, kind: 'agent.update', allocation_id: null, correlation_id };
+    return runTask(world, asked, 4, () => {
+      node.agent_version = body.version;
+    });
+  },
+  nodeTaskList: async (ctx: MockCtx, { params, query }: Req<'nodeTaskList'>) => {
+    const node = getNode(ctx, params.node_id);
+    const rows = ctx.world.tasks
+      .filter((task) => task.node_id === node.id)
+      .filter((task) => query.state === undefined || task.state === query.state);
+    return pageOf(ctx, query, newestFirst(rows), idOf, asIs);
+  },
+};

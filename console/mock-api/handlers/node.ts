@@ -1,0 +1,182 @@
+import { type MockCtx, must, type Req } from '../core/context.ts';
+import { conflict, Refusal } from '../core/errors.ts';
+import { idOf, pageOf } from '../core/page.ts';
+import { digestOf } from '../core/random.ts';
+import type { Node } from '../core/rows.ts';
+import type { World } from '../core/world.ts';
+import { freeSlots, slotsOf } from '../life/placement.ts';
+import { occupancyOf } from '../life/slots.ts';
+import { mapRow, nodeView, slotView } from '../views/node.ts';
+
+export const getNode = (ctx: MockCtx, id: string): Node => must(ctx.world.nodes.get(id), 'node');
+
+export const tellNode = (world: World, node: Node, correlation_id: string): void =>
+  world.emit('node.changed', {
+    subject: node.id,
+    organization_id: null,
+    project_id: null,
+    correlation_id,
+    data: { node_id: node.id, name: node.name, state: node.state, state_reason: node.state_reason },
+  });
+
+export const moveNode = (
+  world: World,
+  node: Node,
+  to: Readonly<{ state: Node['state']; reason: string | null; correlation_id: string }>,
+): void => {
+  node.state = to.state;
+  node.state_reason = to.reason;
+  node.state_since = world.ago();
+  node.version += 1;
+  tellNode(world, node, to.correlation_id);
+};
+
+const planOf = (world: World, node: Node, to: 'slice' | 'baremetal') => {
+  const slots = slotsOf(world, node.id);
+  const claims = world.claims.filter((claim) => claim.node_id === node.id && claim.released_at === null);
+  const held = Map.groupBy(claims, (claim) => claim.allocation_id);
+  const names = { slice: 'slices', baremetal: 'bare metal' };
+  const good = slots.filter((slot) => slot.approval === 'approved' && slot.status !== 'quarantined').length;
+  const whole = slots.length > 0 && good === slots.length ? node.gpu_count : 0;
+  const before = {
+    slice: node.capacity_mode === 'baremetal' ? 0 : good,
+    baremetal: node.capacity_mode === 'slice' ? 0 : whole,
+  };
+  const after = { slice: to === 'slice' ? good : 0, baremetal: to === 'baremetal' ? whole : 0 };
+  const blockers = [
+    ...(node.capacity_mode === to ? [`The node is already for ${names[to]}.`] : []),
+    ...(node.state === 'active' || node.state === 'draining'
+      ? []
+      : [`The node is ${node.state}; only active and draining nodes are converted.`]),
+    ...[...held].map(([id, list]) => {
+      const count = list.reduce((sum, claim) => sum + claim.gpu_count, 0);
+      return `Allocation ${id} holds ${count} ${count === 1 ? 'GPU' : 'GPUs'}.`;
+    }),
+    ...(node.is_held && to === 'slice' ? ['The node is held for bare metal; let it go first.'] : []),
+  ];
+  const other = to === 'slice' ? 'baremetal' : 'slice';
+  return {
+    node_id: node.id,
+    from: node.capacity_mode,
+    to,
+    is_possible: blockers.length === 0,
+    blockers,
+    live_claims: claims.length,
+    steps: [
+      ...(before[other] > 0 ? [`Stop offering the node's ${before[other]} GPUs for ${names[other]}.`] : []),
+      after[to] > 0
+        ? `Offer ${after[to]} GPUs for ${names[to]}.`
+        : `Nothing can be offered for ${names[to]} until the node's slots are approved and good.`,
+      to === 'slice'
+        ? 'Slices start once the prerequisite check has passed after the last boot.'
+        : 'The next bare-metal launch applies the bare-metal profile.',
+    ],
+    gpus_gained: { slice: after.slice - before.slice, baremetal: after.baremetal - before.baremetal },
+    plan_hash: digestOf(
+      JSON.stringify([
+        node.id,
+        node.state,
+        node.capacity_mode,
+        node.is_held,
+        to,
+        claims.map(idOf),
+        slots.map((s) => s.version),
+      ]),
+    ),
+  };
+};
+
+const byName = (a: Node, b: Node): number => (a.name < b.name ? -1 : 1);
+
+export const node = {
+  adminNodeList: async (ctx: MockCtx, { query }: Req<'adminNodeList'>) => {
+    const rows = [...ctx.world.nodes.values()]
+      .filter((one) => query.name === undefined || one.name === query.name)
+      .filter((one) => query.region_name === undefined || one.region_name === query.region_name)
+      .filter((one) => (query.state === undefined ? one.state !== 'deleted' : one.state === query.state));
+    return pageOf(ctx, query, rows, idOf, nodeView(ctx.world));
+  },
+  adminSlotMapList: async (ctx: MockCtx, { query }: Req<'adminSlotMapList'>) => {
+    const rows = [...ctx.world.nodes.values()]
+      .filter((one) => one.state !== 'deleted')
+      .filter((one) => query.region_name === undefined || one.region_name === query.region_name);
+    return pageOf(ctx, query, rows.sort(byName), idOf, mapRow(ctx.world));
+  },
+  adminNodeGet: async (ctx: MockCtx, { params }: Req<'adminNodeGet'>) =>
+    nodeView(ctx.world)(getNode(ctx, params.node_id)),
+  adminNodeSlotList: async (ctx: MockCtx, { params, query }: Req<'adminNodeSlotList'>) =>
+    pageOf(ctx, query, slotsOf(ctx.world, getNode(ctx, params.node_id).id), idOf, slotView),
+  adminNodeHold: async (ctx: MockCtx, { params, body }: Req<'adminNodeHold'>) => {
+    const row = getNode(ctx, params.node_id);
+    ctx.note({ is_held_before: row.is_held, is_held_after: body.is_held, reason: body.reason });
+    row.is_held = body.is_held;
+    row.held_reason = body.is_held ? body.reason : null;
+    row.version += 1;
+    tellNode(ctx.world, row, ctx.correlation_id);
+    return nodeView(ctx.world)(row);
+  },
+  adminHoldCreate: async (ctx: MockCtx, { body }: Req<'adminHoldCreate'>) => {
+    const { world } = ctx;
+    const rows = [...world.nodes.values()].filter(
+      (one) =>
+        one.region_name === body.region_name &&
+        one.gpu_model === body.gpu_model &&
+        !one.is_held &&
+        freeSlots(world, one, 'baremetal').length === one.gpu_count,
+    );
+    if (rows.length < body.node_count)
+      throw new Refusal(
+        'insufficient_capacity',
+        `${rows.length} of ${body.node_count} wanted nodes are clean, free and able to take bare metal.`,
+        { reasons: [{ code: 'insufficient_capacity', nodes: rows.length, wanted: body.node_count }] },
+      );
+    const held = rows.slice(0, body.node_count);
+    for (const one of held) {
+      Object.assign(one, { is_held: true, held_reason: body.reason, version: one.version + 1 });
+      tellNode(world, one, ctx.correlation_id);
+    }
+    return { held_node_ids: held.map(idOf), wanted: body.node_count };
+  },
+  adminNodeDrain: async (ctx: MockCtx, { params, body }: Req<'adminNodeDrain'>) => {
+    const row = getNode(ctx, params.node_id);
+    const [from, to] = body.is_draining ? (['active', 'draining'] as const) : (['draining', 'active'] as const);
+    ctx.note({ state_before: row.state, state_after: to, reason: body.reason });
+    if (row.state !== to) {
+      if (row.state !== from) throw conflict(`The node is ${row.state}; only a node that is ${from} can become ${to}.`);
+      moveNode(ctx.world, row, { state: to, reason: body.reason, correlation_id: ctx.correlation_id });
+    }
+    return nodeView(ctx.world)(row);
+  },
+  adminNodeConvertPlan: async (ctx: MockCtx, { params, query }: Req<'adminNodeConvertPlan'>) =>
+    planOf(ctx.world, getNode(ctx, params.node_id), query.to),
+  adminNodeConvert: async (ctx: MockCtx, { params, body }: Req<'adminNodeConvert'>) => {
+    const row = getNode(ctx, params.node_id);
+    const plan = planOf(ctx.world, row, body.to);
+    if (plan.plan_hash !== body.plan_hash)
+      throw new Refusal('precondition_failed', 'The node has changed since that plan; read the plan again.');
+    if (!plan.is_possible) throw conflict(plan.blockers.join(' '));
+    row.capacity_mode = body.to;
+    row.version += 1;
+    tellNode(ctx.world, row, ctx.correlation_id);
+    return nodeView(ctx.world)(row);
+  },
+  nodeRetire: async (ctx: MockCtx, { params, body }: Req<'nodeRetire'>) => {
+    const { world } = ctx;
+    const row = getNode(ctx, params.node_id);
+    if (row.state === 'active') throw conflict('The node is active; drain it first.');
+    if (row.state === 'retired' || row.state === 'deleted') throw conflict(`The node is ${row.state}.`);
+    if (occupancyOf(world, row) !== 'free') throw conflict('Something stands on the node; release it first.');
+    for (const slot of slotsOf(world, row.id)) slot.approval = 'disabled';
+    for (const one of row.certificates) Object.assign(one, { revoked_at: world.ago(), revoked_reason: body.reason });
+    row.is_connected = false;
+    moveNode(world, row, { state: 'retired', reason: body.reason, correlation_id: ctx.correlation_id });
+    return nodeView(world)(row);
+  },
+  nodeDelete: async (ctx: MockCtx, { params }: Req<'nodeDelete'>) => {
+    const row = getNode(ctx, params.node_id);
+    if (row.state !== 'retired') throw conflict(`The node is ${row.state}; only a retired node is deleted.`);
+    moveNode(ctx.world, row, { state: 'deleted', reason: null, correlation_id: ctx.correlation_id });
+    ctx.world.nodes.delete(row.id);
+    return undefined;
+  },
+};

@@ -1,0 +1,108 @@
+import { assertVersion, type MockCtx, must, organizationOf, type Req } from '../core/context.ts';
+import { conflict, Refusal } from '../core/errors.ts';
+import { asIs, idOf, pageOf } from '../core/page.ts';
+import type { Member, Organization } from '../core/rows.ts';
+
+const memberView = ({ organization_id: _, ...member }: Member) => member;
+
+const getMember = (ctx: MockCtx, userId: string): Member =>
+  must(
+    ctx.world.members.find((one) => one.organization_id === organizationOf(ctx) && one.user_id === userId),
+    'member',
+  );
+
+/** Somebody must be left who may give roles. */
+const assertNotLastOwner = (ctx: MockCtx, member: Member): void => {
+  const owners = ctx.world.members.filter(
+    (one) => one.organization_id === member.organization_id && one.role === 'owner',
+  );
+  if (member.role === 'owner' && owners.length === 1) throw conflict('The last owner cannot be removed or demoted.');
+};
+
+const get = (ctx: MockCtx): Organization => must(ctx.world.organizations.get(organizationOf(ctx)), 'organization');
+
+export const organization = {
+  organizationList: async (ctx: MockCtx, { query }: Req<'organizationList'>) => {
+    const mine = ctx.world.members.filter((one) => one.user_id === ctx.principal.id);
+    const rows = mine.flatMap((one) => ctx.world.organizations.get(one.organization_id) ?? []);
+    return pageOf(ctx, query, rows, idOf, asIs);
+  },
+  organizationCreate: async (ctx: MockCtx, { body }: Req<'organizationCreate'>) => {
+    const { world, principal } = ctx;
+    if ([...world.organizations.values()].some((one) => one.name === body.name))
+      throw new Refusal('already_exists', `An organization named "${body.name}" exists.`);
+    const row: Organization = {
+      id: world.mint('organization'),
+      name: body.name,
+      display_name: body.display_name ?? body.name,
+      kind: 'enterprise',
+      version: 1,
+      created_at: world.ago(),
+    };
+    world.organizations.set(row.id, row);
+    world.members.push({
+      organization_id: row.id,
+      user_id: principal.id,
+      name: principal.name,
+      email: principal.email,
+      role: 'owner',
+      version: 1,
+      created_at: row.created_at,
+    });
+    const project_id = world.mint('project');
+    world.projects.set(project_id, {
+      id: project_id,
+      organization_id: row.id,
+      name: 'default',
+      display_name: 'Default',
+      version: 1,
+      created_at: row.created_at,
+    });
+    ctx.concerns(row.id, null);
+    ctx.emit('organization.created', {
+      subject: row.id,
+      organization_id: row.id,
+      data: { organization_id: row.id, name: row.name, kind: row.kind },
+    });
+    return row;
+  },
+  organizationGet: async (ctx: MockCtx) => get(ctx),
+  organizationUpdate: async (ctx: MockCtx, { body, if_match }: Req<'organizationUpdate'>) => {
+    const row = get(ctx);
+    assertVersion(row, if_match);
+    row.display_name = body.display_name;
+    row.version += 1;
+    ctx.emit('organization.updated', { subject: row.id, data: { organization_id: row.id, name: row.name } });
+    return row;
+  },
+  organizationMemberList: async (ctx: MockCtx, { query }: Req<'organizationMemberList'>) => {
+    const rows = ctx.world.members.filter((one) => one.organization_id === organizationOf(ctx));
+    return pageOf(ctx, query, rows, (one) => one.user_id, memberView);
+  },
+  organizationMemberUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'organizationMemberUpdate'>) => {
+    const member = getMember(ctx, params.user_id);
+    assertVersion(member, if_match);
+    const own = getMember(ctx, ctx.principal.id);
+    if ((body.role === 'owner' || member.role === 'owner') && own.role !== 'owner')
+      throw new Refusal('permission_denied', 'Only an owner makes or changes an owner.');
+    if (body.role !== 'owner') assertNotLastOwner(ctx, member);
+    member.role = body.role;
+    member.version += 1;
+    const { organization_id, user_id, role } = member;
+    ctx.emit('organization.member.changed', { subject: user_id, data: { organization_id, user_id, role } });
+    return memberView(member);
+  },
+  organizationMemberRemove: async (ctx: MockCtx, { params }: Req<'organizationMemberRemove'>) => {
+    const { world } = ctx;
+    const member = getMember(ctx, params.user_id);
+    assertNotLastOwner(ctx, member);
+    world.members.splice(world.members.indexOf(member), 1);
+    const isOfOrganization = (projectId: string) =>
+      world.projects.get(projectId)?.organization_id === member.organization_id;
+    for (const one of world.projectMembers.filter((row) => row.user_id === member.user_id))
+      if (isOfOrganization(one.project_id)) world.projectMembers.splice(world.projectMembers.indexOf(one), 1);
+    const { organization_id, user_id } = member;
+    ctx.emit('organization.member.removed', { subject: user_id, data: { organization_id, user_id } });
+    return undefined;
+  },
+};

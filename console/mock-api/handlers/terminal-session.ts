@@ -1,0 +1,140 @@
+/** Tickets and sessions. The gateway of a ticket is `mock:`, which terminal/connect.ts answers in the page itself. */
+import { type MockCtx, must, projectOf, type Req } from '../core/context.ts';
+import { conflict, invalidField, Refusal } from '../core/errors.ts';
+import { idOf, newestFirst, pageOf } from '../core/page.ts';
+import { digestOf } from '../core/random.ts';
+import type { Allocation, Session } from '../core/rows.ts';
+import { offerTicket } from '../terminal/tickets.ts';
+import { getAllocation } from './allocation.ts';
+
+const TICKET_MS = 30_000;
+const NOT_YET = 'It is being provisioned; wait until it is active.';
+const OVER: Readonly<Partial<Record<Allocation['state'], string>>> = {
+  releasing: 'It is being released; nothing can be reached on it any more.',
+  release_failed: 'It is being released; nothing can be reached on it any more.',
+  released: 'It is released; launch another.',
+  failed: 'It has failed; launch another.',
+};
+
+const refusalOf = (row: Allocation, kind: Session['kind']): string | null => {
+  const over = OVER[row.state];
+  if (over !== undefined) return over;
+  const off = row.power?.state === 'off' ? `It is off; start it first: gpuaas allocation start ${row.name}` : null;
+  if (kind === 'console')
+    return row.capacity_shape === 'baremetal'
+      ? 'A whole node has no serial line here; open a terminal or use SSH instead.'
+      : off;
+  if (row.state !== 'active') return NOT_YET;
+  if (row.power === null || ['on', 'unknown'].includes(row.power.state)) return null;
+  return off ?? `It is ${row.power.state}; wait until that is over, or look at its console.`;
+};
+
+const view = ({ project_id: _, ticket: __, ticket_expires_at: ___, ...row }: Session) => row;
+
+const getSession = (ctx: MockCtx, allocationId: string, id: string): Session => {
+  const row = ctx.world.sessions.get(id);
+  return must(row?.allocation_id === getAllocation(ctx, allocationId).id ? row : undefined, 'session');
+};
+
+const assertPort = (kind: Session['kind'], port: number | undefined): void => {
+  if ((kind === 'forward') === (port !== undefined)) return;
+  throw kind === 'forward'
+    ? invalidField('port', 'is needed for a forward', 'required')
+    : invalidField('port', 'is for a forward only');
+};
+
+export const terminalSession = {
+  terminalTicketCreate: async (ctx: MockCtx, { params, body }: Req<'terminalTicketCreate'>) => {
+    const { world, principal } = ctx;
+    const row = getAllocation(ctx, params.allocation_id);
+    assertPort(body.kind, body.port);
+    const is_writable = ctx.holds('allocation.connect', row.organization_id, row.project_id);
+    if (!is_writable && body.kind !== 'console')
+      throw new Refusal(
+        'permission_denied',
+        'You may look at the console and nothing else: connecting needs allocation.connect.',
+      );
+    const refusal = refusalOf(row, body.kind);
+    if (refusal !== null) throw conflict(refusal);
+    const policy = world.policies.get(row.organization_id);
+    const is_recorded = policy?.records_terminals === true && body.kind === 'terminal';
+    const id = world.mint('terminal_session');
+    const session: Session = {
+      id,
+      project_id: projectOf(ctx),
+      allocation_id: row.id,
+      kind: body.kind,
+      port: body.port ?? null,
+      state: 'ticketed',
+      is_writable,
+      is_recorded,
+      principal_id: principal.id,
+      principal_name: principal.name,
+      source_ip: null,
+      bytes_in: 0,
+      bytes_out: 0,
+      created_at: world.ago(),
+      opened_at: null,
+      closed_at: null,
+      expires_at: world.ago(-(policy?.session_max_s ?? 28_800) * 1000),
+      end_reason: null,
+      end_message: null,
+      correlation_id: ctx.correlation_id,
+      ticket: digestOf(`ticket ${id}`, 43),
+      ticket_expires_at: world.now() + TICKET_MS,
+    };
+    world.sessions.set(id, session);
+    offerTicket({ world, session, allocation: row, size: { cols: body.cols ?? 80, rows: body.rows ?? 24 } });
+    ctx.target('terminal_session', id);
+    return {
+      session_id: id,
+      ticket: session.ticket,
+      url: `mock:${id}`,
+      expires_at: new Date(session.ticket_expires_at).toISOString(),
+      kind: body.kind,
+      is_writable,
+      notice: is_recorded ? 'This terminal is recorded: your organization keeps what it shows.' : null,
+    };
+  },
+  terminalSessionList: async (ctx: MockCtx, { params, query }: Req<'terminalSessionList'>) => {
+    const row = getAllocation(ctx, params.allocation_id);
+    const { world } = ctx;
+    const rows = [...world.sessions.values()].filter(
+      (one) => one.allocation_id === row.id && (one.state !== 'ticketed' || one.ticket_expires_at > world.now()),
+    );
+    return pageOf(ctx, query, newestFirst(rows), idOf, view);
+  },
+  terminalSessionGet: async (ctx: MockCtx, { params }: Req<'terminalSessionGet'>) =>
+    view(getSession(ctx, params.allocation_id, params.session_id)),
+  terminalSessionClose: async (ctx: MockCtx, { params }: Req<'terminalSessionClose'>) => {
+    const session = getSession(ctx, params.allocation_id, params.session_id);
+    const row = getAllocation(ctx, params.allocation_id);
+    if (
+      session.principal_id !== ctx.principal.id &&
+      !ctx.holds('project.member.update', row.organization_id, row.project_id)
+    )
+      throw new Refusal('permission_denied', 'You may end your own sessions.');
+    if (session.state !== 'closed')
+      Object.assign(session, {
+        state: 'closed',
+        closed_at: ctx.world.ago(),
+        end_reason: 'revoked',
+        end_message: 'Somebody ended the session.',
+      });
+    return undefined;
+  },
+  terminalRecordingGet: async (ctx: MockCtx, { params }: Req<'terminalRecordingGet'>) => {
+    const session = getSession(ctx, params.allocation_id, params.session_id);
+    if (!session.is_recorded) throw new Refusal('not_found', 'No such recording.');
+    return recordingOf(session);
+  },
+};
+
+type RecordingLine = { version: 2; width: number; height: number } | (string | number)[];
+
+async function* recordingOf(session: Session): AsyncGenerator<RecordingLine> {
+  yield { version: 2, width: 80, height: 24 };
+  yield [0.1, 'o', `session ${session.id}\r\n`];
+  yield [0.6, 'o', 'ubuntu@machine:~$ nvidia-smi -L\r\n'];
+  yield [1.2, 'o', 'GPU 0: NVIDIA H200\r\n'];
+}

@@ -1,0 +1,234 @@
+/** How hardware becomes capacity: looked at, approved by a person, taken out of sale and put back with proof. */
+import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
+import { conflict, notFound, Refusal } from '../core/errors.ts';
+import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
+import type { DiskOwnership, Node, NodeTask, Slot, SlotOverride } from '../core/rows.ts';
+import type { World } from '../core/world.ts';
+import { discover, discoveryTask, ownDisk, repair } from '../life/node-work.ts';
+import { slotsOf } from '../life/placement.ts';
+import { addProof, moveSlot } from '../life/slots.ts';
+import { slotOf } from '../seed/fleet.ts';
+import { discoveryOf } from '../views/discovery.ts';
+import { factsOf } from '../views/facts.ts';
+import { slotView } from '../views/node.ts';
+import { getNode, tellNode } from './node.ts';
+import { assertConnected } from './node-agent.ts';
+
+const HOUR_MS = 3_600_000;
+
+const getSlot = (ctx: MockCtx, params: Readonly<{ node_id: string; slot_id: string }>): Slot => {
+  const slot = ctx.world.slots.get(params.slot_id);
+  return must(slot?.node_id === params.node_id ? slot : undefined, 'slot');
+};
+
+const refuseHeld = (slot: Slot): void => {
+  if (slot.allocation_id !== null) throw conflict('An allocation holds the slot; release it first.');
+};
+
+/** A discovery that was made before the demo began has a task as well. */
+const taskOf = (world: World, node: Node): NodeTask => {
+  const known = discoveryTask(world, node);
+  if (known !== undefined) return known;
+  const at = node.discovered_at ?? node.created_at;
+  return {
+    id: `tsk_${node.id.slice(4)}`,
+    node_id: node.id,
+    allocation_id: null,
+    kind: 'slice.topology_discover',
+    attempt: 1,
+    state: node.discovered_at === null ? 'queued' : 'completed',
+    state_reason: null,
+    error_code: null,
+    percent: null,
+    correlation_id: `c-${node.id.slice(4)}`,
+    created_at: at,
+    dispatched_at: at,
+    started_at: at,
+    finished_at: node.discovered_at,
+    expires_at: new Date(Date.parse(at) + HOUR_MS).toISOString(),
+  };
+};
+
+type OnSlot = Req<'nodeSlotDisable'>;
+const lockSlot = (ctx: MockCtx, { params, if_match }: OnSlot): Slot => {
+  const slot = getSlot(ctx, params);
+  assertVersion(slot, if_match);
+  return slot;
+};
+
+const finish = (ctx: MockCtx, slot: Slot, reason: string) => {
+  ctx.target('slot', slot.id);
+  ctx.note({ reason });
+  tellNode(ctx.world, getNode(ctx, slot.node_id), ctx.correlation_id);
+  return slotView(slot);
+};
+
+const approveOne = (world: World, node: Node, slotIndex: number, by: string): Slot => {
+  const fresh = slotOf(world, node, slotIndex, by);
+  const known = slotsOf(world, node.id).find((one) => one.slot_index === slotIndex);
+  const found = node.found.get(slotIndex);
+  const approved = { approval: 'approved' as const, drift: null, approved_by: by, approved_at: world.ago() };
+  if (known !== undefined)
+    return Object.assign(known, approved, {
+      nvme_serial: found?.nvme_serial ?? known.nvme_serial,
+      version: known.version + 1,
+    });
+  const slot = Object.assign(fresh, approved, {
+    status_since: world.ago(),
+    last_claimed_at: null,
+    wiped_at: null,
+    wipe_proof_id: null,
+  });
+  world.slots.set(slot.id, slot);
+  world.slotsOf.set(
+    node.id,
+    [...slotsOf(world, node.id), slot].sort((a, b) => a.slot_index - b.slot_index),
+  );
+  return slot;
+};
+
+export const topology = {
+  nodeDiscoveryCreate: async (ctx: MockCtx, { params }: Req<'nodeDiscoveryCreate'>) => {
+    const node = getNode(ctx, params.node_id);
+    assertConnected(node);
+    if (discoveryTask(ctx.world, node)?.finished_at === null) throw conflict('The host is being looked at already.');
+    return { ...discover(ctx.world, node, ctx.correlation_id) };
+  },
+  nodeDiscoveryGet: async (ctx: MockCtx, { params }: Req<'nodeDiscoveryGet'>) => {
+    const node = getNode(ctx, params.node_id);
+    if (node.discovered_at === null && node.discovery_task_id === null) throw notFound('discovery');
+    return discoveryOf(ctx.world, node, taskOf(ctx.world, node));
+  },
+  nodeDiscoveryFactsGet: async (ctx: MockCtx, { params }: Req<'nodeDiscoveryFactsGet'>) => {
+    const node = getNode(ctx, params.node_id);
+    if (node.discovered_at === null) throw notFound('discovery');
+    return factsOf(ctx.world, node);
+  },
+  adminNodeSlotGet: async (ctx: MockCtx, { params }: Req<'adminNodeSlotGet'>) => slotView(getSlot(ctx, params)),
+  nodeSlotApprove: async (ctx: MockCtx, { params, body }: Req<'nodeSlotApprove'>) => {
+    const { world } = ctx;
+    const node = getNode(ctx, params.node_id);
+    const { map } = discoveryOf(world, node, taskOf(world, node));
+    if (map === null || map.map_hash !== body.map_hash)
+      throw new Refusal('precondition_failed', 'Another discovery was made since; read it again.');
+    const wanted = map.candidates.filter((one) => body.slot_indexes?.includes(one.slot_index) ?? true);
+    if (wanted.length < (body.slot_indexes?.length ?? 0)) throw notFound('candidate');
+    const problems = [
+      ...map.prerequisites
+        .filter((one) => !one.is_met)
+        .map((one) => ({ code: 'prerequisite', field: one.name, message: one.message })),
+      ...wanted.flatMap((one) => one.blockers.map((blocker) => ({ ...blocker, slot_index: one.slot_index }))),
+    ];
+    if (problems.length > 0)
+      throw new Refusal('conflict', `Not approved: ${problems[0]?.message ?? ''}`, { reasons: problems });
+    for (const one of wanted) {
+      const slot = one.slot_id === null ? undefined : world.slots.get(one.slot_id);
+      if (one.standing === 'changed' && slot !== undefined) refuseHeld(slot);
+    }
+    const slots = wanted.map((one) => approveOne(world, node, one.slot_index, ctx.principal.id));
+    tellNode(world, node, ctx.correlation_id);
+    return { slots: slots.map(slotView) };
+  },
+  nodeSlotDisable: async (ctx: MockCtx, req: OnSlot) => {
+    const slot = lockSlot(ctx, req);
+    slot.approval = 'disabled';
+    slot.status_reason = req.body.reason;
+    slot.version += 1;
+    return finish(ctx, slot, req.body.reason);
+  },
+  nodeSlotEnable: async (ctx: MockCtx, req: Req<'nodeSlotEnable'>) => {
+    const slot = lockSlot(ctx, req);
+    if (slot.approval === 'needs_reapproval' || slot.drift !== null)
+      throw conflict('The slot is not what was approved any more; look at the difference and approve it again.');
+    slot.approval = 'approved';
+    slot.version += 1;
+    return finish(ctx, slot, req.body.reason);
+  },
+  nodeSlotQuarantine: async (ctx: MockCtx, req: Req<'nodeSlotQuarantine'>) => {
+    const slot = lockSlot(ctx, req);
+    refuseHeld(slot);
+    moveSlot(ctx.world, slot, 'quarantined', req.body.reason);
+    return finish(ctx, slot, req.body.reason);
+  },
+  nodeSlotRepair: async (ctx: MockCtx, req: Req<'nodeSlotRepair'>) => {
+    const slot = lockSlot(ctx, req);
+    refuseHeld(slot);
+    const node = getNode(ctx, slot.node_id);
+    assertConnected(node);
+    if ([...ctx.world.runs.values()].some((run) => run.subject_id === slot.id && run.finished_at === null))
+      throw conflict('The slot is being repaired already.');
+    repair(ctx.world, node, slot, ctx.correlation_id);
+    return finish(ctx, slot, req.body.reason);
+  },
+  nodeSlotMarkWiped: async (ctx: MockCtx, { params, body }: Req<'nodeSlotMarkWiped'>) => {
+    const { world, principal } = ctx;
+    const slot = getSlot(ctx, params);
+    refuseHeld(slot);
+    if (slot.status !== 'quarantined' && slot.status !== 'cleanup_blocked')
+      throw conflict(`The slot is ${slot.status}; there is no wipe to vouch for.`);
+    const open = world.slotOverrides.find(
+      (one) => one.slot_id === slot.id && one.confirmed_at === null && Date.parse(one.expires_at) > world.now(),
+    );
+    if (open === undefined || open.requested_by === principal.id) {
+      const asked: SlotOverride = open ?? {
+        id: world.mint('slot_override'),
+        slot_id: slot.id,
+        kind: 'mark_wiped',
+        reason: body.reason,
+        requested_by: principal.id,
+        requested_at: world.ago(),
+        expires_at: world.ago(-HOUR_MS),
+        confirmed_by: null,
+        confirmed_at: null,
+      };
+      if (open === undefined) world.slotOverrides.push(asked);
+      return { override: { ...asked }, slot: finish(ctx, slot, body.reason) };
+    }
+    Object.assign(open, { confirmed_by: principal.id, confirmed_at: world.ago() });
+    const evidence = { requested_by: open.requested_by, confirmed_by: principal.id };
+    const proof = { allocation_id: null, task_id: open.id, method: 'two_person_override', evidence };
+    addProof(world, { slot, correlation_id: ctx.correlation_id, ...proof });
+    moveSlot(world, slot, 'available', 'Two operators vouched for the wipe.');
+    return { override: { ...open }, slot: finish(ctx, slot, body.reason) };
+  },
+  nodeDiskList: async (ctx: MockCtx, { params, query }: Req<'nodeDiskList'>) => {
+    const node = getNode(ctx, params.node_id);
+    return pageOf(ctx, query, newestFirst(ctx.world.disks.filter((one) => one.node_id === node.id)), idOf, asIs);
+  },
+  nodeDiskOwn: async (ctx: MockCtx, { params, body }: Req<'nodeDiskOwn'>) => {
+    const { world } = ctx;
+    const node = getNode(ctx, params.node_id);
+    const disk = must(
+      factsOf(world, node).disks.value.find((one) => one.serial === body.serial),
+      'disk',
+    );
+    if (world.disks.some((one) => one.serial === body.serial && one.state !== 'revoked'))
+      throw new Refusal('already_exists', 'The platform may erase this disk already.');
+    const row: DiskOwnership = {
+      id: world.mint('disk_ownership'),
+      node_id: node.id,
+      serial: body.serial,
+      device: disk.device,
+      state: 'approved',
+      state_reason: null,
+      state_since: world.ago(),
+      approved_by: ctx.principal.id,
+      reason: body.reason,
+      wipe_proof_id: null,
+      version: 1,
+      created_at: world.ago(),
+    };
+    world.disks.push(row);
+    ownDisk(world, node, row, ctx.correlation_id);
+    return { ...row };
+  },
+  nodeDiskRevoke: async (ctx: MockCtx, { params }: Req<'nodeDiskRevoke'>) => {
+    const row = must(
+      ctx.world.disks.find((one) => one.id === params.disk_ownership_id && one.node_id === params.node_id),
+      'disk',
+    );
+    if (row.state !== 'approved' && row.state !== 'blocked') throw conflict(`The disk is ${row.state}.`);
+    Object.assign(row, { state: 'revoked', state_since: ctx.world.ago(), version: row.version + 1 });
+    return { ...row };
+  },
+};

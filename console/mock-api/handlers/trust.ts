@@ -1,0 +1,68 @@
+import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
+import { conflict } from '../core/errors.ts';
+import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
+import { digestOf } from '../core/random.ts';
+import type { TrustKey } from '../core/rows.ts';
+
+const GRACE_MS = 7 * 86_400_000;
+
+const lock = (ctx: MockCtx, id: string, ifMatch: number): TrustKey => {
+  const key = must(
+    ctx.world.trustKeys.find((one) => one.id === id),
+    'key',
+  );
+  assertVersion(key, ifMatch);
+  return key;
+};
+
+const move = (ctx: MockCtx, key: TrustKey, state: TrustKey['state']): TrustKey =>
+  Object.assign(key, { state, state_since: ctx.world.ago(), version: key.version + 1 });
+
+export const trust = {
+  trustKeyList: async (ctx: MockCtx, { query }: Req<'trustKeyList'>) => {
+    const rows = ctx.world.trustKeys.filter((one) => query.purpose === undefined || one.purpose === query.purpose);
+    return pageOf(ctx, query, newestFirst(rows), idOf, asIs);
+  },
+  trustKeyGet: async (ctx: MockCtx, { params }: Req<'trustKeyGet'>) =>
+    must(
+      ctx.world.trustKeys.find((one) => one.id === params.trust_key_id),
+      'key',
+    ),
+  trustKeyCreate: async (ctx: MockCtx, { body }: Req<'trustKeyCreate'>) => {
+    const { world } = ctx;
+    if (world.trustKeys.some((one) => one.purpose === body.purpose && one.state === 'staged'))
+      throw conflict('A key of this purpose is staged already.');
+    const id = world.mint('trust_key');
+    const key: TrustKey = {
+      id,
+      purpose: body.purpose,
+      state: 'staged',
+      state_since: world.ago(),
+      fingerprint_sha256: digestOf(id),
+      retires_at: null,
+      version: 1,
+      created_at: world.ago(),
+    };
+    world.trustKeys.push(key);
+    return { ...key };
+  },
+  trustKeyActivate: async (ctx: MockCtx, { params, if_match }: Req<'trustKeyActivate'>) => {
+    const { world } = ctx;
+    const key = lock(ctx, params.trust_key_id, if_match);
+    if (key.state !== 'staged') throw conflict(`The key is ${key.state}; only a staged key is activated.`);
+    const before = world.trustKeys.find((one) => one.purpose === key.purpose && one.state === 'active');
+    if (before !== undefined) Object.assign(move(ctx, before, 'grace'), { retires_at: world.ago(-GRACE_MS) });
+    const uninformed_nodes = [...world.nodes.values()].filter((node) => !node.is_connected).length;
+    return { ...move(ctx, key, 'active'), uninformed_nodes };
+  },
+  trustKeyRetire: async (ctx: MockCtx, { params, if_match }: Req<'trustKeyRetire'>) => {
+    const key = lock(ctx, params.trust_key_id, if_match);
+    if (key.state !== 'grace' && key.state !== 'staged') throw conflict(`The key is ${key.state}.`);
+    return { ...move(ctx, key, 'retired') };
+  },
+  trustKeyRevoke: async (ctx: MockCtx, { params, if_match }: Req<'trustKeyRevoke'>) => {
+    const key = lock(ctx, params.trust_key_id, if_match);
+    if (key.state === 'active') throw conflict('The active key cannot be revoked; activate another first.');
+    return { ...move(ctx, key, 'revoked') };
+  },
+};

@@ -1,0 +1,103 @@
+/**
+ * The whole public API in memory, for a page without a backend and for the tests of its parts. It is a simulator that keeps to
+ * the contract, not a stand-in that says yes: it refuses what the server refuses, in the server's words.
+ */
+import type { OperationId } from '@gpuaas/contract';
+import type { Principal } from './core/authorise.ts';
+import { type AnyHandler, createServe } from './core/serve.ts';
+import { createWorld, type Faults, type World } from './core/world.ts';
+import { handlers } from './handlers/index.ts';
+import { seedCatalog } from './seed/catalog.ts';
+import { seedDemo, seedLarge } from './seed/demo.ts';
+import { type Cast, type Persona, seedPeople } from './seed/people.ts';
+
+export { connectMock } from './terminal/connect.ts';
+export type { Cast, Faults, Persona };
+
+export type Seed = 'demo' | 'empty' | 'large' | 'hostile';
+
+export type MockOptions = Readonly<{
+  now?: () => number;
+  /** `empty` has people and a catalog and no host; `large` a thousand hosts; `hostile` the demo with markup in every name. */
+  seed?: Seed;
+  as?: Persona;
+  /** How many seconds of the demo pass in one of the clock. */
+  speed?: number;
+  faults?: Faults;
+  /** How long each answer takes. */
+  latencyMs?: number;
+  /** Holds each answer against the contract; a wrong one is a 500 with its reason on the console. */
+  checksAnswers?: boolean;
+}>;
+
+export type MockApi = Readonly<{
+  fetch: typeof fetch;
+  /** Ids that a page or test begins from. */
+  cast: Cast;
+  /** Lets happen what is due; a page calls it by a timer so that streams move without being asked. */
+  tick(): void;
+  signInAs(persona: Persona): void;
+  world: World;
+  close(): void;
+}>;
+
+const HEAD_START_MS = 6_000;
+/** How often a page that nobody touches looks whether something is due. */
+const TICK_MS = 200;
+
+export const createMockApi = (options: MockOptions = {}): MockApi => {
+  const { now = Date.now, seed = 'demo', speed = 1 } = options;
+  const start = now();
+  // The seed begins a little earlier, so that what is under way is half-way when somebody first looks.
+  let backMs = HEAD_START_MS;
+  // Time stands still while it is seeded, so that the same ids come out each time.
+  let isSeeded = false;
+  const clock = (): number => start + (isSeeded ? (now() - start) * speed : 0) - backMs;
+  const world = createWorld({ clock, faults: options.faults ?? {} });
+  seedCatalog(world);
+  const cast = seedPeople(world);
+  if (seed === 'large') seedLarge(world, cast);
+  else if (seed !== 'empty') seedDemo(world, cast);
+  backMs = 0;
+  isSeeded = true;
+  world.agenda.catchUp();
+
+  let persona: Persona = options.as ?? 'operator';
+  let isSignedIn = true;
+  const principal = (): Principal | null => {
+    const user = world.users.get(cast.users[persona]);
+    const session = world.webSessions.find((one) => one.user_id === user?.id && one.is_current);
+    if (!isSignedIn || user === undefined || user.state === 'disabled' || session === undefined) return null;
+    const { id, name, email, platform_role } = user;
+    return { id, name, email, platform_role, scopes: ['all'], web_session_id: session.id };
+  };
+  const table = handlers as unknown as Readonly<Record<OperationId, AnyHandler>>;
+  const identity = {
+    principal,
+    signOut: () => {
+      isSignedIn = false;
+    },
+    signIn: () => {
+      isSignedIn = true;
+    },
+  };
+  const tick = (): void => {
+    world.agenda.catchUp();
+  };
+  // A test brings its own clock and moves it by hand.
+  const timer = options.now === undefined ? setInterval(tick, TICK_MS) : undefined;
+  return {
+    fetch: createServe(world, table, identity, {
+      latencyMs: options.latencyMs ?? 0,
+      checksAnswers: options.checksAnswers ?? false,
+    }),
+    cast,
+    tick,
+    world,
+    signInAs: (as) => {
+      persona = as;
+      isSignedIn = true;
+    },
+    close: () => clearInterval(timer),
+  };
+};

@@ -1,0 +1,46 @@
+/** What time costs: GPUs times price per GPU-hour times hours, in minor units, rounded half up once. */
+import type { Allocation, UsageRecord } from '../core/rows.ts';
+import type { World } from '../core/world.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** A closed record costs what it was closed with; an open one, what it would cost if it closed now. */
+export const costMinor = (record: UsageRecord, nowMs: number): number => {
+  if (record.cost_minor !== null) return record.cost_minor;
+  const until = record.ended_at === null ? nowMs : Date.parse(record.ended_at);
+  const hours = Math.max(0, until - Date.parse(record.started_at)) / HOUR_MS;
+  return Math.round(record.gpu_count * record.gpu_hourly_price.amount_minor * hours);
+};
+
+export const costOf = (world: World, row: Allocation): number =>
+  world.usage
+    .filter((one) => one.allocation_id === row.id)
+    .reduce((sum, record) => sum + costMinor(record, world.now()), 0);
+
+const COUNTED: readonly Allocation['state'][] = ['requested', 'provisioning', 'active'];
+
+/** GPUs that count against the quota: what is held and not being given back. */
+export const gpusUsed = (world: World, at: Readonly<{ organization_id: string; project_id: string | null }>): number =>
+  [...world.allocations.values()]
+    .filter((row) => row.organization_id === at.organization_id && COUNTED.includes(row.state))
+    .filter((row) => at.project_id === null || row.project_id === at.project_id)
+    .reduce((sum, row) => sum + row.gpu_count, 0);
+
+export const quotaView = (world: World, organization_id: string, project_id: string | null) => {
+  const row = world.quotas.get(project_id ?? organization_id);
+  return {
+    organization_id,
+    project_id,
+    gpu_limit: row?.limit ?? null,
+    gpu_used: gpusUsed(world, { organization_id, project_id }),
+    version: row?.version ?? 1,
+  };
+};
+
+/** Null without any limit. */
+export const quotaLeft = (world: World, organizationId: string, projectId: string): number | null => {
+  const left = [quotaView(world, organizationId, null), quotaView(world, organizationId, projectId)].flatMap((one) =>
+    one.gpu_limit === null ? [] : [one.gpu_limit - one.gpu_used],
+  );
+  return left.length === 0 ? null : Math.min(...left);
+};

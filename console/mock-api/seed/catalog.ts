@@ -1,0 +1,147 @@
+/** Regions, SKUs, images and keys: what a new platform begins with. */
+import { digestOf } from '../core/random.ts';
+import type { OsImage, Sku, TrustKey } from '../core/rows.ts';
+import type { World } from '../core/world.ts';
+
+export const REGION = 'us-buffalo-1';
+export const SLICE_SKU = 'h200-sxm-slice';
+export const BAREMETAL_SKU = 'h200-sxm-baremetal-8g';
+export const GPU_MODEL = 'H200 SXM';
+const DAY_MS = 86_400_000;
+
+const profile = (gpu_count: number, vcpu_count: number, memory_mib: number, is_default = true) => ({
+  name: `h200_${gpu_count}g_${vcpu_count}c_${memory_mib / 1024}g`,
+  gpu_count,
+  vcpu_count,
+  memory_mib,
+  is_default,
+});
+
+const sku = (
+  name: string,
+  display_name: string,
+  rest: Pick<Sku, 'capacity_shape' | 'allowed_gpu_counts' | 'vm_profiles'>,
+): Sku => ({
+  name,
+  display_name,
+  vendor: 'NVIDIA',
+  gpu_model: GPU_MODEL,
+  gpus_per_node: 8,
+  gpu_hourly_price: { amount_minor: 450, currency: 'USD' },
+  enabled: true,
+  disabled_reason: null,
+  version: 1,
+  ...rest,
+});
+
+type ImageWords = Readonly<{
+  name: string;
+  display_name: string;
+  driver_strategy: OsImage['driver_strategy'];
+  readiness_checks: string[];
+  size_bytes: number;
+}>;
+
+const imageOf = (world: World, words: ImageWords): OsImage => {
+  const version = (number: number, days: number) => ({
+    digest: `sha256:${digestOf(`demo image ${words.name} ${number}`)}`,
+    format: 'qcow2' as const,
+    size_bytes: words.size_bytes,
+    driver_strategy: words.driver_strategy,
+    readiness_checks: words.readiness_checks,
+    source: 'the demo catalog; there is no such file',
+    digest_authority: 'nobody; the digest is of the name',
+    registered_at: world.ago(days * DAY_MS),
+    retired_at: null,
+    retired_reason: null,
+  });
+  const versions = [version(2, 12), version(1, 60)];
+  const { registered_at: _at, retired_at: _no, retired_reason: _why, ...newest } = version(2, 12);
+  return {
+    name: words.name,
+    display_name: words.display_name,
+    os_family: 'ubuntu',
+    os_version: '24.04',
+    ...newest,
+    sku_names: [SLICE_SKU, BAREMETAL_SKU],
+    enabled: true,
+    versions,
+  };
+};
+
+const IMAGES: readonly ImageWords[] = [
+  {
+    name: 'H200-ubuntu-24.04-gpuaas-slice',
+    display_name: 'Ubuntu 24.04 for H200 slices',
+    driver_strategy: 'cloud_init',
+    readiness_checks: ['host_name', 'ssh_host_key', 'cloud_init', 'no_cuda'],
+    size_bytes: 3_758_096_384,
+  },
+  {
+    name: 'ubuntu-24.04-h200-cuda',
+    display_name: 'Ubuntu 24.04 with CUDA',
+    driver_strategy: 'preinstalled',
+    readiness_checks: ['host_name', 'ssh_host_key', 'cloud_init', 'cuda_compiler', 'cuda_compile', 'gpu_driver'],
+    size_bytes: 21_474_836_480,
+  },
+  {
+    name: 'ubuntu-24.04-h200-base',
+    display_name: 'Ubuntu 24.04',
+    driver_strategy: 'cloud_init',
+    readiness_checks: ['host_name', 'ssh_host_key', 'cloud_init', 'no_cuda'],
+    size_bytes: 3_758_096_384,
+  },
+];
+
+const region = (name: string, display_name: string, disabled_reason: string | null) => ({
+  name,
+  display_name,
+  enabled: disabled_reason === null,
+  disabled_reason,
+  wipe_minimum: 'purge' as const,
+  version: 1,
+});
+
+const trustKey = (world: World, purpose: TrustKey['purpose'], state: TrustKey['state'], days: number): TrustKey => ({
+  id: world.mint('trust_key', world.now() - days * DAY_MS),
+  purpose,
+  state,
+  state_since: world.ago(days * DAY_MS),
+  fingerprint_sha256: digestOf(`${purpose} ${state}`),
+  retires_at: state === 'grace' ? world.ago(-2 * DAY_MS) : null,
+  version: 1,
+  created_at: world.ago(days * DAY_MS),
+});
+
+export const seedCatalog = (world: World): void => {
+  world.regions.push(
+    region(REGION, 'Buffalo, United States', null),
+    region('eu-frankfurt-1', 'Frankfurt, Germany', 'No hosts are installed in this region yet.'),
+    region('ae-abudhabi-1', 'Abu Dhabi, United Arab Emirates', 'Planned; hosts are on order.'),
+  );
+  world.skus.push(
+    sku(SLICE_SKU, 'NVIDIA H200 GPU VM', {
+      capacity_shape: 'gpu_slice',
+      allowed_gpu_counts: [1, 2, 4, 8],
+      vm_profiles: [
+        profile(1, 12, 65_536, false),
+        profile(1, 24, 65_536),
+        profile(2, 48, 131_072),
+        profile(4, 96, 262_144),
+        profile(8, 192, 524_288),
+      ],
+    }),
+    sku(BAREMETAL_SKU, 'NVIDIA H200 bare-metal node', {
+      capacity_shape: 'baremetal',
+      allowed_gpu_counts: [8],
+      vm_profiles: [],
+    }),
+  );
+  world.images.push(...IMAGES.map((words) => imageOf(world, words)));
+  world.trustKeys.push(
+    trustKey(world, 'node_ca', 'grace', 90),
+    trustKey(world, 'task_signer', 'active', 90),
+    trustKey(world, 'certificate_signer', 'active', 90),
+    trustKey(world, 'node_ca', 'active', 5),
+  );
+};

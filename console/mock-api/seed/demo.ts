@@ -1,0 +1,214 @@
+/** The demo: a tenant's allocations in every state, a neighbour that fills the rest, and hosts on which something is wrong. */
+import type { Allocation, Node, Slot } from '../core/rows.ts';
+import type { World } from '../core/world.ts';
+import {
+  beginRelease,
+  blockedWords,
+  claimSlots,
+  cleanupPlan,
+  moveAllocation,
+  planRelease,
+  provision,
+} from '../life/allocation.ts';
+import { legalSet, slotHold, slotsOf } from '../life/placement.ts';
+import { planFor } from '../life/run.ts';
+import { addProof } from '../life/slots.ts';
+import { addActive, addUsage, newAllocation, type Past, pastRun } from './allocate.ts';
+import { addNode, addSlots, rackNames } from './fleet.ts';
+import { ODD_NODES } from './odd-nodes.ts';
+import type { Cast } from './people.ts';
+
+const HOUR_MS = 3_600_000;
+const RACKS = [
+  ['j22', 14],
+  ['j23', 13],
+  ['j24', 13],
+] as const;
+
+const buildNodes = (world: World, cast: Cast): readonly Node[] =>
+  RACKS.flatMap(([rack, hosts]) => rackNames(rack, hosts)).map((name, index) => {
+    const odd = ODD_NODES[index];
+    const node = addNode(world, name, index + 1);
+    const slots = odd?.hasSlots === false ? [] : addSlots(world, node, cast.users.operator);
+    odd?.shape(world, node, slots);
+    return node;
+  });
+
+/** GPU counts that a neighbour holds on a node, so that about a third is free and none is whole. */
+const FILLINGS: readonly (readonly number[])[] = [[8], [4, 2, 1], [4, 4], [2, 2, 1], [4, 1], [1, 1, 2, 2], [8], [4, 2]];
+
+const free = (world: World, node: Node): readonly Slot[] =>
+  slotsOf(world, node.id).filter((slot) => slotHold(slot) === null);
+
+const fillNode = (world: World, cast: Cast, node: Node, counts: readonly number[]): void => {
+  for (const [index, gpu_count] of counts.entries()) {
+    const slots = legalSet(free(world, node), gpu_count);
+    if (slots === null) continue;
+    addActive(world, {
+      ...neighbour(cast),
+      name: `job-${node.name}-${index}`,
+      gpu_count,
+      node,
+      slots,
+      hours: 20 + node.number + index,
+    });
+  }
+};
+
+const neighbour = (cast: Cast) => ({
+  organization_id: cast.neighbour_id,
+  project_id: cast.neighbour_project_id,
+  requested_by: cast.outsider_id,
+});
+
+/** Neighbours on what the tenant's own does not use. */
+export const fill = (world: World, cast: Cast, nodes: readonly Node[]): void => {
+  for (const [index, node] of nodes.entries())
+    if (node.capacity_mode === 'slice' && free(world, node).length === 8)
+      fillNode(world, cast, node, FILLINGS[index % FILLINGS.length] ?? []);
+};
+
+const seedTenant = (world: World, cast: Cast, nodes: readonly Node[]): void => {
+  const at = (index: number): Node => {
+    const node = nodes[index];
+    if (node === undefined) throw new Error(`the demo has no node ${index}`);
+    return node;
+  };
+  const past = (
+    name: string,
+    index: number,
+    gpu_count: number,
+    hours: number,
+    over: Partial<Allocation> = {},
+  ): Past => ({
+    organization_id: cast.organization_id,
+    project_id: cast.project_id,
+    requested_by: cast.users.member,
+    name,
+    gpu_count,
+    node: at(index),
+    slots: legalSet(free(world, at(index)), gpu_count) ?? [],
+    hours,
+    over: { ssh_key_ids: [cast.ssh_key_id], ...over },
+  });
+
+  addActive(world, past('train-llama', 1, 4, 71, { is_protected: true, tags: { team: 'vision', cost: 'r-17' } }));
+  planRelease(
+    world,
+    addActive(world, past('notebook-anna', 2, 1, 6, { max_duration_s: 8 * 3_600, tags: { owner: 'anna' } })),
+  );
+  const off = addActive(world, past('ray-head', 2, 1, 30, { tags: { cluster: 'ray-1' } }));
+  if (off.power !== null) Object.assign(off.power, { state: 'off', since: world.ago(5 * HOUR_MS) });
+  addActive(world, { ...past('whole-node', 8, 8, 9), slots: slotsOf(world, at(8).id), is_whole: true, over: {} });
+  addActive(world, { ...past('serve-7b', 3, 2, 12), project_id: cast.other_project_id });
+  addActive(world, { ...past('drained-job', 10, 1, 50), ...neighbour(cast) });
+
+  for (const [index, hours] of [30, 54, 200].entries()) seedReleased(world, past(`sweep-${index + 1}`, 2, 2, hours));
+  seedFailed(world, past('finetune-broken', 3, 1, 3));
+  seedBlocked(world, past('old-sweep', 3, 2, 28));
+
+  const releasing = addActive(world, past('render-9', 3, 1, 16));
+  beginRelease(world, releasing, 'Its release was asked for.');
+
+  const moving = (spec: Past): void => {
+    const row = newAllocation(world, { ...spec, over: { state: 'requested', state_since: world.ago(), ...spec.over } });
+    claimSlots(world, row, spec.slots, 'reserved');
+    moveAllocation(world, row, 'requested');
+    provision(world, row);
+  };
+  moving(past('eval-batch', 2, 2, 0.0015));
+  // Asked for at the moment the demo opens.
+  const next = { ...past('embed-queue', 1, 1, 0), project_id: cast.other_project_id };
+  world.agenda.after(5_900, () => moving(next));
+};
+
+const seedReleased = (world: World, past: Past): void => {
+  const row = newAllocation(world, past);
+  const start = Date.parse(row.created_at);
+  row.activated_at = row.state_since;
+  row.release_requested_at = new Date(start + 6 * HOUR_MS).toISOString();
+  row.released_at = new Date(start + 6 * HOUR_MS + 90_000).toISOString();
+  row.state = 'released';
+  row.state_since = row.released_at;
+  claimSlots(world, row, past.slots, 'available');
+  for (const slot of past.slots) {
+    slot.allocation_id = null;
+    const proof = addProof(world, {
+      slot,
+      allocation_id: row.id,
+      task_id: world.mint('node_task', start),
+      method: 'nvme_sanitize',
+      correlation_id: row.correlation_id,
+    });
+    proof.created_at = row.released_at;
+    slot.wiped_at = row.released_at;
+  }
+  for (const claim of world.claims)
+    if (claim.allocation_id === row.id)
+      Object.assign(claim, {
+        released_at: row.released_at,
+        wipe_proof_id: world.proofs.find((one) => one.slot_id === claim.slot_id)?.id ?? null,
+      });
+  addUsage(world, row, row.activated_at, row.release_requested_at);
+  pastRun(world, row, 'provision-slice', start);
+  pastRun(world, row, 'release-allocation', start + 6 * HOUR_MS);
+};
+
+/** It never became ready: nothing was charged, and what it held is clean again. */
+const seedFailed = (world: World, past: Past): void => {
+  const row = newAllocation(world, past);
+  const start = Date.parse(row.created_at);
+  const reason = 'The machine did not become ready.';
+  row.state = 'failed';
+  row.state_reason = reason;
+  row.state_since = new Date(start + 120_000).toISOString();
+  row.released_at = new Date(start + 240_000).toISOString();
+  const run = pastRun(world, row, 'provision-slice', start, 'awaitReady');
+  run.state = 'done';
+  run.finished_at = run.state_since;
+  for (const step of run.steps) if (step.outcome === 'stuck') step.detail = reason;
+  pastRun(world, row, 'release-allocation', start + 125_000);
+};
+
+const seedBlocked = (world: World, past: Past): void => {
+  const row = newAllocation(world, past);
+  const start = Date.parse(row.created_at);
+  const reason = 'The erasure of the disks could not be proven.';
+  claimSlots(world, row, past.slots, 'cleanup_blocked');
+  for (const slot of past.slots) {
+    slot.status_reason = blockedWords(row, reason);
+    slot.status_since = world.ago(20 * HOUR_MS);
+  }
+  row.activated_at = row.state_since;
+  row.release_requested_at = new Date(start + 7 * HOUR_MS).toISOString();
+  row.state = 'release_failed';
+  row.state_reason = reason;
+  row.state_since = world.ago(20 * HOUR_MS);
+  row.state_deadline_at = world.ago(-4 * HOUR_MS);
+  addUsage(world, row, row.activated_at, row.release_requested_at);
+  pastRun(world, row, 'provision-slice', start);
+  const run = pastRun(world, row, 'release-allocation', start + 7 * HOUR_MS, 'prove');
+  run.state_reason = reason;
+  for (const step of run.steps) if (step.outcome === 'stuck') step.detail = reason;
+  planFor(run, cleanupPlan(world, row, null));
+};
+
+export const seedDemo = (world: World, cast: Cast): void => {
+  const nodes = buildNodes(world, cast);
+  seedTenant(world, cast, nodes);
+  fill(world, cast, nodes);
+};
+
+/** A thousand hosts, for the page that must scroll. */
+export const seedLarge = (world: World, cast: Cast, hosts = 1_000): void => {
+  seedDemo(world, cast);
+  const nodes: Node[] = [];
+  for (let rack = 30; world.nodes.size < hosts; rack++)
+    for (const name of rackNames(`k${rack}`, 16)) {
+      if (world.nodes.size >= hosts) break;
+      const node = addNode(world, name, world.nodes.size + 1);
+      addSlots(world, node, cast.users.operator);
+      nodes.push(node);
+    }
+  fill(world, cast, nodes);
+};

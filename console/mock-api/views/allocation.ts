@@ -1,0 +1,52 @@
+/** An allocation as its tenant sees it: what it asked for, what it pays, what it may do now. Never the host. */
+import type { MockCtx } from '../core/context.ts';
+import type { Allocation, AllocationView } from '../core/rows.ts';
+import { POWER_CHANGES, powerRefusal } from '../life/power.ts';
+import { costOf } from '../life/usage.ts';
+import { progressOf } from './progress.ts';
+
+export const action = (name: string, reason: string | null) => ({ name, allowed: reason === null, reason });
+
+const ENDED: readonly Allocation['state'][] = ['released', 'failed'];
+
+const releaseReason = (row: Allocation): string | null => {
+  if (row.is_protected) return 'It is protected; take the protection off first.';
+  if (ENDED.includes(row.state)) return `It is ${row.state}.`;
+  return row.state === 'releasing' ? 'It is being released.' : null;
+};
+
+const sshOf = (row: Allocation): AllocationView['ssh'] => {
+  if (row.state !== 'active') return null;
+  const username = row.capacity_shape === 'baremetal' ? `gp-${row.id.slice(-16)}` : 'ubuntu';
+  return { username, address: row.private_ip, port: 22, host_key: row.host_key };
+};
+
+export type ViewOptions = Readonly<{
+  /** Also what a list leaves out. */
+  isDetailed?: boolean;
+  /** Whether to say what is under way: not in answers to changes. */
+  withProgress?: boolean;
+}>;
+
+export const allocationView =
+  (ctx: MockCtx, { isDetailed = false, withProgress = true }: ViewOptions = {}) =>
+  (row: Allocation): AllocationView => {
+    const { world } = ctx;
+    const { organization_id, node_id: _node, slot_ids: _slots, host_key: _key, private_ip: _ip, run_id, ...rest } = row;
+    const may = (permission: 'allocation.update' | 'allocation.release' | 'allocation.power', reason: string | null) =>
+      ctx.holds(permission, organization_id, row.project_id) ? reason : `Your role does not hold ${permission}.`;
+    const run = run_id === null ? undefined : world.runs.get(run_id);
+    return {
+      ...rest,
+      progress: withProgress ? progressOf(run, world.now(), isDetailed) : null,
+      ssh: isDetailed ? sshOf(row) : null,
+      cost_so_far: { amount_minor: costOf(world, row), currency: row.placement.gpu_hourly_price.currency },
+      actions: [
+        action('update', may('allocation.update', ENDED.includes(row.state) ? `It is ${row.state}.` : null)),
+        action('release', may('allocation.release', releaseReason(row))),
+        ...(row.capacity_shape === 'baremetal'
+          ? []
+          : POWER_CHANGES.map((change) => action(change, may('allocation.power', powerRefusal(row, change))))),
+      ],
+    };
+  };
