@@ -49,10 +49,14 @@ const freePort = () =>
 /** Exactly these headers: `fetch` has its own mind about those that only browsers send. */
 const send = (url: string, method: string, headers: Record<string, string>, body: unknown): Promise<Heard> =>
   new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers, agent: false }, async (answer) => {
-      const said = await text(answer);
+    const sent = request(url, { method, headers, agent: false }, (answer) => {
       const isJson = (answer.headers['content-type'] ?? '').includes('json');
-      resolve({ status: answer.statusCode ?? 0, body: isJson ? JSON.parse(said) : said, headers: answer.headers });
+      const heard = (said: string): Heard => ({
+        status: answer.statusCode ?? 0,
+        body: isJson ? JSON.parse(said) : said,
+        headers: answer.headers,
+      });
+      text(answer).then(heard).then(resolve, reject);
     });
     sent.on('error', reject);
     sent.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body));

@@ -45,7 +45,7 @@ export const startTestIssuer = async (t: Readonly<{ after(fn: () => Promise<void
 
   const token: TestIssuer['token'] = { answer: async () => ({ status: 400, body: { error: 'invalid_grant' } }) };
 
-  const server = createServer(async (req, res) => {
+  const server = createServer((req, res) => {
     const path = req.url ?? '';
     requests.push(path);
     const reply = (status: number, body: unknown) =>
@@ -61,11 +61,9 @@ export const startTestIssuer = async (t: Readonly<{ after(fn: () => Promise<void
           token_endpoint: `${url}/token`,
         });
       case '/token': {
-        const { status, body } = await token.answer(
-          new URLSearchParams(await text(req)),
-          req.headers.authorization ?? '',
-        );
-        return reply(status, body);
+        return void text(req)
+          .then((form) => token.answer(new URLSearchParams(form), req.headers.authorization ?? ''))
+          .then(({ status, body }) => reply(status, body));
       }
       case '/keys':
         return reply(200, { keys: published });
