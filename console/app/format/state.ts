@@ -93,6 +93,15 @@ const GRANT = {
   failed: word('bad', 'Failed'),
 };
 
+const ACCOUNT = { enabled: word('good', 'Enabled'), disabled: word('idle', 'Disabled') };
+const TOKEN = { active: word('good', 'Active'), revoked: word('idle', 'Revoked'), expired: word('idle', 'Expired') };
+const INVITATION = {
+  pending: word('busy', 'Pending'),
+  accepted: word('good', 'Accepted'),
+  revoked: word('idle', 'Withdrawn'),
+  expired: word('idle', 'Expired'),
+};
+
 const TABLES = {
   allocation: ALLOCATION,
   power: POWER,
@@ -106,6 +115,9 @@ const TABLES = {
   session: SESSION,
   result: RESULT,
   grant: GRANT,
+  account: ACCOUNT,
+  token: TOKEN,
+  invitation: INVITATION,
 } as const satisfies Readonly<Record<string, Readonly<Record<string, StateWord>>>>;
 
 export type StateKind = keyof typeof TABLES;

@@ -1,3 +1,107 @@
+/** An organization: its projects, its people, who was invited, and what it asks of those who connect. */
+import { Tabs } from '@mantine/core';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useMay, useMe } from '../../api/me.tsx';
+import { useRead } from '../../api/read.ts';
+import { NotFoundPage } from '../../shell/not-found.tsx';
+import { ActionButton } from '../../ui/action-button.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { Page } from '../../ui/page.tsx';
+import { AccessPolicyPanel } from './access-policy.tsx';
+import { Invitations } from './invitations.tsx';
+import { NewOrganizationForm, RenameOrganizationForm } from './organization-forms.tsx';
+import { OrganizationMembers } from './organization-members.tsx';
+import { Projects } from './projects.tsx';
 
-export const OrganizationPage = () => <Page title="Organization">{null}</Page>;
+const TABS = ['projects', 'members', 'invitations', 'policy'] as const;
+
+export const OrganizationPage = () => {
+  const { organizationId = '' } = useParams({ strict: false });
+  const isMember = useMe().organizations.some(({ id }) => id === organizationId);
+  return isMember ? <OrganizationView organizationId={organizationId} /> : <NotFoundPage />;
+};
+
+const OrganizationView = ({ organizationId }: Readonly<{ organizationId: string }>) => {
+  const { tab: asked } = useSearch({ from: '/console/organizations/$organizationId' });
+  const navigate = useNavigate();
+  const may = useMay();
+  const known = useMe().organizations.find(({ id }) => id === organizationId);
+  const organization = useRead('organizationGet', { params: { organization_id: organizationId } });
+  const [asking, setAsking] = useState<'rename' | 'new' | null>(null);
+  const close = () => setAsking(null);
+  const isPersonal = organization.data?.kind === 'personal';
+  return (
+    <Page
+      title={known?.display_name ?? 'Organization'}
+      subtitle={
+        <>
+          {known?.name}
+          {known !== undefined && `, you are ${known.role}`}
+          {isPersonal && ', yours alone'}
+        </>
+      }
+      actions={
+        <>
+          <ActionButton
+            variant="default"
+            disabledReason={
+              may('organization.update', { organization: organizationId }) ??
+              (organization.data === undefined ? 'The organization is not loaded yet.' : null)
+            }
+            onClick={() => setAsking('rename')}
+          >
+            Rename
+          </ActionButton>
+          <ActionButton variant="default" onClick={() => setAsking('new')}>
+            New organization
+          </ActionButton>
+        </>
+      }
+    >
+      <Tabs
+        value={TABS.find((one) => one === asked) ?? 'projects'}
+        keepMounted={false}
+        onChange={(value) =>
+          void navigate({
+            to: '/organizations/$organizationId',
+            params: { organizationId },
+            search: value === null ? {} : { tab: value },
+            replace: true,
+          })
+        }
+      >
+        <Tabs.List mb="md">
+          <Tabs.Tab value="projects">Projects</Tabs.Tab>
+          <Tabs.Tab value="members">Members</Tabs.Tab>
+          <Tabs.Tab value="invitations">Invitations</Tabs.Tab>
+          <Tabs.Tab value="policy">Access policy</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="projects">
+          <Projects organizationId={organizationId} />
+        </Tabs.Panel>
+        <Tabs.Panel value="members">
+          <OrganizationMembers organizationId={organizationId} />
+        </Tabs.Panel>
+        <Tabs.Panel value="invitations">
+          <Invitations organizationId={organizationId} />
+        </Tabs.Panel>
+        <Tabs.Panel value="policy">
+          <AccessPolicyPanel organizationId={organizationId} />
+        </Tabs.Panel>
+      </Tabs>
+      <FormDialog title="Rename the organization" isOpen={asking === 'rename'} onClose={close}>
+        {organization.data !== undefined && <RenameOrganizationForm organization={organization.data} onDone={close} />}
+      </FormDialog>
+      <FormDialog title="New organization" isOpen={asking === 'new'} onClose={close}>
+        <NewOrganizationForm
+          onCancel={close}
+          onCreated={({ id }) => {
+            close();
+            void navigate({ to: '/organizations/$organizationId', params: { organizationId: id }, search: {} });
+          }}
+        />
+      </FormDialog>
+    </Page>
+  );
+};

@@ -1,3 +1,50 @@
+/** Who and what may work in a project: people with a role, and accounts for programs. */
+import { Tabs } from '@mantine/core';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useMe } from '../../api/me.tsx';
 import { Page } from '../../ui/page.tsx';
+import { ProjectMembers } from './project-members.tsx';
+import { ServiceAccountPanel } from './service-account-panel.tsx';
+import { ServiceAccounts } from './service-accounts.tsx';
 
-export const ProjectAccessPage = () => <Page title="Access">{null}</Page>;
+const TABS = ['members', 'service-accounts'] as const;
+type Tab = (typeof TABS)[number];
+
+export const ProjectAccessPage = () => {
+  const { projectId = '' } = useParams({ strict: false });
+  const { tab: asked, account } = useSearch({ from: '/console/projects/$projectId/access' });
+  const navigate = useNavigate();
+  const project = useMe().projects.find(({ id }) => id === projectId);
+  const tab: Tab = TABS.find((one) => one === asked) ?? (account === undefined ? 'members' : 'service-accounts');
+  return (
+    <Page title="Access" subtitle={`Who and what may work in ${project?.name ?? 'this project'}.`}>
+      <Tabs
+        value={tab}
+        keepMounted={false}
+        onChange={(value) =>
+          void navigate({
+            to: '/projects/$projectId/access',
+            params: { projectId },
+            search: value === null ? {} : { tab: value },
+            replace: true,
+          })
+        }
+      >
+        <Tabs.List mb="md">
+          <Tabs.Tab value="members">Members</Tabs.Tab>
+          <Tabs.Tab value="service-accounts">Service accounts</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="members">
+          <ProjectMembers projectId={projectId} organizationId={project?.organization_id ?? ''} />
+        </Tabs.Panel>
+        <Tabs.Panel value="service-accounts">
+          {account === undefined ? (
+            <ServiceAccounts projectId={projectId} />
+          ) : (
+            <ServiceAccountPanel projectId={projectId} accountId={account} />
+          )}
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  );
+};

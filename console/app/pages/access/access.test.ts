@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Me, ROLES } from '@gpuaas/sdk';
+import { nameFrom, nameRefusal, optionalTextRefusal, textRefusal } from './names.ts';
+import { changesOf, numberRefusal, POLICY_NUMBERS } from './policy-settings.ts';
+import { givableRoles, ownerRefusal } from './roles.ts';
+import { scopeChoices, scopeRefusal, scopesOf, secondsOf, tokenState } from './token-choices.ts';
+
+test('a name is refused before the API has to', () => {
+  for (const good of ['a', 'research', 'gpu-1', '0']) assert.equal(nameRefusal(good), null, good);
+  for (const bad of ['', 'Research', '-a', 'a-', 'a b', 'a_b', 'x'.repeat(64)])
+    assert.notEqual(nameRefusal(bad), null, bad);
+  assert.equal(nameFrom('  Größe & Search Group '), 'gro-e-search-group');
+  assert.equal(nameFrom('***'), '');
+});
+
+test('a text for people holds nothing invisible', () => {
+  assert.equal(textRefusal('Research – Zürich', 'name', 120), null);
+  for (const bad of ['', 'a<b', 'a\u200bb', 'a\nb', '\u202eabc', 'x'.repeat(121)])
+    assert.notEqual(textRefusal(bad, 'name', 120), null, bad);
+  assert.equal(optionalTextRefusal('', 'name', 120), null);
+});
+
+const me = (role: 'owner' | 'admin'): Me => ({
+  kind: 'user',
+  id: 'usr_1',
+  name: 'Ada',
+  email: null,
+  platform_role: null,
+  organizations: [{ id: 'org_1', name: 'acme', display_name: 'Acme', role }],
+  projects: [],
+  credential: { kind: 'web_session', scopes: ['all'], expires_at: null },
+});
+
+test('only an owner touches owners, and nobody the last one', () => {
+  const owner = { user_id: 'usr_1', role: 'owner' } as const;
+  const second = { user_id: 'usr_2', role: 'owner' } as const;
+  const member = { user_id: 'usr_3', role: 'member' } as const;
+  assert.match(ownerRefusal(me('owner'), 'org_1', owner, [owner, member]) ?? '', /last owner/);
+  assert.equal(ownerRefusal(me('owner'), 'org_1', owner, [owner, second]), null);
+  assert.match(ownerRefusal(me('admin'), 'org_1', owner, [owner, second]) ?? '', /Only an owner/);
+  assert.equal(ownerRefusal(me('admin'), 'org_1', member, [owner, member]), null);
+  const givable = (role: 'owner' | 'admin') =>
+    givableRoles(me(role), 'org_1')
+      .filter(({ refusal }) => refusal === null)
+      .map((one) => one.role);
+  assert.deepEqual(givable('owner'), ['owner', 'admin', 'member', 'viewer']);
+  assert.deepEqual(givable('admin'), ['admin', 'member', 'viewer']);
+});
+
+test('scopes are what was chosen, and an odd one is named', () => {
+  assert.deepEqual(scopesOf('read', ['x']), ['read']);
+  assert.deepEqual(scopesOf('some', ['allocation.read']), ['allocation.read']);
+  assert.equal(scopeRefusal('all', []), null);
+  assert.notEqual(scopeRefusal('some', []), null);
+  assert.match(scopeRefusal('some', ['allocation.read', 'No']) ?? '', /"No"/);
+  assert.equal(scopeRefusal('some', ['allocation.*']), null);
+});
+
+test('every scope that is offered is one that the API takes', () => {
+  const choices = scopeChoices([...ROLES['project:admin'], ...ROLES.user]);
+  assert.ok(choices.includes('allocation.*') && choices.includes('allocation.read'));
+  for (const choice of choices) assert.equal(scopeRefusal('some', [choice]), null, choice);
+  assert.equal(new Set(choices).size, choices.length);
+});
+
+test('a lifetime is what the command says too', () => {
+  assert.equal(secondsOf('7d'), 604_800);
+  assert.equal(secondsOf('what'), 2_592_000);
+});
+
+test('a token that is over is told from one that was revoked', () => {
+  const now = Date.parse('2026-11-15T12:00:00Z');
+  const ends = '2026-11-16T00:00:00Z';
+  assert.equal(tokenState({ expires_at: ends, revoked_at: null }, now), 'active');
+  assert.equal(tokenState({ expires_at: '2026-11-15T12:00:00Z', revoked_at: null }, now), 'expired');
+  assert.equal(tokenState({ expires_at: ends, revoked_at: '2026-11-15T00:00:00Z' }, now), 'revoked');
+});
+
+test('a policy is changed by what differs, within its bounds', () => {
+  const before = {
+    session_idle_s: 900,
+    session_max_s: 28_800,
+    ends_with_sign_in: true,
+    records_terminals: false,
+    recording_days: 30,
+    allows_service_accounts: false,
+  };
+  assert.deepEqual(changesOf(before, before), {});
+  assert.deepEqual(changesOf(before, { ...before, records_terminals: true, recording_days: 7 }), {
+    records_terminals: true,
+    recording_days: 7,
+  });
+  for (const one of POLICY_NUMBERS) {
+    assert.equal(numberRefusal(one, one.min), null);
+    assert.equal(numberRefusal(one, one.max), null);
+    for (const bad of [one.min - 1, one.max + 1, Number.NaN]) assert.notEqual(numberRefusal(one, bad), null);
+  }
+});

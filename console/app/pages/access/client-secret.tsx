@@ -1,0 +1,18 @@
+import type { Operations } from '@gpuaas/sdk';
+import type { Secret } from '../../ui/secret-dialog.tsx';
+
+type Made = Operations['serviceAccountCreate']['response'];
+
+/** A new client secret, with what a program needs beside it. */
+export const clientSecret = (title: string, { service_account, client_secret }: Made): Secret => ({
+  title,
+  name: 'client secret',
+  value: client_secret,
+  facts: [['Client id', service_account.id]],
+  explanation: (
+    <>
+      A program exchanges both for an access token of one hour: OAuth 2.0 client credentials at{' '}
+      <span className="mono">/api/v1/auth/token</span>.
+    </>
+  ),
+});

@@ -1,0 +1,134 @@
+/** Invitations to an organization. One is bound to an e-mail address; its token is shown once and handed over by hand. */
+import type { Invitation } from '@gpuaas/sdk';
+import { useState } from 'react';
+import { useChange } from '../../api/change.ts';
+import { useMay } from '../../api/me.tsx';
+import { usePages } from '../../api/read.ts';
+import { command } from '../../format/shell.ts';
+import { ActionButton } from '../../ui/action-button.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { ErrorPanel } from '../../ui/error-panel.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { EmptyState, Section } from '../../ui/page.tsx';
+import { type Secret, SecretDialog } from '../../ui/secret-dialog.tsx';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import { Ago, Until } from '../../ui/time.tsx';
+import { InviteForm } from './invite-form.tsx';
+import { useOrganizationFlag } from './use-cli-scope.ts';
+
+export const Invitations = ({ organizationId }: Readonly<{ organizationId: string }>) => {
+  const place = { organization: organizationId };
+  const may = useMay();
+  const readRefusal = may('invitation.read', place);
+  const invitations = usePages(
+    'invitationList',
+    { params: { organization_id: organizationId } },
+    { enabled: readRefusal === null },
+  );
+  const revoke = useChange('invitationRevoke');
+  const org = useOrganizationFlag(organizationId);
+  const [isInviting, setInviting] = useState(false);
+  const [revoking, setRevoking] = useState<Invitation | null>(null);
+  const [secret, setSecret] = useState<Secret | null>(null);
+  const columns: readonly Column<Invitation>[] = [
+    { header: 'E-mail', cell: ({ email }) => email },
+    { header: 'Role', cell: ({ role }) => role },
+    { header: 'State', cell: ({ state }) => <StateBadge kind="invitation" state={state} /> },
+    {
+      header: 'Ends',
+      cell: ({ state, expires_at }) => (state === 'pending' ? <Until at={expires_at} /> : '–'),
+      isSecondary: true,
+    },
+    { header: 'Made', cell: ({ created_at }) => <Ago at={created_at} />, isSecondary: true },
+    {
+      header: 'Actions',
+      isHeaderHidden: true,
+      align: 'right',
+      cell: (invitation) => (
+        <ActionButton
+          size="xs"
+          variant="default"
+          aria-label={`Withdraw the invitation of ${invitation.email}`}
+          disabledReason={
+            may('invitation.revoke', place) ??
+            (invitation.state === 'pending' ? null : 'Only a pending invitation can be withdrawn.')
+          }
+          onClick={() => setRevoking(invitation)}
+        >
+          Withdraw
+        </ActionButton>
+      ),
+    },
+  ];
+  const body = () => {
+    if (readRefusal !== null)
+      return (
+        <EmptyState title="Invitations are for admins">{readRefusal} Ask one of them to invite somebody.</EmptyState>
+      );
+    if (invitations.error !== null) return <ErrorPanel error={invitations.error} onRetry={invitations.refetch} />;
+    if (invitations.isLoading) return <Loading label="Invitations" />;
+    if (invitations.items.length === 0)
+      return (
+        <EmptyState title="Nobody was invited yet">
+          Invite a person by e-mail address and hand them the token. They accept it under Settings, signed in with that
+          address.
+        </EmptyState>
+      );
+    return (
+      <DataTable
+        label="Invitations"
+        columns={columns}
+        rows={invitations.items}
+        rowKey={({ id }) => id}
+        hasMore={invitations.hasMore}
+        isLoadingMore={invitations.isLoadingMore}
+        onMore={invitations.loadMore}
+      />
+    );
+  };
+  return (
+    <Section
+      title="Invitations"
+      flush
+      actions={
+        <ActionButton disabledReason={may('invitation.create', place)} onClick={() => setInviting(true)}>
+          Invite somebody
+        </ActionButton>
+      }
+    >
+      {body()}
+      <FormDialog title="Invite somebody" isOpen={isInviting} onClose={() => setInviting(false)}>
+        <InviteForm
+          organizationId={organizationId}
+          onCancel={() => setInviting(false)}
+          onInvited={(made) => {
+            setInviting(false);
+            setSecret(made);
+          }}
+        />
+      </FormDialog>
+      <ConfirmDialog
+        title={`Withdraw the invitation of ${revoking?.email ?? ''}?`}
+        isOpen={revoking !== null}
+        onClose={() => {
+          setRevoking(null);
+          revoke.reset();
+        }}
+        confirmLabel="Withdraw"
+        isDestructive
+        isRunning={revoke.isRunning}
+        error={revoke.error}
+        command={() => command(['invitation', 'revoke', revoking?.id ?? ''], [org, ['yes', true]])}
+        onConfirm={async () =>
+          revoking !== null &&
+          (await revoke.run({ params: { organization_id: organizationId, invitation_id: revoking.id } })) !== null
+        }
+      >
+        Its token stops working at once. The person can be invited again.
+      </ConfirmDialog>
+      <SecretDialog secret={secret} onClose={() => setSecret(null)} />
+    </Section>
+  );
+};

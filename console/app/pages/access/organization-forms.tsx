@@ -1,0 +1,58 @@
+import type { Organization } from '@gpuaas/sdk';
+import { useChange } from '../../api/change.ts';
+import { command } from '../../format/shell.ts';
+import { NamedForm, RenameForm } from './named-form.tsx';
+
+export const NewOrganizationForm = ({
+  onCreated,
+  onCancel,
+}: Readonly<{ onCreated(organization: Organization): void; onCancel(): void }>) => {
+  const create = useChange('organizationCreate');
+  return (
+    <>
+      <p className="muted" style={{ marginTop: 0 }}>
+        It begins with a project named default, and you are its owner.
+      </p>
+      <NamedForm
+        unique="on the platform"
+        change={create}
+        command={(name, shown) => command(['organization', 'create', name], [['display-name', shown]])}
+        onSubmit={async (body) => {
+          const answer = await create.run({ body });
+          if (answer !== null) onCreated(answer.data);
+        }}
+        onCancel={onCancel}
+      />
+    </>
+  );
+};
+
+export const RenameOrganizationForm = ({
+  organization,
+  onDone,
+}: Readonly<{ organization: Organization; onDone(): void }>) => {
+  const update = useChange('organizationUpdate');
+  return (
+    <RenameForm
+      now={organization.display_name}
+      change={update}
+      command={(shown) =>
+        command(
+          ['organization', 'update'],
+          [
+            ['display-name', shown],
+            ['org', organization.name],
+          ],
+        )
+      }
+      onSubmit={async (display_name) => {
+        const answer = await update.run(
+          { params: { organization_id: organization.id }, body: { display_name } },
+          { ifMatch: organization.version },
+        );
+        if (answer !== null) onDone();
+      }}
+      onCancel={onDone}
+    />
+  );
+};

@@ -1,0 +1,64 @@
+import type { ServiceAccount } from '@gpuaas/sdk';
+import { Radio, Stack } from '@mantine/core';
+import { useState } from 'react';
+import { useChange } from '../../api/change.ts';
+import { command } from '../../format/shell.ts';
+import { DialogForm } from '../../ui/form-dialog.tsx';
+import type { Secret } from '../../ui/secret-dialog.tsx';
+import { clientSecret } from './client-secret.tsx';
+import { useProjectFlags } from './use-cli-scope.ts';
+
+const OVERLAPS = [
+  { value: '', label: 'Not at all', seconds: 0 },
+  { value: '1h', label: '1 hour', seconds: 3_600 },
+  { value: '1d', label: '1 day', seconds: 86_400 },
+  { value: '7d', label: '7 days, the longest', seconds: 604_800 },
+] as const;
+
+/** A new client secret, and how long the one before it still works: time to bring the new one to where it is used. */
+export const RotateForm = ({
+  projectId,
+  account,
+  onRotated,
+  onCancel,
+}: Readonly<{ projectId: string; account: ServiceAccount; onRotated(secret: Secret): void; onCancel(): void }>) => {
+  const rotate = useChange('serviceAccountSecretRotate');
+  const flags = useProjectFlags(projectId);
+  const [overlap, setOverlap] = useState<string>('1h');
+  const chosen = OVERLAPS.find(({ value }) => value === overlap) ?? OVERLAPS[0];
+  const submit = async () => {
+    const answer = await rotate.run({
+      params: { project_id: projectId, service_account_id: account.id },
+      body: { overlap_s: chosen.seconds },
+    });
+    if (answer !== null) onRotated(clientSecret(`New secret of ${account.name}`, answer.data));
+  };
+  return (
+    <DialogForm
+      submitLabel="Make a new secret"
+      missing={null}
+      isDestructive={chosen.seconds === 0}
+      isRunning={rotate.isRunning}
+      error={rotate.error}
+      command={command(
+        ['service-account', 'rotate', account.name],
+        [['overlap', overlap], ['yes', overlap === ''], ...flags],
+      )}
+      onSubmit={submit}
+      onCancel={onCancel}
+    >
+      <Radio.Group
+        label="How long the old secret still works"
+        description="Programs that use it fail after that. Tokens that were made stay."
+        value={overlap}
+        onChange={setOverlap}
+      >
+        <Stack gap={8} mt={6}>
+          {OVERLAPS.map(({ value, label }) => (
+            <Radio key={value} value={value} label={label} />
+          ))}
+        </Stack>
+      </Radio.Group>
+    </DialogForm>
+  );
+};

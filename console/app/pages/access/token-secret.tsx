@@ -1,0 +1,16 @@
+import type { TokenCreated } from '@gpuaas/sdk';
+import { exact } from '../../format/time.ts';
+import type { Secret } from '../../ui/secret-dialog.tsx';
+
+/** A new token and how it is presented. */
+export const tokenSecret = ({ api_token, token }: TokenCreated): Secret => ({
+  title: `Token for ${api_token.name}`,
+  name: 'token',
+  value: token,
+  explanation: (
+    <>
+      It ends at {exact(api_token.expires_at)}. Send it as <span className="mono">Authorization: Bearer …</span>, or
+      give it to the command as <span className="mono">GPUAAS_TOKEN</span>.
+    </>
+  ),
+});

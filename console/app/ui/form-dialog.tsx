@@ -1,0 +1,60 @@
+/** A form in a dialog: what it asks, the refusal next to the button that caused it, and the command that does the same. */
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import type { FormEvent, ReactNode } from 'react';
+import { ActionButton } from './action-button.tsx';
+import { CliCommand } from './cli-command.tsx';
+import { ErrorPanel, type ShownError } from './error-panel.tsx';
+
+/** Its content is mounted while it is open, so that nothing typed the last time stands there. */
+export const FormDialog = ({
+  title,
+  isOpen,
+  onClose,
+  children,
+}: Readonly<{ title: string; isOpen: boolean; onClose(): void; children: ReactNode }>) => (
+  <Modal opened={isOpen} onClose={onClose} title={<Text fw={600}>{title}</Text>} size="lg">
+    {children}
+  </Modal>
+);
+
+export type DialogFormProps = Readonly<{
+  submitLabel: string;
+  /** Why it cannot be sent yet. */
+  missing: string | null;
+  isRunning: boolean;
+  error: ShownError | null;
+  command: string;
+  isDestructive?: boolean;
+  onSubmit(): Promise<void>;
+  onCancel(): void;
+  children: ReactNode;
+}>;
+
+export const DialogForm = (props: DialogFormProps) => {
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (props.missing === null) void props.onSubmit();
+  };
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack gap="sm">
+        {props.children}
+        {props.error !== null && <ErrorPanel error={props.error} />}
+        <CliCommand command={props.command} />
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={props.onCancel}>
+            Cancel
+          </Button>
+          <ActionButton
+            type="submit"
+            color={props.isDestructive ? 'red' : 'accent'}
+            loading={props.isRunning}
+            disabledReason={props.missing}
+          >
+            {props.submitLabel}
+          </ActionButton>
+        </Group>
+      </Stack>
+    </form>
+  );
+};
