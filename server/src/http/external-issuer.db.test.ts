@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { startTestApp, type TestApp } from '../../test/app.ts';
+import { until } from '../../test/until.ts';
 
 const PUBLIC_URL = 'https://console.example';
 const SECRET = 'a secret: with+signs';
@@ -148,5 +149,17 @@ describe('signing in at an issuer of one’s own, behind https', () => {
     const answer = await get(`/auth/callback?${query}`, begun.sent);
     assert.equal(answer.statusCode, 403);
     assert.doesNotMatch(answer.body, /script/);
+  });
+
+  it('says at the beginning already that the issuer cannot be reached, and begins once it can', async (t) => {
+    const other = await startTestApp(t, {}, { env: { GPUAAS_PUBLIC_URL: PUBLIC_URL } });
+    const ask = () => other.app.http.inject({ method: 'GET', url: '/auth/sign-in?return_to=/launch' });
+    other.issuer.setDown(true);
+    const refused = await ask();
+    assert.deepEqual([refused.statusCode, refused.headers['retry-after'], cookiesOf(refused)], [503, '2', []]);
+    assert.match(refused.body, /cannot be reached right now/);
+    assert.match(refused.body, /href="\/auth\/sign-in\?return_to=%2Flaunch"/);
+    other.issuer.setDown(false);
+    await until('it is asked again', async () => (await ask()).statusCode === 303);
   });
 });

@@ -109,6 +109,7 @@ describe('signing in with a browser', () => {
 
   it('never adopts a session that was planted, and ends it', async () => {
     const attacker = await at.signed('dev-admin');
+    const { id } = await rowOf(attacker.token);
     const victim = at.browser();
     victim.cookies.set('gpuaas_session /', { value: attacker.token, path: '/', attributes: '' });
     await at.signIn(victim, 'dev-user');
@@ -116,6 +117,13 @@ describe('signing in with a browser', () => {
     assert.notEqual(token, attacker.token);
     assert.equal((await at.holder(token)('GET', '/api/v1/me')).body.email, 'dev-user@gpuaas.local');
     assert.equal(await rowOf(attacker.token), undefined);
+    assert.deepEqual(
+      (await auditOf(id)).map((row) => [row.action, row.actor_kind]),
+      [
+        ['web_session.create', 'user'],
+        ['web_session.revoke', 'system'],
+      ],
+    );
     at.clock.advance(CACHE_OVER_MS);
     assert.equal((await attacker.call('GET', '/api/v1/me')).status, 401);
 

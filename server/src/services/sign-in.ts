@@ -86,7 +86,18 @@ export const createSignIn = (options: Options): SignIn => {
     database.write(PLATFORM, async (tx) => {
       const before = presented === undefined ? undefined : await findWebSession(tx, hashToken(presented));
       const isRenewed = before?.user_id === principal.id;
-      if (before !== undefined && !isRenewed) await deleteWebSession(tx, before.user_id, before.id);
+      if (before !== undefined && !isRenewed) {
+        await deleteWebSession(tx, before.user_id, before.id);
+        await insertAuditLog(tx, {
+          ...auditOf({ id: before.user_id, organization_id: before.personal_organization_id }, before.id, request, {
+            action: 'web_session.revoke',
+            policy: 'somebody else signed in with the browser',
+            metadata: {},
+          }),
+          actor_kind: 'system',
+          actor_id: null,
+        });
+      }
       const id = isRenewed && before !== undefined ? before.id : mintId('wse');
       const { token, hash } = mintToken('web_session');
       const isKept = idToken !== null && idToken.length <= ID_TOKEN_MAX_CHARS;
@@ -105,7 +116,7 @@ export const createSignIn = (options: Options): SignIn => {
         auditOf({ id: principal.id, organization_id: principal.audit_organization_id }, id, request, {
           action: 'web_session.create',
           policy: 'whoever the issuer signs in gets a session',
-          metadata: { is_renewed: isRenewed, replaced: isRenewed ? null : (before?.id ?? null) },
+          metadata: { is_renewed: isRenewed },
         }),
       );
       return token;
