@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Me, ROLES } from '@gpuaas/sdk';
+import { command } from '../../format/shell.ts';
+import { auditFlags, auditQuery, fieldFromTime, hasFilters, timeFromField } from './audit-filters.ts';
 import { nameFrom, nameRefusal, optionalTextRefusal, textRefusal } from './names.ts';
 import { changesOf, numberRefusal, POLICY_NUMBERS } from './policy-settings.ts';
 import { givableRoles, ownerRefusal } from './roles.ts';
@@ -96,4 +98,27 @@ test('a policy is changed by what differs, within its bounds', () => {
     assert.equal(numberRefusal(one, one.max), null);
     for (const bad of [one.min - 1, one.max + 1, Number.NaN]) assert.notEqual(numberRefusal(one, bad), null);
   }
+});
+
+test('the filters of the address are the filters of the request and of the command', () => {
+  const search = { action: 'project.create', actor: 'usr_1', result: 'denied', since: '2026-11-15T00:00:00Z' };
+  assert.deepEqual(auditQuery(search), {
+    action: 'project.create',
+    actor_id: 'usr_1',
+    result: 'denied',
+    since: '2026-11-15T00:00:00Z',
+  });
+  assert.equal(
+    command(['audit', 'export'], auditFlags(search)),
+    'gpuaas audit export --action project.create --actor usr_1 --result denied --since 2026-11-15T00:00:00Z',
+  );
+  assert.equal(hasFilters({}), false);
+  assert.equal(hasFilters(search), true);
+});
+
+test('times of the filters are UTC, and an odd one is no time', () => {
+  assert.equal(timeFromField('2026-11-15T12:30'), '2026-11-15T12:30:00Z');
+  assert.equal(fieldFromTime('2026-11-15T12:30:00Z'), '2026-11-15T12:30');
+  assert.equal(timeFromField(''), undefined);
+  assert.equal(fieldFromTime('yesterday'), '');
 });

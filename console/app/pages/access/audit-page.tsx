@@ -1,4 +1,191 @@
-import { Page } from '../../ui/page.tsx';
+/** Who did what, in an organization or on the whole platform. Filters stand in the address, so that a finding can be sent. */
+import type { AuditLog } from '@gpuaas/sdk';
+import { Button, Group, Stack } from '@mantine/core';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useBackend } from '../../api/backend.tsx';
+import { refusalOf, useMay, useMe } from '../../api/me.tsx';
+import { type PagesResult, useAll, usePages } from '../../api/read.ts';
+import { command } from '../../format/shell.ts';
+import { day } from '../../format/time.ts';
+import { NoPermissionPage } from '../../shell/no-permission.tsx';
+import { NotFoundPage } from '../../shell/not-found.tsx';
+import { CliCommand } from '../../ui/cli-command.tsx';
+import { ErrorPanel } from '../../ui/error-panel.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { EmptyState, Page, Section } from '../../ui/page.tsx';
+import { AuditExport } from './audit-export.tsx';
+import { AuditFilterBar } from './audit-filter-bar.tsx';
+import { type AuditSearch, auditFlags, auditQuery, hasFilters } from './audit-filters.ts';
+import { AuditTable, FollowLink } from './audit-table.tsx';
+import { AuditVerify } from './audit-verify.tsx';
+import { useOrganizationFlag } from './use-cli-scope.ts';
 
-export const OrganizationAuditPage = () => <Page title="Audit">{null}</Page>;
-export const PlatformAuditPage = () => <Page title="Audit">{null}</Page>;
+const Rows = ({
+  pages,
+  isFiltered,
+  children,
+}: Readonly<{ pages: PagesResult<AuditLog>; isFiltered: boolean; children(rows: readonly AuditLog[]): ReactNode }>) => {
+  if (pages.error !== null) return <ErrorPanel error={pages.error} onRetry={pages.refetch} />;
+  if (pages.isLoading) return <Loading rows={8} label="Audit rows" />;
+  if (pages.items.length === 0)
+    return (
+      <EmptyState title={isFiltered ? 'No row matches' : 'Nothing was done yet'}>
+        {isFiltered
+          ? 'Widen the time or clear a filter. Ids must be written whole.'
+          : 'Every change, and every attempt that was refused, leaves a row here.'}
+      </EmptyState>
+    );
+  return (
+    <>
+      {children(pages.items)}
+      {pages.hasMore && (
+        <Button variant="subtle" fullWidth loading={pages.isLoadingMore} onClick={pages.loadMore}>
+          Show more
+        </Button>
+      )}
+    </>
+  );
+};
+
+const KEPT =
+  'Every change and every refused attempt, with who, from where and what decided. Rows are kept for good, cannot be changed, and are chained by hashes.';
+
+export const OrganizationAuditPage = () => {
+  const { organizationId = '' } = useParams({ strict: false });
+  const me = useMe();
+  const refusal = useMay()('audit.read', { organization: organizationId });
+  if (!me.organizations.some(({ id }) => id === organizationId)) return <NotFoundPage />;
+  return refusal === null ? (
+    <OrganizationAudit organizationId={organizationId} />
+  ) : (
+    <NoPermissionPage reason={refusal} ask="An owner of the organization can make you an admin." />
+  );
+};
+
+const OrganizationAudit = ({ organizationId }: Readonly<{ organizationId: string }>) => {
+  const search = useSearch({ from: '/console/organizations/$organizationId/audit' });
+  const navigate = useNavigate();
+  const { client } = useBackend();
+  const me = useMe();
+  const org = useOrganizationFlag(organizationId);
+  const params = { organization_id: organizationId };
+  const { organization_id: _, ...query } = auditQuery(search);
+  const pages = usePages('auditLogList', { params, query });
+  const members = useAll('organizationMemberList', { params });
+  const projects = me.projects.filter(({ organization_id }) => organization_id === organizationId);
+  const isOperator = refusalOf(me, 'admin.node.read') === null;
+  const to = '/organizations/$organizationId/audit' as const;
+  const change = (next: AuditSearch) => {
+    const { organization: __, ...kept } = next;
+    void navigate({ to, params: { organizationId }, search: kept, replace: true });
+  };
+  return (
+    <Page
+      title="Audit"
+      subtitle={KEPT}
+      actions={
+        <AuditExport
+          fileName={`audit-${organizationId}-${day(new Date().toISOString())}.jsonl`}
+          read={(signal) => client.auditLogExport({ params, query }, { signal })}
+        />
+      }
+    >
+      <Section title="Filters">
+        <Stack gap="sm">
+          <AuditFilterBar
+            search={search}
+            projects={projects.map(({ id, name }) => ({ value: id, label: name }))}
+            isPlatform={false}
+            onChange={change}
+          />
+          <CliCommand command={command(['audit', 'export'], [...auditFlags(search), org])} />
+        </Stack>
+      </Section>
+      <Section title="Rows, newest first" flush actions={<Refresh onClick={pages.refetch} />}>
+        <Rows pages={pages} isFiltered={hasFilters(search)}>
+          {(rows) => (
+            <AuditTable
+              rows={rows}
+              words={{
+                nameOf: (actor) => members.data?.find(({ user_id }) => user_id === actor)?.name,
+                follow: (row) => {
+                  const project = projects.find(({ id }) => id === row.project_id) ?? projects[0];
+                  if (!isOperator && project === undefined) return <span className="mono">{row.correlation_id}</span>;
+                  return <FollowLink id={row.correlation_id} projectId={isOperator ? null : (project?.id ?? null)} />;
+                },
+                only: (more, text) => (
+                  <Link className="link" to={to} params={{ organizationId }} search={{ ...search, ...more }}>
+                    {text}
+                  </Link>
+                ),
+              }}
+            />
+          )}
+        </Rows>
+      </Section>
+    </Page>
+  );
+};
+
+export const PlatformAuditPage = () => {
+  const search = useSearch({ from: '/console/platform/audit' });
+  const navigate = useNavigate();
+  const { client } = useBackend();
+  const query = auditQuery(search);
+  const pages = usePages('adminAuditLogList', { query });
+  return (
+    <Page
+      title="Audit of the platform"
+      subtitle={KEPT}
+      actions={
+        <AuditExport
+          fileName={`audit-platform-${day(new Date().toISOString())}.jsonl`}
+          read={(signal) => client.pages.adminAuditLogList({ query }, { signal })}
+        />
+      }
+    >
+      <Section title="Filters">
+        <Stack gap="sm">
+          <AuditFilterBar
+            search={search}
+            projects={[]}
+            isPlatform
+            onChange={({ project: _, ...next }) =>
+              void navigate({ to: '/platform/audit', search: next, replace: true })
+            }
+          />
+          <CliCommand command={command(['admin', 'audit', 'list'], [...auditFlags(search), ['all', true]])} />
+        </Stack>
+      </Section>
+      <Section title="Rows, newest first" flush actions={<Refresh onClick={pages.refetch} />}>
+        <Rows pages={pages} isFiltered={hasFilters(search)}>
+          {(rows) => (
+            <AuditTable
+              rows={rows}
+              words={{
+                nameOf: () => undefined,
+                follow: (row) => <FollowLink id={row.correlation_id} projectId={null} />,
+                only: (more, text) => (
+                  <Link className="link" to="/platform/audit" search={{ ...search, ...more }}>
+                    {text}
+                  </Link>
+                ),
+              }}
+            />
+          )}
+        </Rows>
+      </Section>
+      <AuditVerify />
+    </Page>
+  );
+};
+
+/** New rows come when asked for, so that what is read stays where it is. */
+const Refresh = ({ onClick }: Readonly<{ onClick(): void }>) => (
+  <Group>
+    <Button size="xs" variant="default" onClick={onClick}>
+      Refresh
+    </Button>
+  </Group>
+);

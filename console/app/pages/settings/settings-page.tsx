@@ -1,3 +1,47 @@
+/** What belongs to a person and to no project: who they are, where they are signed in, their tokens and keys. */
+import { Tabs } from '@mantine/core';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useMe } from '../../api/me.tsx';
 import { Page } from '../../ui/page.tsx';
+import { ApiTokens } from './api-tokens.tsx';
+import { BrowserSessions } from './browser-sessions.tsx';
+import { Profile } from './profile.tsx';
+import { SshKeys } from './ssh-keys.tsx';
 
-export const SettingsPage = () => <Page title="Settings">{null}</Page>;
+const TABS = ['profile', 'sessions', 'tokens', 'ssh-keys'] as const;
+
+export const SettingsPage = () => {
+  const { tab: asked } = useSearch({ from: '/console/settings' });
+  const navigate = useNavigate();
+  const me = useMe();
+  return (
+    <Page title="Settings" subtitle={`Signed in as ${me.name}.`}>
+      <Tabs
+        value={TABS.find((one) => one === asked) ?? 'profile'}
+        keepMounted={false}
+        onChange={(value) =>
+          void navigate({ to: '/settings', search: value === null ? {} : { tab: value }, replace: true })
+        }
+      >
+        <Tabs.List mb="md">
+          <Tabs.Tab value="profile">Profile</Tabs.Tab>
+          <Tabs.Tab value="sessions">Sessions</Tabs.Tab>
+          <Tabs.Tab value="tokens">API tokens</Tabs.Tab>
+          <Tabs.Tab value="ssh-keys">SSH keys</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="profile">
+          <Profile />
+        </Tabs.Panel>
+        <Tabs.Panel value="sessions">
+          <BrowserSessions />
+        </Tabs.Panel>
+        <Tabs.Panel value="tokens">
+          <ApiTokens />
+        </Tabs.Panel>
+        <Tabs.Panel value="ssh-keys">
+          <SshKeys />
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  );
+};

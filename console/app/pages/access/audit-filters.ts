@@ -1,0 +1,57 @@
+/** Filters of the audit log, as the address holds them and as the API and the command want them. */
+import type { Operations } from '@gpuaas/sdk';
+import type { Flag } from '../../format/shell.ts';
+
+export const AUDIT_FILTERS = [
+  'action',
+  'actor',
+  'target',
+  'project',
+  'organization',
+  'result',
+  'correlation',
+  'since',
+  'until',
+] as const;
+type FilterName = (typeof AUDIT_FILTERS)[number];
+export type AuditSearch = Readonly<{ [K in FilterName]?: string | undefined }>;
+type AuditQuery = NonNullable<Operations['adminAuditLogList']['request']['query']>;
+
+export const RESULTS = ['success', 'failure', 'denied'] as const;
+
+/** A value that the API would refuse is sent nevertheless: its refusal says what is wrong with it. */
+export const auditQuery = (search: AuditSearch): AuditQuery => ({
+  ...(search.action === undefined ? {} : { action: search.action }),
+  ...(search.actor === undefined ? {} : { actor_id: search.actor }),
+  ...(search.target === undefined ? {} : { target_id: search.target }),
+  ...(search.project === undefined ? {} : { project_id: search.project }),
+  ...(search.organization === undefined ? {} : { organization_id: search.organization }),
+  ...(search.result === undefined ? {} : { result: search.result as (typeof RESULTS)[number] }),
+  ...(search.correlation === undefined ? {} : { correlation_id: search.correlation }),
+  ...(search.since === undefined ? {} : { since: search.since }),
+  ...(search.until === undefined ? {} : { until: search.until }),
+});
+
+export const auditFlags = (search: AuditSearch): readonly Flag[] => [
+  ['in-organization', search.organization],
+  ['action', search.action],
+  ['actor', search.actor],
+  ['target', search.target],
+  ['in-project', search.project],
+  ['result', search.result],
+  ['by-correlation-id', search.correlation],
+  ['since', search.since],
+  ['until', search.until],
+];
+
+/** What a `datetime-local` field shows and gives is taken as UTC, like every time of the platform. */
+export const fieldFromTime = (time: string | undefined): string => {
+  const ms = Date.parse(time ?? '');
+  return Number.isNaN(ms) ? '' : new Date(ms).toISOString().slice(0, 16);
+};
+export const timeFromField = (field: string): string | undefined => {
+  const ms = Date.parse(`${field}Z`);
+  return Number.isNaN(ms) ? undefined : `${new Date(ms).toISOString().slice(0, 19)}Z`;
+};
+
+export const hasFilters = (search: AuditSearch): boolean => AUDIT_FILTERS.some((name) => search[name] !== undefined);

@@ -1,0 +1,186 @@
+/** Audit rows, newest first; each opens to what decided it, where it came from and what was kept of the request. */
+import type { AuditLog } from '@gpuaas/sdk';
+import { ActionIcon } from '@mantine/core';
+import { IconChevronDown, IconChevronRight } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { Fragment, type ReactNode, useId, useState } from 'react';
+import { Copyable, Id } from '../../ui/copy.tsx';
+import { Facts } from '../../ui/page.tsx';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import { Ago, Exact } from '../../ui/time.tsx';
+import './audit.css';
+import type { AuditSearch } from './audit-filters.ts';
+
+type Words = Readonly<{
+  /** Who an actor is, where it is known. */
+  nameOf(actorId: string): string | undefined;
+  /** Where a correlation id is followed. */
+  follow(row: AuditLog): ReactNode;
+  /** A link that adds a filter. */
+  only(search: AuditSearch, text: string): ReactNode;
+}>;
+
+const actorText = (row: AuditLog, { nameOf }: Words): string =>
+  row.actor_id === null ? row.actor_kind : (nameOf(row.actor_id) ?? row.actor_kind);
+
+export const AuditTable = ({ rows, words }: Readonly<{ rows: readonly AuditLog[]; words: Words }>) => {
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const base = useId();
+  const toggle = (id: string) =>
+    setOpen((before) => {
+      const next = new Set(before);
+      if (!next.delete(id)) next.add(id);
+      return next;
+    });
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable by key.
+    <section className="table-scroll" tabIndex={0} aria-label="Audit rows">
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">
+              <span className="visually-hidden">Details</span>
+            </th>
+            <th scope="col">Time</th>
+            <th scope="col">Result</th>
+            <th scope="col">Action</th>
+            <th scope="col" className="secondary">
+              Actor
+            </th>
+            <th scope="col" className="secondary">
+              Target
+            </th>
+            <th scope="col" className="secondary">
+              Correlation id
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => {
+            const isOpen = open.has(row.id);
+            return (
+              <Fragment key={row.id}>
+                <tr>
+                  <td>
+                    <ActionIcon
+                      variant="subtle"
+                      color="gray"
+                      size={24}
+                      aria-label={`Details of ${row.action}`}
+                      aria-expanded={isOpen}
+                      aria-controls={isOpen ? `${base}${row.id}` : undefined}
+                      onClick={() => toggle(row.id)}
+                    >
+                      {isOpen ? <IconChevronDown size={16} /> : <IconChevronRight size={16} />}
+                    </ActionIcon>
+                  </td>
+                  <td>
+                    <Ago at={row.created_at} />
+                  </td>
+                  <td>
+                    <StateBadge kind="result" state={row.result} />
+                  </td>
+                  <td className="mono">{row.action}</td>
+                  <td className="secondary">{actorText(row, words)}</td>
+                  <td className="secondary">
+                    {row.target_id === null ? '–' : <Id id={row.target_id} label="target" />}
+                  </td>
+                  <td className="secondary">{words.follow(row)}</td>
+                </tr>
+                {isOpen && (
+                  <tr id={`${base}${row.id}`} className="audit-details">
+                    <td colSpan={7}>
+                      <Details row={row} words={words} />
+                    </td>
+                  </tr>
+                )}
+              </Fragment>
+            );
+          })}
+        </tbody>
+      </table>
+    </section>
+  );
+};
+
+const Details = ({ row, words }: Readonly<{ row: AuditLog; words: Words }>) => {
+  const metadata = Object.keys(row.metadata).length === 0 ? null : JSON.stringify(row.metadata, null, 2);
+  const id = (value: string, label: string, search: AuditSearch) => (
+    <>
+      <Copyable text={value} label={label} /> {words.only(search, `only this ${label}`)}
+    </>
+  );
+  return (
+    <Facts
+      facts={[
+        ['Time', <Exact key="at" at={row.created_at} />],
+        ['Action', words.only({ action: row.action }, `only ${row.action}`)],
+        [
+          'Actor',
+          <Fragment key="actor">
+            {actorText(row, words)}
+            {row.actor_role !== null && ` as ${row.actor_role}`}
+            {row.actor_id !== null && <div>{id(row.actor_id, 'actor', { actor: row.actor_id })}</div>}
+          </Fragment>,
+        ],
+        [
+          'Target',
+          row.target_id === null ? (
+            '–'
+          ) : (
+            <Fragment key="target">
+              {row.target_kind !== null && `${row.target_kind.replaceAll('_', ' ')} `}
+              {id(row.target_id, 'target', { target: row.target_id })}
+            </Fragment>
+          ),
+        ],
+        ['Project', row.project_id === null ? '–' : <Id key="project" id={row.project_id} label="project" />],
+        ['Decided by', row.policy],
+        ...(row.error_code === null
+          ? []
+          : [
+              [
+                'Refused as',
+                <a key="code" className="link" href={`/docs/errors/${row.error_code}`} target="_blank" rel="noreferrer">
+                  {row.error_code}
+                </a>,
+              ] as const,
+            ]),
+        ['Source address', row.source_ip ?? '–'],
+        ['User agent', row.user_agent ?? '–'],
+        ['Correlation id', words.follow(row)],
+        [
+          'Kept of it',
+          metadata === null ? (
+            'nothing more'
+          ) : (
+            <pre key="kept" className="audit-metadata mono">
+              {metadata}
+            </pre>
+          ),
+        ],
+        ['Chain', row.sealed ? 'Sealed: changing the row would show.' : 'Not sealed yet; that takes about a second.'],
+      ]}
+    />
+  );
+};
+
+/** The correlation id as a way to everything else that happened under it. */
+export const FollowLink = ({ id, projectId }: Readonly<{ id: string; projectId: string | null }>) => {
+  const shown = id.length > 16 ? `${id.slice(0, 6)}…${id.slice(-4)}` : id;
+  return projectId === null ? (
+    <Link className="link mono" to="/platform/follow" search={{ id }} title={`Follow ${id}`}>
+      {shown}
+    </Link>
+  ) : (
+    <Link
+      className="link mono"
+      to="/projects/$projectId/follow"
+      params={{ projectId }}
+      search={{ id }}
+      title={`Follow ${id}`}
+    >
+      {shown}
+    </Link>
+  );
+};

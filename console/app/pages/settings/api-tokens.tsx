@@ -1,0 +1,83 @@
+/** A person's own tokens, for the command and for programs that act in their name. */
+import { ROLES, type RoleName } from '@gpuaas/sdk';
+import { useState } from 'react';
+import { useChange } from '../../api/change.ts';
+import { useMe } from '../../api/me.tsx';
+import { useAll } from '../../api/read.ts';
+import { command, type Flag } from '../../format/shell.ts';
+import { ActionButton } from '../../ui/action-button.tsx';
+import { Async } from '../../ui/async.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
+import { EmptyState, Section } from '../../ui/page.tsx';
+import { type Secret, SecretDialog } from '../../ui/secret-dialog.tsx';
+import { TokenForm } from '../access/token-form.tsx';
+import { tokenSecret } from '../access/token-secret.tsx';
+import { TokenTable } from '../access/token-table.tsx';
+
+export const ApiTokens = () => {
+  const me = useMe();
+  const tokens = useAll('apiTokenList', {});
+  const create = useChange('apiTokenCreate');
+  const revoke = useChange('apiTokenRevoke');
+  const [isCreating, setCreating] = useState(false);
+  const [secret, setSecret] = useState<Secret | null>(null);
+  const roles: readonly RoleName[] = [
+    'user',
+    ...me.organizations.map(({ role }): RoleName => `tenant:${role}`),
+    ...me.projects.flatMap(({ role }): RoleName[] => (role === 'service_account' ? [] : [`project:${role}`])),
+    ...(me.platform_role === null ? [] : [`platform:${me.platform_role}` as const]),
+  ];
+  const permissions = [...new Set(roles.flatMap((role): readonly string[] => ROLES[role]))];
+  const projects = me.projects.map(({ id, name, organization_id }) => {
+    const organization = me.organizations.find((one) => one.id === organization_id);
+    return { value: id, label: organization === undefined ? name : `${name}, ${organization.display_name}` };
+  });
+  const stop = () => {
+    setCreating(false);
+    create.reset();
+  };
+  return (
+    <Section
+      title="API tokens"
+      flush
+      actions={<ActionButton onClick={() => setCreating(true)}>New token</ActionButton>}
+    >
+      <Async of={tokens} label="Tokens">
+        {(rows) =>
+          rows.length === 0 ? (
+            <EmptyState title="No token yet">
+              A token lets a script act as you, within the scopes you choose and until it ends. For the command on your
+              own machine, <span className="mono">gpuaas login</span> is simpler; for a program of a team, a service
+              account of the project is better.
+            </EmptyState>
+          ) : (
+            <TokenTable
+              tokens={rows}
+              projectName={(id) => me.projects.find((project) => project.id === id)?.name ?? id}
+              refusal={null}
+              command={({ id }) => command(['token', 'revoke', id], [['yes', true]])}
+              change={revoke}
+              revoke={async ({ id }) => (await revoke.run({ params: { token_id: id } })) !== null}
+            />
+          )
+        }
+      </Async>
+      <FormDialog title="New token" isOpen={isCreating} onClose={stop}>
+        <TokenForm
+          permissions={permissions}
+          projects={projects}
+          words={['token', 'create']}
+          flags={(projectId): readonly Flag[] => [['project', projectId]]}
+          change={create}
+          send={async (body) => (await create.run({ body }))?.data ?? null}
+          onCancel={stop}
+          onCreated={(created) => {
+            setCreating(false);
+            setSecret(tokenSecret(created));
+          }}
+        />
+      </FormDialog>
+      <SecretDialog secret={secret} onClose={() => setSecret(null)} />
+    </Section>
+  );
+};

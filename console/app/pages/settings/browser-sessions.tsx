@@ -1,0 +1,114 @@
+/** Where a person is signed in with a browser, and the way to end that from here. */
+import type { WebSession } from '@gpuaas/sdk';
+import { useState } from 'react';
+import { useBackend } from '../../api/backend.tsx';
+import { useChange } from '../../api/change.ts';
+import { useAll } from '../../api/read.ts';
+import { command } from '../../format/shell.ts';
+import { count } from '../../format/size.ts';
+import { ActionButton } from '../../ui/action-button.tsx';
+import { Async } from '../../ui/async.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { EmptyState, Section } from '../../ui/page.tsx';
+import { ToneBadge } from '../../ui/state-badge.tsx';
+import { Ago, Until } from '../../ui/time.tsx';
+import { browserName } from './browser.ts';
+
+const revokeCommand = ({ id }: WebSession): string => command(['api', 'DELETE', `/api/v1/web-sessions/${id}`]);
+
+export const BrowserSessions = () => {
+  const sessions = useAll('webSessionList', {});
+  const revoke = useChange('webSessionRevoke');
+  const { signOut } = useBackend();
+  const [ending, setEnding] = useState<readonly WebSession[]>([]);
+  const others = (sessions.data ?? []).filter(({ is_current }) => !is_current);
+  const close = () => {
+    setEnding([]);
+    revoke.reset();
+  };
+  /** One after the other, so that a refusal says which one is left; those before it stay ended. */
+  const endAll = async (): Promise<boolean> => {
+    for (const { id } of ending) if ((await revoke.run({ params: { web_session_id: id } })) === null) return false;
+    return true;
+  };
+  const leave = () => {
+    void signOut()
+      .catch(() => '/signed-out')
+      .then((to) => globalThis.location.assign(to));
+  };
+  const columns: readonly Column<WebSession>[] = [
+    {
+      header: 'Browser',
+      cell: ({ user_agent, is_current }) => (
+        <>
+          <span title={user_agent ?? ''}>{browserName(user_agent)}</span>{' '}
+          {is_current && <ToneBadge tone="good">This one</ToneBadge>}
+        </>
+      ),
+    },
+    { header: 'From', cell: ({ source_ip }) => source_ip ?? '–', isSecondary: true },
+    { header: 'Signed in', cell: ({ created_at }) => <Ago at={created_at} />, isSecondary: true },
+    { header: 'Last seen', cell: ({ last_seen_at }) => <Ago at={last_seen_at} /> },
+    { header: 'Ends at the latest', cell: ({ expires_at }) => <Until at={expires_at} />, isSecondary: true },
+    {
+      header: 'Actions',
+      isHeaderHidden: true,
+      align: 'right',
+      cell: (session) => (
+        <ActionButton
+          size="xs"
+          variant="default"
+          aria-label={`Sign out ${browserName(session.user_agent)}`}
+          onClick={() => (session.is_current ? leave() : setEnding([session]))}
+        >
+          Sign out
+        </ActionButton>
+      ),
+    },
+  ];
+  const [only] = ending;
+  return (
+    <Section
+      title="Browsers that you are signed in with"
+      flush
+      actions={
+        <ActionButton
+          variant="default"
+          disabledReason={others.length === 0 ? 'You are signed in nowhere else.' : null}
+          onClick={() => setEnding(others)}
+        >
+          Sign out everywhere else
+        </ActionButton>
+      }
+    >
+      <Async of={sessions} label="Sessions">
+        {(rows) =>
+          rows.length === 0 ? (
+            <EmptyState title="No browser is signed in">
+              You use the console with a token. Browsers that sign in are listed here and can be signed out.
+            </EmptyState>
+          ) : (
+            <DataTable label="Sessions" columns={columns} rows={rows} rowKey={({ id }) => id} />
+          )
+        }
+      </Async>
+      <ConfirmDialog
+        title={ending.length > 1 ? 'Sign out everywhere else?' : 'Sign this browser out?'}
+        isOpen={ending.length > 0}
+        onClose={close}
+        confirmLabel="Sign out"
+        isDestructive
+        isRunning={revoke.isRunning}
+        error={revoke.error}
+        command={() => ending.map(revokeCommand).join('\n')}
+        onConfirm={endAll}
+      >
+        {ending.length > 1
+          ? `${count(ending.length, 'browser')} will be signed out. `
+          : `${browserName(only?.user_agent ?? null)} will be signed out. `}
+        It is refused within seconds, and terminals that it has open end. Machines and tokens are not touched.
+      </ConfirmDialog>
+    </Section>
+  );
+};

@@ -1,0 +1,157 @@
+/** Who is signed in, what they may do where, how the console looks to them, and the way into another organization. */
+import type { Me } from '@gpuaas/sdk';
+import { Button, Stack, TextInput } from '@mantine/core';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { useChange } from '../../api/change.ts';
+import { useMe } from '../../api/me.tsx';
+import { command } from '../../format/shell.ts';
+import { ThemeSwitch } from '../../shell/account-menu.tsx';
+import { ActionButton } from '../../ui/action-button.tsx';
+import { CliCommand } from '../../ui/cli-command.tsx';
+import { Copyable } from '../../ui/copy.tsx';
+import { DataTable } from '../../ui/data-table.tsx';
+import { ErrorPanel } from '../../ui/error-panel.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
+import { EmptyState, Facts, Section } from '../../ui/page.tsx';
+import { Until } from '../../ui/time.tsx';
+import { NewOrganizationForm } from '../access/organization-forms.tsx';
+
+const CREDENTIALS: Readonly<Record<Me['credential']['kind'], string>> = {
+  web_session: 'This browser, by its sign-in',
+  oidc: 'A sign-in of the identity provider',
+  api_token: 'An API token',
+  service_account_token: 'A token of a service account',
+};
+
+export const Profile = () => {
+  const me = useMe();
+  return (
+    <Stack gap="md">
+      <Section title="You">
+        <Facts
+          facts={[
+            ['Name', me.name],
+            ['E-mail', me.email ?? 'not given by the identity provider'],
+            ['User id', <Copyable key="id" text={me.id} label="user id" />],
+            ['Platform role', me.platform_role ?? 'none'],
+            ['Signed in by', CREDENTIALS[me.credential.kind]],
+            ['May', me.credential.scopes.length === 0 ? 'all that your roles allow' : me.credential.scopes.join(', ')],
+            ['Ends', me.credential.expires_at === null ? '–' : <Until key="ends" at={me.credential.expires_at} />],
+          ]}
+        />
+        <p className="muted" style={{ marginBottom: 0 }}>
+          Name and address come from the identity provider and are changed there.
+        </p>
+      </Section>
+      <Section title="Theme">
+        <div style={{ maxWidth: 320 }}>
+          <ThemeSwitch />
+        </div>
+        <p className="muted" style={{ marginBottom: 0 }}>
+          Kept in this browser.
+        </p>
+      </Section>
+      <Organizations />
+      <AcceptInvitation />
+    </Stack>
+  );
+};
+
+const Organizations = () => {
+  const me = useMe();
+  const navigate = useNavigate();
+  const [isCreating, setCreating] = useState(false);
+  const close = () => setCreating(false);
+  return (
+    <Section
+      title="Organizations"
+      flush
+      actions={
+        <Button variant="default" onClick={() => setCreating(true)}>
+          New organization
+        </Button>
+      }
+    >
+      {me.organizations.length === 0 ? (
+        <EmptyState title="You are in no organization">
+          Make one, or accept an invitation below. Projects, machines and costs belong to an organization.
+        </EmptyState>
+      ) : (
+        <DataTable
+          label="Organizations"
+          rows={me.organizations}
+          rowKey={({ id }) => id}
+          columns={[
+            {
+              header: 'Organization',
+              cell: ({ id, display_name, name }) => (
+                <>
+                  <Link className="link" to="/organizations/$organizationId" params={{ organizationId: id }}>
+                    {display_name}
+                  </Link>
+                  {display_name !== name && <div className="muted mono">{name}</div>}
+                </>
+              ),
+            },
+            { header: 'Your role', cell: ({ role }) => role },
+            {
+              header: 'Projects',
+              cell: ({ id }) => me.projects.filter(({ organization_id }) => organization_id === id).length,
+              align: 'right',
+            },
+          ]}
+        />
+      )}
+      <FormDialog title="New organization" isOpen={isCreating} onClose={close}>
+        <NewOrganizationForm
+          onCancel={close}
+          onCreated={({ id }) => {
+            close();
+            void navigate({ to: '/organizations/$organizationId', params: { organizationId: id }, search: {} });
+          }}
+        />
+      </FormDialog>
+    </Section>
+  );
+};
+
+const TOKEN = /^[A-Za-z0-9_-]{16,128}$/;
+
+const AcceptInvitation = () => {
+  const accept = useChange('invitationAccept');
+  const navigate = useNavigate();
+  const [token, setToken] = useState('');
+  const missing = token === '' ? 'Paste the token.' : TOKEN.test(token) ? null : 'That is no invitation token.';
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (missing !== null) return;
+    const answer = await accept.run({ body: { token } });
+    if (answer === null) return;
+    setToken('');
+    void navigate({ to: '/organizations/$organizationId', params: { organizationId: answer.data.id }, search: {} });
+  };
+  return (
+    <Section title="Accept an invitation">
+      <form onSubmit={(event) => void submit(event)} noValidate>
+        <Stack gap="sm" maw={520}>
+          <TextInput
+            label="Invitation token"
+            description="You get it from who invited you. It works for the address that was invited only."
+            value={token}
+            autoComplete="off"
+            spellCheck={false}
+            onChange={(event) => setToken(event.currentTarget.value.trim())}
+          />
+          {accept.error !== null && <ErrorPanel error={accept.error} />}
+          <CliCommand command={command(['invitation', 'accept', token || 'TOKEN'])} />
+          <div>
+            <ActionButton type="submit" disabledReason={missing} loading={accept.isRunning}>
+              Accept
+            </ActionButton>
+          </div>
+        </Stack>
+      </form>
+    </Section>
+  );
+};
