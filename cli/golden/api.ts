@@ -144,7 +144,7 @@ export const startApi = async (overrides: Overrides = {}): Promise<FixtureApi> =
       const rows: readonly unknown[] = route.id === 'auditLogExport' ? exported : recorded;
       return res.end(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
     }
-    if (route.id === 'eventStream') {
+    if (route.id === 'eventStream' || route.id === 'adminEventStream') {
       res.writeHead(200, { 'content-type': 'text/event-stream', ...correlation });
       return res.write(`: hello\n\nid: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`);
     }

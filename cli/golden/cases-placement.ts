@@ -168,6 +168,8 @@ export const placementCases: readonly Case[] = [
   line('capacity-list', `capacity list ${T}`),
   line('quota-get', `quota get ${T}`),
   line('usage-list', `usage list --allocation train ${T}`),
+  line('usage-summary', `usage summary ${T}`),
+  line('usage-summary-json', 'usage summary'),
 
   line('admin-allocation-list', `admin allocation list --state active --node demo-h200-01 ${T}`),
   line('admin-allocation-get', `admin allocation get ${id} ${T}`, {
@@ -237,6 +239,8 @@ export const placementCases: readonly Case[] = [
     },
   },
   line('admin-capacity-list', `admin capacity list ${T}`),
+  line('admin-capacity-history', `admin capacity history --region eu-north-1 ${T}`),
+  line('admin-slot-map', `admin slot map --region eu-north-1 ${T}`),
   line('admin-quota-list', `admin quota list --in-organization ada ${T}`),
   line('admin-quota-set', `admin quota set ada --gpus 96 ${T}`),
   line('admin-quota-set-nothing', `admin quota set ada ${T}`),

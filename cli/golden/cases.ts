@@ -119,6 +119,7 @@ export const cases: readonly Case[] = [
   line('events', `events ${T}`),
   line('events-follow', `events --follow --after evt_1 ${T}`, { interruptAfter: 'project.created' }),
   line('events-follow-json', 'events --follow', { interruptAfter: '\n' }),
+  line('admin-events', `admin events --type project.created ${T}`, { interruptAfter: 'project.created' }),
   line('workflow-run-list', `workflow-run list --state stuck ${T}`),
   line('workflow-run-get', `workflow-run get ${runId} ${T}`),
   line('workflow-run-steps', `workflow-run steps ${runId} ${T}`),

@@ -1,5 +1,15 @@
 /** Answers about allocations, capacity and nodes. */
-import type { AdminAllocation, Capacity, Node, Operations, Quota, Slot, TimelineEntry, UsageRecord } from '@gpuaas/sdk';
+import type {
+  AdminAllocation,
+  Capacity,
+  Node,
+  Operations,
+  Quota,
+  Slot,
+  SlotMapRow,
+  TimelineEntry,
+  UsageRecord,
+} from '@gpuaas/sdk';
 import { allocation, estimate, placementIds, released, releasing, requested } from './fixtures-allocation.ts';
 import { powerAnswers } from './fixtures-power.ts';
 import { snapshot } from './fixtures-snapshot.ts';
@@ -90,6 +100,10 @@ const node: Node = {
   largest_set: 2,
   version: 6,
   created_at: time,
+  actions: [
+    { name: 'drain', allowed: true, reason: null },
+    { name: 'retire', allowed: false, reason: 'The node is active; drain it first.' },
+  ],
 };
 const slot: Slot = {
   id: id('slt', '1a'),
@@ -118,7 +132,56 @@ const slot: Slot = {
   approved_by: id('usr', '1a'),
   approved_at: time,
   version: 4,
+  actions: [
+    { name: 'disable', allowed: true, reason: null },
+    { name: 'repair', allowed: false, reason: 'An allocation holds the slot; release it first.' },
+  ],
 };
+const tile: SlotMapRow['slots'][number] = {
+  id: id('slt', '1a'),
+  slot_index: 0,
+  approval: 'approved',
+  status: 'available',
+  status_reason: null,
+  status_since: time,
+  health: 'ok',
+  numa_node: 0,
+  has_drift: false,
+  allocation_id: null,
+  wiped_at: time,
+};
+const TILES: readonly Partial<typeof tile>[] = [
+  {},
+  { status: 'reserved' },
+  { status: 'in_use', allocation_id: placementIds.allocation },
+  { status: 'cleaning' },
+  { status: 'cleanup_blocked', approval: 'disabled' },
+  { status: 'quarantined' },
+  { approval: 'needs_reapproval', has_drift: true },
+  { health: 'unhealthy' },
+];
+const mapRow: SlotMapRow = {
+  node_id: placementIds.node,
+  name: 'demo-h200-01',
+  region_name: 'eu-north-1',
+  pool_name: 'shared',
+  gpu_model: 'H200 SXM',
+  gpu_count: 8,
+  state: 'active',
+  state_reason: null,
+  capacity_mode: 'flexible',
+  occupancy: 'sliced',
+  health: 'ok',
+  is_held: false,
+  is_connected: true,
+  has_drift: true,
+  reboot_required: false,
+  finding_count: 0,
+  free_gpus: 1,
+  largest_set: 1,
+  slots: TILES.map((made, slot_index) => ({ ...tile, ...made, slot_index })),
+};
+const sku = { delivered_gpus: 40, healthy_gpus: 39, reserved_gpus: 4, active_gpus: 12, free_gpus: 11, largest_set: 4 };
 const capacity: Capacity = {
   region_name: 'eu-north-1',
   sku_name: 'h200-sxm-slice',
@@ -207,9 +270,49 @@ export const placementAnswers = {
     free_gpus: 11,
     largest_set: 4,
     empty_nodes: 0,
+    skus: [
+      {
+        ...sku,
+        sku_name: 'h200-sxm-baremetal-8g',
+        capacity_shape: 'baremetal',
+        active_gpus: 8,
+        free_gpus: 0,
+        largest_set: 0,
+      },
+      { ...sku, sku_name: 'h200-sxm-slice', capacity_shape: 'gpu_slice' },
+    ],
     fragmentation: `free 11, largest set 4; draining ${placementIds.node} would free a whole node (2 to move)`,
     counted_at: time,
   }),
+  adminSlotMapList: page(mapRow, {
+    ...mapRow,
+    name: 'demo-h200-02',
+    state: 'draining',
+    free_gpus: 0,
+    largest_set: 0,
+    slots: [{ ...tile, approval: 'disabled' }],
+  }),
+  adminCapacityHistoryList: {
+    items: [
+      {
+        sampled_at: '2026-11-15T10:00:00.000Z',
+        region_name: 'eu-north-1',
+        gpu_model: 'H200 SXM',
+        delivered_gpus: 40,
+        healthy_gpus: 39,
+        reserved_gpus: 8,
+        active_gpus: 20,
+        free_gpus: 11,
+      },
+    ],
+  },
+  usageSummaryGet: {
+    since: '2026-11-01T00:00:00.000Z',
+    cost: { amount_minor: 128_055, currency: 'USD' },
+    cost_per_hour: { amount_minor: 1_800, currency: 'USD' },
+    running_allocations: 2,
+    running_gpus: 4,
+  },
   adminQuotaList: page<Quota>(quota, { ...quota, project_id, gpu_limit: null, gpu_used: 4 }),
   adminQuotaPut: { ...quota, gpu_limit: 96 },
   adminSchedulerSnapshot: { ...snapshot },

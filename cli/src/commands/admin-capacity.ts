@@ -3,6 +3,7 @@ import type { Cli } from '../context.ts';
 import { UsageError } from '../exit.ts';
 import { anyOrganizationId } from '../find.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
+import { capacityHistory } from './admin-capacity-history.ts';
 
 export const adminHold: Group = {
   name: 'hold',
@@ -59,8 +60,21 @@ export const adminCapacity: Group = {
         if (cli.out.json) return;
         for (const { region_name, gpu_model, fragmentation } of found.items)
           cli.out.say(`${region_name} ${gpu_model}: ${fragmentation}`);
+        const sold = found.items.flatMap(({ region_name, skus }) => skus.map((sku) => ({ region_name, ...sku })));
+        if (sold.length === 0) return;
+        cli.out.print('');
+        cli.out.table(sold, [
+          { header: 'SKU', value: ({ sku_name }) => sku_name },
+          { header: 'DELIVERED', value: ({ delivered_gpus }) => delivered_gpus, align: 'right' },
+          { header: 'HEALTHY', value: ({ healthy_gpus }) => healthy_gpus, align: 'right' },
+          { header: 'RESERVED', value: ({ reserved_gpus }) => reserved_gpus, align: 'right' },
+          { header: 'ACTIVE', value: ({ active_gpus }) => active_gpus, align: 'right' },
+          { header: 'FREE', value: ({ free_gpus }) => free_gpus, align: 'right' },
+          { header: 'REGION', value: ({ region_name }) => region_name, optional: true },
+        ]);
       },
     }),
+    capacityHistory,
   ],
 };
 

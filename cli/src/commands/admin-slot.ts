@@ -13,6 +13,7 @@ import {
   differencesOf,
   readDiscovery,
 } from './admin-node-topology.ts';
+import { slotMap } from './admin-slot-map.ts';
 import { proofs } from './admin-slot-proof.ts';
 import { repair, stateOf } from './admin-slot-repair.ts';
 
@@ -199,6 +200,7 @@ export const adminSlot: Group = {
   name: 'slot',
   summary: 'slots of a node: approve, disable, quarantine, repair',
   commands: [
+    slotMap,
     slotList,
     show,
     proofs,

@@ -12,6 +12,7 @@ import { adminScheduler } from './admin-scheduler.ts';
 import { adminSlot } from './admin-slot.ts';
 import { adminTrust } from './admin-trust.ts';
 import { adminWorkflowRun } from './admin-workflow-run.ts';
+import { adminEvents } from './events.ts';
 import { adminTrace } from './trace.ts';
 
 export const admin: Group = {
@@ -32,6 +33,7 @@ export const admin: Group = {
     adminWipeProof,
     adminTrust,
     adminAudit,
+    adminEvents,
     adminOrganization,
     adminUser,
     adminRegion,

@@ -95,5 +95,22 @@ export const usage: Group = {
         ]);
       },
     }),
+    command({
+      name: 'summary',
+      summary: 'what the project cost this month and costs per hour now',
+      scope: 'project',
+      run: async (cli) => {
+        const [client, project_id] = [await cli.client(), await cli.project()];
+        const found = await client.usageSummaryGet({ params: { project_id } }, { signal: cli.signal });
+        const { since, cost, cost_per_hour, running_allocations, running_gpus } = found;
+        cli.out.item(found, {
+          since: shortTime(since),
+          cost: price(cost),
+          'cost per hour': price(cost_per_hour),
+          'running allocations': running_allocations,
+          'running GPUs': running_gpus,
+        });
+      },
+    }),
   ],
 };

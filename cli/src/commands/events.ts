@@ -1,26 +1,24 @@
-import type { ProjectEvent } from '@gpuaas/sdk';
+import type { PlatformEvent, StreamOptions } from '@gpuaas/sdk';
 import { safeJson } from '../clean.ts';
 import { command, text, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { collect, pageFlags } from '../flags.ts';
 import { shortTime } from '../table.ts';
 
-const line = (event: ProjectEvent): string =>
+const line = (event: PlatformEvent): string =>
   [event.time.slice(0, 19).concat('Z'), event.type.padEnd(26), event.subject].join('  ');
 
+/** Prints events until it is ended. */
 const follow = async (
   cli: Cli,
-  project_id: string,
-  options: { type: string | undefined; after: string | undefined },
-) => {
-  const stream = (await cli.client()).eventStream(
-    { params: { project_id }, query: { type: options.type } },
-    {
-      signal: cli.signal,
-      lastEventId: options.after,
-      onReconnect: (err) => cli.out.say(`${err.detail} Connecting again ...`),
-    },
-  );
+  open: (options: StreamOptions) => AsyncIterable<PlatformEvent>,
+  after: string | undefined,
+): Promise<void> => {
+  const stream = open({
+    signal: cli.signal,
+    lastEventId: after,
+    onReconnect: (err) => cli.out.say(`${err.detail} Connecting again ...`),
+  });
   if (!cli.out.json) cli.out.say('Waiting for events; Ctrl-C ends.');
   for await (const event of stream) cli.out.print(cli.out.json ? safeJson(event) : line(event));
 };
@@ -38,8 +36,9 @@ export const events = command({
   examples: ['gpuaas events --all', 'gpuaas events --follow --type workflow_run.changed'],
   run: async (cli, { flags }) => {
     const project_id = await cli.project();
-    if (flags.follow) return follow(cli, project_id, { type: flags.type, after: flags.after });
     const client = await cli.client();
+    const request = { params: { project_id }, query: { type: flags.type } };
+    if (flags.follow) return follow(cli, (options) => client.eventStream(request, options), flags.after);
     const read = (query: { limit: number; cursor: string | undefined }) =>
       client.eventList({ params: { project_id }, query: { ...query, type: flags.type } }, { signal: cli.signal });
     cli.out.list(await collect(flags, read), [
@@ -49,5 +48,20 @@ export const events = command({
       { header: 'ID', value: ({ id }) => id, optional: true },
       { header: 'CORRELATION', value: ({ correlationid }) => correlationid, optional: true },
     ]);
+  },
+});
+
+export const adminEvents = command({
+  name: 'events',
+  summary: 'events of the whole platform as they happen',
+  flags: {
+    type: text('only this type, such as node.changed', 'type'),
+    after: text('begin after this event', 'id'),
+  },
+  examples: ['gpuaas admin events', 'gpuaas admin events --type node.changed'],
+  run: async (cli, { flags }) => {
+    const client = await cli.client();
+    const request = { query: { type: flags.type } };
+    return follow(cli, (options) => client.adminEventStream(request, options), flags.after);
   },
 });
