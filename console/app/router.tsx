@@ -107,7 +107,7 @@ const nodes = createRoute({
 const node = createRoute({
   getParentRoute: () => platform,
   path: '/nodes/$nodeId',
-  validateSearch: textSearch('tab', 'slot', 'to', 'state', 'level', 'correlation'),
+  validateSearch: textSearch('tab', 'slot', 'state', 'level', 'correlation', 'since'),
   component: lazyRouteComponent(() => import('./pages/nodes/node-page.tsx'), 'NodePage'),
 });
 const capacity = createRoute({

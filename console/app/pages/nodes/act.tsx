@@ -1,0 +1,103 @@
+/** Changing something of a node: with a reason that is kept, or at once where it can be undone as easily. */
+import type { Answer, CallId } from '@gpuaas/sdk';
+import type { ButtonProps } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import type { RequestOf, ResponseOf } from '../../api/call.ts';
+import { useChange } from '../../api/change.ts';
+import { ActionButton } from '../../ui/action-button.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { ErrorPanel } from '../../ui/error-panel.tsx';
+
+type Look = Readonly<{
+  label: string;
+  disabledReason: string | null;
+  size?: ButtonProps['size'];
+  variant?: ButtonProps['variant'];
+}>;
+
+const looks = ({ size = 'sm', variant = 'default' }: Look) => ({ size, variant });
+
+/** The dialog behind the button says what happens, asks why, and shows the command that does the same. */
+export const ReasonAction = <K extends CallId>(
+  props: Look &
+    Readonly<{
+      operation: K;
+      request: (reason: string) => RequestOf<K>;
+      ifMatch?: number;
+      title: string;
+      children: ReactNode;
+      confirmLabel?: string;
+      asksReason?: boolean;
+      isDestructive?: boolean;
+      typeToConfirm?: string;
+      command: (reason: string) => string;
+      onDone?: (answer: Answer<ResponseOf<K>>) => void;
+    }>,
+) => {
+  const [isOpen, setOpen] = useState(false);
+  const change = useChange(props.operation);
+  const confirm = async (reason: string): Promise<boolean> => {
+    const answer = await change.run(
+      props.request(reason),
+      props.ifMatch === undefined ? {} : { ifMatch: props.ifMatch },
+    );
+    if (answer === null) return false;
+    props.onDone?.(answer);
+    return true;
+  };
+  return (
+    <>
+      <ActionButton
+        {...looks(props)}
+        {...(props.isDestructive ? { color: 'red' } : {})}
+        disabledReason={props.disabledReason}
+        onClick={() => {
+          change.reset();
+          setOpen(true);
+        }}
+      >
+        {props.label}
+      </ActionButton>
+      <ConfirmDialog
+        title={props.title}
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        confirmLabel={props.confirmLabel ?? props.label}
+        isDestructive={props.isDestructive ?? false}
+        typeToConfirm={props.typeToConfirm}
+        asksReason={props.asksReason ?? true}
+        isRunning={change.isRunning}
+        error={change.error}
+        command={props.command}
+        onConfirm={confirm}
+      >
+        {props.children}
+      </ConfirmDialog>
+    </>
+  );
+};
+
+/** One press; the refusal stands below it. */
+export const DirectAction = <K extends CallId>(
+  props: Look & Readonly<{ operation: K; request: RequestOf<K>; onDone?: () => void; 'aria-label'?: string }>,
+) => {
+  const change = useChange(props.operation);
+  return (
+    <>
+      <ActionButton
+        {...looks(props)}
+        disabledReason={props.disabledReason}
+        loading={change.isRunning}
+        {...(props['aria-label'] === undefined ? {} : { 'aria-label': props['aria-label'] })}
+        onClick={() => void change.run(props.request).then((answer) => answer !== null && props.onDone?.())}
+      >
+        {props.label}
+      </ActionButton>
+      {change.error !== null && (
+        <div style={{ flexBasis: '100%' }}>
+          <ErrorPanel error={change.error} />
+        </div>
+      )}
+    </>
+  );
+};

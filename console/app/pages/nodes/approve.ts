@@ -1,0 +1,61 @@
+/** Which candidates may be approved, and every reason why not: a refusal that names one of five costs five tries. */
+import type { Discovery } from '@gpuaas/sdk';
+
+export type TopologyMap = NonNullable<Discovery['map']>;
+export type Candidate = TopologyMap['candidates'][number];
+export type Blocker = Candidate['blockers'][number];
+
+/** What the host's agent found and what the platform itself would refuse, each once. */
+export const blockersOf = ({ blockers, content }: Candidate): readonly Blocker[] => [
+  ...new Map(
+    [...content.blockers, ...blockers].map((blocker) => [`${blocker.code} ${blocker.message}`, blocker]),
+  ).values(),
+];
+
+/** Sentences; empty where the chosen ones can be approved now. */
+export const approvalReasons = (
+  map: TopologyMap,
+  chosen: readonly number[],
+  nodeRefusal: string | null,
+): readonly string[] => {
+  const candidates = map.candidates.filter(({ slot_index }) => chosen.includes(slot_index));
+  if (candidates.length === 0) return ['Choose at least one candidate.'];
+  return [
+    ...(nodeRefusal === null ? [] : [nodeRefusal]),
+    ...map.prerequisites.filter(({ is_met }) => !is_met).map(({ name, message }) => `${name}: ${message}`),
+    ...(map.reboot_required ? ['The host has to be restarted first.'] : []),
+    ...candidates.flatMap((candidate) =>
+      blockersOf(candidate).map(({ message }) => `Slot ${candidate.slot_index}: ${message}`),
+    ),
+    ...(candidates.every(({ standing }) => standing === 'approved') ? ['They are approved already.'] : []),
+  ];
+};
+
+/** What is asked for first: everything that is new or has changed and that nothing stands in the way of. */
+export const proposedChoice = (map: TopologyMap): readonly number[] =>
+  map.candidates
+    .filter((candidate) => candidate.standing !== 'approved' && blockersOf(candidate).length === 0)
+    .map(({ slot_index }) => slot_index);
+
+/** A new candidate differs from nothing: all of it is new. */
+export const differences = ({ standing, diff, content }: Candidate): Candidate['diff'] =>
+  standing === 'new'
+    ? Object.fromEntries(
+        Object.entries(content)
+          .filter(([name, value]) => name !== 'blockers' && name !== 'slot_index' && !isNothing(value))
+          .map(([name, value]) => [name, { approved: null, found: value }]),
+      )
+    : diff;
+
+const isNothing = (value: unknown): boolean =>
+  value === null || value === 0 || (Array.isArray(value) && value.length === 0);
+
+/** Disks that hold something of before: the platform erases them only after somebody has said so. */
+export const disksToOwn = (map: TopologyMap): readonly Readonly<{ serial: string; slot: number; why: string }>[] =>
+  map.candidates.flatMap((candidate) => {
+    const { nvme_serial: serial, slot_index: slot } = candidate.content;
+    const why = blockersOf(candidate)
+      .filter(({ field }) => field.startsWith('nvme_'))
+      .map(({ message }) => message);
+    return serial === null || why.length === 0 ? [] : [{ serial, slot, why: why.join(' ') }];
+  });

@@ -1,0 +1,27 @@
+import type { CallId, GpuaasError, NodeTask } from '@gpuaas/sdk';
+import type { UseQueryResult } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { RequestOf, ResponseOf } from '../../api/call.ts';
+import { useRead } from '../../api/read.ts';
+
+const BUSY_MS = 1_000;
+const FLOOR_MS = 10_000;
+
+/** Asks every second while something is under way, for percents tell no event, and now and then otherwise. */
+export const useWatched = <K extends CallId>(
+  id: K,
+  request: RequestOf<K>,
+  isBusy: (data: ResponseOf<K>) => boolean,
+): UseQueryResult<ResponseOf<K>, GpuaasError> => {
+  const [isFast, setFast] = useState(false);
+  const query = useRead(id, request, { everyMs: isFast ? BUSY_MS : FLOOR_MS });
+  const wanted = query.data !== undefined && isBusy(query.data);
+  if (wanted !== isFast) setFast(wanted);
+  return query;
+};
+
+export const isTaskOpen = ({ state }: Pick<NodeTask, 'state'>): boolean =>
+  state === 'queued' || state === 'dispatched' || state === 'running';
+
+/** Nothing is there yet, which is no failure. */
+export const isMissing = (error: GpuaasError | null): boolean => error?.code === 'not_found';

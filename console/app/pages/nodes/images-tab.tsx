@@ -1,0 +1,150 @@
+/** Images at hand on a host: a launch of one that is there need not wait for it. */
+import type { Node, NodeImage } from '@gpuaas/sdk';
+import { Group, NativeSelect, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useChange } from '../../api/change.ts';
+import { useMay } from '../../api/me.tsx';
+import { useAll, useRead } from '../../api/read.ts';
+import { command } from '../../format/shell.ts';
+import { bytes } from '../../format/size.ts';
+import { ActionButton } from '../../ui/action-button.tsx';
+import { Async } from '../../ui/async.tsx';
+import { Copyable } from '../../ui/copy.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { DialogForm, FormDialog } from '../../ui/form-dialog.tsx';
+import { EmptyState, Section } from '../../ui/page.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { DirectAction } from './act.tsx';
+
+const columns = (node: Node, refusal: string | null): readonly Column<NodeImage>[] => [
+  { header: 'Image', cell: ({ name }) => name ?? <span className="muted">not in the catalog</span> },
+  {
+    header: 'Digest',
+    cell: ({ digest }) => (
+      <Copyable text={digest} label="digest">
+        {digest.slice(0, 19)}…
+      </Copyable>
+    ),
+  },
+  { header: 'Size', cell: ({ size_bytes }) => bytes(size_bytes), align: 'right' },
+  {
+    header: 'Last hashed',
+    cell: ({ verified_at }) => (verified_at === null ? 'never' : <Ago at={verified_at} />),
+    isSecondary: true,
+  },
+  {
+    header: 'Last used',
+    cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <Ago at={last_used_at} />),
+    isSecondary: true,
+  },
+  {
+    header: 'Actions',
+    isHeaderHidden: true,
+    align: 'right',
+    cell: ({ digest, name }) => (
+      <Group gap={4} justify="flex-end">
+        <DirectAction
+          label="Verify"
+          aria-label={`Verify ${name ?? digest}`}
+          size="xs"
+          disabledReason={refusal}
+          operation="nodeImageVerify"
+          request={{ params: { node_id: node.id }, body: { digest } }}
+        />
+        <DirectAction
+          label="Evict"
+          aria-label={`Evict ${name ?? digest}`}
+          size="xs"
+          disabledReason={refusal}
+          operation="nodeImageEvict"
+          request={{ params: { node_id: node.id }, body: { digest } }}
+        />
+      </Group>
+    ),
+  },
+];
+
+const PullForm = ({ node, onClose }: Readonly<{ node: Node; onClose: () => void }>) => {
+  const pull = useChange('nodeImagePull');
+  const images = useAll('osImageList', {});
+  const [chosen, setChosen] = useState('');
+  const [digest, setDigest] = useState('');
+  const name = chosen === '' ? (images.data?.[0]?.name ?? '') : chosen;
+  const submit = async () => {
+    const answer = await pull.run({
+      params: { node_id: node.id },
+      body: { image_name: name, ...(digest === '' ? {} : { digest }) },
+    });
+    if (answer !== null) onClose();
+  };
+  return (
+    <DialogForm
+      submitLabel="Pull"
+      missing={name === '' ? 'The catalog has no image.' : null}
+      isRunning={pull.isRunning}
+      error={pull.error}
+      onSubmit={submit}
+      onCancel={onClose}
+      command={command(['admin', 'node', 'image', 'pull', node.name, name], [['digest', digest]])}
+    >
+      <NativeSelect
+        label="Image"
+        value={name}
+        data={(images.data ?? []).map((image) => ({ value: image.name, label: image.display_name }))}
+        onChange={(event) => setChosen(event.currentTarget.value)}
+      />
+      <TextInput
+        label="Digest"
+        description="A certain version; the newest where this is left empty."
+        placeholder="sha256:…"
+        value={digest}
+        onChange={(event) => setDigest(event.currentTarget.value.trim())}
+      />
+      <Text className="muted">
+        The host fetches it in a task of its own; see Tasks. Images that were not used for the longest time make room,
+        where the host is set up so.
+      </Text>
+    </DialogForm>
+  );
+};
+
+export const ImagesTab = ({ node }: Readonly<{ node: Node }>) => {
+  const images = useRead('nodeImageList', { params: { node_id: node.id } }, { everyMs: 10_000 });
+  const refusal = useMay()('admin.node.update');
+  const [isPulling, setPulling] = useState(false);
+  return (
+    <Section
+      title="Images at hand"
+      flush
+      actions={
+        <ActionButton size="xs" variant="default" disabledReason={refusal} onClick={() => setPulling(true)}>
+          Pull an image
+        </ActionButton>
+      }
+    >
+      <Async of={images} rows={4} label="Loading the images">
+        {(found) =>
+          found.unreadable !== null ? (
+            <EmptyState title="The cache could not be read">{found.unreadable}</EmptyState>
+          ) : found.images.length === 0 ? (
+            <EmptyState title="No image at hand">
+              {found.observed_at === null
+                ? 'The host was not looked at yet.'
+                : 'The first launch of an image fetches it. Pull it before, and that launch need not wait.'}
+            </EmptyState>
+          ) : (
+            <DataTable
+              label="Images"
+              columns={columns(node, refusal)}
+              rows={found.images}
+              rowKey={({ digest }) => digest}
+            />
+          )
+        }
+      </Async>
+      <FormDialog title={`Pull an image to ${node.name}`} isOpen={isPulling} onClose={() => setPulling(false)}>
+        {isPulling && <PullForm node={node} onClose={() => setPulling(false)} />}
+      </FormDialog>
+    </Section>
+  );
+};

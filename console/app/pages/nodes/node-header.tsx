@@ -1,0 +1,108 @@
+/** How a node stands, in one look: state and why, what it is for, its health, its agent. */
+import type { Node, Operations } from '@gpuaas/sdk';
+import type { ReactNode } from 'react';
+import { count } from '../../format/size.ts';
+import { duration } from '../../format/time.ts';
+import { Copyable } from '../../ui/copy.tsx';
+import { StateBadge, ToneBadge } from '../../ui/state-badge.tsx';
+import { Ago, Elapsed } from '../../ui/time.tsx';
+
+type Agent = Operations['nodeAgentGet']['response'];
+
+const MODES: Readonly<Record<Node['capacity_mode'], string>> = {
+  slice: 'sold in slices',
+  baremetal: 'sold as bare metal',
+  flexible: 'sold either way',
+};
+
+const SKEW_MS = 500;
+
+const Stat = ({ label, children, note }: Readonly<{ label: string; children: ReactNode; note?: ReactNode }>) => (
+  <div className="stat">
+    <dt>{label}</dt>
+    <dd>
+      {children}
+      {note !== undefined && <div className="muted stat-note">{note}</div>}
+    </dd>
+  </div>
+);
+
+const skewText = (skewMs: number | null): string => {
+  if (skewMs === null) return 'clock unknown';
+  return Math.abs(skewMs) < SKEW_MS
+    ? 'clock right'
+    : `clock ${duration(Math.abs(skewMs))} ${skewMs > 0 ? 'ahead' : 'behind'}`;
+};
+
+const AgentStat = ({ node, agent }: Readonly<{ node: Node; agent: Agent | undefined }>) => (
+  <Stat
+    label="Agent"
+    note={
+      <>
+        {node.last_seen_at === null ? (
+          'never seen'
+        ) : (
+          <>
+            seen <Ago at={node.last_seen_at} />
+          </>
+        )}
+        {agent !== undefined && (
+          <>
+            , version {agent.agent_version ?? 'unknown'}, {skewText(agent.clock_skew_ms)}
+          </>
+        )}
+      </>
+    }
+  >
+    <ToneBadge tone={node.is_connected ? 'good' : 'bad'}>{node.is_connected ? 'Connected' : 'Not connected'}</ToneBadge>
+  </Stat>
+);
+
+export const NodeHeader = ({ node, agent }: Readonly<{ node: Node; agent: Agent | undefined }>) => (
+  <dl className="card stats">
+    <Stat
+      label="State"
+      note={
+        <>
+          for <Elapsed since={node.state_since} />
+          {node.state_reason !== null && <>: {node.state_reason}</>}
+        </>
+      }
+    >
+      <StateBadge kind="node" state={node.state} />
+    </Stat>
+    <Stat label="Occupancy" note={`${MODES[node.capacity_mode]}${node.is_held ? ', kept for bare metal' : ''}`}>
+      <StateBadge kind="occupancy" state={node.occupancy} title={node.held_reason ?? undefined} />
+    </Stat>
+    <Stat label="Free" note={`largest set ${node.largest_set}`}>
+      <span className="tabular">
+        {node.free_gpus} of {count(node.gpu_count, 'GPU')}
+      </span>
+    </Stat>
+    <Stat label="Health" note={node.is_runtime_validated ? 'runtime proven' : 'runtime not proven yet'}>
+      <StateBadge kind="health" state={node.health} />
+    </Stat>
+    <AgentStat node={node} agent={agent} />
+    <Stat label="Id" note={`${node.region_name}, pool ${node.pool_name}`}>
+      <Copyable text={node.id} label="node id" />
+    </Stat>
+  </dl>
+);
+
+/** What somebody has to do about it, each with the way there. */
+export const nodeNotices = (
+  node: Node,
+): readonly Readonly<{ text: string; tab: 'candidates' | 'inventory' | 'health' }>[] => [
+  ...(node.health === 'unhealthy'
+    ? [{ text: 'An alert keeps this node from being used.', tab: 'health' as const }]
+    : []),
+  ...(node.has_drift
+    ? [{ text: 'The newest discovery differs from what was approved.', tab: 'candidates' as const }]
+    : []),
+  ...(node.reboot_required
+    ? [{ text: `The host has to be restarted. ${node.reboot_reason ?? ''}`.trim(), tab: 'candidates' as const }]
+    : []),
+  ...(node.finding_count > 0
+    ? [{ text: `The host is not as claims say: ${count(node.finding_count, 'finding')}.`, tab: 'inventory' as const }]
+    : []),
+];

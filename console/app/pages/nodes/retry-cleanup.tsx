@@ -1,0 +1,77 @@
+/** Starts the cleanup of a slot's allocation again. Nothing said here frees the slot: only its wipe, once it is proven. */
+import type { Node, Slot } from '@gpuaas/sdk';
+import { Checkbox, Stack } from '@mantine/core';
+import { useState } from 'react';
+import { command } from '../../format/shell.ts';
+import { whyNot } from '../../ui/action-button.tsx';
+import { ReasonAction } from './act.tsx';
+
+/** What the host knows of the slots of this allocation, where that is newer than what the database knows. */
+const outrun = (slots: readonly Slot[], allocationId: string | null) =>
+  slots.flatMap(({ id, slot_index, allocation_id, generation, host_generation }) =>
+    allocation_id !== null && allocation_id === allocationId && host_generation !== null
+      ? [{ slot_id: id, slot_index, generation, host_generation }]
+      : [],
+  );
+
+export const RetryCleanup = ({ slot, slots }: Readonly<{ node: Node; slot: Slot; slots: readonly Slot[] }>) => {
+  const [isAbsent, setAbsent] = useState(false);
+  const [isAdopted, setAdopted] = useState(false);
+  const ahead = outrun(slots, slot.allocation_id);
+  const adopts = isAdopted && ahead.length > 0;
+  return (
+    <ReasonAction
+      label="Retry cleanup"
+      title={`Clean up slot ${slot.slot_index} again`}
+      disabledReason={whyNot(slot.actions, 'retry_cleanup')}
+      isDestructive={adopts}
+      operation="adminAllocationForceCleanup"
+      request={(reason) => ({
+        params: { allocation_id: slot.allocation_id ?? '' },
+        body: {
+          reason,
+          runtime_verified_absent: isAbsent,
+          ...(adopts
+            ? { adopted_generations: ahead.map(({ slot_id, host_generation }) => ({ slot_id, host_generation })) }
+            : {}),
+        },
+      })}
+      command={(reason) =>
+        command(
+          ['admin', 'allocation', 'force-cleanup', slot.allocation_id ?? ''],
+          [
+            ['runtime-verified-absent', isAbsent],
+            ['adopt-host-generation', adopts],
+            ['reason', reason],
+          ],
+        )
+      }
+    >
+      <Stack gap="sm">
+        <span>
+          The cleanup of allocation <span className="mono">{slot.allocation_id}</span> starts again from its first step.
+          Its slots come back only with a verified wipe.
+        </span>
+        <Checkbox
+          label="I have seen on the host that its machine is gone"
+          description="Skips stopping it, and nothing else."
+          checked={isAbsent}
+          onChange={(event) => setAbsent(event.currentTarget.checked)}
+        />
+        {ahead.length > 0 && (
+          <Checkbox
+            label="Go on from what the host knows"
+            description={`The database was restored from a backup. What the host has there may be erased: ${ahead
+              .map(
+                ({ slot_index, generation, host_generation }) =>
+                  `slot ${slot_index} is at ${host_generation} on the host and at ${generation} here`,
+              )
+              .join('; ')}.`}
+            checked={isAdopted}
+            onChange={(event) => setAdopted(event.currentTarget.checked)}
+          />
+        )}
+      </Stack>
+    </ReasonAction>
+  );
+};

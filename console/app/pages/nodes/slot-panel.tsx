@@ -1,0 +1,113 @@
+/** One slot: what it is bound to, who holds it, how it was wiped, what differs, and what may be done. */
+import type { Node, Slot } from '@gpuaas/sdk';
+import { Group, Stack, Text, Title } from '@mantine/core';
+import { Copyable, Id } from '../../ui/copy.tsx';
+import { Facts, Section } from '../../ui/page.tsx';
+import { StateBadge, ToneBadge } from '../../ui/state-badge.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { fieldLabel, valueText } from './diff.ts';
+import { DiffTable } from './diff-table.tsx';
+import { AllocationLink } from './links.tsx';
+import { SlotActions } from './slot-actions.tsx';
+import { SlotProofs } from './slot-proofs.tsx';
+
+const Bound = ({ value, label }: Readonly<{ value: string | null; label: string }>) =>
+  value === null ? <span className="muted">none</span> : <Copyable text={value} label={label} />;
+
+const Bindings = ({ slot }: Readonly<{ slot: Slot }>) => (
+  <Facts
+    facts={[
+      ['GPU', <Bound key="gpu" value={slot.gpu_pci_address} label="GPU address" />],
+      ['NVMe serial', <Bound key="nvme" value={slot.nvme_serial} label="NVMe serial" />],
+      ['Fabric function', <Bound key="vf" value={slot.fabric_vf_pci_address} label="fabric function" />],
+      ['MAC address', <Bound key="mac" value={slot.mac_address} label="MAC address" />],
+      ['Private IP', <Bound key="ip" value={slot.private_ip} label="private IP" />],
+      ['Module', slot.module_id ?? 'unknown'],
+      ['NUMA node', slot.numa_node ?? 'unknown'],
+      ['Slot id', <Id key="id" id={slot.id} label="slot id" />],
+    ]}
+  />
+);
+
+const Standing = ({ slot }: Readonly<{ slot: Slot }>) => (
+  <Facts
+    facts={[
+      [
+        'Status',
+        <span key="status">
+          <StateBadge kind="slot" state={slot.status} /> <Ago at={slot.status_since} />
+          {slot.status_reason !== null && <div>{slot.status_reason}</div>}
+        </span>,
+      ],
+      [
+        'Approval',
+        <span key="approval">
+          <StateBadge kind="approval" state={slot.approval} />
+          {slot.approved_at !== null && (
+            <span className="muted">
+              {' '}
+              <Ago at={slot.approved_at} /> by {slot.approved_by ?? 'unknown'}
+            </span>
+          )}
+        </span>,
+      ],
+      ['Health', <StateBadge key="health" kind="health" state={slot.health} />],
+      ['Allocation', <AllocationLink key="allocation" id={slot.allocation_id} />],
+      ['Last claimed', slot.last_claimed_at === null ? 'never' : <Ago key="claimed" at={slot.last_claimed_at} />],
+      [
+        'Generation',
+        slot.host_generation === null ? (
+          slot.generation
+        ) : (
+          <span key="generation">
+            {slot.generation} here, <ToneBadge tone="warn">{`${slot.host_generation} on the host`}</ToneBadge>
+            <div className="muted">
+              The host knows more than this database, which was restored from a backup. Adopt what the host knows when
+              you try the cleanup again.
+            </div>
+          </span>
+        ),
+      ],
+    ]}
+  />
+);
+
+const HealthDetail = ({ detail }: Readonly<{ detail: Slot['health_detail'] }>) => {
+  const told = Object.entries(detail);
+  if (told.length === 0) return null;
+  return (
+    <div>
+      <Title order={3}>Health in detail</Title>
+      <Facts facts={told.map(([name, value]) => [fieldLabel(name), valueText(value)])} />
+    </div>
+  );
+};
+
+export const SlotPanel = ({ node, slot, slots }: Readonly<{ node: Node; slot: Slot; slots: readonly Slot[] }>) => (
+  <Section title={`Slot ${slot.slot_index}`}>
+    <Stack gap="md">
+      <Group gap="xs">
+        <SlotActions node={node} slot={slot} slots={slots} />
+      </Group>
+      <div className="two-columns">
+        <div>
+          <Title order={3}>How it stands</Title>
+          <Standing slot={slot} />
+        </div>
+        <div>
+          <Title order={3}>What it is bound to</Title>
+          <Bindings slot={slot} />
+        </div>
+      </div>
+      <HealthDetail detail={slot.health_detail} />
+      {slot.drift !== null && (
+        <div>
+          <Title order={3}>Drift</Title>
+          <Text className="muted">What the newest discovery found otherwise than it was approved.</Text>
+          <DiffTable diff={slot.drift} label={`Drift of slot ${slot.slot_index}`} />
+        </div>
+      )}
+      <SlotProofs node={node} slot={slot} />
+    </Stack>
+  </Section>
+);

@@ -1,0 +1,73 @@
+/** What proves that a slot was erased, newest first, also what proved nothing. */
+import type { Node, Slot, WipeProof } from '@gpuaas/sdk';
+import { Title } from '@mantine/core';
+import { usePages } from '../../api/read.ts';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { ErrorPanel } from '../../ui/error-panel.tsx';
+import { ToneBadge } from '../../ui/state-badge.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { valueText } from './diff.ts';
+import { AllocationLink, FollowLink } from './links.tsx';
+
+const EVIDENCE_MAX = 240;
+
+/** All of it is on hover; evidence of a large disk has hundreds of samples. */
+const Evidence = ({ evidence }: Readonly<{ evidence: WipeProof['evidence'] }>) => {
+  const text = valueText(evidence);
+  return (
+    <span title={text} className="evidence">
+      {text.length > EVIDENCE_MAX ? `${text.slice(0, EVIDENCE_MAX)}…` : text}
+    </span>
+  );
+};
+
+const columns: readonly Column<WipeProof>[] = [
+  { header: 'When', cell: ({ created_at }) => <Ago at={created_at} /> },
+  {
+    header: 'Proof',
+    cell: ({ is_verified }) => (
+      <ToneBadge tone={is_verified ? 'good' : 'bad'}>{is_verified ? 'Verified' : 'Proved nothing'}</ToneBadge>
+    ),
+  },
+  { header: 'Method', cell: ({ method }) => method },
+  {
+    header: 'Disk',
+    cell: ({ disk_serial }) => <span className="mono">{disk_serial ?? 'none'}</span>,
+    isSecondary: true,
+  },
+  { header: 'Allocation', cell: ({ allocation_id }) => <AllocationLink id={allocation_id} /> },
+  {
+    header: 'Correlation',
+    cell: ({ correlation_id }) => <FollowLink id={correlation_id} label="correlation id" />,
+    isSecondary: true,
+  },
+  { header: 'Evidence', cell: ({ evidence }) => <Evidence evidence={evidence} />, isSecondary: true },
+];
+
+export const SlotProofs = ({ node, slot }: Readonly<{ node: Node; slot: Slot }>) => {
+  const proofs = usePages('adminNodeSlotProofList', {
+    params: { node_id: node.id, slot_id: slot.id },
+    query: { limit: 10 },
+  });
+  return (
+    <div>
+      <Title order={3}>Wipe proofs</Title>
+      {proofs.error !== null && <ErrorPanel error={proofs.error} onRetry={proofs.refetch} />}
+      {proofs.items.length === 0 ? (
+        <p className="muted" style={{ minHeight: 40 }}>
+          {proofs.isLoading ? 'Loading the proofs.' : 'None yet: it has not been wiped since it was approved.'}
+        </p>
+      ) : (
+        <DataTable
+          label={`Wipe proofs of slot ${slot.slot_index}`}
+          columns={columns}
+          rows={proofs.items}
+          rowKey={({ id }) => id}
+          hasMore={proofs.hasMore}
+          isLoadingMore={proofs.isLoadingMore}
+          onMore={proofs.loadMore}
+        />
+      )}
+    </div>
+  );
+};

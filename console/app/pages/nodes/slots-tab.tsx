@@ -1,0 +1,158 @@
+/** The slot map of one node, large, with the same facts as a table beside it. The chosen slot is in the address. */
+import type { Node, Slot } from '@gpuaas/sdk';
+import { Stack } from '@mantine/core';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { useAll, useRead } from '../../api/read.ts';
+import { stateWord } from '../../format/state.ts';
+import { Async } from '../../ui/async.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { EmptyState, Section } from '../../ui/page.tsx';
+import { StateBadge, ToneBadge } from '../../ui/state-badge.tsx';
+import { Ago, Elapsed } from '../../ui/time.tsx';
+import { AllocationLink } from './links.tsx';
+import { groupSlots, portsOf } from './slot-groups.ts';
+import { SlotPanel } from './slot-panel.tsx';
+import { slotLook } from './slot-view.ts';
+import { readTopology } from './topology.ts';
+
+const FLOOR_MS = 10_000;
+
+const BigTile = ({ slot, isChosen, onChoose }: Readonly<{ slot: Slot; isChosen: boolean; onChoose: () => void }>) => {
+  const { word, glyph, tone } = slotLook(slot);
+  return (
+    <button type="button" className="big-tile" data-tone={tone} aria-pressed={isChosen} onClick={onChoose}>
+      <span className="big-tile-head">
+        <span>GPU {slot.slot_index}</span>
+        <span aria-hidden>{glyph}</span>
+      </span>
+      <span className="big-tile-word">{word}</span>
+      <span>
+        for <Elapsed since={slot.status_since} />
+      </span>
+      <span className="mono" title={slot.allocation_id ?? undefined}>
+        {slot.allocation_id === null ? 'no claim' : `…${slot.allocation_id.slice(-8)}`}
+      </span>
+      <span>
+        {slot.wiped_at === null ? (
+          'no wipe proof'
+        ) : (
+          <>
+            wiped <Ago at={slot.wiped_at} />
+          </>
+        )}
+      </span>
+      <span>
+        {stateWord('health', slot.health).word}
+        {slot.drift !== null && ', drift'}
+      </span>
+    </button>
+  );
+};
+
+const columns = (onChoose: (index: number) => void): readonly Column<Slot>[] => [
+  {
+    header: 'Slot',
+    cell: ({ slot_index }) => (
+      <button type="button" className="link plain-button" onClick={() => onChoose(slot_index)}>
+        GPU {slot_index}
+      </button>
+    ),
+  },
+  {
+    header: 'Status',
+    cell: (slot) => <StateBadge kind="slot" state={slot.status} title={slot.status_reason ?? undefined} />,
+  },
+  { header: 'Since', cell: ({ status_since }) => <Ago at={status_since} />, isSecondary: true },
+  {
+    header: 'Approval',
+    cell: ({ approval }) => <StateBadge kind="approval" state={approval} />,
+    isSecondary: true,
+  },
+  { header: 'Health', cell: ({ health }) => <StateBadge kind="health" state={health} /> },
+  { header: 'Allocation', cell: ({ allocation_id }) => <AllocationLink id={allocation_id} /> },
+  {
+    header: 'Last wipe',
+    cell: ({ wiped_at }) => (wiped_at === null ? <span className="muted">none proven</span> : <Ago at={wiped_at} />),
+  },
+  {
+    header: 'Drift',
+    cell: ({ drift }) => (drift === null ? 'none' : <ToneBadge tone="warn">differs</ToneBadge>),
+    isSecondary: true,
+  },
+  { header: 'NUMA', cell: ({ numa_node }) => numa_node ?? 'unknown', align: 'right', isSecondary: true },
+  {
+    header: 'GPU address',
+    cell: ({ gpu_pci_address }) => <span className="mono">{gpu_pci_address ?? 'none'}</span>,
+    isSecondary: true,
+  },
+];
+
+const SlotMap = ({ node, slots }: Readonly<{ node: Node; slots: readonly Slot[] }>) => {
+  const search = useSearch({ from: '/console/platform/nodes/$nodeId' });
+  const navigate = useNavigate({ from: '/platform/nodes/$nodeId' });
+  const facts = useRead('nodeDiscoveryFactsGet', { params: { node_id: node.id } });
+  const groups = useMemo(() => groupSlots(slots, portsOf(readTopology(facts.data))), [slots, facts.data]);
+  const choose = (index: number | null) =>
+    void navigate({
+      search: (before) => ({ ...before, slot: index === null ? undefined : String(index) }),
+      replace: true,
+      resetScroll: false,
+    });
+  const chosen = slots.find(({ slot_index }) => String(slot_index) === search.slot);
+  return (
+    <Stack gap="md">
+      <Section title="Slot map">
+        <div className="numa-rows">
+          {groups.map(({ numa, switches }) => (
+            <div key={numa} className="numa">
+              <h3>{numa === null ? 'NUMA node unknown' : `NUMA node ${numa}`}</h3>
+              <div className="pcie-row">
+                {switches.map(({ port, slots: under }) => (
+                  <div key={port} className="pcie">
+                    <span className="pcie-name mono" title={port ?? undefined}>
+                      {port === null ? 'switch unknown' : `switch ${port.replace(/^0000:/, '')}`}
+                    </span>
+                    <div className="pcie-tiles">
+                      {under.map((slot) => (
+                        <BigTile
+                          key={slot.id}
+                          slot={slot}
+                          isChosen={slot === chosen}
+                          onChoose={() => choose(slot === chosen ? null : slot.slot_index)}
+                        />
+                      ))}
+                    </div>
+                  </div>
+                ))}
+              </div>
+            </div>
+          ))}
+        </div>
+      </Section>
+      {chosen !== undefined && <SlotPanel key={chosen.id} node={node} slot={chosen} slots={slots} />}
+      <Section title="Slots as a table" flush>
+        <DataTable label="Slots" columns={columns(choose)} rows={slots} rowKey={({ id }) => id} />
+      </Section>
+    </Stack>
+  );
+};
+
+export const SlotsTab = ({ node }: Readonly<{ node: Node }>) => {
+  const slots = useAll('adminNodeSlotList', { params: { node_id: node.id } }, { everyMs: FLOOR_MS });
+  return (
+    <Async of={slots} rows={8} label="Loading the slots">
+      {(found) =>
+        found.length === 0 ? (
+          <EmptyState title="No slots yet">
+            {node.capacity_mode === 'baremetal'
+              ? 'This node is sold as a whole and needs no slots. Convert it to sell slices.'
+              : 'Discover the host, look at what was found under Candidates, and approve it there. Nothing is placed on a node without approved slots.'}
+          </EmptyState>
+        ) : (
+          <SlotMap node={node} slots={found} />
+        )
+      }
+    </Async>
+  );
+};

@@ -1,0 +1,39 @@
+/** One task of a host in a line: how far it is, what went wrong, and the way to everything that belongs to it. */
+import type { NodeTask } from '@gpuaas/sdk';
+import { Group, Progress } from '@mantine/core';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import { Ago, Elapsed, Took } from '../../ui/time.tsx';
+import { isTaskOpen } from './hooks.ts';
+import { FollowLink } from './links.tsx';
+
+export const TaskPercent = ({ task }: Readonly<{ task: NodeTask }>) =>
+  task.percent === null || !isTaskOpen(task) ? null : (
+    <Group gap={6} wrap="nowrap">
+      <Progress value={task.percent} w={90} aria-label={`Progress of ${task.kind}`} />
+      <span className="tabular">{task.percent} %</span>
+    </Group>
+  );
+
+export const TaskTime = ({ task }: Readonly<{ task: NodeTask }>) => {
+  const begun = task.started_at ?? task.dispatched_at ?? task.created_at;
+  if (task.finished_at !== null) return <Took ms={Math.max(0, Date.parse(task.finished_at) - Date.parse(begun))} />;
+  return <Elapsed since={begun} />;
+};
+
+export const TaskLine = ({ task }: Readonly<{ task: NodeTask }>) => (
+  <Group gap={12}>
+    <StateBadge kind="task" state={task.state} />
+    <TaskPercent task={task} />
+    <span>
+      asked <Ago at={task.created_at} />, {isTaskOpen(task) ? 'running for ' : 'took '}
+      <TaskTime task={task} />
+    </span>
+    {task.state_reason !== null && (
+      <span>
+        {task.error_code !== null && <span className="mono">{task.error_code}: </span>}
+        {task.state_reason}
+      </span>
+    )}
+    <FollowLink id={task.correlation_id} label="correlation id" />
+  </Group>
+);

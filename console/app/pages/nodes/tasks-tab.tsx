@@ -1,0 +1,124 @@
+/** Everything the platform asked of a host, newest first, as it goes on. */
+import type { Node, NodeTask } from '@gpuaas/sdk';
+import { NativeSelect, Stack } from '@mantine/core';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { usePages } from '../../api/read.ts';
+import { stateWord } from '../../format/state.ts';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { ErrorPanel } from '../../ui/error-panel.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { EmptyState, Section } from '../../ui/page.tsx';
+import { StateBadge } from '../../ui/state-badge.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { isTaskOpen } from './hooks.ts';
+import { AllocationLink, FollowLink } from './links.tsx';
+import { TaskPercent, TaskTime } from './task-line.tsx';
+
+const STATES = [
+  'queued',
+  'dispatched',
+  'running',
+  'completed',
+  'failed',
+  'expired',
+  'cancelled',
+] as const satisfies readonly NodeTask['state'][];
+
+const BUSY_MS = 1_000;
+const FLOOR_MS = 10_000;
+
+const columns: readonly Column<NodeTask>[] = [
+  {
+    header: 'Task',
+    cell: ({ kind, attempt }) => (
+      <>
+        {kind}
+        {attempt > 1 && <span className="muted">, attempt {attempt}</span>}
+      </>
+    ),
+  },
+  {
+    header: 'State',
+    cell: (task) => (
+      <Stack gap={2}>
+        <StateBadge kind="task" state={task.state} />
+        <TaskPercent task={task} />
+      </Stack>
+    ),
+  },
+  { header: 'Asked', cell: ({ created_at }) => <Ago at={created_at} /> },
+  { header: 'Took', cell: (task) => <TaskTime task={task} />, isSecondary: true },
+  {
+    header: 'Error',
+    cell: ({ error_code, state_reason }) =>
+      error_code === null && state_reason === null ? (
+        ''
+      ) : (
+        <span style={{ overflowWrap: 'anywhere' }}>
+          {error_code !== null && <span className="mono">{error_code} </span>}
+          {state_reason}
+        </span>
+      ),
+  },
+  { header: 'Allocation', cell: ({ allocation_id }) => <AllocationLink id={allocation_id} />, isSecondary: true },
+  { header: 'Follow', cell: ({ correlation_id }) => <FollowLink id={correlation_id} label="correlation id" /> },
+];
+
+export const TasksTab = ({ node }: Readonly<{ node: Node }>) => {
+  const search = useSearch({ from: '/console/platform/nodes/$nodeId' });
+  const navigate = useNavigate({ from: '/platform/nodes/$nodeId' });
+  const state = STATES.find((one) => one === search.state);
+  const [isBusy, setBusy] = useState(false);
+  const tasks = usePages(
+    'nodeTaskList',
+    { params: { node_id: node.id }, query: { limit: 50, ...(state === undefined ? {} : { state }) } },
+    { everyMs: isBusy ? BUSY_MS : FLOOR_MS },
+  );
+  const hasOpen = tasks.items.some(isTaskOpen);
+  if (hasOpen !== isBusy) setBusy(hasOpen);
+  return (
+    <Section
+      title="Tasks"
+      flush
+      actions={
+        <NativeSelect
+          aria-label="State"
+          value={state ?? ''}
+          onChange={(event) =>
+            void navigate({
+              search: (before) => ({ ...before, state: event.currentTarget.value || undefined }),
+              replace: true,
+            })
+          }
+        >
+          <option value="">Any state</option>
+          {STATES.map((one) => (
+            <option key={one} value={one}>
+              {stateWord('task', one).word}
+            </option>
+          ))}
+        </NativeSelect>
+      }
+    >
+      {tasks.error !== null && <ErrorPanel error={tasks.error} onRetry={tasks.refetch} />}
+      {tasks.isLoading ? (
+        <Loading rows={6} label="Loading the tasks" />
+      ) : tasks.items.length === 0 ? (
+        <EmptyState title={state === undefined ? 'No tasks yet' : 'No task in this state'}>
+          A task is one thing that the platform asks of a host: to discover it, to make a machine, to wipe a disk.
+        </EmptyState>
+      ) : (
+        <DataTable
+          label="Tasks"
+          columns={columns}
+          rows={tasks.items}
+          rowKey={({ id }) => id}
+          hasMore={tasks.hasMore}
+          isLoadingMore={tasks.isLoadingMore}
+          onMore={tasks.loadMore}
+        />
+      )}
+    </Section>
+  );
+};
