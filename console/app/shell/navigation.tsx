@@ -38,7 +38,7 @@ const Entries = ({ title, entries, onGo }: Readonly<{ title: string; entries: re
           active={isHere(entry)}
           aria-current={isHere(entry) ? 'page' : undefined}
           onClick={onGo}
-          renderRoot={(props) => <Link to={entry.to} {...props} />}
+          renderRoot={(props) => <Link to={entry.to} activeOptions={{ exact: entry.isExact ?? false }} {...props} />}
         />
       ))}
     </nav>

@@ -3,7 +3,7 @@ import './allocations.css';
 import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
 import { Tabs } from '@mantine/core';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useAll, useRead } from '../../api/read.ts';
 import { NotFoundPage } from '../../shell/not-found.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
@@ -46,8 +46,7 @@ const TABS: readonly Tab[] = [
 ];
 
 /** What somebody comes for: to get in while it runs, to see what happens while it does not, and the proof once it is over. */
-const tabFor = ({ state }: Allocation, asked: string | undefined): string => {
-  if (TABS.some(({ value }) => value === asked)) return asked ?? 'connect';
+const firstTab = ({ state }: Allocation): string => {
   if (state === 'released') return 'wipe';
   return state === 'active' ? 'connect' : 'timeline';
 };
@@ -61,7 +60,9 @@ const Loaded = ({ allocation, readAtMs }: Readonly<{ allocation: Allocation; rea
   const timeline = useAll('allocationTimeline', { params }, { everyMs: work === null ? false : 2 * MOVING_MS });
   const openTab = (tab: string | null) =>
     void navigate({ search: (before) => ({ ...before, tab: tab ?? undefined }), replace: true });
-  const current = tabFor(allocation, search.tab);
+  // Chosen once: what somebody reads does not go away because the state changed.
+  const [first] = useState(() => firstTab(allocation));
+  const current = TABS.find(({ value }) => value === search.tab)?.value ?? first;
   return (
     <Page
       title={allocation.name}
@@ -69,7 +70,7 @@ const Loaded = ({ allocation, readAtMs }: Readonly<{ allocation: Allocation; rea
       actions={<AllocationActions allocation={allocation} onConnect={() => openTab('connect')} />}
     >
       <Standing allocation={allocation} readAtMs={readAtMs} />
-      <FailurePanel allocation={allocation} timeline={timeline.data ?? []} />
+      <FailurePanel allocation={allocation} timeline={timeline.data} />
       <OffNotice allocation={allocation} />
       {work !== null && <ProgressPanel allocation={allocation} work={work} timeline={timeline.data ?? []} />}
       {timeline.error !== null && <ErrorPanel error={timeline.error} onRetry={() => void timeline.refetch()} />}

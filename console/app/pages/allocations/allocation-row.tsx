@@ -11,7 +11,7 @@ import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago, useNow } from '../../ui/time.tsx';
 import { costNow, endWords, isCharged, pricePerHour } from './cost.ts';
 import { shapeWords } from './list.ts';
-import { briefly } from './progress.ts';
+import { briefly, inFull } from './progress.ts';
 
 const State = ({ row }: Readonly<{ row: Allocation }>) => {
   const isPowerShown = row.state === 'active' && row.power !== null && row.power.state !== 'on';
@@ -21,7 +21,11 @@ const State = ({ row }: Readonly<{ row: Allocation }>) => {
         <StateBadge kind="allocation" state={row.state} title={row.state_reason ?? undefined} />
         {isPowerShown && <StateBadge kind="power" state={row.power?.state ?? 'unknown'} />}
       </span>
-      {row.progress !== null && <span className="muted small tabular">{briefly(row.progress)}</span>}
+      {row.progress !== null && (
+        <span className="muted small tabular" title={inFull(row.progress)}>
+          {briefly(row.progress)}
+        </span>
+      )}
       {row.state === 'release_failed' && row.state_reason !== null && (
         <span className="muted small clip" title={row.state_reason}>
           {row.state_reason}
@@ -34,16 +38,16 @@ const State = ({ row }: Readonly<{ row: Allocation }>) => {
 const Cost = ({ row, readAtMs }: Readonly<{ row: Allocation; readAtMs: number }>) => {
   const now = useNow();
   return (
-    <div className="stack-tight tabular">
+    <div className="stack-tight tabular nowrap">
       <span>{money(costNow(row, readAtMs, now))}</span>
-      <span className="muted small">{isCharged(row) ? `${money(pricePerHour(row))} per hour` : 'not charged now'}</span>
+      <span className="muted small">{isCharged(row) ? `${money(pricePerHour(row))} per hour` : 'not charged'}</span>
     </div>
   );
 };
 
 const TimeLeft = ({ row }: Readonly<{ row: Allocation }>) => {
   const now = useNow();
-  return <span className="tabular">{endWords(row, (at) => until(at, now))}</span>;
+  return <span className="tabular end-words">{endWords(row, (at) => until(at, now))}</span>;
 };
 
 const RowMenu = ({
@@ -99,7 +103,8 @@ export const allocationColumns = (
     header: 'Name',
     cell: (row) => (
       <Link
-        className="link row-name"
+        className="link row-name clip"
+        title={row.name}
         to="/projects/$projectId/allocations/$allocationId"
         params={{ projectId: row.project_id, allocationId: row.id }}
       >
@@ -109,19 +114,30 @@ export const allocationColumns = (
   },
   { header: 'State', cell: (row) => <State row={row} /> },
   {
-    header: 'What',
+    header: 'What and where',
     cell: (row) => (
-      <div className="stack-tight">
+      <div className="stack-tight nowrap">
         <span>{shapeWords(row)}</span>
-        <span className="muted small">{row.sku_name}</span>
+        <span className="muted small">{row.region_name}</span>
       </div>
     ),
   },
-  { header: 'Region', isSecondary: true, cell: ({ region_name }) => region_name },
   { header: 'Cost so far', align: 'right', cell: (row) => <Cost row={row} readAtMs={parts.readAtMs} /> },
   { header: 'Time left', cell: (row) => <TimeLeft row={row} /> },
-  { header: 'Age', isSecondary: true, cell: ({ created_at }) => <Ago at={created_at} /> },
-  { header: 'Launched by', isSecondary: true, cell: ({ requested_by }) => parts.nameOf(requested_by) },
+  {
+    header: 'Launched',
+    isSecondary: true,
+    cell: (row) => (
+      <div className="stack-tight">
+        <span className="nowrap">
+          <Ago at={row.created_at} />
+        </span>
+        <span className="muted small clip who" title={parts.nameOf(row.requested_by)}>
+          {parts.nameOf(row.requested_by)}
+        </span>
+      </div>
+    ),
+  },
   {
     header: 'Actions',
     isHeaderHidden: true,

@@ -13,13 +13,20 @@ import { Ago } from '../../ui/time.tsx';
 import { usePeople } from './hooks.ts';
 
 const Log = ({ allocation, organizationId }: Readonly<{ allocation: Allocation; organizationId: string }>) => {
-  const nameOf = usePeople(allocation.project_id);
+  const nameOf = usePeople(allocation.project_id, organizationId);
   const list = usePages('auditLogList', {
     params: { organization_id: organizationId },
     query: { target_id: allocation.id },
   });
   const columns: readonly Column<AuditLog>[] = [
-    { header: 'When', cell: ({ created_at }) => <Ago at={created_at} /> },
+    {
+      header: 'When',
+      cell: ({ created_at }) => (
+        <span className="nowrap">
+          <Ago at={created_at} />
+        </span>
+      ),
+    },
     { header: 'What', cell: ({ action }) => <span className="mono">{action}</span> },
     {
       header: 'Who',

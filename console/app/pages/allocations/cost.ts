@@ -28,5 +28,5 @@ export const endWords = (
   if (state === 'requested' || state === 'provisioning')
     return max_duration_s === null ? 'no end' : 'counted from when it is active';
   if (release_at === null) return state === 'active' ? 'no end' : '–';
-  return is_protected ? `${left(release_at)}, but it is protected and stays` : left(release_at);
+  return is_protected ? `${left(release_at)}, but protected` : left(release_at);
 };

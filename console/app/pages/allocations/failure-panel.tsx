@@ -13,8 +13,8 @@ import { LaunchButton } from './launch-button.tsx';
 export const FailurePanel = ({
   allocation,
   timeline,
-}: Readonly<{ allocation: Allocation; timeline: readonly TimelineEntry[] }>) => {
-  const words = failureWords(allocation, timeline);
+}: Readonly<{ allocation: Allocation; timeline: readonly TimelineEntry[] | undefined }>) => {
+  const words = failureWords(allocation, timeline ?? []);
   if (words === null) return null;
   const { project_id, correlation_id } = allocation;
   return (
@@ -29,7 +29,8 @@ export const FailurePanel = ({
             <p>{words.cause}</p>
             <Facts
               facts={[
-                ...(words.step === null ? [] : [['Where', words.step] as const]),
+                // Its place is kept while the timeline is read, so that nothing below jumps.
+                ['Where', words.step ?? (timeline === undefined ? '…' : 'The timeline names no step that failed.')],
                 ['Money', words.charged],
                 ['Now', words.now],
                 ['Correlation id', <Copyable key="id" text={correlation_id} label="correlation id" />],
@@ -37,7 +38,7 @@ export const FailurePanel = ({
             />
             <Group gap="xs" mt={10}>
               <LaunchButton size="xs" projectId={project_id} search={launchSearch(allocation)}>
-                Launch again with the same choices
+                Launch the same again
               </LaunchButton>
               <Button
                 size="xs"

@@ -4,7 +4,7 @@
  */
 import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
 import { bytes } from '../../format/size.ts';
-import { duration, span } from '../../format/time.ts';
+import { span } from '../../format/time.ts';
 
 export type Work = 'launch' | 'power' | 'cleanup';
 type Step = Readonly<{ step: string; label: string }>;
@@ -119,12 +119,15 @@ export const stepWords = (progress: NonNullable<Allocation['progress']>, nowMs: 
     percent === null ? null : `${percent} %`,
     speed === null ? null : `${bytes(speed)}/s`,
     `${span(elapsedMs)} so far`,
-    expected === null ? null : `usually ${duration(expected * 1000)}${isLate ? ', longer than usual' : ''}`,
+    expected === null ? null : `usually ${span(expected * 1000)}${isLate ? ', longer than usual' : ''}`,
   ]
     .filter((part) => part !== null)
     .join(', ');
 };
 
-/** For a row of a list: `Copy the image, 40 %`, by the whole. */
-export const briefly = (progress: NonNullable<Allocation['progress']>): string =>
-  `${progress.label} (${progress.step_number} of ${progress.step_count}), ${progress.overall_percent} % of all`;
+/** For a row of a list: the step, and the percent of the whole. */
+export const briefly = ({ label, overall_percent }: NonNullable<Allocation['progress']>): string =>
+  `${label}, ${overall_percent} %`;
+
+export const inFull = (progress: NonNullable<Allocation['progress']>): string =>
+  `Step ${progress.step_number} of ${progress.step_count}, ${progress.overall_percent} % of all`;

@@ -4,7 +4,7 @@ import type { Allocation } from '@gpuaas/sdk';
 import { costNow, endWords, pricePerHour } from './cost.ts';
 import { failureWords, reportLink } from './failure.ts';
 import { AT, allocation, entry, later, NOW, progress } from './fixture.ts';
-import { briefly, stepsOf, stepWords, workNow, workSince, workTitle } from './progress.ts';
+import { briefly, inFull, stepsOf, stepWords, workNow, workSince, workTitle } from './progress.ts';
 import { runsOf } from './timeline.ts';
 
 describe('what is under way', () => {
@@ -63,7 +63,8 @@ describe('what is under way', () => {
       stepWords(progress({ percent: null, bytes_per_s: null, expected_s: null }), NOW + 3_000),
       '3 s so far',
     );
-    assert.equal(briefly(progress()), 'Copy the image (2 of 5), 31 % of all');
+    assert.equal(briefly(progress()), 'Copy the image, 31 %');
+    assert.equal(inFull(progress()), 'Step 2 of 5, 31 % of all');
   });
 });
 
@@ -85,7 +86,7 @@ describe('cost', () => {
     const left = () => 'in 2 h';
     assert.equal(endWords(allocation(), left), 'in 2 h');
     assert.equal(endWords(allocation({ release_at: null }), left), 'no end');
-    assert.match(endWords(allocation({ is_protected: true }), left), /protected and stays/);
+    assert.match(endWords(allocation({ is_protected: true }), left), /but protected/);
     assert.equal(endWords(allocation({ state: 'released', release_at: null }), left), '–');
   });
 });

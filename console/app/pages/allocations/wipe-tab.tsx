@@ -9,7 +9,7 @@ import {
   verifyWipeCertificate,
   type WipeCertificateKey,
 } from '@gpuaas/sdk';
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Button, Stack, Text } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
 import { useAll, useRead } from '../../api/read.ts';
@@ -21,11 +21,8 @@ import { Loading } from '../../ui/loading.tsx';
 import { Facts, Section } from '../../ui/page.tsx';
 import { TONE_ICONS } from '../../ui/state-badge.tsx';
 import { Exact } from '../../ui/time.tsx';
-import { useProjectFlags } from './hooks.ts';
 import { isolationFacts, type Verdict, verdictWords } from './wipe.ts';
 import { WipedDisk } from './wiped-disk.tsx';
-
-const EVERY_MS = 5_000;
 
 const useVerdict = (signed: SignedWipeCertificate, keys: readonly WipeCertificateKey[] | undefined): Verdict => {
   const [verdict, setVerdict] = useState<Verdict>('checking');
@@ -63,10 +60,9 @@ const VerdictPanel = ({ verdict }: Readonly<{ verdict: Verdict }>) => {
   );
 };
 
-const Certificate = ({ signed, allocation }: Readonly<{ signed: SignedWipeCertificate; allocation: Allocation }>) => {
+const Certificate = ({ signed }: Readonly<{ signed: SignedWipeCertificate }>) => {
   const keys = useAll('wipeCertificateKeyList', {});
   const verdict = useVerdict(signed, keys.data);
-  const flags = useProjectFlags(allocation.project_id);
   const { certificate, signature } = signed;
   const { allocation: of, disks, isolation } = certificate;
   const name = `wipe-certificate-${of.name}-${of.id}.json`;
@@ -100,9 +96,15 @@ const Certificate = ({ signed, allocation }: Readonly<{ signed: SignedWipeCertif
               ['Signed with', <Copyable key="key" text={signature.key_id} label="key id" />],
             ]}
           />
-          <Text size="sm">Whoever you give the file to can check it without the platform:</Text>
+          <Text size="sm">Whoever you give the file to can check it with the keys that the platform publishes:</Text>
           <CopyBlock
-            text={command(['allocation', 'wipe-certificate', of.id], [['verify', true], ...flags])}
+            text={command(
+              ['allocation', 'wipe-certificate', of.id],
+              [
+                ['file', name],
+                ['verify', true],
+              ],
+            )}
             label="command that checks it"
           />
         </Stack>
@@ -121,16 +123,13 @@ const Certificate = ({ signed, allocation }: Readonly<{ signed: SignedWipeCertif
 
 export const WipeTab = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
   const params = { project_id: allocation.project_id, allocation_id: allocation.id };
-  const isOver = allocation.released_at !== null;
-  const found = useRead('allocationWipeCertificateGet', { params }, { everyMs: isOver ? false : EVERY_MS });
-  if (found.data !== undefined) return <Certificate signed={found.data} allocation={allocation} />;
+  const found = useRead('allocationWipeCertificateGet', { params });
+  if (found.data !== undefined) return <Certificate signed={found.data} />;
   if (found.error === null) return <Loading rows={5} label="Reading the certificate" />;
   if (found.error.code !== 'conflict') return <ErrorPanel error={found.error} onRetry={() => void found.refetch()} />;
   return (
     <Section title="Certificate of erasure">
-      <Group>
-        <Text size="sm">Not there yet. {found.error.detail}</Text>
-      </Group>
+      <Text size="sm">Not there yet. {found.error.detail}</Text>
     </Section>
   );
 };
