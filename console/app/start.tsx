@@ -10,6 +10,7 @@ import { BackendProvider } from './api/backend.tsx';
 import type { Backend } from './api/client.ts';
 import { createConsoleRouter } from './router.tsx';
 import { createThemeChoice } from './shell/theme-choice.ts';
+import { allowPlainText } from './trusted-text.ts';
 import { theme } from './ui/theme.ts';
 
 const FRESH_MS = 1_000;
@@ -18,6 +19,7 @@ const FRESH_MS = 1_000;
 const nonceOf = (): string => document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? '';
 
 export const startConsole = (backend: Backend): void => {
+  allowPlainText();
   const root = document.querySelector('#root');
   if (root === null) throw new Error('The page has no place for the console.');
   const queries = new QueryClient({

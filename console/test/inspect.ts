@@ -61,11 +61,11 @@ const cutTexts = (page: Page): Promise<string[]> =>
           cuts &&
           element.scrollWidth > element.clientWidth + 1 &&
           element.clientWidth > 1 &&
-          element.innerText?.trim() !== ''
+          element.textContent.trim() !== ''
         );
       })
       .filter((element) => element.closest('[title], [aria-label], input, select, textarea, .xterm') === null)
-      .map((element) => `cut off without its text at hand: "${element.innerText.slice(0, 60)}"`),
+      .map((element) => `cut off without its text at hand: "${element.textContent.slice(0, 60)}"`),
   );
 
 const wideParts = (page: Page): Promise<string[]> =>

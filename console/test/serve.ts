@@ -27,6 +27,7 @@ const policy = (nonce: string): string =>
     "form-action 'self'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
+    'trusted-types default',
   ].join('; ');
 
 export type StaticServer = Readonly<{ url: string; close(): Promise<void> }>;

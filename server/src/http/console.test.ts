@@ -71,7 +71,7 @@ describe('the built console', () => {
       assert.equal(page, PAGE.replaceAll('__CSP_NONCE__', nonce));
       assert.equal(
         policy,
-        `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; font-src 'self'; connect-src 'self' wss://gateway.example; manifest-src 'self'; base-uri 'none'; form-action 'self' https://id.example; frame-ancestors 'none'; require-trusted-types-for 'script'`,
+        `default-src 'none'; script-src 'self'; style-src 'self' 'nonce-${nonce}'; img-src 'self' data:; font-src 'self'; connect-src 'self' wss://gateway.example; manifest-src 'self'; base-uri 'none'; form-action 'self' https://id.example; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types default`,
       );
       assert.deepEqual(
         [answer.headers.get('cache-control'), answer.headers.get('content-type')],

@@ -103,6 +103,7 @@ export const readConsole = (
       `form-action 'self'${issuer === own ? '' : ` ${issuer}`}`,
       "frame-ancestors 'none'",
       "require-trusted-types-for 'script'",
+      'trusted-types default',
     ].join('; ');
   return { page: readFileSync(join(folder, 'index.html'), 'utf8'), files: readTable(folder), policy };
 };
