@@ -39,7 +39,7 @@ const FleetSection = ({ fleet }: Readonly<{ fleet: Fleet }>) => (
     <Stack gap="sm">
       <CapacityBar fleet={fleet} />
       <div>
-        {fleet.nodes} nodes, {fleet.empty_nodes} empty. {fleet.fragmentation}
+        {fleet.nodes} nodes, {fleet.empty_nodes} of them empty; {fleet.fragmentation}.
       </div>
       <DataTable
         label={`By SKU in ${fleet.region_name}`}

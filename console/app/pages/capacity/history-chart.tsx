@@ -9,6 +9,13 @@ const HEIGHT = 280;
 const DASHES: readonly (number[] | undefined)[] = [undefined, [8, 4], [2, 3], undefined, [12, 3, 2, 3]];
 const TONES = ['--tone-idle', '--tone-good', '--tone-warn', '--tone-busy', '--mantine-color-text'];
 
+const DAY_S = 86_400;
+/** Hours and minutes while all of it is within two days, else the day. */
+const tickOf = (at: number, splits: readonly number[]): string => {
+  const text = new Date(at * 1000).toISOString();
+  return (splits.at(-1) ?? 0) - (splits[0] ?? 0) <= 2 * DAY_S ? text.slice(11, 16) : text.slice(5, 10);
+};
+
 const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 export const HistoryChart = ({ series }: Readonly<{ series: Series }>) => {
@@ -29,7 +36,7 @@ export const HistoryChart = ({ series }: Readonly<{ series: Series }>) => {
         height: HEIGHT,
         tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), 'Etc/UTC'),
         scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.05)] } },
-        axes: [axis, { ...axis, size: 50 }],
+        axes: [{ ...axis, values: (_, splits) => splits.map((at) => tickOf(at, splits)) }, { ...axis, size: 50 }],
         series: [
           { label: 'Time (UTC)' },
           // Lines differ by their dashes too, so that colour is never all there is.
