@@ -67,6 +67,7 @@ const PolicyForm = ({ organizationId, policy }: Readonly<{ organizationId: strin
             error={numberRefusal(one, settings[one.name])}
             readOnly={refusal !== null}
             clampBehavior="none"
+            hideControls
             onChange={(value) => set({ [one.name]: Math.round(Number(value) * one.factor) })}
           />
         ))}

@@ -48,8 +48,12 @@ const Rows = ({
   );
 };
 
-const KEPT =
-  'Every change and every refused attempt, with who, from where and what decided. Rows are kept for good, cannot be changed, and are chained by hashes.';
+const Kept = () => (
+  <p className="muted" style={{ margin: 0, padding: '10px 16px' }}>
+    Every change leaves a row, and so does every attempt that was refused. Rows are kept for good and cannot be changed;
+    they are chained by hashes, so that a missing or altered one shows. Secrets are never in them.
+  </p>
+);
 
 export const OrganizationAuditPage = () => {
   const { organizationId = '' } = useParams({ strict: false });
@@ -83,7 +87,7 @@ const OrganizationAudit = ({ organizationId }: Readonly<{ organizationId: string
   return (
     <Page
       title="Audit"
-      subtitle={KEPT}
+      subtitle="Who did what, when, from where, and what decided it."
       actions={
         <AuditExport
           fileName={`audit-${organizationId}-${day(new Date().toISOString())}.jsonl`}
@@ -103,6 +107,7 @@ const OrganizationAudit = ({ organizationId }: Readonly<{ organizationId: string
         </Stack>
       </Section>
       <Section title="Rows, newest first" flush actions={<Refresh onClick={pages.refetch} />}>
+        <Kept />
         <Rows pages={pages} isFiltered={hasFilters(search)}>
           {(rows) => (
             <AuditTable
@@ -137,7 +142,7 @@ export const PlatformAuditPage = () => {
   return (
     <Page
       title="Audit of the platform"
-      subtitle={KEPT}
+      subtitle="Who did what, when, from where, and what decided it."
       actions={
         <AuditExport
           fileName={`audit-platform-${day(new Date().toISOString())}.jsonl`}
@@ -159,6 +164,7 @@ export const PlatformAuditPage = () => {
         </Stack>
       </Section>
       <Section title="Rows, newest first" flush actions={<Refresh onClick={pages.refetch} />}>
+        <Kept />
         <Rows pages={pages} isFiltered={hasFilters(search)}>
           {(rows) => (
             <AuditTable

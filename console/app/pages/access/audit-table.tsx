@@ -21,7 +21,7 @@ type Words = Readonly<{
 }>;
 
 const actorText = (row: AuditLog, { nameOf }: Words): string =>
-  row.actor_id === null ? row.actor_kind : (nameOf(row.actor_id) ?? row.actor_kind);
+  (row.actor_id === null ? undefined : nameOf(row.actor_id)) ?? row.actor_kind.replaceAll('_', ' ');
 
 export const AuditTable = ({ rows, words }: Readonly<{ rows: readonly AuditLog[]; words: Words }>) => {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());

@@ -5,6 +5,7 @@ const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\b(?:Firefox|FxiOS)\/(\d+)/, 'Firefox'],
   [/\b(?:HeadlessChrome|Chrome|CriOS|Chromium)\/(\d+)/, 'Chrome'],
   [/\bVersion\/(\d+)[\d.]* .*Safari\//, 'Safari'],
+  [/\bSafari\/()/, 'Safari'],
 ];
 const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/\biPhone|\biPad/, 'iOS'],
@@ -20,7 +21,7 @@ export const browserName = (userAgent: string | null): string => {
   if (userAgent === null || userAgent === '') return 'Unknown browser';
   const browser = BROWSERS.map(([pattern, name]) => {
     const version = pattern.exec(userAgent)?.[1];
-    return version === undefined ? null : `${name} ${version}`;
+    return version === undefined ? null : `${name} ${version}`.trim();
   }).find((name) => name !== null);
   const system = SYSTEMS.find(([pattern]) => pattern.test(userAgent))?.[1];
   if (browser === undefined || browser === null) return userAgent;

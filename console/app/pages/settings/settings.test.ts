@@ -43,6 +43,12 @@ test('a browser is called by its usual name, or by what it says where that is un
     ),
     'Safari 18 on iOS',
   );
+  assert.equal(
+    browserName(
+      'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 Mobile/15E148 Safari/604.1',
+    ),
+    'Safari on iOS',
+  );
   assert.equal(browserName('curl/8.5.0'), 'curl/8.5.0');
   assert.equal(browserName(null), 'Unknown browser');
 });

@@ -45,7 +45,9 @@ export const SshKeys = () => {
       cell: ({ name, algorithm }) => (
         <>
           {name}
-          <div className="muted mono">{algorithm}</div>
+          <div className="muted mono" style={{ whiteSpace: 'nowrap' }}>
+            {algorithm}
+          </div>
         </>
       ),
     },
