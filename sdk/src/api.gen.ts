@@ -614,23 +614,6 @@ export type OsImageVersion = {
   retired_reason: string | null;
 };
 
-export type PlatformEvent = {
-  specversion: '1.0';
-  /** Id of the event. */
-  id: string;
-  type: string;
-  source: string;
-  /** Id of what it is about. */
-  subject: string;
-  /** When it happened. */
-  time: string;
-  datacontenttype: 'application/json';
-  correlationid: string;
-  organizationid?: string | undefined;
-  projectid?: string | undefined;
-  data: Record<string, unknown>;
-};
-
 /** The one error envelope. */
 export type Problem = {
   /** Address of the page that explains the code. */
@@ -1519,13 +1502,13 @@ export const operations = {
   adminNodeDrain: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/drain', idempotency: 'required', body: true },
   adminNodeConvertPlan: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/convert' },
   adminNodeConvert: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/convert', idempotency: 'required', body: true },
-  adminCapacityList: { method: 'GET', path: '/api/v1/admin/capacity', page: true },
-  adminCapacityHistoryList: { method: 'GET', path: '/api/v1/admin/capacity/history' },
   adminQuotaList: { method: 'GET', path: '/api/v1/admin/quotas', page: true },
   adminQuotaPut: { method: 'PUT', path: '/api/v1/admin/quotas', ifMatch: true, body: true },
   adminSchedulerSnapshot: { method: 'GET', path: '/api/v1/admin/scheduler/snapshot' },
   adminInvariantCheck: { method: 'GET', path: '/api/v1/admin/invariants' },
   adminClaimBackfill: { method: 'POST', path: '/api/v1/admin/claims/backfill', idempotency: 'required', body: true },
+  adminCapacityList: { method: 'GET', path: '/api/v1/admin/capacity', page: true },
+  adminCapacityHistoryList: { method: 'GET', path: '/api/v1/admin/capacity/history' },
   nodeCreate: { method: 'POST', path: '/api/v1/admin/nodes', idempotency: 'required', secret: true, body: true },
   nodeEnrollmentCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/enrollment', idempotency: 'required', secret: true, body: true },
   nodeAgentGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/agent' },
@@ -2888,7 +2871,22 @@ export type Operations = {
         type?: string | undefined;
       } | undefined;
     };
-    response: PlatformEvent;
+    response: {
+      specversion: '1.0';
+      /** Id of the event. */
+      id: string;
+      type: string;
+      source: string;
+      /** Id of what it is about. */
+      subject: string;
+      /** When it happened. */
+      time: string;
+      datacontenttype: 'application/json';
+      correlationid: string;
+      organizationid?: string | undefined;
+      projectid?: string | undefined;
+      data: Record<string, unknown>;
+    };
   };
   /** Everything of the project under one id, in one timeline. Names no host and no device. 404 where nothing of the project is known under the id. */
   traceGet: {
@@ -3396,54 +3394,6 @@ export type Operations = {
     };
     response: Node;
   };
-  /** Delivered, healthy, reserved and active GPUs, and how fragmented the rest is */
-  adminCapacityList: {
-    request: {
-      query?: {
-        /** Rows per page. Default: 50. */
-        limit?: number | undefined;
-        /** The next_cursor of the page before. */
-        cursor?: string | undefined;
-      } | undefined;
-    };
-    response: {
-      items: {
-        region_name: string;
-        gpu_model: string;
-        nodes: number;
-        delivered_gpus: number;
-        healthy_gpus: number;
-        reserved_gpus: number;
-        active_gpus: number;
-        free_gpus: number;
-        largest_set: number;
-        empty_nodes: number;
-        /** The same by what is sold. GPUs of a node that may be both whole and sliced count for both. */
-        skus: SkuCapacity[];
-        fragmentation: string;
-        /** When it was counted. */
-        counted_at: string;
-      }[];
-      /** Send as cursor for the next page; null on the last one. */
-      next_cursor: string | null;
-    };
-  };
-  /** The same counts over time, oldest first. A sample every five minutes, kept for 90 days. Longer spans are thinned to what a chart can show. */
-  adminCapacityHistoryList: {
-    request: {
-      query?: {
-        /** Lower-case name, unique where it is used. */
-        region_name?: string | undefined;
-        /** GPU model. */
-        gpu_model?: string | undefined;
-        /** Not before; a day ago if left out. */
-        since?: string | undefined;
-      } | undefined;
-    };
-    response: {
-      items: CapacitySample[];
-    };
-  };
   /** GPU limits and what is used */
   adminQuotaList: {
     request: {
@@ -3533,6 +3483,54 @@ export type Operations = {
       }[];
       /** Id of the allocation. */
       next_after_id: string | null;
+    };
+  };
+  /** Delivered, healthy, reserved and active GPUs, and how fragmented the rest is */
+  adminCapacityList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: {
+        region_name: string;
+        gpu_model: string;
+        nodes: number;
+        delivered_gpus: number;
+        healthy_gpus: number;
+        reserved_gpus: number;
+        active_gpus: number;
+        free_gpus: number;
+        largest_set: number;
+        empty_nodes: number;
+        /** The same by what is sold. GPUs of a node that may be both whole and sliced count for both. */
+        skus: SkuCapacity[];
+        fragmentation: string;
+        /** When it was counted. */
+        counted_at: string;
+      }[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** The same counts over time, oldest first. A sample every five minutes, kept for 90 days. Longer spans are thinned to what a chart can show. */
+  adminCapacityHistoryList: {
+    request: {
+      query?: {
+        /** Lower-case name, unique where it is used. */
+        region_name?: string | undefined;
+        /** GPU model. */
+        gpu_model?: string | undefined;
+        /** Not before; a day ago if left out. */
+        since?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: CapacitySample[];
     };
   };
   /** Add a host and mint the token that its agent enrols with. Nothing is placed on it before its agent is seen, its health is ok and, for slices, slots are approved. */

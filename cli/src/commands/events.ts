@@ -1,9 +1,11 @@
-import type { PlatformEvent, StreamOptions } from '@gpuaas/sdk';
+import type { Operations, StreamOptions } from '@gpuaas/sdk';
 import { safeJson } from '../clean.ts';
 import { command, text, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { collect, pageFlags } from '../flags.ts';
 import { shortTime } from '../table.ts';
+
+type PlatformEvent = Operations['adminEventStream']['response'];
 
 const line = (event: PlatformEvent): string =>
   [event.time.slice(0, 19).concat('Z'), event.type.padEnd(26), event.subject].join('  ');

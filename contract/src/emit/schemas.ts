@@ -12,6 +12,7 @@ import * as inventory from '../node/inventory.ts';
 import * as accessGrant from '../public/access-grant.ts';
 import * as accessPolicy from '../public/access-policy.ts';
 import * as admin from '../public/admin.ts';
+import * as adminCapacity from '../public/admin-capacity.ts';
 import * as adminHealth from '../public/admin-health.ts';
 import * as adminImage from '../public/admin-image.ts';
 import * as adminInventory from '../public/admin-inventory.ts';
@@ -42,7 +43,7 @@ export type Json = null | boolean | number | string | readonly Json[] | JsonObje
 export type JsonObject = { [key: string]: Json };
 
 const modules = [
-  adminPlacement,
+  ...[adminPlacement, adminCapacity],
   ...[adminImage, adminNode, adminTopology, adminHealth, adminInventory, adminTrust, adminLog],
   ...[candidate, facts, health, inventory],
   ...[allocation, wipeCertificate, terminalSession, accessGrant, accessPolicy],

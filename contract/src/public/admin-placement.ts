@@ -4,7 +4,6 @@ import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { ALLOCATION_STATES, Allocation } from './allocation.ts';
 import { Quota } from './capacity.ts';
-import { CAPACITY_SHAPES } from './catalog.ts';
 
 export const NODE_STATES = [
   'bootstrap_issued',
@@ -134,28 +133,6 @@ export const SlotMapRow = Closed({
   free_gpus: Type.Integer(),
   largest_set: Type.Integer(),
   slots: Type.Array(SlotTile, { description: 'By index; empty before any was approved.' }),
-});
-
-const CapacityCounts = {
-  delivered_gpus: Type.Integer({ description: 'Handed over and not taken out again.' }),
-  healthy_gpus: Type.Integer(),
-  reserved_gpus: Type.Integer({ description: 'Claimed, or kept for bare metal.' }),
-  active_gpus: Type.Integer({ description: 'Given to allocations that run.' }),
-  free_gpus: Type.Integer({ description: 'Could be launched now.' }),
-};
-
-export const SkuCapacity = Closed({
-  sku_name: Type.String(),
-  capacity_shape: StringEnum(CAPACITY_SHAPES),
-  ...CapacityCounts,
-  largest_set: Type.Integer({ description: 'The most one allocation could get now.' }),
-});
-
-export const CapacitySample = Closed({
-  sampled_at: Time('When it was counted.'),
-  region_name: Type.String(),
-  gpu_model: Type.String(),
-  ...CapacityCounts,
 });
 
 const Claim = Closed({
@@ -358,45 +335,6 @@ export const adminPlacementApi = define({
     status: 200,
     response: Node,
     errors: ['conflict', 'precondition_failed'],
-  },
-  adminCapacityList: {
-    ...read,
-    path: '/api/v1/admin/capacity',
-    summary: 'Delivered, healthy, reserved and active GPUs, and how fragmented the rest is',
-    permission: 'admin.node.read',
-    query: Closed({ ...PageQuery }),
-    response: Page(
-      Closed({
-        region_name: Type.String(),
-        gpu_model: Type.String(),
-        nodes: Type.Integer(),
-        delivered_gpus: Type.Integer(),
-        healthy_gpus: Type.Integer(),
-        reserved_gpus: Type.Integer(),
-        active_gpus: Type.Integer(),
-        free_gpus: Type.Integer(),
-        largest_set: Type.Integer(),
-        empty_nodes: Type.Integer(),
-        skus: Type.Array(SkuCapacity, {
-          description: 'The same by what is sold. GPUs of a node that may be both whole and sliced count for both.',
-        }),
-        fragmentation: Type.String({ examples: ['free 11, largest set 4; draining nod_… would free a whole node'] }),
-        counted_at: Time('When it was counted.'),
-      }),
-    ),
-  },
-  adminCapacityHistoryList: {
-    ...read,
-    path: '/api/v1/admin/capacity/history',
-    summary: 'The same counts over time, oldest first',
-    description: 'A sample every five minutes, kept for 90 days. Longer spans are thinned to what a chart can show.',
-    permission: 'admin.node.read',
-    query: Closed({
-      region_name: Type.Optional(Name()),
-      gpu_model: Type.Optional(DisplayText('GPU model.', 64)),
-      since: Type.Optional(Time('Not before; a day ago if left out.')),
-    }),
-    response: Closed({ items: Type.Array(CapacitySample) }),
   },
   adminQuotaList: {
     ...read,

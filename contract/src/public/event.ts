@@ -19,7 +19,7 @@ export const ProjectEvent = Closed({
 });
 
 /** As a project's, where organization and project may be none: nodes belong to nobody. */
-export const PlatformEvent = Closed({
+const PlatformEvent = Closed({
   ...ProjectEvent.properties,
   organizationid: Type.Optional(Type.String()),
   projectid: Type.Optional(Type.String()),

@@ -2,6 +2,7 @@
 import { accessGrantApi } from './access-grant.ts';
 import { accessPolicyApi } from './access-policy.ts';
 import { adminApi } from './admin.ts';
+import { adminCapacityApi } from './admin-capacity.ts';
 import { adminHealthApi } from './admin-health.ts';
 import { adminImageApi } from './admin-image.ts';
 import { adminInventoryApi } from './admin-inventory.ts';
@@ -53,6 +54,7 @@ export const api = {
   ...adminApi,
   ...adminImageApi,
   ...adminPlacementApi,
+  ...adminCapacityApi,
   ...adminNodeApi,
   ...adminTopologyApi,
   ...adminHealthApi,
