@@ -4,16 +4,29 @@ import type { FormEvent, ReactNode } from 'react';
 import { ActionButton } from './action-button.tsx';
 import { CliCommand } from './cli-command.tsx';
 import { ErrorPanel, type ShownError } from './error-panel.tsx';
+import { type Secret, SecretView } from './secret-view.tsx';
 
-/** Its content is mounted while it is open, so that nothing typed the last time stands there. */
+/**
+ * Its content is mounted while it is open, so that nothing typed the last time stands there. Where what was made has a
+ * secret, that takes the place of the form, and the dialog closes only once it was saved.
+ */
 export const FormDialog = ({
   title,
   isOpen,
   onClose,
+  secret = null,
   children,
-}: Readonly<{ title: string; isOpen: boolean; onClose(): void; children: ReactNode }>) => (
-  <Modal opened={isOpen} onClose={onClose} title={<Text fw={600}>{title}</Text>} size="lg">
-    {children}
+}: Readonly<{ title: string; isOpen: boolean; onClose(): void; secret?: Secret | null; children: ReactNode }>) => (
+  <Modal
+    opened={isOpen}
+    onClose={onClose}
+    title={<Text fw={600}>{secret?.title ?? title}</Text>}
+    size="lg"
+    withCloseButton={secret === null}
+    closeOnEscape={secret === null}
+    closeOnClickOutside={secret === null}
+  >
+    {isOpen && (secret === null ? children : <SecretView secret={secret} onSaved={onClose} />)}
   </Modal>
 );
 

@@ -1,5 +1,5 @@
 import type { Operations } from '@gpuaas/sdk';
-import type { Secret } from '../../ui/secret-dialog.tsx';
+import type { Secret } from '../../ui/secret-view.tsx';
 
 type Made = Operations['serviceAccountCreate']['response'];
 

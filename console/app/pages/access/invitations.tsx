@@ -12,7 +12,7 @@ import { ErrorPanel } from '../../ui/error-panel.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
-import { type Secret, SecretDialog } from '../../ui/secret-dialog.tsx';
+import type { Secret } from '../../ui/secret-view.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago, Until } from '../../ui/time.tsx';
 import { InviteForm } from './invite-form.tsx';
@@ -32,6 +32,10 @@ export const Invitations = ({ organizationId }: Readonly<{ organizationId: strin
   const [isInviting, setInviting] = useState(false);
   const [revoking, setRevoking] = useState<Invitation | null>(null);
   const [secret, setSecret] = useState<Secret | null>(null);
+  const stop = () => {
+    setInviting(false);
+    setSecret(null);
+  };
   const columns: readonly Column<Invitation>[] = [
     { header: 'E-mail', cell: ({ email }) => email },
     { header: 'Role', cell: ({ role }) => role },
@@ -99,15 +103,8 @@ export const Invitations = ({ organizationId }: Readonly<{ organizationId: strin
       }
     >
       {body()}
-      <FormDialog title="Invite somebody" isOpen={isInviting} onClose={() => setInviting(false)}>
-        <InviteForm
-          organizationId={organizationId}
-          onCancel={() => setInviting(false)}
-          onInvited={(made) => {
-            setInviting(false);
-            setSecret(made);
-          }}
-        />
+      <FormDialog title="Invite somebody" isOpen={isInviting} onClose={stop} secret={secret}>
+        <InviteForm organizationId={organizationId} onCancel={stop} onInvited={setSecret} />
       </FormDialog>
       <ConfirmDialog
         title={`Withdraw the invitation of ${revoking?.email ?? ''}?`}
@@ -128,7 +125,6 @@ export const Invitations = ({ organizationId }: Readonly<{ organizationId: strin
       >
         Its token stops working at once. The person can be invited again.
       </ConfirmDialog>
-      <SecretDialog secret={secret} onClose={() => setSecret(null)} />
     </Section>
   );
 };

@@ -4,7 +4,7 @@ import { useChange } from '../../api/change.ts';
 import { useMe } from '../../api/me.tsx';
 import { command } from '../../format/shell.ts';
 import { DialogForm } from '../../ui/form-dialog.tsx';
-import type { Secret } from '../../ui/secret-dialog.tsx';
+import type { Secret } from '../../ui/secret-view.tsx';
 import { RoleChoice } from './role-choice.tsx';
 import { givableRoles, type TenantRole } from './roles.ts';
 import { useOrganizationFlag } from './use-cli-scope.ts';

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
 import { command } from '../../format/shell.ts';
 import { DialogForm } from '../../ui/form-dialog.tsx';
-import type { Secret } from '../../ui/secret-dialog.tsx';
+import type { Secret } from '../../ui/secret-view.tsx';
 import { clientSecret } from './client-secret.tsx';
 import { useProjectFlags } from './use-cli-scope.ts';
 

@@ -16,7 +16,7 @@ import { Copyable } from '../../ui/copy.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { Facts, Section } from '../../ui/page.tsx';
-import { type Secret, SecretDialog } from '../../ui/secret-dialog.tsx';
+import type { Secret } from '../../ui/secret-view.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { RotateForm } from './rotate-form.tsx';
@@ -66,6 +66,11 @@ const Account = ({ projectId, account }: Readonly<{ projectId: string; account: 
   const flags = useProjectFlags(projectId);
   const [asked, setAsked] = useState<'rotate' | 'delete' | null>(null);
   const [secret, setSecret] = useState<Secret | null>(null);
+  const close = () => {
+    setAsked(null);
+    setSecret(null);
+    remove.reset();
+  };
   const refusal = may('service_account.update', { project: projectId });
   const next = state === 'enabled' ? 'disabled' : 'enabled';
   return (
@@ -116,24 +121,13 @@ const Account = ({ projectId, account }: Readonly<{ projectId: string; account: 
           <CliCommand command={command(['service-account', 'update', name], [['state', next], ...flags])} />
         </Group>
       </Stack>
-      <FormDialog title={`New secret for ${name}`} isOpen={asked === 'rotate'} onClose={() => setAsked(null)}>
-        <RotateForm
-          projectId={projectId}
-          account={account}
-          onCancel={() => setAsked(null)}
-          onRotated={(made) => {
-            setAsked(null);
-            setSecret(made);
-          }}
-        />
+      <FormDialog title={`New secret for ${name}`} isOpen={asked === 'rotate'} onClose={close} secret={secret}>
+        <RotateForm projectId={projectId} account={account} onCancel={close} onRotated={setSecret} />
       </FormDialog>
       <ConfirmDialog
         title={`Delete ${name}?`}
         isOpen={asked === 'delete'}
-        onClose={() => {
-          setAsked(null);
-          remove.reset();
-        }}
+        onClose={close}
         confirmLabel="Delete"
         isDestructive
         typeToConfirm={name}
@@ -154,7 +148,6 @@ const Account = ({ projectId, account }: Readonly<{ projectId: string; account: 
       >
         Its secret and all its tokens end. What it launched keeps running and is charged to the project.
       </ConfirmDialog>
-      <SecretDialog secret={secret} onClose={() => setSecret(null)} />
     </Section>
   );
 };

@@ -9,7 +9,7 @@ import { ActionButton } from '../../ui/action-button.tsx';
 import { Async } from '../../ui/async.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
-import { type Secret, SecretDialog } from '../../ui/secret-dialog.tsx';
+import type { Secret } from '../../ui/secret-view.tsx';
 import { TokenForm } from './token-form.tsx';
 import { tokenSecret } from './token-secret.tsx';
 import { TokenTable } from './token-table.tsx';
@@ -29,6 +29,7 @@ export const ServiceAccountTokens = ({
   const [secret, setSecret] = useState<Secret | null>(null);
   const stop = () => {
     setCreating(false);
+    setSecret(null);
     create.reset();
   };
   return (
@@ -67,7 +68,7 @@ export const ServiceAccountTokens = ({
           )
         }
       </Async>
-      <FormDialog title={`New token for ${account.name}`} isOpen={isCreating} onClose={stop}>
+      <FormDialog title={`New token for ${account.name}`} isOpen={isCreating} onClose={stop} secret={secret}>
         <TokenForm
           permissions={ROLES.service_account}
           projects={null}
@@ -76,13 +77,9 @@ export const ServiceAccountTokens = ({
           change={create}
           send={async ({ project_id: _, ...body }) => (await create.run({ params, body }))?.data ?? null}
           onCancel={stop}
-          onCreated={(created) => {
-            setCreating(false);
-            setSecret(tokenSecret(created));
-          }}
+          onCreated={(created) => setSecret(tokenSecret(created))}
         />
       </FormDialog>
-      <SecretDialog secret={secret} onClose={() => setSecret(null)} />
     </Section>
   );
 };

@@ -12,7 +12,7 @@ import { Async } from '../../ui/async.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DialogForm, FormDialog } from '../../ui/form-dialog.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
-import { type Secret, SecretDialog } from '../../ui/secret-dialog.tsx';
+import type { Secret } from '../../ui/secret-view.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { clientSecret } from './client-secret.tsx';
@@ -49,6 +49,10 @@ export const ServiceAccounts = ({ projectId }: Readonly<{ projectId: string }>) 
   const refusal = useMay()('service_account.create', { project: projectId });
   const [isCreating, setCreating] = useState(false);
   const [secret, setSecret] = useState<Secret | null>(null);
+  const stop = () => {
+    setCreating(false);
+    setSecret(null);
+  };
   return (
     <Section
       title="Service accounts"
@@ -71,17 +75,9 @@ export const ServiceAccounts = ({ projectId }: Readonly<{ projectId: string }>) 
           )
         }
       </Async>
-      <FormDialog title="New service account" isOpen={isCreating} onClose={() => setCreating(false)}>
-        <CreateForm
-          projectId={projectId}
-          onCancel={() => setCreating(false)}
-          onCreated={(made) => {
-            setCreating(false);
-            setSecret(made);
-          }}
-        />
+      <FormDialog title="New service account" isOpen={isCreating} onClose={stop} secret={secret}>
+        <CreateForm projectId={projectId} onCancel={stop} onCreated={setSecret} />
       </FormDialog>
-      <SecretDialog secret={secret} onClose={() => setSecret(null)} />
     </Section>
   );
 };

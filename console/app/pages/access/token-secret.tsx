@@ -1,6 +1,6 @@
 import type { TokenCreated } from '@gpuaas/sdk';
 import { exact } from '../../format/time.ts';
-import type { Secret } from '../../ui/secret-dialog.tsx';
+import type { Secret } from '../../ui/secret-view.tsx';
 
 /** A new token and how it is presented. */
 export const tokenSecret = ({ api_token, token }: TokenCreated): Secret => ({

@@ -9,7 +9,7 @@ import { ActionButton } from '../../ui/action-button.tsx';
 import { Async } from '../../ui/async.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
-import { type Secret, SecretDialog } from '../../ui/secret-dialog.tsx';
+import type { Secret } from '../../ui/secret-view.tsx';
 import { TokenForm } from '../access/token-form.tsx';
 import { tokenSecret } from '../access/token-secret.tsx';
 import { TokenTable } from '../access/token-table.tsx';
@@ -34,6 +34,7 @@ export const ApiTokens = () => {
   });
   const stop = () => {
     setCreating(false);
+    setSecret(null);
     create.reset();
   };
   return (
@@ -62,7 +63,7 @@ export const ApiTokens = () => {
           )
         }
       </Async>
-      <FormDialog title="New token" isOpen={isCreating} onClose={stop}>
+      <FormDialog title="New token" isOpen={isCreating} onClose={stop} secret={secret}>
         <TokenForm
           permissions={permissions}
           projects={projects}
@@ -71,13 +72,9 @@ export const ApiTokens = () => {
           change={create}
           send={async (body) => (await create.run({ body }))?.data ?? null}
           onCancel={stop}
-          onCreated={(created) => {
-            setCreating(false);
-            setSecret(tokenSecret(created));
-          }}
+          onCreated={(created) => setSecret(tokenSecret(created))}
         />
       </FormDialog>
-      <SecretDialog secret={secret} onClose={() => setSecret(null)} />
     </Section>
   );
 };

@@ -29,6 +29,7 @@ export const PaletteBox = ({
   const known = shown.findIndex(({ key }) => key === chosenKey);
   const at = known === -1 ? 0 : known;
   const chosen = shown[at];
+  const found = shown.length === SHOWN_MAX ? `The first ${SHOWN_MAX} results` : count(shown.length, 'result');
   const optionId = (index: number) => `${id}-${index}`;
 
   const chosenId = optionId(at);
@@ -110,7 +111,7 @@ export const PaletteBox = ({
         </p>
       )}
       <div className="palette-foot">
-        <span role="status">{note === '' ? count(shown.length, 'result') : note}</span>
+        <span role="status">{note === '' ? found : note}</span>
         <span aria-hidden> · ↑ ↓ choose · Enter open · Ctrl Enter new tab · Esc close</span>
       </div>
     </>

@@ -1,9 +1,9 @@
 /**
- * Something that is shown once: the platform keeps only its hash. It closes by saying that it was saved and in no other
+ * Something that is shown once: the platform keeps only its hash. It is closed by saying that it was saved and in no other
  * way, and is kept nowhere: not in the address, not in the browser's storage.
  */
-import { Checkbox, Group, Modal, Stack, Text } from '@mantine/core';
-import { type ReactNode, useState } from 'react';
+import { Checkbox, Group, Stack, Text } from '@mantine/core';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { ActionButton } from './action-button.tsx';
 import { CopyBlock } from './copy.tsx';
 
@@ -12,31 +12,20 @@ export type Secret = Readonly<{
   /** What the secret is called in a sentence: `client secret`. */
   name: string;
   value: string;
-  /** What goes with it and is no secret. */
+  /** What goes with it. */
   facts?: readonly (readonly [name: string, value: string])[];
   /** How it is used. */
   explanation: ReactNode;
 }>;
 
-export const SecretDialog = ({ secret, onClose }: Readonly<{ secret: Secret | null; onClose(): void }>) => (
-  <Modal
-    opened={secret !== null}
-    onClose={onClose}
-    title={<Text fw={600}>{secret?.title}</Text>}
-    size="lg"
-    withCloseButton={false}
-    closeOnEscape={false}
-    closeOnClickOutside={false}
-  >
-    {secret !== null && <Body secret={secret} onClose={onClose} />}
-  </Modal>
-);
-
-const Body = ({ secret, onClose }: Readonly<{ secret: Secret; onClose(): void }>) => {
+export const SecretView = ({ secret, onSaved }: Readonly<{ secret: Secret; onSaved(): void }>) => {
   const [isSaved, setSaved] = useState(false);
+  const top = useRef<HTMLDivElement>(null);
+  // The button that made it is gone; the focus goes where reading goes on.
+  useEffect(() => top.current?.focus(), []);
   return (
     <Stack gap="sm">
-      <div className="panel" data-tone="warn" role="alert">
+      <div className="panel" data-tone="warn" role="alert" ref={top} tabIndex={-1}>
         <span className="panel-body">
           This {secret.name} is shown once. Nobody can show it again: if it is lost, make a new one.
         </span>
@@ -53,14 +42,9 @@ const Body = ({ secret, onClose }: Readonly<{ secret: Secret; onClose(): void }>
         </div>
       ))}
       <div>{secret.explanation}</div>
-      <Checkbox
-        label="I have saved it"
-        data-autofocus
-        checked={isSaved}
-        onChange={(event) => setSaved(event.currentTarget.checked)}
-      />
+      <Checkbox label="I have saved it" checked={isSaved} onChange={(event) => setSaved(event.currentTarget.checked)} />
       <Group justify="flex-end">
-        <ActionButton disabledReason={isSaved ? null : 'Say first that you have saved it.'} onClick={onClose}>
+        <ActionButton disabledReason={isSaved ? null : 'Say first that you have saved it.'} onClick={onSaved}>
           Done
         </ActionButton>
       </Group>
