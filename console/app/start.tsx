@@ -18,8 +18,14 @@ const FRESH_MS = 1_000;
 /** The policy of the page lets only styles with its nonce in; the server writes it anew into each page. */
 const nonceOf = (): string => document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? '';
 
+/** What keeps the page still behind a dialog writes a style of its own, and looks here for the nonce. */
+const shareNonce = (): void => {
+  Object.assign(globalThis, { __webpack_nonce__: nonceOf() });
+};
+
 export const startConsole = (backend: Backend): void => {
   allowPlainText();
+  shareNonce();
   const root = document.querySelector('#root');
   if (root === null) throw new Error('The page has no place for the console.');
   const queries = new QueryClient({

@@ -92,7 +92,7 @@ export const EditDialog = ({ allocation, onClose }: Readonly<{ allocation: Alloc
           />
           <Switch
             label="Protected"
-            description="It is not released, by nobody and not by its lifetime, until this is taken off."
+            description="Release is refused until this is taken off, also at the end of its lifetime."
             checked={form.isProtected}
             onChange={(event) => set({ isProtected: event.currentTarget.checked })}
           />

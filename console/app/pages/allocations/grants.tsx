@@ -54,7 +54,7 @@ const AddGrant = ({ allocation, granted }: Readonly<{ allocation: Allocation; gr
         <ActionButton disabledReason={refusal} loading={create.isRunning} onClick={() => void add()}>
           Add
         </ActionButton>
-        <Link className="link" to="/settings" search={{ tab: 'keys' }}>
+        <Link className="link" to="/settings" search={{ tab: 'ssh-keys' }}>
           Your keys
         </Link>
       </Group>

@@ -64,8 +64,7 @@ export const ReleaseDialog = ({
         )}
         <List.Item>Connections to it are cut and what runs on it is stopped.</List.Item>
         <List.Item>
-          All its disks are erased and read back. What is on them cannot be brought back, by nobody: copy what you need
-          first.
+          All its disks are erased and read back. Nobody can bring back what is on them: copy what you need first.
         </List.Item>
         <List.Item>
           Its GPUs go to others only when the erasure is proven. You get a signed certificate of it.

@@ -1,0 +1,131 @@
+/** The allocation pages in a browser: what people decide by, and what must not happen by accident. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type Demo, needsBrowser, openDemo } from '../browser.ts';
+
+describe('the allocation pages', { skip: needsBrowser }, () => {
+  let demo: Demo;
+  before(async () => {
+    demo = await openDemo();
+  });
+  after(() => demo.close());
+
+  const openList = async (page: Page): Promise<void> => {
+    await page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: 'Allocations' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Allocations' }).waitFor();
+  };
+  const open = async (page: Page, name: string): Promise<void> => {
+    await openList(page);
+    await page.getByRole('link', { name, exact: true }).click();
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+  };
+  const choose = async (page: Page, state: string): Promise<void> => {
+    await page.getByRole('combobox', { name: 'State' }).click();
+    await page.getByRole('option', { name: state, exact: true }).click();
+  };
+
+  it('list what lives, and the rest when asked, with the filter in the address', () =>
+    demo.page('/#as=member', async (page) => {
+      await openList(page);
+      await page.getByRole('link', { name: 'train-llama' }).waitFor();
+      assert.equal(await page.getByRole('link', { name: 'sweep-1', exact: true }).count(), 0);
+      await choose(page, 'Released');
+      await page.getByRole('link', { name: 'sweep-1', exact: true }).waitFor();
+      assert.equal(new URL(page.url()).searchParams.get('state'), 'released');
+      await choose(page, 'All');
+      await page.getByRole('textbox', { name: 'Name' }).fill('broken');
+      await page.getByRole('link', { name: 'finetune-broken' }).waitFor();
+      assert.equal(new URL(page.url()).searchParams.get('q'), 'broken');
+      assert.equal(await page.getByRole('link', { name: 'train-llama' }).count(), 0);
+    }));
+
+  it('show a launch by its steps until it is active, without being loaded again', () =>
+    demo.page('/#as=member', async (page) => {
+      await open(page, 'eval-batch');
+      const panel = page.getByRole('region', { name: 'What is under way' });
+      await panel
+        .getByText(/so far/)
+        .first()
+        .waitFor();
+      assert.deepEqual(await panel.getByRole('listitem').locator('.step-label').allTextContents(), [
+        'Set the GPUs aside',
+        'Copy the image',
+        'Start the machine',
+        'Boot',
+        'Hand it over',
+      ]);
+      await panel.waitFor({ state: 'detached' });
+      await page.getByText('Active', { exact: true }).waitFor();
+    }));
+
+  it('release what is protected only after its name was typed, and prove the erasure in the browser', () =>
+    demo.page('/#as=member&speed=4', async (page) => {
+      await open(page, 'train-llama');
+      await page.getByRole('button', { name: 'Release', exact: true }).click();
+      const dialog = page.getByRole('dialog', { name: 'Release train-llama' });
+      const confirm = dialog.getByRole('button', { name: 'Take the protection off and release' });
+      const typed = dialog.getByRole('textbox', { name: 'Type train-llama to confirm' });
+      await typed.fill('train-llam');
+      await typed.press('Enter');
+      assert.equal(await confirm.getAttribute('aria-disabled'), 'true');
+      await typed.fill('train-llama');
+      await confirm.click();
+      await dialog.waitFor({ state: 'detached' });
+      await page.getByRole('region', { name: 'What is under way' }).getByText('Erase the disks').waitFor();
+      await page.getByText('not charged now').waitFor();
+      await page.getByRole('tab', { name: 'Wipe certificate' }).click();
+      await page.getByText('The signature holds').waitFor();
+      assert.equal(await page.getByText('Read back, erased').count(), 4);
+    }));
+
+  it('say of a failed launch that nothing was charged, and launch the same again', () =>
+    demo.page('/#as=member', async (page) => {
+      await openList(page);
+      await choose(page, 'Failed');
+      await page.getByRole('link', { name: 'finetune-broken' }).click();
+      const panel = page.getByRole('alert', { name: 'The launch failed' });
+      await panel.getByText('Nothing was charged.').waitFor();
+      await panel.getByText(/“Boot” gave up/).waitFor();
+      assert.match(
+        (await panel.getByRole('link', { name: 'Report it by mail' }).getAttribute('href')) ?? '',
+        /^mailto:/,
+      );
+      const again = await panel.getByRole('link', { name: 'Launch the same again' }).getAttribute('href');
+      const asked = new URL(again ?? '', page.url()).searchParams;
+      assert.equal(asked.get('name'), 'finetune-broken');
+      assert.equal(asked.get('gpus'), '1');
+    }));
+
+  it('say that a machine that is off is still charged', () =>
+    demo.page('/#as=member', async (page) => {
+      await open(page, 'ray-head');
+      await page.getByText('Off, still charged: its GPUs are kept for it until it is released').waitFor();
+      await page.getByRole('button', { name: 'Open a terminal' }).hover();
+      await page.getByRole('tooltip').filter({ hasText: 'It is off; start it first.' }).waitFor();
+    }));
+
+  it('let a viewer read everything and change nothing, and say why', () =>
+    demo.page('/#as=viewer', async (page) => {
+      await open(page, 'notebook-anna');
+      for (const name of ['Release', 'Edit or extend', 'Launch again', 'Open a terminal']) {
+        const button = page.getByRole('button', { name, exact: true });
+        assert.equal(await button.getAttribute('aria-disabled'), 'true', name);
+        assert.ok(((await button.getAttribute('aria-description')) ?? '').length > 10, name);
+      }
+      await page.getByRole('tab', { name: 'Audit' }).click();
+      await page.getByText('The audit log is not for your role').waitFor();
+    }));
+
+  it('open a terminal in the page, and end it with the page', () =>
+    demo.page('/#as=member', async (page) => {
+      await open(page, 'notebook-anna');
+      await page.getByRole('button', { name: 'Open a terminal' }).click();
+      const pane = page.getByRole('region', { name: 'Terminal of notebook-anna' });
+      await pane.getByText('Connected.').waitFor();
+      await page.keyboard.type('whoami\n');
+      await pane.getByText('ubuntu', { exact: true }).first().waitFor();
+      await pane.getByRole('button', { name: 'Close' }).click();
+      await pane.waitFor({ state: 'detached' });
+    }));
+});
