@@ -24,14 +24,20 @@ import { TILE_KEY, type Tile } from './tile.ts';
 const POLL_MS = 10_000;
 
 const TileKey = () => (
-  <ul className="tile-key" aria-label="What the tiles mean">
-    {TILE_KEY.map(({ short, word, glyph, tone }) => (
-      <li key={short}>
-        <span className="tile" data-tone={tone} data-glyph={glyph} aria-hidden />
-        <span className="muted">{word === short ? word : `${short}: ${word.toLowerCase()}`}</span>
+  <details className="tile-key-box">
+    <summary>What the tiles mean</summary>
+    <ul className="tile-key">
+      {TILE_KEY.map(({ short, word, glyph, tone }) => (
+        <li key={short}>
+          <span className="tile" data-tone={tone} data-glyph={glyph} aria-hidden />
+          <span>{`${short}: ${word.toLowerCase()}`}</span>
+        </li>
+      ))}
+      <li>
+        <strong className="tile-mark">!</strong> more to say: drift, unhealthy or not approved
       </li>
-    ))}
-  </ul>
+    </ul>
+  </details>
 );
 
 const Fleet = ({ nodes, onAdd }: Readonly<{ nodes: readonly SlotMapRow[]; onAdd: () => void }>) => {
@@ -47,11 +53,11 @@ const Fleet = ({ nodes, onAdd }: Readonly<{ nodes: readonly SlotMapRow[]; onAdd:
     [navigate],
   );
   const open = useCallback(
-    (node: SlotMapRow, slot: Tile) =>
+    (node: SlotMapRow, slot: Tile | null) =>
       void navigate({
         to: '/platform/nodes/$nodeId',
         params: { nodeId: node.node_id },
-        search: { tab: 'slots', slot: String(slot.slot_index) },
+        search: slot === null ? {} : { tab: 'slots', slot: String(slot.slot_index) },
       }),
     [navigate],
   );

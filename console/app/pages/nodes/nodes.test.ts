@@ -47,7 +47,8 @@ const node = (name: string, given: Partial<SlotMapRow> = {}): SlotMapRow => ({
 });
 
 test('a tile looks free only where something can be placed on it', () => {
-  assert.equal(tileLook(slot(0)).word, 'Available');
+  assert.equal(tileLook(slot(0), true).word, 'Available');
+  assert.equal(tileLook(slot(0), false).tone, 'idle');
   const notFree: Partial<Tile>[] = [
     { approval: 'disabled' },
     { approval: 'needs_reapproval' },
@@ -55,7 +56,7 @@ test('a tile looks free only where something can be placed on it', () => {
     { health: 'unknown' },
     ...(['reserved', 'in_use', 'cleaning', 'cleanup_blocked', 'quarantined'] as const).map((status) => ({ status })),
   ];
-  for (const given of notFree) assert.notEqual(tileLook(slot(0, given)).tone, 'good', JSON.stringify(given));
+  for (const given of notFree) assert.notEqual(tileLook(slot(0, given), true).tone, 'good', JSON.stringify(given));
 });
 
 test('every kind of tile differs from every other by glyph and word, not by colour alone', () => {
@@ -64,20 +65,20 @@ test('every kind of tile differs from every other by glyph and word, not by colo
 });
 
 test('a tile that somebody uses keeps its status and is marked where more is wrong', () => {
-  const { word, isMarked } = tileLook(slot(0, { status: 'in_use', health: 'unhealthy' }));
+  const { word, isMarked } = tileLook(slot(0, { status: 'in_use', health: 'unhealthy' }), false);
   assert.deepEqual([word, isMarked], ['In use', true]);
-  assert.equal(tileLook(slot(0, { has_drift: true })).isMarked, true);
-  assert.equal(tileLook(slot(0)).isMarked, false);
+  assert.equal(tileLook(slot(0, { has_drift: true }), true).isMarked, true);
+  assert.equal(tileLook(slot(0), true).isMarked, false);
 });
 
 test('a tile is a sentence for who does not see it', () => {
   const now = Date.parse('2026-11-15T12:00:00Z');
-  assert.equal(tileSentence(slot(3, { status: 'in_use' }), now), 'Slot 3: In use, since 1 h ago');
+  assert.equal(tileSentence(slot(3, { status: 'in_use' }), true, now), 'Slot 3: In use, since 1 h ago');
   assert.equal(
-    tileSentence(slot(3, { status: 'in_use', health: 'unhealthy', approval: 'disabled', has_drift: true }), now),
+    tileSentence(slot(3, { status: 'in_use', health: 'unhealthy', approval: 'disabled', has_drift: true }), true, now),
     'Slot 3: In use, Disabled, Unhealthy, differs from what was approved, since 1 h ago',
   );
-  assert.equal(tileSentence(slot(3, { approval: 'disabled' }), now), 'Slot 3: Disabled, since 1 h ago');
+  assert.equal(tileSentence(slot(3, { approval: 'disabled' }), true, now), 'Slot 3: Disabled, since 1 h ago');
 });
 
 test('the tiles of two NUMA nodes stand apart', () => {

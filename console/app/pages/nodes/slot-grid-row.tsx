@@ -1,6 +1,5 @@
 /** The rows of the slot map. There may be thousands of them, so each is drawn again only when its own node has changed. */
 import type { SlotMapRow } from '@gpuaas/sdk';
-import { Link } from '@tanstack/react-router';
 import { memo } from 'react';
 import { count } from '../../format/size.ts';
 import { stateWord } from '../../format/state.ts';
@@ -12,9 +11,9 @@ import { numaGroup, tileLook, tileSentence } from './tile.ts';
 const NUMA_GAP = 8;
 
 const MODES: Readonly<Record<SlotMapRow['capacity_mode'], string>> = {
-  slice: 'Slices',
-  baremetal: 'Bare metal',
-  flexible: 'Both',
+  slice: 'in slices',
+  baremetal: 'bare metal',
+  flexible: 'either way',
 };
 
 export const RackRow = memo(({ row }: Readonly<{ row: Extract<GridRow, { kind: 'rack' }> }>) => (
@@ -26,6 +25,14 @@ export const RackRow = memo(({ row }: Readonly<{ row: Extract<GridRow, { kind: '
   </th>
 ));
 
+const stateTitle = ({ state, state_reason }: SlotMapRow): string =>
+  [stateWord('node', state).word, state_reason].filter((one) => one !== null).join(': ');
+
+const flagsTitle = (node: SlotMapRow): string =>
+  flagsOf(node)
+    .map(({ why }) => why)
+    .join('\n');
+
 const noSlots = ({ capacity_mode, occupancy }: SlotMapRow): string =>
   capacity_mode === 'baremetal'
     ? `Sold as a whole: ${stateWord('occupancy', occupancy).word.toLowerCase()}`
@@ -33,9 +40,10 @@ const noSlots = ({ capacity_mode, occupancy }: SlotMapRow): string =>
 
 const Tiles = ({ node, focused }: Readonly<{ node: SlotMapRow; focused: number | null }>) => {
   const now = Date.now();
+  const isPlaceable = node.free_gpus > 0;
   if (node.slots.length === 0) return <td className="slot-grid-none muted">{noSlots(node)}</td>;
   return node.slots.map((slot, index) => {
-    const { short, glyph, tone, isMarked } = tileLook(slot);
+    const { short, glyph, tone, isMarked } = tileLook(slot, isPlaceable);
     return (
       <td key={slot.id} style={{ transform: `translateX(${numaGroup(node.slots, index) * NUMA_GAP}px)` }}>
         <button
@@ -46,7 +54,7 @@ const Tiles = ({ node, focused }: Readonly<{ node: SlotMapRow; focused: number |
           data-tone={tone}
           data-glyph={glyph}
           data-marked={isMarked}
-          aria-label={tileSentence(slot, now)}
+          aria-label={tileSentence(slot, isPlaceable, now)}
         >
           {short}
         </button>
@@ -59,24 +67,23 @@ const Tiles = ({ node, focused }: Readonly<{ node: SlotMapRow; focused: number |
 export const NodeRow = memo(({ node, focused }: Readonly<{ node: SlotMapRow; focused: number | null }>) => (
   <>
     <th scope="row">
-      <Link
-        to="/platform/nodes/$nodeId"
-        params={{ nodeId: node.node_id }}
+      {/* A plain link, which the map answers to itself: a router's link asks the router at each row that comes into sight. */}
+      <a
+        href={`/platform/nodes/${encodeURIComponent(node.node_id)}`}
         className="link slot-grid-name"
         title={node.name}
-        preload={false}
         tabIndex={focused === NAME_COLUMN ? 0 : -1}
         data-cell={`${node.node_id} ${NAME_COLUMN}`}
       >
         {node.name}
-      </Link>
+      </a>
     </th>
-    <td>
-      <StateBadge kind="node" state={node.state} title={node.state_reason ?? undefined} />
+    <td className="slot-grid-cell">
+      <StateBadge kind="node" state={node.state} title={stateTitle(node)} />
     </td>
-    <td>{MODES[node.capacity_mode]}</td>
-    <td>
+    <td className="slot-grid-cell">
       <StateBadge kind="occupancy" state={node.occupancy} />
+      <span className="muted slot-grid-mode">{MODES[node.capacity_mode]}</span>
     </td>
     <Tiles node={node} focused={focused} />
     <td
@@ -86,7 +93,7 @@ export const NodeRow = memo(({ node, focused }: Readonly<{ node: SlotMapRow; foc
       {node.free_gpus}
       <span className="muted"> / {node.largest_set}</span>
     </td>
-    <td className="slot-grid-flags">
+    <td className="slot-grid-flags" title={flagsTitle(node)}>
       {flagsOf(node).map(({ word, tone, why }) => (
         <span key={word} className="flag">
           <ToneBadge tone={tone} title={why}>

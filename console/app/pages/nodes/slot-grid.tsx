@@ -9,6 +9,7 @@ import { defaultRangeExtractor, type Range, useVirtualizer } from '@tanstack/rea
 import {
   type CSSProperties,
   type KeyboardEvent,
+  type MouseEvent,
   type SyntheticEvent,
   useCallback,
   useEffect,
@@ -42,7 +43,7 @@ const firstCell = (rows: readonly GridRow[]): Cell | null => {
 export const SlotGrid = ({
   rows,
   onOpen,
-}: Readonly<{ rows: readonly GridRow[]; onOpen: (node: SlotMapRow, slot: Tile) => void }>) => {
+}: Readonly<{ rows: readonly GridRow[]; onOpen: (node: SlotMapRow, slot: Tile | null) => void }>) => {
   const scroller = useRef<HTMLDivElement>(null);
   const [chosen, setChosen] = useState<Cell | null>(null);
   const [tip, setTip] = useState<Tip | null>(null);
@@ -96,15 +97,19 @@ export const SlotGrid = ({
   };
   const open = (cell: Cell | null): boolean => {
     const found = find(cell);
-    if (found?.slot === undefined) return false;
-    onOpen(found.node, found.slot);
+    if (found === null) return false;
+    onOpen(found.node, found.slot ?? null);
     return true;
+  };
+  /** A click that asks for another tab or window is the browser's. */
+  const onClick = (event: MouseEvent) => {
+    if (event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && open(cellOf(event.target)))
+      event.preventDefault();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const cell = cellOf(event.target);
     if (event.key === 'Escape') setTip(null);
     if (cell === null) return;
-    if ((event.key === 'Enter' || event.key === ' ') && open(cell)) return event.preventDefault();
     const next = moveCell(rows, cell, event.key, event.ctrlKey || event.metaKey);
     if (next === null) return;
     event.preventDefault();
@@ -132,7 +137,7 @@ export const SlotGrid = ({
           aria-rowcount={rows.length + 1}
           style={{ '--slots': slotsMax } as CSSProperties}
           onKeyDown={onKeyDown}
-          onClick={(event) => open(cellOf(event.target))}
+          onClick={onClick}
           onPointerOver={point}
           onPointerLeave={() => setTip(null)}
           onFocus={(event) => {
@@ -146,7 +151,6 @@ export const SlotGrid = ({
             <tr aria-rowindex={1} className="slot-grid-row">
               <th scope="col">Node</th>
               <th scope="col">State</th>
-              <th scope="col">Mode</th>
               <th scope="col">Occupancy</th>
               <th scope="colgroup" colSpan={slotsMax} className="slot-grid-none">
                 Slots, by NUMA node
@@ -186,7 +190,7 @@ export const SlotGrid = ({
           </tbody>
         </table>
       </div>
-      {tip !== null && told?.slot !== undefined && <SlotTip slot={told.slot} nodeName={told.node.name} at={tip.at} />}
+      {tip !== null && told?.slot !== undefined && <SlotTip slot={told.slot} node={told.node} at={tip.at} />}
     </>
   );
 };

@@ -1,4 +1,5 @@
 /** What a tile is about, beside it: one element for the whole map, moved to whichever tile is pointed at or focused. */
+import type { SlotMapRow } from '@gpuaas/sdk';
 import { Portal } from '@mantine/core';
 import { stateWord } from '../../format/state.ts';
 import { ago } from '../../format/time.ts';
@@ -12,7 +13,7 @@ const MARGIN = 8;
 
 export type TipPlace = Readonly<{ left: number; right: number; top: number; bottom: number }>;
 
-export const SlotTip = ({ slot, nodeName, at }: Readonly<{ slot: Tile; nodeName: string; at: TipPlace }>) => {
+export const SlotTip = ({ slot, node, at }: Readonly<{ slot: Tile; node: SlotMapRow; at: TipPlace }>) => {
   const now = useNow();
   const isAbove = at.bottom + ROOM_BELOW > globalThis.innerHeight;
   const left = Math.max(MARGIN, Math.min(at.left, globalThis.innerWidth - WIDTH - MARGIN));
@@ -24,7 +25,7 @@ export const SlotTip = ({ slot, nodeName, at }: Readonly<{ slot: Tile; nodeName:
         style={isAbove ? { left, bottom: globalThis.innerHeight - at.top + 6 } : { left, top: at.bottom + 6 }}
       >
         <strong>
-          {nodeName}, GPU {slot.slot_index}: {tileLook(slot).word}
+          {node.name}, GPU {slot.slot_index}: {tileLook(slot, node.free_gpus > 0).word}
         </strong>
         {slot.status_reason !== null && <div className="muted">{slot.status_reason}</div>}
         <Facts

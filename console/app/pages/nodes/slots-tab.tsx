@@ -18,8 +18,13 @@ import { readTopology } from './topology.ts';
 
 const FLOOR_MS = 10_000;
 
-const BigTile = ({ slot, isChosen, onChoose }: Readonly<{ slot: Slot; isChosen: boolean; onChoose: () => void }>) => {
-  const { word, glyph, tone } = slotLook(slot);
+const BigTile = ({
+  node,
+  slot,
+  isChosen,
+  onChoose,
+}: Readonly<{ node: Node; slot: Slot; isChosen: boolean; onChoose: () => void }>) => {
+  const { word, glyph, tone } = slotLook(slot, node);
   return (
     <button type="button" className="big-tile" data-tone={tone} aria-pressed={isChosen} onClick={onChoose}>
       <span className="big-tile-head">
@@ -117,6 +122,7 @@ const SlotMap = ({ node, slots }: Readonly<{ node: Node; slots: readonly Slot[] 
                       {under.map((slot) => (
                         <BigTile
                           key={slot.id}
+                          node={node}
                           slot={slot}
                           isChosen={slot === chosen}
                           onChoose={() => choose(slot === chosen ? null : slot.slot_index)}

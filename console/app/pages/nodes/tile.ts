@@ -38,7 +38,10 @@ const REVIEW = look('Review', 'Needs reapproval', '▲', 'warn');
 const ILL = look('Ill', 'Unhealthy', '✕', 'bad');
 const UNSURE = look('Unsure', 'Unknown health', '?', 'warn');
 
-const faceOf = (slot: Tile): Omit<TileLook, 'isMarked'> => {
+/** The node takes nothing now, whatever its slots are. */
+const IDLE = look('Idle', 'Available, its node takes nothing now', '○', 'idle');
+
+const faceOf = (slot: Tile, isPlaceable: boolean): Omit<TileLook, 'isMarked'> => {
   if (slot.status !== 'available') {
     const { word, tone } = stateWord('slot', slot.status);
     return look(SHORT[slot.status] ?? word, word, GLYPHS[slot.status] ?? '?', tone);
@@ -47,13 +50,14 @@ const faceOf = (slot: Tile): Omit<TileLook, 'isMarked'> => {
   if (slot.approval === 'needs_reapproval') return REVIEW;
   if (slot.health === 'unhealthy') return ILL;
   if (slot.health === 'unknown') return UNSURE;
+  if (!isPlaceable) return IDLE;
   const { word, tone } = stateWord('slot', slot.status);
   return look(SHORT.available, word, GLYPHS.available, tone);
 };
 
-/** Marked: there is more to say than its face does. */
-export const tileLook = (slot: Tile): TileLook => ({
-  ...faceOf(slot),
+/** Marked: there is more to say than its face does. A node is placeable where it counts any GPU as free. */
+export const tileLook = (slot: Tile, isPlaceable: boolean): TileLook => ({
+  ...faceOf(slot, isPlaceable),
   isMarked:
     slot.has_drift || (slot.status !== 'available' && (slot.health === 'unhealthy' || slot.approval !== 'approved')),
 });
@@ -64,6 +68,7 @@ export const TILE_KEY: readonly Omit<TileLook, 'isMarked'>[] = [
     const { word, tone } = stateWord('slot', status);
     return look(SHORT[status], word, GLYPHS[status], tone);
   }),
+  IDLE,
   OFF,
   REVIEW,
   ILL,
@@ -71,8 +76,8 @@ export const TILE_KEY: readonly Omit<TileLook, 'isMarked'>[] = [
 ];
 
 /** A tile as a sentence, for who does not see it. */
-export const tileSentence = (slot: Tile, nowMs: number): string => {
-  const { word } = tileLook(slot);
+export const tileSentence = (slot: Tile, isPlaceable: boolean, nowMs: number): string => {
+  const { word } = tileLook(slot, isPlaceable);
   return [
     `Slot ${slot.slot_index}: ${word}`,
     ...(slot.approval === 'approved' || word === stateWord('approval', slot.approval).word
