@@ -9,6 +9,8 @@ import { createWorld, type Faults, type World } from './core/world.ts';
 import { handlers } from './handlers/index.ts';
 import { seedCatalog } from './seed/catalog.ts';
 import { seedDemo, seedLarge } from './seed/demo.ts';
+import { seedHistory } from './seed/history.ts';
+import { makeHostile } from './seed/hostile.ts';
 import { type Cast, type Persona, seedPeople } from './seed/people.ts';
 
 export { connectMock } from './terminal/connect.ts';
@@ -58,6 +60,8 @@ export const createMockApi = (options: MockOptions = {}): MockApi => {
   const cast = seedPeople(world);
   if (seed === 'large') seedLarge(world, cast);
   else if (seed !== 'empty') seedDemo(world, cast);
+  if (seed !== 'empty') seedHistory(world, cast);
+  if (seed === 'hostile') makeHostile(world);
   backMs = 0;
   isSeeded = true;
   world.agenda.catchUp();

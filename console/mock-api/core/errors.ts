@@ -25,6 +25,12 @@ export class Refusal extends Error {
 export const notFound = (noun: string): Refusal => new Refusal('not_found', `No such ${noun}.`);
 export const conflict = (sentence: string): Refusal => new Refusal('conflict', sentence);
 
+/** Throws a rule's sentence. True when it is so already and there is nothing to do. */
+export const refuse = (no: Readonly<{ reason: string; is_done: boolean }> | null): boolean => {
+  if (no === null || no.is_done) return no !== null;
+  throw conflict(no.reason);
+};
+
 export const changedMeanwhile = (version: number): Refusal =>
   new Refusal('precondition_failed', `The resource was changed meanwhile; its ETag is now "v${version}".`);
 

@@ -15,25 +15,42 @@ type Wanted<T extends KeptEvent> = Readonly<{
   after: string | undefined;
 }>;
 
-async function* follow<T extends KeptEvent>(world: World, { is, type, after }: Wanted<T>): AsyncGenerator<T> {
+/** Not a generator: one that rests in the middle of an await cannot be left before the next event. */
+const follow = <T extends KeptEvent>(world: World, { is, type, after }: Wanted<T>): AsyncIterable<T> => {
   // By id and not by place: old events are dropped while the stream is open.
-  const seen = after === undefined ? undefined : world.events.find((event) => event.id === after);
+  const seen = after === undefined ? undefined : world.events.find((one) => one.id === after);
   let last = seen?.id ?? (after === undefined ? world.events.at(-1)?.id : undefined) ?? '';
+  let isOver = false;
   let wake = Promise.withResolvers<void>();
   const listener = () => wake.resolve();
   world.listeners.add(listener);
-  try {
-    for (;;) {
-      const fresh = world.events.filter((event) => event.id > last);
-      last = fresh.at(-1)?.id ?? last;
-      for (const event of fresh) if ((type === undefined || event.type === type) && is(event)) yield event;
-      await wake.promise;
-      wake = Promise.withResolvers<void>();
+  const take = (): T | undefined => {
+    for (const one of world.events) {
+      if (one.id <= last) continue;
+      last = one.id;
+      if ((type === undefined || one.type === type) && is(one)) return one;
     }
-  } finally {
-    world.listeners.delete(listener);
-  }
-}
+    return undefined;
+  };
+  const iterator: AsyncIterator<T> = {
+    next: async () => {
+      while (!isOver) {
+        const value = take();
+        if (value !== undefined) return { done: false, value };
+        await wake.promise;
+        wake = Promise.withResolvers<void>();
+      }
+      return { done: true, value: undefined };
+    },
+    return: async () => {
+      isOver = true;
+      world.listeners.delete(listener);
+      wake.resolve();
+      return { done: true, value: undefined };
+    },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
+};
 
 export const event = {
   eventList: async (ctx: MockCtx, { query }: Req<'eventList'>) => {

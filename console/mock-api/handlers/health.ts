@@ -4,7 +4,7 @@ import type { HealthAlert, Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { slotsOf } from '../life/placement.ts';
 import { runTask } from '../life/task.ts';
-import { getNode, tellNode } from './node.ts';
+import { getNode } from './node.ts';
 import { assertConnected } from './node-agent.ts';
 
 const AGENT = 'agent';
@@ -67,7 +67,7 @@ export const health = {
     const node = getNode(ctx, params.node_id);
     assertConnected(node);
     const asked = { node_id: node.id, kind: 'node.health_probe', allocation_id: null, correlation_id };
-    return { ...runTask(world, asked, 3, () => tellNode(world, node, correlation_id)) };
+    return { ...runTask(world, asked, 3, () => settle(world, node)) };
   },
   nodeHealthOverridePut: async (ctx: MockCtx, { params, body }: Req<'nodeHealthOverridePut'>) => {
     const { world } = ctx;
@@ -75,7 +75,6 @@ export const health = {
     const row = { ...body, source: params.source, created_by: ctx.principal.id, created_at: world.ago() };
     node.overrides = [...node.overrides.filter((one) => one.source !== params.source), row];
     settle(world, node);
-    tellNode(world, node, ctx.correlation_id);
     return view(world, node);
   },
   nodeHealthOverrideDelete: async (ctx: MockCtx, { params }: Req<'nodeHealthOverrideDelete'>) => {
@@ -86,7 +85,6 @@ export const health = {
     );
     node.overrides = node.overrides.filter((one) => one.source !== params.source);
     settle(ctx.world, node);
-    tellNode(ctx.world, node, ctx.correlation_id);
     return undefined;
   },
   healthBreakerGet: async ({ world }: MockCtx) => ({ ...world.breaker }),

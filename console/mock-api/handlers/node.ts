@@ -1,11 +1,11 @@
 import { type MockCtx, must, type Req } from '../core/context.ts';
-import { conflict, Refusal } from '../core/errors.ts';
+import { conflict, Refusal, refuse } from '../core/errors.ts';
 import { idOf, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
 import type { Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
+import { nodeRefusal } from '../life/actions.ts';
 import { freeSlots, slotsOf } from '../life/placement.ts';
-import { occupancyOf } from '../life/slots.ts';
 import { mapRow, nodeView, slotView } from '../views/node.ts';
 
 export const getNode = (ctx: MockCtx, id: string): Node => must(ctx.world.nodes.get(id), 'node');
@@ -105,14 +105,14 @@ export const node = {
   adminNodeGet: async (ctx: MockCtx, { params }: Req<'adminNodeGet'>) =>
     nodeView(ctx.world)(getNode(ctx, params.node_id)),
   adminNodeSlotList: async (ctx: MockCtx, { params, query }: Req<'adminNodeSlotList'>) =>
-    pageOf(ctx, query, slotsOf(ctx.world, getNode(ctx, params.node_id).id), idOf, slotView),
+    pageOf(ctx, query, slotsOf(ctx.world, getNode(ctx, params.node_id).id), idOf, slotView(ctx.world)),
   adminNodeHold: async (ctx: MockCtx, { params, body }: Req<'adminNodeHold'>) => {
     const row = getNode(ctx, params.node_id);
     ctx.note({ is_held_before: row.is_held, is_held_after: body.is_held, reason: body.reason });
+    if (refuse(nodeRefusal(ctx.world, row, body.is_held ? 'hold' : 'let_go'))) return nodeView(ctx.world)(row);
     row.is_held = body.is_held;
     row.held_reason = body.is_held ? body.reason : null;
     row.version += 1;
-    tellNode(ctx.world, row, ctx.correlation_id);
     return nodeView(ctx.world)(row);
   },
   adminHoldCreate: async (ctx: MockCtx, { body }: Req<'adminHoldCreate'>) => {
@@ -131,20 +131,15 @@ export const node = {
         { reasons: [{ code: 'insufficient_capacity', nodes: rows.length, wanted: body.node_count }] },
       );
     const held = rows.slice(0, body.node_count);
-    for (const one of held) {
-      Object.assign(one, { is_held: true, held_reason: body.reason, version: one.version + 1 });
-      tellNode(world, one, ctx.correlation_id);
-    }
+    for (const one of held) Object.assign(one, { is_held: true, held_reason: body.reason, version: one.version + 1 });
     return { held_node_ids: held.map(idOf), wanted: body.node_count };
   },
   adminNodeDrain: async (ctx: MockCtx, { params, body }: Req<'adminNodeDrain'>) => {
     const row = getNode(ctx, params.node_id);
-    const [from, to] = body.is_draining ? (['active', 'draining'] as const) : (['draining', 'active'] as const);
+    const to = body.is_draining ? 'draining' : 'active';
     ctx.note({ state_before: row.state, state_after: to, reason: body.reason });
-    if (row.state !== to) {
-      if (row.state !== from) throw conflict(`The node is ${row.state}; only a node that is ${from} can become ${to}.`);
+    if (!refuse(nodeRefusal(ctx.world, row, body.is_draining ? 'drain' : 'resume')))
       moveNode(ctx.world, row, { state: to, reason: body.reason, correlation_id: ctx.correlation_id });
-    }
     return nodeView(ctx.world)(row);
   },
   adminNodeConvertPlan: async (ctx: MockCtx, { params, query }: Req<'adminNodeConvertPlan'>) =>
@@ -157,15 +152,12 @@ export const node = {
     if (!plan.is_possible) throw conflict(plan.blockers.join(' '));
     row.capacity_mode = body.to;
     row.version += 1;
-    tellNode(ctx.world, row, ctx.correlation_id);
     return nodeView(ctx.world)(row);
   },
   nodeRetire: async (ctx: MockCtx, { params, body }: Req<'nodeRetire'>) => {
     const { world } = ctx;
     const row = getNode(ctx, params.node_id);
-    if (row.state === 'active') throw conflict('The node is active; drain it first.');
-    if (row.state === 'retired' || row.state === 'deleted') throw conflict(`The node is ${row.state}.`);
-    if (occupancyOf(world, row) !== 'free') throw conflict('Something stands on the node; release it first.');
+    refuse(nodeRefusal(world, row, 'retire'));
     for (const slot of slotsOf(world, row.id)) slot.approval = 'disabled';
     for (const one of row.certificates) Object.assign(one, { revoked_at: world.ago(), revoked_reason: body.reason });
     row.is_connected = false;
@@ -174,7 +166,7 @@ export const node = {
   },
   nodeDelete: async (ctx: MockCtx, { params }: Req<'nodeDelete'>) => {
     const row = getNode(ctx, params.node_id);
-    if (row.state !== 'retired') throw conflict(`The node is ${row.state}; only a retired node is deleted.`);
+    refuse(nodeRefusal(ctx.world, row, 'delete'));
     moveNode(ctx.world, row, { state: 'deleted', reason: null, correlation_id: ctx.correlation_id });
     ctx.world.nodes.delete(row.id);
     return undefined;

@@ -1,9 +1,10 @@
 /** How hardware becomes capacity: looked at, approved by a person, taken out of sale and put back with proof. */
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
-import { conflict, notFound, Refusal } from '../core/errors.ts';
+import { conflict, notFound, Refusal, refuse } from '../core/errors.ts';
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { DiskOwnership, Node, NodeTask, Slot, SlotOverride } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
+import { nodeRefusal, slotRefusal } from '../life/actions.ts';
 import { discover, discoveryTask, ownDisk, repair } from '../life/node-work.ts';
 import { slotsOf } from '../life/placement.ts';
 import { addProof, moveSlot } from '../life/slots.ts';
@@ -11,7 +12,7 @@ import { slotOf } from '../seed/fleet.ts';
 import { discoveryOf } from '../views/discovery.ts';
 import { factsOf } from '../views/facts.ts';
 import { slotView } from '../views/node.ts';
-import { getNode, tellNode } from './node.ts';
+import { getNode } from './node.ts';
 import { assertConnected } from './node-agent.ts';
 
 const HOUR_MS = 3_600_000;
@@ -59,8 +60,7 @@ const lockSlot = (ctx: MockCtx, { params, if_match }: OnSlot): Slot => {
 const finish = (ctx: MockCtx, slot: Slot, reason: string) => {
   ctx.target('slot', slot.id);
   ctx.note({ reason });
-  tellNode(ctx.world, getNode(ctx, slot.node_id), ctx.correlation_id);
-  return slotView(slot);
+  return slotView(ctx.world)(slot);
 };
 
 const approveOne = (world: World, node: Node, slotIndex: number, by: string): Slot => {
@@ -90,6 +90,7 @@ const approveOne = (world: World, node: Node, slotIndex: number, by: string): Sl
 export const topology = {
   nodeDiscoveryCreate: async (ctx: MockCtx, { params }: Req<'nodeDiscoveryCreate'>) => {
     const node = getNode(ctx, params.node_id);
+    refuse(nodeRefusal(ctx.world, node, 'discover'));
     assertConnected(node);
     if (discoveryTask(ctx.world, node)?.finished_at === null) throw conflict('The host is being looked at already.');
     return { ...discover(ctx.world, node, ctx.correlation_id) };
@@ -104,10 +105,12 @@ export const topology = {
     if (node.discovered_at === null) throw notFound('discovery');
     return factsOf(ctx.world, node);
   },
-  adminNodeSlotGet: async (ctx: MockCtx, { params }: Req<'adminNodeSlotGet'>) => slotView(getSlot(ctx, params)),
+  adminNodeSlotGet: async (ctx: MockCtx, { params }: Req<'adminNodeSlotGet'>) =>
+    slotView(ctx.world)(getSlot(ctx, params)),
   nodeSlotApprove: async (ctx: MockCtx, { params, body }: Req<'nodeSlotApprove'>) => {
     const { world } = ctx;
     const node = getNode(ctx, params.node_id);
+    refuse(nodeRefusal(world, node, 'approve'));
     const { map } = discoveryOf(world, node, taskOf(world, node));
     if (map === null || map.map_hash !== body.map_hash)
       throw new Refusal('precondition_failed', 'Another discovery was made since; read it again.');
@@ -126,11 +129,11 @@ export const topology = {
       if (one.standing === 'changed' && slot !== undefined) refuseHeld(slot);
     }
     const slots = wanted.map((one) => approveOne(world, node, one.slot_index, ctx.principal.id));
-    tellNode(world, node, ctx.correlation_id);
-    return { slots: slots.map(slotView) };
+    return { slots: slots.map(slotView(world)) };
   },
   nodeSlotDisable: async (ctx: MockCtx, req: OnSlot) => {
     const slot = lockSlot(ctx, req);
+    if (refuse(slotRefusal(ctx.world, slot, 'disable'))) return finish(ctx, slot, req.body.reason);
     slot.approval = 'disabled';
     slot.status_reason = req.body.reason;
     slot.version += 1;
@@ -138,34 +141,29 @@ export const topology = {
   },
   nodeSlotEnable: async (ctx: MockCtx, req: Req<'nodeSlotEnable'>) => {
     const slot = lockSlot(ctx, req);
-    if (slot.approval === 'needs_reapproval' || slot.drift !== null)
-      throw conflict('The slot is not what was approved any more; look at the difference and approve it again.');
+    if (refuse(slotRefusal(ctx.world, slot, 'enable'))) return finish(ctx, slot, req.body.reason);
     slot.approval = 'approved';
     slot.version += 1;
     return finish(ctx, slot, req.body.reason);
   },
   nodeSlotQuarantine: async (ctx: MockCtx, req: Req<'nodeSlotQuarantine'>) => {
     const slot = lockSlot(ctx, req);
-    refuseHeld(slot);
+    if (refuse(slotRefusal(ctx.world, slot, 'quarantine'))) return finish(ctx, slot, req.body.reason);
     moveSlot(ctx.world, slot, 'quarantined', req.body.reason);
     return finish(ctx, slot, req.body.reason);
   },
   nodeSlotRepair: async (ctx: MockCtx, req: Req<'nodeSlotRepair'>) => {
     const slot = lockSlot(ctx, req);
-    refuseHeld(slot);
+    if (refuse(slotRefusal(ctx.world, slot, 'repair'))) return finish(ctx, slot, req.body.reason);
     const node = getNode(ctx, slot.node_id);
     assertConnected(node);
-    if ([...ctx.world.runs.values()].some((run) => run.subject_id === slot.id && run.finished_at === null))
-      throw conflict('The slot is being repaired already.');
     repair(ctx.world, node, slot, ctx.correlation_id);
     return finish(ctx, slot, req.body.reason);
   },
   nodeSlotMarkWiped: async (ctx: MockCtx, { params, body }: Req<'nodeSlotMarkWiped'>) => {
     const { world, principal } = ctx;
     const slot = getSlot(ctx, params);
-    refuseHeld(slot);
-    if (slot.status !== 'quarantined' && slot.status !== 'cleanup_blocked')
-      throw conflict(`The slot is ${slot.status}; there is no wipe to vouch for.`);
+    refuse(slotRefusal(world, slot, 'mark_wiped'));
     const open = world.slotOverrides.find(
       (one) => one.slot_id === slot.id && one.confirmed_at === null && Date.parse(one.expires_at) > world.now(),
     );

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { api as contract, type Operation, type OperationId, Problem } from '@gpuaas/contract';
+import { errorsOf } from './core/validate.ts';
+import { type Ask, ask, type TestApi, testApi } from './test/ask.ts';
+import { scenarios } from './test/scenarios.ts';
+
+const operations = Object.entries<Operation>(contract) as [OperationId, Operation][];
+
+const requestFor = async (api: TestApi, id: OperationId): Promise<Ask> =>
+  (await (scenarios[id] as (api: TestApi) => Ask | Promise<Ask>)(api)) ?? {};
+
+const firstLine = async (response: Response): Promise<unknown> => {
+  const reader = (response.body ?? assert.fail('no body')).getReader();
+  let text = '';
+  while (!text.includes('\n')) text += new TextDecoder().decode((await reader.read()).value);
+  await reader.cancel();
+  return JSON.parse(text.slice(0, text.indexOf('\n')));
+};
+
+describe('every operation answers its success path as the contract says', () => {
+  for (const [id, operation] of operations)
+    test(id, async () => {
+      const api = testApi({ checksAnswers: false });
+      const response = await ask(api, id, await requestFor(api, id));
+      const isEvents = operation.stream === 'text/event-stream';
+      if (isEvents) {
+        assert.equal(response.status, 200);
+        assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/);
+        await response.body?.cancel();
+        return;
+      }
+      if (!response.ok) assert.fail(await response.text());
+      assert.equal(response.status, operation.status);
+      assert.match(response.headers.get('x-correlation-id') ?? '', /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/);
+      assert.equal(response.headers.has('location'), operation.location !== undefined);
+      if (operation.response === null) return assert.equal(await response.text(), '');
+      const body = operation.stream === undefined ? await response.json() : await firstLine(response);
+      assert.deepEqual(errorsOf(operation.response, body), []);
+    });
+});
+
+const isPage = ({ response }: Operation): boolean =>
+  response !== null && 'properties' in response && 'next_cursor' in (response.properties as object);
+
+type Page = Readonly<{ items: unknown[]; next_cursor: string | null }>;
+
+describe('every list gives the same rows page by page as at once', () => {
+  for (const [id] of operations.filter(([, operation]) => isPage(operation)))
+    test(id, async () => {
+      const api = testApi();
+      const asked = await requestFor(api, id);
+      const page = async (query: object): Promise<Page> => {
+        const response = await ask(api, id, { ...asked, query: { ...asked.query, ...query } });
+        assert.equal(response.status, 200);
+        return (await response.json()) as Page;
+      };
+      const whole = (await page({ limit: 200 })).items.slice(0, 40);
+      const found: unknown[] = [];
+      const limit = whole.length > 10 ? 7 : 1;
+      for (let cursor: string | null | undefined; cursor !== null && found.length < whole.length; ) {
+        const next: Page = await page({ limit, ...(cursor === undefined ? {} : { cursor }) });
+        assert.ok(next.items.length <= limit);
+        found.push(...next.items);
+        cursor = next.next_cursor;
+      }
+      assert.deepEqual(found.slice(0, whole.length), whole);
+    });
+
+  test('a cursor of another list is refused', async () => {
+    const api = testApi();
+    const { next_cursor: cursor } = (await (await ask(api, 'regionList', { query: { limit: 1 } })).json()) as Page;
+    const response = await ask(api, 'skuList', { query: { cursor } });
+    assert.equal(response.status, 400);
+  });
+});
+
+describe('a request that its schema does not allow is refused with each field named', () => {
+  for (const [id, operation] of operations.filter(([, one]) => one.body !== undefined))
+    test(id, async () => {
+      const api = testApi();
+      const asked = await requestFor(api, id);
+      const body = { ...asked.body, not_in_the_contract: 1 };
+      const response = await ask(api, id, { ...asked, body });
+      const problem = (await response.json()) as { code: string; errors: { pointer: string; code: string }[] };
+      assert.equal(response.status, 400, JSON.stringify(problem));
+      assert.deepEqual(errorsOf(Problem, problem), []);
+      assert.ok(
+        problem.errors.some((one) => one.pointer === '/body/not_in_the_contract'),
+        operation.path,
+      );
+    });
+});

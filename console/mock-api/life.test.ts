@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { createClient, type GpuaasError, verifyWipeCertificate } from '@gpuaas/sdk';
+import type { MockOptions } from './index.ts';
+import { testApi } from './test/ask.ts';
+import { named } from './test/scenarios-allocation.ts';
+import { LAUNCH } from './test/scenarios-tenant.ts';
+
+const start = (options: Omit<MockOptions, 'now'> = {}) => {
+  const api = testApi(options);
+  const client = createClient({ baseUrl: 'https://mock.invalid', fetch: api.fetch, retry: { retriesMax: 0 } });
+  return { api, client, params: { project_id: api.cast.project_id } };
+};
+type Started = ReturnType<typeof start>;
+
+const launch = async ({ client, params }: Started, over: object = {}) => {
+  const { id } = await client.allocationCreate({ params, body: { ...LAUNCH, name: 'fresh', ...over } });
+  return { ...params, allocation_id: id };
+};
+
+/** The states it passes, looked at four times a second until it rests in one of `ends`. */
+const follow = async ({ api, client }: Started, at: Awaited<ReturnType<typeof launch>>, ends: readonly string[]) => {
+  const seen: string[] = [];
+  const labels = new Set<string>();
+  for (let looks = 0; looks < 400; looks++) {
+    const { state, progress } = await client.allocationGet({ params: at });
+    if (seen.at(-1) !== state) seen.push(state);
+    if (progress !== null) labels.add(progress.label);
+    if (ends.includes(state)) return { seen, labels: [...labels] };
+    api.advance(250);
+  }
+  throw new Error(`it is ${seen.at(-1)} still`);
+};
+
+const refusal = async (work: Promise<unknown>): Promise<GpuaasError> =>
+  work.then(
+    () => assert.fail('it was not refused'),
+    (err: GpuaasError) => err,
+  );
+
+test('a launch passes its named steps and becomes active in about twelve seconds, and is charged from then', async () => {
+  const started = start();
+  const before = started.api.world.now();
+  const at = await launch(started);
+  const { seen, labels } = await follow(started, at, ['active']);
+  assert.deepEqual(seen, ['requested', 'provisioning', 'active']);
+  assert.deepEqual(labels, ['Set the GPUs aside', 'Copy the image', 'Start the machine', 'Boot', 'Hand it over']);
+  assert.ok(started.api.world.now() - before < 13_000);
+  started.api.advance(3_600_000);
+  const { cost_so_far, ssh, power } = await started.client.allocationGet({ params: at });
+  assert.equal(cost_so_far.amount_minor, 450);
+  assert.equal(power?.state, 'on');
+  assert.equal(ssh?.username, 'ubuntu');
+});
+
+test('a release erases with proof, ends charging at once, and gives a certificate that verifies', async () => {
+  const started = start();
+  const at = await launch(started, { gpu_count: 2 });
+  await follow(started, at, ['active']);
+  await started.client.allocationRelease({ params: at, body: {} });
+  const early = await refusal(started.client.allocationWipeCertificateGet({ params: at }));
+  assert.equal(early.code, 'conflict');
+  const { seen, labels } = await follow(started, at, ['released']);
+  assert.deepEqual(seen, ['releasing', 'released']);
+  assert.deepEqual(labels, ['Stop what runs', 'Erase the disks', 'Check the erasure']);
+  const signed = await started.client.allocationWipeCertificateGet({ params: at });
+  const keys = (await started.client.wipeCertificateKeyList()).items;
+  assert.equal(signed.certificate.disks.length, 2);
+  assert.ok((await verifyWipeCertificate(signed, keys)).is_valid);
+  const forged = { ...signed, certificate: { ...signed.certificate, issuer: 'https://other.example' } };
+  assert.equal((await verifyWipeCertificate(forged, keys)).is_valid, false);
+  assert.equal((await started.client.adminInvariantCheck()).is_clean, true);
+});
+
+test('a launch that fails says why, costs nothing and gives its GPUs back', async () => {
+  const started = start({ faults: { launches: true } });
+  const free = async () => (await started.client.adminCapacityList()).items[0]?.free_gpus;
+  started.api.advance(60_000);
+  const before = await free();
+  const at = await launch(started);
+  await follow(started, at, ['failed']);
+  started.api.advance(30_000);
+  const row = await started.client.allocationGet({ params: at });
+  assert.equal(row.state_reason, 'The machine did not become ready.');
+  assert.equal(row.cost_so_far.amount_minor, 0);
+  assert.equal(await free(), before);
+  const trace = await started.client.traceGet({ params: started.params, query: { id: row.correlation_id } });
+  const first = trace.entries.find((entry) => entry.key === trace.first_failure_key);
+  assert.equal(first?.detail, 'The machine did not become ready.');
+});
+
+test('an erasure that cannot be proven blocks the slots until an operator has it done again', async () => {
+  const started = start();
+  const row = named(started.api, 'old-sweep');
+  const slots = row.slot_ids.map((id) => started.api.world.slots.get(id));
+  assert.ok(slots.every((slot) => slot?.status === 'cleanup_blocked'));
+  const body = { reason: 'The drive was replaced', runtime_verified_absent: true };
+  await started.client.adminAllocationForceCleanup({ params: { allocation_id: row.id }, body });
+  await follow(started, { ...started.params, allocation_id: row.id }, ['released']);
+  assert.ok(slots.every((slot) => slot?.status === 'available' && slot.allocation_id === null));
+});
+
+test('power goes off and on again while the allocation stays active', async () => {
+  const started = start();
+  const row = named(started.api, 'notebook-anna');
+  const params = { ...started.params, allocation_id: row.id };
+  const powerOf = async () => (await started.client.allocationGet({ params })).power?.state;
+  await started.client.allocationStop({ params, body: {} });
+  assert.equal(await powerOf(), 'stopping');
+  assert.equal((await refusal(started.client.allocationStart({ params, body: {} }))).code, 'conflict');
+  started.api.advance(10_000);
+  assert.equal(await powerOf(), 'off');
+  await started.client.allocationStart({ params, body: {} });
+  started.api.advance(10_000);
+  assert.equal(await powerOf(), 'on');
+});
+
+test('an allocation with a maximum duration is released by itself', async () => {
+  const started = start();
+  const row = named(started.api, 'notebook-anna');
+  started.api.advance(3 * 3_600_000);
+  assert.equal(row.state, 'released');
+});
+
+describe('a launch that does not fit', () => {
+  test('is refused with the reasons and with alternatives that do fit', async () => {
+    const started = start();
+    const body = { ...LAUNCH, gpu_count: 8, name: 'large' };
+    const err = await refusal(started.client.allocationCreate({ params: started.params, body }));
+    assert.equal(err.code, 'insufficient_capacity');
+    assert.equal(err.retryable, true);
+    assert.ok(err.reasons.some((reason) => reason.code === 'one_node'));
+    const [alternative] = err.alternatives;
+    assert.ok(alternative !== undefined);
+    const { capacity_shape: _, ...fits } = alternative as typeof LAUNCH & { capacity_shape: string };
+    const taken = await started.client.allocationCreate({ params: started.params, body: { ...body, ...fits } });
+    assert.equal(taken.state, 'requested');
+  });
+
+  test('names the quota, and the region that is closed with its reason', async () => {
+    const started = start();
+    started.api.world.quotas.set(started.api.cast.project_id, {
+      ...{ organization_id: started.api.cast.organization_id, project_id: started.api.cast.project_id },
+      ...{ limit: 17, version: 3 },
+    });
+    const body = { ...LAUNCH, name: 'over', gpu_count: 2 };
+    const quota = await refusal(started.client.allocationCreate({ params: started.params, body }));
+    assert.equal(quota.code, 'quota_exceeded');
+    const closed = await started.client.allocationEstimate({
+      params: started.params,
+      body: { ...LAUNCH, region_name: 'eu-frankfurt-1' },
+    });
+    assert.equal(closed.code, 'region_disabled');
+    assert.equal(closed.fits_now, false);
+  });
+});

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { api as contract, type Operation, type OperationId, Problem, type RoleName, roleHolds } from '@gpuaas/contract';
+import { errorsOf } from './core/validate.ts';
+import type { Persona } from './index.ts';
+import { type Ask, ask, type TestApi, testApi } from './test/ask.ts';
+import { scenarios } from './test/scenarios.ts';
+
+/** Written down apart from the seed: who holds what at the organization and project of the demo. */
+const ROLES: Readonly<Record<Persona, readonly RoleName[]>> = {
+  operator: ['platform:superadmin', 'tenant:owner', 'user'],
+  owner: ['tenant:owner', 'user'],
+  member: ['tenant:member', 'project:member', 'user'],
+  viewer: ['tenant:viewer', 'user'],
+};
+const LEVELS: Readonly<Record<Operation['access'], readonly string[]>> = {
+  public: [],
+  self: ['user'],
+  tenant: ['tenant'],
+  project: ['tenant', 'project'],
+  platform: ['platform'],
+};
+
+const mayAsk = (persona: Persona, { access, permission }: Operation): boolean =>
+  permission === null ||
+  ROLES[persona].some((role) => LEVELS[access].includes(role.split(':')[0] ?? '') && roleHolds(role, permission));
+
+/** Their requests need something to be made or changed first. */
+const PREPARES: readonly OperationId[] = [
+  'projectDelete',
+  'invitationAccept',
+  'nodeDelete',
+  'nodeDiskRevoke',
+  'trustKeyActivate',
+];
+
+for (const persona of Object.keys(ROLES) as Persona[])
+  describe(`${persona} is let in where a role of theirs holds the permission, and nowhere else`, () => {
+    // What changes nothing may be asked of one platform.
+    const common = testApi();
+    for (const [name, operation] of Object.entries<Operation>(contract))
+      test(name, async () => {
+        const id = name as OperationId;
+        const isSafe = operation.audit === null || !mayAsk(persona, operation);
+        const api = isSafe && !PREPARES.includes(id) ? common : testApi();
+        api.signInAs('operator');
+        const asked = await (scenarios[id] as (api: TestApi) => Ask | Promise<Ask>)(api);
+        // What is prepared as the operator is asked as somebody else; an invitation takes the operator's own role away.
+        if (id !== 'invitationAccept') api.signInAs(persona);
+        const response = await ask(api, id, asked);
+        if (mayAsk(persona, operation)) {
+          if (!response.ok) assert.doesNotMatch(await response.text(), /no role of the caller holds/);
+          else await response.body?.cancel();
+          return;
+        }
+        const problem = (await response.json()) as { code: string };
+        assert.deepEqual(errorsOf(Problem, problem), []);
+        // A member sees a project only once they were added to it, and this one was only just made.
+        const isHidden = id === 'projectDelete' && persona === 'member';
+        assert.equal(problem.code, isHidden ? 'not_found' : 'permission_denied');
+        assert.equal(response.status, isHidden ? 404 : 403);
+      });
+  });
+
+describe('what the caller may not see', () => {
+  test('answers as if it did not exist: another tenant, and a project of theirs that one was not added to', async () => {
+    const api = testApi({ as: 'member' });
+    const { neighbour_project_id, other_project_id, neighbour_id } = api.cast;
+    for (const project_id of [neighbour_project_id, other_project_id])
+      assert.equal((await ask(api, 'projectGet', { params: { project_id } })).status, 404);
+    const params = { organization_id: neighbour_id };
+    assert.equal((await ask(api, 'organizationGet', { params })).status, 404);
+  });
+
+  test('includes an allocation of another project under a project that one may see', async () => {
+    const api = testApi();
+    const other = [...api.world.allocations.values()].find((row) => row.name === 'serve-7b');
+    const params = { project_id: api.cast.project_id, allocation_id: other?.id };
+    assert.equal((await ask(api, 'allocationGet', { params })).status, 404);
+  });
+});
+
+test('whoever signs out is signed out until they sign in again', async () => {
+  const api = testApi();
+  const out = await api.fetch('https://mock.invalid/auth/sign-out', { method: 'POST' });
+  assert.deepEqual(await out.json(), { redirect_to: '/' });
+  const refused = await ask(api, 'meGet');
+  assert.equal(refused.status, 401);
+  assert.deepEqual(errorsOf(Problem, await refused.json()), []);
+  await api.fetch('https://mock.invalid/auth/sign-in');
+  assert.equal((await ask(api, 'meGet')).status, 200);
+});
+
+test('a browser that is signed out elsewhere is refused from then on', async () => {
+  const api = testApi();
+  const mine = api.world.webSessions.find((one) => one.user_id === api.cast.users.operator && one.is_current);
+  await ask(api, 'webSessionRevoke', { params: { web_session_id: mine?.id } });
+  assert.equal((await ask(api, 'meGet')).status, 401);
+});

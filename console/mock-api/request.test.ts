@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ERRORS, type ErrorCode, Problem } from '@gpuaas/contract';
+import { createClient } from '@gpuaas/sdk';
+import { errorsOf } from './core/validate.ts';
+import { ask, testApi } from './test/ask.ts';
+import { named } from './test/scenarios-allocation.ts';
+import { LAUNCH } from './test/scenarios-tenant.ts';
+
+const refusedAs = async (response: Response, code: ErrorCode): Promise<void> => {
+  const problem = (await response.json()) as { code: string; correlation_id: string; retryable: boolean };
+  assert.deepEqual(errorsOf(Problem, problem), []);
+  assert.equal(problem.code, code);
+  assert.equal(response.status, ERRORS[code].status);
+  assert.equal(problem.retryable, ERRORS[code].retryable);
+  assert.equal(problem.correlation_id, response.headers.get('x-correlation-id'));
+};
+
+test('the same key and body launch one allocation; another body with the key is refused', async () => {
+  const api = testApi();
+  const params = { project_id: api.cast.project_id };
+  const body = { ...LAUNCH, name: 'once' };
+  const first = await (await ask(api, 'allocationCreate', { params, body, key: 'the-same-key' })).json();
+  const again = await ask(api, 'allocationCreate', { params, body, key: 'the-same-key' });
+  assert.equal(again.headers.get('idempotency-replayed'), 'true');
+  assert.deepEqual(await again.json(), first);
+  assert.equal([...api.world.allocations.values()].filter((row) => row.name === 'once').length, 1);
+  const other = { ...body, name: 'twice' };
+  await refusedAs(
+    await ask(api, 'allocationCreate', { params, body: other, key: 'the-same-key' }),
+    'idempotency_key_reused',
+  );
+});
+
+test('two requests with one key at the same time are one allocation', async () => {
+  const api = testApi();
+  const params = { project_id: api.cast.project_id };
+  const wire = { params, body: { ...LAUNCH, name: 'double' }, key: 'double-click' };
+  await Promise.all([ask(api, 'allocationCreate', wire), ask(api, 'allocationCreate', wire)]);
+  assert.equal([...api.world.allocations.values()].filter((row) => row.name === 'double').length, 1);
+});
+
+test('a key is needed where the contract asks for one', async () => {
+  const api = testApi();
+  const response = await api.fetch('https://mock.invalid/api/v1/organizations', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"name":"initech"}',
+  });
+  await refusedAs(response, 'idempotency_key_missing');
+});
+
+test('a change names the version that was read; another is refused, and so is none', async () => {
+  const api = testApi();
+  const { id, project_id } = named(api, 'train-llama');
+  const params = { project_id, allocation_id: id };
+  const body = { is_protected: false };
+  await refusedAs(await ask(api, 'allocationUpdate', { params, body, if_match: 9 }), 'precondition_failed');
+  await refusedAs(await ask(api, 'allocationUpdate', { params, body }), 'precondition_required');
+  const done = await ask(api, 'allocationUpdate', { params, body, if_match: 1 });
+  assert.equal(done.headers.get('etag'), '"v2"');
+});
+
+test('paths and methods that the contract does not have are refused', async () => {
+  const api = testApi();
+  await refusedAs(await api.fetch('https://mock.invalid/api/v1/nothing'), 'not_found');
+  await refusedAs(await api.fetch('https://mock.invalid/api/v1/me', { method: 'DELETE' }), 'method_not_allowed');
+  await refusedAs(await ask(api, 'projectGet', { params: { project_id: 'prj_nonsense' } }), 'invalid_request');
+});
+
+test('an operation fails as it was asked to fail', async () => {
+  const api = testApi({ faults: { operations: { regionList: 'unavailable', skuList: 'network' } } });
+  await refusedAs(await ask(api, 'regionList'), 'unavailable');
+  await assert.rejects(ask(api, 'skuList'), TypeError);
+});
+
+test('a stream tells what happens after it was opened, goes on after the last event seen, and ends when it is left', async () => {
+  const api = testApi();
+  const client = createClient({ baseUrl: 'https://mock.invalid', fetch: api.fetch });
+  const params = { project_id: api.cast.project_id };
+  const leave = new AbortController();
+  const states: string[] = [];
+  let lastEventId = '';
+  const stream = client.eventStream({ params, query: { type: 'allocation.changed' } }, { signal: leave.signal });
+  const reading = (async () => {
+    for await (const event of stream) {
+      if ((event.data as { name?: string }).name !== 'watched') continue;
+      lastEventId = event.id;
+      states.push(String((event.data as { state?: string }).state));
+      if (states.at(-1) === 'active') leave.abort();
+    }
+  })().catch(() => undefined);
+  // The stream is open before anything happens.
+  while (api.world.listeners.size === 0) await new Promise((resolve) => setImmediate(resolve));
+  await client.allocationCreate({ params, body: { ...LAUNCH, name: 'watched' } });
+  const row = named(api, 'watched');
+  while (row.state !== 'active') api.advance(500);
+  await reading;
+  assert.deepEqual(states, ['requested', 'provisioning', 'active']);
+  assert.equal(api.world.listeners.size, 0);
+  await client.allocationRelease({ params: { ...params, allocation_id: row.id }, body: {} });
+  for await (const event of client.eventStream({ params, query: { type: 'allocation.changed' } }, { lastEventId })) {
+    if (event.subject !== row.id) continue;
+    assert.equal((event.data as { state?: string }).state, 'releasing');
+    break;
+  }
+});
+
+test('audit rows are exported as lines, oldest first', async () => {
+  const api = testApi();
+  const client = createClient({ baseUrl: 'https://mock.invalid', fetch: api.fetch });
+  const times: string[] = [];
+  const params = { organization_id: api.cast.organization_id };
+  for await (const row of client.auditLogExport({ params })) times.push(row.created_at);
+  assert.ok(times.length > 30);
+  assert.deepEqual(times, times.toSorted());
+});

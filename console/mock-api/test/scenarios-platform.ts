@@ -1,0 +1,170 @@
+/** One request that succeeds for each operation of operators. */
+import type { Node, Slot } from '../core/rows.ts';
+import { must, present, type Scenarios, type TestApi } from './ask.ts';
+
+const REASON = { reason: 'For a test' };
+
+export const nodeNamed = ({ world }: TestApi, name: string): Node =>
+  present(
+    [...world.nodes.values()].find((node) => node.name === name),
+    `a node ${name}`,
+  );
+const at = (api: TestApi, name = 'j22u07') => ({ node_id: nodeNamed(api, name).id });
+const slotWhere = (api: TestApi, is: (slot: Slot) => boolean): Slot =>
+  present([...api.world.slots.values()].find(is), 'such a slot');
+const onSlot = (slot: Slot) => ({
+  params: { node_id: slot.node_id, slot_id: slot.id },
+  body: REASON,
+  if_match: slot.version,
+});
+const free = (api: TestApi) =>
+  slotWhere(api, (slot) => slot.status === 'available' && slot.allocation_id === null && slot.approval === 'approved');
+const image = (api: TestApi) => present(api.world.images[0], 'an image');
+const keyIn = (api: TestApi, state: string) =>
+  present(
+    api.world.trustKeys.find((key) => key.state === state),
+    `a key in ${state}`,
+  );
+const staged = async (api: TestApi) => {
+  const body = { purpose: 'task_signer', ...REASON };
+  return must<{ id: string; version: number }>(api, 'trustKeyCreate', { body });
+};
+
+export const platformScenarios = {
+  adminEventStream: () => ({}),
+  adminAuditLogList: () => ({}),
+  adminAuditLogVerify: () => ({}),
+  adminOrganizationList: () => ({}),
+  adminUserList: () => ({}),
+  adminUserGet: ({ cast }) => ({ params: { user_id: cast.users.member } }),
+  adminUserUpdate: ({ cast }) => ({ params: { user_id: cast.users.member }, body: { state: 'disabled' }, if_match: 1 }),
+  adminRegionUpdate: () => ({ params: { region_name: 'eu-frankfurt-1' }, body: { enabled: true }, if_match: 1 }),
+  adminSkuUpdate: () => ({
+    params: { sku_name: 'h200-sxm-slice' },
+    body: { gpu_hourly_price_minor: 500 },
+    if_match: 1,
+  }),
+  adminOsImageRegister: (api) => {
+    const { versions: _, enabled: __, ...rest } = image(api);
+    return { body: { ...rest, digest: `sha256:${'a'.repeat(64)}` } };
+  },
+  adminOsImageRetire: (api) => ({
+    params: { image_name: image(api).name },
+    body: { digest: image(api).digest, ...REASON },
+  }),
+  adminNodeList: () => ({}),
+  adminSlotMapList: () => ({}),
+  adminNodeGet: (api) => ({ params: at(api) }),
+  adminNodeSlotList: (api) => ({ params: at(api) }),
+  adminNodeSlotGet: (api) => ({ params: onSlot(free(api)).params }),
+  adminNodeSlotProofList: (api) => {
+    const proof = present(api.world.proofs[0], 'a proof');
+    return { params: { node_id: proof.node_id, slot_id: present(proof.slot_id, 'a slot') } };
+  },
+  adminWipeProofVerify: () => ({}),
+  adminNodeHold: (api) => ({ params: at(api), body: { is_held: true, ...REASON } }),
+  adminHoldCreate: () => ({
+    body: { region_name: 'us-buffalo-1', gpu_model: 'H200 SXM', node_count: 1, ...REASON },
+  }),
+  adminNodeDrain: (api) => ({ params: at(api), body: { is_draining: true, ...REASON } }),
+  adminNodeConvertPlan: (api) => ({ params: at(api, 'j22u23'), query: { to: 'slice' } }),
+  adminNodeConvert: async (api) => {
+    const params = at(api, 'j22u23');
+    const plan = await must<{ plan_hash: string }>(api, 'adminNodeConvertPlan', { params, query: { to: 'slice' } });
+    return { params, body: { to: 'slice', plan_hash: plan.plan_hash } };
+  },
+  adminCapacityList: () => ({}),
+  adminCapacityHistoryList: () => ({ query: { since: '2026-10-16T10:00:00.000Z' } }),
+  adminQuotaList: () => ({}),
+  adminQuotaPut: ({ cast }) => ({
+    body: { organization_id: cast.organization_id, project_id: cast.project_id, gpu_limit: 64 },
+    if_match: 2,
+  }),
+  adminSchedulerSnapshot: () => ({}),
+  adminInvariantCheck: () => ({}),
+  nodeCreate: () => ({
+    body: {
+      name: 'j25u05',
+      region_name: 'us-buffalo-1',
+      gpu_model: 'H200 SXM',
+      gpu_count: 8,
+      capacity_mode: 'slice',
+    },
+  }),
+  nodeEnrollmentCreate: (api) => ({ params: at(api, 'j22u17'), body: REASON }),
+  nodeAgentGet: (api) => ({ params: at(api) }),
+  nodeAgentRevoke: (api) => ({ params: at(api), body: REASON }),
+  nodeAgentUpdate: (api) => ({
+    params: at(api),
+    body: { version: '0.2.0', digest: `sha256:${'0'.repeat(64)}` },
+  }),
+  nodeRetire: (api) => ({ params: at(api, 'j22u17'), body: REASON }),
+  nodeDelete: async (api) => {
+    const params = at(api, 'j22u17');
+    await must(api, 'nodeRetire', { params, body: REASON });
+    return { params };
+  },
+  nodeTaskList: (api) => ({ params: at(api) }),
+  nodeDiscoveryCreate: (api) => ({ params: at(api), body: {} }),
+  nodeDiscoveryGet: (api) => ({ params: at(api, 'j22u15') }),
+  nodeDiscoveryFactsGet: (api) => ({ params: at(api) }),
+  nodeSlotApprove: async (api) => {
+    const node = nodeNamed(api, 'j22u13');
+    const params = { node_id: node.id };
+    const found = await must<{ map: { map_hash: string } }>(api, 'nodeDiscoveryGet', { params });
+    return { params, body: { map_hash: found.map.map_hash, slot_indexes: [2] } };
+  },
+  nodeSlotDisable: (api) => onSlot(free(api)),
+  nodeSlotEnable: (api) => onSlot(slotWhere(api, (slot) => slot.approval === 'disabled')),
+  nodeSlotQuarantine: (api) => onSlot(free(api)),
+  nodeSlotRepair: (api) => onSlot(slotWhere(api, (slot) => slot.status === 'quarantined')),
+  nodeSlotMarkWiped: (api) => {
+    const { params, body } = onSlot(slotWhere(api, (slot) => slot.status === 'quarantined'));
+    return { params, body };
+  },
+  nodeDiskList: (api) => ({ params: at(api) }),
+  nodeDiskOwn: (api) => ({ params: at(api, 'j22u15'), body: { serial: 'S795NC000062', ...REASON } }),
+  nodeDiskRevoke: async (api) => {
+    const params = at(api, 'j22u15');
+    const body = { serial: 'S795NC000062', ...REASON };
+    const { id } = await must<{ id: string }>(api, 'nodeDiskOwn', { params, body });
+    return { params: { ...params, disk_ownership_id: id }, body: REASON };
+  },
+  nodeHealthGet: (api) => ({ params: at(api, 'j22u29') }),
+  nodeHealthProbe: (api) => ({ params: at(api), body: {} }),
+  nodeHealthOverridePut: (api) => ({
+    params: { ...at(api, 'j22u29'), source: 'agent' },
+    body: { mode: 'merge', alerts: [], muted_alert_ids: ['fabric_manager_down'], expires_at: null, ...REASON },
+  }),
+  nodeHealthOverrideDelete: async (api) => {
+    const params = { ...at(api, 'j22u29'), source: 'agent' };
+    const body = { mode: 'merge', alerts: [], muted_alert_ids: [], expires_at: null, ...REASON };
+    await must(api, 'nodeHealthOverridePut', { params, body });
+    return { params };
+  },
+  healthBreakerGet: () => ({}),
+  healthBreakerReset: ({ world }) => {
+    Object.assign(world.breaker, { is_tripped: true, reason: 'Nine hosts fell ill within a minute.' });
+    return { body: REASON, if_match: world.breaker.version };
+  },
+  nodeInventoryGet: (api) => ({ params: at(api, 'j22u31') }),
+  nodeMachineRemove: (api) => ({ params: { ...at(api, 'j22u31'), machine_name: 'gpuaas-alc-leftover' }, body: REASON }),
+  nodeLeaseEnd: (api) => ({
+    params: { ...at(api), allocation_id: 'alc_01k9zv3m8q4t6w2x5y7r0s1n3p' },
+    body: REASON,
+  }),
+  nodeImageList: (api) => ({ params: at(api) }),
+  nodeImagePull: (api) => ({ params: at(api), body: { image_name: 'ubuntu-24.04-h200-base' } }),
+  nodeImageEvict: (api) => ({ params: at(api), body: { digest: image(api).digest } }),
+  nodeImageVerify: (api) => ({ params: at(api), body: { digest: image(api).digest } }),
+  trustKeyList: () => ({}),
+  trustKeyGet: (api) => ({ params: { trust_key_id: keyIn(api, 'active').id } }),
+  trustKeyCreate: () => ({ body: { purpose: 'task_signer', ...REASON } }),
+  trustKeyActivate: async (api) => {
+    const key = await staged(api);
+    return { params: { trust_key_id: key.id }, body: REASON, if_match: key.version };
+  },
+  trustKeyRetire: (api) => ({ params: { trust_key_id: keyIn(api, 'grace').id }, body: REASON, if_match: 1 }),
+  trustKeyRevoke: (api) => ({ params: { trust_key_id: keyIn(api, 'grace').id }, body: REASON, if_match: 1 }),
+  logList: () => ({}),
+} satisfies Partial<Scenarios>;

@@ -1,0 +1,117 @@
+/** One request that succeeds for each operation of people, projects and what is theirs. */
+import type { TestApi } from './ask.ts';
+import { must, present, type Scenarios } from './ask.ts';
+
+type Made = Readonly<{ id: string; version: number }>;
+
+const ofOrganization = ({ cast }: TestApi) => ({ organization_id: cast.organization_id });
+export const ofProject = ({ cast }: TestApi) => ({ project_id: cast.project_id });
+const account = ({ cast }: TestApi) => ({ project_id: cast.project_id, service_account_id: cast.service_account_id });
+const member = ({ cast }: TestApi) => ({ organization_id: cast.organization_id, user_id: cast.users.member });
+
+const TOKEN = { name: 'for a test', scopes: ['read'], expires_in_s: 3600 };
+const PUBLIC_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea';
+export const LAUNCH = { sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', gpu_count: 1 };
+
+const newProject = (api: TestApi): Promise<Made> =>
+  must(api, 'projectCreate', { params: ofOrganization(api), body: { name: 'short-lived' } });
+
+export const tenantScenarios = {
+  meGet: () => ({}),
+  organizationList: () => ({}),
+  organizationCreate: () => ({ body: { name: 'initech' } }),
+  organizationGet: (api) => ({ params: ofOrganization(api) }),
+  organizationUpdate: (api) => ({ params: ofOrganization(api), body: { display_name: 'Acme AI' }, if_match: 1 }),
+  organizationMemberList: (api) => ({ params: ofOrganization(api) }),
+  organizationMemberUpdate: (api) => ({ params: member(api), body: { role: 'admin' }, if_match: 1 }),
+  organizationMemberRemove: (api) => ({ params: member(api) }),
+  invitationList: (api) => ({ params: ofOrganization(api) }),
+  invitationCreate: (api) => ({ params: ofOrganization(api), body: { email: 'nils@acme.example', role: 'viewer' } }),
+  invitationRevoke: ({ world, cast }) => ({
+    params: {
+      organization_id: cast.organization_id,
+      invitation_id: present(world.invitations[0], 'an invitation').id,
+    },
+  }),
+  invitationAccept: async (api) => {
+    const body = { email: 'olga@acme.example', role: 'viewer' };
+    const { token } = await must<{ token: string }>(api, 'invitationCreate', { params: ofOrganization(api), body });
+    // Whoever was invited is a member already; another organization invites.
+    for (const one of api.world.members.filter((row) => row.user_id === api.cast.users.operator))
+      api.world.members.splice(api.world.members.indexOf(one), 1);
+    return { body: { token } };
+  },
+  projectList: (api) => ({ params: ofOrganization(api) }),
+  projectCreate: (api) => ({ params: ofOrganization(api), body: { name: 'vision' } }),
+  projectGet: (api) => ({ params: ofProject(api) }),
+  projectUpdate: (api) => ({ params: ofProject(api), body: { display_name: 'All research' }, if_match: 1 }),
+  projectDelete: async (api) => ({ params: { project_id: (await newProject(api)).id } }),
+  projectMemberList: (api) => ({ params: ofProject(api) }),
+  projectMemberPut: ({ cast }) => ({
+    params: { project_id: cast.project_id, user_id: cast.outsider_id },
+    body: { role: 'viewer' },
+  }),
+  projectMemberRemove: ({ cast }) => ({ params: { project_id: cast.project_id, user_id: cast.users.member } }),
+  serviceAccountList: (api) => ({ params: ofProject(api) }),
+  serviceAccountCreate: (api) => ({ params: ofProject(api), body: { name: 'ci' } }),
+  serviceAccountGet: (api) => ({ params: account(api) }),
+  serviceAccountUpdate: (api) => ({ params: account(api), body: { state: 'disabled' }, if_match: 1 }),
+  serviceAccountDelete: (api) => ({ params: account(api) }),
+  serviceAccountSecretRotate: (api) => ({ params: account(api), body: {} }),
+  serviceAccountTokenList: (api) => ({ params: account(api) }),
+  serviceAccountTokenCreate: (api) => ({ params: account(api), body: TOKEN }),
+  serviceAccountTokenRevoke: (api) => ({
+    params: {
+      ...account(api),
+      token_id: present(
+        api.world.tokens.find((one) => one.owner_id === api.cast.service_account_id),
+        'a token',
+      ).id,
+    },
+  }),
+  serviceAccountTokenIssue: ({ world, cast }) => ({
+    body: {
+      grant_type: 'client_credentials',
+      client_id: cast.service_account_id,
+      client_secret: present(world.serviceAccounts.get(cast.service_account_id), 'an account').secret,
+    },
+  }),
+  apiTokenList: () => ({}),
+  apiTokenCreate: () => ({ body: TOKEN }),
+  apiTokenRevoke: ({ world, cast }) => ({
+    params: {
+      token_id: present(
+        world.tokens.find((one) => one.owner_id === cast.users.operator),
+        'a token',
+      ).id,
+    },
+  }),
+  sshKeyList: () => ({}),
+  sshKeyCreate: () => ({ body: { name: 'new-laptop', public_key: PUBLIC_KEY } }),
+  sshKeyGet: ({ cast }) => ({ params: { ssh_key_id: cast.ssh_key_id } }),
+  sshKeyDelete: ({ cast }) => ({ params: { ssh_key_id: cast.ssh_key_id } }),
+  webSessionList: () => ({}),
+  webSessionRevoke: ({ world, cast }) => ({
+    params: {
+      web_session_id: present(
+        world.webSessions.find((one) => one.user_id === cast.users.operator && !one.is_current),
+        'another browser',
+      ).id,
+    },
+  }),
+  regionList: () => ({}),
+  skuList: () => ({}),
+  skuGet: () => ({ params: { sku_name: 'h200-sxm-slice' } }),
+  osImageList: () => ({}),
+  osImageGet: () => ({ params: { image_name: 'ubuntu-24.04-h200-cuda' } }),
+  capacityList: (api) => ({ params: ofProject(api) }),
+  quotaGet: (api) => ({ params: ofProject(api) }),
+  usageList: (api) => ({ params: ofProject(api) }),
+  usageSummaryGet: (api) => ({ params: ofProject(api) }),
+  accessPolicyGet: (api) => ({ params: ofOrganization(api) }),
+  accessPolicyUpdate: (api) => ({ params: ofOrganization(api), body: { records_terminals: true }, if_match: 1 }),
+  auditLogList: (api) => ({ params: ofOrganization(api) }),
+  auditLogExport: (api) => ({ params: ofOrganization(api) }),
+  eventList: (api) => ({ params: ofProject(api) }),
+  eventStream: (api) => ({ params: ofProject(api) }),
+} satisfies Partial<Scenarios>;
