@@ -51,10 +51,9 @@ const Refused = ({
   return (
     <ErrorPanel error={launch.error}>
       {reasons.length > 0 && (
-        <>
-          <Reasons reasons={reasons} />
+        <Reasons reasons={reasons}>
           <Alternatives alternatives={alternativesIn(alternatives)} form={form} skus={skus} onTake={onTake} />
-        </>
+        </Reasons>
       )}
     </ErrorPanel>
   );

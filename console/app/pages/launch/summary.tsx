@@ -45,10 +45,10 @@ const Price = ({ estimate, form }: Readonly<{ estimate: Estimate; form: LaunchFo
 
 const QuotaAfter = ({ projectId, added }: Readonly<{ projectId: string; added: number }>) => {
   const quota = useRead('quotaGet', { params: { project_id: projectId } });
-  if (quota.data === undefined) return <span className="muted" style={{ minHeight: 44, display: 'block' }} />;
+  if (quota.data === undefined) return <div className="launch-quota" />;
   const { project, organization } = quota.data;
   return (
-    <div>
+    <div className="launch-quota">
       <div className="muted">Quota after launch</div>
       <div>{quotaSentence('project', project, added)}</div>
       <div>{quotaSentence('organization', organization, added)}</div>
@@ -90,16 +90,18 @@ export const Summary = ({
 }>) => (
   <Section title="Price and capacity">
     <Stack gap="sm">
-      {estimate.data !== undefined ? (
-        <Stack gap="sm" className={estimate.isCurrent ? '' : 'is-old'} aria-busy={!estimate.isCurrent}>
-          <Price estimate={estimate.data} form={form} />
-          <FitPanel estimate={estimate.data} form={form} skus={skus} onTake={onTake} />
-        </Stack>
-      ) : estimate.error !== null ? (
-        <ErrorPanel error={estimate.error} onRetry={() => void estimate.refetch()} />
-      ) : (
-        <Loading rows={7} label="Asking for price and capacity" />
-      )}
+      <div className="launch-estimate">
+        {estimate.data !== undefined ? (
+          <Stack gap="sm" className={estimate.isCurrent ? '' : 'is-old'} aria-busy={!estimate.isCurrent}>
+            <Price estimate={estimate.data} form={form} />
+            <FitPanel estimate={estimate.data} form={form} skus={skus} onTake={onTake} />
+          </Stack>
+        ) : estimate.error !== null ? (
+          <ErrorPanel error={estimate.error} onRetry={() => void estimate.refetch()} />
+        ) : (
+          <Loading rows={6} label="Asking for price and capacity" />
+        )}
+      </div>
       <QuotaAfter projectId={projectId} added={form.gpuCount} />
       {children}
       <Equivalents form={form} projectId={projectId} />

@@ -1,5 +1,6 @@
 /** Whether it fits, and if not why and what would: the same for an estimate and for a launch that was refused. */
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
 import type { LaunchForm, LaunchSearch } from './form.ts';
 import type { LaunchAlternative, Sku } from './types.ts';
 import {
@@ -11,23 +12,29 @@ import {
   reasonsInWords,
 } from './verdict.ts';
 
-export const Reasons = ({ reasons }: Readonly<{ reasons: readonly Reason[] }>) => {
+/** The verdict, then what one can do about it; where the rest of the capacity is, for who wants to know. */
+export const Reasons = ({ reasons, children }: Readonly<{ reasons: readonly Reason[]; children: ReactNode }>) => {
   const [first, ...rest] = reasonsInWords(reasons);
-  if (first === undefined) return null;
   return (
     <div style={{ overflowWrap: 'anywhere' }}>
-      <div>
-        {first.text} {first.hint}
-      </div>
+      {first !== undefined && (
+        <div>
+          {first.text} {first.hint}
+        </div>
+      )}
+      {children}
       {rest.length > 0 && (
-        <ul className="reasons">
-          {rest.map(({ code, text, hint }) => (
-            <li key={`${code} ${text}`}>
-              {text}
-              {hint === null ? '' : `. ${hint}`}
-            </li>
-          ))}
-        </ul>
+        <details className="reasons-rest">
+          <summary>Where the other GPUs are</summary>
+          <ul className="reasons">
+            {rest.map(({ code, text, hint }) => (
+              <li key={`${code} ${text}`}>
+                {text}
+                {hint === null ? '' : `. ${hint}`}
+              </li>
+            ))}
+          </ul>
+        </details>
       )}
     </div>
   );
@@ -83,8 +90,9 @@ export const FitPanel = ({
       </div>
       {!estimate.fits_now && (
         <div className="panel-body" style={{ marginTop: 4 }}>
-          <Reasons reasons={estimate.reasons} />
-          <Alternatives alternatives={estimate.alternatives} form={form} skus={skus} onTake={onTake} />
+          <Reasons reasons={estimate.reasons}>
+            <Alternatives alternatives={estimate.alternatives} form={form} skus={skus} onTake={onTake} />
+          </Reasons>
         </div>
       )}
     </div>

@@ -102,7 +102,7 @@ test('an alternative laid over the form changes what it names and keeps the rest
   const same = alternativePatch({ ...alternative, capacity_shape: 'gpu_slice', sku_name: 'slice', gpu_count: 4 }, form);
   assert.equal('image' in same, false);
   assert.deepEqual(alternativeLabel(alternative, CATALOG.skus), {
-    what: '8 GPUs, bare metal',
+    what: 'Bare metal, 8 GPUs',
     where: 'metal in us-1',
     price: '$36.00 per hour',
   });

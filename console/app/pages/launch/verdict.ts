@@ -46,7 +46,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   gpu_count_not_allowed: told('It does not come in this number of GPUs.'),
   claimed: held('in use'),
   cleaning: held('being wiped before reuse', BY_ITSELF),
-  fragmented: held('free, but spread over nodes with too few of them', ONE_NODE),
+  fragmented: held('free, but spread over nodes with too few of them'),
   fabric: held('free, but not joined as one set by the fabric'),
   held: held('held by the operator'),
   cleanup_blocked: held('waiting for a wipe that could not finish', OPERATOR),
@@ -125,7 +125,7 @@ export const alternativeLabel = (
 ): Readonly<{ what: string; where: string; price: string | null }> => {
   const sku = skus.find(({ name }) => name === alternative.sku_name);
   return {
-    what: `${gpus(alternative.gpu_count)}, ${SHAPE_WORDS[alternative.capacity_shape].toLowerCase()}`,
+    what: `${SHAPE_WORDS[alternative.capacity_shape]}, ${gpus(alternative.gpu_count)}`,
     where: `${alternative.sku_name} in ${alternative.region_name}`,
     price:
       sku === undefined

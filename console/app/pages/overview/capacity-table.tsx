@@ -14,7 +14,7 @@ const columns = (projectId: string): readonly Column<Row>[] => [
     header: 'SKU',
     cell: ({ sku_name, region_name }) => (
       <Link
-        className="link"
+        className="link nowrap"
         to="/projects/$projectId/launch"
         params={{ projectId }}
         search={{ sku: sku_name, region: region_name }}
@@ -23,7 +23,7 @@ const columns = (projectId: string): readonly Column<Row>[] => [
       </Link>
     ),
   },
-  { header: 'Region', cell: ({ region_name }) => region_name },
+  { header: 'Region', cell: ({ region_name }) => <span className="nowrap">{region_name}</span> },
   { header: 'Free GPUs', align: 'right', cell: ({ available_gpus }) => available_gpus },
   {
     header: 'Largest set',
@@ -32,18 +32,38 @@ const columns = (projectId: string): readonly Column<Row>[] => [
   },
 ];
 
-export const CapacityTable = ({ projectId }: Readonly<{ projectId: string }>) => (
-  <Section title="Capacity now" flush>
-    <Async of={useAll('capacityList', { params: { project_id: projectId } }, { everyMs: AGAIN_MS })} rows={3}>
-      {(rows) =>
-        rows.length === 0 ? (
-          <p className="muted" style={{ padding: '0 16px' }}>
-            No region has machines yet.
-          </p>
-        ) : (
-          <DataTable label="Capacity by SKU and region" columns={columns(projectId)} rows={rows} rowKey={rowKey} />
-        )
-      }
-    </Async>
-  </Section>
-);
+/** Regions where nothing can be launched are named once, with the reason, and not row by row. */
+const Closed = ({ regions }: Readonly<{ regions: readonly ItemOf<'regionList'>[] }>) =>
+  regions.length > 0 && (
+    <ul className="closed-regions muted">
+      {regions.map(({ name, display_name, disabled_reason }) => (
+        <li key={name}>
+          {display_name}: {disabled_reason ?? 'not open yet.'}
+        </li>
+      ))}
+    </ul>
+  );
+
+export const CapacityTable = ({ projectId }: Readonly<{ projectId: string }>) => {
+  const capacity = useAll('capacityList', { params: { project_id: projectId } }, { everyMs: AGAIN_MS });
+  const regions = useAll('regionList', {});
+  const closed = (regions.data ?? []).filter(({ enabled }) => !enabled);
+  const isClosed = (name: string): boolean => closed.some((region) => region.name === name);
+  return (
+    <Section title="Capacity now" flush>
+      <Async of={capacity} rows={3}>
+        {(all) => (
+          <>
+            <DataTable
+              label="Capacity by SKU and region"
+              columns={columns(projectId)}
+              rows={all.filter(({ region_name }) => !isClosed(region_name))}
+              rowKey={rowKey}
+            />
+            <Closed regions={closed} />
+          </>
+        )}
+      </Async>
+    </Section>
+  );
+};

@@ -7,9 +7,6 @@ import { useMe } from '../../api/me.tsx';
 import { type ItemOf, usePages, useRead } from '../../api/read.ts';
 import { money } from '../../format/money.ts';
 import { command } from '../../format/shell.ts';
-import { count } from '../../format/size.ts';
-import { day } from '../../format/time.ts';
-import { Async } from '../../ui/async.tsx';
 import { CliCommand } from '../../ui/cli-command.tsx';
 import { Id } from '../../ui/copy.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
@@ -18,7 +15,7 @@ import { Loading } from '../../ui/loading.tsx';
 import { EmptyState, Page, Section } from '../../ui/page.tsx';
 import { Exact } from '../../ui/time.tsx';
 import { LaunchButton } from '../allocations/launch-button.tsx';
-import { Tile } from '../overview/tile.tsx';
+import { CostTiles } from '../overview/cost-tiles.tsx';
 import { useExport } from './use-export.ts';
 
 type UsageRecord = ItemOf<'usageList'>;
@@ -26,6 +23,12 @@ const AGAIN_MS = 15_000;
 /** As many names as one request gives; an older record is called by its allocation's id. */
 const NAMES = 200;
 const rowKey = ({ id }: UsageRecord): string => id;
+
+const When = ({ at }: Readonly<{ at: string }>) => (
+  <span style={{ whiteSpace: 'nowrap' }}>
+    <Exact at={at} />
+  </span>
+);
 
 const columns = (projectId: string, names: ReadonlyMap<string, string>): readonly Column<UsageRecord>[] => [
   {
@@ -50,30 +53,10 @@ const columns = (projectId: string, names: ReadonlyMap<string, string>): readonl
     isSecondary: true,
     cell: ({ gpu_hourly_price }) => money(gpu_hourly_price),
   },
-  { header: 'From', cell: ({ started_at }) => <Exact at={started_at} /> },
-  { header: 'To', cell: ({ ended_at }) => (ended_at === null ? 'still charged' : <Exact at={ended_at} />) },
+  { header: 'From', cell: ({ started_at }) => <When at={started_at} /> },
+  { header: 'To', cell: ({ ended_at }) => (ended_at === null ? 'still charged' : <When at={ended_at} />) },
   { header: 'Cost', align: 'right', cell: ({ cost }) => <span className="tabular">{money(cost)}</span> },
 ];
-
-const Month = ({ projectId }: Readonly<{ projectId: string }>) => (
-  <Async of={useRead('usageSummaryGet', { params: { project_id: projectId } }, { everyMs: AGAIN_MS })} rows={3}>
-    {(summary) => (
-      <div className="tiles">
-        <Tile
-          label="Cost this month"
-          value={money(summary.cost)}
-          note={`since ${day(summary.since)} UTC, before tax`}
-        />
-        <Tile label="Cost per hour now" value={money(summary.cost_per_hour)} note="until it is released" />
-        <Tile
-          label="Charged now"
-          value={count(summary.running_gpus, 'GPU')}
-          note={count(summary.running_allocations, 'allocation')}
-        />
-      </div>
-    )}
-  </Async>
-);
 
 const Records = ({ projectId }: Readonly<{ projectId: string }>) => {
   const params = { project_id: projectId };
@@ -131,7 +114,7 @@ export const UsagePage = () => {
       }
     >
       {error !== null && <ErrorPanel error={error} />}
-      <Month projectId={projectId} />
+      <CostTiles projectId={projectId} />
       <Section title="Records, newest first" flush>
         <Records projectId={projectId} />
       </Section>

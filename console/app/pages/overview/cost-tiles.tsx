@@ -1,0 +1,53 @@
+/** What the project cost this month and costs now. The tiles stand before their numbers do, so that nothing jumps. */
+import './overview.css';
+import type { ReactNode } from 'react';
+import { useRead } from '../../api/read.ts';
+import { money } from '../../format/money.ts';
+import { count } from '../../format/size.ts';
+import { day } from '../../format/time.ts';
+import { ErrorPanel } from '../../ui/error-panel.tsx';
+
+const AGAIN_MS = 15_000;
+/** Holds the place of a line. */
+const WAITING = '\u00a0';
+
+const Tile = ({ label, value, note }: Readonly<{ label: string; value: string; note: ReactNode }>) => (
+  <div className="card tile">
+    <div className="muted">{label}</div>
+    <div className="tile-value tabular">{value}</div>
+    <div className="muted">{note}</div>
+  </div>
+);
+
+export const CostTiles = ({ projectId, link }: Readonly<{ projectId: string; link?: ReactNode }>) => {
+  const summary = useRead('usageSummaryGet', { params: { project_id: projectId } }, { everyMs: AGAIN_MS });
+  const { data, error } = summary;
+  if (data === undefined && error !== null) return <ErrorPanel error={error} onRetry={() => void summary.refetch()} />;
+  return (
+    <div className="tiles">
+      <Tile
+        label="Cost this month"
+        value={data === undefined ? '…' : money(data.cost)}
+        note={data === undefined ? WAITING : `since ${day(data.since)} UTC, before tax`}
+      />
+      <Tile
+        label="Cost per hour now"
+        value={data === undefined ? '…' : money(data.cost_per_hour)}
+        note="until it is released"
+      />
+      <Tile
+        label="Charged now"
+        value={data === undefined ? '…' : count(data.running_gpus, 'GPU')}
+        note={
+          data === undefined ? (
+            WAITING
+          ) : (
+            <>
+              {count(data.running_allocations, 'allocation')} {link}
+            </>
+          )
+        }
+      />
+    </div>
+  );
+};

@@ -1,0 +1,176 @@
+/** Overview, launch and usage in a real browser, against the API in the page. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type Demo, needsBrowser, openDemo } from '../browser.ts';
+
+/** The launch form of the project that the demo begins in; `query` fills it. */
+const toLaunch = async (page: Page, query = ''): Promise<void> => {
+  await page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: 'Launch', exact: true }).click();
+  await page.getByRole('form', { name: 'Launch' }).waitFor();
+  if (query === '') return;
+  await page.goto(`${page.url().split(/[?#]/)[0]}?${query}`);
+  await page.getByRole('form', { name: 'Launch' }).waitFor();
+};
+
+const summary = (page: Page) => page.getByRole('region', { name: 'Price and capacity' });
+const button = (page: Page) => summary(page).getByRole('button', { name: 'Launch', exact: true });
+
+describe('overview, launch and usage', { skip: needsBrowser }, () => {
+  let demo: Demo;
+  before(async () => {
+    demo = await openDemo();
+  });
+  after(() => demo.close());
+
+  test('the start leads to what runs, what it costs and what needs somebody', () =>
+    demo.page('/', async (page) => {
+      await page.getByRole('region', { name: 'What runs' }).getByRole('link', { name: 'train-llama' }).waitFor();
+      const attention = page.getByRole('region', { name: 'Needs attention' });
+      await attention.getByText('still billed: the slots are yours until released').waitFor();
+      await page
+        .getByRole('region', { name: 'Quota' })
+        .getByText(/\d+ of \d+ GPUs used/)
+        .first()
+        .waitFor();
+    }));
+
+  test('everything is chosen already: one press launches and leads to the allocation', () =>
+    demo.page('/', async (page) => {
+      await toLaunch(page);
+      await summary(page).getByText('Fits now on').waitFor();
+      const name = await page.getByLabel('Name', { exact: true }).inputValue();
+      await button(page).click();
+      await page.waitForURL(/\/allocations\/alc_/);
+      await page.getByRole('heading', { level: 1, name }).waitFor();
+    }));
+
+  test('a launch pressed twice, and Enter with it, is one allocation', () =>
+    demo.page('/', async (page) => {
+      await toLaunch(page);
+      await page.getByLabel('Name', { exact: true }).fill('only-once');
+      await page.evaluate(() => {
+        const form = document.querySelector<HTMLFormElement>('#launch-form');
+        form?.requestSubmit();
+        form?.requestSubmit();
+        form?.requestSubmit();
+      });
+      await page.waitForURL(/\/allocations\/alc_/);
+      await page.getByRole('link', { name: 'Overview' }).click();
+      const runs = page.getByRole('region', { name: 'What runs' });
+      await runs.getByRole('link', { name: 'only-once' }).first().waitFor();
+      assert.equal(await runs.getByRole('link', { name: 'only-once' }).count(), 1);
+    }));
+
+  test('the form is its address, but for user data', () =>
+    demo.page('/', async (page) => {
+      await toLaunch(page);
+      await page.getByRole('group', { name: 'GPUs' }).getByRole('radio', { name: /^2/ }).check();
+      await page.getByRole('radio', { name: '3 days' }).check();
+      await page.getByLabel('Name', { exact: true }).fill('shared-form');
+      await page.getByLabel('Tags').fill('team=vision');
+      await page.getByRole('button', { name: 'Add user data' }).click();
+      await page.getByLabel('User data').fill('#cloud-config\npassword: hunter2\n');
+      await page.waitForURL(/gpus=2.*hours=72.*name=shared-form.*tags=team/);
+      assert.doesNotMatch(page.url(), /hunter2|cloud-config/);
+      await page.reload();
+      await page.getByRole('form', { name: 'Launch' }).waitFor();
+      assert.ok(await page.getByRole('group', { name: 'GPUs' }).getByRole('radio', { name: /^2/ }).isChecked());
+      assert.ok(await page.getByRole('radio', { name: '3 days' }).isChecked());
+      assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'shared-form');
+      await summary(page).getByText('For 3 d').waitFor();
+      await summary(page)
+        .getByText(/--gpus 2 .*--tag team=vision --max-duration 3d/)
+        .waitFor();
+    }));
+
+  test('what does not fit says why, and an alternative is one press away', () =>
+    demo.page('/', async (page) => {
+      await toLaunch(page, 'gpus=8');
+      await summary(page).getByText('Does not fit now').first().waitFor();
+      await summary(page)
+        .getByText(/the largest set is \d/)
+        .first()
+        .waitFor();
+      assert.equal(await button(page).getAttribute('aria-disabled'), 'true');
+      await summary(page)
+        .getByRole('button', { name: /^GPU slice, 4 GPUs/ })
+        .click();
+      await summary(page).getByText('Fits now on').waitFor();
+      assert.ok(await page.getByRole('group', { name: 'GPUs' }).getByRole('radio', { name: /^4/ }).isChecked());
+      assert.equal(await button(page).getAttribute('aria-disabled'), 'false');
+    }));
+
+  test('regions, storage and network that are not offered are in sight, with the reason', () =>
+    demo.page('/', async (page) => {
+      await toLaunch(page);
+      for (const name of [
+        /^Frankfurt.*No hosts/,
+        /^Persistent volume.*Not offered yet/,
+        /^Public address.*Not offered yet/,
+      ])
+        assert.ok(await page.getByRole('radio', { name }).isDisabled(), String(name));
+      await page.getByRole('radio', { name: /^Bare metal/ }).check();
+      assert.ok(await page.getByRole('radio', { name: /^2.*A whole node has 8 GPUs/ }).isDisabled());
+    }));
+
+  test('a launch takes the keyboard alone', () =>
+    demo.page('/', async (page) => {
+      await toLaunch(page);
+      await page.getByRole('radio', { name: /^GPU slice/ }).focus();
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('ArrowRight');
+      assert.ok(await page.getByRole('group', { name: 'GPUs' }).getByRole('radio', { name: /^2/ }).isChecked());
+      await page.getByLabel('Name', { exact: true }).focus();
+      await page.keyboard.press('ControlOrMeta+a');
+      await page.keyboard.type('Typed By Hand');
+      await page.getByText('Lower-case letters only.').first().waitFor();
+      await page.keyboard.press('Enter');
+      await page.keyboard.press('ControlOrMeta+a');
+      await page.keyboard.type('typed-by-hand');
+      assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'typed-by-hand');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(/\/allocations\/alc_/);
+      await page.getByRole('heading', { level: 1, name: 'typed-by-hand' }).waitFor();
+    }));
+
+  test('a key is added without leaving the form, and a private one is not taken', () =>
+    demo.page('/', async (page) => {
+      await toLaunch(page, 'gpus=2');
+      await page.getByRole('button', { name: 'Add a key' }).click();
+      const key = page.getByLabel('Public key');
+      await key.fill('-----BEGIN OPENSSH PRIVATE KEY-----');
+      await page.getByText('This is a private key.').waitFor();
+      await key.fill('ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGb1ZpFz2n6mS4Tn1oYVx0cQ0a3nq4bq0m9k2v4y7w8z new@home');
+      await page.getByLabel('Name of the key').press('Enter');
+      await page.getByRole('checkbox', { name: 'new-home' }).waitFor();
+      assert.ok(await page.getByRole('checkbox', { name: 'new-home' }).isChecked());
+      assert.match(page.url(), /gpus=2/);
+    }));
+
+  test('who may not launch reads why', () =>
+    demo.page('/#as=viewer', async (page) => {
+      await toLaunch(page);
+      await summary(page)
+        .getByText(/You are a viewer of this project; this needs a member/)
+        .waitFor();
+      assert.equal(await button(page).getAttribute('aria-disabled'), 'true');
+    }));
+
+  test('usage as CSV holds what the page shows', () =>
+    demo.page('/', async (page) => {
+      await page.getByRole('link', { name: 'Usage' }).first().click();
+      const table = page.getByRole('region', { name: 'Usage records' });
+      await table.getByRole('link', { name: 'sweep-1' }).waitFor();
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'CSV' }).click(),
+      ]);
+      const lines = (await readFile(await file.path(), 'utf8')).trim().split('\r\n');
+      assert.equal(lines.length - 1, (await table.getByRole('row').count()) - 1);
+      const shown = await table.getByRole('row', { name: /sweep-1/ }).textContent();
+      const cost = lines.find((line) => line.includes(',sweep-1,'))?.split(',')[8] ?? '?';
+      assert.ok(shown?.includes(`$${cost}`), `${cost} in ${shown}`);
+    }));
+});
