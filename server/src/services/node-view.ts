@@ -9,7 +9,7 @@ import { notFound } from '../errors.ts';
 import { platformActions, refuse } from './actions.ts';
 import type { Action } from './caller.ts';
 
-export const NODE_OPERATIONS = {
+const NODE_OPERATIONS = {
   discover: 'nodeDiscoveryCreate',
   probe: 'nodeHealthProbe',
   drain: 'adminNodeDrain',

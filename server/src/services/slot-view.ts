@@ -14,7 +14,7 @@ import { type Action, callerId } from './caller.ts';
 import { preventsHostChanges } from './health-report.ts';
 import { takenProblems, written } from './slot-binding.ts';
 
-export const SLOT_OPERATIONS = {
+const SLOT_OPERATIONS = {
   disable: 'nodeSlotDisable',
   enable: 'nodeSlotEnable',
   quarantine: 'nodeSlotQuarantine',
