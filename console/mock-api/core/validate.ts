@@ -89,7 +89,5 @@ export const queryOf = (schema: TSchema | undefined, search: URLSearchParams): R
   );
 };
 
-export const isValid = (schema: TSchema, value: unknown): boolean => Value.Check(schema, value);
-
 export const errorsOf = (schema: TSchema, value: unknown): string[] =>
   (Value.Errors(schema, value) as unknown as Found[]).map((found) => `${found.instancePath} ${found.message}`);
