@@ -15,6 +15,20 @@ import { Disks } from './disks.tsx';
 import { isMissing, isTaskOpen, useWatched } from './hooks.ts';
 import { TaskLine } from './task-line.tsx';
 
+const Checks = ({ checks }: Readonly<{ checks: TopologyMap['prerequisites'] }>) => (
+  <ul className="check-list">
+    {checks.map(({ name, is_met, needs_reboot, message }) => (
+      <li key={name}>
+        <ToneBadge tone={is_met ? 'good' : 'bad'}>{is_met ? 'Met' : 'Not met'}</ToneBadge>
+        <span>
+          <strong>{name.replaceAll('_', ' ')}</strong>: {message}
+          {!is_met && needs_reboot && ' The host has to be restarted for it.'}
+        </span>
+      </li>
+    ))}
+  </ul>
+);
+
 const Prerequisites = ({ map }: Readonly<{ map: TopologyMap }>) => (
   <Section title="Prerequisites">
     {map.reboot_required && (
@@ -25,17 +39,11 @@ const Prerequisites = ({ map }: Readonly<{ map: TopologyMap }>) => (
         </span>
       </p>
     )}
-    <ul className="check-list">
-      {map.prerequisites.map(({ name, is_met, needs_reboot, message }) => (
-        <li key={name}>
-          <ToneBadge tone={is_met ? 'good' : 'bad'}>{is_met ? 'Met' : 'Not met'}</ToneBadge>
-          <span>
-            <strong>{name.replaceAll('_', ' ')}</strong>: {message}
-            {!is_met && needs_reboot && ' The host has to be restarted for it.'}
-          </span>
-        </li>
-      ))}
-    </ul>
+    <Checks checks={map.prerequisites.filter(({ is_met }) => !is_met)} />
+    <details className="met" open={map.prerequisites.every(({ is_met }) => !is_met)}>
+      <summary>{map.prerequisites.filter(({ is_met }) => is_met).length} are met</summary>
+      <Checks checks={map.prerequisites.filter(({ is_met }) => is_met)} />
+    </details>
   </Section>
 );
 

@@ -1,6 +1,6 @@
 /** What converting a node takes and gives, both ways. A plan is applied by its hash: exactly what was shown, or nothing. */
 import type { Node, Operations } from '@gpuaas/sdk';
-import { List, Stack, Title } from '@mantine/core';
+import { List, Stack, Text, Title } from '@mantine/core';
 import { useRead } from '../../api/read.ts';
 import { command } from '../../format/shell.ts';
 import { whyNot } from '../../ui/action-button.tsx';
@@ -25,7 +25,9 @@ const Shown = ({ node, plan }: Readonly<{ node: Node; plan: Plan }>) => (
     </div>
     {plan.blockers.length > 0 && (
       <div>
-        <Title order={3}>What stands in the way</Title>
+        <Title order={3} className="part-title">
+          What stands in the way
+        </Title>
         <List>
           {plan.blockers.map((blocker) => (
             <List.Item key={blocker}>{blocker}</List.Item>
@@ -42,7 +44,9 @@ const Shown = ({ node, plan }: Readonly<{ node: Node; plan: Plan }>) => (
     />
     {plan.steps.length > 0 && (
       <div>
-        <Title order={3}>Steps</Title>
+        <Title order={3} className="part-title">
+          Steps
+        </Title>
         <List type="ordered">
           {plan.steps.map((step) => (
             <List.Item key={step}>{step}</List.Item>
@@ -77,7 +81,13 @@ const OneWay = ({ node, to }: Readonly<{ node: Node; to: Plan['to'] }>) => {
   return (
     <Section title={`To ${WORDS[to]}`}>
       <Async of={plan} rows={6} label="Loading the plan">
-        {(found) => <Shown node={node} plan={found} />}
+        {(found) =>
+          found.from === to ? (
+            <Text className="muted">This is what the node is sold as now.</Text>
+          ) : (
+            <Shown node={node} plan={found} />
+          )
+        }
       </Async>
     </Section>
   );

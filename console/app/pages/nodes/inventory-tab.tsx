@@ -2,7 +2,7 @@
 import type { Node, NodeFinding, NodeInventory } from '@gpuaas/sdk';
 import { List, Stack, Text } from '@mantine/core';
 import { useMay } from '../../api/me.tsx';
-import { useRead } from '../../api/read.ts';
+import { useAll, useRead } from '../../api/read.ts';
 import { command } from '../../format/shell.ts';
 import { count } from '../../format/size.ts';
 import { span } from '../../format/time.ts';
@@ -29,7 +29,11 @@ const findingColumns: readonly Column<NodeFinding>[] = [
   { header: 'Since', cell: ({ since }) => <Ago at={since} /> },
 ];
 
-const machineColumns = (node: Node, refusal: string | null): readonly Column<Machine>[] => [
+const CLAIMED = 'A claim holds its allocation; release that first.';
+
+type Rules = Readonly<{ refusal: string | null; claimed: ReadonlySet<string> }>;
+
+const machineColumns = (node: Node, { refusal, claimed }: Rules): readonly Column<Machine>[] => [
   { header: 'Machine', cell: ({ name }) => <span className="mono">{name}</span> },
   {
     header: 'State',
@@ -53,12 +57,16 @@ const machineColumns = (node: Node, refusal: string | null): readonly Column<Mac
     header: 'Actions',
     isHeaderHidden: true,
     align: 'right',
-    cell: ({ name, is_ours }) => (
+    cell: ({ name, is_ours, allocation_id }) => (
       <ReasonAction
         label="Remove"
         size="xs"
         title={`Remove ${name}`}
-        disabledReason={refusal ?? (is_ours ? null : 'It does not carry our tag; nobody but its owner removes it.')}
+        disabledReason={
+          refusal ??
+          (is_ours ? null : 'It does not carry our tag; nobody but its owner removes it.') ??
+          (claimed.has(allocation_id ?? '') ? CLAIMED : null)
+        }
         isDestructive
         typeToConfirm={name}
         operation="nodeMachineRemove"
@@ -72,7 +80,7 @@ const machineColumns = (node: Node, refusal: string | null): readonly Column<Mac
   },
 ];
 
-const leaseColumns = (node: Node, refusal: string | null): readonly Column<Lease>[] => [
+const leaseColumns = (node: Node, { refusal, claimed }: Rules): readonly Column<Lease>[] => [
   { header: 'Allocation', cell: ({ allocation_id }) => <AllocationLink id={allocation_id} /> },
   {
     header: 'Slots',
@@ -91,7 +99,7 @@ const leaseColumns = (node: Node, refusal: string | null): readonly Column<Lease
         label="End"
         size="xs"
         title="End a lease that no claim knows"
-        disabledReason={refusal}
+        disabledReason={refusal ?? (claimed.has(allocation_id) ? CLAIMED : null)}
         isDestructive
         typeToConfirm={allocation_id}
         operation="nodeLeaseEnd"
@@ -107,6 +115,9 @@ const leaseColumns = (node: Node, refusal: string | null): readonly Column<Lease
 
 const Body = ({ node, inventory }: Readonly<{ node: Node; inventory: NodeInventory }>) => {
   const refusal = useMay()('admin.node.update');
+  const slots = useAll('adminNodeSlotList', { params: { node_id: node.id } });
+  const claimed = new Set(slots.data?.flatMap(({ allocation_id }) => (allocation_id === null ? [] : [allocation_id])));
+  const rules = { refusal, claimed };
   return (
     <Stack gap="md">
       <Section title="Findings" flush={inventory.findings.length > 0}>
@@ -137,7 +148,7 @@ const Body = ({ node, inventory }: Readonly<{ node: Node; inventory: NodeInvento
         ) : (
           <DataTable
             label="Machines"
-            columns={machineColumns(node, refusal)}
+            columns={machineColumns(node, rules)}
             rows={inventory.machines}
             rowKey={({ name }) => name}
           />
@@ -151,7 +162,7 @@ const Body = ({ node, inventory }: Readonly<{ node: Node; inventory: NodeInvento
         ) : (
           <DataTable
             label="Leases"
-            columns={leaseColumns(node, refusal)}
+            columns={leaseColumns(node, rules)}
             rows={inventory.leases}
             rowKey={({ allocation_id }) => allocation_id}
           />

@@ -77,7 +77,9 @@ const HealthDetail = ({ detail }: Readonly<{ detail: Slot['health_detail'] }>) =
   if (told.length === 0) return null;
   return (
     <div>
-      <Title order={3}>Health in detail</Title>
+      <Title order={3} className="part-title">
+        Health in detail
+      </Title>
       <Facts facts={told.map(([name, value]) => [fieldLabel(name), valueText(value)])} />
     </div>
   );
@@ -91,18 +93,24 @@ export const SlotPanel = ({ node, slot, slots }: Readonly<{ node: Node; slot: Sl
       </Group>
       <div className="two-columns">
         <div>
-          <Title order={3}>How it stands</Title>
+          <Title order={3} className="part-title">
+            How it stands
+          </Title>
           <Standing slot={slot} />
         </div>
         <div>
-          <Title order={3}>What it is bound to</Title>
+          <Title order={3} className="part-title">
+            What it is bound to
+          </Title>
           <Bindings slot={slot} />
         </div>
       </div>
       <HealthDetail detail={slot.health_detail} />
       {slot.drift !== null && (
         <div>
-          <Title order={3}>Drift</Title>
+          <Title order={3} className="part-title">
+            Drift
+          </Title>
           <Text className="muted">What the newest discovery found otherwise than it was approved.</Text>
           <DiffTable diff={slot.drift} label={`Drift of slot ${slot.slot_index}`} />
         </div>

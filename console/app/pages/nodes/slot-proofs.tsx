@@ -51,11 +51,17 @@ export const SlotProofs = ({ node, slot }: Readonly<{ node: Node; slot: Slot }>)
   });
   return (
     <div>
-      <Title order={3}>Wipe proofs</Title>
+      <Title order={3} className="part-title">
+        Wipe proofs
+      </Title>
       {proofs.error !== null && <ErrorPanel error={proofs.error} onRetry={proofs.refetch} />}
       {proofs.items.length === 0 ? (
         <p className="muted" style={{ minHeight: 40 }}>
-          {proofs.isLoading ? 'Loading the proofs.' : 'None yet: it has not been wiped since it was approved.'}
+          {proofs.isLoading
+            ? 'Loading the proofs.'
+            : slot.wiped_at === null
+              ? 'None yet: it has not been wiped since it was approved.'
+              : 'None is kept here; its last wipe was proven when it was approved.'}
         </p>
       ) : (
         <DataTable

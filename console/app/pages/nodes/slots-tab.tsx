@@ -66,9 +66,15 @@ const columns = (onChoose: (index: number) => void): readonly Column<Slot>[] => 
   },
   {
     header: 'Status',
-    cell: (slot) => <StateBadge kind="slot" state={slot.status} title={slot.status_reason ?? undefined} />,
+    cell: (slot) => (
+      <>
+        <StateBadge kind="slot" state={slot.status} title={slot.status_reason ?? undefined} />{' '}
+        <span className="muted">
+          <Ago at={slot.status_since} />
+        </span>
+      </>
+    ),
   },
-  { header: 'Since', cell: ({ status_since }) => <Ago at={status_since} />, isSecondary: true },
   {
     header: 'Approval',
     cell: ({ approval }) => <StateBadge kind="approval" state={approval} />,
@@ -114,7 +120,7 @@ const SlotMap = ({ node, slots }: Readonly<{ node: Node; slots: readonly Slot[] 
               <h3>{numa === null ? 'NUMA node unknown' : `NUMA node ${numa}`}</h3>
               <div className="pcie-row">
                 {switches.map(({ port, slots: under }) => (
-                  <div key={port} className="pcie">
+                  <div key={port} className="pcie" style={{ gridColumn: `span ${under.length}` }}>
                     <span className="pcie-name mono" title={port ?? undefined}>
                       {port === null ? 'switch unknown' : `switch ${port.replace(/^0000:/, '')}`}
                     </span>

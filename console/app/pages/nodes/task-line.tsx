@@ -16,8 +16,15 @@ export const TaskPercent = ({ task }: Readonly<{ task: NodeTask }>) =>
 
 export const TaskTime = ({ task }: Readonly<{ task: NodeTask }>) => {
   const begun = task.started_at ?? task.dispatched_at ?? task.created_at;
-  if (task.finished_at !== null) return <Took ms={Math.max(0, Date.parse(task.finished_at) - Date.parse(begun))} />;
-  return <Elapsed since={begun} />;
+  return (
+    <span className="one-line">
+      {task.finished_at === null ? (
+        <Elapsed since={begun} />
+      ) : (
+        <Took ms={Math.max(0, Date.parse(task.finished_at) - Date.parse(begun))} />
+      )}
+    </span>
+  );
 };
 
 export const TaskLine = ({ task }: Readonly<{ task: NodeTask }>) => (

@@ -41,7 +41,7 @@ const columns: readonly Column<NodeTask>[] = [
   {
     header: 'State',
     cell: (task) => (
-      <Stack gap={2}>
+      <Stack gap={2} align="flex-start">
         <StateBadge kind="task" state={task.state} />
         <TaskPercent task={task} />
       </Stack>
