@@ -11,6 +11,7 @@ export const ThemeSwitch = () => {
     <SegmentedControl
       size="xs"
       fullWidth
+      role="radiogroup"
       aria-label="Theme"
       value={colorScheme}
       onChange={(value) => setColorScheme(value as typeof colorScheme)}

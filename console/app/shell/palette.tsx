@@ -121,19 +121,14 @@ export const Palette = ({ isOpen, onOpen, onClose, projectId }: PaletteProps) =>
 
   return (
     <>
-      <Modal
-        opened={isOpen}
-        onClose={close}
-        withCloseButton={false}
-        padding={0}
-        size="lg"
-        centered={false}
-        yOffset="12vh"
-        aria-label="Go to"
-        transitionProps={{ duration: 80 }}
-      >
-        <PaletteBox query={query} entries={entries} note={note} onQuery={setQuery} onChoose={choose} />
-      </Modal>
+      <Modal.Root opened={isOpen} onClose={close} padding={0} size="lg" centered={false} yOffset="12vh">
+        <Modal.Overlay backgroundOpacity={0.5} />
+        <Modal.Content aria-label="Go to">
+          <Modal.Body>
+            <PaletteBox query={query} entries={entries} note={note} onQuery={setQuery} onChoose={choose} />
+          </Modal.Body>
+        </Modal.Content>
+      </Modal.Root>
       <ShortcutHelp
         isOpen={isHelping}
         onClose={() => setHelping(false)}

@@ -89,9 +89,8 @@ export const idEntries = (
     key: `id ${href}`,
     group: 'This id',
     label,
-    // A guess is offered, after whatever is called so.
-    aliases: [recognised.id],
     detail: detail ?? recognised.kind,
-    isPinned: recognised.isCertain,
+    // A guess is offered too, after whatever is called so.
+    stands: recognised.isCertain ? 'first' : 'last',
     goesTo: { href },
   }));

@@ -70,15 +70,20 @@ test('every word must be found, and letters in order are enough of a name', () =
   assert.deepEqual(labels('nothing like it'), []);
 });
 
-test('without a text everything stands in its order, pinned first, and no more than asked for', () => {
+test('without a text everything stands in its order, what is certain first, a guess last, and no more than asked for', () => {
   assert.deepEqual(labels(''), ['Overview', 'Allocations', 'Launch', 'train-llama']);
-  const pinned = { label: 'Follow this id', isPinned: true };
+  const pinned = { label: 'Follow this id', stands: 'first' } as const;
   assert.deepEqual(
     rank('zzz', [...ENTRIES, pinned], 2).map(({ label }) => label),
     ['Follow this id'],
   );
   assert.deepEqual(
     rank('train-llama', [...ENTRIES, pinned], 9).map(({ label }) => label),
+    ['train-llama', 'Follow this id'],
+  );
+  const guess = { label: 'Follow this id', stands: 'last' } as const;
+  assert.deepEqual(
+    rank('llama', [guess, ...ENTRIES], 9).map(({ label }) => label),
     ['train-llama', 'Follow this id'],
   );
   assert.equal(rank('', ENTRIES, 2).length, 2);

@@ -4,8 +4,8 @@ export type Rankable = Readonly<{
   /** Other words that people use for it. */
   aliases?: readonly string[];
   detail?: string | undefined;
-  /** Stands before all others, whatever was typed, but for what is called exactly that. */
-  isPinned?: boolean;
+  /** Offered whatever was typed: before all but what is called exactly that, or after everything. */
+  stands?: 'first' | 'last';
 }>;
 
 const EXACT = 1_000_000;
@@ -51,14 +51,15 @@ const scoreOf = (query: string, entry: Rankable): number => {
 
 /** All of them in the order given where nothing was typed; entries of one score keep that order too. */
 export const rank = <T extends Rankable>(query: string, entries: readonly T[], most: number): readonly T[] => {
-  const pinned = entries.filter(({ isPinned }) => isPinned);
-  const others = entries.filter(({ isPinned }) => !isPinned);
-  if (query.trim() === '') return [...pinned, ...others].slice(0, most);
+  const first = entries.filter(({ stands }) => stands === 'first');
+  const last = entries.filter(({ stands }) => stands === 'last');
+  const others = entries.filter(({ stands }) => stands === undefined);
+  if (query.trim() === '') return [...first, ...others, ...last].slice(0, most);
   const found = others
     .map((entry) => ({ entry, score: scoreOf(query, entry) }))
     .filter(({ score }) => score > 0)
     .sort((a, b) => b.score - a.score);
   const named = found.filter(({ score }) => score === EXACT).map(({ entry }) => entry);
   const rest = found.filter(({ score }) => score < EXACT).map(({ entry }) => entry);
-  return [...named, ...pinned, ...rest].slice(0, most);
+  return [...named, ...first, ...rest].slice(0, most - last.length).concat(last);
 };

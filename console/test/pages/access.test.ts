@@ -1,0 +1,143 @@
+/** Access, audit and settings in a real browser: what people must be told, and what must never leave the page. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type Demo, needsBrowser, openDemo } from '../browser.ts';
+
+const PRIVATE = '-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n-----END OPENSSH PRIVATE KEY-----\n';
+const PUBLIC = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea ada@desk.local';
+
+const toProjectAccess = async (page: Page, tab: string): Promise<void> => {
+  await page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name: 'Access' }).click();
+  await page.getByRole('tab', { name: tab }).click();
+};
+const toOrganization = async (page: Page, tab: string): Promise<void> => {
+  await page.getByRole('link', { name: 'Projects and people' }).click();
+  await page.getByRole('tab', { name: tab }).click();
+};
+
+describe('access, audit and settings', { skip: needsBrowser }, () => {
+  let demo: Demo;
+  before(async () => {
+    demo = await openDemo();
+  });
+  after(() => demo.close());
+
+  test('a token is shown once, is left only by saying that it was saved, and is kept nowhere', () =>
+    demo.page('/settings?tab=tokens', async (page) => {
+      await page.getByRole('button', { name: 'New token' }).click();
+      await page.getByLabel('What it is for').fill('nightly');
+      await page.getByRole('button', { name: 'Create token' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Token for nightly' });
+      const token = await dialog.locator('pre').first().textContent();
+      assert.match(token ?? '', /^\w{20,}/);
+      await page.keyboard.press('Escape');
+      const done = dialog.getByRole('button', { name: 'Done' });
+      await done.click({ force: true });
+      assert.equal(await done.getAttribute('aria-description'), 'Say first that you have saved it.');
+      await dialog.getByLabel('I have saved it').check();
+      await done.click();
+      await dialog.waitFor({ state: 'detached' });
+      await page.getByRole('cell', { name: /^nightly/ }).waitFor();
+      const kept = await page.evaluate(() =>
+        JSON.stringify([document.body.textContent, location.href, { ...localStorage }, { ...sessionStorage }]),
+      );
+      assert.equal(kept.includes(token?.trim() ?? ''), false);
+      const focused = await page.evaluate(() => document.activeElement?.textContent);
+      assert.equal(focused, 'New token');
+    }));
+
+  test('a private key is refused, and not even the field keeps it', () =>
+    demo.page('/settings?tab=ssh-keys', async (page) => {
+      await page.getByRole('button', { name: 'Add key' }).click();
+      const field = page.getByLabel('Public key');
+      await field.fill(PRIVATE);
+      await page.getByText('This is a private key; keep it to yourself.').waitFor();
+      assert.equal(await field.inputValue(), '');
+      await field.fill(PUBLIC);
+      assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'desk');
+      await page.getByRole('dialog').getByRole('button', { name: 'Add key' }).click();
+      await page.getByRole('cell', { name: /^desk/ }).waitFor();
+    }));
+
+  test('every other browser is signed out at once, and this one stays', () =>
+    demo.page('/settings?tab=sessions', async (page) => {
+      await page.getByRole('button', { name: 'Sign out everywhere else' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      const everywhere = page.getByRole('button', { name: 'Sign out everywhere else' });
+      await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
+      assert.equal(await everywhere.getAttribute('aria-description'), 'You are signed in nowhere else.');
+      await page.getByRole('row', { name: /This one/ }).waitFor();
+    }));
+
+  test('a viewer sees every action and why it is not theirs', () =>
+    demo.page('/#as=viewer', async (page) => {
+      await toProjectAccess(page, 'Service accounts');
+      const create = page.getByRole('button', { name: 'New service account' });
+      await create.click({ force: true });
+      assert.match((await create.getAttribute('aria-description')) ?? '', /viewer.*needs an admin/);
+      assert.equal(await page.getByRole('dialog').count(), 0);
+      await toOrganization(page, 'Invitations');
+      await page.getByText('Invitations are for admins').waitFor();
+      await toOrganization(page, 'Members');
+      const remove = page.getByRole('button', { name: 'Remove Mei Member' });
+      assert.match((await remove.getAttribute('aria-description')) ?? '', /needs an admin/);
+    }));
+
+  test('a service account is made, disabled and deleted by typing its name', () =>
+    demo.page('/', async (page) => {
+      await toProjectAccess(page, 'Service accounts');
+      await page.getByRole('button', { name: 'New service account' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('pipeline');
+      await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click();
+      await page.getByLabel('I have saved it').check();
+      await page.getByRole('button', { name: 'Done' }).click();
+      await page.getByRole('link', { name: 'pipeline' }).click();
+      await page.getByRole('button', { name: 'Disable' }).click();
+      await page.getByText('Disabled', { exact: true }).waitFor();
+      const token = page.getByRole('button', { name: 'New token' });
+      assert.equal(await token.getAttribute('aria-description'), 'The account is disabled; enable it first.');
+      await page.getByRole('button', { name: 'Delete' }).click();
+      await page.getByLabel('Type pipeline to confirm').fill('pipeline');
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('link', { name: 'nightly-training' }).waitFor();
+      assert.equal(await page.getByRole('link', { name: 'pipeline' }).count(), 0);
+    }));
+
+  test('a role is changed by choosing one, and the command says the same', () =>
+    demo.page('/', async (page) => {
+      await toOrganization(page, 'Members');
+      await page.getByRole('button', { name: 'Change the role of Mei Member' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Role of Mei Member' });
+      await dialog.getByRole('radio', { name: 'viewer' }).check();
+      await dialog.getByRole('button', { name: 'Equivalent command' }).click();
+      await dialog.getByText('gpuaas organization member update mei@acme.example --role viewer --org acme').waitFor();
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('row', { name: /Mei Member.*viewer/ }).waitFor();
+    }));
+
+  test('the filters of the audit log stand in the address, and the export is what they choose', () =>
+    demo.page('/', async (page) => {
+      await page.getByRole('navigation', { name: 'Organization' }).getByRole('link', { name: 'Audit' }).click();
+      await page.getByRole('textbox', { name: 'Action' }).fill('allocation.release');
+      await page.keyboard.press('Enter');
+      await page.waitForURL(/action=allocation\.release/);
+      await page.getByRole('combobox', { name: 'Result' }).click();
+      await page.getByRole('option', { name: 'denied' }).click();
+      await page.waitForURL(/result=denied/);
+      await page.getByRole('button', { name: 'Details of allocation.release' }).first().click();
+      await page.getByText('Decided by').waitFor();
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Export as JSON lines' }).click(),
+      ]);
+      const rows = (await readFile(await file.path(), 'utf8')).trim().split('\n');
+      assert.ok(rows.length > 0);
+      for (const row of rows) {
+        const { action, result } = JSON.parse(row) as { action: string; result: string };
+        assert.deepEqual([action, result], ['allocation.release', 'denied']);
+      }
+    }));
+});

@@ -1,0 +1,109 @@
+/** The palette in a real browser: everything by keyboard, and whatever id somebody brings along. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type Demo, needsBrowser, openDemo } from '../browser.ts';
+
+const CORRELATION = 'c-4f0d2a52-8a8b-4d6e-9a0c-1f2e3d4c5b6a';
+const box = (page: Page) => page.getByRole('combobox', { name: /^Go to a page/ });
+
+const paste = (page: Page, selector: string, text: string): Promise<void> =>
+  page.evaluate(
+    ([where = 'body', what = '']) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/plain', what);
+      const event = new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true });
+      document.querySelector(where)?.dispatchEvent(event);
+    },
+    [selector, text],
+  );
+
+describe('the palette', { skip: needsBrowser }, () => {
+  let demo: Demo;
+  before(async () => {
+    demo = await openDemo();
+  });
+  after(() => demo.close());
+
+  test('goes to a page by any word for it, with keys alone', () =>
+    demo.page('/settings', async (page) => {
+      await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
+      await page.keyboard.press('Control+k');
+      await box(page).waitFor();
+      assert.equal(await box(page).evaluate((field) => field === document.activeElement), true);
+      await page.keyboard.type('fragmentation');
+      await page.getByRole('option', { name: /^Capacity/, selected: true }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.waitForURL(/\/platform\/capacity/);
+      await box(page).waitFor({ state: 'detached' });
+    }));
+
+  test('finds allocations and nodes by name, and the arrows choose', () =>
+    demo.page('/settings', async (page) => {
+      await page.getByRole('button', { name: /Go to or paste an id/ }).click();
+      await page.keyboard.type('train-llama');
+      await page.getByRole('option', { name: /^train-llama/, selected: true }).waitFor();
+      await box(page).fill('j22u1');
+      await page.getByRole('option', { name: /^j22u11/, selected: true }).waitFor();
+      await page.keyboard.press('ArrowDown');
+      await page.getByRole('option', { name: /^j22u13/, selected: true }).waitFor();
+      await page.keyboard.press('ArrowUp');
+      await page.keyboard.press('ArrowUp');
+      const last = await page.getByRole('option').last().getAttribute('aria-selected');
+      assert.equal(last, 'true');
+      await page.keyboard.press('Escape');
+      await box(page).waitFor({ state: 'detached' });
+    }));
+
+  test('an id pasted anywhere is followed, and one pasted into a field stays there', () =>
+    demo.page(
+      '/settings',
+      async (page) => {
+        await page.getByLabel('Invitation token').waitFor();
+        await paste(page, 'main input', CORRELATION);
+        assert.equal(await box(page).count(), 0);
+        await paste(page, 'body', ` "${CORRELATION}",`);
+        await box(page).waitFor();
+        assert.equal(await box(page).inputValue(), CORRELATION);
+        await page.getByRole('option', { name: /^Follow this id/, selected: true }).waitFor();
+        await page.keyboard.press('Enter');
+        await page.waitForURL(`**/platform/follow?id=${CORRELATION}`);
+      },
+      { allow: /404/ },
+    ));
+
+  test('who is no operator follows an id in the project, and opens an allocation by its id', () =>
+    demo.page('/#as=member', async (page) => {
+      await page.getByRole('link', { name: 'train-llama' }).first().click();
+      await page.waitForURL(/\/allocations\/alc_/);
+      const id = /alc_\w+/.exec(page.url())?.[0] ?? '';
+      await page.getByRole('link', { name: 'Settings' }).click();
+      await page.waitForURL(/\/settings/);
+      await paste(page, 'body', id);
+      await page.getByRole('option', { name: /^Open allocation train-llama/ }).waitFor();
+      const follow = page.getByRole('option', { name: /^Follow this id/ });
+      await follow.click();
+      await page.waitForURL(new RegExp(`/projects/prj_\\w+/follow\\?id=${id}`));
+    }));
+
+  test('single keys act only where nobody types, and can be turned off', () =>
+    demo.page('/settings', async (page) => {
+      await page.getByLabel('Invitation token').fill('');
+      await page.getByLabel('Invitation token').pressSequentially('gl/?');
+      assert.equal(await page.getByLabel('Invitation token').inputValue(), 'gl/?');
+      assert.equal(await page.getByRole('dialog').count(), 0);
+      await page.getByLabel('Invitation token').blur();
+      await page.keyboard.press('g');
+      await page.keyboard.press('a');
+      await page.waitForURL(/\/allocations$/);
+      await page.keyboard.press('?');
+      await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+      await page.getByLabel('Shortcuts of a single key').click();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await page.keyboard.press('/');
+      await page.keyboard.press('Control+k');
+      await box(page).waitFor();
+      assert.equal(await box(page).inputValue(), '');
+    }));
+});

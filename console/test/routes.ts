@@ -1,0 +1,90 @@
+/** Every page of the console with something on it, as addresses into the demo; what each is called in a picture's name. */
+import type { MockApi } from '../mock-api/index.ts';
+
+export type Route = Readonly<{
+  name: string;
+  path: string;
+  as?: 'viewer' | 'owner' | 'member' | 'operator';
+  seed?: string;
+}>;
+
+const find = <T extends { id: string }>(rows: Iterable<T>, holds: (row: T) => boolean, what: string): string => {
+  for (const row of rows) if (holds(row)) return row.id;
+  throw new Error(`the demo has no ${what}`);
+};
+
+export const routesOf = ({ cast, world }: MockApi): readonly Route[] => {
+  const project = `/projects/${cast.project_id}`;
+  const organization = `/organizations/${cast.organization_id}`;
+  const mine = [...world.allocations.values()].filter(({ project_id }) => project_id === cast.project_id);
+  const allocation = (state: string): string => find(mine, (row) => row.state === state, `${state} allocation`);
+  const slots = [...world.slots.values()];
+  const node = (status: string): string => {
+    const slot = slots.find((row) => row.status === status);
+    if (slot === undefined) throw new Error(`the demo has no ${status} slot`);
+    return slot.node_id;
+  };
+  const blocked = node('cleanup_blocked');
+  const discovered = find(
+    world.nodes.values(),
+    ({ id, state }) => state === 'active' && !slots.some(({ node_id }) => node_id === id),
+    'node that waits for approval',
+  );
+  const tabs = (name: string, path: string, names: readonly string[]): Route[] =>
+    names.map((tab) => ({ name: `${name}-${tab}`, path: `${path}?tab=${tab}` }));
+  return [
+    { name: 'overview', path: project },
+    { name: 'overview-empty', path: `/projects/${cast.other_project_id}`, seed: 'empty' },
+    { name: 'launch', path: `${project}/launch` },
+    { name: 'launch-does-not-fit', path: `${project}/launch?shape=gpu_slice&gpus=8` },
+    { name: 'launch-viewer', path: `${project}/launch`, as: 'viewer' },
+    { name: 'allocations', path: `${project}/allocations?state=all` },
+    { name: 'allocation-starting', path: `${project}/allocations/${allocation('provisioning')}` },
+    { name: 'allocation-failed', path: `${project}/allocations/${allocation('failed')}` },
+    { name: 'allocation-blocked', path: `${project}/allocations/${allocation('release_failed')}` },
+    ...tabs('allocation', `${project}/allocations/${allocation('active')}`, [
+      'connect',
+      'timeline',
+      'network',
+      'usage',
+      'audit',
+      'details',
+    ]),
+    { name: 'allocation-wiped', path: `${project}/allocations/${allocation('released')}?tab=wipe` },
+    { name: 'allocation-viewer', path: `${project}/allocations/${allocation('active')}`, as: 'viewer' },
+    { name: 'usage', path: `${project}/usage` },
+    ...tabs('project-access', `${project}/access`, ['members', 'service-accounts']),
+    { name: 'project-follow', path: `${project}/follow?id=${allocation('failed')}` },
+    ...tabs('organization', organization, ['projects', 'members', 'invitations', 'policy']),
+    { name: 'audit', path: `${organization}/audit` },
+    { name: 'nodes', path: '/platform/nodes' },
+    ...tabs('node', `/platform/nodes/${blocked}`, [
+      'slots',
+      'topology',
+      'candidates',
+      'convert',
+      'health',
+      'inventory',
+      'images',
+      'tasks',
+      'logs',
+      'agent',
+    ]),
+    { name: 'node-to-approve', path: `/platform/nodes/${discovered}?tab=candidates` },
+    { name: 'capacity', path: '/platform/capacity' },
+    { name: 'platform-allocations', path: '/platform/allocations' },
+    { name: 'runs', path: '/platform/runs' },
+    { name: 'platform-follow', path: `/platform/follow?id=${allocation('failed')}` },
+    { name: 'platform-follow-nothing', path: '/platform/follow' },
+    { name: 'platform-audit', path: '/platform/audit' },
+    ...tabs('settings', '/settings', ['profile', 'sessions', 'tokens', 'ssh-keys']),
+    { name: 'no-permission', path: '/platform/nodes', as: 'viewer' },
+    { name: 'not-found', path: '/nowhere/at/all' },
+    { name: 'signed-out', path: '/signed-out' },
+  ];
+};
+
+export const addressOf = ({ path, as, seed }: Route): string => {
+  const options = new URLSearchParams({ ...(as === undefined ? {} : { as }), ...(seed === undefined ? {} : { seed }) });
+  return options.size === 0 ? path : `${path}#${options}`;
+};
