@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from 'react';
 import { download } from '../../format/download.ts';
 import { count } from '../../format/size.ts';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
+import './audit.css';
 
 const SHOWN_EVERY = 200;
 
@@ -45,7 +46,7 @@ export const AuditExport = ({
   return (
     <>
       <Group gap="xs">
-        <span role="status" className="muted">
+        <span role="status" className="muted audit-status">
           {rows === null ? '' : isRunning ? `${count(rows, 'row')} so far` : `${count(rows, 'row')} written`}
         </span>
         {isRunning ? (

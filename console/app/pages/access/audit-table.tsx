@@ -34,14 +34,16 @@ export const AuditTable = ({ rows, words }: Readonly<{ rows: readonly AuditLog[]
     });
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable by key.
-    <section className="table-scroll" tabIndex={0} aria-label="Audit rows">
+    <section className="table-scroll audit-table" tabIndex={0} aria-label="Audit rows">
       <table className="table">
         <thead>
           <tr>
             <th scope="col">
               <span className="visually-hidden">Details</span>
             </th>
-            <th scope="col">Time</th>
+            <th scope="col" className="secondary">
+              Time
+            </th>
             <th scope="col">Result</th>
             <th scope="col">Action</th>
             <th scope="col" className="secondary">
@@ -74,13 +76,18 @@ export const AuditTable = ({ rows, words }: Readonly<{ rows: readonly AuditLog[]
                       {isOpen ? <IconChevronDown size={16} /> : <IconChevronRight size={16} />}
                     </ActionIcon>
                   </td>
-                  <td>
+                  <td className="secondary">
                     <Ago at={row.created_at} />
                   </td>
                   <td>
                     <StateBadge kind="result" state={row.result} />
                   </td>
-                  <td className="mono">{row.action}</td>
+                  <td>
+                    <span className="mono">{row.action}</span>
+                    <div className="muted audit-narrow">
+                      <Ago at={row.created_at} />
+                    </div>
+                  </td>
                   <td className="secondary">{actorText(row, words)}</td>
                   <td className="secondary">
                     {row.target_id === null ? '–' : <Id id={row.target_id} label="target" />}

@@ -14,6 +14,7 @@ import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DialogForm, FormDialog } from '../../ui/form-dialog.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Ago } from '../../ui/time.tsx';
+import { Person } from './person.tsx';
 import { RoleChoice } from './role-choice.tsx';
 import { givableRoles, ownerRefusal, type TenantRole } from './roles.ts';
 import { useOrganizationFlag } from './use-cli-scope.ts';
@@ -34,16 +35,7 @@ export const OrganizationMembers = ({ organizationId }: Readonly<{ organizationI
   const place = { organization: organizationId };
   const refusalOf = (member: OrganizationMember) => ownerRefusal(me, organizationId, member, members.data ?? []);
   const columns: readonly Column<OrganizationMember>[] = [
-    {
-      header: 'Name',
-      cell: ({ name, email, user_id }) => (
-        <>
-          {name}
-          {user_id === me.id && ' (you)'}
-          <div className="muted">{email ?? user_id}</div>
-        </>
-      ),
-    },
+    { header: 'Name', cell: (member) => <Person {...member} /> },
     { header: 'Role', cell: ({ role }) => role },
     { header: 'Joined', cell: ({ created_at }) => <Ago at={created_at} />, isSecondary: true },
     {
@@ -51,7 +43,7 @@ export const OrganizationMembers = ({ organizationId }: Readonly<{ organizationI
       isHeaderHidden: true,
       align: 'right',
       cell: (member) => (
-        <Group gap={6} justify="flex-end" wrap="nowrap">
+        <Group gap={6} justify="flex-end">
           <ActionButton
             size="xs"
             variant="default"

@@ -4,7 +4,7 @@ import { Group } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
-import { useMay, useMe } from '../../api/me.tsx';
+import { useMay } from '../../api/me.tsx';
 import { useAll } from '../../api/read.ts';
 import { command } from '../../format/shell.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
@@ -14,6 +14,7 @@ import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
 import { Ago } from '../../ui/time.tsx';
+import { Person } from './person.tsx';
 import { AddMemberForm, MemberRoleForm } from './project-member-forms.tsx';
 import { useProjectFlags } from './use-cli-scope.ts';
 
@@ -25,7 +26,6 @@ export const ProjectMembers = ({
   const members = useAll('projectMemberList', { params });
   const remove = useChange('projectMemberRemove');
   const may = useMay();
-  const me = useMe();
   const flags = useProjectFlags(projectId);
   const [isAdding, setAdding] = useState(false);
   const [changing, setChanging] = useState<ProjectMember | null>(null);
@@ -38,16 +38,7 @@ export const ProjectMembers = ({
     </ActionButton>
   );
   const columns: readonly Column<ProjectMember>[] = [
-    {
-      header: 'Name',
-      cell: ({ name, email, user_id }) => (
-        <>
-          {name}
-          {user_id === me.id && ' (you)'}
-          <div className="muted">{email ?? user_id}</div>
-        </>
-      ),
-    },
+    { header: 'Name', cell: (member) => <Person {...member} /> },
     { header: 'Role', cell: ({ role }) => role },
     { header: 'Added', cell: ({ created_at }) => <Ago at={created_at} />, isSecondary: true },
     {
@@ -55,7 +46,7 @@ export const ProjectMembers = ({
       isHeaderHidden: true,
       align: 'right',
       cell: (member) => (
-        <Group gap={6} justify="flex-end" wrap="nowrap">
+        <Group gap={6} justify="flex-end">
           <ActionButton
             size="xs"
             variant="default"

@@ -41,7 +41,7 @@ export const Projects = ({ organizationId }: Readonly<{ organizationId: string }
       isHeaderHidden: true,
       align: 'right',
       cell: (project) => (
-        <Group gap={6} justify="flex-end" wrap="nowrap">
+        <Group gap={6} justify="flex-end">
           <ActionButton
             size="xs"
             variant="default"

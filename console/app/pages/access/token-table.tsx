@@ -8,9 +8,19 @@ import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago, Until, useNow } from '../../ui/time.tsx';
 import { tokenState } from './token-choices.ts';
 
-const TokenState = ({ token }: Readonly<{ token: ApiToken }>) => (
-  <StateBadge kind="token" state={tokenState(token, useNow())} />
-);
+const TokenState = ({ token }: Readonly<{ token: ApiToken }>) => {
+  const state = tokenState(token, useNow());
+  return (
+    <>
+      <StateBadge kind="token" state={state} />
+      {state === 'active' && (
+        <div className="muted">
+          ends <Until at={token.expires_at} />
+        </div>
+      )}
+    </>
+  );
+};
 
 export const TokenTable = ({
   tokens,
@@ -55,10 +65,6 @@ export const TokenTable = ({
       header: 'Last used',
       cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <Ago at={last_used_at} />),
       isSecondary: true,
-    },
-    {
-      header: 'Ends',
-      cell: (token) => (tokenState(token, nowMs) === 'active' ? <Until at={token.expires_at} /> : '–'),
     },
     {
       header: 'Actions',
