@@ -3,7 +3,7 @@ import type { Node } from '@gpuaas/sdk';
 import { Button, Group, Stack, Tabs } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { useRead } from '../../api/read.ts';
 import { Async } from '../../ui/async.tsx';
 import { EmptyState, Page } from '../../ui/page.tsx';
@@ -46,6 +46,11 @@ const Body = ({ node }: Readonly<{ node: Node }>) => {
   const agent = useRead('nodeAgentGet', { params: { node_id: node.id } }, { everyMs: FLOOR_MS });
   const tab = tabFrom(search.tab);
   const go = (to: NodeTab) => void navigate({ search: { tab: to } });
+  const list = useRef<HTMLDivElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is what may be out of sight.
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [tab]);
   return (
     <Stack gap="md">
       <NodeHeader node={node} agent={agent.data} />
@@ -64,7 +69,7 @@ const Body = ({ node }: Readonly<{ node: Node }>) => {
       ))}
       <NodeActions node={node} onTab={go} />
       <Tabs value={tab} keepMounted={false} onChange={(to) => to !== null && go(tabFrom(to))}>
-        <Tabs.List className="node-tabs">
+        <Tabs.List ref={list} className="node-tabs">
           {NODE_TABS.map(([name, label]) => (
             <Tabs.Tab key={name} value={name}>
               {label}

@@ -81,7 +81,9 @@ export const SlotGrid = ({
   });
   // Rows change height with what is filtered away; without this the map would keep the old places.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the rows are what the places are of.
-  useEffect(() => virtual.measure(), [rows]);
+  useEffect(() => {
+    virtual.measure();
+  }, [rows]);
 
   useEffect(() => {
     if (!takesFocus.current || current === null) return;
