@@ -48,7 +48,7 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
         .getByText(/so far/)
         .first()
         .waitFor();
-      assert.deepEqual(await panel.getByRole('listitem').locator('.step-label').allTextContents(), [
+      assert.deepEqual(await panel.getByRole('listitem').locator('.al-step-label').allTextContents(), [
         'Set the GPUs aside',
         'Copy the image',
         'Start the machine',

@@ -88,8 +88,8 @@ export const AllocationActions = ({
         Launch again
       </LaunchButton>
       <ActionButton
-        color="red"
-        variant="outline"
+        variant="default"
+        className="al-danger"
         leftSection={<IconTrash size={16} aria-hidden />}
         disabledReason={release}
         onClick={() => setOpen('release')}

@@ -75,7 +75,7 @@ const Loaded = ({ allocation, readAtMs }: Readonly<{ allocation: Allocation; rea
       {work !== null && <ProgressPanel allocation={allocation} work={work} timeline={timeline.data ?? []} />}
       {timeline.error !== null && <ErrorPanel error={timeline.error} onRetry={() => void timeline.refetch()} />}
       <Tabs value={current} onChange={openTab} keepMounted={false}>
-        <Tabs.List className="tabs-scroll">
+        <Tabs.List className="al-tabs-scroll">
           {TABS.map(({ value, label }) => (
             <Tabs.Tab key={value} value={value}>
               {label}

@@ -16,18 +16,18 @@ import { briefly, inFull } from './progress.ts';
 const State = ({ row }: Readonly<{ row: Allocation }>) => {
   const isPowerShown = row.state === 'active' && row.power !== null && row.power.state !== 'on';
   return (
-    <div className="stack-tight">
-      <span className="badges">
+    <div className="al-stack-tight">
+      <span className="al-badges">
         <StateBadge kind="allocation" state={row.state} title={row.state_reason ?? undefined} />
         {isPowerShown && <StateBadge kind="power" state={row.power?.state ?? 'unknown'} />}
       </span>
       {row.progress !== null && (
-        <span className="muted small tabular" title={inFull(row.progress)}>
+        <span className="muted al-small tabular" title={inFull(row.progress)}>
           {briefly(row.progress)}
         </span>
       )}
       {row.state === 'release_failed' && row.state_reason !== null && (
-        <span className="muted small clip" title={row.state_reason}>
+        <span className="muted al-small al-clip" title={row.state_reason}>
           {row.state_reason}
         </span>
       )}
@@ -38,16 +38,16 @@ const State = ({ row }: Readonly<{ row: Allocation }>) => {
 const Cost = ({ row, readAtMs }: Readonly<{ row: Allocation; readAtMs: number }>) => {
   const now = useNow();
   return (
-    <div className="stack-tight tabular nowrap">
+    <div className="al-stack-tight tabular al-nowrap">
       <span>{money(costNow(row, readAtMs, now))}</span>
-      <span className="muted small">{isCharged(row) ? `${money(pricePerHour(row))} per hour` : 'not charged'}</span>
+      <span className="muted al-small">{isCharged(row) ? `${money(pricePerHour(row))} per hour` : 'not charged'}</span>
     </div>
   );
 };
 
 const TimeLeft = ({ row }: Readonly<{ row: Allocation }>) => {
   const now = useNow();
-  return <span className="tabular end-words">{endWords(row, (at) => until(at, now))}</span>;
+  return <span className="tabular al-end-words">{endWords(row, (at) => until(at, now))}</span>;
 };
 
 const RowMenu = ({
@@ -103,7 +103,7 @@ export const allocationColumns = (
     header: 'Name',
     cell: (row) => (
       <Link
-        className="link row-name clip"
+        className="link al-row-name al-clip"
         title={row.name}
         to="/projects/$projectId/allocations/$allocationId"
         params={{ projectId: row.project_id, allocationId: row.id }}
@@ -116,9 +116,9 @@ export const allocationColumns = (
   {
     header: 'What and where',
     cell: (row) => (
-      <div className="stack-tight nowrap">
+      <div className="al-stack-tight al-nowrap">
         <span>{shapeWords(row)}</span>
-        <span className="muted small">{row.region_name}</span>
+        <span className="muted al-small">{row.region_name}</span>
       </div>
     ),
   },
@@ -128,11 +128,11 @@ export const allocationColumns = (
     header: 'Launched',
     isSecondary: true,
     cell: (row) => (
-      <div className="stack-tight">
-        <span className="nowrap">
+      <div className="al-stack-tight">
+        <span className="al-nowrap">
           <Ago at={row.created_at} />
         </span>
-        <span className="muted small clip who" title={parts.nameOf(row.requested_by)}>
+        <span className="muted al-small al-clip al-who" title={parts.nameOf(row.requested_by)}>
           {parts.nameOf(row.requested_by)}
         </span>
       </div>

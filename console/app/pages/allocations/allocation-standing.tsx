@@ -13,7 +13,7 @@ const Figure = ({
   children,
   title,
 }: Readonly<{ label: string; children: ReactNode; title?: string | undefined }>) => (
-  <div className="figure">
+  <div className="al-figure">
     <dt>{label}</dt>
     <dd title={title}>{children}</dd>
   </div>
@@ -29,30 +29,30 @@ export const Standing = ({ allocation, readAtMs }: Readonly<{ allocation: Alloca
   const now = useNow();
   const { state, state_since, state_reason, power, release_at, is_protected } = allocation;
   return (
-    <dl className="card figures">
+    <dl className="card al-figures">
       <Figure label="State" title={state_reason ?? undefined}>
-        <span className="badges">
+        <span className="al-badges">
           <StateBadge kind="allocation" state={state} />
           {power !== null && <StateBadge kind="power" state={power.state} />}
           {is_protected && <ToneBadge tone="idle">Protected</ToneBadge>}
         </span>
-        <span className="muted small">
+        <span className="muted al-small">
           for <Elapsed since={state_since} />
         </span>
       </Figure>
       <Figure label="Cost so far">
-        <span className="figure-value tabular">{money(costNow(allocation, readAtMs, now))}</span>
-        <span className="muted small">{isCharged(allocation) ? 'counting' : 'not charged now'}</span>
+        <span className="al-figure-value tabular">{money(costNow(allocation, readAtMs, now))}</span>
+        <span className="muted al-small">{isCharged(allocation) ? 'counting' : 'not charged now'}</span>
       </Figure>
       <Figure label="Price">
-        <span className="figure-value tabular">{money(pricePerHour(allocation))}</span>
-        <span className="muted small">per hour</span>
+        <span className="al-figure-value tabular">{money(pricePerHour(allocation))}</span>
+        <span className="muted al-small">per hour</span>
       </Figure>
       <Figure label="Time left" title={release_at === null ? undefined : exact(release_at)}>
-        <span className="figure-value tabular">
+        <span className="al-figure-value tabular">
           {release_at === null ? endWords(allocation, (at) => at) : until(release_at, now).replace(/^in /, '')}
         </span>
-        <span className="muted small">{endNote(allocation)}</span>
+        <span className="muted al-small">{endNote(allocation)}</span>
       </Figure>
     </dl>
   );

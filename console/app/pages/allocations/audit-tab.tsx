@@ -22,7 +22,7 @@ const Log = ({ allocation, organizationId }: Readonly<{ allocation: Allocation; 
     {
       header: 'When',
       cell: ({ created_at }) => (
-        <span className="nowrap">
+        <span className="al-nowrap">
           <Ago at={created_at} />
         </span>
       ),
@@ -36,7 +36,7 @@ const Log = ({ allocation, organizationId }: Readonly<{ allocation: Allocation; 
       header: 'Result',
       cell: ({ result, error_code }) => <StateBadge kind="result" state={result} title={error_code ?? undefined} />,
     },
-    { header: 'Decided by', isSecondary: true, cell: ({ policy }) => <span className="small">{policy}</span> },
+    { header: 'Decided by', isSecondary: true, cell: ({ policy }) => <span className="al-small">{policy}</span> },
     {
       header: 'Correlation id',
       isSecondary: true,
@@ -50,7 +50,7 @@ const Log = ({ allocation, organizationId }: Readonly<{ allocation: Allocation; 
       flush
       actions={
         <Link
-          className="link"
+          className="link al-roomy"
           to="/organizations/$organizationId/audit"
           params={{ organizationId }}
           search={{ target: allocation.id }}

@@ -21,14 +21,14 @@ const Commands = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
   return (
     <Stack gap="sm">
       <div>
-        <h3 className="sub">With the command line</h3>
+        <h3 className="al-sub">With the command line</h3>
         <CopyBlock text={command(['ssh', allocation.name], flags)} label="ssh command" />
         <Text size="sm" className="muted">
           Needs one of the keys it was launched with, or one added below. The host key is checked for you.
         </Text>
       </div>
       <div>
-        <h3 className="sub">With plain ssh, scp, rsync and VS Code</h3>
+        <h3 className="al-sub">With plain ssh, scp, rsync and VS Code</h3>
         <CopyBlock
           text={`${command(['ssh-config'], [['write', true]])}\nssh ${sshHostName(allocation.name)}`}
           label="ssh-config commands"
@@ -78,18 +78,15 @@ const InPage = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
 };
 
 export const ConnectTab = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
-  const refusal = connectRefusal(allocation);
+  const may = useMay();
+  const refusal = connectRefusal(allocation) ?? may('allocation.connect', { project: allocation.project_id });
   return (
     <Stack gap="md">
       <Section title="SSH">
-        {refusal === null ? (
-          <div className="two-columns">
-            <Commands allocation={allocation} />
-            <SshFacts ssh={allocation.ssh} />
-          </div>
-        ) : (
-          <Text size="sm">{refusal}</Text>
-        )}
+        <div className="al-two-columns">
+          {refusal === null ? <Commands allocation={allocation} /> : <Text size="sm">{refusal}</Text>}
+          {(refusal === null || allocation.ssh !== null) && <SshFacts ssh={allocation.ssh} />}
+        </div>
       </Section>
       <Section title="In this page">
         <InPage allocation={allocation} />

@@ -73,7 +73,7 @@ export const DetailsTab = ({ allocation }: Readonly<{ allocation: Allocation }>)
   const { placement, power, ssh } = allocation;
   return (
     <Stack gap="md">
-      <div className="two-columns">
+      <div className="al-two-columns">
         <Section title="What it is">
           <Facts
             facts={[

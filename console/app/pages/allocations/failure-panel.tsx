@@ -19,9 +19,9 @@ export const FailurePanel = ({
   const { project_id, correlation_id } = allocation;
   return (
     <section className="panel" data-tone="bad" role="alert" aria-label={words.title}>
-      <div className="panel-line">
+      <div className="al-panel-line">
         <IconCircleX size={18} aria-hidden />
-        <div className="grow">
+        <div className="al-grow">
           <Text fw={600} inherit>
             {words.title}
           </Text>

@@ -41,7 +41,7 @@ const AddGrant = ({ allocation, granted }: Readonly<{ allocation: Allocation; gr
     if (made !== null) setChosen(null);
   };
   return (
-    <div className="padded">
+    <div className="al-padded">
       <Group gap="sm" align="flex-end">
         <Select
           label="Let another of your keys in"
@@ -54,7 +54,7 @@ const AddGrant = ({ allocation, granted }: Readonly<{ allocation: Allocation; gr
         <ActionButton disabledReason={refusal} loading={create.isRunning} onClick={() => void add()}>
           Add
         </ActionButton>
-        <Link className="link" to="/settings" search={{ tab: 'ssh-keys' }}>
+        <Link className="link al-roomy" to="/settings" search={{ tab: 'ssh-keys' }}>
           Your keys
         </Link>
       </Group>
@@ -83,11 +83,11 @@ export const Grants = ({ allocation }: Readonly<{ allocation: Allocation }>) => 
     {
       header: 'State',
       cell: ({ state, state_reason }) => (
-        <div className="stack-tight">
+        <div className="al-stack-tight">
           <span>
             <StateBadge kind="grant" state={state} />
           </span>
-          {state_reason !== null && <span className="muted small">{state_reason}</span>}
+          {state_reason !== null && <span className="muted al-small">{state_reason}</span>}
         </div>
       ),
     },
@@ -120,7 +120,7 @@ export const Grants = ({ allocation }: Readonly<{ allocation: Allocation }>) => 
   ];
   return (
     <Section title="Keys that open it" flush>
-      <p className="muted padded">
+      <p className="muted al-padded">
         {ssh_key_ids.length === 0
           ? 'It was launched without a key.'
           : `${ssh_key_ids.length === 1 ? '1 key' : `${ssh_key_ids.length} keys`} came with the launch.`}{' '}

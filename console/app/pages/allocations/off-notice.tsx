@@ -10,7 +10,7 @@ export const OffNotice = ({ allocation: { state, power } }: Readonly<{ allocatio
   const isOff = power.state === 'off';
   return (
     <section className="panel" data-tone="warn" aria-label={isOff ? 'It is off' : 'Its power is not known'}>
-      <div className="panel-line">
+      <div className="al-panel-line">
         <IconAlertTriangle size={18} aria-hidden />
         <div>
           <Text fw={600} inherit>

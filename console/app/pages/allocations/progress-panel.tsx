@@ -18,10 +18,10 @@ const AFTER: Readonly<Record<Work, string>> = {
 const StepLine = ({ step, words }: Readonly<{ step: ShownStep; words: string | null }>) => {
   const Icon = ICONS[step.is];
   return (
-    <li className="step" data-is={step.is} aria-current={step.is === 'now' ? 'step' : undefined}>
+    <li className="al-step" data-is={step.is} aria-current={step.is === 'now' ? 'step' : undefined}>
       <Icon size={17} aria-hidden />
-      <span className="step-label">{step.label}</span>
-      <span className="muted small tabular">
+      <span className="al-step-label">{step.label}</span>
+      <span className="muted al-small tabular">
         {words ?? WORDS[step.is]}
         {step.took_ms !== null && (
           <>
@@ -45,8 +45,8 @@ export const ProgressPanel = ({
   const title = workTitle(allocation, work);
   const percent = progress?.overall_percent ?? 0;
   return (
-    <section className="card progress-panel" aria-label="What is under way">
-      <div className="progress-head">
+    <section className="card al-progress-panel" aria-label="What is under way">
+      <div className="al-progress-head">
         <Title order={2}>{title}</Title>
         <span className="tabular">
           {progress === null ? 'waiting for its turn' : `${percent} %`}
@@ -57,13 +57,13 @@ export const ProgressPanel = ({
       </div>
       <Progress value={percent} size="md" aria-label={`${title}, ${percent} percent`} transitionDuration={300} />
       {progress !== null && (
-        <ol className="steps">
+        <ol className="al-steps">
           {stepsOf(progress, timeline, since).map((step) => (
             <StepLine key={step.key} step={step} words={step.is === 'now' ? stepWords(progress, now) : null} />
           ))}
         </ol>
       )}
-      <p className="muted small">{AFTER[work]}</p>
+      <p className="muted al-small">{AFTER[work]}</p>
     </section>
   );
 };

@@ -21,7 +21,7 @@ const KINDS: Readonly<Record<TerminalSession['kind'], string>> = {
 };
 
 const Kind = ({ row }: Readonly<{ row: TerminalSession }>) => (
-  <span className="badges">
+  <span className="al-badges">
     {KINDS[row.kind]}
     {row.port !== null && <span className="mono">{row.port}</span>}
     {row.is_recorded && <ToneBadge tone="warn">Recorded</ToneBadge>}
@@ -30,11 +30,11 @@ const Kind = ({ row }: Readonly<{ row: TerminalSession }>) => (
 );
 
 const How = ({ row }: Readonly<{ row: TerminalSession }>) => (
-  <div className="stack-tight">
+  <div className="al-stack-tight">
     <span>
       <StateBadge kind="session" state={row.state} />
     </span>
-    {row.end_message !== null && <span className="muted small">{row.end_message}</span>}
+    {row.end_message !== null && <span className="muted al-small">{row.end_message}</span>}
   </div>
 );
 
@@ -86,7 +86,7 @@ export const Sessions = ({ allocation: { id, project_id } }: Readonly<{ allocati
       <Async of={query} rows={2}>
         {(rows) =>
           rows.length === 0 ? (
-            <p className="muted padded">Nobody was connected. Sessions are kept here for 90 days.</p>
+            <p className="muted al-padded">Nobody was connected. Sessions are kept here for 90 days.</p>
           ) : (
             <DataTable
               label="Sessions"

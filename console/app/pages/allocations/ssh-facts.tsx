@@ -28,7 +28,7 @@ export const SshFacts = ({ ssh }: Readonly<{ ssh: Allocation['ssh'] }>) => {
     );
   return (
     <div>
-      <h3 className="sub">Who answers</h3>
+      <h3 className="al-sub">Who answers</h3>
       <Facts
         facts={[
           ['User', <Copyable key="user" text={ssh.username} label="user name" />],
@@ -52,7 +52,7 @@ export const SshFacts = ({ ssh }: Readonly<{ ssh: Allocation['ssh'] }>) => {
           ],
         ]}
       />
-      <h3 className="sub">Host key</h3>
+      <h3 className="al-sub">Host key</h3>
       <CopyBlock text={ssh.host_key} label="host key" />
     </div>
   );

@@ -76,7 +76,7 @@ export const TerminalPane = ({
   return (
     <section className="card" aria-label={`${TITLES[kind]} of ${name}`}>
       <Group justify="space-between" px="md" py={8} gap="xs">
-        <h3 className="pane-title">
+        <h3 className="al-pane-title">
           {TITLES[kind]} of {name}
         </h3>
         <Group gap={6}>
@@ -96,7 +96,7 @@ export const TerminalPane = ({
         </Group>
       </Group>
       {failure !== null && <ErrorPanel error={notLoaded(failure)} />}
-      <div ref={place} className="terminal-place" style={{ height }} />
+      <div ref={place} className="al-terminal-place" style={{ height }} />
     </section>
   );
 };

@@ -18,21 +18,21 @@ const Entry = ({ entry }: Readonly<{ entry: TimelineEntry }>) => {
   const { word, tone } = outcomeWord(entry.outcome);
   const Chevron = isOpen ? IconChevronDown : IconChevronRight;
   return (
-    <li className="entry">
-      <UnstyledButton className="entry-line" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+    <li className="al-entry">
+      <UnstyledButton className="al-entry-line" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <Chevron size={15} aria-hidden />
-        <span className="mono small muted" title={entry.started_at}>
+        <span className="mono al-small muted" title={entry.started_at}>
           {clock(entry.started_at).slice(0, 8)}
         </span>
-        <span className="entry-label">{entry.label}</span>
+        <span className="al-entry-label">{entry.label}</span>
         <ToneBadge tone={tone}>{word}</ToneBadge>
-        <span className="muted small">
+        <span className="muted al-small">
           {entry.attempt > 1 && `attempt ${entry.attempt}, `}
           <Took ms={entry.duration_ms} />
         </span>
       </UnstyledButton>
       {isOpen && (
-        <div className="entry-detail small">
+        <div className="al-entry-detail al-small">
           <p>{entry.detail ?? 'Nothing more was said of it.'}</p>
           <p className="muted">
             <span className="mono">{entry.step}</span>, attempt {Math.max(1, entry.attempt)}, from{' '}
@@ -55,7 +55,7 @@ const Run = ({ run }: Readonly<{ run: TimelineRun }>) => (
     }
     flush
   >
-    <ol className="entries">
+    <ol className="al-entries">
       {run.entries.map((entry) => (
         <Entry key={`${entry.sequence} ${entry.step} ${entry.started_at}`} entry={entry} />
       ))}

@@ -16,13 +16,14 @@ export type AllocationRows = Readonly<{
   refetch(): void;
 }>;
 
-const useInState = (project_id: string, state: (typeof LIVE_STATES)[number], enabled: boolean) =>
-  useAll(
-    'allocationList',
-    { params: { project_id }, query: { state } },
-    // Percents move without an event; what rests changes with one.
-    { enabled, everyMs: state === 'active' || state === 'release_failed' ? QUIET_MS : MOVING_MS },
-  );
+/** Percents move without an event; where nothing is under way an event tells of whatever begins. */
+const useInState = (project_id: string, state: (typeof LIVE_STATES)[number], enabled: boolean) => {
+  const request = { params: { project_id }, query: { state } };
+  const { data } = useAll('allocationList', request, { enabled });
+  const isMoving = data?.some(({ progress }) => progress !== null) ?? false;
+  // The same question, so it is asked once; how often depends on what it said.
+  return useAll('allocationList', request, { enabled, everyMs: isMoving ? MOVING_MS : QUIET_MS });
+};
 
 const useLiveRows = (projectId: string, enabled: boolean) => {
   const requested = useInState(projectId, 'requested', enabled);

@@ -47,7 +47,7 @@ const VerdictPanel = ({ verdict }: Readonly<{ verdict: Verdict }>) => {
   const Icon = TONE_ICONS[tone];
   return (
     <section className="panel" data-tone={tone} role="status" aria-label="Verdict on the certificate">
-      <div className="panel-line">
+      <div className="al-panel-line">
         <Icon size={18} aria-hidden />
         <div>
           <Text fw={600} inherit>
