@@ -78,7 +78,9 @@ const OneCandidate = ({
           ))}
         </List>
       )}
-      {isOpen && <DiffTable diff={differences(candidate)} label={`Slot ${candidate.slot_index}, field by field`} />}
+      {isOpen && candidate.standing !== 'approved' && (
+        <DiffTable diff={differences(candidate)} label={`Slot ${candidate.slot_index}, field by field`} />
+      )}
     </div>
   );
 };
@@ -90,8 +92,10 @@ export const ApproveCandidates = ({ node, map }: Readonly<{ node: Node; map: Top
   const indexes = map.candidates.map(({ slot_index }) => slot_index);
   const isAll = indexes.length === chosen.length;
   const reasons = approvalReasons(map, chosen, whyNot(node.actions, 'approve'));
-  const send = () =>
-    approve.run({
+  const [said, setSaid] = useState<string | null>(null);
+  const send = async () => {
+    setSaid(null);
+    const answer = await approve.run({
       params: { node_id: node.id },
       body: {
         map_hash: map.map_hash,
@@ -99,6 +103,11 @@ export const ApproveCandidates = ({ node, map }: Readonly<{ node: Node; map: Top
         ...(policy === '' ? {} : { wipe_policy: policy }),
       },
     });
+    if (answer === null) return;
+    const made = answer.data.slots.map(({ slot_index }) => slot_index);
+    setSaid(made.length === 0 ? 'They were approved already; nothing changed.' : `Approved: slot ${made.join(', ')}.`);
+    setChosen([]);
+  };
   if (indexes.length === 0)
     return (
       <EmptyState title="No candidates">
@@ -119,11 +128,12 @@ export const ApproveCandidates = ({ node, map }: Readonly<{ node: Node; map: Top
             key={candidate.id}
             candidate={candidate}
             isChosen={chosen.includes(candidate.slot_index)}
-            onChoose={(isChosen) =>
+            onChoose={(isChosen) => {
+              setSaid(null);
               setChosen((before) =>
                 isChosen ? [...before, candidate.slot_index] : before.filter((index) => index !== candidate.slot_index),
-              )
-            }
+              );
+            }}
           />
         ))}
         <NativeSelect
@@ -139,7 +149,12 @@ export const ApproveCandidates = ({ node, map }: Readonly<{ node: Node; map: Top
             </option>
           ))}
         </NativeSelect>
-        {reasons.length > 0 && (
+        {said !== null && (
+          <p className="panel" data-tone="good" role="status" style={{ margin: 0 }}>
+            <span className="panel-body">{said}</span>
+          </p>
+        )}
+        {reasons.length > 0 && said === null && (
           <div className="panel" data-tone="idle" role="status">
             <div className="panel-body">
               {reasons.length === 1 ? reasons[0] : 'This cannot be approved yet:'}

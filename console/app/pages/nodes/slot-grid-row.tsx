@@ -50,6 +50,7 @@ const Tiles = ({ node, focused }: Readonly<{ node: SlotMapRow; focused: number |
           type="button"
           className="tile"
           tabIndex={focused === index ? 0 : -1}
+          data-slot-tile
           data-cell={`${node.node_id} ${index}`}
           data-tone={tone}
           data-glyph={glyph}
