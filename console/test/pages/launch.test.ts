@@ -69,7 +69,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       await page.getByRole('group', { name: 'GPUs' }).getByRole('radio', { name: /^2/ }).check();
       await page.getByRole('radio', { name: '3 days' }).check();
       await page.getByLabel('Name', { exact: true }).fill('shared-form');
-      await page.getByLabel('Tags').fill('team=vision');
+      await page.getByRole('textbox', { name: 'Tags' }).fill('team=vision');
       await page.getByRole('button', { name: 'Add user data' }).click();
       await page.getByLabel('User data').fill('#cloud-config\npassword: hunter2\n');
       await page.waitForURL(/gpus=2.*hours=72.*name=shared-form.*tags=team/);
@@ -147,6 +147,19 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       await page.getByRole('checkbox', { name: 'new-home' }).waitFor();
       assert.ok(await page.getByRole('checkbox', { name: 'new-home' }).isChecked());
       assert.match(page.url(), /gpus=2/);
+    }));
+
+  test('a refused launch says so in place, and what was chosen stays', () =>
+    demo.page('/', async (page) => {
+      await toLaunch(page, 'gpus=2&name=train-llama');
+      await button(page).click();
+      const refusal = summary(page).getByRole('alert');
+      await refusal.getByText('Correlation id').waitFor();
+      assert.match(page.url(), /launch\?.*gpus=2/);
+      await page.getByLabel('Name', { exact: true }).fill('train-llama-2');
+      await refusal.waitFor({ state: 'detached' });
+      await button(page).click();
+      await page.waitForURL(/\/allocations\/alc_/);
     }));
 
   test('who may not launch reads why', () =>

@@ -73,7 +73,8 @@ export const AddKey = ({ onAdded, onClose }: Readonly<{ onAdded(id: string): voi
           Cancel
         </Button>
       </Group>
-      <CliCommand command={command(['ssh-key', 'add', name || 'laptop', '~/.ssh/id_ed25519.pub'])} />
+      {/* Quoted, the shell would not find the home directory. */}
+      <CliCommand command={`${command(['ssh-key', 'add', name || 'laptop'])} ~/.ssh/id_ed25519.pub`} />
     </Stack>
   );
 };

@@ -28,7 +28,7 @@ export const CostTiles = ({ projectId, link }: Readonly<{ projectId: string; lin
       <Tile
         label="Cost this month"
         value={data === undefined ? '…' : money(data.cost)}
-        note={data === undefined ? WAITING : `since ${day(data.since)} UTC, before tax`}
+        note={data === undefined ? WAITING : `since ${day(data.since)}`}
       />
       <Tile
         label="Cost per hour now"
@@ -43,7 +43,8 @@ export const CostTiles = ({ projectId, link }: Readonly<{ projectId: string; lin
             WAITING
           ) : (
             <>
-              {count(data.running_allocations, 'allocation')} {link}
+              {count(data.running_allocations, 'allocation')}
+              {link !== undefined && <div>{link}</div>}
             </>
           )
         }

@@ -66,7 +66,8 @@ const Records = ({ projectId }: Readonly<{ projectId: string }>) => {
     () => new Map((allocations.data?.items ?? []).map(({ id, name }) => [id, name] as const)),
     [allocations.data],
   );
-  if (records.isLoading) return <Loading rows={6} />;
+  // Names that come later would move every row.
+  if (records.isLoading || allocations.isLoading) return <Loading rows={6} />;
   if (records.error !== null && records.items.length === 0)
     return <ErrorPanel error={records.error} onRetry={records.refetch} />;
   if (records.items.length === 0)
@@ -105,7 +106,7 @@ export const UsagePage = () => {
   return (
     <Page
       title="Usage"
-      subtitle="Charged by the second, from active to released"
+      subtitle="Charged by the second, from active to released; before tax, months in UTC"
       actions={
         <>
           {buttonOf('csv')}
@@ -115,9 +116,6 @@ export const UsagePage = () => {
     >
       {error !== null && <ErrorPanel error={error} />}
       <CostTiles projectId={projectId} />
-      <Section title="Records, newest first" flush>
-        <Records projectId={projectId} />
-      </Section>
       <CliCommand
         command={command(
           ['usage', 'list'],
@@ -127,6 +125,9 @@ export const UsagePage = () => {
           ],
         )}
       />
+      <Section title="Records, newest first" flush>
+        <Records projectId={projectId} />
+      </Section>
     </Page>
   );
 };
