@@ -52,7 +52,7 @@ export const AuditVerify = () => {
                   </div>
                   {findings.length > 0 && (
                     <DataTable
-                      label="Findings"
+                      label="List of findings"
                       rows={findings}
                       rowKey={({ chain, kind, sequence, audit_log_id }) =>
                         `${chain} ${kind} ${sequence} ${audit_log_id}`

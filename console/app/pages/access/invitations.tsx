@@ -82,7 +82,7 @@ export const Invitations = ({ organizationId }: Readonly<{ organizationId: strin
       );
     return (
       <DataTable
-        label="Invitations"
+        label="List of invitations"
         columns={columns}
         rows={invitations.items}
         rowKey={({ id }) => id}

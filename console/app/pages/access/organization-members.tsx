@@ -88,7 +88,9 @@ export const OrganizationMembers = ({ organizationId }: Readonly<{ organizationI
       }
     >
       <Async of={members} label="Members">
-        {(rows) => <DataTable label="Members" columns={columns} rows={rows} rowKey={({ user_id }) => user_id} />}
+        {(rows) => (
+          <DataTable label="List of members" columns={columns} rows={rows} rowKey={({ user_id }) => user_id} />
+        )}
       </Async>
       <FormDialog title={`Role of ${member?.name ?? ''}`} isOpen={asked?.what === 'role'} onClose={close}>
         {member !== null && <RoleForm organizationId={organizationId} member={member} onDone={close} />}

@@ -91,7 +91,7 @@ export const ProjectMembers = ({
               invited there first.
             </EmptyState>
           ) : (
-            <DataTable label="Members" columns={columns} rows={rows} rowKey={({ user_id }) => user_id} />
+            <DataTable label="List of members" columns={columns} rows={rows} rowKey={({ user_id }) => user_id} />
           )
         }
       </Async>

@@ -82,7 +82,7 @@ export const Projects = ({ organizationId }: Readonly<{ organizationId: string }
               add you to theirs.
             </EmptyState>
           ) : (
-            <DataTable label="Projects" columns={columns} rows={rows} rowKey={({ id }) => id} />
+            <DataTable label="List of projects" columns={columns} rows={rows} rowKey={({ id }) => id} />
           )
         }
       </Async>

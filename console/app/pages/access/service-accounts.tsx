@@ -71,7 +71,12 @@ export const ServiceAccounts = ({ projectId }: Readonly<{ projectId: string }>) 
               launches, connects and releases, and never manages people, accounts or tokens.
             </EmptyState>
           ) : (
-            <DataTable label="Service accounts" columns={columnsOf(projectId)} rows={rows} rowKey={({ id }) => id} />
+            <DataTable
+              label="List of service accounts"
+              columns={columnsOf(projectId)}
+              rows={rows}
+              rowKey={({ id }) => id}
+            />
           )
         }
       </Async>

@@ -88,7 +88,7 @@ export const TokenTable = ({
   ];
   return (
     <>
-      <DataTable label="Tokens" columns={columns} rows={tokens} rowKey={({ id }) => id} />
+      <DataTable label="List of tokens" columns={columns} rows={tokens} rowKey={({ id }) => id} />
       <ConfirmDialog
         title={`Revoke ${ending?.name ?? ''}?`}
         isOpen={ending !== null}

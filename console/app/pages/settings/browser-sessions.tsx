@@ -89,7 +89,7 @@ export const BrowserSessions = () => {
               You use the console with a token. Browsers that sign in are listed here and can be signed out.
             </EmptyState>
           ) : (
-            <DataTable label="Sessions" columns={columns} rows={rows} rowKey={({ id }) => id} />
+            <DataTable label="List of sessions" columns={columns} rows={rows} rowKey={({ id }) => id} />
           )
         }
       </Async>

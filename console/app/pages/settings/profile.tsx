@@ -79,7 +79,7 @@ const Organizations = () => {
         </EmptyState>
       ) : (
         <DataTable
-          label="Organizations"
+          label="List of organizations"
           rows={me.organizations}
           rowKey={({ id }) => id}
           columns={[

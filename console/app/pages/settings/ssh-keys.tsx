@@ -88,7 +88,7 @@ export const SshKeys = () => {
               <span className="mono">ssh-keygen -t ed25519</span> and add the file that ends in .pub.
             </EmptyState>
           ) : (
-            <DataTable label="SSH keys" columns={columns} rows={rows} rowKey={({ id }) => id} />
+            <DataTable label="List of SSH keys" columns={columns} rows={rows} rowKey={({ id }) => id} />
           )
         }
       </Async>
