@@ -15,7 +15,7 @@ const textOf = (search: LaunchSearch): string =>
   new URLSearchParams(
     Object.entries(search)
       .flatMap(([name, value]) => (value === undefined || value === '' ? [] : [[name, value]]))
-      .sort(),
+      .sort(([a = ''], [b = '']) => (a < b ? -1 : 1)),
   ).toString();
 
 /**
