@@ -75,11 +75,11 @@ export const TILE_KEY: readonly Omit<TileLook, 'isMarked'>[] = [
   UNSURE,
 ];
 
-/** A tile as a sentence, for who does not see it. */
+/** A tile as a sentence, for who does not see it. It begins with what is seen, so that it can be called by that. */
 export const tileSentence = (slot: Tile, isPlaceable: boolean, nowMs: number): string => {
-  const { word } = tileLook(slot, isPlaceable);
+  const { short, word } = tileLook(slot, isPlaceable);
   return [
-    `Slot ${slot.slot_index}: ${word}`,
+    `${short}, slot ${slot.slot_index}: ${word}`,
     ...(slot.approval === 'approved' || word === stateWord('approval', slot.approval).word
       ? []
       : [stateWord('approval', slot.approval).word]),

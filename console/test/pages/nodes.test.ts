@@ -1,0 +1,146 @@
+/** The pages of nodes in a browser: what operators decide by, and what must not happen by accident. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type Demo, needsBrowser, openDemo } from '../browser.ts';
+
+const NODES_LARGE = 1_000;
+
+describe('the pages of nodes', { skip: needsBrowser }, () => {
+  let demo: Demo;
+  before(async () => {
+    demo = await openDemo();
+  });
+  after(() => demo.close());
+
+  const focusedCell = (page: Page): Promise<string> =>
+    page.evaluate(() => (document.activeElement as HTMLElement | null)?.dataset['cell'] ?? '');
+  const open = async (page: Page, name: string): Promise<void> => {
+    await page.getByRole('link', { name, exact: true }).click();
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+  };
+
+  it('keep a fleet of a thousand nodes as a grid of which only what is in sight is drawn', () =>
+    demo.page('/platform/nodes#seed=large', async (page) => {
+      const grid = page.getByRole('grid', { name: 'Slot map' });
+      await grid.waitFor();
+      assert.ok(Number(await grid.getAttribute('aria-rowcount')) > NODES_LARGE);
+      assert.ok((await grid.getByRole('row').count()) < 80);
+      await grid.getByRole('button').first().focus();
+      await page.keyboard.press('Control+End');
+      await page.waitForFunction(
+        (last) => document.activeElement?.closest('tr')?.getAttribute('aria-rowindex') === last,
+        await grid.getAttribute('aria-rowcount'),
+      );
+      assert.ok((await grid.getByRole('row').count()) < 80);
+    }));
+
+  it('move between tiles by arrow keys, and open a slot by Enter', () =>
+    demo.page('/platform/nodes', async (page) => {
+      const first = page.getByRole('grid').getByRole('button').first();
+      await first.focus();
+      const [nodeId] = (await focusedCell(page)).split(' ');
+      await page.getByRole('tooltip').getByText('Last wipe').waitFor();
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('ArrowRight');
+      await page.waitForFunction(
+        (cell) => (document.activeElement as HTMLElement).dataset['cell'] === cell,
+        `${nodeId} 2`,
+      );
+      await page.keyboard.press('Enter');
+      await page.getByRole('region', { name: 'Slot 2' }).waitFor();
+      const { pathname, searchParams } = new URL(page.url());
+      assert.deepEqual([pathname, searchParams.get('slot')], [`/platform/nodes/${nodeId}`, '2']);
+    }));
+
+  it('hold the filters in the address, and show the same to whoever opens it', () =>
+    demo.page('/platform/nodes', async (page) => {
+      const button = page.getByRole('button', { name: /^Needs attention/ });
+      const promised = Number(/\((\d+)\)/.exec((await button.textContent()) ?? '')?.[1]);
+      await button.click();
+      await page.getByText(new RegExp(`^${promised} of `)).waitFor();
+      await page.getByLabel('State').selectOption('offline');
+      await page.waitForURL(/state=offline/);
+      const { search } = new URL(page.url());
+      const names = await page.getByRole('grid').getByRole('rowheader').getByRole('link').allTextContents();
+      assert.ok(names.length > 0 && names.length < promised);
+      await demo.page(`/platform/nodes${search}`, async (other) => {
+        await other.getByRole('grid').waitFor();
+        assert.deepEqual(
+          await other.getByRole('grid').getByRole('rowheader').getByRole('link').allTextContents(),
+          names,
+        );
+      });
+    }));
+
+  it('let an operator clean a blocked slot again, with a reason, and never free it by word', () =>
+    demo.page('/platform/nodes?slot=cleanup_blocked', async (page) => {
+      await page
+        .getByRole('button', { name: /^Stuck/ })
+        .first()
+        .click();
+      const slot = page.getByRole('region', { name: /^Slot \d$/ });
+      await slot.getByText('Cleanup blocked', { exact: true }).waitFor();
+      await slot.getByRole('button', { name: 'Retry cleanup' }).click();
+      const dialog = page.getByRole('dialog');
+      const send = dialog.getByRole('button', { name: 'Retry cleanup' });
+      assert.equal(await send.getAttribute('aria-disabled'), 'true');
+      await dialog.getByLabel('Reason').fill('The drive was replaced.');
+      await send.click();
+      await dialog.waitFor({ state: 'hidden' });
+      await slot.getByText('Cleaning', { exact: true }).waitFor();
+    }));
+
+  it('say every reason why candidates cannot be approved, and ask for a serial before a disk is erased', () =>
+    demo.page('/platform/nodes', async (page) => {
+      await open(page, 'j22u15');
+      await page.getByRole('tab', { name: 'Candidates' }).click();
+      await page.getByLabel(/^All \d/).check();
+      const approve = page.getByRole('button', { name: 'Approve all' });
+      assert.equal(await approve.getAttribute('aria-disabled'), 'true');
+      const why = (await approve.getAttribute('aria-description')) ?? '';
+      assert.match(why, /restarted first/);
+      assert.match(why, /Slot 2: .*mounted/);
+      await page.getByRole('button', { name: 'Erase and own' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Reason').fill('It held scratch data.');
+      const erase = dialog.getByRole('button', { name: 'Erase and own' });
+      assert.equal(await erase.getAttribute('aria-disabled'), 'true');
+      const label = await dialog.getByLabel(/^Type .* to confirm/).evaluate((input) => input.id);
+      const asked = (await dialog.locator(`label[for="${label}"]`).textContent()) ?? '';
+      await dialog.getByLabel(/^Type/).fill(asked.replace(/^Type | to confirm$/g, ''));
+      assert.equal(await erase.getAttribute('aria-disabled'), 'false');
+    }));
+
+  it('approve what has changed once it was looked at', () =>
+    demo.page('/platform/nodes', async (page) => {
+      await open(page, 'j22u13');
+      await page.getByRole('button', { name: 'Look at it' }).click();
+      await page.getByText('Changed', { exact: true }).waitFor();
+      await page.getByRole('rowheader', { name: 'NVMe serial' }).waitFor();
+      await page.getByRole('button', { name: 'Approve 1 slot' }).click();
+      await page.getByText('Approved: slot 2.').waitFor();
+      assert.equal(await page.getByText('Changed', { exact: true }).count(), 0);
+    }));
+
+  it('show what hosts report as text and nothing else', () =>
+    demo.page('/platform/nodes#seed=hostile', async (page) => {
+      await page.getByRole('grid').getByRole('rowheader').getByRole('link').first().click();
+      for (const tab of [
+        'Topology',
+        'Candidates',
+        'Health',
+        'Inventory',
+        'Images',
+        'Tasks',
+        'Logs',
+        'Agent',
+        'Slots',
+      ]) {
+        await page.getByRole('tab', { name: tab, exact: true }).click();
+        await page.getByRole('tabpanel').locator('section, h2').first().waitFor();
+        assert.equal(await page.locator('main img[src="x"], main script').count(), 0, tab);
+      }
+      assert.equal(await page.evaluate(() => '__gpuaas_xss' in globalThis), false);
+    }));
+});
