@@ -15,7 +15,7 @@ import { Ago, Until } from '../../ui/time.tsx';
 import { DirectAction, ReasonAction } from './act.tsx';
 import { OverrideDialog } from './override-dialog.tsx';
 
-export type NodeHealth = Operations['nodeHealthGet']['response'];
+type NodeHealth = Operations['nodeHealthGet']['response'];
 type Alert = NodeHealth['alerts'][number];
 type Override = NodeHealth['overrides'][number];
 

@@ -1,11 +1,12 @@
 /** Says otherwise than a source of health: until a time, with a reason, and never silently. */
-import type { Node } from '@gpuaas/sdk';
+import type { Node, Operations } from '@gpuaas/sdk';
 import { Checkbox, Group, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
 import { command } from '../../format/shell.ts';
 import { DialogForm, FormDialog } from '../../ui/form-dialog.tsx';
-import type { NodeHealth } from './health-tab.tsx';
+
+type NodeHealth = Operations['nodeHealthGet']['response'];
 
 const HOURS = [1, 4, 24, 168] as const;
 const HOUR_MS = 3_600_000;
