@@ -28,7 +28,7 @@ const PREVENTS = {
 const alertColumns: readonly Column<Alert & { where?: string }>[] = [
   { header: 'Alert', cell: ({ id }) => <span className="mono">{id}</span> },
   { header: 'Target', cell: ({ target, where }) => where ?? target },
-  { header: 'Message', cell: ({ message }) => <span style={{ overflowWrap: 'anywhere' }}>{message}</span> },
+  { header: 'Message', cell: ({ message }) => <span className="long-text">{message}</span> },
   {
     header: 'Effect',
     cell: ({ classifications }) => classifications.map((one) => PREVENTS[one]).join(', ') || 'none',

@@ -23,7 +23,7 @@ const SECOND_MS = 1_000;
 
 const findingColumns: readonly Column<NodeFinding>[] = [
   { header: 'Finding', cell: ({ code }) => <ToneBadge tone="warn">{code.replaceAll('_', ' ')}</ToneBadge> },
-  { header: 'What', cell: ({ message }) => <span style={{ overflowWrap: 'anywhere' }}>{message}</span> },
+  { header: 'What', cell: ({ message }) => <span className="long-text">{message}</span> },
   { header: 'Machine', cell: ({ machine }) => <span className="mono">{machine ?? 'none'}</span>, isSecondary: true },
   { header: 'Allocation', cell: ({ allocation_id }) => <AllocationLink id={allocation_id} />, isSecondary: true },
   { header: 'Since', cell: ({ since }) => <Ago at={since} /> },

@@ -55,7 +55,7 @@ const columns: readonly Column<NodeTask>[] = [
       error_code === null && state_reason === null ? (
         ''
       ) : (
-        <span style={{ overflowWrap: 'anywhere' }}>
+        <span className="long-text">
           {error_code !== null && <span className="mono">{error_code} </span>}
           {state_reason}
         </span>

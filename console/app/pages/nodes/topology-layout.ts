@@ -10,7 +10,7 @@ export type PlacedDevice = Box & Readonly<{ device: Device }>;
 export type PlacedSwitch = Box & Readonly<{ port: string | null; label: string }>;
 export type PlacedNuma = Box & Readonly<{ label: string }>;
 export type Line = Readonly<{ x1: number; y1: number; x2: number; y2: number }>;
-export type PlacedSet = Readonly<{ set: LinkSet; y: number; cells: readonly Box[] }>;
+export type PlacedSet = Readonly<{ set: LinkSet; y: number; cells: readonly (Box & Readonly<{ module: number }>)[] }>;
 export type Layout = Readonly<{
   width: number;
   height: number;
@@ -99,7 +99,7 @@ const drawSets = (topology: Topology, top: number): readonly PlacedSet[] => {
     y: top + index * (SET_HEIGHT + 4),
     cells: modules.flatMap((module, column) =>
       set.modules.includes(module)
-        ? [{ x: 220 + column * 34, y: top + index * (SET_HEIGHT + 4), width: 30, height: SET_HEIGHT }]
+        ? [{ module, x: 220 + column * 34, y: top + index * (SET_HEIGHT + 4), width: 30, height: SET_HEIGHT }]
         : [],
     ),
   }));

@@ -79,8 +79,13 @@ export const TopologyPicture = ({
           <text x={14} y={y + 12}>
             set {set.id}, {set.isActive ? 'active' : 'not active'}
           </text>
-          {cells.map((cell) => (
-            <rect key={cell.x} className="set-cell" data-active={set.isActive} rx={3} {...cell} />
+          {cells.map(({ module, ...cell }) => (
+            <g key={module}>
+              <rect className="set-cell" data-active={set.isActive} rx={3} {...cell} />
+              <text className="set-module" x={cell.x + cell.width / 2} y={cell.y + 12} textAnchor="middle">
+                {module}
+              </text>
+            </g>
           ))}
         </g>
       ))}

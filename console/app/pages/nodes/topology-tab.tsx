@@ -46,7 +46,7 @@ const DeviceTable = ({ topology, id, chosen }: Readonly<{ topology: Topology; id
               <td className="mono">{port ?? 'none'}</td>
               <td>{DEVICE_WORDS[device.kind]}</td>
               <td className="mono">{device.address}</td>
-              <td style={{ overflowWrap: 'anywhere' }}>
+              <td className="long-text-cell">
                 {device.name}
                 {device.detail !== '' && <span className="muted">, {device.detail}</span>}
               </td>
