@@ -20,6 +20,7 @@ import './nodes.css';
 import { byRack } from './rack.ts';
 import { SlotGrid } from './slot-grid.tsx';
 import { TILE_KEY, type Tile } from './tile.ts';
+import { useHeldNodes } from './use-held-nodes.ts';
 
 const POLL_MS = 10_000;
 
@@ -46,7 +47,9 @@ const Fleet = ({ nodes, onAdd }: Readonly<{ nodes: readonly SlotMapRow[]; onAdd:
   const applied = useDeferredValue(filter);
   const shown = useMemo(() => filterNodes(nodes, applied), [nodes, applied]);
   const counts = useMemo(() => countFacets(nodes, applied), [nodes, applied]);
-  const rows = useMemo(() => gridRows(byRack(shown)), [shown]);
+  const [isHeld, setHeld] = useState(false);
+  const kept = useHeldNodes(nodes, shown, { filter: applied, isHeld });
+  const rows = useMemo(() => gridRows(byRack(kept)), [kept]);
   const change = useCallback(
     (name: Facet | 'q' | 'attention', value: string | undefined) =>
       void navigate({ search: (before) => ({ ...before, [name]: value }), replace: true }),
@@ -91,7 +94,7 @@ const Fleet = ({ nodes, onAdd }: Readonly<{ nodes: readonly SlotMapRow[]; onAdd:
           {isFiltered(filter) ? 'None of the nodes is all of what the filters ask for.' : 'There is nothing to show.'}
         </EmptyState>
       ) : (
-        <SlotGrid rows={rows} onOpen={open} />
+        <SlotGrid rows={rows} onOpen={open} onHold={setHeld} />
       )}
     </>
   );

@@ -7,6 +7,7 @@ import { readFragmentation } from './fragmentation.ts';
 import { gridRows, moveCell } from './grid-rows.ts';
 import { byRack } from './rack.ts';
 import { numaGroup, TILE_KEY, type Tile, tileLook, tileSentence } from './tile.ts';
+import { heldRows } from './use-held-nodes.ts';
 
 const slot = (slot_index: number, given: Partial<Tile> = {}): Tile => ({
   id: `slt_${slot_index}`,
@@ -178,4 +179,15 @@ test('the host that the sentence about fragmentation names can be gone to', () =
     name: null,
     after: '',
   });
+});
+
+test('while somebody is in the map its rows stay, with what is new of them', () => {
+  const [first, second, third] = fleet;
+  assert.ok(first !== undefined && second !== undefined && third !== undefined);
+  const healed = { ...second, health: 'ok' as const };
+  const held = new Set([second.node_id]);
+  assert.deepEqual(heldRows([first, healed, third], [third], held), [healed]);
+  assert.deepEqual(heldRows([first, healed, third], [third], null), [third]);
+  const matching = [healed];
+  assert.equal(heldRows([first, healed, third], matching, held), matching);
 });

@@ -43,7 +43,12 @@ const firstCell = (rows: readonly GridRow[]): Cell | null => {
 export const SlotGrid = ({
   rows,
   onOpen,
-}: Readonly<{ rows: readonly GridRow[]; onOpen: (node: SlotMapRow, slot: Tile | null) => void }>) => {
+  onHold,
+}: Readonly<{
+  rows: readonly GridRow[];
+  onOpen: (node: SlotMapRow, slot: Tile | null) => void;
+  onHold: (isHeld: boolean) => void;
+}>) => {
   const scroller = useRef<HTMLDivElement>(null);
   const [chosen, setChosen] = useState<Cell | null>(null);
   const [tip, setTip] = useState<Tip | null>(null);
@@ -141,13 +146,21 @@ export const SlotGrid = ({
           onKeyDown={onKeyDown}
           onClick={onClick}
           onPointerOver={point}
-          onPointerLeave={() => setTip(null)}
+          onPointerEnter={() => onHold(true)}
+          onPointerLeave={(event) => {
+            setTip(null);
+            onHold(event.currentTarget.contains(document.activeElement));
+          }}
           onFocus={(event) => {
             const cell = cellOf(event.target);
             if (cell !== null) setChosen(cell);
+            onHold(true);
             point(event);
           }}
-          onBlur={() => setTip(null)}
+          onBlur={(event) => {
+            setTip(null);
+            if (!event.currentTarget.contains(event.relatedTarget)) onHold(event.currentTarget.matches(':hover'));
+          }}
         >
           <thead className="slot-grid-head">
             <tr aria-rowindex={1} className="slot-grid-row">
