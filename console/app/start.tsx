@@ -2,18 +2,17 @@
 import '@mantine/core/styles.css';
 import './ui/ui.css';
 import { MantineProvider } from '@mantine/core';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { BackendProvider } from './api/backend.tsx';
 import type { Backend } from './api/client.ts';
+import { createQueries } from './api/query-client.ts';
 import { createConsoleRouter } from './router.tsx';
 import { createThemeChoice } from './shell/theme-choice.ts';
 import { allowPlainText } from './trusted-text.ts';
 import { theme } from './ui/theme.ts';
-
-const FRESH_MS = 1_000;
 
 /** The policy of the page lets only styles with its nonce in; the server writes it anew into each page. */
 const nonceOf = (): string => document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? '';
@@ -28,13 +27,7 @@ export const startConsole = (backend: Backend): void => {
   shareNonce();
   const root = document.querySelector('#root');
   if (root === null) throw new Error('The page has no place for the console.');
-  const queries = new QueryClient({
-    // The SDK repeats what is safe to repeat; asking again on top of it would only make people wait longer.
-    defaultOptions: {
-      queries: { retry: false, staleTime: FRESH_MS, networkMode: 'always' },
-      mutations: { retry: false },
-    },
-  });
+  const queries = createQueries();
   const router = createConsoleRouter({ backend, queries });
   createRoot(root).render(
     <StrictMode>

@@ -1494,7 +1494,6 @@ export const operations = {
   adminAllocationForceRelease: { method: 'POST', path: '/api/v1/admin/allocations/{allocation_id}/force-release', idempotency: 'required', body: true },
   adminAllocationForceCleanup: { method: 'POST', path: '/api/v1/admin/allocations/{allocation_id}/force-cleanup', idempotency: 'required', body: true },
   adminNodeList: { method: 'GET', path: '/api/v1/admin/nodes', page: true },
-  adminSlotMapList: { method: 'GET', path: '/api/v1/admin/slot-map', page: true },
   adminNodeGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}' },
   adminNodeSlotList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/resource-slots', page: true },
   adminNodeHold: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/hold', idempotency: 'required', body: true },
@@ -1509,6 +1508,7 @@ export const operations = {
   adminClaimBackfill: { method: 'POST', path: '/api/v1/admin/claims/backfill', idempotency: 'required', body: true },
   adminCapacityList: { method: 'GET', path: '/api/v1/admin/capacity', page: true },
   adminCapacityHistoryList: { method: 'GET', path: '/api/v1/admin/capacity/history' },
+  adminSlotMapList: { method: 'GET', path: '/api/v1/admin/slot-map', page: true },
   nodeCreate: { method: 'POST', path: '/api/v1/admin/nodes', idempotency: 'required', secret: true, body: true },
   nodeEnrollmentCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/enrollment', idempotency: 'required', secret: true, body: true },
   nodeAgentGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/agent' },
@@ -3273,24 +3273,6 @@ export type Operations = {
       next_cursor: string | null;
     };
   };
-  /** Every node with its slots as tiles, by name */
-  adminSlotMapList: {
-    request: {
-      query?: {
-        /** Rows per page. Default: 50. */
-        limit?: number | undefined;
-        /** The next_cursor of the page before. */
-        cursor?: string | undefined;
-        /** Lower-case name, unique where it is used. */
-        region_name?: string | undefined;
-      } | undefined;
-    };
-    response: {
-      items: SlotMapRow[];
-      /** Send as cursor for the next page; null on the last one. */
-      next_cursor: string | null;
-    };
-  };
   /** One node */
   adminNodeGet: {
     request: {
@@ -3531,6 +3513,24 @@ export type Operations = {
     };
     response: {
       items: CapacitySample[];
+    };
+  };
+  /** Every node with its slots as tiles, by name */
+  adminSlotMapList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        /** Lower-case name, unique where it is used. */
+        region_name?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: SlotMapRow[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
     };
   };
   /** Add a host and mint the token that its agent enrols with. Nothing is placed on it before its agent is seen, its health is ok and, for slices, slots are approved. */

@@ -11,6 +11,7 @@ export {
   type StreamOptions,
 } from './client.ts';
 export { GpuaasError, type GpuaasErrorCode } from './error.ts';
+export { type Permission, ROLES, type RoleName } from './roles.gen.ts';
 export {
   type ConnectOptions,
   connect,
@@ -20,7 +21,6 @@ export {
   type SessionStream,
   type StreamEnd,
 } from './session-stream.ts';
-export { type Permission, type RoleName, ROLES } from './roles.gen.ts';
 export type { SessionEndReason, SessionKind } from './stream.gen.ts';
 export type { RetryOptions, TokenProvider } from './transport.ts';
 export { type WaitOptions, wait } from './wait.ts';

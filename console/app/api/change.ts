@@ -7,6 +7,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { useBackend } from './backend.tsx';
 import { callOperation, type RequestOf, type ResponseOf } from './call.ts';
+import { isSignedOut } from './query-client.ts';
 
 export type Change<K extends CallId> = Readonly<{
   /** Resolves to null where it was refused; the refusal is then in `error`. */
@@ -49,6 +50,7 @@ export const useChange = <K extends CallId>(id: K): Change<K> => {
       void queries.invalidateQueries();
       return answer;
     } catch (err) {
+      if (isSignedOut(err)) void queries.invalidateQueries({ queryKey: ['meGet'] });
       setState((before) => ({ ...before, isRunning: false, error: asError(err) }));
       return null;
     }

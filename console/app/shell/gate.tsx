@@ -8,8 +8,11 @@ import { ErrorPanel } from '../ui/error-panel.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { Shell } from './shell.tsx';
 
+/** A page that nobody touches asks nothing else; roles and sessions end meanwhile. */
+const LOOK_MS = 15_000;
+
 export const ConsoleGate = () => {
-  const me = useRead('meGet', {});
+  const me = useRead('meGet', {}, { everyMs: LOOK_MS });
   if (me.data !== undefined)
     return (
       <MeProvider me={me.data}>

@@ -19,6 +19,7 @@ import * as adminInventory from '../public/admin-inventory.ts';
 import * as adminLog from '../public/admin-log.ts';
 import * as adminNode from '../public/admin-node.ts';
 import * as adminPlacement from '../public/admin-placement.ts';
+import * as adminSlotMap from '../public/admin-slot-map.ts';
 import * as adminTopology from '../public/admin-topology.ts';
 import * as adminTrust from '../public/admin-trust.ts';
 import * as allocation from '../public/allocation.ts';
@@ -44,7 +45,7 @@ export type JsonObject = { [key: string]: Json };
 
 const modules = [
   ...[adminPlacement, adminCapacity],
-  ...[adminImage, adminNode, adminTopology, adminHealth, adminInventory, adminTrust, adminLog],
+  ...[adminImage, adminNode, adminSlotMap, adminTopology, adminHealth, adminInventory, adminTrust, adminLog],
   ...[candidate, facts, health, inventory],
   ...[allocation, wipeCertificate, terminalSession, accessGrant, accessPolicy],
   capacity,

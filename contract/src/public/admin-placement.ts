@@ -20,7 +20,7 @@ export const CAPACITY_MODES = ['slice', 'baremetal', 'flexible'] as const;
 export const OCCUPANCIES = ['free', 'sliced', 'exclusive', 'cleaning', 'cleanup_blocked'] as const;
 export const SLOT_STATUSES = ['available', 'reserved', 'in_use', 'cleaning', 'cleanup_blocked', 'quarantined'] as const;
 export const HEALTHS = ['ok', 'unhealthy', 'unknown'] as const;
-const APPROVALS = ['approved', 'disabled', 'needs_reapproval'] as const;
+export const APPROVALS = ['approved', 'disabled', 'needs_reapproval'] as const;
 
 export const Node = Closed({
   id: Id('node'),
@@ -95,44 +95,6 @@ export const Slot = Closed({
   approved_at: Nullable(Time('When it was approved.')),
   version: Type.Integer(),
   actions: Type.Array(Action, { description: 'What may be done with it now, or why not.' }),
-});
-
-/** A slot as a tile of the map: enough to see where something is wrong. */
-const SlotTile = Closed({
-  id: Id('slot'),
-  slot_index: Type.Integer(),
-  approval: StringEnum(APPROVALS),
-  status: StringEnum(SLOT_STATUSES),
-  status_reason: Nullable(Type.String()),
-  status_since: Time('When it came into this status.'),
-  health: StringEnum(HEALTHS),
-  numa_node: Nullable(Type.Integer()),
-  has_drift: Type.Boolean(),
-  allocation_id: Nullable(Type.String()),
-  wiped_at: Nullable(Time('Last verified wipe.')),
-});
-
-/** A row of the map. What a node has beyond it is read one by one. */
-export const SlotMapRow = Closed({
-  node_id: Id('node'),
-  name: Type.String(),
-  region_name: Type.String(),
-  pool_name: Type.String(),
-  gpu_model: Type.String(),
-  gpu_count: Type.Integer(),
-  state: StringEnum(NODE_STATES),
-  state_reason: Nullable(Type.String()),
-  capacity_mode: StringEnum(CAPACITY_MODES),
-  occupancy: StringEnum(OCCUPANCIES),
-  health: StringEnum(HEALTHS),
-  is_held: Type.Boolean(),
-  is_connected: Type.Boolean(),
-  has_drift: Type.Boolean(),
-  reboot_required: Type.Boolean(),
-  finding_count: Type.Integer(),
-  free_gpus: Type.Integer(),
-  largest_set: Type.Integer(),
-  slots: Type.Array(SlotTile, { description: 'By index; empty before any was approved.' }),
 });
 
 const Claim = Closed({
@@ -247,14 +209,6 @@ export const adminPlacementApi = define({
       state: Type.Optional(StringEnum(NODE_STATES)),
     }),
     response: Page(Node),
-  },
-  adminSlotMapList: {
-    ...read,
-    path: '/api/v1/admin/slot-map',
-    summary: 'Every node with its slots as tiles, by name',
-    permission: 'admin.node.read',
-    query: Closed({ ...PageQuery, region_name: Type.Optional(Name()) }),
-    response: Page(SlotMapRow),
   },
   adminNodeGet: {
     ...read,

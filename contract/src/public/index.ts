@@ -9,6 +9,7 @@ import { adminInventoryApi } from './admin-inventory.ts';
 import { adminLogApi } from './admin-log.ts';
 import { adminNodeApi } from './admin-node.ts';
 import { adminPlacementApi } from './admin-placement.ts';
+import { adminSlotMapApi } from './admin-slot-map.ts';
 import { adminTopologyApi } from './admin-topology.ts';
 import { adminTrustApi } from './admin-trust.ts';
 import { allocationApi } from './allocation.ts';
@@ -55,6 +56,7 @@ export const api = {
   ...adminImageApi,
   ...adminPlacementApi,
   ...adminCapacityApi,
+  ...adminSlotMapApi,
   ...adminNodeApi,
   ...adminTopologyApi,
   ...adminHealthApi,

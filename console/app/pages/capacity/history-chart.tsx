@@ -36,7 +36,10 @@ export const HistoryChart = ({ series }: Readonly<{ series: Series }>) => {
         height: HEIGHT,
         tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), 'Etc/UTC'),
         scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.05)] } },
-        axes: [{ ...axis, values: (_, splits) => splits.map((at) => tickOf(at, splits)) }, { ...axis, size: 50 }],
+        axes: [
+          { ...axis, values: (_, splits) => splits.map((at) => tickOf(at, splits)) },
+          { ...axis, size: 50 },
+        ],
         series: [
           { label: 'Time (UTC)' },
           // Lines differ by their dashes too, so that colour is never all there is.

@@ -15,7 +15,7 @@ import { ToneBadge } from '../../ui/state-badge.tsx';
 import { Ago, Until } from '../../ui/time.tsx';
 import { browserName } from './browser.ts';
 
-const revokeCommand = ({ id }: WebSession): string => command(['api', 'DELETE', `/api/v1/web-sessions/${id}`]);
+const revokeCommand = ({ id }: WebSession): string => command(['web-session', 'revoke', id], [['yes', true]]);
 
 export const BrowserSessions = () => {
   const sessions = useAll('webSessionList', {});

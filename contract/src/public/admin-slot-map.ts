@@ -1,0 +1,57 @@
+/** The fleet as a map: every node with its slots as tiles, enough to see where something is wrong. */
+import Type from 'typebox';
+import { Closed, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+import { nodeRead } from './admin-node.ts';
+import { APPROVALS, CAPACITY_MODES, HEALTHS, NODE_STATES, OCCUPANCIES, SLOT_STATUSES } from './admin-placement.ts';
+
+/** A slot as a tile of the map: enough to see where something is wrong. */
+const SlotTile = Closed({
+  id: Id('slot'),
+  slot_index: Type.Integer(),
+  approval: StringEnum(APPROVALS),
+  status: StringEnum(SLOT_STATUSES),
+  status_reason: Nullable(Type.String()),
+  status_since: Time('When it came into this status.'),
+  health: StringEnum(HEALTHS),
+  numa_node: Nullable(Type.Integer()),
+  has_drift: Type.Boolean(),
+  allocation_id: Nullable(Type.String()),
+  wiped_at: Nullable(Time('Last verified wipe.')),
+});
+
+/** A row of the map. What a node has beyond it is read one by one. */
+export const SlotMapRow = Closed({
+  node_id: Id('node'),
+  name: Type.String(),
+  region_name: Type.String(),
+  pool_name: Type.String(),
+  gpu_model: Type.String(),
+  gpu_count: Type.Integer(),
+  state: StringEnum(NODE_STATES),
+  state_reason: Nullable(Type.String()),
+  capacity_mode: StringEnum(CAPACITY_MODES),
+  occupancy: StringEnum(OCCUPANCIES),
+  health: StringEnum(HEALTHS),
+  is_held: Type.Boolean(),
+  is_connected: Type.Boolean(),
+  has_drift: Type.Boolean(),
+  reboot_required: Type.Boolean(),
+  finding_count: Type.Integer(),
+  free_gpus: Type.Integer(),
+  largest_set: Type.Integer(),
+  slots: Type.Array(SlotTile, { description: 'By index; empty before any was approved.' }),
+});
+
+export const adminSlotMapApi = define({
+  adminSlotMapList: {
+    ...nodeRead,
+    tag: 'Placement',
+    path: '/api/v1/admin/slot-map',
+    summary: 'Every node with its slots as tiles, by name',
+    permission: 'admin.node.read',
+    query: Closed({ ...PageQuery, region_name: Type.Optional(Name()) }),
+    response: Page(SlotMapRow),
+  },
+});

@@ -1,0 +1,277 @@
+/** The console as people use it, in a real browser against the whole platform of `make up`. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { requires } from '../../tools/test/requires.ts';
+import { openConsoles, tabTo } from './console-browser.ts';
+import { labUnderTest } from './lab.ts';
+
+const GPUAAS_LAB = fileURLToPath(new URL('../../bin/gpuaas-lab', import.meta.url));
+const skip = requires('chromium');
+
+const link = (page: Page, area: string, name: string) =>
+  page.getByRole('navigation', { name: area }).getByRole('link', { name, exact: true });
+const title = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name });
+const price = (page: Page) => page.getByRole('region', { name: 'Price and capacity' });
+
+/** Launches what the address says, and waits until it is active without the page being loaded again. */
+const launch = async (page: Page, query: string): Promise<void> => {
+  await link(page, 'Project', 'Launch').click();
+  await page.getByRole('form', { name: 'Launch' }).waitFor();
+  await page.goto(`${page.url().split('?')[0]}?${query}`);
+  await price(page).getByText('Fits now on').waitFor();
+  await price(page).getByRole('button', { name: 'Launch', exact: true }).click();
+  await page.waitForURL(/\/allocations\/alc_/);
+  await page.getByText('Active', { exact: true }).waitFor();
+};
+
+const release = async (page: Page, name: string): Promise<void> => {
+  await page.getByRole('button', { name: 'Release', exact: true }).click();
+  await page
+    .getByRole('dialog', { name: `Release ${name}` })
+    .getByRole('button', { name: 'Release' })
+    .click();
+};
+
+const fault = (stateDir: string, ...words: string[]): void => {
+  const done = spawnSync(GPUAAS_LAB, ['fault', ...words, '--dir', join(stateDir, 'fleet')], { encoding: 'utf8' });
+  assert.equal(done.status, 0, done.stderr);
+};
+
+test('people work with the console of a running platform', { skip }, async (t) => {
+  const lab = await labUnderTest(t);
+  const up = await lab.make(['up', 'DETACH=1']);
+  assert.equal(up.code, 0, up.text);
+  await lab.hostsReady();
+  const consoles = await openConsoles(t, lab);
+
+  const tenant = await consoles.signIn('dev-user', '/settings?tab=sessions');
+  const operator = await consoles.signIn('dev-admin');
+
+  await t.test(
+    'a link that was sent is where one arrives after signing in, with a cookie no script can read',
+    async () => {
+      assert.equal(new URL(tenant.page.url()).pathname + new URL(tenant.page.url()).search, '/settings?tab=sessions');
+      await tenant.page.getByText('This one').first().waitFor();
+      const session = (await tenant.context.cookies()).find(({ name }) => name.endsWith('gpuaas_session'));
+      assert.deepEqual([session?.httpOnly, session?.sameSite, session?.path], [true, 'Lax', '/']);
+      assert.doesNotMatch(await tenant.page.evaluate<string>('document.cookie'), /gpuaas_session/);
+      assert.deepEqual(
+        await tenant.page.evaluate(() => Object.keys(localStorage).filter((key) => /token|session/.test(key))),
+        [],
+      );
+    },
+  );
+
+  await t.test('a slice is launched by keyboard alone and becomes active while one looks', async () => {
+    const { page } = tenant;
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('launch');
+    await page.getByRole('option').first().waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('form', { name: 'Launch' }).waitFor();
+    await price(page).getByText('Fits now on').waitFor();
+    await tabTo(page, 'input[name="gpus"]');
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowRight');
+    await page.waitForURL(/gpus=4/);
+    await tabTo(page, 'input:not([type="radio"]):not([type="checkbox"])');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('by-key');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/allocations\/alc_/);
+    await page.evaluate(() => Object.assign(globalThis, { notLoadedAgain: true }));
+    await title(page, 'by-key').waitFor();
+    await page.getByText('Active', { exact: true }).waitFor();
+    assert.equal(await page.evaluate(() => 'notLoadedAgain' in globalThis), true);
+  });
+
+  await t.test('a terminal in the page reaches the machine through the gateway', async () => {
+    const { page } = tenant;
+    await page.getByRole('tab', { name: 'Connect' }).click();
+    await page.getByRole('button', { name: 'Open a terminal' }).click();
+    const pane = page.getByRole('region', { name: 'Terminal of by-key' });
+    await pane.getByText('Connected.').waitFor();
+    await page.keyboard.type('nvidia-smi -L\n');
+    await page.waitForFunction(`(document.querySelector('.xterm-rows')?.textContent ?? '').includes('GPU 3:')`);
+    await pane.getByRole('button', { name: 'Close' }).click();
+    await page
+      .getByRole('region', { name: /Sessions|Who/ })
+      .getByText(/Closed/)
+      .first()
+      .waitFor();
+  });
+
+  await t.test('what does not fit says why, and the alternative that is offered launches', async () => {
+    const { page } = tenant;
+    await launch(page, 'shape=gpu_slice&gpus=8&name=large');
+    await link(page, 'Project', 'Launch').click();
+    await page.getByRole('group', { name: 'GPUs' }).getByRole('radio', { name: /^8/ }).check();
+    const verdict = price(page);
+    await verdict.getByText('Fits now', { exact: true }).waitFor();
+    const submit = verdict.getByRole('button', { name: 'Launch', exact: true });
+    assert.equal(await submit.getAttribute('aria-disabled'), 'true');
+    assert.ok(((await submit.getAttribute('aria-description')) ?? '').length > 10);
+    await verdict
+      .getByRole('button', { name: /^GPU slice, 4 GPUs/ })
+      .first()
+      .click();
+    await verdict.getByText('Fits now on').waitFor();
+    await page.getByLabel('Name', { exact: true }).fill('instead');
+    await submit.click();
+    await page.waitForURL(/\/allocations\/alc_/);
+    await title(page, 'instead').waitFor();
+    await page.getByText('Active', { exact: true }).waitFor();
+  });
+
+  await t.test('a release shows the wipe, and the browser verifies its certificate', async () => {
+    const { page } = tenant;
+    await release(page, 'instead');
+    await page.getByText('Released', { exact: true }).first().waitFor();
+    await page.getByRole('tab', { name: 'Wipe certificate' }).click();
+    await page.getByText('The signature holds').waitFor();
+    assert.equal(await page.getByText('Read back, erased').count(), 4);
+  });
+
+  await t.test('a discovered node is reviewed and approved, and is for sale', async () => {
+    const { page } = operator;
+    await link(page, 'Platform', 'Nodes').click();
+    await page.getByRole('link', { name: 'j22u05' }).click();
+    await page.getByRole('tab', { name: 'Topology' }).click();
+    await page
+      .getByRole('img', { name: /j22u05|topology/i })
+      .first()
+      .waitFor();
+    await page.getByRole('tab', { name: 'Candidates' }).click();
+    await page.getByRole('button', { name: /^Approve/ }).click();
+    const dialog = page.getByRole('dialog');
+    if (await dialog.count()) await dialog.getByRole('button', { name: /^Approve/ }).click();
+    await page.getByRole('tab', { name: 'Slots' }).click();
+    await page.locator('main').getByText('Available').nth(7).waitFor();
+  });
+
+  await t.test('a cleanup that cannot be proven blocks the slots until an operator cleans up again', async () => {
+    for (const node of ['j22u05', 'j22u11', 'j22u15'])
+      fault(lab.stateDir, 'add', '--node', node, '--when', 'slice.cleanup', '--do', 'lie');
+    const { page } = tenant;
+    await launch(page, 'shape=gpu_slice&gpus=1&name=stuck');
+    await release(page, 'stuck');
+    await page.getByText('Cleanup blocked', { exact: true }).first().waitFor();
+    for (const node of ['j22u05', 'j22u11', 'j22u15']) fault(lab.stateDir, 'clear', '--node', node);
+
+    const { page: desk } = operator;
+    await link(desk, 'Platform', 'Nodes').click();
+    await title(desk, 'Nodes').waitFor();
+    await desk.getByRole('button', { name: /Needs attention/ }).click();
+    await desk
+      .getByRole('button', { name: /leanup blocked/ })
+      .first()
+      .click();
+    await desk.getByRole('button', { name: 'Retry cleanup' }).click();
+    const dialog = desk.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Reason' }).fill('the fault is cleared');
+    await dialog.getByRole('button', { name: /^(Retry|Clean)/ }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('Released', { exact: true }).first().waitFor();
+    await page.getByRole('tab', { name: 'Wipe certificate' }).click();
+    await page.getByText('The signature holds').waitFor();
+  });
+
+  await t.test('one id leads from the allocation to what happened on the host', async () => {
+    const { page } = tenant;
+    const id = /alc_[0-9a-z]+/.exec(page.url())?.[0] ?? '';
+    const { page: desk } = operator;
+    await desk.keyboard.press('Control+k');
+    await desk.keyboard.type(id);
+    await desk.getByRole('option', { name: /Follow/ }).click();
+    await desk.getByRole('region', { name: 'First failure' }).waitFor();
+    await desk.locator('.trace-item[data-lane="worker_compute"]').first().waitFor();
+  });
+
+  await t.test('a viewer reads everything and may change nothing, and is told why', async () => {
+    const { page } = tenant;
+    const allocations = page.url().replace(/\/alc_.*/, '');
+    await link(page, 'Organization', 'Projects and people').click();
+    await page.getByRole('tab', { name: 'Invitations' }).click();
+    await page.getByRole('button', { name: 'Invite somebody' }).click();
+    const form = page.getByRole('dialog');
+    await form.getByRole('textbox', { name: 'E-mail address' }).fill('dev-admin@gpuaas.local');
+    await form.getByRole('radio', { name: 'viewer' }).check();
+    await form.getByRole('button', { name: 'Invite', exact: true }).click();
+    const token = (await form.locator('pre').first().textContent())?.trim() ?? '';
+    await form.getByRole('checkbox', { name: 'I have saved it' }).check();
+    await form.getByRole('button', { name: 'Close', exact: true }).last().click();
+
+    const { page: guest } = operator;
+    await guest.goto(`${lab.url}/settings`);
+    await guest.getByRole('textbox', { name: /token/i }).fill(token);
+    await guest.getByRole('button', { name: /^(Accept|Join)/ }).click();
+    await guest.getByText('viewer').first().waitFor();
+    await guest.goto(allocations);
+    await guest.getByRole('link', { name: 'by-key' }).click();
+    const forbidden = guest.getByRole('button', { name: 'Release', exact: true });
+    assert.equal(await forbidden.getAttribute('aria-disabled'), 'true');
+    assert.match((await forbidden.getAttribute('aria-description')) ?? '', /viewer/);
+    await guest.goto(allocations.replace('/allocations', '/launch'));
+    const submit = price(guest).getByRole('button', { name: 'Launch', exact: true });
+    await submit.waitFor();
+    assert.equal(await submit.getAttribute('aria-disabled'), 'true');
+    assert.match((await submit.getAttribute('aria-description')) ?? '', /viewer/);
+  });
+
+  await t.test('another site can neither use the session nor frame the page', async () => {
+    const hostile = createServer((_, response) =>
+      response
+        .setHeader('content-type', 'text/html')
+        .end(
+          `<iframe src="${lab.url}/settings"></iframe><form method="post" action="${lab.url}/api/v1/ssh-keys" enctype="text/plain"><input name='{"name":"planted","public_key":"x' value='"}'></form>`,
+        ),
+    );
+    await new Promise<void>((resolve) => hostile.listen(0, '127.0.0.1', resolve));
+    const page = await tenant.context.newPage();
+    try {
+      const origin = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`;
+      await page.goto(origin);
+      const seen = await page.evaluate(async (target) => {
+        const ask = (init: RequestInit) =>
+          fetch(`${target}/api/v1/me`, { credentials: 'include', ...init }).then(
+            () => 'answered',
+            () => 'refused',
+          );
+        return [await ask({}), await ask({ method: 'POST', headers: { 'x-gpuaas-console': '1' }, body: '{}' })];
+      }, lab.url);
+      assert.deepEqual(seen, ['refused', 'refused']);
+      assert.equal(page.frames()[1]?.url(), 'chrome-error://chromewebdata/');
+      const [answer] = await Promise.all([
+        page.waitForResponse((response) => response.url().endsWith('/api/v1/ssh-keys')),
+        page.evaluate(`document.querySelector('form').submit()`),
+      ]);
+      assert.ok([400, 401, 403, 415].includes(answer.status()), String(answer.status()));
+    } finally {
+      await page.close();
+      hostile.closeAllConnections();
+      await new Promise((resolve) => hostile.close(resolve));
+    }
+  });
+
+  await t.test('signing out ends the session, and what is open says so', async () => {
+    const { page, context } = tenant;
+    const other = await context.newPage();
+    await other.goto(`${lab.url}/settings`);
+    await title(other, 'Settings').waitFor();
+    await page.goto(`${lab.url}/settings`);
+    await page.getByRole('button', { name: 'Dev User' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.waitForURL(/signed-out|oidc/);
+    assert.equal((await context.request.get(`${lab.url}/api/v1/me`)).status(), 401);
+    await other.getByText('Your session has ended').waitFor();
+  });
+
+  tenant.assertCalm();
+  operator.assertCalm();
+});
