@@ -49,6 +49,11 @@ const countNode = (held: Record<HoldKind, number>, node: SchedulerNode, request:
     held[OCCUPANCY_HOLDS[node.occupancy]] += total;
     return 0;
   }
+  if (request.shape === 'gpu_slice' && node.slots.length === 0) {
+    // Slices are cut from slots, and nobody has approved one yet.
+    held.unapproved += total;
+    return 0;
+  }
   let free = total;
   for (const slot of node.slots) {
     const hold = slotHold(slot, request.shape === 'gpu_slice');

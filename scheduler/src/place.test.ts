@@ -131,6 +131,12 @@ test('every GPU of the region is counted once, under what keeps it from the requ
   );
 });
 
+test('a node whose slots nobody has approved yet has no free slice', () => {
+  const decision = refused(aSlice(1), aSnapshot([aNode({ slots: [] })]));
+  assert.deepEqual(decision.held_by, { ...NOTHING_HELD, unapproved: 8 });
+  assert.deepEqual([decision.free_gpus, decision.gpus_total], [0, 8]);
+});
+
 test('a node that is blocked as a whole holds its free GPUs under that', () => {
   const holds = (changes: Partial<SchedulerNode>): readonly string[] =>
     Object.entries(refused(aSlice(1), aSnapshot([aNode(changes)])).held_by).flatMap(([kind, gpus]) =>

@@ -1,7 +1,8 @@
 /**
  * Capacity as counts, one row per region, GPU model and pool tenant. A reconciler counts the fleet; reads and refusals
  * take the rows as they are, so that they cost the same whatever the fleet. The kinds are the scheduler's: each GPU is
- * counted once per shape, under the thing that keeps it from a launch, its own state before its node's.
+ * counted once per shape, under the thing that keeps it from a launch, its own state before its node's. A node that no slot
+ * of was approved yet has no slice to give.
  */
 import type { Reader, Tx } from './client.ts';
 
@@ -95,7 +96,7 @@ shaped as (
       case when shape.name = 'gpu_slice' then by_runtime when occupancy = 'sliced' or key_node is null then 'fragmented' end) as refused
   from node cross join (values ('gpu_slice', 'baremetal'), ('baremetal', 'slice')) shape (name, not_mode) where capacity_mode <> shape.not_mode),
 kinds as (
-  select ${KEY}, shape, coalesce(whole, slot.kind, refused, 'free') as kind, sum(coalesce(slot.gpus, gpu_count)) as gpus,
+  select ${KEY}, shape, coalesce(whole, slot.kind, case when shape = 'gpu_slice' and slot.node_id is null then 'unapproved' end, refused, 'free') as kind, sum(coalesce(slot.gpus, gpu_count)) as gpus,
     sum(case when is_healthy then coalesce(slot.ok, gpu_count) else 0 end) as healthy,
     sum(case when ${RESERVED_AS} then coalesce(slot.gpus, gpu_count) else 0 end) as reserved,
     sum(case when (whole is not null) = (shape = 'baremetal')
@@ -118,7 +119,8 @@ gpus as (
   select ${KEY}, sum(case when is_healthy then coalesce(slot.ok, gpu_count) else 0 end) as healthy_gpus,
     sum(case when whole is not null or is_held or slot.kind = 'claimed' then coalesce(slot.gpus, gpu_count) else 0 end) as reserved_gpus,
     sum(coalesce(slot.in_use, case when occupancy = 'exclusive' then gpu_count else 0 end)) as active_gpus,
-    sum(case when is_ready and whole is null and slot.kind is null then coalesce(slot.gpus, gpu_count) else 0 end) as free_gpus
+    sum(case when is_ready and whole is null and slot.kind is null and (slot.node_id is not null or capacity_mode <> 'slice')
+      then coalesce(slot.gpus, gpu_count) else 0 end) as free_gpus
   from node left join slot on slot.node_id = node.id group by 1, 2, 3),
 nodes_of as (
   select ${KEY}, count(*) as nodes, sum(gpu_count) as delivered_gpus, coalesce(max(largest_set) filter (where is_ready and whole is null), 0) as largest_set,

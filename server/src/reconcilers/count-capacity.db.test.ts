@@ -100,6 +100,18 @@ test('each GPU is counted once per shape, under what keeps it from a launch', as
   await assertInvariants(database);
 });
 
+test('a node whose slots nobody has approved yet has no slice to give', async (t) => {
+  const { database, sql } = await start(t);
+  const bare = await aNode(sql, { capacity_mode: 'slice', slots: false });
+  const either = await aNode(sql, { slots: false });
+  for (const { id } of [bare, either]) await refresh(database, id);
+  const [counted] = await database.read(PLATFORM, countFleet);
+  const { gpu_slice, baremetal, free_gpus } = counted?.counts ?? assert.fail('nothing was counted');
+  assert.deepEqual(held(gpu_slice), { unapproved: 16 });
+  assert.deepEqual([gpu_slice.free_gpus, gpu_slice.largest_set], [0, 0]);
+  assert.equal(free_gpus, baremetal.free_gpus + gpu_slice.free_gpus, 'what no shape gives is not free');
+});
+
 test('it counts when the index has changed or the count is old, and not otherwise', async (t) => {
   const { database, sql } = await start(t);
   const node = await aNode(sql);
