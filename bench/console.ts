@@ -11,7 +11,13 @@ import type { Bench, Measurement } from './types.ts';
 
 const MEASURE = fileURLToPath(new URL('../console/test/measure-slot-map.ts', import.meta.url));
 
-type Seen = Readonly<{ first_paint_ms: number; frame_p95_ms: number; frame_max_ms: number; long_tasks: number }>;
+type Seen = Readonly<{
+  first_paint_ms: number;
+  frame_p50_ms: number;
+  frame_p95_ms: number;
+  frame_max_ms: number;
+  long_tasks: number;
+}>;
 type Measured = Readonly<{ ours: readonly Seen[]; bare: readonly Seen[] }>;
 
 let measured: Promise<Measured> | undefined;
@@ -27,13 +33,15 @@ const scrollBench: Bench = {
     const mine = median(ours.map(({ frame_p95_ms }) => frame_p95_ms));
     const reference = median(bare.map(({ frame_p95_ms }) => frame_p95_ms));
     const longest = round(Math.max(...ours.map(({ frame_max_ms }) => frame_max_ms)));
+    const half = round(median(ours.map(({ frame_p50_ms }) => frame_p50_ms)));
     const firstRow = round(median(ours.map(({ first_paint_ms }) => first_paint_ms)));
     return {
       name: 'console',
       ratio: round(mine / reference),
-      goal: '<=1.5',
+      // A bare table is scrolled without any script: the ratio says what ours costs, frames and long tasks whether it is smooth.
+      goal: null,
       reference: `${round(reference)} ms a frame (95 %) of a bare table`,
-      ours: `${round(mine)} ms a frame (95 %), ${longest} at most; first row after ${firstRow} ms`,
+      ours: `${round(mine)} ms a frame (95 %), ${half} (50 %), ${longest} at most; first row after ${firstRow} ms`,
       pairs: ours.length,
     };
   },

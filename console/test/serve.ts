@@ -4,9 +4,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join, normalize } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -32,10 +35,32 @@ const policy = (nonce: string): string =>
 
 export type StaticServer = Readonly<{ url: string; close(): Promise<void> }>;
 
-export const serveBuild = async (dir: string, port = 0): Promise<StaticServer> => {
+/** Hands a request to an API in this process, and its answer back as it comes. */
+const pass = async (api: typeof fetch, request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  const headers = Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
+    typeof value === 'string' ? [[name, value]] : [],
+  );
+  const answer = await api(`http://localhost${request.url ?? '/'}`, {
+    method: request.method ?? 'GET',
+    headers,
+    ...(parts.length === 0 ? {} : { body: Buffer.concat(parts).toString() }),
+  });
+  response.writeHead(answer.status, Object.fromEntries(answer.headers));
+  if (answer.body === null) return void response.end();
+  await pipeline(Readable.fromWeb(answer.body as ReadableStream), response).catch(() => undefined);
+};
+
+/** `api` answers what is below /api and /auth; without one there is nothing. */
+export const serveBuild = async (
+  dir: string,
+  { port = 0, api }: Readonly<{ port?: number; api?: typeof fetch }> = {},
+): Promise<StaticServer> => {
   const server = createServer((request, response) => {
     const path = normalize(decodeURIComponent(new URL(request.url ?? '/', 'http://localhost').pathname));
     const send = async (): Promise<void> => {
+      if (api !== undefined && /^\/(api|auth)\//.test(path)) return pass(api, request, response);
       if (path.startsWith('/assets/')) {
         const bytes = await readFile(join(dir, path));
         response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'application/octet-stream' }).end(bytes);

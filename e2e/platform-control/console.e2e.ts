@@ -188,7 +188,7 @@ test('people work with the console of a running platform', { skip }, async (t) =
     const { page: desk } = operator;
     await desk.keyboard.press('Control+k');
     await desk.keyboard.type(id);
-    await desk.getByRole('option', { name: /Follow/ }).click();
+    await desk.getByRole('option', { name: /Follow this id/ }).click();
     await desk.getByRole('region', { name: 'First failure' }).waitFor();
     await desk.locator('.trace-item[data-lane="worker_compute"]').first().waitFor();
   });
@@ -205,7 +205,7 @@ test('people work with the console of a running platform', { skip }, async (t) =
     await form.getByRole('button', { name: 'Invite', exact: true }).click();
     const token = (await form.locator('pre').first().textContent())?.trim() ?? '';
     await form.getByRole('checkbox', { name: 'I have saved it' }).check();
-    await form.getByRole('button', { name: 'Close', exact: true }).last().click();
+    await form.getByRole('button', { name: 'Done' }).click();
 
     const { page: guest } = operator;
     await guest.goto(`${lab.url}/settings`);
