@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { isMutation } from './define.ts';
 import { api } from './public/index.ts';
-import { PERMISSIONS, ROLES, type RoleName, roleHolds, scopeAllows, scopeReach } from './roles.ts';
+import { PERMISSIONS, ROLES, type RoleName, roleHolds, roleRefusal, scopeAllows, scopeReach } from './roles.ts';
 
 const scope = fc.oneof(
   fc.constantFrom('all', 'read', 'self.*', 'service_account.*', 'admin.*'),
@@ -91,4 +91,13 @@ describe('scopes', () => {
       if (operation.permission !== null && isMutation(operation))
         assert.equal(scopeAllows(['read'], operation.permission), false, operation.permission);
   });
+});
+
+it('a refusal by role names the least role that holds the permission', () => {
+  assert.equal(
+    roleRefusal('allocation.release'),
+    'Your role does not hold allocation.release; this needs a member of the project.',
+  );
+  assert.match(roleRefusal('audit.read'), /this needs an admin of the organization\.$/);
+  assert.match(roleRefusal('admin.trust.update'), /this needs a superadmin of the platform\.$/);
 });

@@ -217,6 +217,24 @@ const holds = new Map(Object.entries(ROLES).map(([role, list]) => [role, new Set
 
 export const roleHolds = (role: RoleName, permission: Permission): boolean => holds.get(role)?.has(permission) ?? false;
 
+/** From the least to the most, so that the first that holds a permission is what to ask for. */
+const RISING: readonly (readonly [RoleName, string])[] = [
+  ['project:viewer', 'a viewer of the project'],
+  ['project:member', 'a member of the project'],
+  ['project:admin', 'an admin of the project'],
+  ['tenant:member', 'a member of the organization'],
+  ['tenant:admin', 'an admin of the organization'],
+  ['tenant:owner', 'an owner of the organization'],
+  ['platform:ops', 'an operator of the platform'],
+  ['platform:superadmin', 'a superadmin of the platform'],
+];
+
+/** Why a role may not, as a sentence that says whom to become or ask. */
+export const roleRefusal = (permission: Permission): string => {
+  const needed = RISING.find(([role]) => roleHolds(role, permission))?.[1] ?? 'another role';
+  return `Your role does not hold ${permission}; this needs ${needed}.`;
+};
+
 /**
  * Token scopes narrow a role and never widen it: `all`, `read` (every permission that ends in .read or .list),
  * a permission, or a prefix such as `service_account.*`.

@@ -1,4 +1,4 @@
-import { roleHolds } from '@gpuaas/contract';
+import { roleHolds, roleRefusal } from '@gpuaas/contract';
 import { rolesAt } from '../core/authorise.ts';
 import { assertVersion, type MockCtx, must, organizationOf, projectOf, type Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';
@@ -18,7 +18,7 @@ const deleteReason = ({ world }: MockCtx, project: Project): string | null => {
 
 const view = (ctx: MockCtx) => (row: Project) => {
   const may = (permission: 'project.update' | 'project.delete', reason: string | null) =>
-    ctx.holds(permission, row.organization_id, row.id) ? reason : `Your role does not hold ${permission}.`;
+    ctx.holds(permission, row.organization_id, row.id) ? reason : roleRefusal(permission);
   return {
     ...row,
     actions: [

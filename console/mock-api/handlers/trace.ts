@@ -1,9 +1,10 @@
 /**
  * One id, followed: what stands in audit rows, runs, tasks, log lines and events under a correlation id or about a thing, in
- * one order. Tenants see no host: tasks and log lines of hosts are left out for them.
+ * one order. Tenants see no host: tasks and log lines of hosts are left out for them. What others did is told to whoever may
+ * read the audit log.
  */
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
-import { type MockCtx, projectOf, type Req } from '../core/context.ts';
+import { type MockCtx, organizationOf, projectOf, type Req } from '../core/context.ts';
 import { notFound } from '../core/errors.ts';
 import type { Run } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
@@ -34,9 +35,9 @@ const entry = (key: string, at: string, source: Entry['source'], rest: Partial<E
   ...rest,
 });
 
-const auditEntries = (world: World, ids: ReadonlySet<string>): Entry[] =>
+const auditEntries = (world: World, ids: ReadonlySet<string>, actorId: string | null): Entry[] =>
   world.audit
-    .filter((row) => ids.has(row.correlation_id))
+    .filter((row) => ids.has(row.correlation_id) && (actorId === null || row.actor_id === actorId))
     .map((row) =>
       entry(row.id, row.created_at, 'audit', {
         title: row.action,
@@ -180,7 +181,7 @@ const subjectsOf = (world: World, id: string, ids: ReadonlySet<string>): Subject
   ];
 };
 
-const traceOf = (world: World, id: string, projectId: string | null): Trace => {
+const traceOf = (world: World, id: string, projectId: string | null, actorId: string | null): Trace => {
   const kind = kindOf(id);
   const correlation_ids = [...new Set(correlationsOf(world, id, kind))].slice(0, 50);
   const ids = new Set(correlation_ids);
@@ -188,7 +189,7 @@ const traceOf = (world: World, id: string, projectId: string | null): Trace => {
   const subjects = subjectsOf(world, id, ids).filter((one) => isOperator || one.project_id === projectId);
   const runs = [...world.runs.values()].filter((run) => ids.has(run.correlation_id));
   const entries = [
-    ...auditEntries(world, ids),
+    ...auditEntries(world, ids, actorId),
     ...runs.flatMap(runEntries),
     ...eventEntries(world, ids),
     ...(isOperator ? taskEntries(world, (task, correlation) => task === id || ids.has(correlation)) : []),
@@ -219,6 +220,10 @@ const traceOf = (world: World, id: string, projectId: string | null): Trace => {
 };
 
 export const trace = {
-  traceGet: async (ctx: MockCtx, { query }: Req<'traceGet'>) => traceOf(ctx.world, query.id, projectOf(ctx)),
-  adminTraceGet: async (ctx: MockCtx, { query }: Req<'adminTraceGet'>) => traceOf(ctx.world, query.id, null),
+  traceGet: async (ctx: MockCtx, { query }: Req<'traceGet'>) => {
+    const project = projectOf(ctx);
+    const seesAll = ctx.holds('audit.read', organizationOf(ctx), project);
+    return traceOf(ctx.world, query.id, project, seesAll ? null : ctx.principal.id);
+  },
+  adminTraceGet: async (ctx: MockCtx, { query }: Req<'adminTraceGet'>) => traceOf(ctx.world, query.id, null, null),
 };

@@ -1,4 +1,5 @@
 /** An allocation as its tenant sees it: what it asked for, what it pays, what it may do now. Never the host. */
+import { roleRefusal } from '@gpuaas/contract';
 import type { MockCtx } from '../core/context.ts';
 import type { Allocation, AllocationView } from '../core/rows.ts';
 import { POWER_CHANGES, powerRefusal } from '../life/power.ts';
@@ -34,7 +35,7 @@ export const allocationView =
     const { world } = ctx;
     const { organization_id, node_id: _node, slot_ids: _slots, host_key: _key, private_ip: _ip, run_id, ...rest } = row;
     const may = (permission: 'allocation.update' | 'allocation.release' | 'allocation.power', reason: string | null) =>
-      ctx.holds(permission, organization_id, row.project_id) ? reason : `Your role does not hold ${permission}.`;
+      ctx.holds(permission, organization_id, row.project_id) ? reason : roleRefusal(permission);
     const run = run_id === null ? undefined : world.runs.get(run_id);
     return {
       ...rest,

@@ -39,8 +39,8 @@ export const SlotMapRow = Closed({
   has_drift: Type.Boolean(),
   reboot_required: Type.Boolean(),
   finding_count: Type.Integer(),
-  free_gpus: Type.Integer(),
-  largest_set: Type.Integer(),
+  free_gpus: Type.Integer({ description: 'Could be launched now, in slices or with the whole node.' }),
+  largest_set: Type.Integer({ description: 'The most one allocation could get of it now.' }),
   slots: Type.Array(SlotTile, { description: 'By index; empty before any was approved.' }),
 });
 

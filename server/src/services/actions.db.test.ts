@@ -5,6 +5,7 @@
 import '../../test/own-cluster.ts';
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { roleRefusal } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import fc from 'fast-check';
 import { Client } from 'pg';
@@ -323,8 +324,8 @@ describe('what may be done with nodes and slots', () => {
       return Object.fromEntries((views[0]?.actions ?? []).map(({ name, reason }) => [name, reason]));
     };
     const nobody = await reasons(principal({ platform_role: null }));
-    assert.equal(nobody['drain'], 'Your role does not hold admin.node.update.');
-    assert.equal(nobody['retire'], 'Your role does not hold admin.node.delete.');
+    assert.equal(nobody['drain'], roleRefusal('admin.node.update'));
+    assert.equal(nobody['retire'], roleRefusal('admin.node.delete'));
     const reader = await reasons(principal({ credential: { ...principal().credential, scopes: ['read'] } }));
     assert.equal(reader['drain'], 'The scopes of your token do not reach admin.node.update.');
     assert.equal((await reasons(principal()))['drain'], null);

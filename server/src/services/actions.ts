@@ -2,7 +2,7 @@
  * What the caller may do with something now, or why not: first whether the caller's role reaches the operation, then
  * the rule by which the operation itself would refuse. Operations throw what these rules say, so both agree.
  */
-import { api, type OperationId, type Permission, roleHolds, scopeAllows } from '@gpuaas/contract';
+import { api, type OperationId, type Permission, roleHolds, roleRefusal, scopeAllows } from '@gpuaas/contract';
 import type { Ctx } from '../context.ts';
 import type { Refusal } from '../domain/refusal.ts';
 import { conflict } from '../errors.ts';
@@ -12,7 +12,7 @@ import { type Action, action, principalOf } from './caller.ts';
 const platformRefusal = (ctx: Ctx, permission: Permission): string | null => {
   const { platform_role, credential } = principalOf(ctx);
   if (platform_role === null || credential.project_id !== null || !roleHolds(`platform:${platform_role}`, permission))
-    return `Your role does not hold ${permission}.`;
+    return roleRefusal(permission);
   return scopeAllows(credential.scopes, permission) ? null : `The scopes of your token do not reach ${permission}.`;
 };
 

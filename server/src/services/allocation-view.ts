@@ -1,4 +1,5 @@
 /** An allocation as its tenant sees it: what it asked for, what it pays, what it may do now. Never the host. */
+import { roleRefusal } from '@gpuaas/contract';
 import type { AllocationRow } from '../db/allocation.ts';
 import type { SshFacts } from '../db/guest.ts';
 import { GUEST_USERNAME, usernameOf } from '../domain/host-name.ts';
@@ -13,14 +14,14 @@ const SSH_PORT = 22;
 const ENDED = ['released', 'failed'];
 
 const releaseReason = (row: AllocationRow, may: boolean): string | null => {
-  if (!may) return 'Your role does not hold allocation.release.';
+  if (!may) return roleRefusal('allocation.release');
   if (row.is_protected) return 'It is protected; take the protection off first.';
   if (ENDED.includes(row.state)) return `It is ${row.state}.`;
   return row.state === 'releasing' ? 'It is being released.' : null;
 };
 
 const updateReason = (row: AllocationRow, may: boolean): string | null => {
-  if (!may) return 'Your role does not hold allocation.update.';
+  if (!may) return roleRefusal('allocation.update');
   return ENDED.includes(row.state) ? `It is ${row.state}.` : null;
 };
 
@@ -30,9 +31,7 @@ const POWER_CHANGES = Object.keys(POWER_DURING) as PowerChange[];
 const powerActions = (row: AllocationRow, may: boolean) =>
   row.capacity_shape === 'baremetal'
     ? []
-    : POWER_CHANGES.map((change) =>
-        action(change, may ? powerRefusal(row, change) : 'Your role does not hold allocation.power.'),
-      );
+    : POWER_CHANGES.map((change) => action(change, may ? powerRefusal(row, change) : roleRefusal('allocation.power')));
 
 const powerOf = (row: AllocationRow) =>
   row.power_state === null || row.power_since === null

@@ -70,7 +70,8 @@ const bearerOf = (authorization: string | undefined): string => {
 };
 
 const userPrincipal = (row: UserPrincipalRow, credential: Principal['credential']): Principal => {
-  if (row.state !== 'active') throw refuse('This account is disabled.');
+  if (row.state !== 'active')
+    throw new AppError('unauthenticated', 'This account is disabled.', { about: { kind: 'user', id: row.id } });
   return {
     kind: 'user',
     id: row.id,

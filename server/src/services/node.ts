@@ -104,6 +104,10 @@ export const drain = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDrain
   if (!(await refuseNode(ctx.tx, before, body.is_draining ? 'drain' : 'resume'))) {
     await db.moveNode(ctx.tx, { id: before.id, from: [from], to, reason: body.reason });
     await refreshSummary(ctx.tx, before.id);
+    ctx.emit('node.changed', {
+      subject: before.id,
+      data: { node_id: before.id, name: before.name, state: to, state_reason: body.reason },
+    });
   }
   return nodeView(ctx, ctx.tx, before.id);
 };

@@ -1,4 +1,4 @@
-import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import { type PublicApi, type RequestOf, roleRefusal } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
 import { isUniqueViolation } from '../db/errors.ts';
@@ -12,7 +12,7 @@ type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
 const view = (ctx: Ctx) => (row: db.ProjectRow) => {
   const may = (permission: 'project.update' | 'project.delete') =>
-    callerHolds(ctx, permission, row.organization_id, row.id) ? null : `Your role does not hold ${permission}.`;
+    callerHolds(ctx, permission, row.organization_id, row.id) ? null : roleRefusal(permission);
   return { ...row, actions: [action('update', may('project.update')), action('delete', may('project.delete'))] };
 };
 

@@ -7,7 +7,13 @@ import { type Clock, type Log, mintId } from '@gpuaas/kit';
 import type { Principal } from '../context.ts';
 import { type AuditRow, insertAuditLog } from '../db/audit.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
-import { deleteWebSession, findWebSession, type HeldWebSession, putWebSession } from '../db/web-session.ts';
+import {
+  deleteOldestWebSessions,
+  deleteWebSession,
+  findWebSession,
+  type HeldWebSession,
+  putWebSession,
+} from '../db/web-session.ts';
 import { AppError } from '../errors.ts';
 import type { RelyingParty, SignInSecrets } from '../ports/identity/relying-party.ts';
 import type { Secrets } from '../ports/secrets/secrets.ts';
@@ -45,6 +51,8 @@ type Options = Readonly<{
 }>;
 
 const SEALED_TO = 'web sign-in';
+/** Nobody has so many browsers; whoever signs in without end has the sessions that were not used for longest ended. */
+const SESSIONS_MAX = 100;
 /** It travels in an address at sign-out. */
 const ID_TOKEN_MAX_CHARS = 4096;
 
@@ -81,6 +89,48 @@ export const createSignIn = (options: Options): SignIn => {
     error_code: null,
   });
 
+  const endedBySystem = (
+    person: Readonly<{ id: string; organization_id: string | null }>,
+    sessionId: string,
+    request: Request,
+    policy: string,
+  ): AuditRow => ({
+    ...auditOf(person, sessionId, request, { action: 'web_session.revoke', policy, metadata: {} }),
+    actor_kind: 'system',
+    actor_id: null,
+  });
+
+  /** Whom the issuer vouches for and we refuse. What strangers bring is in the log alone: they would fill the book. */
+  const auditRefusal = (err: AppError, request: Request) =>
+    database.write(PLATFORM, (tx) => {
+      const { about } = err.details;
+      return insertAuditLog(tx, {
+        ...request,
+        organization_id: null,
+        project_id: null,
+        actor_kind: about === undefined ? 'anonymous' : 'user',
+        actor_id: about?.id ?? null,
+        actor_role: null,
+        action: 'web_session.create',
+        target_kind: about?.kind ?? null,
+        target_id: about?.id ?? null,
+        result: 'denied',
+        error_code: err.code,
+        policy: err.message,
+        metadata: {},
+      });
+    });
+
+  const whoIs = async (accessToken: string, request: Request): Promise<Principal> => {
+    try {
+      // Exactly as a bearer token: who is new is signed up, who moved is followed, who is disabled is refused.
+      return await options.authenticate({ authorization: `Bearer ${accessToken}` }, request, { fresh: true });
+    } catch (err) {
+      if (err instanceof AppError && err.code === 'unauthenticated') await auditRefusal(err, request);
+      throw err;
+    }
+  };
+
   /** The same person in the same browser goes on with what it has open; anybody else's session ends. */
   const keep = (principal: Principal, idToken: string | null, presented: string | undefined, request: Request) =>
     database.write(PLATFORM, async (tx) => {
@@ -88,15 +138,8 @@ export const createSignIn = (options: Options): SignIn => {
       const isRenewed = before?.user_id === principal.id;
       if (before !== undefined && !isRenewed) {
         await deleteWebSession(tx, before.user_id, before.id);
-        await insertAuditLog(tx, {
-          ...auditOf({ id: before.user_id, organization_id: before.personal_organization_id }, before.id, request, {
-            action: 'web_session.revoke',
-            policy: 'somebody else signed in with the browser',
-            metadata: {},
-          }),
-          actor_kind: 'system',
-          actor_id: null,
-        });
+        const person = { id: before.user_id, organization_id: before.personal_organization_id };
+        await insertAuditLog(tx, endedBySystem(person, before.id, request, 'somebody else signed in with the browser'));
       }
       const id = isRenewed && before !== undefined ? before.id : mintId('wse');
       const { token, hash } = mintToken('web_session');
@@ -111,14 +154,17 @@ export const createSignIn = (options: Options): SignIn => {
         idle_s: options.idle_s,
         max_s: options.max_s,
       });
+      const person = { id: principal.id, organization_id: principal.audit_organization_id };
       await insertAuditLog(
         tx,
-        auditOf({ id: principal.id, organization_id: principal.audit_organization_id }, id, request, {
+        auditOf(person, id, request, {
           action: 'web_session.create',
           policy: 'whoever the issuer signs in gets a session',
           metadata: { is_renewed: isRenewed },
         }),
       );
+      for (const old of await deleteOldestWebSessions(tx, principal.id, SESSIONS_MAX))
+        await insertAuditLog(tx, endedBySystem(person, old, request, `a person has at most ${SESSIONS_MAX} sessions`));
       return token;
     });
 
@@ -154,10 +200,7 @@ export const createSignIn = (options: Options): SignIn => {
       if (underWay.until_ms <= clock.now().getTime())
         throw new AppError('invalid_request', 'This sign-in took too long.');
       const { access_token, id_token } = await relyingParty.finish(query, underWay);
-      // Exactly as a bearer token: who is new is signed up, who moved is followed, who is disabled is refused.
-      const principal = await options.authenticate({ authorization: `Bearer ${access_token}` }, request, {
-        fresh: true,
-      });
+      const principal = await whoIs(access_token, request);
       const token = await keep(principal, id_token, presented, request);
       log.info({ correlation_id: request.correlation_id, principal_id: principal.id }, 'signed in with a browser');
       return { token, max_age_s: options.max_s, return_to: underWay.return_to };

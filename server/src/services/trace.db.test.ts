@@ -226,6 +226,50 @@ describe('an id that two tenants share', () => {
   });
 });
 
+describe('what others did', () => {
+  it('is told to who may read the audit log; everybody is told what they did themselves', async (t) => {
+    const w = await world(t);
+    const [viewer, member] = [await w.test.user('looker'), await w.test.user('worker')];
+    for (const [{ me }, role] of [
+      [viewer, 'viewer'],
+      [member, 'member'],
+    ] as const) {
+      const { organization_id, project_id } = w.owner;
+      await w.sql.query("insert into tenant_memberships (organization_id, user_id, role) values ($1, $2, 'member')", [
+        organization_id,
+        me.id,
+      ]);
+      await w.sql.query(
+        'insert into project_memberships (project_id, organization_id, user_id, role) values ($1, $2, $3, $4)',
+        [project_id, organization_id, me.id, role],
+      );
+    }
+    const correlation = 'c-by-two-people';
+    const id = await w.launch(w.owner, w.owner.project_id, correlation, 'ours');
+    await w.launch(member, w.owner.project_id, correlation, 'mine');
+    const machine = must(await w.owner.post(`${w.path}/service-accounts`, { name: 'machine' }), 201).body;
+    const actors = async (as: Caller): Promise<unknown[]> => {
+      const trace = must(await as.get(`${w.path}/trace?id=${correlation}`), 200).body as Trace;
+      assert.ok(
+        trace.entries.some(({ subject_id, source }) => subject_id === id && source === 'event'),
+        'what happened is told all the same',
+      );
+      return trace.entries
+        .filter(({ source }) => source === 'audit')
+        .map(({ data }) => (data as { actor_id?: unknown }).actor_id);
+    };
+    assert.deepEqual(new Set(await actors(w.owner)), new Set([w.owner.me.id, member.me.id]));
+    assert.deepEqual(await actors(member), [member.me.id]);
+    assert.deepEqual(await actors(viewer), []);
+    const tokens = `${w.path}/service-accounts/${machine.service_account.id}/tokens`;
+    const { token } = must(
+      await w.owner.post(tokens, { name: 'trace', scopes: ['all'], expires_in_s: 3600 }),
+      201,
+    ).body;
+    assert.deepEqual(await actors(w.test.bearer(token)), []);
+  });
+});
+
 describe('following a node', () => {
   it('tells of its last day: tasks, what was done to it and its slots, and what it warned of', async (t) => {
     const w = await world(t);

@@ -1,16 +1,17 @@
 /**
  * Follow one id. The id is a correlation id, or names a thing whose correlation ids are looked up; everything under them is
  * gathered and told as one timeline. A node is different: it lives for years, so what concerns it in the last day is told.
- * Tenants are bound by their project in every query, on top of row-level security.
+ * Tenants are bound by their project in every query, on top of row-level security. What others did is told to whoever may
+ * read the audit log; everybody is told what they did themselves.
  */
-import { ID_PREFIXES, type PublicApi, type RequestOf, type ResponseOf } from '@gpuaas/contract';
+import { ID_PREFIXES, type PublicApi, type RequestOf, type ResponseOf, scopeAllows } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
 import * as db from '../db/trace.ts';
 import { capEntries, entriesOf, firstFailureOf, gapsOf, type TraceFacts } from '../domain/trace.ts';
 import type { TraceEntry } from '../domain/trace-entry.ts';
 import { AppError } from '../errors.ts';
-import { projectOf } from './caller.ts';
+import { callerHolds, organizationOf, principalOf, projectOf } from './caller.ts';
 
 type Trace = ResponseOf<PublicApi['adminTraceGet']>;
 type Subject = Trace['subjects'][number];
@@ -53,9 +54,24 @@ const resolve = async (reader: Reader, id: string, projectId: string | null): Pr
   return { kind, correlation_ids: correlation_ids.toReversed(), about };
 };
 
+/** Whom the answer is for. */
+type Reading = Readonly<{
+  /** Null for operators. */
+  project_id: string | null;
+  /** Whose audit rows are told; null for everybody's. */
+  actor_id: string | null;
+}>;
+
+const actorFor = (ctx: ReadCtx): string | null => {
+  const { id, credential } = principalOf(ctx);
+  const mayRead = callerHolds(ctx, 'audit.read', organizationOf(ctx), projectOf(ctx));
+  return mayRead && scopeAllows(credential.scopes, 'audit.read') && credential.project_id === null ? null : id;
+};
+
 type Gathered = Readonly<{ facts: Facts; is_partial: boolean }>;
 
-const gather = async (reader: Reader, found: Found, projectId: string | null, nowMs: number): Promise<Gathered> => {
+const gather = async (reader: Reader, found: Found, reading: Reading, nowMs: number): Promise<Gathered> => {
+  const { project_id: projectId, actor_id } = reading;
   const isNode = found.kind === 'node';
   const sought: db.Sought = {
     by: isNode ? 'about' : 'correlation',
@@ -65,20 +81,21 @@ const gather = async (reader: Reader, found: Found, projectId: string | null, no
     limit: ENTRIES_MAX + 1,
   };
   const isOperator = projectId === null;
-  const [audit, runs, events, tasks, logs] = await Promise.all([
+  const [audited, runs, events, tasks, logs] = await Promise.all([
     db.listAuditFacts(reader, sought),
     db.listRunFacts(reader, { ...sought, limit: RUNS_MAX + 1 }),
     db.listEventFacts(reader, sought),
     isOperator ? db.listTaskFacts(reader, sought) : [],
     isOperator ? db.listLogFacts(reader, sought) : [],
   ]);
+  const audit = audited.filter((row) => actor_id === null || row.actor_id === actor_id);
   const steps = await db.listStepFacts(
     reader,
     runs.map(({ id }) => id),
     ENTRIES_MAX + 1,
   );
   const isPartial =
-    runs.length > RUNS_MAX || [audit, events, tasks, logs, steps].some(({ length }) => length > ENTRIES_MAX);
+    runs.length > RUNS_MAX || [audited, events, tasks, logs, steps].some(({ length }) => length > ENTRIES_MAX);
   return { facts: { audit, runs, steps, tasks, logs, events }, is_partial: isPartial };
 };
 
@@ -122,11 +139,12 @@ const newestCorrelations = (entries: readonly TraceEntry[]): string[] =>
     .slice(0, CORRELATIONS_MAX)
     .toReversed();
 
-const follow = (ctx: ReadCtx, id: string, projectId: string | null): Promise<Trace> =>
+const follow = (ctx: ReadCtx, id: string, reading: Reading): Promise<Trace> =>
   ctx.read(async (reader) => {
+    const { project_id: projectId } = reading;
     const now_ms = ctx.deps.clock.now().getTime();
     const found = await resolve(reader, id, projectId);
-    const { facts, is_partial } = await gather(reader, found, projectId, now_ms);
+    const { facts, is_partial } = await gather(reader, found, reading, now_ms);
     const audience = projectId === null ? ('operator' as const) : ('tenant' as const);
     const nodes = [...facts.tasks, ...facts.logs].flatMap(({ node_id }) => node_id ?? []);
     const skews = nodes.length === 0 ? [] : await db.listSkews(reader, [...new Set(nodes)]);
@@ -147,7 +165,7 @@ const follow = (ctx: ReadCtx, id: string, projectId: string | null): Promise<Tra
   });
 
 export const get = (ctx: ReadCtx, { query }: RequestOf<PublicApi['traceGet']>): Promise<Trace> =>
-  follow(ctx, query.id, projectOf(ctx));
+  follow(ctx, query.id, { project_id: projectOf(ctx), actor_id: actorFor(ctx) });
 
 export const adminGet = (ctx: ReadCtx, { query }: RequestOf<PublicApi['adminTraceGet']>): Promise<Trace> =>
-  follow(ctx, query.id, null);
+  follow(ctx, query.id, { project_id: null, actor_id: null });
