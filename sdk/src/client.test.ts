@@ -209,9 +209,10 @@ test('an event stream reconnects after the last event it gave', async () => {
   const client = createClient({ baseUrl, token: 't', retry });
   const got: string[] = [];
   let reconnects = 0;
+  let opened = 0;
   const stream = client.eventStream(
     { params: { project_id: 'prj_1' } },
-    { lastEventId: 'evt_0', onReconnect: () => reconnects++ },
+    { lastEventId: 'evt_0', onOpen: () => opened++, onReconnect: () => reconnects++ },
   );
   for await (const event of stream) {
     got.push(event.id);
@@ -222,7 +223,7 @@ test('an event stream reconnects after the last event it gave', async () => {
     seen.map(({ headers }) => headers['last-event-id']),
     ['evt_0', 'evt_1', 'evt_2'],
   );
-  assert.equal(reconnects, 2);
+  assert.deepEqual([opened, reconnects], [3, 2]);
 });
 
 test('an event stream that the server refuses ends with the refusal', async () => {

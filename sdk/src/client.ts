@@ -48,6 +48,8 @@ export type StreamOptions = CallOptions &
     reconnectsMax?: number;
     /** The longest time without a byte; the server sends a comment every 15 seconds. */
     silenceMaxMs?: number;
+    /** A connection stands, also where nothing has happened yet: at the beginning, and after each interruption. */
+    onOpen?: () => void;
     onReconnect?: (err: GpuaasError) => void;
   }>;
 
@@ -177,6 +179,7 @@ export const createClient = (options: ClientOptions): Client => {
       const openedAt = Date.now();
       try {
         const { response } = await open(info, request, stream, lastEventId);
+        stream.onOpen?.();
         for await (const event of serverSentEvents(response, silenceMaxMs)) {
           failures = 0;
           lastEventId = event.id ?? lastEventId;

@@ -1,10 +1,11 @@
 /** Whether what is shown keeps itself current. Silence must not look like calm. */
 import { Tooltip } from '@mantine/core';
-import { type LiveState, useLiveState } from '../api/live.ts';
+import type { LiveState } from '../api/event-stream.ts';
+import { useLiveState } from '../api/live.ts';
 import type { Tone } from '../format/state.ts';
 import { ToneBadge } from '../ui/state-badge.tsx';
 
-const SHOWN: Readonly<Record<Exclude<LiveState, 'off'>, readonly [Tone, string, string]>> = {
+const SHOWN: Readonly<Record<LiveState, readonly [Tone, string, string]>> = {
   connecting: ['busy', 'Connecting', 'Opening the stream of events.'],
   live: ['good', 'Live', 'Changes appear by themselves.'],
   reconnecting: [

@@ -1,6 +1,7 @@
 /** What a part of the console is about, a project or the platform: who may be here, and which events keep it current. */
 import { Outlet, useParams } from '@tanstack/react-router';
-import { PLATFORM_SCOPE, useLive } from '../api/live.ts';
+import { PLATFORM_SCOPE } from '../api/event-stream.ts';
+import { useLive } from '../api/live.ts';
 import { refusalOf, useMe } from '../api/me.tsx';
 import { NoPermissionPage } from './no-permission.tsx';
 import { NotFoundPage } from './not-found.tsx';

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import type { Client } from '@gpuaas/sdk';
+import { followEvents } from './event-stream.ts';
+
+type Options = Readonly<{ signal: AbortSignal; onOpen(): void; onReconnect(): void }>;
+
+/** A server whose connections the test opens, interrupts and feeds; `open` counts those that stand. */
+const aServer = () => {
+  const connections: { options: Options; give(type: string): void }[] = [];
+  async function* eventStream(_: unknown, options: Options) {
+    const waiting: string[] = [];
+    let wake = (): void => undefined;
+    connections.push({
+      options,
+      give: (type) => {
+        waiting.push(type);
+        wake();
+      },
+    });
+    options.onOpen();
+    try {
+      for (;;) {
+        const type = waiting.shift();
+        if (type !== undefined) yield { type };
+        else
+          await new Promise<void>((resolve, reject) => {
+            wake = resolve;
+            options.signal.addEventListener('abort', () => reject(options.signal.reason), { once: true });
+          });
+      }
+    } finally {
+      connections.shift();
+    }
+  }
+  return { connections, client: { eventStream } as unknown as Client };
+};
+
+const aTab = (client: Client, scope: string) => {
+  const said: string[] = [];
+  const watch = new EventTarget();
+  const say = (text: string): void => {
+    said.push(text);
+    watch.dispatchEvent(new Event('said'));
+  };
+  const leave = followEvents(client, scope, {
+    onState: (state) => say(state),
+    onEvent: (type) => say(`event ${type}`),
+    onMissed: () => say('missed'),
+    onRefused: (err) => say(`refused ${String(err)}`),
+  });
+  const hears = async (text: string): Promise<void> => {
+    while (!said.includes(text)) await once(watch, 'said');
+    said.splice(0, said.indexOf(text) + 1);
+  };
+  return { hears, leave, said };
+};
+
+test('one tab reads for all, and the next takes over when it goes', { timeout: 10_000 }, async () => {
+  const { client, connections } = aServer();
+  const first = aTab(client, 'prj_take_over');
+  await first.hears('live');
+  const second = aTab(client, 'prj_take_over');
+  await second.hears('live');
+  assert.equal(connections.length, 1);
+  connections[0]?.give('allocation.changed');
+  await Promise.all([first.hears('event allocation.changed'), second.hears('event allocation.changed')]);
+
+  first.leave();
+  await second.hears('missed');
+  assert.equal(connections.length, 1);
+  connections[0]?.give('node.changed');
+  await second.hears('event node.changed');
+  second.leave();
+});
+
+test('every tab says that the stream is interrupted and that it is back, also when nothing happens', {
+  timeout: 10_000,
+}, async () => {
+  const { client, connections } = aServer();
+  const [first, second] = [aTab(client, 'prj_interrupted'), aTab(client, 'prj_interrupted')];
+  await Promise.all([first.hears('live'), second.hears('live')]);
+  connections[0]?.options.onReconnect();
+  await Promise.all([first.hears('reconnecting'), second.hears('reconnecting')]);
+  connections[0]?.options.onOpen();
+  await Promise.all([first.hears('live'), second.hears('missed')]);
+  await Promise.all([first.hears('missed'), second.hears('live')]);
+  first.leave();
+  second.leave();
+});
+
+test('a stream that the server does not give is told, with the reason', { timeout: 10_000 }, async () => {
+  const refuse = () => {
+    throw new Error('unauthenticated');
+  };
+  const tab = aTab({ eventStream: refuse } as unknown as Client, 'prj_refused');
+  await tab.hears('refused Error: unauthenticated');
+  await tab.hears('reconnecting');
+  tab.leave();
+});

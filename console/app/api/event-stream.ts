@@ -1,0 +1,120 @@
+/**
+ * The stream of events of a project or of the platform. Browsers allow few connections to one address, so of all tabs that
+ * look at the same stream one reads it and tells the others what it reads and how it stands; when it is gone the next takes
+ * over. Whatever may have been missed meanwhile, by an interruption or between two tabs, is said, so that it is read again.
+ */
+import type { Client } from '@gpuaas/sdk';
+
+/** A project's id, or the platform as a whole. */
+export type LiveScope = string;
+export const PLATFORM_SCOPE: LiveScope = 'platform';
+
+export type LiveState = 'connecting' | 'live' | 'reconnecting';
+
+type Streams = Pick<Client, 'eventStream' | 'adminEventStream'>;
+export type Listener = Readonly<{
+  onState(state: LiveState): void;
+  onEvent(type: string): void;
+  /** Events may have passed unseen. */
+  onMissed(): void;
+  /** The server does not give the stream, such as to a session that has ended; it is asked for again. */
+  onRefused(err: unknown): void;
+}>;
+
+/** What the tabs tell each other; a tab that comes later asks. */
+type Told = Readonly<{ event: string } | { state: LiveState } | { asks: true }>;
+
+const RETRY_MS = 5_000;
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+
+const createReader = (client: Streams, scope: LiveScope, channel: BroadcastChannel, listener: Listener) => {
+  let state: LiveState = 'connecting';
+  const tell = (told: Told): void => channel.postMessage(told);
+  const say = (next: LiveState): void => {
+    state = next;
+    listener.onState(next);
+    tell({ state: next });
+  };
+  const open = (signal: AbortSignal, hasMissed: boolean) => {
+    let isNew = !hasMissed;
+    const options = {
+      signal,
+      reconnectsMax: Number.POSITIVE_INFINITY,
+      onOpen: () => {
+        say('live');
+        if (!isNew) listener.onMissed();
+        isNew = false;
+      },
+      onReconnect: () => say('reconnecting'),
+    };
+    return scope === PLATFORM_SCOPE
+      ? client.adminEventStream({}, options)
+      : client.eventStream({ params: { project_id: scope } }, options);
+  };
+  const read = async (signal: AbortSignal, isTakenOver: boolean): Promise<void> => {
+    for (let hasMissed = isTakenOver; !signal.aborted; hasMissed = true) {
+      try {
+        for await (const { type } of open(signal, hasMissed)) {
+          tell({ event: type });
+          listener.onEvent(type);
+        }
+      } catch (err) {
+        if (signal.aborted) return;
+        listener.onRefused(err);
+      }
+      say('reconnecting');
+      await pause(RETRY_MS, signal);
+    }
+  };
+  return { read, answer: () => tell({ state }) };
+};
+
+/** Listens until the function it gives back is called. */
+export const followEvents = (client: Streams, scope: LiveScope, listener: Listener): (() => void) => {
+  const left = new AbortController();
+  const name = `gpuaas-events-${scope}`;
+  const channel = new BroadcastChannel(name);
+  const reader = createReader(client, scope, channel, listener);
+  let isReader = false;
+  let heard: LiveState = 'connecting';
+  const hear = (state: LiveState): void => {
+    if (heard === 'reconnecting' && state === 'live') listener.onMissed();
+    heard = state;
+    listener.onState(state);
+  };
+  channel.onmessage = ({ data }: MessageEvent<Told>) => {
+    if ('asks' in data) {
+      if (isReader) reader.answer();
+    } else if (!isReader) {
+      if ('event' in data) listener.onEvent(data.event);
+      else hear(data.state);
+    }
+  };
+  const readAs = (isTakenOver: boolean) => () => {
+    isReader = true;
+    return reader.read(left.signal, isTakenOver);
+  };
+  listener.onState('connecting');
+  // Without locks (a page that is not on https or localhost) every tab reads for itself.
+  const started =
+    navigator.locks === undefined
+      ? readAs(false)()
+      : navigator.locks.request(name, { ifAvailable: true }, async (lock) => {
+          if (lock !== null) return readAs(false)();
+          channel.postMessage({ asks: true } satisfies Told);
+          await navigator.locks.request(name, { signal: left.signal }, readAs(true));
+        });
+  void Promise.resolve(started).catch(() => undefined);
+  return () => {
+    left.abort();
+    channel.close();
+  };
+};
