@@ -48,7 +48,10 @@ const aTab = (client: Client, scope: string) => {
     onState: (state) => say(state),
     onEvent: (type) => say(`event ${type}`),
     onMissed: () => say('missed'),
-    onRefused: (err) => say(`refused ${String(err)}`),
+    onRefused: (err) => {
+      say(`refused ${String(err)}`);
+      return false;
+    },
   });
   const hears = async (text: string): Promise<void> => {
     while (!said.includes(text)) await once(watch, 'said');
@@ -90,12 +93,16 @@ test('every tab says that the stream is interrupted and that it is back, also wh
   second.leave();
 });
 
-test('a stream that the server does not give is told, with the reason', { timeout: 10_000 }, async () => {
-  const refuse = () => {
+test('a stream that the server refuses is told and asked for no more where nothing can come of it', {
+  timeout: 10_000,
+}, async (t) => {
+  const refuse = t.mock.fn(() => {
     throw new Error('unauthenticated');
-  };
+  });
   const tab = aTab({ eventStream: refuse } as unknown as Client, 'prj_refused');
-  await tab.hears('refused Error: unauthenticated');
   await tab.hears('reconnecting');
+  await tab.hears('refused Error: unauthenticated');
+  await navigator.locks.request('gpuaas-events-prj_refused', () => undefined);
+  assert.equal(refuse.mock.callCount(), 1, 'the reader has given up its place');
   tab.leave();
 });

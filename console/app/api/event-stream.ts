@@ -17,8 +17,8 @@ export type Listener = Readonly<{
   onEvent(type: string): void;
   /** Events may have passed unseen. */
   onMissed(): void;
-  /** The server does not give the stream, such as to a session that has ended; it is asked for again. */
-  onRefused(err: unknown): void;
+  /** The server does not give the stream. Says whether to ask again: to a session that has ended it never will. */
+  onRefused(err: unknown): boolean;
 }>;
 
 /** What the tabs tell each other; a tab that comes later asks. */
@@ -68,9 +68,9 @@ const createReader = (client: Streams, scope: LiveScope, channel: BroadcastChann
         }
       } catch (err) {
         if (signal.aborted) return;
-        listener.onRefused(err);
+        say('reconnecting');
+        if (!listener.onRefused(err)) return;
       }
-      say('reconnecting');
       await pause(RETRY_MS, signal);
     }
   };

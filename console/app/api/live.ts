@@ -82,7 +82,9 @@ export const useLive = (scope: LiveScope | null): void => {
       },
       onMissed: () => void queries.invalidateQueries(),
       onRefused: (err) => {
-        if (isSignedOut(err)) void queries.invalidateQueries({ queryKey: ['meGet'] });
+        if (!isSignedOut(err)) return true;
+        void queries.invalidateQueries({ queryKey: ['meGet'] });
+        return false;
       },
     });
     return () => {
