@@ -3,6 +3,7 @@
  * which another site cannot do; without it the server takes no change from a cookie.
  */
 import { type Client, type ClientOptions, connect, createClient } from '@gpuaas/sdk';
+import { watchAttention } from './attention.ts';
 
 export type Backend = Readonly<{
   client: Client;
@@ -14,14 +15,17 @@ export type Backend = Readonly<{
 }>;
 
 const CONSOLE_HEADER = { 'x-gpuaas-console': '1' };
+const UNATTENDED_HEADER = { 'x-gpuaas-unattended': '1' };
 
 export const createBackend = (
   options: Readonly<{ fetch?: typeof globalThis.fetch; connect?: typeof connect }> = {},
 ): Backend => {
+  const { isLeft } = watchAttention(globalThis);
   const send = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
   const marked: NonNullable<ClientOptions['fetch']> = (input, init) => {
     const headers = new Headers(init?.headers);
-    for (const [name, value] of Object.entries(CONSOLE_HEADER)) headers.set(name, value);
+    const marks = { ...CONSOLE_HEADER, ...(isLeft() ? UNATTENDED_HEADER : {}) };
+    for (const [name, value] of Object.entries(marks)) headers.set(name, value);
     return send(input, { ...init, headers, credentials: 'same-origin' });
   };
   const client = createClient({ baseUrl: globalThis.location.origin, fetch: marked });

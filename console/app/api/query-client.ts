@@ -9,6 +9,15 @@ const FRESH_MS = 1_000;
 
 export const isSignedOut = (err: unknown): boolean => err instanceof GpuaasError && err.code === 'unauthenticated';
 
+/**
+ * How often to ask again by itself. Whoever is signed out would only use up what the server lets strangers ask, and then find
+ * no way to sign in; coming back to the page asks again.
+ */
+export const repeatEvery =
+  (everyMs: number | false) =>
+  ({ state }: Readonly<{ state: Readonly<{ error: unknown }> }>): number | false =>
+    isSignedOut(state.error) ? false : everyMs;
+
 export const createQueries = (): QueryClient => {
   const queries = new QueryClient({
     queryCache: new QueryCache({

@@ -12,6 +12,7 @@ import {
 } from '@tanstack/react-query';
 import { useBackend } from './backend.tsx';
 import { callOperation, type RequestOf, type ResponseOf } from './call.ts';
+import { repeatEvery } from './query-client.ts';
 
 type Page = { items: unknown[]; next_cursor: string | null };
 export type PageId = { [K in CallId]: ResponseOf<K> extends Page ? K : never }[CallId];
@@ -40,7 +41,7 @@ export const useRead = <K extends CallId>(
     queryKey: readKey(id, request),
     queryFn: ({ signal }) => ask(client, id, request, signal),
     enabled: options.enabled ?? true,
-    refetchInterval: options.everyMs ?? false,
+    refetchInterval: repeatEvery(options.everyMs ?? false),
     ...(options.keepPrevious ? { placeholderData: keepPreviousData } : {}),
   });
 };
@@ -74,7 +75,7 @@ export const usePages = <K extends PageId>(
     },
     getNextPageParam: (last) => last.next_cursor,
     enabled: options.enabled ?? true,
-    refetchInterval: options.everyMs ?? false,
+    refetchInterval: repeatEvery(options.everyMs ?? false),
     ...(options.keepPrevious ? { placeholderData: keepPreviousData } : {}),
   });
   return {
@@ -112,7 +113,7 @@ export const useAll = <K extends PageId>(
       return items;
     },
     enabled: options.enabled ?? true,
-    refetchInterval: options.everyMs ?? false,
+    refetchInterval: repeatEvery(options.everyMs ?? false),
     ...(options.keepPrevious ? { placeholderData: keepPreviousData } : {}),
   });
 };

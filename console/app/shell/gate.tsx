@@ -1,6 +1,6 @@
 /** Nobody gets past here without being signed in: asks who it is, sends strangers to sign in and back again. */
 import { Outlet } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { useEffect, useRef } from 'react';
 import { useBackend } from '../api/backend.tsx';
 import { MeProvider } from '../api/me.tsx';
 import { useRead } from '../api/read.ts';
@@ -11,8 +11,18 @@ import { Shell } from './shell.tsx';
 /** A page that nobody touches asks nothing else; roles and sessions end meanwhile. */
 const LOOK_MS = 15_000;
 
+/** Somebody else has signed in with this browser: nothing that was read or typed as the one before may stay. */
+const useOnePerson = (id: string | undefined): void => {
+  const first = useRef(id);
+  useEffect(() => {
+    first.current ??= id;
+    if (id !== first.current) globalThis.location.reload();
+  }, [id]);
+};
+
 export const ConsoleGate = () => {
   const me = useRead('meGet', {}, { everyMs: LOOK_MS });
+  useOnePerson(me.data?.id);
   if (me.data !== undefined)
     return (
       <MeProvider me={me.data}>

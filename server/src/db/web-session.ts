@@ -70,6 +70,17 @@ export const listWebSessions = async (
 export const deleteWebSession = async (tx: Tx, userId: string, id: string): Promise<boolean> =>
   (await tx.query('delete from web_sessions where user_id = $1 and id = $2', [userId, id])).rowCount === 1;
 
+/** All but the person's newest so many by their last use; which they were. */
+export const deleteOldestWebSessions = async (tx: Tx, userId: string, keep: number): Promise<string[]> =>
+  (
+    await tx.query<{ id: string }>(
+      `delete from web_sessions where id in (
+         select id from web_sessions where user_id = $1 order by last_seen_at desc, id desc offset $2)
+       returning id`,
+      [userId, keep],
+    )
+  ).rows.map(({ id }) => id);
+
 /** To the minute, as other last uses: one write per session and minute at the most. */
 export const touchWebSession = (tx: Tx, id: string, idleS: number) =>
   tx.query(

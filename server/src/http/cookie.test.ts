@@ -16,7 +16,7 @@ describe('cookies of the console', () => {
     );
     assert.equal(
       secure.setSignIn(STATE, 'x'),
-      '__Secure-gpuaas_sign_in_state-0123456789=x; Path=/auth; Max-Age=600; HttpOnly; SameSite=Lax; Secure',
+      '__Host-gpuaas_sign_in_state-0123456789=x; Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure',
     );
     assert.equal(plain.setSession(TOKEN, 60), `gpuaas_session=${TOKEN}; Path=/; Max-Age=60; HttpOnly; SameSite=Lax`);
     assert.match(secure.clearSession(), /^__Host-gpuaas_session=; Path=\/; Max-Age=0;.*Secure$/);
@@ -34,11 +34,30 @@ describe('cookies of the console', () => {
       assert.equal(plain.signIn({ cookie: 'gpuaas_sign_in_=sealed' }, strange), undefined);
   });
 
+  it('are not those of a neighbour, whose cookies a browser sends along under names that only look like ours', () => {
+    const name = '__Host-gpuaas_sign_in_state-0123456789';
+    assert.equal(secure.signIn({ cookie: `${name}=sealed` }, STATE), 'sealed');
+    for (const lead of ['\u00a0', '\u000b', '\u000c', '\u00a0 ', '\u2000', '\ufeff', '__Secure-'])
+      for (const cookie of [`${lead}${name}=planted`, `${lead}__Host-gpuaas_session=${TOKEN}`])
+        assert.deepEqual(
+          [secure.signIn({ cookie }, STATE), secure.session({ cookie })],
+          [undefined, undefined],
+          cookie,
+        );
+    for (const cookie of [`gpuaas_session=${TOKEN}`, `__Secure-gpuaas_session=${TOKEN}`])
+      assert.equal(secure.session({ cookie }), undefined);
+  });
+
   it('of sign-ins that were left are cleared before they are too many', () => {
     const left = (count: number) => ({
       cookie: Array.from({ length: count }, (_, n) => `gpuaas_sign_in_${n}=x`).join('; '),
     });
     assert.deepEqual(plain.clearLeftSignIns(left(3)), []);
     assert.equal(plain.clearLeftSignIns(left(4)).length, 4);
+    const long = `gpuaas_sign_in_a=${'x'.repeat(2000)}; gpuaas_sign_in_b=${'x'.repeat(2200)}`;
+    assert.deepEqual(plain.clearLeftSignIns({ cookie: long }), [
+      'gpuaas_sign_in_a=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
+      'gpuaas_sign_in_b=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',
+    ]);
   });
 });

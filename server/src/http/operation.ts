@@ -12,7 +12,7 @@ import { type Admitted, auditRefusal, mutate, readContext } from '../services/pi
 import type { Cookies } from './cookie.ts';
 import { toAppError } from './problem.ts';
 import { addressBlock, type RateLimit, refuseFor } from './rate-limit.ts';
-import { etagOf, idempotencyKeyOf, ifMatchOf, lastEventIdOf, userAgentOf } from './request.ts';
+import { etagOf, idempotencyKeyOf, ifMatchOf, isUnattended, lastEventIdOf, userAgentOf } from './request.ts';
 import { assertOwnPage } from './same-origin.ts';
 import { type Streams, sendStream } from './stream.ts';
 import { compileOperation } from './validate.ts';
@@ -124,11 +124,13 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     };
     const address = addressBlock(request.ip);
     const credential = credentialOf(request);
+    const waiting = isUnattended(request.headers) ? ({ isWaiting: true } as const) : {};
     if (credential.authorization === undefined && credential.session !== undefined) assertOwnPage(request, ownOrigin);
     try {
       passage.principal = await gate.authenticate(credential, caller, {
         // An address that has used up its guesses is refused before a guess costs a look-up.
         beforeLookUp: () => refuseFor(gate.strangers.look(address, nowMs)),
+        ...waiting,
       });
     } catch (err) {
       // Guessing credentials is what the limit by address is for; good callers never draw from it.
@@ -141,7 +143,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     let decision = await authorise(passage.principal, operation, params, gate.organizationOf);
     if (!decision.allowed) {
       // Whoever was just made a member must not be told that the organization does not exist.
-      passage.principal = await gate.authenticate(credential, caller, { fresh: true });
+      passage.principal = await gate.authenticate(credential, caller, { fresh: true, ...waiting });
       decision = await authorise(passage.principal, operation, params, gate.organizationOf);
     }
     if (!decision.allowed) throw await refuseDecision(request, passage, decision);
@@ -188,7 +190,6 @@ export const operationRoute = (operationId: string, operation: Operation, handle
   const send = (request: FastifyRequest, reply: FastifyReply, status: number, body: unknown): FastifyReply => {
     const location = locationOf(operation, request.params as Record<string, string>, body);
     if (location !== undefined) reply.header('location', location);
-    if (operation.secret) reply.header('cache-control', 'no-store');
     if (typeof body === 'object' && body !== null && 'version' in body && typeof body.version === 'number') {
       const etag = etagOf(body.version);
       reply.header('etag', etag);

@@ -19,6 +19,9 @@ export const correlationIdOf = (headers: IncomingHttpHeaders): string => {
 export const userAgentOf = (headers: IncomingHttpHeaders): string =>
   (headers['user-agent'] ?? '').replace(UNPRINTABLE, '').slice(0, 256);
 
+/** A page says so of what it asks by itself while nobody touches it: that keeps no session from going idle. */
+export const isUnattended = (headers: IncomingHttpHeaders): boolean => headers['x-gpuaas-unattended'] === '1';
+
 export const idempotencyKeyOf = (headers: IncomingHttpHeaders): string => {
   const key = single(headers['idempotency-key']);
   if (key === undefined)

@@ -84,6 +84,8 @@ const sendProblem = (gate: Gate, request: FastifyRequest, reply: FastifyReply, e
   if (problem.status >= 500) gate.deps.log.error({ ...fields, err: error.cause ?? error }, error.message);
   if (problem.retry_after_s !== null) reply.header('retry-after', String(problem.retry_after_s));
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer realm="gpuaas"');
+  // The same address may be a page of the console to another, and good to the same caller a moment later.
+  reply.header('cache-control', 'no-store');
   return reply.status(problem.status).type('application/problem+json; charset=utf-8').send(JSON.stringify(problem));
 };
 
@@ -188,6 +190,9 @@ export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOp
     request.passage = { correlation_id: correlationIdOf(request.headers), principal: null, decision: null };
     request.operation_id = request.routeOptions.config.operation_id ?? '';
     reply.header('x-correlation-id', request.passage.correlation_id);
+    // What somebody may read is for nobody's cache: not for a proxy's, which knows no cookies, and not for the browser's,
+    // which the next person at the desk has too.
+    if (request.operation_id !== '') reply.header('cache-control', 'no-store');
     request.finish = telemetry.startRequest({
       operation: request.operation_id || (request.routeOptions.url ?? 'unknown'),
       method: request.method,

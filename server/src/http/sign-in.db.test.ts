@@ -63,7 +63,7 @@ describe('signing in with a browser', () => {
     );
   });
 
-  it('carries the sign-in under way in a sealed cookie of ten minutes that only /auth gets', async () => {
+  it('carries the sign-in under way in a sealed cookie of ten minutes', async () => {
     const browser = new Browser(at.origin, /^$/);
     const { leftTo, status, headers } = await browser.open('/auth/sign-in');
     assert.deepEqual([status, headers.get('cache-control')], [303, 'no-store']);
@@ -80,8 +80,8 @@ describe('signing in with a browser', () => {
     const [[name, cookie] = ['', undefined]] = [...browser.cookies].filter(([key]) =>
       key.startsWith('gpuaas_sign_in_'),
     );
-    assert.match(name, / \/auth$/);
-    assert.equal(cookie?.attributes, 'Path=/auth; Max-Age=600; HttpOnly; SameSite=Lax');
+    assert.match(name, / \/$/);
+    assert.equal(cookie?.attributes, 'Path=/; Max-Age=600; HttpOnly; SameSite=Lax');
     assert.ok(!Buffer.from(cookie?.value ?? '', 'base64url').includes(asked.get('state') ?? ''), 'it cannot be read');
   });
 
@@ -208,6 +208,21 @@ describe('signing in with a browser', () => {
     assert.deepEqual([page.status, sessionOf(browser)], [403, undefined]);
     assert.match(page.text, /This account is disabled\./);
     assert.match(page.text, /prompt=login/, 'somebody else may sign in');
+    const { rows } = await at.sql.query(
+      `select actor_kind, actor_id = target_id as is_own, target_kind, result, error_code, policy from audit_logs
+       where action = 'web_session.create' and correlation_id = $1`,
+      [page.headers.get('x-correlation-id')],
+    );
+    assert.deepEqual(rows, [
+      {
+        actor_kind: 'user',
+        is_own: true,
+        target_kind: 'user',
+        result: 'denied',
+        error_code: 'unauthenticated',
+        policy: 'This account is disabled.',
+      },
+    ]);
     await at.sql.query("update users set state = 'active' where email = 'dev-user@gpuaas.local'");
     at.clock.advance(CACHE_OVER_MS);
     assert.equal((await open.call('GET', '/api/v1/me')).status, 200);
@@ -225,6 +240,25 @@ describe('signing in with a browser', () => {
     for (let n = 0; n < 9; n++) await browser.open('/auth/sign-in');
     const left = [...browser.cookies.keys()].filter((name) => name.startsWith('gpuaas_sign_in_'));
     assert.ok(left.length > 0 && left.length <= 5, left.join());
+  });
+
+  it('ends the sessions that were not used for longest of who signs in without end', async () => {
+    const { token, browser } = await at.signed();
+    const { id, user_id } = await rowOf(token);
+    await at.sql.query(
+      `insert into web_sessions (id, user_id, token_hash, last_seen_at, idle_expires_at, expires_at)
+       select 'wse_many' || n, $1, sha256(n::text::bytea), now() - n * interval '1 minute', now() + interval '1 hour', now() + interval '1 hour'
+       from generate_series(1, 110) n`,
+      [user_id],
+    );
+    await browser.open('/auth/sign-in');
+    const { rows } = await at.sql.query('select id from web_sessions where user_id = $1', [user_id]);
+    const left = new Set(rows.map((row) => row.id));
+    assert.equal(left.size, 100);
+    assert.ok(left.has(id) && left.has('wse_many1') && !left.has('wse_many110'));
+    const [ended] = await auditOf('wse_many110');
+    assert.deepEqual([ended.action, ended.actor_kind], ['web_session.revoke', 'system']);
+    await at.sql.query("delete from web_sessions where id like 'wse\\_many%'");
   });
 
   it('signs out: the session is gone, the cookie cleared, and the issuer told where to return', async () => {

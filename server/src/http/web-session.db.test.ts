@@ -155,6 +155,20 @@ describe('a signed-in browser', () => {
     });
   });
 
+  it('leaves nothing of what it read in a cache, of a browser or on the way', async () => {
+    const project = me.projects[0].id;
+    for (const path of [
+      '/api/v1/me',
+      `/api/v1/projects/${project}`,
+      '/api/v1/admin/nodes',
+      '/api/v1/nothing',
+      '/gone',
+    ]) {
+      const { headers } = await user.call('GET', path);
+      assert.equal(headers['cache-control'], 'no-store', path);
+    }
+  });
+
   it('is over when it was not used for too long', async () => {
     const { token, call } = await at.signed();
     assert.equal(await status(call), 200);
@@ -189,6 +203,10 @@ describe('a signed-in browser', () => {
     assert.equal(await status(call), 200);
     assert.ok((await seenAt(token)).seen_s > 60, 'within the minute nothing is written');
     at.clock.advance(61_000);
+    for (const path of ['/api/v1/me', '/api/v1/admin/nodes'])
+      await call('GET', path, undefined, { 'x-gpuaas-unattended': '1' });
+    await at.signed();
+    assert.ok((await seenAt(token)).seen_s > 60, 'what the page asks by itself is no use');
     const leave = new AbortController();
     const stream = await fetch(`${at.origin}/api/v1/projects/${project}/events/stream`, {
       headers: { cookie: `gpuaas_session=${token}`, accept: 'text/event-stream' },

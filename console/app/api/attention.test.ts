@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { watchAttention } from './attention.ts';
+
+test('a page is left when nobody has touched it for two minutes, and is not once somebody does', () => {
+  const page = new EventTarget();
+  let now = 0;
+  const attention = watchAttention(page, () => now);
+  now = 120_000;
+  assert.equal(attention.isLeft(), false, 'whoever came has touched it');
+  now += 1;
+  assert.equal(attention.isLeft(), true);
+  for (const name of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart']) {
+    page.dispatchEvent(new Event(name));
+    assert.equal(attention.isLeft(), false, name);
+    now += 120_001;
+    assert.equal(attention.isLeft(), true, name);
+  }
+  page.dispatchEvent(new Event('message'));
+  assert.equal(attention.isLeft(), true, 'what the page hears from elsewhere is nobody');
+});
