@@ -190,7 +190,11 @@ test('people work with the console of a running platform', { skip }, async (t) =
     await desk.keyboard.type(id);
     await desk.getByRole('option', { name: /Follow this id/ }).click();
     await desk.getByRole('region', { name: 'First failure' }).waitFor();
-    await desk.locator('.trace-item[data-lane="worker_compute"]').first().waitFor();
+    await desk
+      .getByRole('region', { name: 'Timeline' })
+      .getByText(/host task/)
+      .first()
+      .waitFor();
   });
 
   await t.test('a viewer reads everything and may change nothing, and is told why', async () => {
