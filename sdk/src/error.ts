@@ -23,6 +23,12 @@ type Details = Partial<
   >
 > & { cause?: unknown };
 
+const OWN_TITLES: Readonly<Record<Exclude<GpuaasErrorCode, ErrorCode>, string>> = {
+  network: 'No connection',
+  timeout: 'Not within the time',
+  unexpected_answer: 'Not an answer of the API',
+};
+
 export class GpuaasError extends Error {
   override name = 'GpuaasError';
   readonly code: GpuaasErrorCode;
@@ -45,7 +51,7 @@ export class GpuaasError extends Error {
     this.code = code;
     this.detail = detail;
     this.status = details.status ?? 0;
-    this.title = details.title ?? (isErrorCode(code) ? ERRORS[code].title : code);
+    this.title = details.title ?? (isErrorCode(code) ? ERRORS[code].title : OWN_TITLES[code]);
     this.correlation_id = details.correlation_id ?? null;
     this.retryable = details.retryable ?? false;
     this.retry_after_s = details.retry_after_s ?? null;

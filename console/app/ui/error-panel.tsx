@@ -60,9 +60,12 @@ export const ErrorPanel = ({
                 <Copyable text={error.correlation_id} label="correlation id" />
               </span>
             )}
-            <a className="link" href={`/docs/errors/${error.code}`} target="_blank" rel="noreferrer">
-              About {error.code}
-            </a>
+            {/* What never became an answer of the API is not in its documents, and the server may be what is missing. */}
+            {error.help !== null && (
+              <a className="link" href={`/docs/errors/${error.code}`} target="_blank" rel="noreferrer">
+                About {error.code}
+              </a>
+            )}
           </Group>
         </div>
       </div>

@@ -40,8 +40,18 @@ const chargedWords = ({ state, cost_so_far: cost }: Failed): string => {
     : `${money(cost)} was charged for the time that it was active. Charging has ended.`;
 };
 
-const nowWords = ({ state, released_at, progress }: Failed): string => {
-  if (released_at !== null) return 'Its disks were erased and read back, and its GPUs are free for others.';
+/** A failed launch keeps its state; that the cleanup after it is over, or stands still, only its steps say. */
+const cleanupEnd = (timeline: readonly TimelineEntry[]): string | undefined => {
+  const last = timeline.findLast(({ workflow }) => !workflow.startsWith('provision-'));
+  return last !== undefined && ['done', 'stuck'].includes(last.outcome) ? last.outcome : undefined;
+};
+
+const nowWords = ({ state, released_at, progress }: Failed, timeline: readonly TimelineEntry[]): string => {
+  const end = state === 'failed' ? cleanupEnd(timeline) : undefined;
+  if (released_at !== null || end === 'done')
+    return 'Its disks were erased and read back, and its GPUs are free for others.';
+  if (end === 'stuck')
+    return 'Its cleanup is blocked. Its GPUs and disks are held back: nobody gets them before the erasure is proven. The operators have been told.';
   if (state === 'release_failed')
     return 'Its GPUs and disks are held back: nobody gets them before the erasure is proven. The operators have been told.';
   if (progress !== null) return 'Its disks are being erased. Its GPUs are held back until that is proven.';
@@ -60,7 +70,7 @@ export const failureWords = (allocation: Failed, timeline: readonly TimelineEntr
         ? null
         : `“${at.label}” ${ENDINGS[at.outcome] ?? at.outcome} at attempt ${Math.max(1, at.attempt)}, after ${duration(at.duration_ms)}.`,
     charged: chargedWords(allocation),
-    now: nowWords(allocation),
+    now: nowWords(allocation, timeline),
   };
 };
 

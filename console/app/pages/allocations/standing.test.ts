@@ -117,6 +117,17 @@ describe('a failure', () => {
     assert.match(failureWords({ ...failed, released_at: AT }, [])?.now ?? '', /free for others/);
   });
 
+  it('says of a failed launch whether the cleanup after it is over or stands still', () => {
+    const failed = allocation({ state: 'failed', released_at: null });
+    const proven = entry({ workflow: 'release-allocation', step: 'prove', outcome: 'done' });
+    const now = (...steps: Parameters<typeof entry>[0][]) =>
+      failureWords(failed, [stuck, ...steps.map(entry)])?.now ?? '';
+    assert.match(now({ workflow: 'release-allocation', step: 'wipe', outcome: 'next' }), /until that is proven/);
+    assert.match(now(proven), /free for others/);
+    assert.match(now({ ...proven, outcome: 'stuck' }), /cleanup is blocked/);
+    assert.match(now({ ...proven, outcome: 'stuck' }, proven), /free for others/);
+  });
+
   it('says what was charged until a cleanup that is blocked, and that it costs nothing', () => {
     const words = failureWords(allocation({ state: 'release_failed' }), []);
     assert.match(words?.charged ?? '', /\$1\.00 was charged.*the cleanup costs nothing/);

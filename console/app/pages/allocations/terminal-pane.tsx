@@ -6,6 +6,7 @@ import './terminal-pane.css';
 import type { Allocation } from '@gpuaas/sdk';
 import { ActionIcon, Button, Group, Tooltip, useComputedColorScheme } from '@mantine/core';
 import { IconMinus, IconPlus, IconX } from '@tabler/icons-react';
+import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { useBackend } from '../../api/backend.tsx';
 import type { MountedTerminal } from '../../terminal/terminal.ts';
@@ -34,6 +35,7 @@ export const TerminalPane = ({
   onClose,
 }: Readonly<{ allocation: Allocation; kind: PaneKind; onClose(): void }>) => {
   const backend = useBackend();
+  const queries = useQueryClient();
   const scheme = useComputedColorScheme('light');
   const place = useRef<HTMLDivElement>(null);
   const mounted = useRef<MountedTerminal | null>(null);
@@ -48,8 +50,21 @@ export const TerminalPane = ({
       mounted.current = mountTerminal(place.current, {
         label: name,
         theme: theme.current,
-        connect: ({ cols, rows }, signal) =>
-          backend.connect(backend.client, { project_id, allocation_id: id, kind, cols, rows, signal }),
+        connect: async ({ cols, rows }, signal) => {
+          // No event tells of sessions, and whoever opens or leaves one looks for it in the list.
+          const tell = () => void queries.invalidateQueries({ queryKey: ['terminalSessionList'] });
+          const session = await backend.connect(backend.client, {
+            project_id,
+            allocation_id: id,
+            kind,
+            cols,
+            rows,
+            signal,
+          });
+          void session.ready.then(tell, tell);
+          void session.closed.then(tell, tell);
+          return session;
+        },
       });
       mounted.current.focus();
     }, setFailure);
@@ -58,7 +73,7 @@ export const TerminalPane = ({
       mounted.current?.unmount();
       mounted.current = null;
     };
-  }, [backend, id, name, project_id, kind]);
+  }, [backend, queries, id, name, project_id, kind]);
 
   useEffect(() => {
     theme.current = scheme;
