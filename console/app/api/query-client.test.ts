@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { GpuaasError } from '@gpuaas/sdk';
+import { repeatEvery } from './query-client.ts';
+
+test('a page asks again by itself until it is signed out, whatever else goes wrong', () => {
+  const after = (error: unknown) => repeatEvery(1_000)({ state: { error } });
+  assert.equal(after(null), 1_000);
+  assert.equal(after(new Error('gone')), 1_000);
+  assert.equal(after(new GpuaasError('unavailable', 'Not now.')), 1_000);
+  assert.equal(after(new GpuaasError('unauthenticated', 'Sign in.')), false);
+  assert.equal(repeatEvery(false)({ state: { error: null } }), false);
+});

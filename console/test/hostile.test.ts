@@ -1,0 +1,133 @@
+/**
+ * A platform on which every name, tag, log line and word of a host is an attempt to run a script in an operator's page, seen
+ * page by page: nothing runs, nothing of it becomes an element or a link, and people still read what was written. The policy
+ * of the page would stop most of it as well, so what the policy had to stop counts as a failure of the page.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { createMockApi } from '../mock-api/index.ts';
+import { XSS_MARK } from '../mock-api/seed/hostile.ts';
+import { contextOptions, type Demo, openDemo, needsBrowser as skip, watch } from './browser.ts';
+import { settled } from './inspect.ts';
+import { routesOf } from './routes.ts';
+
+const mock = createMockApi({ now: () => 0 });
+/** Who looks is an operator throughout, so the same address twice is one page. */
+const routes = routesOf(mock).filter(({ path }, n, all) => all.findIndex((route) => route.path === path) === n);
+const project = `/projects/${mock.cast.project_id}`;
+mock.close();
+
+/** Pages on which nothing stands that somebody else wrote, until something on them is opened. */
+const SILENT = ['capacity', 'platform-follow-nothing', 'platform-audit', 'not-found', 'signed-out'];
+
+const IMG = `<img src=x onerror="globalThis.${XSS_MARK}=1">`;
+const LINK = `javascript:globalThis.${XSS_MARK}=1`;
+
+let demo: Demo;
+before(async () => {
+  if (skip === false) demo = await openDemo();
+});
+after(() => demo?.close());
+
+/** What became of it, as sentences; the empty list is a page that is safe. */
+const findings = (page: Page): Promise<string[]> =>
+  page.evaluate((mark) => {
+    const isMade = (element: Element): boolean =>
+      element.matches('img[src="x"]') ||
+      (element.tagName === 'SCRIPT' && element.textContent.includes(mark)) ||
+      [...element.attributes].some(
+        ({ name, value }) =>
+          name.startsWith('on') ||
+          name === 'srcdoc' ||
+          (/^(?:xlink:)?(?:href|src|action|formaction)$/.test(name) && /^\W*javascript:/i.test(value)),
+      );
+    return [
+      ...(mark in globalThis ? ['it ran'] : []),
+      ...('polluted' in {} ? ['it is in every object'] : []),
+      ...[...document.querySelectorAll('*')]
+        .filter(isMade)
+        .map(({ outerHTML }) => `it became ${outerHTML.slice(0, 200)}`),
+    ];
+  }, XSS_MARK);
+
+const open = async (page: Page, path: string): Promise<void> => {
+  await page.goto(`${demo.url}${path}#seed=hostile`);
+  await settled(page);
+};
+
+const inOnePage = async (work: (page: Page) => Promise<void>): Promise<void> => {
+  const context = await demo.browser.newContext(contextOptions({}));
+  try {
+    const page = await context.newPage();
+    const troubles = watch(page, demo.url);
+    await work(page);
+    assert.deepEqual(troubles, []);
+  } finally {
+    await context.close();
+  }
+};
+
+test('whatever names, tags, log lines and hosts say is text on every page', { skip }, () =>
+  inOnePage(async (page) => {
+    const found: string[] = [];
+    const silent: string[] = [];
+    for (const { name, path } of routes) {
+      await open(page, path);
+      found.push(...(await findings(page)).map((what) => `${name}: ${what}`));
+      const shown = page.locator('main').getByText(XSS_MARK).filter({ visible: true });
+      if ((await shown.count()) === 0) silent.push(name);
+    }
+    assert.deepEqual(found, []);
+    assert.deepEqual(silent, SILENT);
+  }),
+);
+
+test('what an audit row carries is text when its details are opened', { skip }, () =>
+  inOnePage(async (page) => {
+    await open(page, '/platform/audit');
+    await page
+      .getByRole('button', { name: /^Details of/ })
+      .first()
+      .click();
+    await page.getByText(XSS_MARK).first().waitFor();
+    assert.deepEqual(await findings(page), []);
+  }),
+);
+
+test('an address that somebody was sent is no way in either', { skip }, () =>
+  inOnePage(async (page) => {
+    const values = [LINK, `{"__proto__":{"polluted":1}}"><script>globalThis.${XSS_MARK}=1</script>${IMG}`];
+    const names = ['name', 'tags', 'keys', 'image', 'region', 'hours', 'q', 'id', 'tab', 'state', 'sources', 'actor'];
+    for (const path of [
+      `${project}/launch`,
+      `${project}/allocations`,
+      '/platform/nodes',
+      '/platform/follow',
+      '/platform/audit',
+      `${project}/${encodeURIComponent(IMG)}`,
+    ])
+      for (const value of values) {
+        const search = new URLSearchParams(names.map((name) => [name, value]));
+        for (const name of ['__proto__', '__proto__[polluted]', 'constructor', 'constructor[prototype][polluted]'])
+          search.append(name, value);
+        await open(page, `${path}?${search}`);
+        assert.deepEqual(await findings(page), [], path);
+      }
+  }),
+);
+
+test('what is pasted into the palette is text and leads only to pages', { skip }, () =>
+  inOnePage(async (page) => {
+    const box = page.getByRole('combobox', { name: /^Go to a page/ });
+    await open(page, project);
+    for (const pasted of [IMG, LINK, `//evil.example/${XSS_MARK}`, 'https://evil.example/', '../../../auth/sign-out']) {
+      if (!(await box.isVisible())) await page.getByRole('button', { name: /Go to or paste an id/ }).click();
+      await box.fill(pasted);
+      await page.keyboard.press('Enter');
+      assert.deepEqual(await findings(page), [], pasted);
+      const { origin, pathname } = new URL(page.url());
+      assert.deepEqual([origin, /^\/(?:projects|platform)\//.test(pathname)], [demo.url, true], pasted);
+    }
+  }),
+);
