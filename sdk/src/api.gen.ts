@@ -455,7 +455,9 @@ export type Node = {
   last_seen_at: string | null;
   /** Its agent was seen within 25 seconds. */
   is_connected: boolean;
+  /** Could be launched now, in slices or with the whole node. */
   free_gpus: number;
+  /** The most one allocation could get of it now. */
   largest_set: number;
   version: number;
   /** When it was added. */
@@ -839,7 +841,9 @@ export type SlotMapRow = {
   has_drift: boolean;
   reboot_required: boolean;
   finding_count: number;
+  /** Could be launched now, in slices or with the whole node. */
   free_gpus: number;
+  /** The most one allocation could get of it now. */
   largest_set: number;
   /** By index; empty before any was approved. */
   slots: {

@@ -36,12 +36,20 @@ export type NodeRow = Readonly<{
   created_at: string;
 }>;
 
+/**
+ * What a launch could get of node `n` now, by its row `s` of the placement index: all of it at once, or in slices. The
+ * index counts clean slots whatever their node is; a node that takes no launch has nothing free.
+ */
+const freeOf = (inSlices: string): string =>
+  `case when s.key_node is not null then n.gpu_count when s.is_schedulable then s.${inSlices} else 0 end`;
+export const FREE_OF_NODE = `${freeOf('free_count')} as free_gpus, ${freeOf('largest_set')} as largest_set`;
+
 /** The prerequisite check counts while it is newer than the boot. */
 const NODE = `n.id, n.name, n.region_name, p.name as pool_name, p.organization_id as pool_organization_id, n.gpu_model, n.gpu_count,
   n.host_role, n.state, n.state_reason, n.state_since, n.capacity_mode, n.occupancy, n.is_held, n.held_reason, n.health,
   n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at) as is_runtime_validated,
   n.has_drift, n.reboot_required, n.reboot_reason, i.received_at as reconciled_at, coalesce(jsonb_array_length(i.findings), 0) as finding_count, a.last_seen_at, coalesce(a.last_seen_at > clock_timestamp() - interval '25 s', false) as is_connected,
-  coalesce(s.free_count, 0) as free_gpus, coalesce(s.largest_set, 0) as largest_set, n.version, n.created_at
+  ${FREE_OF_NODE}, n.version, n.created_at
   from nodes n join pools p on p.id = n.pool_id left join node_placement_summary s on s.node_id = n.id
   left join node_agents a on a.node_id = n.id left join node_inventories i on i.node_id = n.id`;
 

@@ -3,7 +3,7 @@
  * and claims by theirs, so that a page costs the same whatever the fleet.
  */
 import type { Reader } from './client.ts';
-import type { NodeRow } from './node.ts';
+import { FREE_OF_NODE, type NodeRow } from './node.ts';
 import { queryByIndex } from './plan.ts';
 import type { SlotRow } from './slot.ts';
 
@@ -67,11 +67,11 @@ export const listSlotMap = async (
       `select n.id as node_id, n.name, n.region_name, p.name as pool_name, n.gpu_model, n.gpu_count, n.state, n.state_reason, n.capacity_mode,
          n.occupancy, n.health, n.is_held, coalesce(a.last_seen_at > clock_timestamp() - interval '25 s', false) as is_connected,
          n.has_drift, n.reboot_required, coalesce(jsonb_array_length(i.findings), 0) as finding_count,
-         coalesce(s.free_count, 0) as free_gpus, coalesce(s.largest_set, 0) as largest_set, coalesce(tiles.slots, '[]') as slots
+         ${FREE_OF_NODE}, coalesce(tiles.slots, '[]') as slots
        from (select * from nodes where state <> 'deleted' and ($1::text is null or name > $1) and ($2::text is null or region_name = $2)
          order by name limit $3) n
        join pools p on p.id = n.pool_id
-       ${ofNode('free_count, largest_set', 'node_placement_summary')} s on true
+       ${ofNode('is_schedulable, free_count, largest_set, key_node', 'node_placement_summary')} s on true
        ${ofNode('last_seen_at', 'node_agents')} a on true
        ${ofNode('findings', 'node_inventories')} i on true
        ${ofNode('allocation_id', 'allocation_resource_claims', "and released_at is null and claim_kind = 'node_exclusive'")} whole on true

@@ -70,6 +70,23 @@ test('nodes are listed in pages, narrowed by region and state, and a deleted one
   assert.equal((await root.get(node(6))).body.capacity_mode, 'baremetal');
 });
 
+test('what a node has free is what a launch could get of it, in slices or as a whole', async () => {
+  const freeOf = async (number: number) => {
+    const one = must(await root.get(node(number)), 200).body;
+    const { items } = must(await root.get('/api/v1/admin/slot-map?limit=200'), 200).body;
+    const row = items.find(({ node_id }: { node_id: string }) => node_id === one.id);
+    assert.deepEqual([row.free_gpus, row.largest_set], [one.free_gpus, one.largest_set]);
+    return [one.free_gpus, one.largest_set];
+  };
+  for (const number of [1, 6]) {
+    assert.deepEqual(await freeOf(number), [8, 8]);
+    await setState(number, 'draining');
+    const drained = await freeOf(number);
+    await setState(number, 'active');
+    assert.deepEqual(drained, [0, 0]);
+  }
+});
+
 test('slots show their bindings and who holds them; a tenant sees neither', async () => {
   const { body: made } = must(await launch(2), 202);
   const holder = (await root.get(`/api/v1/admin/allocations/${made.id}`)).body.node_id;
@@ -143,6 +160,20 @@ test('a draining node takes nothing new and can be taken back; other states are 
   const whole = must(await launch(8), 202).body;
   assert.notEqual((await root.get(`/api/v1/admin/allocations/${whole.id}`)).body.node_id, nodeId(3));
   must(await root.post(`${node(3)}/drain`, { is_draining: false, reason: 'Firmware is in' }), 200);
+  const { rows: told } = await app.db.database.read(PLATFORM, (reader) =>
+    reader.query<{ data: unknown }>(
+      "select data from outbox_events where event_type = 'node.changed' and subject = $1 order by xid, id",
+      [nodeId(3)],
+    ),
+  );
+  assert.deepEqual(
+    told.map(({ data }) => data),
+    [
+      ['draining', 'New firmware'],
+      ['active', 'Firmware is in'],
+    ].map(([state, state_reason]) => ({ node_id: nodeId(3), name: drained.name, state, state_reason })),
+    'each state it came into is told once, and a drain that changes nothing is not',
+  );
   await setState(3, 'offline');
   const refused = await root.post(`${node(3)}/drain`, { is_draining: true, reason: 'Too late' });
   assert.deepEqual(

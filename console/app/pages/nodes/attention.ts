@@ -34,6 +34,14 @@ export const flagsOf = (node: SlotMapRow): readonly NodeFlag[] => {
           ? 'The cleanup of the whole node is blocked.'
           : `The cleanup of ${count(stuck, 'slot')} is blocked.`,
       ),
+    node.slots.length === 0 &&
+      node.capacity_mode !== 'baremetal' &&
+      !isNew(node) &&
+      flag('nothing approved', 'warn', 'No slice is sold of it until candidates of its discovery are approved.'),
+    node.health === 'unknown' &&
+      node.state === 'active' &&
+      node.is_connected &&
+      flag('health unknown', 'warn', 'Nothing is placed on it until its health is known.'),
     apart > 0 && flag('apart', 'warn', `${count(apart, 'slot')} quarantined until repaired.`),
     node.has_drift && flag('drift', 'warn', 'The newest discovery differs from what was approved.'),
     node.finding_count > 0 &&

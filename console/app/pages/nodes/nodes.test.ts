@@ -108,12 +108,16 @@ test('what needs attention is said in words, and being held is no trouble', () =
     { has_drift: true },
     { finding_count: 2 },
     { reboot_required: true },
+    { slots: [], free_gpus: 0 },
+    { slots: [], capacity_mode: 'flexible' },
+    { health: 'unknown' },
   ];
   for (const given of troubles) assert.equal(needsAttention(node('a', given)), true, JSON.stringify(given));
 });
 
 test('a node that waits for its first agent, or is over, asks for nothing', () => {
-  assert.deepEqual(flagsOf(node('a', { state: 'bootstrap_issued', is_connected: false })), []);
+  assert.deepEqual(flagsOf(node('a', { state: 'bootstrap_issued', is_connected: false, slots: [] })), []);
+  assert.deepEqual(flagsOf(node('a', { capacity_mode: 'baremetal', slots: [] })), []);
   assert.deepEqual(flagsOf(node('a', { state: 'retired', is_connected: false, has_drift: true })), []);
 });
 

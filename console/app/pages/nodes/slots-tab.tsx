@@ -1,6 +1,6 @@
 /** The slot map of one node, large, with the same facts as a table beside it. The chosen slot is in the address. */
 import type { Node, Slot } from '@gpuaas/sdk';
-import { Stack } from '@mantine/core';
+import { Button, Stack } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useAll, useRead } from '../../api/read.ts';
@@ -67,12 +67,12 @@ const columns = (onChoose: (index: number) => void): readonly Column<Slot>[] => 
   {
     header: 'Status',
     cell: (slot) => (
-      <>
-        <StateBadge kind="slot" state={slot.status} title={slot.status_reason ?? undefined} />{' '}
+      <Stack gap={2} align="flex-start">
+        <StateBadge kind="slot" state={slot.status} title={slot.status_reason ?? undefined} />
         <span className="muted">
           <Ago at={slot.status_since} />
         </span>
-      </>
+      </Stack>
     ),
   },
   {
@@ -151,13 +151,25 @@ const SlotMap = ({ node, slots }: Readonly<{ node: Node; slots: readonly Slot[] 
 };
 
 export const SlotsTab = ({ node }: Readonly<{ node: Node }>) => {
+  const navigate = useNavigate({ from: '/platform/nodes/$nodeId' });
+  const isWhole = node.capacity_mode === 'baremetal';
   const slots = useAll('adminNodeSlotList', { params: { node_id: node.id } }, { everyMs: FLOOR_MS });
   return (
     <Async of={slots} rows={8} label="Loading the slots">
       {(found) =>
         found.length === 0 ? (
-          <EmptyState title="No slots yet">
-            {node.capacity_mode === 'baremetal'
+          <EmptyState
+            title="No slots yet"
+            action={
+              <Button
+                variant="default"
+                onClick={() => void navigate({ search: { tab: isWhole ? 'convert' : 'candidates' } })}
+              >
+                {isWhole ? 'See what converting would do' : 'See the candidates'}
+              </Button>
+            }
+          >
+            {isWhole
               ? 'This node is sold as a whole and needs no slots. Convert it to sell slices.'
               : 'Discover the host, look at what was found under Candidates, and approve it there. Nothing is placed on a node without approved slots.'}
           </EmptyState>

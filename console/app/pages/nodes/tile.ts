@@ -39,7 +39,7 @@ const ILL = look('Ill', 'Unhealthy', '✕', 'bad');
 const UNSURE = look('Unsure', 'Unknown health', '?', 'warn');
 
 /** The node takes nothing now, whatever its slots are. */
-const IDLE = look('Idle', 'Available, its node takes nothing now', '○', 'idle');
+const IDLE = look('Idle', 'Available, but its node takes nothing now', '○', 'idle');
 
 const faceOf = (slot: Tile, isPlaceable: boolean): Omit<TileLook, 'isMarked'> => {
   if (slot.status !== 'available') {
