@@ -148,6 +148,9 @@ const settings = createRoute({
   component: lazyRouteComponent(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
 });
 
+/** Inside the frame, so that the ways elsewhere are at hand. */
+const nowhere = createRoute({ getParentRoute: () => gate, path: '$', component: NotFoundPage });
+
 const routeTree = rootRoute.addChildren([
   signedOut,
   gate.addChildren([
@@ -157,6 +160,7 @@ const routeTree = rootRoute.addChildren([
     organizationAudit,
     platform.addChildren([nodes, node, capacity, platformAllocations, runs, platformFollow, platformAudit]),
     settings,
+    nowhere,
   ]),
 ]);
 

@@ -13,7 +13,8 @@ export const NotFoundPage = () => (
         </Group>
       }
     >
-      It may have been deleted, belong to somebody else, or be misspelt. If you have an id, press Ctrl K and paste it.
+      It may have been deleted, belong to somebody else, or be misspelt. If you have an id, paste it into the search
+      above.
     </EmptyState>
   </Page>
 );

@@ -13,7 +13,8 @@ export const ProjectSwitch = ({ projectId, onGo }: Readonly<{ projectId: string 
         <Button
           variant="default"
           fullWidth
-          justify="space-between"
+          justify="flex-start"
+          styles={{ label: { flex: 1 } }}
           leftSection={<IconFolder size={16} aria-hidden />}
           rightSection={<IconSelector size={16} aria-hidden />}
           aria-label={`Project ${current?.name ?? 'none'}, choose another`}

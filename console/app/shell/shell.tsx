@@ -7,6 +7,7 @@ import { type ReactNode, useState } from 'react';
 import { useBackend } from '../api/backend.tsx';
 import { AccountMenu, ThemeSwitch } from './account-menu.tsx';
 import { useCurrentProject } from './current-project.ts';
+import { useFocusAfterChange } from './focus.ts';
 import { LiveIndicator } from './live-indicator.tsx';
 import { Navigation } from './navigation.tsx';
 import { Palette } from './palette.tsx';
@@ -36,6 +37,7 @@ export const Shell = ({ isSignedOut, children }: Readonly<{ isSignedOut: boolean
   const [isOpen, { toggle, close }] = useDisclosure(false);
   const [isSearching, setSearching] = useState(false);
   const projectId = useCurrentProject();
+  useFocusAfterChange();
   return (
     <AppShell
       header={{ height: 52 }}

@@ -55,7 +55,9 @@ export const DataTable = <T,>({ label, columns, rows, rowKey, hasMore, isLoading
   const held = useHeldRows(rows, rowKey);
   return (
     <div>
-      <section
+      {/* biome-ignore lint/a11y/useSemanticElements: it groups no fields, and the part of the page around it is the landmark. */}
+      <div
+        role="group"
         className="table-scroll"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable by key.
         tabIndex={0}
@@ -85,7 +87,7 @@ export const DataTable = <T,>({ label, columns, rows, rowKey, hasMore, isLoading
             ))}
           </tbody>
         </table>
-      </section>
+      </div>
       {held.waiting > 0 && (
         <Button variant="subtle" size="xs" onClick={() => held.hold(false)}>
           {held.waiting} new, show

@@ -1,4 +1,4 @@
-/** The frame of a page: its title is the document's title too, and where the focus goes after a change of page. */
+/** The frame of a page. Its title is the document's title too. */
 import { Group, Stack, Title } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 

@@ -8,13 +8,19 @@ import { NotFoundPage } from '../../shell/not-found.tsx';
 import { ActionButton } from '../../ui/action-button.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { Page } from '../../ui/page.tsx';
+import { TabList } from '../../ui/tab-list.tsx';
 import { AccessPolicyPanel } from './access-policy.tsx';
 import { Invitations } from './invitations.tsx';
 import { NewOrganizationForm, RenameOrganizationForm } from './organization-forms.tsx';
 import { OrganizationMembers } from './organization-members.tsx';
 import { Projects } from './projects.tsx';
 
-const TABS = ['projects', 'members', 'invitations', 'policy'] as const;
+const TABS = [
+  ['projects', 'Projects'],
+  ['members', 'Members'],
+  ['invitations', 'Invitations'],
+  ['policy', 'Access policy'],
+] as const;
 
 export const OrganizationPage = () => {
   const { organizationId = '' } = useParams({ strict: false });
@@ -24,6 +30,7 @@ export const OrganizationPage = () => {
 
 const OrganizationView = ({ organizationId }: Readonly<{ organizationId: string }>) => {
   const { tab: asked } = useSearch({ from: '/console/organizations/$organizationId' });
+  const tab = TABS.find(([value]) => value === asked)?.[0] ?? 'projects';
   const navigate = useNavigate();
   const may = useMay();
   const known = useMe().organizations.find(({ id }) => id === organizationId);
@@ -60,7 +67,7 @@ const OrganizationView = ({ organizationId }: Readonly<{ organizationId: string 
       }
     >
       <Tabs
-        value={TABS.find((one) => one === asked) ?? 'projects'}
+        value={tab}
         keepMounted={false}
         onChange={(value) =>
           void navigate({
@@ -71,12 +78,7 @@ const OrganizationView = ({ organizationId }: Readonly<{ organizationId: string 
           })
         }
       >
-        <Tabs.List mb="md">
-          <Tabs.Tab value="projects">Projects</Tabs.Tab>
-          <Tabs.Tab value="members">Members</Tabs.Tab>
-          <Tabs.Tab value="invitations">Invitations</Tabs.Tab>
-          <Tabs.Tab value="policy">Access policy</Tabs.Tab>
-        </Tabs.List>
+        <TabList current={tab} tabs={TABS} />
         <Tabs.Panel value="projects">
           <Projects organizationId={organizationId} />
         </Tabs.Panel>

@@ -3,19 +3,24 @@ import { Tabs } from '@mantine/core';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useMe } from '../../api/me.tsx';
 import { Page } from '../../ui/page.tsx';
+import { TabList } from '../../ui/tab-list.tsx';
 import { ProjectMembers } from './project-members.tsx';
 import { ServiceAccountPanel } from './service-account-panel.tsx';
 import { ServiceAccounts } from './service-accounts.tsx';
 
-const TABS = ['members', 'service-accounts'] as const;
-type Tab = (typeof TABS)[number];
+const TABS = [
+  ['members', 'Members'],
+  ['service-accounts', 'Service accounts'],
+] as const;
+type Tab = (typeof TABS)[number][0];
 
 export const ProjectAccessPage = () => {
   const { projectId = '' } = useParams({ strict: false });
   const { tab: asked, account } = useSearch({ from: '/console/projects/$projectId/access' });
   const navigate = useNavigate();
   const project = useMe().projects.find(({ id }) => id === projectId);
-  const tab: Tab = TABS.find((one) => one === asked) ?? (account === undefined ? 'members' : 'service-accounts');
+  const tab: Tab =
+    TABS.find(([value]) => value === asked)?.[0] ?? (account === undefined ? 'members' : 'service-accounts');
   return (
     <Page title="Access" subtitle={`Who and what may work in ${project?.name ?? 'this project'}.`}>
       <Tabs
@@ -30,10 +35,7 @@ export const ProjectAccessPage = () => {
           })
         }
       >
-        <Tabs.List mb="md">
-          <Tabs.Tab value="members">Members</Tabs.Tab>
-          <Tabs.Tab value="service-accounts">Service accounts</Tabs.Tab>
-        </Tabs.List>
+        <TabList current={tab} tabs={TABS} />
         <Tabs.Panel value="members">
           <ProjectMembers projectId={projectId} organizationId={project?.organization_id ?? ''} />
         </Tabs.Panel>

@@ -72,7 +72,11 @@ export const AllocationActions = ({
   });
   return (
     <>
-      <Button leftSection={<IconPlugConnected size={16} aria-hidden />} onClick={onConnect}>
+      <Button
+        variant={allocation.state === 'active' ? 'filled' : 'default'}
+        leftSection={<IconPlugConnected size={16} aria-hidden />}
+        onClick={onConnect}
+      >
         Connect
       </Button>
       <PowerMenu allocation={allocation} onChoose={setOpen} />

@@ -9,6 +9,7 @@ import { NotFoundPage } from '../../shell/not-found.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { Page } from '../../ui/page.tsx';
+import { TabList } from '../../ui/tab-list.tsx';
 import { AllocationActions } from './allocation-actions.tsx';
 import { Standing } from './allocation-standing.tsx';
 import { AuditTab } from './audit-tab.tsx';
@@ -45,6 +46,8 @@ const TABS: readonly Tab[] = [
   { value: 'wipe', label: 'Wipe certificate', panel: ({ allocation }) => <WipeTab allocation={allocation} /> },
 ];
 
+const TAB_NAMES = TABS.map(({ value, label }) => [value, label] as const);
+
 /** What somebody comes for: to get in while it runs, to see what happens while it does not, and the proof once it is over. */
 const firstTab = ({ state }: Allocation): string => {
   if (state === 'released') return 'wipe';
@@ -75,15 +78,9 @@ const Loaded = ({ allocation, readAtMs }: Readonly<{ allocation: Allocation; rea
       {work !== null && <ProgressPanel allocation={allocation} work={work} timeline={timeline.data ?? []} />}
       {timeline.error !== null && <ErrorPanel error={timeline.error} onRetry={() => void timeline.refetch()} />}
       <Tabs value={current} onChange={openTab} keepMounted={false}>
-        <Tabs.List className="al-tabs-scroll">
-          {TABS.map(({ value, label }) => (
-            <Tabs.Tab key={value} value={value}>
-              {label}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
+        <TabList current={current} tabs={TAB_NAMES} />
         {TABS.map(({ value, panel }) => (
-          <Tabs.Panel key={value} value={value} pt="md">
+          <Tabs.Panel key={value} value={value}>
             {panel({ allocation, timeline: timeline.data })}
           </Tabs.Panel>
         ))}

@@ -1,6 +1,6 @@
 /** The chart itself, drawn by uPlot, with a table of its ends for who does not see it. */
 import 'uplot/dist/uPlot.min.css';
-import { useMantineColorScheme } from '@mantine/core';
+import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import { LINES, type Series } from './history.ts';
@@ -20,7 +20,7 @@ const colour = (name: string): string => getComputedStyle(document.documentEleme
 
 export const HistoryChart = ({ series }: Readonly<{ series: Series }>) => {
   const place = useRef<HTMLDivElement>(null);
-  const { colorScheme } = useMantineColorScheme();
+  const colorScheme = useComputedColorScheme('light');
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are read from the page, which the theme changes.
   useEffect(() => {
     const element = place.current;

@@ -2,7 +2,7 @@
 import './follow.css';
 import type { Trace, TraceEntry } from '@gpuaas/sdk';
 import { Button, Collapse, Group, Text } from '@mantine/core';
-import { Fragment, useState } from 'react';
+import { type CSSProperties, Fragment, useState } from 'react';
 import { count } from '../../format/size.ts';
 import { clock, day, duration, exact } from '../../format/time.ts';
 import { CopyBlock } from '../../ui/copy.tsx';
@@ -10,6 +10,7 @@ import { ToneBadge } from '../../ui/state-badge.tsx';
 import { offsetOf, rowsOf, type Source, type TraceRow } from './rows.ts';
 
 const LANES = ['platform_control', 'app_control', 'worker_compute'] as const;
+type Lane = (typeof LANES)[number];
 const LANE_NAMES = { platform_control: 'Platform', app_control: 'Apps', worker_compute: 'Hosts' } as const;
 
 const SOURCE_NAMES: Readonly<Record<Source, string>> = {
@@ -24,7 +25,17 @@ const SOURCE_NAMES: Readonly<Record<Source, string>> = {
 const tookOf = ({ at, until }: TraceEntry): string | null =>
   until === null ? null : duration(Math.max(0, Date.parse(until) - Date.parse(at)));
 
-const Item = ({ entry, isFirstFailure }: Readonly<{ entry: TraceEntry; isFirstFailure: boolean }>) => {
+/** A lane that nothing stands in would only take room from the others. */
+const lanesOf = ({ entries }: Trace): readonly Lane[] =>
+  LANES.filter((lane) => entries.some(({ host_role }) => host_role === lane));
+
+/** The time stands in the first column. */
+const laneStyle = (lanes: readonly Lane[], lane: Lane): CSSProperties =>
+  ({ '--lane': lanes.indexOf(lane) + 2 }) as CSSProperties;
+
+type ItemProps = Readonly<{ entry: TraceEntry; isFirstFailure: boolean; lanes: readonly Lane[] }>;
+
+const Item = ({ entry, isFirstFailure, lanes }: ItemProps) => {
   const [isOpen, setOpen] = useState(false);
   const took = tookOf(entry);
   const hasMore = Object.keys(entry.data).length > 0;
@@ -34,7 +45,7 @@ const Item = ({ entry, isFirstFailure }: Readonly<{ entry: TraceEntry; isFirstFa
       id={`entry-${entry.key}`}
       data-level={entry.level}
       data-first-failure={isFirstFailure}
-      data-lane={entry.host_role}
+      style={laneStyle(lanes, entry.host_role)}
     >
       <Group gap={8} align="baseline">
         {entry.is_failure && <ToneBadge tone="bad">{isFirstFailure ? 'First failure' : 'Failed'}</ToneBadge>}
@@ -68,12 +79,12 @@ const Item = ({ entry, isFirstFailure }: Readonly<{ entry: TraceEntry; isFirstFa
   );
 };
 
-const Lines = ({ lines }: Readonly<{ lines: readonly TraceEntry[] }>) => {
+const Lines = ({ lines, lanes }: Readonly<{ lines: readonly TraceEntry[]; lanes: readonly Lane[] }>) => {
   const [isOpen, setOpen] = useState(false);
   const [first] = lines;
   if (first === undefined) return null;
   return (
-    <div className="trace-item" data-level="info" data-lane={first.host_role}>
+    <div className="trace-item" data-level="info" style={laneStyle(lanes, first.host_role)}>
       <Button
         size="compact-xs"
         mih={24}
@@ -102,10 +113,11 @@ const startOf = (row: TraceRow): string => (row.kind === 'entry' ? row.entry.at 
 export const TraceView = ({ trace, sources }: Readonly<{ trace: Trace; sources: readonly Source[] }>) => {
   const rows = rowsOf(trace.entries, sources);
   const first = trace.entries[0]?.at ?? '';
+  const lanes = lanesOf(trace);
   return (
-    <section className="trace" aria-label="Timeline">
+    <section className="trace" aria-label="Entries" style={{ '--lanes': Math.max(1, lanes.length) } as CSSProperties}>
       <span className="trace-head">{first === '' ? 'Time' : `UTC, ${day(first)}`}</span>
-      {LANES.map((lane) => (
+      {lanes.map((lane) => (
         <span key={lane} className="trace-head">
           {LANE_NAMES[lane]} <span className="mono">{lane}</span>
         </span>
@@ -121,9 +133,9 @@ export const TraceView = ({ trace, sources }: Readonly<{ trace: Trace; sources: 
             {clock(startOf(row))} <span className="mono">{offsetOf(startOf(row), first)}</span>
           </time>
           {row.kind === 'entry' ? (
-            <Item entry={row.entry} isFirstFailure={row.entry.key === trace.first_failure_key} />
+            <Item entry={row.entry} isFirstFailure={row.entry.key === trace.first_failure_key} lanes={lanes} />
           ) : (
-            <Lines lines={row.lines} />
+            <Lines lines={row.lines} lanes={lanes} />
           )}
         </Fragment>
       ))}

@@ -42,7 +42,7 @@ const SearchBox = ({ value, onChange }: Readonly<{ value: string; onChange: (tex
       className="fleet-search"
       label="Find"
       type="search"
-      placeholder="Name, model, pool or an id"
+      placeholder="Name, pool, id"
       leftSection={<IconSearch size={15} aria-hidden />}
       value={text}
       onChange={(event) => setText(event.currentTarget.value)}

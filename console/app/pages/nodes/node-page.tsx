@@ -3,10 +3,11 @@ import type { Node } from '@gpuaas/sdk';
 import { Button, Group, Stack, Tabs } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useRef } from 'react';
+import type { ReactNode } from 'react';
 import { useRead } from '../../api/read.ts';
 import { Async } from '../../ui/async.tsx';
 import { EmptyState, Page } from '../../ui/page.tsx';
+import { TabList } from '../../ui/tab-list.tsx';
 import { AgentTab } from './agent-tab.tsx';
 import { CandidatesTab } from './candidates-tab.tsx';
 import { ConvertTab } from './convert-tab.tsx';
@@ -46,11 +47,6 @@ const Body = ({ node }: Readonly<{ node: Node }>) => {
   const agent = useRead('nodeAgentGet', { params: { node_id: node.id } }, { everyMs: FLOOR_MS });
   const tab = tabFrom(search.tab);
   const go = (to: NodeTab) => void navigate({ search: { tab: to } });
-  const list = useRef<HTMLDivElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another tab is what may be out of sight.
-  useEffect(() => {
-    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
-  }, [tab]);
   return (
     <Stack gap="md">
       <NodeHeader node={node} agent={agent.data} />
@@ -69,16 +65,8 @@ const Body = ({ node }: Readonly<{ node: Node }>) => {
       ))}
       <NodeActions node={node} onTab={go} />
       <Tabs value={tab} keepMounted={false} onChange={(to) => to !== null && go(tabFrom(to))}>
-        <Tabs.List ref={list} className="node-tabs">
-          {NODE_TABS.map(([name, label]) => (
-            <Tabs.Tab key={name} value={name}>
-              {label}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        <Tabs.Panel value={tab} pt="md">
-          {CONTENT[tab](node)}
-        </Tabs.Panel>
+        <TabList current={tab} tabs={NODE_TABS} />
+        <Tabs.Panel value={tab}>{CONTENT[tab](node)}</Tabs.Panel>
       </Tabs>
     </Stack>
   );

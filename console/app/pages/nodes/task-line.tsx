@@ -10,7 +10,7 @@ export const TaskPercent = ({ task }: Readonly<{ task: NodeTask }>) =>
   task.percent === null || !isTaskOpen(task) ? null : (
     <Group gap={6} wrap="nowrap">
       <Progress value={task.percent} w={90} aria-label={`Progress of ${task.kind}`} />
-      <span className="tabular">{task.percent} %</span>
+      <span className="tabular one-line">{task.percent} %</span>
     </Group>
   );
 

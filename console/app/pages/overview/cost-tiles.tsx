@@ -12,9 +12,9 @@ const AGAIN_MS = 15_000;
 const WAITING = '\u00a0';
 
 const Tile = ({ label, value, note }: Readonly<{ label: string; value: string; note: ReactNode }>) => (
-  <div className="card tile">
+  <div className="card cost-tile">
     <div className="muted">{label}</div>
-    <div className="tile-value tabular">{value}</div>
+    <div className="cost-tile-value tabular">{value}</div>
     <div className="muted">{note}</div>
   </div>
 );
@@ -24,7 +24,7 @@ export const CostTiles = ({ projectId, link }: Readonly<{ projectId: string; lin
   const { data, error } = summary;
   if (data === undefined && error !== null) return <ErrorPanel error={error} onRetry={() => void summary.refetch()} />;
   return (
-    <div className="tiles">
+    <div className="cost-tiles">
       <Tile
         label="Cost this month"
         value={data === undefined ? '…' : money(data.cost)}

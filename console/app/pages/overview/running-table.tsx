@@ -50,5 +50,5 @@ const columns = (projectId: string): readonly Column<Allocation>[] => [
 ];
 
 export const RunningTable = ({ rows, projectId }: Readonly<{ rows: readonly Allocation[]; projectId: string }>) => (
-  <DataTable label="What runs" columns={columns(projectId)} rows={rows} rowKey={rowKey} />
+  <DataTable label="Allocations that run" columns={columns(projectId)} rows={rows} rowKey={rowKey} />
 );

@@ -6,7 +6,6 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { usePages } from '../../api/read.ts';
 import { money } from '../../format/money.ts';
-import { Id } from '../../ui/copy.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
 import { Loading } from '../../ui/loading.tsx';
@@ -55,10 +54,14 @@ const columns = (ask: (asked: Asked) => void): readonly Column<AdminAllocation>[
   },
   {
     header: 'Organization',
-    cell: ({ organization_id }) => <Id id={organization_id} label="organization id" />,
+    cell: ({ organization_id }) => (
+      <span className="mono" title={organization_id} style={{ whiteSpace: 'nowrap' }}>
+        …{organization_id.slice(-6)}
+      </span>
+    ),
     isSecondary: true,
   },
-  { header: 'Cost so far', align: 'right', cell: ({ allocation }) => money(allocation.cost_so_far), isSecondary: true },
+  { header: 'Cost', align: 'right', cell: ({ allocation }) => money(allocation.cost_so_far), isSecondary: true },
   { header: 'Since', cell: ({ allocation }) => <Ago at={allocation.state_since} />, isSecondary: true },
   { header: 'Actions', isHeaderHidden: true, align: 'right', cell: (row) => <ForceButtons row={row} onAsk={ask} /> },
 ];

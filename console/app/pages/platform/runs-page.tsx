@@ -32,12 +32,23 @@ const columns = (ask: (asked: Asked) => void): readonly Column<WorkflowRun>[] =>
       </Link>
     ),
   },
-  { header: 'State', cell: (run) => <StateBadge kind="run" state={run.state} title={run.state_reason ?? undefined} /> },
+  {
+    header: 'State',
+    cell: (run) => (
+      <>
+        <StateBadge kind="run" state={run.state} title={run.state_reason ?? undefined} />
+        {run.state_reason !== null && (
+          <div className="muted" style={{ minWidth: 140, overflowWrap: 'anywhere' }}>
+            {run.state_reason}
+          </div>
+        )}
+      </>
+    ),
+  },
   { header: 'At', cell: (run) => <span className="mono">{run.step}</span>, isSecondary: true },
-  { header: 'Why', cell: (run) => run.state_reason ?? '', isSecondary: true },
   { header: 'About', cell: (run) => <Id id={run.subject_id} label="subject id" /> },
   { header: 'Since', cell: (run) => <Ago at={run.state_since} /> },
-  { header: 'Correlation id', cell: (run) => <Id id={run.correlation_id} label="correlation id" />, isSecondary: true },
+  { header: 'Correlation', cell: (run) => <Id id={run.correlation_id} label="correlation id" />, isSecondary: true },
   {
     header: 'Actions',
     isHeaderHidden: true,
@@ -135,7 +146,7 @@ export const RunsPage = () => {
           </EmptyState>
         ) : (
           <DataTable
-            label="Runs"
+            label="List of runs"
             columns={columns(setAsked)}
             rows={runs.items}
             rowKey={({ id }) => id}

@@ -3,32 +3,34 @@ import { Tabs } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMe } from '../../api/me.tsx';
 import { Page } from '../../ui/page.tsx';
+import { TabList } from '../../ui/tab-list.tsx';
 import { ApiTokens } from './api-tokens.tsx';
 import { BrowserSessions } from './browser-sessions.tsx';
 import { Profile } from './profile.tsx';
 import { SshKeys } from './ssh-keys.tsx';
 
-const TABS = ['profile', 'sessions', 'tokens', 'ssh-keys'] as const;
+const TABS = [
+  ['profile', 'Profile'],
+  ['sessions', 'Sessions'],
+  ['tokens', 'API tokens'],
+  ['ssh-keys', 'SSH keys'],
+] as const;
 
 export const SettingsPage = () => {
   const { tab: asked } = useSearch({ from: '/console/settings' });
   const navigate = useNavigate();
   const me = useMe();
+  const tab = TABS.find(([value]) => value === asked)?.[0] ?? 'profile';
   return (
     <Page title="Settings" subtitle={`Signed in as ${me.name}.`}>
       <Tabs
-        value={TABS.find((one) => one === asked) ?? 'profile'}
+        value={tab}
         keepMounted={false}
         onChange={(value) =>
           void navigate({ to: '/settings', search: value === null ? {} : { tab: value }, replace: true })
         }
       >
-        <Tabs.List mb="md">
-          <Tabs.Tab value="profile">Profile</Tabs.Tab>
-          <Tabs.Tab value="sessions">Sessions</Tabs.Tab>
-          <Tabs.Tab value="tokens">API tokens</Tabs.Tab>
-          <Tabs.Tab value="ssh-keys">SSH keys</Tabs.Tab>
-        </Tabs.List>
+        <TabList current={tab} tabs={TABS} />
         <Tabs.Panel value="profile">
           <Profile />
         </Tabs.Panel>

@@ -17,20 +17,22 @@ import { AddKeyForm } from './add-key-form.tsx';
 import { type KeyUse, useKeyUse } from './use-key-use.ts';
 
 const Uses = ({ uses }: Readonly<{ uses: readonly KeyUse[] }>) =>
-  uses.length === 0
-    ? 'nowhere now'
-    : uses.map(({ id, name, projectId }, index) => (
-        <span key={id}>
-          {index > 0 && ', '}
-          <Link
-            className="link"
-            to="/projects/$projectId/allocations/$allocationId"
-            params={{ projectId, allocationId: id }}
-          >
-            {name}
-          </Link>
-        </span>
-      ));
+  uses.length === 0 ? (
+    'nowhere now'
+  ) : (
+    <span className="link-list">
+      {uses.map(({ id, name, projectId }) => (
+        <Link
+          key={id}
+          className="link"
+          to="/projects/$projectId/allocations/$allocationId"
+          params={{ projectId, allocationId: id }}
+        >
+          {name}
+        </Link>
+      ))}
+    </span>
+  );
 
 export const SshKeys = () => {
   const keys = useAll('sshKeyList', {});
@@ -114,8 +116,8 @@ export const SshKeys = () => {
         It can no longer be chosen for a launch.{' '}
         {removingUses.length > 0 && (
           <>
-            It is on <Uses uses={removingUses} /> and stays there: whoever holds the private key still gets in until the
-            machine is released.
+            It stays where it is, and whoever holds the private key still gets in there until the machine is released:{' '}
+            <Uses uses={removingUses} />
           </>
         )}
       </ConfirmDialog>
