@@ -7,7 +7,8 @@ import type { World } from '../core/world.ts';
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-export type Persona = 'operator' | 'owner' | 'member' | 'viewer';
+/** The newcomer belongs to nothing yet, and has an invitation. */
+export type Persona = 'operator' | 'owner' | 'member' | 'viewer' | 'newcomer';
 export type Cast = Readonly<{
   organization_id: string;
   project_id: string;
@@ -172,12 +173,13 @@ const invite = (world: World, organization_id: string, invited_by: string): void
 };
 
 export const seedPeople = (world: World): Cast => {
-  const users = {
+  const insiders = {
     operator: person(world, 'Olga Operator', 'olga', 'superadmin'),
     owner: person(world, 'Oscar Owner', 'oscar'),
     member: person(world, 'Mei Member', 'mei'),
     viewer: person(world, 'Vera Viewer', 'vera'),
   };
+  const users = { ...insiders, newcomer: person(world, 'Nadia Newcomer', 'nadia') };
   const outsider_id = person(world, 'Ned Newcomer', 'ned');
   const second_operator_id = person(world, 'Piet Operator', 'piet', 'ops');
   const organization_id = organization(world, 'acme', 'Acme Research', 64);
@@ -192,9 +194,10 @@ export const seedPeople = (world: World): Cast => {
   join(world, organization_id, outsider_id, 'member');
   addTo(world, project_id, users.member, 'member');
   addTo(world, other_project_id, users.viewer, 'viewer');
-  for (const user of Object.values(users)) {
-    sshKey(world, user, 'laptop', 80);
+  for (const user of Object.values(users))
     for (const [agent, hours, isCurrent] of BROWSERS) webSession(world, user, agent, hours, isCurrent);
+  for (const user of Object.values(insiders)) {
+    sshKey(world, user, 'laptop', 80);
     token(world, user, 'ci', project_id);
   }
   const ssh_key_id = [...world.sshKeys.values()].find((key) => key.user_id === users.operator)?.id ?? '';

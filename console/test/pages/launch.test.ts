@@ -102,6 +102,48 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       assert.equal(await button(page).getAttribute('aria-disabled'), 'false');
     }));
 
+  test('what went to somebody else before it was sent is refused with the reasons and with what fits', () =>
+    demo.page('/', async (page) => {
+      await toLaunch(page, 'gpus=4&name=too-late');
+      await summary(page).getByText('Fits now on').waitFor();
+      // Sent before the estimate of the eight has come: the form does not know yet that they are gone.
+      await page.evaluate(() => {
+        document.querySelector<HTMLInputElement>('input[type=radio][name=gpus][value="8"]')?.click();
+        document.querySelector<HTMLFormElement>('#launch-form')?.requestSubmit();
+      });
+      const refusal = summary(page).getByRole('alert');
+      await refusal
+        .getByText(/no single node fits 8/)
+        .first()
+        .waitFor();
+      await refusal.getByText('Correlation id').waitFor();
+      assert.match(page.url(), /\/launch/);
+      await refusal.getByRole('button', { name: /^GPU slice, 4 GPUs/ }).click();
+      await refusal.waitFor({ state: 'detached' });
+      await summary(page).getByText('Fits now on').waitFor();
+      await button(page).click();
+      await page.getByRole('heading', { level: 1, name: 'too-late' }).waitFor();
+    }));
+
+  test('who belongs to nothing yet is welcomed and makes the first step right there', () =>
+    demo.page('/#as=newcomer', async (page) => {
+      await page.getByRole('heading', { level: 1, name: 'Welcome, Nadia Newcomer' }).waitFor();
+      await page.getByLabel('Name of the organization').fill('Nadia & Co');
+      const create = page.getByRole('button', { name: 'Create organization' });
+      assert.equal(await create.getAttribute('aria-disabled'), 'true');
+      await page.getByLabel('Name of the organization').fill('nadia');
+      await create.click();
+      await page.getByRole('region', { name: 'Nothing runs here yet' }).waitFor();
+      assert.match(page.url(), /\/projects\/prj_/);
+    }));
+
+  test('an invitation leads into the organization, and from there to a first project', () =>
+    demo.page('/#as=newcomer', async (page) => {
+      await page.getByLabel('Token of the invitation').fill(' demo-invitation-of-nadia ');
+      await page.getByRole('button', { name: 'Accept' }).click();
+      await page.getByText('You are in no project yet.').waitFor();
+    }));
+
   test('regions, storage and network that are not offered are in sight, with the reason', () =>
     demo.page('/', async (page) => {
       await toLaunch(page);
@@ -174,7 +216,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
   test('usage as CSV holds what the page shows', () =>
     demo.page('/', async (page) => {
       await page.getByRole('link', { name: 'Usage' }).first().click();
-      const table = page.getByRole('region', { name: 'Usage records' });
+      const table = page.getByRole('group', { name: 'Usage records' });
       await table.getByRole('link', { name: 'sweep-1' }).waitFor();
       const [file] = await Promise.all([
         page.waitForEvent('download'),

@@ -1,6 +1,5 @@
-/** Somebody without a project: the first step, made right here. */
+/** Somebody without a project: the first step, made right here. The start leads on by itself once there is one. */
 import { Group, NativeSelect, Stack, TextInput } from '@mantine/core';
-import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useChange } from '../../api/change.ts';
 import { useMay, useMe } from '../../api/me.tsx';
@@ -67,14 +66,9 @@ const FirstForm = ({
 const NewProject = () => {
   const me = useMe();
   const whyNot = useMay();
-  const navigate = useNavigate();
   const [name, setName] = useState('');
   const [organizationId, setOrganizationId] = useState(me.organizations[0]?.id ?? '');
   const change = useChange('projectCreate');
-  const create = async (): Promise<void> => {
-    const answer = await change.run({ params: { organization_id: organizationId }, body: { name } });
-    if (answer !== null) await navigate({ to: '/projects/$projectId', params: { projectId: answer.data.id } });
-  };
   return (
     <Section title="Create a project">
       <FirstForm
@@ -97,7 +91,7 @@ const NewProject = () => {
         isRunning={change.isRunning}
         error={change.error}
         cli={command(['project', 'create', name || 'research'], [['org', organizationId]])}
-        onSubmit={create}
+        onSubmit={() => change.run({ params: { organization_id: organizationId }, body: { name } })}
       />
     </Section>
   );
