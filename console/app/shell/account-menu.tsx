@@ -2,8 +2,8 @@
 import { Button, Menu, SegmentedControl, useMantineColorScheme } from '@mantine/core';
 import { IconLogout, IconUser } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { useBackend } from '../api/backend.tsx';
 import { useMe } from '../api/me.tsx';
+import { NOT_SIGNED_OUT, useSignOut } from '../api/sign-out.ts';
 
 export const ThemeSwitch = () => {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
@@ -26,11 +26,7 @@ export const ThemeSwitch = () => {
 
 export const AccountMenu = () => {
   const me = useMe();
-  const { signOut } = useBackend();
-  const leave = async () => {
-    const to = await signOut().catch(() => '/signed-out');
-    globalThis.location.assign(to);
-  };
+  const { hasFailed, leave } = useSignOut();
   return (
     <Menu position="top-start" width={220}>
       <Menu.Target>
@@ -51,9 +47,10 @@ export const AccountMenu = () => {
           API reference
         </Menu.Item>
         <Menu.Divider />
-        <Menu.Item leftSection={<IconLogout size={15} aria-hidden />} onClick={() => void leave()}>
+        <Menu.Item leftSection={<IconLogout size={15} aria-hidden />} closeMenuOnClick={false} onClick={leave}>
           Sign out
         </Menu.Item>
+        {hasFailed && <Menu.Label role="alert">{NOT_SIGNED_OUT}</Menu.Label>}
       </Menu.Dropdown>
     </Menu>
   );

@@ -7,6 +7,7 @@ import { useRouter } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useBackend } from '../api/backend.tsx';
 import { refusalOf, useMe } from '../api/me.tsx';
+import { NOT_SIGNED_OUT } from '../api/sign-out.ts';
 import type { ActionName, Entry } from './palette/entry.ts';
 import { PaletteBox } from './palette/palette-box.tsx';
 import { recogniseId } from './palette/recognise.ts';
@@ -60,7 +61,7 @@ export const Palette = ({ isOpen, onOpen, onClose, projectId }: PaletteProps) =>
     sign_out: () => {
       void signOut().then(
         (to) => globalThis.location.assign(to),
-        () => setNote('Signing out failed. Try again, or close the browser.'),
+        () => setNote(NOT_SIGNED_OUT),
       );
     },
     theme_light: () => setColorScheme('light'),

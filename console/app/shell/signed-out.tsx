@@ -3,12 +3,14 @@ import { useBackend } from '../api/backend.tsx';
 
 export const SignedOutPage = () => {
   const { signInUrl } = useBackend();
+  // Whoever left must not be let in again without being asked who they are, because the issuer may remember them.
+  const again = `${signInUrl('/')}&prompt=login`;
   return (
     <main>
       <Stack align="center" mt="20vh" gap="sm" px="md">
         <Title order={1}>You are signed out</Title>
         <span className="muted">What runs keeps running, and is charged until it is released.</span>
-        <Button component="a" href={signInUrl('/')}>
+        <Button component="a" href={again}>
           Sign in
         </Button>
       </Stack>

@@ -179,7 +179,7 @@ export const createServe = (
     const { pathname, searchParams } = incoming.url;
     if (pathname === '/auth/sign-out' && incoming.method === 'POST') {
       identity.signOut();
-      return json(200, { redirect_to: '/' }, {});
+      return json(200, { redirect_to: '/signed-out' }, {});
     }
     if (pathname !== '/auth/sign-in') return null;
     identity.signIn();

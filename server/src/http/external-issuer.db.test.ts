@@ -63,7 +63,7 @@ describe('signing in at an issuer of one’s own, behind https', () => {
     assert.equal(begun.to, `${test.issuer.url}/authorize`);
     assert.match(
       begun.cookie,
-      /^__Secure-gpuaas_sign_in_[\w-]{16}=[\w-]+; Path=\/auth; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
+      /^__Host-gpuaas_sign_in_[\w-]{16}=[\w-]+; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax; Secure$/,
     );
     const seen = gives(begun.asked.get('nonce'));
     const answer = await back(begun);
@@ -98,7 +98,7 @@ describe('signing in at an issuer of one’s own, behind https', () => {
       url: '/auth/sign-out',
       headers: { cookie: sent, origin: PUBLIC_URL, 'x-gpuaas-console': '1' },
     });
-    assert.deepEqual(out.json(), { redirect_to: '/' }, 'this issuer has no page to sign out');
+    assert.deepEqual(out.json(), { redirect_to: '/signed-out' }, 'this issuer has no page to sign out');
   });
 
   it('tells an issuer that cannot be reached from one that refuses, and gives no session', async () => {

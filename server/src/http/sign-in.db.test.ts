@@ -278,7 +278,7 @@ describe('signing in with a browser', () => {
     );
     at.clock.advance(CACHE_OVER_MS);
     assert.equal((await call('GET', '/api/v1/me')).status, 401);
-    assert.deepEqual((await call('POST', '/auth/sign-out')).body, { redirect_to: '/' }, 'twice is once');
+    assert.deepEqual((await call('POST', '/auth/sign-out')).body, { redirect_to: '/signed-out' }, 'twice is once');
     for (const [type, body] of [
       ['application/json', ''],
       ['application/json', '{"x":'],

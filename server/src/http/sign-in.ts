@@ -26,6 +26,8 @@ const one = (value: string | string[] | undefined): string | undefined => (Array
 
 const RETURN_TO_MAX = 2048;
 const HOME = '/';
+/** Where nobody is sent to sign in: an issuer that cannot sign people out would let them in again at once. */
+const SIGNED_OUT = '/signed-out';
 const LOOPBACK_NAMES = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** A path of ours, or else the first page: never another site, never back to here. */
@@ -147,7 +149,7 @@ export const addSignInRoutes = (app: FastifyInstance, routes: SignInRoutes): voi
         return reply
           .header('cache-control', 'no-store')
           .header('set-cookie', cookies.clearSession())
-          .send({ redirect_to: url ?? HOME });
+          .send({ redirect_to: url ?? SIGNED_OUT });
       },
     });
   });

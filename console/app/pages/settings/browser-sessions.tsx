@@ -1,9 +1,9 @@
 /** Where a person is signed in with a browser, and the way to end that from here. */
 import type { WebSession } from '@gpuaas/sdk';
 import { useState } from 'react';
-import { useBackend } from '../../api/backend.tsx';
 import { useChange } from '../../api/change.ts';
 import { useAll } from '../../api/read.ts';
+import { NOT_SIGNED_OUT, useSignOut } from '../../api/sign-out.ts';
 import { command } from '../../format/shell.ts';
 import { count } from '../../format/size.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
@@ -20,7 +20,7 @@ const revokeCommand = ({ id }: WebSession): string => command(['web-session', 'r
 export const BrowserSessions = () => {
   const sessions = useAll('webSessionList', {});
   const revoke = useChange('webSessionRevoke');
-  const { signOut } = useBackend();
+  const { hasFailed, leave } = useSignOut();
   const [ending, setEnding] = useState<readonly WebSession[]>([]);
   const others = (sessions.data ?? []).filter(({ is_current }) => !is_current);
   const close = () => {
@@ -31,11 +31,6 @@ export const BrowserSessions = () => {
   const endAll = async (): Promise<boolean> => {
     for (const { id } of ending) if ((await revoke.run({ params: { web_session_id: id } })) === null) return false;
     return true;
-  };
-  const leave = () => {
-    void signOut()
-      .catch(() => '/signed-out')
-      .then((to) => globalThis.location.assign(to));
   };
   const columns: readonly Column<WebSession>[] = [
     {
@@ -82,6 +77,11 @@ export const BrowserSessions = () => {
         </ActionButton>
       }
     >
+      {hasFailed && (
+        <p role="alert" className="muted">
+          {NOT_SIGNED_OUT}
+        </p>
+      )}
       <Async of={sessions} label="Sessions">
         {(rows) =>
           rows.length === 0 ? (

@@ -1,0 +1,134 @@
+/**
+ * The console as people get it, with its API beside it, when a session goes idle or ends: it says so, stops asking, and never
+ * claims that somebody is signed out who is not.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Page, Request } from 'playwright-core';
+import { ensureConsole } from '../../tools/build-console.ts';
+import { createMockApi, type MockApi } from '../mock-api/index.ts';
+import { contextOptions, launchBrowser, needsBrowser as skip } from './browser.ts';
+import { settled } from './inspect.ts';
+import { type StaticServer, serveBuild } from './serve.ts';
+
+let server: StaticServer;
+let browser: Awaited<ReturnType<typeof launchBrowser>>;
+before(async () => {
+  if (skip !== false) return;
+  server = await serveBuild(await ensureConsole('console'));
+  browser = await launchBrowser();
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+type Answer = Readonly<{ status: number; code: string }>;
+type Stage = Readonly<{
+  page: Page;
+  api: MockApi;
+  /** What the page asked since it was last looked at. */
+  asked(): Request[];
+  /** From now on every request gets this; null lets the API answer again. */
+  answerAll(answer: Answer | null): void;
+}>;
+
+const onStage = async (path: (api: MockApi) => string, work: (stage: Stage) => Promise<void>): Promise<void> => {
+  const api = createMockApi();
+  const context = await browser.newContext(contextOptions({}));
+  let requests: Request[] = [];
+  let forced: Answer | null = null;
+  try {
+    const page = await context.newPage();
+    await page.clock.install();
+    await page.route(/\/(?:api|auth)\//, async (route, request) => {
+      requests.push(request);
+      if (forced !== null) {
+        const { status, code } = forced;
+        const body = JSON.stringify({ status, code, title: code, detail: code, errors: [], reasons: [], actions: [] });
+        return route.fulfill({ status, contentType: 'application/problem+json', body });
+      }
+      if (request.url().includes('/stream')) return route.abort();
+      const body = request.postData();
+      const init = { method: request.method(), headers: request.headers(), ...(body === null ? {} : { body }) };
+      const answer = await api.fetch(request.url(), init);
+      return route.fulfill({
+        status: answer.status,
+        headers: Object.fromEntries(answer.headers),
+        body: await answer.text(),
+      });
+    });
+    await page.goto(`${server.url}${path(api)}`);
+    await settled(page);
+    await work({
+      page,
+      api,
+      asked: () => {
+        const asked = requests;
+        requests = [];
+        return asked;
+      },
+      answerAll: (answer) => {
+        forced = answer;
+      },
+    });
+  } finally {
+    await context.close();
+    api.close();
+  }
+};
+
+const starting = ({ world, cast }: MockApi): string => {
+  const mine = [...world.allocations.values()].filter(({ project_id }) => project_id === cast.project_id);
+  const row = mine.find(({ state }) => state === 'provisioning');
+  assert.ok(row !== undefined);
+  return `/projects/${cast.project_id}/allocations/${row.id}`;
+};
+
+test('what a page asks while nobody is at it does not count as use, until somebody is', { skip }, () =>
+  onStage(starting, async ({ page, asked }) => {
+    const isUnattended = (request: Request) => request.headers()['x-gpuaas-unattended'] === '1';
+    assert.ok(asked().every((request) => !isUnattended(request)));
+    await Promise.all([page.waitForRequest(/\/api\/v1\/me$/), page.clock.fastForward(125_000)]);
+    const alone = asked();
+    assert.ok(alone.length > 0 && alone.every(isUnattended));
+    await page.keyboard.press('Shift');
+    const [request] = await Promise.all([page.waitForRequest(/\/api\//), page.clock.fastForward(16_000)]);
+    assert.equal(isUnattended(request), false);
+  }),
+);
+
+test('a page whose session has ended says so and stops asking', { skip }, () =>
+  onStage(starting, async ({ page, asked, answerAll }) => {
+    asked();
+    await page.clock.runFor(20_000);
+    assert.ok(asked().length > 0, 'it asks by itself');
+    answerAll({ status: 401, code: 'unauthenticated' });
+    await page.clock.runFor(20_000);
+    await page.getByText('Your session has ended').waitFor();
+    await page.clock.runFor(20_000);
+    asked();
+    await page.clock.runFor(120_000);
+    assert.deepEqual(
+      asked().map((request) => request.url()),
+      [],
+    );
+  }),
+);
+
+test('who could not be signed out is told so, and who was is asked again who they are', { skip }, () =>
+  onStage(starting, async ({ page, api, answerAll }) => {
+    const name = api.world.users.get(api.cast.users.operator)?.name ?? '';
+    answerAll({ status: 500, code: 'internal' });
+    await page.getByRole('button', { name, exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.clock.runFor(30_000);
+    await page.getByRole('alert').filter({ hasText: 'you are still signed in' }).waitFor();
+    assert.notEqual(new URL(page.url()).pathname, '/signed-out');
+    answerAll(null);
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+    const href = await page.getByRole('link', { name: 'Sign in' }).getAttribute('href');
+    assert.equal(href, '/auth/sign-in?return_to=%2F&prompt=login');
+  }),
+);
