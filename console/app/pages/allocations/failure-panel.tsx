@@ -66,6 +66,10 @@ export const FailurePanel = ({
               </Button>
               <CopyButton text={reportText(allocation)} label="the report" />
             </Group>
+            <Text size="sm" className="muted" mt={6}>
+              A report goes to the people who run this platform, and carries the ids that they need. The mail leaves the
+              address to you.
+            </Text>
           </div>
         </div>
       </div>

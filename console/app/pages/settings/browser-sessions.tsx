@@ -105,9 +105,9 @@ export const BrowserSessions = () => {
         onConfirm={endAll}
       >
         {ending.length > 1
-          ? `${count(ending.length, 'browser')} will be signed out. `
-          : `${browserName(only?.user_agent ?? null)} will be signed out. `}
-        It is refused within seconds, and terminals that it has open end. Machines and tokens are not touched.
+          ? `${count(ending.length, 'browser')} will be signed out. They are refused within seconds, and terminals that they have open end. `
+          : `${browserName(only?.user_agent ?? null)} will be signed out. It is refused within seconds, and terminals that it has open end. `}
+        Machines and tokens are not touched.
       </ConfirmDialog>
     </Section>
   );
