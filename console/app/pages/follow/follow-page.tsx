@@ -8,7 +8,7 @@ import { type FormEvent, useEffect, useState } from 'react';
 import { useRead } from '../../api/read.ts';
 import { download } from '../../format/download.ts';
 import { command } from '../../format/shell.ts';
-import { clock, exact } from '../../format/time.ts';
+import { clock, duration, exact } from '../../format/time.ts';
 import { Async } from '../../ui/async.tsx';
 import { CliCommand } from '../../ui/cli-command.tsx';
 import { Copyable } from '../../ui/copy.tsx';
@@ -41,8 +41,10 @@ const Evidence = ({ trace }: Readonly<{ trace: Trace }>) => (
     {trace.is_truncated && <div>There is more than the 1,000 entries shown; failures and the newest are kept.</div>}
     {trace.clock_skews.map(({ node_id, host_name, skew_ms }) => (
       <div key={node_id}>
-        The clock of {host_name} is {Math.abs(skew_ms)} ms {skew_ms < 0 ? 'behind' : 'ahead'}; its times are shown
-        corrected.
+        The clock of {host_name} is{' '}
+        {skew_ms === 0
+          ? 'right.'
+          : `${duration(Math.abs(skew_ms))} ${skew_ms < 0 ? 'behind' : 'ahead'}; its times are shown corrected.`}
       </div>
     ))}
     {trace.gaps.map((gap) => (

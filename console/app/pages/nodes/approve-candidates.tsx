@@ -93,8 +93,16 @@ export const ApproveCandidates = ({ node, map }: Readonly<{ node: Node; map: Top
   const isAll = indexes.length === chosen.length;
   const reasons = approvalReasons(map, chosen, whyNot(node.actions, 'approve'));
   const [said, setSaid] = useState<string | null>(null);
+  const [looked, setLooked] = useState({ hash: map.map_hash, isNewer: false });
+  // Nothing stays chosen of a discovery that another has replaced: what was found now has to be looked at first.
+  if (looked.hash !== map.map_hash) {
+    setLooked({ hash: map.map_hash, isNewer: true });
+    setChosen([]);
+    setSaid(null);
+  }
   const send = async () => {
     setSaid(null);
+    setLooked({ hash: map.map_hash, isNewer: false });
     const answer = await approve.run({
       params: { node_id: node.id },
       body: {
@@ -168,13 +176,16 @@ export const ApproveCandidates = ({ node, map }: Readonly<{ node: Node; map: Top
             </div>
           </div>
         )}
+        {looked.isNewer && (
+          <p className="panel" data-tone="warn" role="status" style={{ margin: 0 }}>
+            <span className="panel-body">
+              Another discovery found something else, and is shown now. Look again, then choose what to approve.
+            </span>
+          </p>
+        )}
         {approve.error !== null && (
           <ErrorPanel error={approve.error}>
-            {approve.error.code === 'precondition_failed' && (
-              <p style={{ margin: '4px 0' }}>
-                A newer discovery exists, and nothing was approved. It is shown now: look again, then approve.
-              </p>
-            )}
+            {approve.error.code === 'precondition_failed' && <p style={{ margin: '4px 0' }}>Nothing was approved.</p>}
           </ErrorPanel>
         )}
         <CliCommand

@@ -112,7 +112,7 @@ const Found = ({ node, discovery }: Readonly<{ node: Node; discovery: Discovery 
     ) : (
       <>
         <Prerequisites map={discovery.map} />
-        <ApproveCandidates key={discovery.map.map_hash} node={node} map={discovery.map} />
+        <ApproveCandidates node={node} map={discovery.map} />
         <Disks node={node} map={discovery.map} />
         {discovery.map.partitions.length > 0 && <Partitions map={discovery.map} />}
       </>

@@ -21,6 +21,10 @@ const Evidence = ({ evidence }: Readonly<{ evidence: WipeProof['evidence'] }>) =
   );
 };
 
+/** A disk that was erased as part of its slot has no record of its own; the evidence names it. */
+const serialOf = ({ ['serial']: serial }: WipeProof['evidence']): string | null =>
+  typeof serial === 'string' ? serial : null;
+
 const columns: readonly Column<WipeProof>[] = [
   { header: 'When', cell: ({ created_at }) => <Ago at={created_at} /> },
   {
@@ -32,7 +36,7 @@ const columns: readonly Column<WipeProof>[] = [
   { header: 'Method', cell: ({ method }) => method },
   {
     header: 'Disk',
-    cell: ({ disk_serial }) => <span className="mono">{disk_serial ?? 'none'}</span>,
+    cell: ({ disk_serial, evidence }) => <span className="mono">{disk_serial ?? serialOf(evidence) ?? 'unknown'}</span>,
     isSecondary: true,
   },
   { header: 'Allocation', cell: ({ allocation_id }) => <AllocationLink id={allocation_id} /> },
