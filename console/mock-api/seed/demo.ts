@@ -99,7 +99,9 @@ const seedTenant = (world: World, cast: Cast, nodes: readonly Node[]): void => {
   );
   const off = addActive(world, past('ray-head', 2, 1, 30, { tags: { cluster: 'ray-1' } }));
   if (off.power !== null) Object.assign(off.power, { state: 'off', since: world.ago(5 * HOUR_MS) });
-  addActive(world, { ...past('whole-node', 8, 8, 9), slots: slotsOf(world, at(8).id), is_whole: true, over: {} });
+  // By the owner of the organization, who is no member of the project.
+  const whole = { ...past('whole-node', 8, 8, 9), requested_by: cast.users.owner, slots: slotsOf(world, at(8).id) };
+  addActive(world, { ...whole, is_whole: true, over: {} });
   addActive(world, { ...past('serve-7b', 3, 2, 12), project_id: cast.other_project_id });
   addActive(world, { ...past('drained-job', 10, 1, 50), ...neighbour(cast) });
 

@@ -25,6 +25,19 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
     await page.getByRole('option', { name: state, exact: true }).click();
   };
 
+  it('name whoever launched, also an owner who is no member of the project', () =>
+    demo.page('/#as=member', async (page) => {
+      await openList(page);
+      await page
+        .getByRole('row', { name: /whole-node/ })
+        .getByText('Oscar Owner')
+        .waitFor();
+      await page
+        .getByRole('row', { name: /train-llama/ })
+        .getByText('Mei Member (you)')
+        .waitFor();
+    }));
+
   it('list what lives, and the rest when asked, with the filter in the address', () =>
     demo.page('/#as=member', async (page) => {
       await openList(page);

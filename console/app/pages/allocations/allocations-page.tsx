@@ -11,6 +11,7 @@ import { DataTable } from '../../ui/data-table.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { EmptyState, Page } from '../../ui/page.tsx';
+import { useReturnFocus } from '../../ui/return-focus.ts';
 import { releaseRefusal } from './actions.ts';
 import { allocationColumns } from './allocation-row.tsx';
 import { usePeople } from './hooks.ts';
@@ -52,12 +53,24 @@ export const AllocationsPage = () => {
   const search = useSearch({ from: ROUTE });
   const navigate = useNavigate({ from: '/projects/$projectId/allocations' });
   const may = useMay();
-  const nameOf = usePeople(projectId);
   const [releasing, setReleasing] = useState<Allocation | null>(null);
+  const { leave, comeBack } = useReturnFocus();
+  const ask = (row: Allocation) => {
+    leave();
+    setReleasing(row);
+  };
+  const close = () => {
+    setReleasing(null);
+    comeBack();
+  };
   const filter = filterOf(search.state);
   const text = search.q ?? '';
   const list = useAllocations(projectId, filter, text);
   const { rows } = list;
+  const nameOf = usePeople(
+    projectId,
+    rows.map(({ requested_by }) => requested_by),
+  );
 
   const change = (next: Readonly<{ state?: string | undefined; q?: string | undefined }>) =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
@@ -74,7 +87,7 @@ export const AllocationsPage = () => {
     nameOf,
     refusalOf: (row) =>
       releaseRefusal(row, { release: whyNot(row.actions, 'release'), update: whyNot(row.actions, 'update'), role }),
-    onRelease: setReleasing,
+    onRelease: ask,
   });
 
   return (
@@ -124,7 +137,7 @@ export const AllocationsPage = () => {
           />
         )}
       </section>
-      {releasing !== null && <ReleaseDialog allocation={releasing} isOpen onClose={() => setReleasing(null)} />}
+      {releasing !== null && <ReleaseDialog allocation={releasing} isOpen onClose={close} />}
     </Page>
   );
 };

@@ -13,11 +13,14 @@ import { Ago } from '../../ui/time.tsx';
 import { usePeople } from './hooks.ts';
 
 const Log = ({ allocation, organizationId }: Readonly<{ allocation: Allocation; organizationId: string }>) => {
-  const nameOf = usePeople(allocation.project_id, organizationId);
   const list = usePages('auditLogList', {
     params: { organization_id: organizationId },
     query: { target_id: allocation.id },
   });
+  const nameOf = usePeople(
+    allocation.project_id,
+    list.items.map(({ actor_id }) => actor_id),
+  );
   const columns: readonly Column<AuditLog>[] = [
     {
       header: 'When',

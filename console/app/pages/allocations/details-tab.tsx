@@ -68,7 +68,7 @@ const OperatorView = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
 };
 
 export const DetailsTab = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
-  const nameOf = usePeople(allocation.project_id);
+  const nameOf = usePeople(allocation.project_id, [allocation.requested_by]);
   const isOperator = refusalOf(useMe(), 'admin.allocation.read') === null;
   const { placement, power, ssh } = allocation;
   return (

@@ -5,27 +5,31 @@ import { useAll } from '../../api/read.ts';
 import type { Flag } from '../../format/shell.ts';
 
 /**
- * The name of whoever has the id, or the id itself for somebody who has left. Members of the organization who are in no
- * project are asked for only where they matter: there may be many.
+ * The name of whoever has the id, or the id itself for somebody who has left. Owners and admins of the organization work in
+ * every project and are members of none: the organization is asked where somebody is not known without it.
  */
-export const usePeople = (projectId: string, organizationId: string | null = null): ((id: string) => string) => {
+export const usePeople = (projectId: string, ids: readonly (string | null)[]): ((id: string) => string) => {
   const me = useMe();
-  const others = useAll(
-    'organizationMemberList',
-    { params: { organization_id: organizationId ?? '' } },
-    { enabled: organizationId !== null },
-  );
+  const organizationId = me.projects.find(({ id }) => id === projectId)?.organization_id;
   const params = { project_id: projectId };
   const members = useAll('projectMemberList', { params });
   const accounts = useAll('serviceAccountList', { params });
-  return useMemo(() => {
+  const near = useMemo(() => {
     const names = new Map<string, string>();
-    for (const { user_id, name } of others.data ?? []) names.set(user_id, name);
     for (const { id, name } of accounts.data ?? []) names.set(id, name);
     for (const { user_id, name } of members.data ?? []) names.set(user_id, name);
-    names.set(me.id, `${me.name} (you)`);
-    return (id) => names.get(id) ?? id;
-  }, [me, others.data, members.data, accounts.data]);
+    return names.set(me.id, `${me.name} (you)`);
+  }, [me, members.data, accounts.data]);
+  const isAsked = members.data !== undefined && accounts.data !== undefined;
+  const others = useAll(
+    'organizationMemberList',
+    { params: { organization_id: organizationId ?? '' } },
+    { enabled: organizationId !== undefined && isAsked && ids.some((id) => id !== null && !near.has(id)) },
+  );
+  return useMemo(() => {
+    const far = new Map(others.data?.map(({ user_id, name }) => [user_id, name]));
+    return (id) => near.get(id) ?? far.get(id) ?? id;
+  }, [near, others.data]);
 };
 
 /** Who has one project need not name it to the command line. */
