@@ -20,12 +20,14 @@ export const flagsOf = (node: SlotMapRow): readonly NodeFlag[] => {
   if (isOver(node)) return [];
   const stuck = node.slots.filter(({ status }) => status === 'cleanup_blocked').length;
   const apart = node.slots.filter(({ status }) => status === 'quarantined').length;
+  const ill = node.slots.filter(({ health }) => health === 'unhealthy').length;
   const isStuck = stuck > 0 || node.occupancy === 'cleanup_blocked';
   const flags: (NodeFlag | false)[] = [
     (node.state === 'offline' || (!isNew(node) && !node.is_connected)) &&
       flag('offline', 'bad', node.state_reason ?? 'Its agent is not connected.'),
     node.state === 'quarantined' && flag('quarantined', 'bad', node.state_reason ?? 'Nothing is placed on it.'),
     node.health === 'unhealthy' && flag('unhealthy', 'bad', 'An alert keeps it from being used; see its health.'),
+    ill > 0 && flag(`${ill} ill`, 'bad', `${count(ill, 'slot')} unhealthy; health says why.`),
     isStuck &&
       flag(
         'cleanup blocked',

@@ -11,7 +11,9 @@ export type Enrolment = Operations['nodeEnrollmentCreate']['response'];
 export const EnrolmentShown = ({ enrolment }: Readonly<{ enrolment: Enrolment }>) => (
   <Stack gap="sm">
     <Text>
-      Run this on the host as root. The token in it is shown only now and works once; it ends{' '}
+      Bring the agent’s files (<span className="mono">install.sh</span>, <span className="mono">launch.sh</span>,{' '}
+      <span className="mono">gpuaas-node-agent.mjs</span> and its <span className="mono">.service</span>) to the host,
+      and run this beside them as root. The token in it is shown only now and works once; it ends{' '}
       <Until at={enrolment.expires_at} />.
     </Text>
     <CopyBlock text={enrolment.install_command} label="install command" />

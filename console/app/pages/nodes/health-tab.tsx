@@ -18,6 +18,12 @@ import { OverrideDialog } from './override-dialog.tsx';
 type NodeHealth = Operations['nodeHealthGet']['response'];
 type Alert = NodeHealth['alerts'][number];
 type Override = NodeHealth['overrides'][number];
+type Of = Readonly<{ node: Node; health: NodeHealth }>;
+type Probing = Readonly<{ isProbing: boolean; onProbe: () => void }>;
+
+/** How often it is asked for: while a probe is under way, and otherwise. */
+const BUSY_MS = 1_000;
+const FLOOR_MS = 10_000;
 
 const PREVENTS = {
   prevent_allocations: 'keeps launches away',
@@ -76,7 +82,7 @@ const overrideColumns = (node: Node, refusal: string | null): readonly Column<Ov
   },
 ];
 
-const Counts = ({ node, health }: Readonly<{ node: Node; health: NodeHealth }>) => {
+const Counts = ({ node, health, isProbing, onProbe }: Of & Probing) => {
   const ofSlots = health.slots.flatMap(({ slot_index, alerts }) =>
     alerts.map((alert) => ({ ...alert, where: `slot ${slot_index}` })),
   );
@@ -91,12 +97,18 @@ const Counts = ({ node, health }: Readonly<{ node: Node; health: NodeHealth }>) 
           disabledReason={whyNot(node.actions, 'probe')}
           operation="nodeHealthProbe"
           request={{ params: { node_id: node.id }, body: {} }}
+          onDone={onProbe}
         />
       }
     >
       <Stack gap="sm">
         <Group gap="sm">
           <StateBadge kind="health" state={health.health} />
+          {isProbing && (
+            <span className="muted" role="status">
+              The agent is looking.
+            </span>
+          )}
           {health.prevents.map((one) => (
             <ToneBadge key={one} tone="warn">
               {PREVENTS[one]}
@@ -119,12 +131,12 @@ const Counts = ({ node, health }: Readonly<{ node: Node; health: NodeHealth }>) 
   );
 };
 
-const Body = ({ node, health }: Readonly<{ node: Node; health: NodeHealth }>) => {
+const Body = ({ node, health, ...probing }: Of & Probing) => {
   const refusal = useMay()('admin.node.update');
   const [isAdding, setAdding] = useState(false);
   return (
     <Stack gap="md">
-      <Counts node={node} health={health} />
+      <Counts node={node} health={health} {...probing} />
       <Section
         title="Where people say otherwise"
         actions={
@@ -171,11 +183,31 @@ const Body = ({ node, health }: Readonly<{ node: Node; health: NodeHealth }>) =>
   );
 };
 
+/** When the newest report was made; a probe is answered by one that is newer. */
+const newestOf = ({ reports }: NodeHealth): string =>
+  reports
+    .map(({ observed_at }) => observed_at)
+    .sort()
+    .at(-1) ?? '';
+
 export const HealthTab = ({ node }: Readonly<{ node: Node }>) => {
-  const health = useRead('nodeHealthGet', { params: { node_id: node.id } }, { everyMs: 10_000 });
+  const [probedAfter, setProbedAfter] = useState<string | null>(null);
+  const health = useRead(
+    'nodeHealthGet',
+    { params: { node_id: node.id } },
+    { everyMs: probedAfter === null ? FLOOR_MS : BUSY_MS },
+  );
+  if (probedAfter !== null && health.data !== undefined && newestOf(health.data) !== probedAfter) setProbedAfter(null);
   return (
     <Async of={health} rows={8} label="Loading the health">
-      {(found) => <Body node={node} health={found} />}
+      {(found) => (
+        <Body
+          node={node}
+          health={found}
+          isProbing={probedAfter !== null}
+          onProbe={() => setProbedAfter(newestOf(found))}
+        />
+      )}
     </Async>
   );
 };

@@ -105,6 +105,7 @@ test('what needs attention is said in words, and being held is no trouble', () =
     { occupancy: 'cleanup_blocked' },
     { slots: [slot(0, { status: 'cleanup_blocked' })] },
     { slots: [slot(0, { status: 'quarantined' })] },
+    { slots: [slot(0, { health: 'unhealthy' })] },
     { has_drift: true },
     { finding_count: 2 },
     { reboot_required: true },
