@@ -1,10 +1,10 @@
 /** Every page of the console with something on it, as addresses into the demo; what each is called in a picture's name. */
-import type { MockApi } from '../mock-api/index.ts';
+import type { MockApi, Persona } from '../mock-api/index.ts';
 
 export type Route = Readonly<{
   name: string;
   path: string;
-  as?: 'viewer' | 'owner' | 'member' | 'operator';
+  as?: Persona;
   seed?: string;
 }>;
 
@@ -33,12 +33,15 @@ export const routesOf = ({ cast, world }: MockApi): readonly Route[] => {
   const tabs = (name: string, path: string, names: readonly string[]): Route[] =>
     names.map((tab) => ({ name: `${name}-${tab}`, path: `${path}?tab=${tab}` }));
   return [
+    { name: 'welcome', path: '/', as: 'newcomer' },
     { name: 'overview', path: project },
     { name: 'overview-empty', path: `/projects/${cast.other_project_id}`, seed: 'empty' },
     { name: 'launch', path: `${project}/launch` },
+    { name: 'launch-whole-node', path: `${project}/launch?shape=baremetal` },
     { name: 'launch-does-not-fit', path: `${project}/launch?shape=gpu_slice&gpus=8` },
     { name: 'launch-viewer', path: `${project}/launch`, as: 'viewer' },
     { name: 'allocations', path: `${project}/allocations?state=all` },
+    { name: 'allocations-none', path: `${project}/allocations?q=nothing-like-it` },
     { name: 'allocation-starting', path: `${project}/allocations/${allocation('provisioning')}` },
     { name: 'allocation-failed', path: `${project}/allocations/${allocation('failed')}` },
     { name: 'allocation-blocked', path: `${project}/allocations/${allocation('release_failed')}` },
@@ -49,15 +52,19 @@ export const routesOf = ({ cast, world }: MockApi): readonly Route[] => {
       'usage',
       'audit',
       'details',
+      'wipe',
     ]),
     { name: 'allocation-wiped', path: `${project}/allocations/${allocation('released')}?tab=wipe` },
     { name: 'allocation-viewer', path: `${project}/allocations/${allocation('active')}`, as: 'viewer' },
     { name: 'usage', path: `${project}/usage` },
     ...tabs('project-access', `${project}/access`, ['members', 'service-accounts']),
+    { name: 'service-account', path: `${project}/access?account=${cast.service_account_id}` },
     { name: 'project-follow', path: `${project}/follow?id=${allocation('failed')}` },
     ...tabs('organization', organization, ['projects', 'members', 'invitations', 'policy']),
     { name: 'audit', path: `${organization}/audit` },
     { name: 'nodes', path: '/platform/nodes' },
+    { name: 'nodes-none', path: '/platform/nodes?q=nothing-like-it' },
+    { name: 'nodes-empty', path: '/platform/nodes', seed: 'empty' },
     ...tabs('node', `/platform/nodes/${blocked}`, [
       'slots',
       'topology',
@@ -70,12 +77,15 @@ export const routesOf = ({ cast, world }: MockApi): readonly Route[] => {
       'logs',
       'agent',
     ]),
+    { name: 'node-slot', path: `/platform/nodes/${blocked}?tab=slots&slot=0` },
     { name: 'node-to-approve', path: `/platform/nodes/${discovered}?tab=candidates` },
     { name: 'capacity', path: '/platform/capacity' },
+    { name: 'capacity-empty', path: '/platform/capacity', seed: 'empty' },
     { name: 'platform-allocations', path: '/platform/allocations' },
     { name: 'runs', path: '/platform/runs' },
     { name: 'platform-follow', path: `/platform/follow?id=${allocation('failed')}` },
     { name: 'platform-follow-nothing', path: '/platform/follow' },
+    { name: 'platform-follow-no-id', path: '/platform/follow?id=no' },
     { name: 'platform-audit', path: '/platform/audit' },
     ...tabs('settings', '/settings', ['profile', 'sessions', 'tokens', 'ssh-keys']),
     { name: 'no-permission', path: '/platform/nodes', as: 'viewer' },

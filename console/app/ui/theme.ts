@@ -26,10 +26,24 @@ const dark: MantineColorsTuple = [
   '#0b0f13',
 ];
 
+/** White on the seventh of the library's own is too pale to read. */
+const red: MantineColorsTuple = [
+  '#fff5f5',
+  '#ffe3e3',
+  '#ffc9c9',
+  '#ffa8a8',
+  '#ff8787',
+  '#f25c54',
+  '#d9342b',
+  '#b3261e',
+  '#9c211a',
+  '#851c16',
+];
+
 export const theme = createTheme({
   primaryColor: 'accent',
   primaryShade: 7,
-  colors: { accent, dark },
+  colors: { accent, dark, red },
   defaultRadius: 'sm',
   respectReducedMotion: true,
   cursorType: 'pointer',
@@ -57,6 +71,8 @@ export const theme = createTheme({
         closeButtonProps: { 'aria-label': 'Close' },
       },
     },
+    // The head of a dialog is no head of the page.
+    ModalHeader: { defaultProps: { role: 'presentation' } },
     TextInput: { defaultProps: { size: 'sm' } },
     Button: { defaultProps: { size: 'sm' } },
   },

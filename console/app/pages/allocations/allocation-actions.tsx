@@ -6,6 +6,7 @@ import { IconChevronDown, IconPencil, IconPlugConnected, IconPower, IconTrash } 
 import { useState } from 'react';
 import { useMay } from '../../api/me.tsx';
 import { ActionButton, whyNot } from '../../ui/action-button.tsx';
+import { useReturnFocus } from '../../ui/return-focus.ts';
 import { launchSearch, releaseRefusal } from './actions.ts';
 import { EditDialog } from './edit-dialog.tsx';
 import { LaunchButton } from './launch-button.tsx';
@@ -63,7 +64,15 @@ export const AllocationActions = ({
 }: Readonly<{ allocation: Allocation; onConnect(): void }>) => {
   const may = useMay();
   const [open, setOpen] = useState<'edit' | 'release' | PowerChange | null>(null);
-  const close = () => setOpen(null);
+  const { leave, comeBack } = useReturnFocus();
+  const ask = (what: 'edit' | 'release' | PowerChange) => {
+    leave();
+    setOpen(what);
+  };
+  const close = () => {
+    setOpen(null);
+    comeBack();
+  };
   const { actions, project_id } = allocation;
   const release = releaseRefusal(allocation, {
     release: whyNot(actions, 'release'),
@@ -79,12 +88,12 @@ export const AllocationActions = ({
       >
         Connect
       </Button>
-      <PowerMenu allocation={allocation} onChoose={setOpen} />
+      <PowerMenu allocation={allocation} onChoose={ask} />
       <ActionButton
         variant="default"
         leftSection={<IconPencil size={16} aria-hidden />}
         disabledReason={whyNot(actions, 'update')}
-        onClick={() => setOpen('edit')}
+        onClick={() => ask('edit')}
       >
         Edit or extend
       </ActionButton>
@@ -96,7 +105,7 @@ export const AllocationActions = ({
         className="al-danger"
         leftSection={<IconTrash size={16} aria-hidden />}
         disabledReason={release}
-        onClick={() => setOpen('release')}
+        onClick={() => ask('release')}
       >
         {allocation.state === 'release_failed' ? 'Try the cleanup again' : 'Release'}
       </ActionButton>

@@ -27,9 +27,12 @@ const columns = (ask: (asked: Asked) => void): readonly Column<WorkflowRun>[] =>
   {
     header: 'Run',
     cell: (run) => (
-      <Link className="link" to="/platform/follow" search={{ id: run.id }} title={run.id}>
-        {run.workflow}
-      </Link>
+      <>
+        <Link className="link" to="/platform/follow" search={{ id: run.id }} title={run.id}>
+          {run.workflow}
+        </Link>
+        <div className="muted mono">{run.step}</div>
+      </>
     ),
   },
   {
@@ -45,7 +48,6 @@ const columns = (ask: (asked: Asked) => void): readonly Column<WorkflowRun>[] =>
       </>
     ),
   },
-  { header: 'At', cell: (run) => <span className="mono">{run.step}</span>, isSecondary: true },
   { header: 'About', cell: (run) => <Id id={run.subject_id} label="subject id" /> },
   { header: 'Since', cell: (run) => <Ago at={run.state_since} /> },
   { header: 'Correlation', cell: (run) => <Id id={run.correlation_id} label="correlation id" />, isSecondary: true },

@@ -1,0 +1,116 @@
+/**
+ * Every dialog, on a phone's screen and at a desk: it is as good as a page, it is all in sight, the keyboard goes into it, Esc
+ * leaves it, and the keyboard is back where it was.
+ */
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { createMockApi } from '../mock-api/index.ts';
+import { contextOptions, type Demo, openDemo, needsBrowser as skip, watch } from './browser.ts';
+import { countShifts, inspect, settled } from './inspect.ts';
+import { addressOf, routesOf } from './routes.ts';
+
+const PICTURES = join(import.meta.dirname, '../../dist/console-screenshots');
+
+/** The page it is on, and what is pressed to come to it. */
+const DIALOGS: readonly (readonly [route: string, ...presses: readonly string[]])[] = [
+  ['overview', 'Search'],
+  ['allocation-connect', 'Release'],
+  ['allocation-connect', 'Edit or extend'],
+  ['allocation-connect', 'Power', 'Stop'],
+  ['allocations', 'What can be done with notebook-anna', 'Release'],
+  ['settings-tokens', 'New token'],
+  ['settings-tokens', 'Revoke'],
+  ['settings-ssh-keys', 'Add key'],
+  ['settings-ssh-keys', 'Delete laptop'],
+  ['settings-sessions', 'Sign out everywhere else'],
+  ['settings-profile', 'New organization'],
+  ['organization-projects', 'New project'],
+  ['organization-projects', 'Rename'],
+  ['organization-invitations', 'Invite somebody'],
+  ['organization-members', 'Change the role'],
+  ['organization-members', 'Remove'],
+  ['organization-invitations', 'Withdraw'],
+  ['project-access-members', 'Add member'],
+  ['project-access-service-accounts', 'New service account'],
+  ['nodes', 'Add a node'],
+  ['node-slots', 'Drain'],
+  ['node-slots', 'Hold'],
+  ['node-slots', 'Revoke agent'],
+  ['node-slots', 'Enrol again'],
+  ['node-health', 'Say otherwise'],
+  ['node-images', 'Pull an image'],
+  ['platform-allocations', 'Release'],
+  ['runs', 'Cancel'],
+];
+
+const mock = createMockApi({ now: () => 0 });
+const routes = routesOf(mock);
+mock.close();
+
+let demo: Demo;
+before(async () => {
+  if (skip !== false) return;
+  mkdirSync(PICTURES, { recursive: true });
+  demo = await openDemo();
+});
+after(() => demo?.close());
+
+/** A button or a choice of a menu that can be pressed, by how its name begins. */
+const pressable = (page: Page, name: string): Locator => {
+  const begins = new RegExp(`^${name}`);
+  return page
+    .getByRole('button', { name: begins })
+    .or(page.getByRole('menuitem', { name: begins }))
+    .and(page.locator(':not([aria-disabled="true"])'))
+    .filter({ visible: true })
+    .first();
+};
+
+const isInside = (dialog: Locator): Promise<boolean> =>
+  dialog.evaluate((element) => element.contains(document.activeElement));
+
+/** What part of it is off the screen, where it cannot be scrolled to. */
+const offScreen = (dialog: Locator): Promise<string[]> =>
+  dialog.evaluate((element) => {
+    const { left, right, top, bottom } = element.getBoundingClientRect();
+    const isIn = left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight;
+    const isCut = element.scrollWidth > element.clientWidth + 1;
+    return [...(isIn ? [] : ['it is off the screen']), ...(isCut ? ['it is wider than its place'] : [])];
+  });
+
+for (const [name, ...presses] of DIALOGS)
+  test(`${name}: ${presses.join(', ')} opens a dialog that a keyboard and a phone can use`, { skip }, async () => {
+    const route = routes.find((one) => one.name === name);
+    assert.ok(route);
+    const context = await demo.browser.newContext(contextOptions({ theme: 'dark', width: 390 }));
+    try {
+      const page = await context.newPage();
+      const troubles = watch(page, demo.url);
+      await countShifts(page);
+      await page.goto(`${demo.url}${addressOf(route)}`);
+      await settled(page);
+      const [first = ''] = presses;
+      const opener = await pressable(page, first).elementHandle();
+      for (const press of presses) await pressable(page, press).press('Enter');
+      const dialog = page.getByRole('dialog').filter({ visible: true });
+      await dialog.waitFor();
+      await page.waitForFunction(() => document.querySelector('[role="dialog"]')?.contains(document.activeElement));
+      assert.ok(await isInside(dialog), 'the keyboard is in the dialog');
+      await page.screenshot({
+        path: join(PICTURES, `dialog-${name}-${presses.at(-1)?.replaceAll(' ', '-')}.dark.390.png`),
+      });
+      const findings = [...(await inspect(page)), ...(await offScreen(dialog))];
+      await page.setViewportSize({ width: 1280, height: 900 });
+      findings.push(...(await inspect(page, ['color-contrast'])), ...(await offScreen(dialog)));
+      await page.setViewportSize({ width: 390, height: 844 });
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+      await page.waitForFunction((from) => document.activeElement === from, opener, { timeout: 3_000 });
+      assert.deepEqual([...findings, ...troubles], []);
+    } finally {
+      await context.close();
+    }
+  });
