@@ -30,15 +30,16 @@ export const findAnchor = async (
 ): Promise<Readonly<{ correlation_id: string | null }> | undefined> =>
   (await queryByIndex<{ correlation_id: string | null }>(reader, ANCHORS[kind], [id, projectId])).rows[0];
 
-/** What else an id is about: the runs of an allocation or slot, who holds a slot, the slots of a node. */
+/** What else an id is about: the runs of an allocation or slot, who holds a slot or held it last, the slots of a node. */
 export const listRelated = async (reader: Reader, id: string): Promise<string[]> =>
   (
     await queryByIndex<{ id: string }>(
       reader,
       `with held as (
-         select allocation_id as id from allocation_resource_claims where slot_id = $1 and released_at is null
+         select coalesce((select allocation_id from allocation_resource_claims where slot_id = $1 and released_at is null),
+           (select allocation_id from wipe_proofs where slot_id = $1 and allocation_id is not null order by created_at desc limit 1)) as id
          union all select id from node_resource_slots where node_id = $1)
-       select id from held union all
+       select id from held where id is not null union all
        (select r.id from (select $1 as id union all select id from held) s
           cross join lateral (select id from workflow_runs where subject_id = s.id order by id desc limit 50) r)`,
       [id],

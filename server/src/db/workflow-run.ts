@@ -66,6 +66,17 @@ export const insertRun = async (tx: Tx, run: NewRun): Promise<WorkflowRunRow | u
   return rows[0];
 };
 
+/** A stuck run waits for somebody to retry it. Once a later run has taken its place, nobody can, and it waits for nothing. */
+export const endReplacedRuns = async (tx: Tx, by: WorkflowRunRow): Promise<WorkflowRunRow[]> => {
+  const { rows } = await tx.query<WorkflowRunRow>(
+    `update workflow_runs r set state = 'cancelled', state_since = clock_timestamp(), step_count = r.step_count + 1,
+       state_reason = r.state_reason || ' A later run took its place.'
+     where r.workflow = $1 and r.subject_id = $2 and r.state = 'stuck' and r.id <> $3 returning ${RUN}`,
+    [by.workflow, by.subject_id, by.id],
+  );
+  return rows;
+};
+
 export const findLiveRun = async (
   reader: Reader,
   workflow: string,

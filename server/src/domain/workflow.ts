@@ -17,7 +17,7 @@ export const workflowMoves = {
   pending: ['running', 'stuck'],
   running: ['running', 'pending', 'waiting', 'done', 'stuck', 'cancelled'],
   waiting: ['running', 'stuck'],
-  stuck: ['pending'],
+  stuck: ['pending', 'cancelled'],
   done: [],
   cancelled: [],
 } as const satisfies Record<WorkflowState, readonly WorkflowState[]>;

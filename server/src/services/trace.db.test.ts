@@ -303,6 +303,13 @@ describe('following a node', () => {
     ).rows[0]?.slot_id;
     const bySlot = await w.trace(slot ?? '');
     assert.deepEqual([bySlot.kind, bySlot.correlation_ids], ['slot', ['c-on-the-node']], 'who holds it is followed');
+    const at = `/api/v1/projects/${w.owner.project_id}/allocations/${id}`;
+    must(await w.owner.call('POST', `${at}/release`, {}, { 'idempotency-key': 'release-it' }), 202);
+    await settle(w.database);
+    const ended = must(await w.admin.get(`/api/v1/admin/allocations/${id}`), 200).body;
+    assert.equal(ended.allocation.state, 'released');
+    const after = await w.trace(slot ?? '');
+    assert.ok(after.correlation_ids.includes('c-on-the-node'), 'and once nobody does, who held it last');
   });
 
   it('is an empty day where nothing happened, and no answer where there is no such node', async (t) => {

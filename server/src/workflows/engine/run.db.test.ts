@@ -202,15 +202,19 @@ test('a stuck run is retried where it stuck or from a named step, with a new dea
   assert.deepEqual(await timeline(database, run.id), lines);
 });
 
-test('a stuck run whose place was taken by a later one is not retried', async (t) => {
+test('a stuck run whose place was taken by a later one waits for nobody and is not retried', async (t) => {
   const { database } = await testDatabase(t);
   const dead = scripted({ one: async () => stuck('No.') });
   const id = mintId('sub');
   const run = await start(database, dead, id);
   await workerOf(database, [dead]).tick();
-  await start(database, dead, id);
+  const later = await start(database, dead, id);
+  const replaced = await readRun(database, run.id);
+  assert.deepEqual([replaced.state, replaced.state_reason], ['cancelled', 'No. A later run took its place.']);
   const retry = database.write(PLATFORM, (tx) => retryRun(tx, { run_id: run.id }));
-  await assert.rejects(retry, { code: 'conflict', message: /taken its place/ });
+  await assert.rejects(retry, { code: 'conflict', message: /this one is cancelled/ });
+  await workerOf(database, [dead]).tick();
+  assert.equal((await readRun(database, later.id)).state, 'stuck', 'what is stuck now stays so until somebody acts');
 });
 
 test('a tenant sees and starts runs of its own organization only', async (t) => {

@@ -8,6 +8,7 @@ import type { Tx } from '../../db/client.ts';
 import { insertOutboxEvent, type NewOutboxEvent } from '../../db/outbox.ts';
 import { insertStep } from '../../db/workflow.ts';
 import {
+  endReplacedRuns,
   findLiveRun,
   findRun,
   insertRun,
@@ -82,7 +83,7 @@ export const newRun = (start: StartRun): NewRun => ({
 export const startNewRun = async (tx: Tx, start: StartRun, wake?: Wake): Promise<WorkflowRunRow | undefined> => {
   const inserted = await insertRun(tx, newRun(start));
   if (inserted === undefined) return undefined;
-  tellRunChanged(tx, inserted);
+  for (const run of [...(await endReplacedRuns(tx, inserted)), inserted]) tellRunChanged(tx, run);
   if (wake) tx.afterCommit(wake);
   return inserted;
 };
