@@ -13,6 +13,7 @@ import type { TopologyMap } from './approve.ts';
 import { ApproveCandidates } from './approve-candidates.tsx';
 import { Disks } from './disks.tsx';
 import { isMissing, isTaskOpen, useWatched } from './hooks.ts';
+import { LinkSetTable } from './link-set-table.tsx';
 import { TaskLine } from './task-line.tsx';
 
 const Checks = ({ checks }: Readonly<{ checks: TopologyMap['prerequisites'] }>) => (
@@ -49,35 +50,13 @@ const Prerequisites = ({ map }: Readonly<{ map: TopologyMap }>) => (
 
 const Partitions = ({ map }: Readonly<{ map: TopologyMap }>) => (
   <Section title="NVLink sets that the fabric offers" flush>
-    <section
-      className="table-scroll"
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable by key.
-      tabIndex={0}
-      aria-label="NVLink sets"
-    >
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Set</th>
-            <th scope="col">GPUs</th>
-            <th scope="col">Modules</th>
-            <th scope="col">State</th>
-          </tr>
-        </thead>
-        <tbody>
-          {map.partitions.map(({ partition_id, module_ids, is_active }) => (
-            <tr key={partition_id}>
-              <td>{partition_id}</td>
-              <td>{module_ids.length}</td>
-              <td className="mono">{module_ids.join(' ')}</td>
-              <td>
-                <ToneBadge tone={is_active ? 'good' : 'idle'}>{is_active ? 'Active' : 'Not active'}</ToneBadge>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <LinkSetTable
+      sets={map.partitions.map(({ partition_id, module_ids, is_active }) => ({
+        id: partition_id,
+        modules: module_ids,
+        isActive: is_active,
+      }))}
+    />
   </Section>
 );
 

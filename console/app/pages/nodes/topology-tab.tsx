@@ -6,8 +6,8 @@ import { useId, useMemo } from 'react';
 import { useAll, useRead } from '../../api/read.ts';
 import { Async } from '../../ui/async.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
-import { ToneBadge } from '../../ui/state-badge.tsx';
 import { isMissing } from './hooks.ts';
+import { LinkSetTable } from './link-set-table.tsx';
 import { type Device, readTopology, type Topology } from './topology.ts';
 import { TopologyPicture } from './topology-picture.tsx';
 import { DEVICE_WORDS } from './topology-words.ts';
@@ -53,38 +53,6 @@ const DeviceTable = ({ topology, id, chosen }: Readonly<{ topology: Topology; id
               <td>{device.slot ?? 'none'}</td>
             </tr>
           ))}
-      </tbody>
-    </table>
-  </section>
-);
-
-const SetTable = ({ topology }: Readonly<{ topology: Topology }>) => (
-  <section
-    className="table-scroll"
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable by key.
-    tabIndex={0}
-    aria-label="NVLink sets"
-  >
-    <table className="table">
-      <thead>
-        <tr>
-          <th scope="col">Set</th>
-          <th scope="col">GPUs</th>
-          <th scope="col">Modules</th>
-          <th scope="col">State</th>
-        </tr>
-      </thead>
-      <tbody>
-        {topology.linkSets.map(({ id, modules, isActive }) => (
-          <tr key={id}>
-            <td>{id}</td>
-            <td>{modules.length}</td>
-            <td className="mono">{modules.join(' ')}</td>
-            <td>
-              <ToneBadge tone={isActive ? 'good' : 'idle'}>{isActive ? 'Active' : 'Not active'}</ToneBadge>
-            </td>
-          </tr>
-        ))}
       </tbody>
     </table>
   </section>
@@ -148,7 +116,7 @@ const Board = ({ node, facts }: Readonly<{ node: Node; facts: unknown }>) => {
       </Section>
       {topology.linkSets.length > 0 && (
         <Section title="NVLink sets" flush>
-          <SetTable topology={topology} />
+          <LinkSetTable sets={topology.linkSets} />
         </Section>
       )}
     </Stack>
