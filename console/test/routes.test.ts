@@ -3,7 +3,7 @@
  * dist/console-screenshots, where a person looks at them.
  */
 import assert from 'node:assert/strict';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -28,7 +28,6 @@ mock.close();
 let demo: Demo;
 before(async () => {
   if (skip !== false) return;
-  rmSync(PICTURES, { recursive: true, force: true });
   mkdirSync(PICTURES, { recursive: true });
   demo = await openDemo();
 });

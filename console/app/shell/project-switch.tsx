@@ -17,7 +17,7 @@ export const ProjectSwitch = ({ projectId, onGo }: Readonly<{ projectId: string 
           styles={{ label: { flex: 1 } }}
           leftSection={<IconFolder size={16} aria-hidden />}
           rightSection={<IconSelector size={16} aria-hidden />}
-          aria-label={`Project ${current?.name ?? 'none'}, choose another`}
+          {...(current === undefined ? {} : { 'aria-label': `Project ${current.name}, choose another` })}
         >
           <Text span truncate size="sm" title={current?.name}>
             {current?.name ?? 'Choose a project'}

@@ -4,6 +4,7 @@
  */
 import { Button } from '@mantine/core';
 import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { TableScroll } from './table-scroll.tsx';
 
 export type Column<T> = Readonly<{
   header: string;
@@ -55,16 +56,7 @@ export const DataTable = <T,>({ label, columns, rows, rowKey, hasMore, isLoading
   const held = useHeldRows(rows, rowKey);
   return (
     <div>
-      {/* biome-ignore lint/a11y/useSemanticElements: it groups no fields, and the part of the page around it is the landmark. */}
-      <div
-        role="group"
-        className="table-scroll"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable by key.
-        tabIndex={0}
-        aria-label={label}
-        onPointerEnter={() => held.hold(true)}
-        onPointerLeave={() => held.hold(false)}
-      >
+      <TableScroll label={label} onPointerEnter={() => held.hold(true)} onPointerLeave={() => held.hold(false)}>
         <table className="table">
           <thead>
             <tr>
@@ -87,7 +79,7 @@ export const DataTable = <T,>({ label, columns, rows, rowKey, hasMore, isLoading
             ))}
           </tbody>
         </table>
-      </div>
+      </TableScroll>
       {held.waiting > 0 && (
         <Button variant="subtle" size="xs" onClick={() => held.hold(false)}>
           {held.waiting} new, show

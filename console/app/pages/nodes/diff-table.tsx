@@ -1,13 +1,9 @@
 /** What was approved beside what was found. */
+import { TableScroll } from '../../ui/table-scroll.tsx';
 import { type DiffRow, diffRows } from './diff.ts';
 
 export const DiffTable = ({ diff, label }: Readonly<{ diff: Parameters<typeof diffRows>[0]; label: string }>) => (
-  <section
-    className="table-scroll"
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable by key.
-    tabIndex={0}
-    aria-label={label}
-  >
+  <TableScroll label={label}>
     <table className="table">
       <thead>
         <tr>
@@ -32,5 +28,5 @@ export const DiffTable = ({ diff, label }: Readonly<{ diff: Parameters<typeof di
         ))}
       </tbody>
     </table>
-  </section>
+  </TableScroll>
 );

@@ -1,14 +1,11 @@
 /** Which GPUs the fabric can join by NVLink, whoever told of them. */
+
 import { ToneBadge } from '../../ui/state-badge.tsx';
+import { TableScroll } from '../../ui/table-scroll.tsx';
 import type { Topology } from './topology.ts';
 
 export const LinkSetTable = ({ sets }: Readonly<{ sets: Topology['linkSets'] }>) => (
-  <section
-    className="table-scroll"
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable by key.
-    tabIndex={0}
-    aria-label="NVLink sets"
-  >
+  <TableScroll label="NVLink sets">
     <table className="table">
       <thead>
         <tr>
@@ -31,5 +28,5 @@ export const LinkSetTable = ({ sets }: Readonly<{ sets: Topology['linkSets'] }>)
         ))}
       </tbody>
     </table>
-  </section>
+  </TableScroll>
 );

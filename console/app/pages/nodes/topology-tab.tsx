@@ -1,4 +1,5 @@
 /** How a host is built, as a picture and as a table: what shares a switch is near, and slots are made of what is near. */
+
 import type { Node } from '@gpuaas/sdk';
 import { NativeSelect, Stack } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
@@ -6,6 +7,7 @@ import { useId, useMemo } from 'react';
 import { useAll, useRead } from '../../api/read.ts';
 import { Async } from '../../ui/async.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
+import { TableScroll } from '../../ui/table-scroll.tsx';
 import { isMissing } from './hooks.ts';
 import { LinkSetTable } from './link-set-table.tsx';
 import { type Device, readTopology, type Topology } from './topology.ts';
@@ -20,12 +22,7 @@ const linesOf = ({ numaNodes }: Topology): readonly Line[] =>
   );
 
 const DeviceTable = ({ topology, id, chosen }: Readonly<{ topology: Topology; id: string; chosen: number | null }>) => (
-  <section
-    className="table-scroll"
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable by key.
-    tabIndex={0}
-    aria-label="Devices"
-  >
+  <TableScroll label="Devices">
     <table className="table" id={id}>
       <thead>
         <tr>
@@ -55,7 +52,7 @@ const DeviceTable = ({ topology, id, chosen }: Readonly<{ topology: Topology; id
           ))}
       </tbody>
     </table>
-  </section>
+  </TableScroll>
 );
 
 const Board = ({ node, facts }: Readonly<{ node: Node; facts: unknown }>) => {
