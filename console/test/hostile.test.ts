@@ -19,7 +19,15 @@ const project = `/projects/${mock.cast.project_id}`;
 mock.close();
 
 /** Pages on which nothing stands that somebody else wrote, until something on them is opened. */
-const SILENT = ['capacity', 'platform-follow-nothing', 'platform-audit', 'not-found', 'signed-out'];
+const SILENT = [
+  'allocations-none',
+  'capacity',
+  'platform-follow-nothing',
+  'platform-follow-no-id',
+  'platform-audit',
+  'not-found',
+  'signed-out',
+];
 
 const IMG = `<img src=x onerror="globalThis.${XSS_MARK}=1">`;
 const LINK = `javascript:globalThis.${XSS_MARK}=1`;
