@@ -49,6 +49,8 @@ const Item = ({ entry, isFirstFailure, lanes }: ItemProps) => {
     >
       <Group gap={8} align="baseline">
         {entry.is_failure && <ToneBadge tone="bad">{isFirstFailure ? 'First failure' : 'Failed'}</ToneBadge>}
+        {!entry.is_failure && entry.level === 'warn' && <ToneBadge tone="warn">Warning</ToneBadge>}
+        {!entry.is_failure && entry.level === 'error' && <ToneBadge tone="bad">Error</ToneBadge>}
         <Text span fw={500}>
           {entry.title}
         </Text>

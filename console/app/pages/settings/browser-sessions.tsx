@@ -94,7 +94,7 @@ export const BrowserSessions = () => {
         }
       </Async>
       <ConfirmDialog
-        title={ending.length > 1 ? 'Sign out everywhere else?' : 'Sign this browser out?'}
+        title={ending.length > 1 ? 'Sign out everywhere else?' : `Sign ${browserName(only?.user_agent ?? null)} out?`}
         isOpen={ending.length > 0}
         onClose={close}
         confirmLabel="Sign out"

@@ -1,0 +1,78 @@
+/** The console by keyboard: one always sees where one is, and goes on in a page that was just opened. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { createMockApi } from '../mock-api/index.ts';
+import { type Demo, openDemo, needsBrowser as skip } from './browser.ts';
+import { settled } from './inspect.ts';
+import { addressOf, routesOf } from './routes.ts';
+
+const STEPS = 45;
+const PAGES = ['overview', 'launch', 'allocation-connect', 'allocations', 'nodes', 'node-slots', 'settings-ssh-keys'];
+
+const mock = createMockApi({ now: () => 0 });
+const routes = routesOf(mock);
+mock.close();
+
+/** What is wrong with where the keyboard is, null where it is in sight and marked. Fields mark themselves by their border. */
+const unseen = (page: Page): Promise<string | null> =>
+  page.evaluate(() => {
+    const at = document.activeElement;
+    if (at === null || at === document.body || at.matches('input, select, textarea')) return null;
+    const { outlineStyle, outlineWidth } = getComputedStyle(at);
+    const name = `${at.tagName} "${(at.getAttribute('aria-label') ?? at.textContent).slice(0, 40)}"`;
+    if (outlineStyle === 'none' || Number.parseFloat(outlineWidth) < 1) return `${name} is not marked`;
+    const { left, right, top, bottom } = at.getBoundingClientRect();
+    if (bottom <= 0 || top >= innerHeight || right <= 0 || left >= innerWidth) return `${name} is out of sight`;
+    // Of what is tall the beginning counts.
+    const above = document.elementFromPoint(Math.max(left, 0) + 4, Math.max(top, 0) + 4);
+    return above === null || at.contains(above) || above.contains(at) ? null : `${name} is covered`;
+  });
+
+describe('the keyboard', { skip }, () => {
+  let demo: Demo;
+  before(async () => {
+    demo = await openDemo();
+  });
+  after(() => demo?.close());
+
+  for (const name of PAGES)
+    test(`is always in sight on ${name}`, () => {
+      const route = routes.find((one) => one.name === name);
+      assert.ok(route);
+      return demo.page(addressOf(route), async (page) => {
+        await settled(page);
+        const findings = new Set<string>();
+        for (let step = 0; step < STEPS; step++) {
+          await page.keyboard.press('Tab');
+          const finding = await unseen(page);
+          if (finding !== null) findings.add(finding);
+        }
+        assert.deepEqual([...findings], []);
+      });
+    });
+
+  test('begins with the way past the navigation', () =>
+    demo.page('/', async (page) => {
+      await settled(page);
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await page.keyboard.press('Tab');
+      assert.ok(await page.evaluate(() => document.querySelector('main')?.contains(document.activeElement)));
+    }));
+
+  test('goes on in the page that a link on a page led to', () =>
+    demo.page('/', async (page) => {
+      await page.locator('main').getByRole('link', { name: 'train-llama' }).first().press('Enter');
+      await page.getByRole('heading', { level: 1, name: 'train-llama' }).waitFor();
+      await page.waitForFunction(() => document.activeElement?.matches('main'));
+    }));
+
+  test('has the navigation at hand where there is no page', () =>
+    demo.page('/nowhere', async (page) => {
+      await page.getByRole('heading', { level: 1, name: 'Not found' }).waitFor();
+      await page.getByRole('navigation', { name: 'Project' }).waitFor();
+      await page.keyboard.press('Control+k');
+      await page.getByRole('dialog', { name: 'Go to' }).waitFor();
+    }));
+});
