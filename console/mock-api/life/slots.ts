@@ -15,7 +15,7 @@ const GENESIS = '0'.repeat(64);
 
 const SAMPLES = [0, 1_920_377_991_168, 3_840_755_961_856];
 
-export const evidenceOf = (slot: Slot, world: World) => ({
+export const evidenceOf = (slot: Slot, atMs: number) => ({
   serial: slot.nvme_serial,
   size_bytes: 3_840_755_982_336,
   erase: 'block',
@@ -24,8 +24,8 @@ export const evidenceOf = (slot: Slot, world: World) => ({
   bytes_read_back: 64 * 1024 * 1024,
   bytes_not_erased: 0,
   samples: SAMPLES.map((offset) => ({ offset, length: 20_480, sha256: digestOf(`blank ${offset}`) })),
-  started_at: world.ago(6_000),
-  finished_at: world.ago(500),
+  started_at: new Date(atMs - 6_000).toISOString(),
+  finished_at: new Date(atMs - 500).toISOString(),
   gpu_reset: { method: 'flr', functions: 1, is_ok: true },
 });
 
@@ -37,10 +37,12 @@ export type NewProof = Readonly<{
   correlation_id: string;
   evidence?: Readonly<Record<string, unknown>>;
   is_verified?: boolean;
+  /** When, if it is long ago. */
+  atMs?: number;
 }>;
 
 export const addProof = (world: World, made: NewProof): WipeProof => {
-  const { slot } = made;
+  const { slot, atMs = world.now() } = made;
   const chain = world.proofs.filter((one) => one.slot_id === slot.id);
   const previous_hash = chain.at(-1)?.proof_hash ?? GENESIS;
   const id = world.mint('wipe_proof');
@@ -53,12 +55,12 @@ export const addProof = (world: World, made: NewProof): WipeProof => {
     task_id: made.task_id,
     method: made.method,
     is_verified: made.is_verified ?? true,
-    evidence: { ...(made.evidence ?? evidenceOf(slot, world)) },
+    evidence: { ...(made.evidence ?? evidenceOf(slot, atMs)) },
     correlation_id: made.correlation_id,
     sequence: chain.length + 1,
     previous_hash,
     proof_hash: digestOf(`${previous_hash} ${id} ${made.method}`),
-    created_at: world.ago(),
+    created_at: new Date(atMs).toISOString(),
   };
   world.proofs.push(proof);
   if (proof.is_verified) {

@@ -25,12 +25,28 @@ const RACKS = [
   ['j24', 13],
 ] as const;
 
+/** The wipe that a slot was approved with: what says that it is clean has its proof. */
+const proveFirstWipe = (world: World, slot: Slot): void => {
+  if (slot.wiped_at === null) return;
+  const atMs = Date.parse(slot.wiped_at);
+  const correlation_id = `c-approve-${slot.id.slice(-12)}`;
+  addProof(world, {
+    slot,
+    allocation_id: null,
+    task_id: world.mint('node_task', atMs),
+    method: 'nvme_sanitize',
+    correlation_id,
+    atMs,
+  });
+};
+
 const buildNodes = (world: World, cast: Cast): readonly Node[] =>
   RACKS.flatMap(([rack, hosts]) => rackNames(rack, hosts)).map((name, index) => {
     const odd = ODD_NODES[index];
     const node = addNode(world, name, index + 1);
     const slots = odd?.hasSlots === false ? [] : addSlots(world, node, cast.users.operator);
     odd?.shape(world, node, slots);
+    for (const slot of slots) proveFirstWipe(world, slot);
     return node;
   });
 
@@ -135,21 +151,20 @@ const seedReleased = (world: World, past: Past): void => {
   claimSlots(world, row, past.slots, 'available');
   for (const slot of past.slots) {
     slot.allocation_id = null;
-    const proof = addProof(world, {
+    addProof(world, {
       slot,
       allocation_id: row.id,
       task_id: world.mint('node_task', start),
       method: 'nvme_sanitize',
       correlation_id: row.correlation_id,
+      atMs: Date.parse(row.released_at),
     });
-    proof.created_at = row.released_at;
-    slot.wiped_at = row.released_at;
   }
   for (const claim of world.claims)
     if (claim.allocation_id === row.id)
       Object.assign(claim, {
         released_at: row.released_at,
-        wipe_proof_id: world.proofs.find((one) => one.slot_id === claim.slot_id)?.id ?? null,
+        wipe_proof_id: world.proofs.findLast((one) => one.slot_id === claim.slot_id)?.id ?? null,
       });
   addUsage(world, row, row.activated_at, row.release_requested_at);
   pastRun(world, row, 'provision-slice', start);
