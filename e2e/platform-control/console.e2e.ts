@@ -207,7 +207,7 @@ test('people work with the console of a running platform', { skip }, async (t) =
     await form.getByRole('textbox', { name: 'E-mail address' }).fill('dev-admin@gpuaas.local');
     await form.getByRole('radio', { name: 'viewer' }).check();
     await form.getByRole('button', { name: 'Invite', exact: true }).click();
-    const token = (await form.locator('pre').first().textContent())?.trim() ?? '';
+    const token = (await form.locator('.secret-block pre').textContent())?.trim() ?? '';
     await form.getByRole('checkbox', { name: 'I have saved it' }).check();
     await form.getByRole('button', { name: 'Done' }).click();
 
