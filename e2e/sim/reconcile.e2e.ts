@@ -94,7 +94,8 @@ test('a slice that its guest shut down is off, and says so', async () => {
 });
 
 test('a machine that somebody made beside us is told and left alone, and the slot whose drive it has is not for sale', async () => {
-  const before = (await theNode()).free_gpus;
+  // A node whose agent was away has nothing for sale until it was seen and checked again.
+  const before = await eventually('it is for sale again', async () => (await theNode()).free_gpus || undefined);
   const serial = machine().slots[7]?.serial ?? '';
   await meanwhile((host) => host.defineForeignDomain('somebodys', [serial]));
   const found = await eventually('it is told', async () => {
@@ -102,7 +103,10 @@ test('a machine that somebody made beside us is told and left alone, and the slo
     return findings.find(({ code }) => code === 'unknown_machine');
   });
   assert.equal(found.slot_ids.length, 1);
-  const node = await theNode();
+  const node = await eventually('the rest is for sale', async () => {
+    const now = await theNode();
+    return now.free_gpus > 0 ? now : undefined;
+  });
   assert.deepEqual([node.free_gpus, node.finding_count], [before - 1, 1]);
   assert.ok(
     machine()
