@@ -1,9 +1,10 @@
 /**
- * A table that lives: values change in place, but while the pointer or the focus is in it no row appears above another or
- * goes away, so that nobody clicks on what was somewhere else a moment ago. What is held back is said and shown on demand.
+ * A table that lives: values change in place, but while the pointer or the keyboard is in it no row moves, so that nobody
+ * clicks on what was somewhere else a moment ago. What is held back is said and shown on demand.
  */
 import { Button } from '@mantine/core';
-import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useState } from 'react';
+import { heldRows } from './held-rows.ts';
 import { TableScroll } from './table-scroll.tsx';
 
 export type Column<T> = Readonly<{
@@ -21,42 +22,51 @@ export type DataTableProps<T> = Readonly<{
   columns: readonly Column<T>[];
   rows: readonly T[];
   rowKey: (row: T) => string;
+  /** What is listed, such as the filter: another list is shown at once. */
+  list?: string;
   hasMore?: boolean;
   isLoadingMore?: boolean;
   onMore?: () => void;
 }>;
 
-/** The rows in the order last shown, as long as somebody is in the table; rows that are gone meanwhile stay as they were. */
-const useHeldRows = <T,>(rows: readonly T[], rowKey: (row: T) => string) => {
-  const [isHeld, setHeld] = useState(false);
-  const shown = useRef<readonly T[]>(rows);
-  const held = useMemo(() => {
-    if (!isHeld) {
-      shown.current = rows;
-      return { rows, waiting: 0 };
-    }
-    const fresh = new Map(rows.map((row) => [rowKey(row), row]));
-    const keys = new Set(shown.current.map(rowKey));
-    const firstNew = rows.findIndex((row) => !keys.has(rowKey(row)));
-    // What comes at the end moves nothing, so it may come.
-    const lastKnown = rows.findLastIndex((row) => keys.has(rowKey(row)));
-    const appended = rows.filter((row, index) => index > lastKnown && !keys.has(rowKey(row)));
-    const waiting =
-      firstNew === -1 ? 0 : rows.filter((row, index) => index < lastKnown && !keys.has(rowKey(row))).length;
-    return { rows: [...shown.current.map((row) => fresh.get(rowKey(row)) ?? row), ...appended], waiting };
-  }, [rows, isHeld, rowKey]);
-  const hold = (value: boolean) => {
-    if (value && !isHeld) shown.current = rows;
-    setHeld(value);
+/** Holds what stands there from the moment somebody comes, until they leave or ask for another list. */
+const useHeldRows = <T,>(rows: readonly T[], rowKey: (row: T) => string, list: string) => {
+  const [held, setHeld] = useState<Readonly<{ shown: readonly T[]; list: string }> | null>(null);
+  const shown = held?.list === list ? held.shown : null;
+  return {
+    ...heldRows(shown, rows, rowKey),
+    hold: () => {
+      if (shown === null) setHeld({ shown: rows, list });
+    },
+    letGo: () => setHeld(null),
   };
-  return { ...held, hold };
 };
 
-export const DataTable = <T,>({ label, columns, rows, rowKey, hasMore, isLoadingMore, onMore }: DataTableProps<T>) => {
-  const held = useHeldRows(rows, rowKey);
+export const DataTable = <T,>({
+  label,
+  columns,
+  rows,
+  rowKey,
+  list = '',
+  hasMore,
+  isLoadingMore,
+  onMore,
+}: DataTableProps<T>) => {
+  const held = useHeldRows(rows, rowKey, list);
   return (
     <div>
-      <TableScroll label={label} onPointerEnter={() => held.hold(true)} onPointerLeave={() => held.hold(false)}>
+      <TableScroll
+        label={label}
+        onPointerEnter={held.hold}
+        onPointerLeave={held.letGo}
+        // Only who moves by key: a button that was clicked keeps the focus long after its person has gone.
+        onFocus={({ target }) => {
+          if (target.matches(':focus-visible')) held.hold();
+        }}
+        onBlur={({ currentTarget, relatedTarget }) => {
+          if (!currentTarget.contains(relatedTarget)) held.letGo();
+        }}
+      >
         <table className="table">
           <thead>
             <tr>
@@ -68,8 +78,12 @@ export const DataTable = <T,>({ label, columns, rows, rowKey, hasMore, isLoading
             </tr>
           </thead>
           <tbody>
-            {held.rows.map((row) => (
-              <tr key={rowKey(row)}>
+            {held.rows.map(({ row, isGone }) => (
+              <tr
+                key={rowKey(row)}
+                inert={isGone}
+                {...(isGone ? { 'data-gone': true, title: 'It is no longer in this list.' } : {})}
+              >
                 {columns.map(({ header, cell, align, isSecondary }) => (
                   <td key={header} data-align={align} className={isSecondary ? 'secondary' : undefined}>
                     {cell(row)}
@@ -81,7 +95,7 @@ export const DataTable = <T,>({ label, columns, rows, rowKey, hasMore, isLoading
         </table>
       </TableScroll>
       {held.waiting > 0 && (
-        <Button variant="subtle" size="xs" onClick={() => held.hold(false)}>
+        <Button variant="subtle" size="xs" onClick={held.letGo}>
           {held.waiting} new, show
         </Button>
       )}

@@ -131,6 +131,7 @@ export const AllocationsPage = () => {
             columns={columns}
             rows={rows}
             rowKey={({ id }) => id}
+            list={`${filter} ${text}`}
             hasMore={list.hasMore}
             isLoadingMore={list.isLoadingMore}
             onMore={list.loadMore}

@@ -114,6 +114,7 @@ export const TasksTab = ({ node }: Readonly<{ node: Node }>) => {
           columns={columns}
           rows={tasks.items}
           rowKey={({ id }) => id}
+          list={state ?? ''}
           hasMore={tasks.hasMore}
           isLoadingMore={tasks.isLoadingMore}
           onMore={tasks.loadMore}

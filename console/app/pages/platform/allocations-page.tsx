@@ -104,6 +104,7 @@ export const PlatformAllocationsPage = () => {
             columns={columns(setAsked)}
             rows={rows.items}
             rowKey={({ allocation }) => allocation.id}
+            list={JSON.stringify(search)}
             hasMore={rows.hasMore}
             isLoadingMore={rows.isLoadingMore}
             onMore={rows.loadMore}

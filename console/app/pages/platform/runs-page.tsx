@@ -152,6 +152,7 @@ export const RunsPage = () => {
             columns={columns(setAsked)}
             rows={runs.items}
             rowKey={({ id }) => id}
+            list={JSON.stringify(search)}
             hasMore={runs.hasMore}
             isLoadingMore={runs.isLoadingMore}
             onMore={runs.loadMore}

@@ -1,0 +1,76 @@
+/** A list that changes while somebody is in it: nothing moves under the pointer or the keyboard, and nothing is kept secret. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createClient } from '@gpuaas/sdk';
+import type { Page } from 'playwright-core';
+import { ensureConsole } from '../../tools/build-console.ts';
+import { createMockApi, type MockApi } from '../mock-api/index.ts';
+import { contextOptions, launchBrowser, needsBrowser as skip } from './browser.ts';
+import { serveBuild } from './serve.ts';
+
+let browser: Awaited<ReturnType<typeof launchBrowser>>;
+before(async () => {
+  if (skip === false) browser = await launchBrowser();
+});
+after(() => browser?.close());
+
+const names = (page: Page): Promise<string[]> => page.locator('tbody tr td:first-child a').allTextContents();
+
+const withList = async (
+  work: (page: Page, launch: (name: string) => Promise<unknown>) => Promise<void>,
+): Promise<void> => {
+  const api: MockApi = createMockApi({ as: 'member' });
+  const server = await serveBuild(await ensureConsole(), { api: api.fetch });
+  const context = await browser.newContext(contextOptions({}));
+  const client = createClient({ baseUrl: server.url, fetch: api.fetch });
+  const { project_id } = api.cast;
+  try {
+    const page = await context.newPage();
+    await page.goto(`${server.url}/projects/${project_id}/allocations`);
+    await page.locator('tbody tr').first().waitFor();
+    await work(page, (name) =>
+      client.allocationCreate({
+        params: { project_id },
+        body: { name, sku_name: 'h200-sxm-slice', region_name: 'us-buffalo-1', gpu_count: 1 },
+      }),
+    );
+  } finally {
+    await context.close();
+    await server.close();
+    api.close();
+  }
+};
+
+test(
+  'what somebody else launches waits while the pointer is in the list, is told, and comes when the pointer leaves',
+  { skip },
+  () =>
+    withList(async (page, launch) => {
+      const before = await names(page);
+      await page.locator('tbody tr').nth(1).hover();
+      await launch('from-elsewhere');
+      await page.getByRole('button', { name: '1 new, show' }).waitFor();
+      assert.deepEqual(await names(page), before);
+      await page.getByRole('heading', { level: 1 }).hover();
+      await page.getByRole('link', { name: 'from-elsewhere' }).waitFor();
+      assert.deepEqual(await names(page), ['from-elsewhere', ...before]);
+    }),
+);
+
+test('it waits for the keyboard too, and another filter is followed at once', { skip }, () =>
+  withList(async (page, launch) => {
+    const before = await names(page);
+    const box = page.getByRole('textbox', { name: 'Name' });
+    await box.focus();
+    while (!(await page.evaluate(() => document.activeElement?.closest('tbody') !== null)))
+      await page.keyboard.press('Tab');
+    await launch('from-elsewhere');
+    await page.getByRole('button', { name: '1 new, show' }).waitFor();
+    assert.deepEqual(await names(page), before);
+    await box.focus();
+    await page.locator('tbody tr').nth(1).hover();
+    await box.fill('from');
+    await page.getByRole('link', { name: 'from-elsewhere' }).waitFor();
+    assert.deepEqual(await names(page), ['from-elsewhere']);
+  }),
+);
