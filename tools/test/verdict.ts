@@ -13,8 +13,8 @@ export type FileVerdict = Readonly<{
   durationMs: number;
 }>;
 
-/** These may be skipped anywhere: no machine of ours can supply them, or the host under test does not have the part. */
-const ALWAYS_SKIPPABLE = ['recordings:', 'gpu:', 'host:'];
+/** These may be skipped anywhere: no test machine can supply them. */
+const ALWAYS_SKIPPABLE = ['recordings:', 'gpu:'];
 
 export const mayBeSkipped = (reason: string): boolean => ALWAYS_SKIPPABLE.some((prefix) => reason.startsWith(prefix));
 
