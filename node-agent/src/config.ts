@@ -9,7 +9,7 @@ import type { HypervisorConfig } from './host/linux/hypervisor-config.ts';
 import { readHypervisorConfig } from './host/linux/hypervisor-settings.ts';
 import type { NetworkConfig } from './host/linux/network-config.ts';
 import { readNetworkConfig } from './host/linux/network-settings.ts';
-import type { DeviceIds } from './topology/kinds.ts';
+import type { DeviceIds } from './topology/device-ids.ts';
 
 export const ENV_FILE = '/etc/gpuaas/node-agent.env';
 

@@ -1,7 +1,6 @@
 /** Alerts from the kernel's log: one per GPU and Xid, however often it was said. */
 import { type Checked, type Found, PREVENT, QUIET, SHOWN } from './alert.ts';
 import { type GpuEvent, gpuEvents } from './kernel-log.ts';
-import { xidName } from './xid.ts';
 
 export const checkLog = (lines: readonly string[], bootedAt: Date | null): Checked => {
   const events = gpuEvents(lines, bootedAt);
@@ -28,7 +27,7 @@ const foundOf = (events: readonly GpuEvent[]): readonly Found[] => {
         classifications: [...PREVENT],
       },
     ];
-  const what = `GPU ${first.pci_address}: Xid ${first.xid} (${xidName(first.xid ?? 0)}), ${times}`;
+  const what = `GPU ${first.pci_address}: Xid ${first.xid} (${first.name}), ${times}`;
   return [{ ...base, ...judge(events, last, what) }];
 };
 

@@ -2,7 +2,9 @@
  * Checks of what the host shows. A part that cannot be read fails its check: it says so as an alert, and where nothing can
  * be told without that part it prevents allocations like any other failure.
  */
+
 import type { Fact } from '@gpuaas/contract/node';
+import { isReportingDriver } from '../host/linux/gpu/vendors.ts';
 import { isAccelerator } from '../topology/kinds.ts';
 import { factOf, reasonOf } from '../topology/read.ts';
 import { type Checked, type Expectation, type Found, type HealthFacts, PREVENT, SHOWN } from './alert.ts';
@@ -30,7 +32,7 @@ export const checkReadable = (facts: HealthFacts): Checked => {
     ];
   };
   // A host whose GPUs are all given to guests has nobody to ask about them.
-  const isDriven = (factOf(facts.pci) ?? []).some((pci) => pci.driver === 'nvidia');
+  const isDriven = (factOf(facts.pci) ?? []).some((pci) => isReportingDriver(pci.driver));
   return {
     name: 'facts_readable',
     found: [

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readFixture, requiresFixture } from '../../test/fixtures.ts';
+import { xidKind } from '../host/linux/gpu/nvidia-xid.ts';
 import { checkLog } from './gpu-log-check.ts';
 import { addressOf, gpuEvents } from './kernel-log.ts';
-import { xidKind } from './xid.ts';
 
 const BOOTED = new Date('2026-01-01T00:00:00Z');
 const only = (line: string) => {

@@ -1,7 +1,10 @@
 /** What of one approved slot is not as approved, in words that say what was found and what would help. */
+
 import type { DiskFacts, PciFunction, TaskSlot } from '@gpuaas/contract/node';
 import type { HostErrorCode } from '../host/host.ts';
-import { type DeviceIds, idOf, isWholeFabric } from '../topology/kinds.ts';
+import { releasesGpu } from '../host/linux/gpu/vendors.ts';
+import type { DeviceIds } from '../topology/device-ids.ts';
+import { idOf, isWholeFabric } from '../topology/kinds.ts';
 import type { LiveHost } from './live-host.ts';
 
 export type Problem = Readonly<{ code: HostErrorCode; message: string }>;
@@ -37,12 +40,13 @@ const isGpu = (pci: PciFunction, { accelerators }: DeviceIds): boolean =>
   accelerators.includes(idOf(pci)) || pci.class_code.startsWith('03') || pci.class_code.startsWith('12');
 
 /** A GPU's own driver gives it up for a machine; whatever else holds a GPU was put there by somebody. */
-const GPU_DRIVERS: ReadonlySet<string | null> = new Set([null, 'vfio-pci', 'nvidia', 'nouveau', 'amdgpu']);
+const isReleasable = (driver: string | null): boolean =>
+  driver === null || driver === 'vfio-pci' || releasesGpu(driver);
 
 const gpuProblems = (gpu: PciFunction, ids: DeviceIds): readonly Problem[] => {
   if (hasFallenOff(gpu)) return [drift(`GPU ${gpu.address} does not answer on the bus; power-cycle the host`)];
   if (!isGpu(gpu, ids)) return [drift(`${gpu.address} is no GPU but a device of class ${gpu.class_code}`)];
-  if (!GPU_DRIVERS.has(gpu.driver))
+  if (!isReleasable(gpu.driver))
     return [drift(`GPU ${gpu.address} is bound to ${gpu.driver} and cannot be taken for vfio-pci; unbind it`)];
   if (gpu.mediated_devices > 0)
     return [drift(`GPU ${gpu.address} has ${gpu.mediated_devices} mediated devices; remove them`)];

@@ -7,7 +7,8 @@
 import { noteKeys } from '../authorized-keys.ts';
 import { HostError } from '../host/host.ts';
 import { getLease, type Lease, readLeases, touchLease, wantPower } from '../leases.ts';
-import { NO_IDS } from '../topology/kinds.ts';
+import { NO_IDS } from '../topology/device-ids.ts';
+
 import { deviceProblems, diskProblems } from './bundle-slot.ts';
 import { type Act, exclusive, slotKeys, withinTime } from './exclusive.ts';
 import { domainName } from './names.ts';

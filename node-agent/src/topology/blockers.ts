@@ -2,7 +2,9 @@
  * What stands between a candidate and approval, in words an operator can act on. A fact that could not be read blocks
  * like one that is bad; nothing here turns "unknown" into "fine".
  */
+
 import type { Blocker, Candidate, HostFacts } from '@gpuaas/contract/node';
+import { isReportingDriver, partitioningOffOf } from '../host/linux/gpu/vendors.ts';
 import { block, type Judged, list, NO_SWITCH, type Rule, under } from './blocker-rule.ts';
 import { drive } from './blockers-of-drive.ts';
 import { isInfiniband } from './kinds.ts';
@@ -44,7 +46,7 @@ const gpu: Rule = ({ place, facts, found }) => {
   const driver = place.gpu.driver;
   const isListed = factOf(facts.gpus)?.some((one) => one.pci_address === found.gpu_pci_address) !== false;
   const blockers =
-    (driver === 'nvidia' || driver === 'amdgpu') && !isListed
+    isReportingDriver(driver) && !isListed
       ? block(
           'gpu_unreadable',
           'gpu_uuid',
@@ -52,13 +54,7 @@ const gpu: Rule = ({ place, facts, found }) => {
         )
       : [];
   if (found.mig_mode === 'enabled')
-    blockers.push(
-      ...block(
-        'mig_enabled',
-        'mig_mode',
-        'MIG is enabled. Destroy its instances, run nvidia-smi -mig 0 and reset the GPU.',
-      ),
-    );
+    blockers.push(...block('mig_enabled', 'mig_mode', `MIG is enabled. ${partitioningOffOf(place.gpu.vendor_id)}`));
   const children = found.mediated_devices + place.gpu.virtual_functions.length;
   if (children > 0)
     blockers.push(

@@ -4,15 +4,18 @@
  *
  * Below a root of its own it reads a recording instead (see node-agent/README.md): nothing is run and nothing written.
  */
+
 import type { PciFunction, TaskKind } from '@gpuaas/contract/node';
-import type { DeviceIds } from '../../topology/kinds.ts';
+import type { DeviceIds } from '../../topology/device-ids.ts';
+import { isAccelerator } from '../../topology/kinds.ts';
+
 import { type Domain, type Host, HostError, type WipeMethod } from '../host.ts';
 import { createAccess } from './access.ts';
 import { listDisks } from './disks.ts';
 import { readFabric } from './fabric.ts';
 import { createFabric } from './fabric-act.ts';
 import { createFiles, type Files } from './files.ts';
-import { listGpus } from './gpu.ts';
+import { listGpus } from './gpu/vendors.ts';
 import { createHypervisor } from './hypervisor.ts';
 import type { HypervisorConfig } from './hypervisor-config.ts';
 import { createImages, type ImagesOptions } from './images.ts';
@@ -129,7 +132,14 @@ export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Ho
       list: () => listDisks(files, run),
       open: (identity) => live(() => openDisk(files, run, identity)),
     },
-    gpu: { list: async () => listGpus(files, run, await pci()) },
+    gpu: {
+      list: async () =>
+        listGpus(
+          files,
+          run,
+          (await pci()).filter((fn) => isAccelerator(fn, [])),
+        ),
+    },
     network: createNetwork({ files, run, pci, config: given.network, isRecording }),
     fabric: {
       facts: fabric.facts,

@@ -9,6 +9,7 @@ import type { PciFunction } from '@gpuaas/contract/node';
 import { isBridge, isNvSwitch } from '../../topology/kinds.ts';
 import { HostError, type Reset } from '../host.ts';
 import type { Files } from './files.ts';
+import { resetMethodsOf } from './gpu/vendors.ts';
 import { deviceOf, findOpeners } from './openers.ts';
 import { findPci, isSilent, listPci } from './pci.ts';
 
@@ -82,7 +83,7 @@ export const resetPci = async (files: Files, address: string, allowed: readonly 
   const { fn, all } = await find(files, address);
   refuseForeign(fn);
   const isVirtual = fn.physical_function !== null;
-  const method = ['bus', 'flr', ...fn.reset_methods].find(
+  const method = [...resetMethodsOf(fn.vendor_id), ...fn.reset_methods].find(
     (one) => fn.reset_methods.includes(one) && !(isVirtual && one === 'bus'),
   );
   if (method === undefined) throw new HostError('unsupported', `${address} offers no reset.`);
