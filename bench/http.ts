@@ -16,7 +16,7 @@ import { insertMembership, insertOrganization } from '../server/src/db/organizat
 import { insertProject } from '../server/src/db/project.ts';
 import { insertUser } from '../server/src/db/user.ts';
 import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../server/src/ports/postgres/embedded.ts';
-import { mintToken } from '../server/src/services/token.ts';
+import { mintToken } from '../server/src/identity/token.ts';
 import { startApi, startListening, stopChild } from './child.ts';
 import { interleave } from './pairs.ts';
 import type { Bench, Measurement } from './types.ts';

@@ -7,7 +7,7 @@ import * as x509 from '@peculiar/x509';
 import { type Database, PLATFORM } from '../../server/src/db/client.ts';
 import { createSecrets } from '../../server/src/ports/secrets/secrets.ts';
 import { issueNodeCertificate, issueServerCertificate } from '../../server/src/ports/trust/x509.ts';
-import { createTrustKeeper, type Trust } from '../../server/src/services/trust.ts';
+import { createTrustKeeper, type Trust } from '../../server/src/agents/trust.ts';
 import { nodeId } from '../placement/fleet.ts';
 
 const LIFE_S = 24 * 3600;

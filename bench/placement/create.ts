@@ -2,7 +2,7 @@
 import { api } from '@gpuaas/contract';
 import type { Database } from '../../server/src/db/client.ts';
 import { create } from '../../server/src/services/allocation.ts';
-import { mutate } from '../../server/src/services/pipeline.ts';
+import { mutate } from '../../server/src/pipeline/pipeline.ts';
 import { contextFor, PRINCIPAL } from './context.ts';
 import { REGION, SLICE_SKU, type Tenant, tenant } from './fleet.ts';
 

@@ -9,7 +9,7 @@ import { type Database, PLATFORM, type Tx } from '../../server/src/db/client.ts'
 import { type HeldSlot, listHeldSlots } from '../../server/src/db/lifecycle.ts';
 import { judgeWipe } from '../../server/src/domain/wipe.ts';
 import { release } from '../../server/src/services/allocation-release.ts';
-import { mutate } from '../../server/src/services/pipeline.ts';
+import { mutate } from '../../server/src/pipeline/pipeline.ts';
 import { proveCleanup } from '../../server/src/workflows/prove-cleanup.ts';
 import { contextFor, PRINCIPAL } from '../placement/context.ts';
 import { createOnce, type Made } from '../placement/create.ts';

@@ -15,8 +15,8 @@ import { createQueue } from './queue.ts';
 import { PATIENCE, type Patience, untilAnswered } from './report.ts';
 import { conclude, EXPIRED, failureOf } from './result.ts';
 import type { TaskContext, TaskHandlers } from './tasks/task.ts';
-import { createTeller } from './teller.ts';
-import { createTelling } from './telling.ts';
+import { createTeller } from './progress-reporter.ts';
+import { createTelling } from './result-reporter.ts';
 
 /** Where a task stands between two writes: what a crash test stops at. */
 export type Boundary = 'accepted' | 'allowed' | 'begun' | 'acted' | 'finished' | 'reported' | 'acknowledged';

@@ -12,7 +12,7 @@ export {
 } from './filters.ts';
 export { type Fit, fitsNow } from './fit.ts';
 export { type Fragmentation, fragmentation, fragmentationLine } from './fragmentation.ts';
-export { type CapacityFacts, capacityFacts, NOTHING_HELD, slotHold } from './holds.ts';
+export { type CapacityFacts, capacityFacts, NOTHING_HELD, slotHold } from './unavailable.ts';
 export {
   freeMask,
   isComplete,

@@ -5,7 +5,7 @@
  */
 import { alternativesFor } from './alternatives.ts';
 import { type Candidate, candidateOf, FILTERS, rejectedBy, summaryOf } from './filters.ts';
-import { capacityFacts, type Judged } from './holds.ts';
+import { capacityFacts, type Judged } from './unavailable.ts';
 import type {
   Decision,
   Placed,

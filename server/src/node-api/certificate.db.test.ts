@@ -13,7 +13,7 @@ import {
   issueNodeCertificate,
   openIssuer,
 } from '../ports/trust/x509.ts';
-import { readTrust } from '../services/trust.ts';
+import { readTrust } from '../agents/trust.ts';
 
 const clock = testClock();
 

@@ -4,11 +4,11 @@ import type { NodeAnswer, NodeBody, NodeOperationId, NodeParams } from '@gpuaas/
 import { notFound } from '../errors.ts';
 import { type InventoryDeps, record } from '../services/inventory.ts';
 import { type ShipDeps, ship } from '../services/log-line.ts';
-import type { Peer } from '../services/node-certificate.ts';
+import type { Peer } from '../agents/certificate-register.ts';
 import { type Caller, type EnrollDeps, enroll, renew } from '../services/node-enroll.ts';
-import type { Presence } from '../services/node-presence.ts';
-import type { Dispatcher } from '../services/task-dispatch.ts';
-import { finish, health, progress, type ResultDeps, start } from '../services/task-result.ts';
+import type { Presence } from '../agents/heartbeat.ts';
+import type { Dispatcher } from '../agents/task-dispatch.ts';
+import { finish, health, progress, type ResultDeps, start } from '../agents/task-result.ts';
 
 type Release = Readonly<{ stream: Readable; size: number }>;
 type Releases = Readonly<{ open(digest: string): Promise<Release | undefined> }>;

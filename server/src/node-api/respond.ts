@@ -5,9 +5,9 @@ import type { Log } from '@gpuaas/kit';
 import type { AppError } from '../errors.ts';
 import { toProblem } from '../http/problem.ts';
 import { addressBlock, createRateLimit } from '../http/rate-limit.ts';
-import type { Peer } from '../services/node-certificate.ts';
+import type { Peer } from '../agents/certificate-register.ts';
 import type { Caller } from '../services/node-enroll.ts';
-import type { NodeRefusal } from '../services/node-refusal.ts';
+import type { NodeRefusal } from '../agents/refusal-audit.ts';
 import type { NodeHandlers } from './handlers.ts';
 import type { Route } from './route.ts';
 

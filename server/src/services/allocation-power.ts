@@ -12,7 +12,7 @@ import { STOP_GRACE_S } from '../workflows/allocation-task.ts';
 import { beginPower } from '../workflows/begin-power.ts';
 import { wantInstall } from '../workflows/install.ts';
 import { viewFor } from './allocation.ts';
-import { projectOf } from './caller.ts';
+import { projectOf } from '../pipeline/caller.ts';
 import { assertUserData } from './user-data.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;

@@ -15,10 +15,10 @@ import { checkLaunch, keyColumnOf, type Launch } from '../placement/request.ts';
 import { newRun, runChanged } from '../workflows/engine/run.ts';
 import { provisionBaremetal } from '../workflows/provision-baremetal.ts';
 import { provisionSlice } from '../workflows/provision-slice.ts';
-import { type ProgressRows, progressOfOne, progressOfPage } from './allocation-progress.ts';
-import { allocationView } from './allocation-view.ts';
-import { callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
-import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { type ProgressRows, progressOfOne, progressOfPage } from '../views/allocation-progress.ts';
+import { allocationView } from '../views/allocation.ts';
+import { callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
+import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { assertUserData } from './user-data.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;

@@ -6,7 +6,7 @@ import { getSnapshot } from '../db/outbox.ts';
 import { AppError } from '../errors.ts';
 import { createHeadsFile } from '../ports/objects/heads-file.ts';
 import { verifyAudit } from './audit-verify.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Api = PublicApi;
 type Request<K extends keyof Api> = RequestOf<Api[K]>;

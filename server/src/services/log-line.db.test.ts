@@ -5,7 +5,7 @@ import { testClock } from '../../test/app.ts';
 import { testDatabase } from '../../test/database.ts';
 import { PLATFORM } from '../db/client.ts';
 import { ship } from './log-line.ts';
-import { createLogQuota } from './log-quota.ts';
+import { createLogQuota } from '../logs/log-quota.ts';
 
 it('a node that writes too many log lines is heard no more that day, which is said once and counted the day after', async (t) => {
   const { database } = await testDatabase(t);

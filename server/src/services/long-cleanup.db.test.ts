@@ -11,7 +11,7 @@ import { type NodeTaskRow, takeTasks } from '../db/node-task.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { beginRelease, restartCleanup } from '../workflows/begin-release.ts';
 import { expireOverdueTasks, finishTask } from '../workflows/finish-task.ts';
-import { progress, type ResultDeps, start } from './task-result.ts';
+import { progress, type ResultDeps, start } from '../agents/task-result.ts';
 
 const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal') => {
   const open: Client[] = [];

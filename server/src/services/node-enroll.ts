@@ -23,9 +23,9 @@ import { nodeChanged } from '../domain/node-event.ts';
 import { AppError } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { CsrError, type IssuedCertificate, issueNodeCertificate } from '../ports/trust/x509.ts';
-import type { Peer } from './node-certificate.ts';
-import { hashToken } from './token.ts';
-import type { Trust } from './trust.ts';
+import type { Peer } from '../agents/certificate-register.ts';
+import { hashToken } from '../identity/token.ts';
+import type { Trust } from '../agents/trust.ts';
 
 export type EnrollDeps = Readonly<{ database: Database; clock: Clock; trust: () => Trust; wake: () => void }>;
 /** Who asks, for the audit row. */

@@ -12,9 +12,9 @@ import { listAllocationProofs } from '../db/wipe-proof.ts';
 import { certificateBytes, certificateOf } from '../domain/wipe-certificate.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { signBytes } from '../ports/trust/x509.ts';
-import { onlyText } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
-import { findCertificateSigner } from './trust.ts';
+import { onlyText } from '../pipeline/caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
+import { findCertificateSigner } from '../agents/trust.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

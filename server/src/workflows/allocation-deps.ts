@@ -20,7 +20,7 @@ import {
   enter,
   rejectProof,
   resumeCleanup,
-} from './custody.ts';
+} from './allocation-transitions.ts';
 import { findMade } from './install.ts';
 import { proveCleanup } from './prove-cleanup.ts';
 import { settlePower } from './settle-power.ts';

@@ -11,7 +11,7 @@ import { INVARIANTS, listViolations } from '../db/invariant.ts';
 import { AppError } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { beginRelease, restartCleanup } from './begin-release.ts';
-import { auditRun } from './custody.ts';
+import { auditRun } from './allocation-transitions.ts';
 import { retryRun, startRun } from './engine/run.ts';
 import { provisionBaremetal } from './provision-baremetal.ts';
 import { provisionSlice } from './provision-slice.ts';

@@ -16,7 +16,7 @@ import { conflict } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { beginPower } from './begin-power.ts';
 import { beginRelease } from './begin-release.ts';
-import { auditRun } from './custody.ts';
+import { auditRun } from './allocation-transitions.ts';
 import { cancelRun, retryRun } from './engine/run.ts';
 import { finishTask } from './finish-task.ts';
 import { wantInstall } from './install.ts';

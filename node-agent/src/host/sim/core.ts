@@ -19,7 +19,7 @@ import {
   readFaults,
   type StateFault,
 } from './fault.ts';
-import { happen } from './happening.ts';
+import { happen } from './sim-events.ts';
 import { type Hardware, hardwareOf } from './hardware.ts';
 import { uuidOf } from './identity.ts';
 import type { Profile } from './profile-shape.ts';

@@ -12,7 +12,7 @@ import { blockOf } from './disk-table.ts';
 import { createDisks, type OpenDrives } from './disks.ts';
 import { createFabric } from './fabric.ts';
 import { createGpu } from './gpu.ts';
-import { boot } from './happening.ts';
+import { boot } from './sim-events.ts';
 import { createHypervisor } from './hypervisor.ts';
 import { createImages } from './images.ts';
 import { createNetwork } from './network.ts';
