@@ -45,7 +45,10 @@ export const topologyCases: readonly Case[] = [
   }),
   line('admin-node-discover-failed', `admin node discover ${node} --wait ${T}`, {
     answers: {
-      adminNodeDiscoveryGet: { task: { ...task, state: 'expired', state_reason: 'The host did not answer in time.' }, map },
+      adminNodeDiscoveryGet: {
+        task: { ...task, state: 'expired', state_reason: 'The host did not answer in time.' },
+        map,
+      },
     },
   }),
   line('admin-node-candidates-list', `admin node candidates ${name} ${T}`),

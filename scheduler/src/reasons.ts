@@ -2,7 +2,7 @@
  * Why not, in words for the user and codes for programs. It works from counts alone, so a server that keeps such
  * counts for the whole fleet says the same as a replay over every node. No host, device or other tenant is named.
  */
-import type { HeldBy, UnavailableReason, PlacementRequest, Reason, UnplaceableCode } from './model.ts';
+import type { HeldBy, PlacementRequest, Reason, UnavailableReason, UnplaceableCode } from './model.ts';
 
 export type RefusalFacts = Readonly<{
   code: UnplaceableCode;

@@ -6,7 +6,7 @@
  */
 import { candidateOf, FILTERS, type FilterRefusal, OCCUPANCY_HOLDS } from './filters.ts';
 import { freeMask, isComplete, largestLegalSet, legalTable } from './legal-sets.ts';
-import type { HeldBy, UnavailableReason, PlacementRequest, SchedulerNode, SchedulerSlot } from './model.ts';
+import type { HeldBy, PlacementRequest, SchedulerNode, SchedulerSlot, UnavailableReason } from './model.ts';
 
 export const NOTHING_HELD: HeldBy = {
   claimed: 0,

@@ -316,7 +316,7 @@ export type Discovery = {
       /** The approved slot of this index. */
       slot_id: string | null;
       /** Against the approved slot. */
-      standing: 'new' | 'approved' | 'changed';
+      approval_status: 'new' | 'approved' | 'changed';
       diff: Record<string, {
         approved: unknown;
         found: unknown;

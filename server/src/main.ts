@@ -7,10 +7,10 @@
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { ConfigError, createLog, createShutdown, stopOnSignals } from '@gpuaas/kit';
-import { connectDatabase, startApp } from './roles/process.ts';
 import { readConfig } from './config.ts';
 import { migrate } from './db/migrate.ts';
 import { createLogSink } from './logs/log-sink.ts';
+import { connectDatabase, startApp } from './roles/process.ts';
 import { seedCatalog } from './seed/demo-catalog.ts';
 
 const main = async (): Promise<void> => {

@@ -98,7 +98,11 @@ const override = command({
       expires_at: flags.for === undefined ? null : new Date(now + flags.for).toISOString(),
       reason: flags.reason,
     };
-    const answer = await (await cli.client()).call('adminNodeHealthOverridePut', { params, body }, { signal: cli.signal });
+    const answer = await (await cli.client()).call(
+      'adminNodeHealthOverridePut',
+      { params, body },
+      { signal: cli.signal },
+    );
     cli.out.done(`${args.node} is ${answer.data.health} with what you said about ${args.source}.`, answer);
   },
 });
@@ -144,7 +148,11 @@ export const adminHealth: Group = {
       args: sourceOf,
       run: async (cli, { args }) => {
         const params = { node_id: await nodeId(cli, args.node), source: args.source };
-        const answer = await (await cli.client()).call('adminNodeHealthOverrideDelete', { params }, { signal: cli.signal });
+        const answer = await (await cli.client()).call(
+          'adminNodeHealthOverrideDelete',
+          { params },
+          { signal: cli.signal },
+        );
         cli.out.done(`What ${args.source} says about ${args.node} counts again.`, answer);
       },
     }),

@@ -97,7 +97,10 @@ const told = (cli: Cli, named: string, answer: Answer<Operations['adminNodeImage
 /** By name, digest, or the beginning of one. */
 const digestOf = async (cli: Cli, node_id: string, named: string): Promise<string> => {
   if (DIGEST.test(named)) return named;
-  const { images: all } = await (await cli.client()).adminNodeImageList({ params: { node_id } }, { signal: cli.signal });
+  const { images: all } = await (await cli.client()).adminNodeImageList(
+    { params: { node_id } },
+    { signal: cli.signal },
+  );
   const found = all.filter(({ name, digest }) => name === named || digest.startsWith(named));
   const [only] = found;
   if (only === undefined) throw new GpuaasError('not_found', `There is no image ${named} on the node.`);

@@ -8,7 +8,7 @@ import type { World } from '../core/world.ts';
 import { runTask } from '../life/task.ts';
 import { addNode } from '../seed/fleet.ts';
 import { nodeView } from '../views/node.ts';
-import { getNode, moveNode, emitNode } from './node.ts';
+import { emitNode, getNode, moveNode } from './node.ts';
 
 const NODE_API = 'https://nodes.gpuaas.example:8443';
 const ENROL_MS = 8_000;

@@ -5,7 +5,7 @@
  */
 import type { Log } from '@gpuaas/kit';
 import type { WebSocket } from 'ws';
-import { staleKeySets, restoreTenantKeys } from '../authorized-keys.ts';
+import { restoreTenantKeys, staleKeySets } from '../authorized-keys.ts';
 import { type Host, HostError } from '../host/host.ts';
 import type { TaskHandler } from '../tasks/task.ts';
 import { carry } from './carry.ts';

@@ -263,7 +263,11 @@ test('the hash stands while a slot is in use and falls when its parts change', (
     blockers: [{ code: 'nvme_filesystem', field: 'nvme_filesystems', message: 'in use' }],
   };
   assert.equal(candidateHash(used), candidateHash(before));
-  for (const change of [{ nvme_serial: 'other' }, { iommu_group: null }, { iommu_group_other_devices: ['0000:01:00.0'] }])
+  for (const change of [
+    { nvme_serial: 'other' },
+    { iommu_group: null },
+    { iommu_group_other_devices: ['0000:01:00.0'] },
+  ])
     assert.notEqual(candidateHash({ ...before, ...change }), candidateHash(before));
   const fabric = valueOfPart(facts.fabric);
   const active = { ...fabric, partitions: fabric.partitions.map((one) => ({ ...one, is_active: true })) };

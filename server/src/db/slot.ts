@@ -79,7 +79,7 @@ export type RepairSlot = Readonly<{ node_id: string; task_slot: TaskSlot }>;
 export const findRepairSlot = async (reader: Reader, id: string): Promise<RepairSlot | undefined> => {
   const { rows } = await reader.query<TaskSlot & { node_id: string }>(
     `select node_id, id as slot_id, slot_index, generation, module_id, gpu_pci_address, nvme_serial, nvme_device, mac_address::text,
-       host(private_ip) as private_ip, fabric_vf_pci_address, wipe_method as wipe_method
+       host(private_ip) as private_ip, fabric_vf_pci_address, wipe_method
      from node_resource_slots where id = $1 and gpu_pci_address is not null and nvme_serial is not null and nvme_device is not null
        and mac_address is not null and private_ip is not null and fabric_vf_pci_address is not null`,
     [id],

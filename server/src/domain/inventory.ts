@@ -49,7 +49,13 @@ export type InventoryVerdict = Readonly<{
 }>;
 
 /** The platform says these itself, of every machine and claim. */
-const JUDGED_HERE = ['unknown_machine', 'machine_without_lease', 'machine_missing', 'machine_off', 'vm_running_unexpectedly'];
+const JUDGED_HERE = [
+  'unknown_machine',
+  'machine_without_lease',
+  'machine_missing',
+  'machine_off',
+  'vm_running_unexpectedly',
+];
 
 const usedSlots = ({ devices }: HostMachine, slots: readonly SlotDevices[]): readonly SlotDevices[] =>
   slots.filter((slot) =>

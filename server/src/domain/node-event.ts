@@ -27,5 +27,7 @@ export const nodeChanged = (data: EventData<'node.changed'>, correlationId: stri
 export const nodeRebooted = (data: EventData<'node.rebooted'>, correlationId: string): NodeEvent<'node.rebooted'> =>
   about('node.rebooted', data, correlationId);
 
-export const nodeDrift = (data: EventData<'node.drift_changed'>, correlationId: string): NodeEvent<'node.drift_changed'> =>
-  about('node.drift_changed', data, correlationId);
+export const nodeDrift = (
+  data: EventData<'node.drift_changed'>,
+  correlationId: string,
+): NodeEvent<'node.drift_changed'> => about('node.drift_changed', data, correlationId);

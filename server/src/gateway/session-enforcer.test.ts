@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { type GatewaySessions, type SessionEnd, UNSEEN_S } from '../sessions/gateway-session.ts';
-import { createSessionEnforcer } from './session-enforcer.ts';
 import type { Registry } from './registry.ts';
 import type { Session } from './session.ts';
+import { createSessionEnforcer } from './session-enforcer.ts';
 
 const never = () => new Promise<never>(() => undefined);
 const unused = () => assert.fail('not asked');

@@ -2,15 +2,20 @@
  * One session: a client, the host when it has come, and what passes between them. Bytes and words go on as they come; the
  * gateway adds the first word and the last. Whatever ends it, it ends once, and says why to both.
  */
-import { type ClientMessage, type HostMessage, SESSION_CLOSE_CODES, type SessionEndReason } from '@gpuaas/contract/stream';
+import {
+  type ClientMessage,
+  type HostMessage,
+  SESSION_CLOSE_CODES,
+  type SessionEndReason,
+} from '@gpuaas/contract/stream';
 import type { Log } from '@gpuaas/kit';
 import type { WebSocket } from 'ws';
 import { sessionNotice } from '../domain/session.ts';
 import type { Ending, GatewaySessionRow, SessionCount, SessionEnd, SessionLook } from '../sessions/gateway-session.ts';
 import { createLeg, type Leg } from './leg.ts';
+import { plainWord, readClientWord, readHostWord, writeWord } from './messages.ts';
 import { createRecorder, type Recorder } from './recording.ts';
 import { createWindow } from './window.ts';
-import { plainWord, readClientWord, readHostWord, writeWord } from './messages.ts';
 
 export type SessionOptions = Readonly<{
   row: GatewaySessionRow;
@@ -245,7 +250,10 @@ export const createSession = (options: SessionOptions): Session => {
     ask: () => {
       if (!client.ask()) end({ reason: 'client_disconnected', message: 'The client did not answer any more.' });
       if (host?.ask() === false)
-        end({ reason: 'agent_disconnected', message: 'The host did not answer any more; a new session may reach it again.' });
+        end({
+          reason: 'agent_disconnected',
+          message: 'The host did not answer any more; a new session may reach it again.',
+        });
     },
   };
 };

@@ -161,7 +161,10 @@ describe('a session', () => {
     const other = await stage.session();
     other.client.socket.terminate();
     assert.equal(await other.host.closed(), 4001);
-    await until('the row says so', async () => (await stage.row(other.session_id)).end_reason === 'client_disconnected');
+    await until(
+      'the row says so',
+      async () => (await stage.row(other.session_id)).end_reason === 'client_disconnected',
+    );
   });
 
   it('a sender that ignores the window is closed, and what waits for a slow reader stays bounded', async () => {

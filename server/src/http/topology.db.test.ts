@@ -147,7 +147,9 @@ test('drift takes a slot out of sale with the difference, leaves its allocation 
   assert.equal(drifted(held).allocation_id, allocation.id);
   assert.deepEqual(drifted(free).drift, { nvme_size_bytes: { approved: 3_840_755_982_336, found: 1 } });
   assert.equal(must(await root.get(`/api/v1/admin/nodes/${id}`), 200).body.has_hardware_change, true);
-  const changed = (await mapOf(id)).candidates.filter((row: { approval_status: string }) => row.approval_status === 'changed');
+  const changed = (await mapOf(id)).candidates.filter(
+    (row: { approval_status: string }) => row.approval_status === 'changed',
+  );
   assert.equal(changed.length, 2);
   const refused = await approve(id);
   assert.deepEqual(

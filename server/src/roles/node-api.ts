@@ -1,19 +1,19 @@
 /** The role `gpuaas-node-api`: the listener of agents, and the loops that keep what it knows fresh. Each stops with the process. */
 import type { Shutdown } from '@gpuaas/kit';
+import { createCertificateRegister } from '../agents/certificate-register.ts';
+import { createHeartbeats } from '../agents/heartbeat.ts';
+import { createListenerCertificates } from '../agents/listener-certificate.ts';
+import { auditNodeRefusal } from '../agents/refusal-audit.ts';
+import { RESULT_HOOKS } from '../agents/result-hooks.ts';
+import { createDispatcher, type Dispatcher } from '../agents/task-dispatch.ts';
+import { createTrustKeeper } from '../agents/trust.ts';
 import type { Deps } from '../context.ts';
+import { createLogQuota } from '../logs/log-quota.ts';
 import { createNodeHandlers } from '../node-api/handlers.ts';
 import { createNodeApi, type NodeApiServer } from '../node-api/server.ts';
 import type { EventHub } from '../ports/events/hub.ts';
 import { createAgentReleases } from '../ports/objects/agent-releases.ts';
 import { startReconciler } from '../reconcilers/reconciler.ts';
-import { createListenerCertificates } from '../agents/listener-certificate.ts';
-import { createLogQuota } from '../logs/log-quota.ts';
-import { createCertificateRegister } from '../agents/certificate-register.ts';
-import { createHeartbeats } from '../agents/heartbeat.ts';
-import { auditNodeRefusal } from '../agents/refusal-audit.ts';
-import { RESULT_HOOKS } from '../agents/result-hooks.ts';
-import { createDispatcher, type Dispatcher } from '../agents/task-dispatch.ts';
-import { createTrustKeeper } from '../agents/trust.ts';
 
 const REFRESH_INTERVAL_MS = 1_000;
 

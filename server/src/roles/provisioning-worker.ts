@@ -1,5 +1,6 @@
 /** Background work of the roles: the outbox relay, the workflow worker and the reconcilers. Each stops with the process. */
 import type { Shutdown } from '@gpuaas/kit';
+import { ensureTrustKeys } from '../agents/trust.ts';
 import type { Deps } from '../context.ts';
 import { PLATFORM, type Tx } from '../db/client.ts';
 import type { EventHub } from '../ports/events/hub.ts';
@@ -9,17 +10,16 @@ import { createHeadsFile } from '../ports/objects/heads-file.ts';
 import type { InvariantWatch } from '../reconcilers/check-invariants.ts';
 import { createCapacityCounter } from '../reconcilers/count-capacity.ts';
 import { endGrace } from '../reconcilers/end-grace.ts';
-import { revokeGrants } from '../reconcilers/revoke-grants.ts';
 import { keepLogPartitions } from '../reconcilers/keep-log-partitions.ts';
 import { markOffline } from '../reconcilers/mark-offline.ts';
 import { purgeExpired } from '../reconcilers/purge-expired.ts';
 import { startReconciler } from '../reconcilers/reconciler.ts';
 import { relayOutbox } from '../reconcilers/relay-outbox.ts';
 import { releaseDue } from '../reconcilers/release-due.ts';
+import { revokeGrants } from '../reconcilers/revoke-grants.ts';
 import { sampleCapacity } from '../reconcilers/sample-capacity.ts';
 import { sealAudit } from '../reconcilers/seal-audit.ts';
-import { ensureTrustKeys } from '../agents/trust.ts';
-import { type TakeBack, revokeLostGrant, sendPendingKeys } from '../workflows/access-grant.ts';
+import { revokeLostGrant, sendPendingKeys, type TakeBack } from '../workflows/access-grant.ts';
 import { createAllocationDeps } from '../workflows/allocation-deps.ts';
 import { beginRelease } from '../workflows/begin-release.ts';
 import { createRegistry } from '../workflows/engine/registry.ts';

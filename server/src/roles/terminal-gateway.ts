@@ -3,17 +3,17 @@
  * stops with the process, and says so to whoever is connected.
  */
 import type { Shutdown } from '@gpuaas/kit';
+import { createCertificateRegister } from '../agents/certificate-register.ts';
+import { createListenerCertificates } from '../agents/listener-certificate.ts';
+import { auditNodeRefusal } from '../agents/refusal-audit.ts';
+import { createTrustKeeper } from '../agents/trust.ts';
 import type { Deps } from '../context.ts';
 import { createAgentListener } from '../gateway/agent-listener.ts';
 import { createClientListener } from '../gateway/client-listener.ts';
-import { createSessionEnforcer } from '../gateway/session-enforcer.ts';
 import { createRegistry, type Registry } from '../gateway/registry.ts';
+import { createSessionEnforcer } from '../gateway/session-enforcer.ts';
 import { startReconciler } from '../reconcilers/reconciler.ts';
 import { createGatewaySessions } from '../sessions/gateway-session.ts';
-import { createListenerCertificates } from '../agents/listener-certificate.ts';
-import { createCertificateRegister } from '../agents/certificate-register.ts';
-import { auditNodeRefusal } from '../agents/refusal-audit.ts';
-import { createTrustKeeper } from '../agents/trust.ts';
 import { createGatewayMetrics } from '../telemetry/gateway-metrics.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 

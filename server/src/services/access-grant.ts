@@ -8,10 +8,10 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/access-grant.ts';
 import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { sendKeys } from '../workflows/access-grant.ts';
-import { pageOfAllocation } from '../views/allocation-page.ts';
-import { organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
 import { assertStillHolds } from '../identity/permission-recheck.ts';
+import { organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
+import { pageOfAllocation } from '../views/allocation-page.ts';
+import { sendKeys } from '../workflows/access-grant.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

@@ -8,8 +8,8 @@ import { type Database, PLATFORM } from '../db/client.ts';
 import { findNode, insertPool, type NewNode } from '../db/node.ts';
 import { insertUser } from '../db/user.ts';
 import { AppError } from '../errors.ts';
-import { type Approval, approveSlots, type CandidateSlot, registerNode } from './approval.ts';
 import { seedCatalog } from '../seed/demo-catalog.ts';
+import { type Approval, approveSlots, type CandidateSlot, registerNode } from './approval.ts';
 
 let database: Database;
 const closers: (() => Promise<void>)[] = [];

@@ -8,12 +8,12 @@ import { lockSummary } from '../db/placement.ts';
 import { findNewestFacts } from '../db/topology.ts';
 import { whyNotErase } from '../domain/disk-use.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
+import { callerId, onlyText } from '../pipeline/caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
+import { getNode } from '../views/node.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { ownDisk } from '../workflows/own-disk.ts';
-import { callerId, onlyText } from '../pipeline/caller.ts';
 import { refuseHostChanges } from './health-report.ts';
-import { getNode } from '../views/node.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

@@ -19,8 +19,8 @@ import {
   type Verdict,
 } from '../domain/health.ts';
 import { conflict, notFound } from '../errors.ts';
-import { refreshSummary } from '../placement/summary.ts';
 import { callerId, changedMeanwhile } from '../pipeline/caller.ts';
+import { refreshSummary } from '../placement/summary.ts';
 import { getNode, refuseNode } from '../views/node.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;

@@ -11,9 +11,9 @@ import { aNode, anAllocation, type TestAllocation, type TestNode } from '../../t
 import { findAllocation } from '../db/allocation.ts';
 import { PLATFORM } from '../db/client.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { auditRun } from '../workflows/allocation-transitions.ts';
 import { beginPower } from '../workflows/begin-power.ts';
 import { beginRelease } from '../workflows/begin-release.ts';
-import { auditRun } from '../workflows/allocation-transitions.ts';
 import { record } from './inventory.ts';
 
 const nameOf = (allocationId: string): string => `gpuaas-${allocationId.replace('_', '-')}`;

@@ -20,9 +20,9 @@ import { datedFindings, type InventoryVerdict, judgeInventory } from '../domain/
 import { nodeDrift } from '../domain/node-event.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { getNode } from '../views/node.ts';
 import { followDown } from '../workflows/restart-vm.ts';
 import { refuseHostChanges } from './health-report.ts';
-import { getNode } from '../views/node.ts';
 
 export type InventoryDeps = Readonly<{
   database: Database;

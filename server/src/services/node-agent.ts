@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { invariant, mintId } from '@gpuaas/kit';
+import { ensureTrustKeys } from '../agents/trust.ts';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
@@ -21,12 +22,11 @@ import { ensureSharedPool, findPoolId, isRegion, setPrivateNetwork } from '../db
 import { findOpenTask, insertHostTask, listNodeTasks } from '../db/task-view.ts';
 import { findShownFingerprint } from '../db/trust-key.ts';
 import { AppError, conflict } from '../errors.ts';
-import { refreshSummary } from '../placement/summary.ts';
-import { callerId, onlyText } from '../pipeline/caller.ts';
-import { getNode, nodeView, refuseNode } from '../views/node.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { hashToken } from '../identity/token.ts';
-import { ensureTrustKeys } from '../agents/trust.ts';
+import { callerId, onlyText } from '../pipeline/caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { getNode, nodeView, refuseNode } from '../views/node.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

@@ -12,10 +12,10 @@ import { lockSummary } from '../db/placement.ts';
 import { listSlotFacts, listSlots } from '../db/slot.ts';
 import { type ConversionTarget, planConversion } from '../domain/conversion.ts';
 import { AppError, conflict } from '../errors.ts';
-import { refreshSummary } from '../placement/summary.ts';
 import { onlyText } from '../pipeline/caller.ts';
-import { getNode, nodeView, nodeViews, refuseNode } from '../views/node.ts';
 import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { getNode, nodeView, nodeViews, refuseNode } from '../views/node.ts';
 import { slotViews } from '../views/slot.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;

@@ -6,9 +6,9 @@ import { revokeInvitationsAround } from '../db/invitation.ts';
 import * as db from '../db/organization.ts';
 import { insertProject } from '../db/project.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
+import { assertStillHolds } from '../identity/permission-recheck.ts';
 import { changedMeanwhile, organizationOf, principalOf } from '../pipeline/caller.ts';
 import { listPage } from '../pipeline/page.ts';
-import { assertStillHolds } from '../identity/permission-recheck.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

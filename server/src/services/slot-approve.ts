@@ -16,12 +16,12 @@ import { findNewestDiscovery, listCandidates } from '../db/topology.ts';
 import { approvalProblems } from '../domain/approval.ts';
 import { diffOf, pairSlots } from '../domain/topology.ts';
 import { AppError, type FieldError } from '../errors.ts';
-import { refreshSummary } from '../placement/summary.ts';
 import { callerId } from '../pipeline/caller.ts';
-import { markUnhealthySlots } from './health-report.ts';
+import { refreshSummary } from '../placement/summary.ts';
 import { getNode, refuseNode } from '../views/node.ts';
-import { refuseIfAny, takenProblems, written } from './slot-binding.ts';
 import { slotViews } from '../views/slot.ts';
+import { markUnhealthySlots } from './health-report.ts';
+import { refuseIfAny, takenProblems, written } from './slot-binding.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

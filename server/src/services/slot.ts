@@ -9,14 +9,14 @@ import * as db from '../db/slot-approval.ts';
 import { insertWipeProof } from '../db/wipe-proof.ts';
 import { slotRefusal } from '../domain/slot-actions.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { refreshSummary } from '../placement/summary.ts';
-import { startRun } from '../workflows/engine/run.ts';
-import { repairSlot } from '../workflows/repair-slot.ts';
 import { refuse } from '../pipeline/actions.ts';
 import { callerId } from '../pipeline/caller.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { type SlotStand, type SlotView, slotStands, slotView } from '../views/slot.ts';
+import { startRun } from '../workflows/engine/run.ts';
+import { repairSlot } from '../workflows/repair-slot.ts';
 import { lockNode } from './slot-approve.ts';
 import { refuseIfAny } from './slot-binding.ts';
-import { type SlotStand, type SlotView, slotStands, slotView } from '../views/slot.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

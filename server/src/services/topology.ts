@@ -31,7 +31,10 @@ import { getNode, refuseNode } from '../views/node.ts';
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
 /** One at a time: a discovery that is under way answers for a second one. */
-export const discoveryCreate = async (ctx: WriteCtx, { params }: Req<'adminNodeDiscoveryCreate'>): Promise<TaskView> => {
+export const discoveryCreate = async (
+  ctx: WriteCtx,
+  { params }: Req<'adminNodeDiscoveryCreate'>,
+): Promise<TaskView> => {
   const node = await getNode(ctx.tx, params.node_id);
   await refuseNode(ctx.tx, node, 'discover');
   const open = await findOpenTask(ctx.tx, node.id, DISCOVER);

@@ -5,6 +5,7 @@
  * hear of it in that time is counted and not waited for: it meets the key before until the end of its grace.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import { bundleOf, ensureTrustKeys, insertFreshKey } from '../agents/trust.ts';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
 import { countNodesWithoutKey } from '../db/node-agent.ts';
@@ -12,7 +13,6 @@ import * as db from '../db/trust-key.ts';
 import { conflict, notFound } from '../errors.ts';
 import { changedMeanwhile, onlyText } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
-import { bundleOf, ensureTrustKeys, insertFreshKey } from '../agents/trust.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

@@ -8,11 +8,11 @@ import { listTakenBindings } from '../db/slot-approval.ts';
 import { listSlotStandings, type SlotStanding } from '../db/slot-facts.ts';
 import { type SlotAction, type SlotFacts, slotRefusal } from '../domain/slot-actions.ts';
 import { type FieldError, notFound } from '../errors.ts';
-import { repairSlot } from '../workflows/repair-slot.ts';
 import { platformActions } from '../pipeline/actions.ts';
 import { type Action, callerId } from '../pipeline/caller.ts';
 import { preventsHostChanges } from '../services/health-report.ts';
 import { takenProblems, written } from '../services/slot-binding.ts';
+import { repairSlot } from '../workflows/repair-slot.ts';
 
 const SLOT_OPERATIONS = {
   disable: 'adminNodeSlotDisable',

@@ -8,7 +8,7 @@ import { insertSystemAudit } from '../db/audit.ts';
 import type { Tx } from '../db/client.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { startRun } from './engine/run.ts';
-import { installKeys, takesKeys, emitGrants } from './install-keys.ts';
+import { emitGrants, installKeys, takesKeys } from './install-keys.ts';
 
 type Wake = () => void;
 
@@ -40,12 +40,7 @@ export const grantsCameWithStart = async (tx: Tx, row: AllocationRow, wake?: Wak
 };
 
 /** Whatever was granted or revoked while nobody could be told. */
-export const sendKeysLeft = async (
-  tx: Tx,
-  row: AllocationRow,
-  correlation_id: string,
-  wake?: Wake,
-): Promise<void> => {
+export const sendKeysLeft = async (tx: Tx, row: AllocationRow, correlation_id: string, wake?: Wake): Promise<void> => {
   if (await hasPendingGrants(tx, row.id)) await sendKeys(tx, row, correlation_id, wake);
 };
 

@@ -27,7 +27,9 @@ export const approvalReasons = (
     ...candidates.flatMap((candidate) =>
       blockersOf(candidate).map(({ message }) => `Slot ${candidate.slot_index}: ${message}`),
     ),
-    ...(candidates.every(({ approval_status }) => approval_status === 'approved') ? ['They are approved already.'] : []),
+    ...(candidates.every(({ approval_status }) => approval_status === 'approved')
+      ? ['They are approved already.']
+      : []),
   ];
 };
 

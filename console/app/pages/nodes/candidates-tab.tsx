@@ -100,7 +100,9 @@ const Found = ({ node, discovery }: Readonly<{ node: Node; discovery: Discovery 
 );
 
 export const CandidatesTab = ({ node }: Readonly<{ node: Node }>) => {
-  const discovery = useWatched('adminNodeDiscoveryGet', { params: { node_id: node.id } }, ({ task }) => isTaskOpen(task));
+  const discovery = useWatched('adminNodeDiscoveryGet', { params: { node_id: node.id } }, ({ task }) =>
+    isTaskOpen(task),
+  );
   return isMissing(discovery.error) ? (
     <Stack gap="md">
       <EmptyState

@@ -59,7 +59,8 @@ const faceOf = (slot: Tile, isPlaceable: boolean): Omit<TileLook, 'isMarked'> =>
 export const tileLook = (slot: Tile, isPlaceable: boolean): TileLook => ({
   ...faceOf(slot, isPlaceable),
   isMarked:
-    slot.has_hardware_change || (slot.status !== 'available' && (slot.health === 'unhealthy' || slot.approval !== 'approved')),
+    slot.has_hardware_change ||
+    (slot.status !== 'available' && (slot.health === 'unhealthy' || slot.approval !== 'approved')),
 });
 
 /** One of each kind of tile, for the key beside the map. */
