@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ARRANGEMENTS, hostUnderTest, PARTS, type Subject } from '../src/host/contract/subject.ts';
@@ -13,6 +14,7 @@ import { type AccountLab, startAccountLab } from './account-lab.ts';
 import { type ComposedHost, composedHostLacks, makeComposedHost, TINY_IMAGE } from './composed-host.ts';
 import { bootIdFile, openComposedHost } from './composed-open.ts';
 import { fillCache } from './loop-subject.ts';
+import { tinyGuest } from './tiny-guest.ts';
 
 const CAPABILITIES = { parts: PARTS, slots: 2, arrange: ARRANGEMENTS } as const;
 const SMALL = { vcpu_count: 1, memory_mib: 256, cpuset: '0' };
@@ -77,7 +79,10 @@ const clear = async (
 };
 
 const makeComposedSubject = async (): Promise<Subject<typeof CAPABILITIES>> => {
-  shared ??= { lab: await makeComposedHost({ hypervisor: { reboot_grace_s: 20 } }), accounts: await startAccountLab() };
+  shared ??= {
+    lab: await makeComposedHost({ disk_bytes: statSync(tinyGuest().image).size, hypervisor: { reboot_grace_s: 20 } }),
+    accounts: await startAccountLab(),
+  };
   const made = shared;
   const { lab, accounts } = made;
   const { disks, cache, slots } = lab.loop;

@@ -183,7 +183,7 @@ test('drives that are mounted are neither cloned to nor erased: no byte of them 
   const before = await hashes();
   const { id } = await launch('mounted');
   const failed = await failsAt(id, 'slice.bundle_lease');
-  assert.match(failed.state_reason ?? '', /mounted at .*; the agent never unmounts/);
+  assert.match(failed.state_reason ?? '', /mounted at .*; free it: the agent never unmounts/);
   await becomes(id, 'cleanup_blocked');
   assert.deepEqual(await hashes(), before);
   for (const serial of serials) disks.unmount(serial);

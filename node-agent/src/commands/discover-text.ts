@@ -36,8 +36,8 @@ const table = (headers: readonly string[], rows: readonly (readonly (string | nu
 };
 
 const gpuRows = (facts: HostFacts): string[] => {
-  if ('unreadable' in facts.gpus) return wrap('', `Could not be read: ${facts.gpus.unreadable}`);
-  if (facts.gpus.value.length === 0) return ['No driver of the host holds a GPU.'];
+  if ('unreadable' in facts.gpus) return wrap('', `Unreadable: ${facts.gpus.unreadable}`);
+  if (facts.gpus.value.length === 0) return ['No host driver holds a GPU.'];
   return table(
     ['ADDRESS', 'MODEL', 'MEMORY', 'MODULE', 'FABRIC', 'MIG', 'ECC'],
     facts.gpus.value.map((gpu) => [
@@ -54,7 +54,7 @@ const gpuRows = (facts: HostFacts): string[] => {
 
 const slotRows = (candidates: readonly Candidate[]): string[] =>
   candidates.length === 0
-    ? ['None: no GPU was found.']
+    ? ['None: no GPU found.']
     : table(
         ['SLOT', 'GPU', 'DRIVE', 'FABRIC', 'NUMA', 'STANDING'],
         candidates.map((one) => [

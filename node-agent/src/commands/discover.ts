@@ -56,7 +56,7 @@ export const discover = async (argv: readonly string[], io: Output): Promise<num
     return 0;
   }
   const { root, record } = values;
-  if (root !== undefined && record !== undefined) return usageError(io, 'A recording cannot be recorded again.');
+  if (root !== undefined && record !== undefined) return usageError(io, 'A recording cannot be recorded.');
   const recorder = record === undefined ? null : createRecorder({ files: createFiles(), run: createRun() }, record);
   const host = createLinuxHost({ ...(root === undefined ? {} : { root }), ...recorder });
   const facts = await collectFacts(host);

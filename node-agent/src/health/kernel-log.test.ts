@@ -88,7 +88,7 @@ describe('what an Xid means', () => {
 
   test('a tenant is told of their own program, without addresses', () => {
     const found = checkLog(['NVRM: Xid (PCI:0000:9b:00): 31, pid=7, name=python, MMU Fault'], BOOTED).found[0];
-    assert.match(found?.tenant_message ?? '', /A program on this machine/);
+    assert.match(found?.tenant_message ?? '', /A program in this allocation/);
     assert.doesNotMatch(found?.tenant_message ?? '', /9b/);
   });
 

@@ -83,7 +83,7 @@ describe('an image', () => {
     refuses(Buffer.alloc(MIB), /it is raw, the catalog declares qcow2/);
     refuses(Buffer.concat([Buffer.from('KDMV'), Buffer.alloc(MIB)]), /it is vmdk/, 'raw');
     refuses(Buffer.concat([Buffer.from([0x1f, 0x8b]), Buffer.alloc(510)]), /it is gzip/, 'raw');
-    refuses(Buffer.alloc(MIB), /not a format we take/, 'vmdk');
+    refuses(Buffer.alloc(MIB), /not a supported format/, 'vmdk');
   });
 
   it('is refused where it is encrypted, damaged or of an unknown kind', () => {
@@ -127,9 +127,9 @@ describe('an image', () => {
   });
 
   it('is refused where the drive is smaller than it', () => {
-    refuses(qcow2(), /the drive has 8388607/, 'qcow2', 8 * MIB - 1);
+    refuses(qcow2(), /the disk has 8388607/, 'qcow2', 8 * MIB - 1);
     assert.equal(inspect(qcow2(), 'qcow2', 8 * MIB).virtual_bytes, 8 * MIB);
-    refuses(Buffer.alloc(MIB), /the drive has 1024/, 'raw', 1024);
+    refuses(Buffer.alloc(MIB), /the disk has 1024/, 'raw', 1024);
   });
 
   it('is refused where any cluster that it names is cut off', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import type { Access, Host } from '../host.ts';
-import { contractTest, eventually, prepare, refuses, type Subject, slotAt } from './subject.ts';
+import { contractTest, eventually, KEYS, prepare, refuses, type Subject, slotAt } from './subject.ts';
 
 const accessOf = (host: Host): Access => {
   assert.ok(host.access, 'the host offers tenant access');
@@ -54,7 +54,7 @@ export const accessTests = [
     { slots: 1 },
     async (subject) => {
       const { access, machine } = await running(subject);
-      const [one, two] = ['ssh-ed25519 AAAAone one', 'ssh-ed25519 AAAAtwo two'];
+      const [one, two] = KEYS;
       for (const keys of [[one], [one], [two], []]) await access.setGuestKeys(machine.name, keys, patience());
     },
   ),

@@ -144,6 +144,12 @@ export const OTHER_ALLOCATION = 'alc_01jz0000000000000000000002';
 
 const portNameOf = (allocationId: string): string => `gp${allocationId.slice(-12)}`;
 
+/** Two public keys whose private halves nobody has. */
+export const KEYS = [
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrdGRbsSxk3+uIc8C0krx3ud23UwpFcNjjs36R6CLvp one',
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICHYHSFNsQ2hcqCdZu5rpV3v2NgDtowamQ3gWNwFfOG3 two',
+] as const;
+
 /** A VM of these slots, without huge pages; the first one boots it. */
 export const machineOf = (
   slots: readonly SubjectSlot[],
@@ -154,7 +160,7 @@ export const machineOf = (
   return {
     name,
     allocation_id,
-    seed: { hostname: 'guest', ssh_public_keys: ['ssh-ed25519 AAAA test'], user_data: null },
+    seed: { hostname: 'guest', ssh_public_keys: [KEYS[0]], user_data: null },
     plan: {
       boot_slot_id: slotId(0),
       slots: slots.map((slot, index) => ({

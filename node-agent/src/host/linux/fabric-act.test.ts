@@ -86,7 +86,7 @@ describe('a fabric partition', () => {
     await put('sys/module/nvidia/version', '575.57.08\n');
     await assert.rejects(host.fabric.activate(8), {
       code: 'drift',
-      message: `Fabric Manager is ${VERSION} and the driver 575.57.08; they must be the same.`,
+      message: `Fabric Manager is ${VERSION} and the driver 575.57.08; install the same version of both.`,
     });
     await host.fabric.deactivate(7);
     await put('usr/share/nvidia/nvswitch/fabricmanager.cfg', 'FABRIC_MODE=0\n');

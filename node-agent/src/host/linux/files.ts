@@ -74,7 +74,7 @@ export const createFiles = (root = '/'): Files => {
       const [base, real] = await Promise.all([root === '/' ? root : realpath(root), realpath(at(path))]);
       const inside = relative(base, real);
       if (inside === '..' || inside.startsWith(`..${sep}`))
-        throw new HostError('host_error', `${path} leads out of the recording.`);
+        throw new HostError('host_error', `${path} points outside the recording.`);
       return `/${inside}`;
     });
   return {

@@ -40,7 +40,7 @@ const KINDS: readonly TaskKind[] = [
 ];
 
 const refuse = (what: string) => async (): Promise<never> => {
-  throw new HostError('unsupported', `This agent cannot ${what} on a real host yet.`);
+  throw new HostError('unsupported', `This host is not configured to ${what}.`);
 };
 
 const NO_IMAGES: Host['images'] = {
@@ -75,7 +75,7 @@ const noMachines = (run: Run): Host['hypervisor'] => ({
   reboot: refuse('restart a virtual machine'),
   stop: refuse('stop a virtual machine'),
   remove: refuse('remove a virtual machine'),
-  guest: refuse('ask a virtual machine'),
+  guest: refuse('query a virtual machine'),
 });
 const SLICE_KINDS: readonly TaskKind[] = [
   'slice.bundle_lease',

@@ -21,7 +21,7 @@ type Part = Omit<PciFunction, 'upstream_port'>;
 /** Reading one is much less than reading all; what a reset reaches takes all. */
 const getOne = async (files: Files, address: string): Promise<Part> => {
   const fn = await findPci(files, address);
-  if (fn === null) throw new HostError('drift', `PCI function ${address} is not there.`);
+  if (fn === null) throw new HostError('drift', `PCI function ${address} does not exist.`);
   return fn;
 };
 
@@ -31,7 +31,7 @@ const find = async (
 ): Promise<Readonly<{ fn: PciFunction; all: readonly PciFunction[] }>> => {
   const all = await listPci(files);
   const fn = all.find((one) => one.address === address);
-  if (fn === undefined) throw new HostError('drift', `PCI function ${address} is not there.`);
+  if (fn === undefined) throw new HostError('drift', `PCI function ${address} does not exist.`);
   return { fn, all };
 };
 
