@@ -52,5 +52,5 @@ export const USER_DATA_BYTES_MAX = 65536;
 export const USER_DATA_PATTERN = "^(#cloud-config|#cloud-boothook|#!)[^\\u0000]*$";
 export const USER_STATES = ["active", "disabled"] as const;
 export const WIPE_LEVELS = ["clear", "purge"] as const;
-export const WIPE_POLICIES = ["nvme_sanitize", "nvme_format", "blkdiscard"] as const;
+export const WIPE_METHODS = ["nvme_sanitize", "nvme_format", "blkdiscard"] as const;
 export const WORKFLOW_STATES = ["pending", "running", "waiting", "done", "stuck", "cancelled"] as const;
