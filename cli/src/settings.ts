@@ -4,8 +4,7 @@
  */
 import { type ConfigFile, configPath, type Profile, readConfig } from './config.ts';
 import { UsageError } from './exit.ts';
-
-export type Env = Readonly<Record<string, string | undefined>>;
+import type { Env } from './io.ts';
 
 export type GlobalFlags = Readonly<{
   json?: boolean;
