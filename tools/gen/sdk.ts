@@ -7,9 +7,9 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { api, ERRORS, type Operation, ROLES } from '@gpuaas/contract';
 import {
-  ClientWord,
-  GatewayWord,
-  HostWord,
+  ClientMessage,
+  GatewayMessage,
+  HostMessage,
   SESSION_CLOSE_CODES,
   SESSION_END_REASONS,
   SESSION_KINDS,
@@ -89,7 +89,7 @@ const streamText = (): string => {
     STREAM_MESSAGE_BYTES_MAX,
   };
   const lists = { SESSION_KINDS, SESSION_END_REASONS };
-  const words = { ClientWord, HostWord, GatewayWord };
+  const words = { ClientMessage, HostMessage, GatewayMessage };
   const print = (value: unknown) => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value));
   return `// Written by \`make gen\` from contract/. Do not edit.
 

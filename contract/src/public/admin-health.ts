@@ -46,7 +46,7 @@ const Breaker = Closed({
 const source = Closed({ node_id: Id('node'), source: Type.String({ pattern: '^[a-z0-9_.-]{1,64}$' }) });
 
 export const adminHealthApi = define({
-  nodeHealthGet: {
+  adminNodeHealthGet: {
     ...nodeRead,
     path: '/api/v1/admin/nodes/{node_id}/health',
     summary: 'What every source says about a node and its slots, and what counts',
@@ -54,7 +54,7 @@ export const adminHealthApi = define({
     params: node,
     response: NodeHealth,
   },
-  nodeHealthProbe: {
+  adminNodeHealthProbe: {
     ...nodeChange,
     path: '/api/v1/admin/nodes/{node_id}/health/probe',
     summary: 'Have the agent look at its host’s health now',
@@ -67,7 +67,7 @@ export const adminHealthApi = define({
     location: '/api/v1/admin/nodes/{node_id}/health',
     errors: ['conflict'],
   },
-  nodeHealthOverridePut: {
+  adminNodeHealthOverridePut: {
     ...nodeChange,
     method: 'PUT',
     idempotency: 'none',
@@ -86,7 +86,7 @@ export const adminHealthApi = define({
     status: 200,
     response: NodeHealth,
   },
-  nodeHealthOverrideDelete: {
+  adminNodeHealthOverrideDelete: {
     ...nodeChange,
     method: 'DELETE',
     idempotency: 'none',
@@ -98,7 +98,7 @@ export const adminHealthApi = define({
     status: 204,
     response: null,
   },
-  healthBreakerGet: {
+  adminHealthBreakerGet: {
     ...nodeRead,
     path: '/api/v1/admin/health/breaker',
     summary: 'Whether a wave of bad reports has been stopped from taking hosts out of sale',
@@ -106,7 +106,7 @@ export const adminHealthApi = define({
     query: Closed({}),
     response: Breaker,
   },
-  healthBreakerReset: {
+  adminHealthBreakerReset: {
     ...nodeChange,
     path: '/api/v1/admin/health/breaker/reset',
     summary: 'Let reports take hosts out of sale again',

@@ -20,7 +20,7 @@ const LogEntry = Closed({
 });
 
 export const adminLogApi = define({
-  logList: {
+  adminLogList: {
     ...nodeRead,
     path: '/api/v1/admin/logs',
     summary: 'Log lines of every process and agent by correlation id or node, oldest first',

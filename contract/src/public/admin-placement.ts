@@ -40,7 +40,7 @@ export const Node = Closed({
   held_reason: Nullable(Type.String()),
   health: StringEnum(HEALTHS),
   is_runtime_validated: Type.Boolean(),
-  has_drift: Type.Boolean({ description: 'The newest discovery differs from what was approved.' }),
+  has_hardware_change: Type.Boolean({ description: 'The newest discovery differs from what was approved.' }),
   reboot_required: Type.Boolean(),
   reboot_reason: Nullable(
     Type.String({

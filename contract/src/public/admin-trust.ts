@@ -31,7 +31,7 @@ const move = {
 } as const;
 
 export const adminTrustApi = define({
-  trustKeyList: {
+  adminTrustKeyList: {
     ...nodeRead,
     path: '/api/v1/admin/trust-keys',
     summary: 'Keys that sign certificates of nodes, tasks and certificates of erasure, newest first',
@@ -39,7 +39,7 @@ export const adminTrustApi = define({
     query: Closed({ ...PageQuery, purpose: Type.Optional(StringEnum(PURPOSES)) }),
     response: Page(TrustKey),
   },
-  trustKeyGet: {
+  adminTrustKeyGet: {
     ...nodeRead,
     path: '/api/v1/admin/trust-keys/{trust_key_id}',
     summary: 'One key',
@@ -47,7 +47,7 @@ export const adminTrustApi = define({
     params: key,
     response: TrustKey,
   },
-  trustKeyCreate: {
+  adminTrustKeyCreate: {
     ...nodeChange,
     path: '/api/v1/admin/trust-keys',
     summary: 'Stage a new key: agents learn to trust it before anything is signed with it',
@@ -59,26 +59,26 @@ export const adminTrustApi = define({
     location: '/api/v1/admin/trust-keys/{id}',
     errors: ['conflict'],
   },
-  trustKeyActivate: {
+  adminTrustKeyActivate: {
     ...move,
     path: '/api/v1/admin/trust-keys/{trust_key_id}/activate',
     summary: 'Sign with a staged key from now on; the one before stays trusted for a while',
     audit: 'trust_key.activate',
     response: Closed({
       ...keyFields,
-      uninformed_nodes: Type.Integer({
+      nodes_without_key: Type.Integer({
         description:
           'Nodes whose agents have not said that they know the key. They come back by themselves until the grace of the one before is over.',
       }),
     }),
   },
-  trustKeyRetire: {
+  adminTrustKeyRetire: {
     ...move,
     path: '/api/v1/admin/trust-keys/{trust_key_id}/retire',
     summary: 'Stop trusting a key that is in its grace time, or was only staged',
     audit: 'trust_key.retire',
   },
-  trustKeyRevoke: {
+  adminTrustKeyRevoke: {
     ...move,
     path: '/api/v1/admin/trust-keys/{trust_key_id}/revoke',
     summary: 'Stop trusting a key at once; refused for the active one',
