@@ -6,9 +6,11 @@ import { CLASSIFICATIONS, HealthAlert, HealthReport } from '../node/health.ts';
 import { NodeTask, node, nodeChange, nodeRead, Reason } from './admin-node.ts';
 import { HEALTHS } from './admin-placement.ts';
 
+export const OVERRIDE_MODES = ['merge', 'replace'] as const;
+
 const Override = Closed({
   source: Type.String(),
-  mode: StringEnum(['merge', 'replace']),
+  mode: StringEnum(OVERRIDE_MODES),
   alerts: Type.Array(HealthAlert),
   muted_alert_ids: Type.Array(Type.String()),
   reason: Type.String(),
@@ -77,7 +79,7 @@ export const adminHealthApi = define({
     audit: 'node.health.override',
     params: source,
     body: Closed({
-      mode: StringEnum(['merge', 'replace']),
+      mode: StringEnum(OVERRIDE_MODES),
       alerts: Type.Array(HealthAlert, { maxItems: 50 }),
       muted_alert_ids: Type.Array(Type.String({ pattern: '^[a-z0-9_.-]{1,64}$' }), { maxItems: 50 }),
       expires_at: Nullable(Time('Until when it counts; null until it is removed.')),

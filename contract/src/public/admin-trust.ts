@@ -4,12 +4,13 @@ import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { nodeChange, nodeRead, Reason } from './admin-node.ts';
 
-const PURPOSES = ['node_ca', 'task_signer', 'certificate_signer'] as const;
+export const TRUST_KEY_STATES = ['staged', 'active', 'grace', 'retired', 'revoked'] as const;
+export const TRUST_PURPOSES = ['node_ca', 'task_signer', 'certificate_signer'] as const;
 
 const keyFields = {
   id: Id('trust_key'),
-  purpose: StringEnum(PURPOSES),
-  state: StringEnum(['staged', 'active', 'grace', 'retired', 'revoked']),
+  purpose: StringEnum(TRUST_PURPOSES),
+  state: StringEnum(TRUST_KEY_STATES),
   state_since: Time('When it came into this state.'),
   fingerprint_sha256: Type.String(),
   retires_at: Nullable(Time('Until when it is still trusted.')),
@@ -36,7 +37,7 @@ export const adminTrustApi = define({
     path: '/api/v1/admin/trust-keys',
     summary: 'Keys that sign certificates of nodes, tasks and certificates of erasure, newest first',
     permission: 'admin.trust.read',
-    query: Closed({ ...PageQuery, purpose: Type.Optional(StringEnum(PURPOSES)) }),
+    query: Closed({ ...PageQuery, purpose: Type.Optional(StringEnum(TRUST_PURPOSES)) }),
     response: Page(TrustKey),
   },
   adminTrustKeyGet: {
@@ -53,7 +54,7 @@ export const adminTrustApi = define({
     summary: 'Stage a new key: agents learn to trust it before anything is signed with it',
     permission: 'admin.trust.update',
     audit: 'trust_key.create',
-    body: Closed({ purpose: StringEnum(PURPOSES), reason: Reason }),
+    body: Closed({ purpose: StringEnum(TRUST_PURPOSES), reason: Reason }),
     status: 201,
     response: TrustKey,
     location: '/api/v1/admin/trust-keys/{id}',
