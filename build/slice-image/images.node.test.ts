@@ -98,7 +98,7 @@ const CUDA_LACKS =
   LACKS ||
   (existsSync(cuda)
     ? false
-    : 'host: the CUDA image was not built here; build/slice-image/build.sh debian-12-cuda does');
+    : 'prebuilt: the CUDA image takes longer to build than a test run may; run build/slice-image/build.sh debian-12-cuda first');
 
 describe('the CUDA image', { skip: CUDA_LACKS }, () => {
   test('holds compiler, driver and kernel module', () => {

@@ -127,7 +127,7 @@ test('wrong bytes, an old Node.js and a plain address are refused before anythin
   const args = ['--bundle', bundle, '--prefix', prefix, '--no-systemd'];
   const wrong = await run(INSTALL, [...args, '--node', process.execPath, '--sha256', '0'.repeat(64)]);
   assert.match(wrong.text, /nothing was installed/);
-  assert.match((await run(INSTALL, [...args, '--node', old])).text, /24 or newer is needed/);
+  assert.match((await run(INSTALL, [...args, '--node', old])).text, /24 or newer is required/);
   const plain = await run(INSTALL, [...args, '--node', process.execPath, '--node-api-url', 'http://x']);
   assert.match(plain.text, /must begin with https/);
   await appendFile(`${bundle}.sha256`, `${'1'.repeat(64)}  agent.mjs\n`);

@@ -10,13 +10,14 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, afterEach, before, test } from 'node:test';
+import { after, afterEach, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { pause } from '@gpuaas/kit';
 import { type Allocation, connect, GpuaasError, type SessionKind, type SessionStream } from '@gpuaas/sdk';
 import { composedHostLacks } from '../../../node-agent/test/composed-host.ts';
 import { findProgram } from '../../../tools/test/requires.ts';
 import { eventually } from '../../sim/platform.ts';
+import { createStory } from '../../story.ts';
 import { type HostLab, startHostLab } from './host-lab.ts';
 
 const GPUAAS = fileURLToPath(new URL('../../../bin/gpuaas', import.meta.url));
@@ -99,6 +100,8 @@ const type = (stream: SessionStream, text: string): Promise<void> => stream.writ
 
 const residentBytes = (child: ChildProcess): number =>
   Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) * 1024;
+
+const test = createStory(() => lab.report());
 
 before(async () => {
   if (skip !== false) return;

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { requires } from '../../../tools/test/requires.ts';
 import { HostError } from '../host/host.ts';
 import { inspectBytes, inspectImage } from './image.ts';
 
@@ -145,11 +146,10 @@ describe('an image', () => {
   });
 });
 
-const hasTool = spawnSync('qemu-img', ['--version']).status === 0;
 const folder = mkdtempSync(join(tmpdir(), 'gpuaas-image-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('an image made by qemu-img', { skip: hasTool ? false : 'qemu-img is not there (Debian: qemu-utils)' }, () => {
+describe('an image made by qemu-img', { skip: requires('qemu-img') }, () => {
   const tool = (...argv: string[]): void => {
     const { status, stderr } = spawnSync('qemu-img', argv, { cwd: folder });
     assert.equal(status, 0, stderr.toString('utf8'));

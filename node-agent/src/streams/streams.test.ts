@@ -146,7 +146,10 @@ describe('sessions of an agent', () => {
     const keys = [await newKey()];
     await host.run('allocation.provision_user', { ...account, ssh_public_keys: keys });
     assert.match(await refusal({ kind: 'console', username: 'tenant-a' }), /no serial console/);
-    assert.match(await refusal({ kind: 'ssh', username: 'tenant-a', allocation_id: OTHER }), /no longer exists on this host/);
+    assert.match(
+      await refusal({ kind: 'ssh', username: 'tenant-a', allocation_id: OTHER }),
+      /no longer exists on this host/,
+    );
     const session = await open({ kind: 'terminal', username: 'tenant-a' });
     assert.equal(accountKeys(host, 'tenant-a').length, 2);
     await session.send('whoami\n');

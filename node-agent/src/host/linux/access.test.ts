@@ -80,7 +80,11 @@ for (const [where, prefix] of [
 it('a program that cannot be started is told of, and tried again', async () => {
   const dial = createDial(['/nonexistent-program']);
   for (let tries = 0; tries < 2; tries++)
-    await refuses(dial({ address: '127.0.0.1', port: 22 }, soon()), 'host_error', /Connecting to port 22 of the VM failed/);
+    await refuses(
+      dial({ address: '127.0.0.1', port: 22 }, soon()),
+      'host_error',
+      /Connecting to port 22 of the VM failed/,
+    );
 });
 
 /** What a viewer was shown until it holds this. */

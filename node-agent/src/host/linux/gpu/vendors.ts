@@ -42,7 +42,7 @@ export const listGpus = async (
   accelerators: readonly PciFunction[],
 ): Promise<readonly GpuFacts[]> => {
   const lists = await Promise.all(
-    GPU_VENDORS.map((vendor) => {
+    GPU_VENDORS.map(async (vendor): Promise<readonly GpuFacts[]> => {
       const held = accelerators.filter((fn) => fn.driver === vendor.driver);
       return held.length === 0 ? [] : vendor.list({ files, run }, held);
     }),
