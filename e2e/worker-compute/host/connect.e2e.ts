@@ -146,7 +146,8 @@ test('the written configuration serves ssh and scp, and a machine with another h
   );
   assert.equal(await must(openssh('ssh', 'gpuaas-desk', 'hostname')), 'desk\n');
 
-  const bytes = randomBytes(100 * MIB);
+  // Several times what gateway, agent and both ends of SSH hold on the way.
+  const bytes = randomBytes(32 * MIB);
   const file = join(home, 'model');
   await writeFile(file, bytes);
   await must(openssh('scp', '-q', file, 'gpuaas-desk:/tmp/model'));
