@@ -88,4 +88,4 @@ const PARAMS: { readonly [K in TaskKind & AnyTaskKind]: (facts: TaskFacts) => Ta
   }),
 };
 
-export const taskParams = (kind: TaskKind, facts: TaskFacts): Readonly<Record<string, unknown>> => PARAMS[kind](facts);
+export const taskParams = <K extends TaskKind>(kind: K, facts: TaskFacts): TaskParams<K> => PARAMS[kind](facts);

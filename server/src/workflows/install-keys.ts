@@ -19,7 +19,6 @@ import {
 } from '../db/node-task.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { usernameOf } from '../domain/host-name.ts';
-import { TASK_EXPIRES_S } from '../domain/task-limit.ts';
 import { notFound } from '../errors.ts';
 import { TASK_FINISHED } from './allocation-steps.ts';
 import { type Commit, done, next, type Outcome, wait, waitForSignal } from './engine/outcome.ts';
@@ -113,7 +112,6 @@ const tell = async (tx: Tx, ask: Parameters<KeysDeps['tell']>[0], delayMs: numbe
     params,
     attempt: (latest?.attempt ?? 0) + 1,
     correlation_id: ask.correlation_id,
-    expires_in_s: TASK_EXPIRES_S,
     workflow_run_id: ask.run_id,
   });
   return { kind: 'open' };
