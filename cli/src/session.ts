@@ -16,8 +16,8 @@ import { CliError, EXIT } from './exit.ts';
 
 const EXIT_OF_END = {
   ended: 'ok',
-  client_left: 'ok',
-  host_left: 'transient',
+  client_disconnected: 'ok',
+  agent_disconnected: 'transient',
   unreachable: 'transient',
   released: 'conflict',
   revoked: 'auth',
@@ -40,7 +40,7 @@ export const exitOfSignal = (name: string): number => {
 /** Where a right or the machine was taken away, the same command would be refused. */
 const IS_OPEN_AGAIN: ReadonlySet<StreamEnd['reason']> = new Set([
   'ended',
-  'host_left',
+  'agent_disconnected',
   'unreachable',
   'idle',
   'expired',

@@ -117,7 +117,7 @@ export const createSteps = ({
   const writeLine = (line: string) => stream.write(`${erase()}${line}\n`);
 
   /** Lines of steps that ended since the last look. A new run begins its own. */
-  const tellFinished = async () => {
+  const printFinished = async () => {
     if (workflow === undefined) return;
     const run = newestRun((await readTimeline?.()) ?? [], workflow);
     const steps = finishedSteps(run);
@@ -134,10 +134,10 @@ export const createSteps = ({
         const isFirst = key === undefined;
         key = next;
         // What went before ends in its own words, before the next run is told of.
-        if (!isFirst) await tellFinished();
+        if (!isFirst) await printFinished();
         if (progress !== null && progress.workflow !== workflow) {
           workflow = progress.workflow;
-          if (progress.step_number > 1) await tellFinished();
+          if (progress.step_number > 1) await printFinished();
         }
         if (!stream.isTTY && !hasEnded)
           writeLine(progress === null ? clean(describe(allocation)) : beginLine(progress));

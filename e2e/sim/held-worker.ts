@@ -8,9 +8,9 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { createLog, createShutdown, stopOnSignals } from '@gpuaas/kit';
 import { Client } from 'pg';
-import { startApp } from '../../server/src/app.ts';
 import { readConfig } from '../../server/src/config.ts';
 import type { LeasedRun } from '../../server/src/db/workflow.ts';
+import { startApp } from '../../server/src/roles/process.ts';
 import type { FailPoint } from '../../server/src/workflows/engine/worker.ts';
 
 /**

@@ -60,7 +60,7 @@ export const repair = command({
     };
     const params = { node_id, slot_id: slot.id };
     const request = { params, body: { reason: flags.reason } };
-    const answer = await (await cli.client()).call('nodeSlotRepair', request, options);
+    const answer = await (await cli.client()).call('adminNodeSlotRepair', request, options);
     const sentence = `Slot ${slot.slot_index} (${slot.id}) is being repaired`;
     const resume = `gpuaas admin slot show ${args.node} ${slot.slot_index}`;
     if (!flags.wait) return cli.out.done(`${sentence}; see ${resume}.`, answer);

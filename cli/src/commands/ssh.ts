@@ -124,7 +124,7 @@ export const sshProxy = command({
       const stream = await openSession(cli, { ...(await allocationParams(cli, args.allocation)), kind: 'ssh' });
       const { reason, message } = await joinProcess(stream);
       // Where ssh has closed its side the end is its own; otherwise it reads only that the other end is gone.
-      if (reason === 'client_left' || (reason === 'ended' && process.stdin.readableEnded)) return EXIT.ok;
+      if (reason === 'client_disconnected' || (reason === 'ended' && process.stdin.readableEnded)) return EXIT.ok;
       say(message);
     } catch (err) {
       say(err instanceof Error ? err.message : String(err));

@@ -231,7 +231,7 @@ export const TASKS = {
         Closed({
           name: Type.String(),
           allocation_id: Nullable(Type.String()),
-          is_ours: Type.Boolean(),
+          is_managed: Type.Boolean(),
           state: Type.String(),
         }),
       ),

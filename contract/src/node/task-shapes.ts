@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { Closed, INT_MAX, Nullable, StringEnum } from '../common.ts';
 import { Id } from '../ids.ts';
-import { WIPE_POLICIES } from './candidate.ts';
+import { WIPE_METHODS } from './candidate.ts';
 import { PciAddress } from './facts.ts';
 import { WipeLevelShape } from './wipe.ts';
 
@@ -20,7 +20,7 @@ export const TaskSlot = Closed({
   mac_address: Type.String(),
   private_ip: Type.String(),
   fabric_vf_pci_address: PciAddress,
-  wipe_policy: Nullable(StringEnum(WIPE_POLICIES)),
+  wipe_method: Nullable(StringEnum(WIPE_METHODS)),
 });
 export const TaskDisk = Closed({ serial: Type.String(), device: Type.String() });
 

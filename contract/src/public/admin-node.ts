@@ -69,7 +69,7 @@ export const nodeRead = {
 export const nodeChange = { method: 'POST', tag, access: 'platform', idempotency: 'required' } as const;
 
 export const adminNodeApi = define({
-  nodeCreate: {
+  adminNodeCreate: {
     ...nodeChange,
     path: '/api/v1/admin/nodes',
     summary: 'Add a host and mint the token that its agent enrols with',
@@ -98,7 +98,7 @@ export const adminNodeApi = define({
     location: '/api/v1/admin/nodes/{node.id}',
     errors: ['already_exists'],
   },
-  nodeEnrollmentCreate: {
+  adminNodeEnrollmentCreate: {
     ...nodeChange,
     path: '/api/v1/admin/nodes/{node_id}/enrollment',
     summary: 'Mint another enrolment token: the first was lost, or the agent was away for too long',
@@ -114,7 +114,7 @@ export const adminNodeApi = define({
     location: '/api/v1/admin/nodes/{node_id}/agent',
     errors: ['conflict'],
   },
-  nodeAgentGet: {
+  adminNodeAgentGet: {
     ...nodeRead,
     path: '/api/v1/admin/nodes/{node_id}/agent',
     summary: 'The agent of a node: when it was seen, what it can do, its certificates',
@@ -122,7 +122,7 @@ export const adminNodeApi = define({
     params: node,
     response: NodeAgent,
   },
-  nodeAgentRevoke: {
+  adminNodeAgentRevoke: {
     ...nodeChange,
     path: '/api/v1/admin/nodes/{node_id}/agent/revoke',
     summary: 'Revoke every certificate of a node; its agent is let in no more until it is enrolled again',
@@ -134,7 +134,7 @@ export const adminNodeApi = define({
     status: 200,
     response: NodeAgent,
   },
-  nodeAgentUpdate: {
+  adminNodeAgentUpdate: {
     ...nodeChange,
     path: '/api/v1/admin/nodes/{node_id}/agent/update',
     summary: 'Have the agent replace itself with a release, named by digest',
@@ -150,7 +150,7 @@ export const adminNodeApi = define({
     location: '/api/v1/admin/nodes/{node_id}/tasks',
     errors: ['conflict'],
   },
-  nodeRetire: {
+  adminNodeRetire: {
     ...nodeChange,
     path: '/api/v1/admin/nodes/{node_id}/retire',
     summary: 'Take a host out for good: nothing is placed on it and its agent is let in no more',
@@ -164,7 +164,7 @@ export const adminNodeApi = define({
     response: Node,
     errors: ['conflict'],
   },
-  nodeDelete: {
+  adminNodeDelete: {
     ...nodeChange,
     method: 'DELETE',
     idempotency: 'none',
@@ -178,7 +178,7 @@ export const adminNodeApi = define({
     response: null,
     errors: ['conflict'],
   },
-  nodeTaskList: {
+  adminNodeTaskList: {
     ...nodeRead,
     path: '/api/v1/admin/nodes/{node_id}/tasks',
     summary: 'Tasks of a node, newest first',

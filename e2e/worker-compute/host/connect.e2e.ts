@@ -341,7 +341,7 @@ test('an agent that is killed ends its sessions, which say so; a new one opens w
   const stream = await open('terminal');
   await stream.ready;
   await lab.agent.kill();
-  assert.equal((await stream.closed).reason, 'host_left');
+  assert.equal((await stream.closed).reason, 'agent_disconnected');
   await lab.agent.start();
   assert.equal(await must(openssh('ssh', 'gpuaas-desk', 'hostname')), 'desk\n');
   const keys = await eventually('the key of the lost session is gone', async () => {

@@ -31,11 +31,11 @@ const FLOOR_MS = 10_000;
 const columns: readonly Column<NodeTask>[] = [
   {
     header: 'Task',
-    cell: ({ kind, attempt }) => (
-      <>
-        {kind}
+    cell: ({ kind, label, attempt }) => (
+      <span title={kind}>
+        {label}
         {attempt > 1 && <span className="muted">, attempt {attempt}</span>}
-      </>
+      </span>
     ),
   },
   {
@@ -71,7 +71,7 @@ export const TasksTab = ({ node }: Readonly<{ node: Node }>) => {
   const state = STATES.find((one) => one === search.state);
   const [isBusy, setBusy] = useState(false);
   const tasks = usePages(
-    'nodeTaskList',
+    'adminNodeTaskList',
     { params: { node_id: node.id }, query: { limit: 50, ...(state === undefined ? {} : { state }) } },
     { everyMs: isBusy ? BUSY_MS : FLOOR_MS },
   );
