@@ -1,15 +1,15 @@
 /** Titles of a trace: what happened, in words of whoever reads it and not of the table it came from. */
 import { type EventType, events } from '@gpuaas/contract/events';
 import { taskLabel } from '@gpuaas/contract/node';
-import { stepLabel } from './progress.ts';
 import type { StepOutcome } from './workflow.ts';
+import { stepLabel } from './workflow-steps.ts';
 
 export const taskTitle = (kind: string, state: string): string => `${taskLabel(kind)}: ${state}`;
 
 const OUTCOMES: Readonly<Record<StepOutcome, string>> = {
   next: 'done',
   wait: 'waited',
-  done: 'done, and with it the whole',
+  done: 'completed',
   stuck: 'stopped here',
   error: 'failed',
   timeout: 'took too long',
