@@ -49,13 +49,7 @@ export type InventoryVerdict = Readonly<{
 }>;
 
 /** The platform says these itself, of every machine and claim. */
-const JUDGED_HERE = [
-  'unknown_vm',
-  'vm_without_lease',
-  'vm_missing',
-  'vm_off',
-  'vm_running_unexpectedly',
-];
+const JUDGED_HERE = ['unknown_vm', 'vm_without_lease', 'vm_missing', 'vm_off', 'vm_running_unexpectedly'];
 
 const usedSlots = ({ devices }: HostVm, slots: readonly SlotDevices[]): readonly SlotDevices[] =>
   slots.filter((slot) =>
@@ -83,11 +77,7 @@ const strangerIn = (
   return { code: 'orphan_vm', message: `Machine ${name} (${state}) is ours, and no claim on this node holds it.` };
 };
 
-const judgeStrangers = (
-  vms: readonly HostVm[],
-  holdings: readonly Holding[],
-  slots: readonly SlotDevices[],
-) =>
+const judgeStrangers = (vms: readonly HostVm[], holdings: readonly Holding[], slots: readonly SlotDevices[]) =>
   vms.flatMap((machine) => {
     const stranger = strangerIn(machine, holdings);
     if (stranger === null) return [];
