@@ -3,7 +3,7 @@
  * is made from it and leaves with that transaction; the statement checks every slot again as it frees it.
  */
 import type { SchedulerNode, SchedulerSlot } from '@gpuaas/scheduler';
-import type { Holding } from '../db/release.ts';
+import type { Holding } from '../db/statements/release.ts';
 
 /**
  * Whether a wiped slot is available again. What was set apart before stays apart. Approval and health are facts of their
