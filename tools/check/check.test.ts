@@ -107,6 +107,9 @@ describe('make check', () => {
       ['no test alone', 'kit/src/x.test.ts', `it.${'only'}('x')`, true],
       ['no test alone', 'kit/src/x.test.ts', 'readOnly(x)', false],
       ['no shell', 'lab/src/x.ts', `spawn(a, { ${'shell'}: true })`, true],
+      ['few numbered parameters', 'server/src/db/x.ts', 'values ($9, $10)', true],
+      ['few numbered parameters', 'server/src/db/x.ts', 'values ($8, $9)', false],
+      ['few numbered parameters', 'server/src/db/x.db.test.ts', 'values ($9, $10)', false],
     ];
     for (const [name, file, text, found] of cases) {
       const rule = TEXT_RULES.find((candidate) => candidate.name === name);

@@ -4,6 +4,7 @@
  */
 import type { Reader, Tx } from './client.ts';
 import type { NodeTaskState } from './node-task.ts';
+import { statement } from './statement.ts';
 
 /**
  * The ids of what is queued and not too late, oldest first, a few for each node: of these nodes, or of all. One pass over
@@ -146,19 +147,25 @@ export const startTask = async (
     )
   ).rowCount === 1;
 
+const NOTE_PROGRESS = statement(
+  {
+    id: 'text',
+    node_id: 'text',
+    attempt: 'integer',
+    percent: 'integer | null',
+    bytes_per_s: 'bigint | null',
+    note: 'text | null',
+  },
+  `update node_tasks set percent = :percent, bytes_per_s = :bytes_per_s, progress_note = :note, progressed_at = clock_timestamp()
+   where id = :id and node_id = :node_id and attempt = :attempt and state in ('dispatched', 'running') and expires_at > clock_timestamp()`,
+);
+
 /** True while anyone wants to know. */
 export const noteProgress = async (
   tx: Tx,
   task: TaskOnNode,
   progress: Readonly<{ percent: number; bytes_per_s: number | null; note: string | null }>,
-): Promise<boolean> =>
-  (
-    await tx.query(
-      `update node_tasks set percent = $4, bytes_per_s = $5, progress_note = $6, progressed_at = clock_timestamp()
-       where id = $1 and node_id = $2 and attempt = $3 and state in ('dispatched', 'running') and expires_at > clock_timestamp()`,
-      [task.id, task.node_id, task.attempt, progress.percent, progress.bytes_per_s, progress.note],
-    )
-  ).rowCount === 1;
+): Promise<boolean> => (await NOTE_PROGRESS.query(tx, { ...progress, ...task })).rowCount === 1;
 
 export type AgentTaskRow = Readonly<{
   id: string;

@@ -56,7 +56,7 @@ export const INSERT_AUDIT = `insert into audit_logs (${AUDIT_COLUMNS}) values ($
 const INSERT = statement({ ...AUDIT_PARAMETERS, metadata: 'jsonb' }, INSERT_AUDIT);
 
 export const insertAuditLog = async (tx: Tx, row: AuditRow): Promise<void> => {
-  await INSERT.query(tx, { audit_id: mintId('aud'), ...row });
+  await INSERT.query(tx, { ...row, audit_id: mintId('aud') });
 };
 
 export type SystemAction = Pick<

@@ -10,6 +10,7 @@ import type { AllocationState } from './allocation.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NodeTaskState } from './node-task.ts';
 import type { PowerState } from './power.ts';
+import { statement } from './statement.ts';
 
 export type GatewaySessionRow = Readonly<{
   id: string;
@@ -63,6 +64,14 @@ export const findTicketRefusal = async (reader: Reader, ticketHash: Buffer): Pro
     )
   ).rows[0]?.refusal ?? 'unknown';
 
+const INSERT_STREAM_TASK = statement(
+  { id: 'text', node_id: 'text', params: 'jsonb', correlation_id: 'text', expires_in_s: 'float8', session_id: 'text' },
+  `with task as (
+     insert into node_tasks (id, node_id, kind, params, correlation_id, expires_at)
+     values (:id, :node_id, 'stream.open', :params, :correlation_id, clock_timestamp() + make_interval(secs => :expires_in_s)))
+   update terminal_sessions set task_id = :id where id = :session_id`,
+);
+
 /** The row names no allocation, so that it waits behind no other work of it. */
 export const insertStreamTask = async (
   tx: Tx,
@@ -75,13 +84,7 @@ export const insertStreamTask = async (
   }>,
 ): Promise<string> => {
   const id = mintId('tsk');
-  await tx.query(
-    `with task as (
-       insert into node_tasks (id, node_id, kind, params, correlation_id, expires_at)
-       values ($1, $2, 'stream.open', $3, $4, clock_timestamp() + make_interval(secs => $5)))
-     update terminal_sessions set task_id = $1 where id = $6`,
-    [id, task.node_id, JSON.stringify(task.params), task.correlation_id, task.expires_in_s, task.session_id],
-  );
+  await INSERT_STREAM_TASK.query(tx, { ...task, id });
   return id;
 };
 

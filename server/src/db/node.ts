@@ -1,5 +1,6 @@
 /** Nodes and pools: what operators see and change. Whoever changes a node locks its row of the placement index first. */
 import type { Reader, Tx } from './client.ts';
+import { statement } from './statement.ts';
 import type { Nodes } from './types.gen.ts';
 
 export type NodeState = Nodes['state'];
@@ -112,31 +113,31 @@ export type NewNode = Readonly<{
   data_disks: readonly Readonly<{ serial: string; device: string }>[];
 }>;
 
+const INSERT_NODE = statement(
+  {
+    id: 'text',
+    name: 'text',
+    region_name: 'text',
+    pool_id: 'text',
+    gpu_model: 'text',
+    gpu_count: 'integer',
+    host_role: 'text',
+    state: 'text',
+    capacity_mode: 'text',
+    health: 'text',
+    booted_at: 'timestamptz | null',
+    runtime_checked_at: 'timestamptz | null',
+    is_runtime_passed: 'boolean',
+    data_disks: 'jsonb',
+  },
+  `insert into nodes (id, name, region_name, pool_id, gpu_model, gpu_count, host_role, state, capacity_mode, health, booted_at,
+         runtime_checked_at, is_runtime_passed, data_disks)
+       values (:id, :name, :region_name, :pool_id, :gpu_model, :gpu_count, :host_role, :state, :capacity_mode, :health, :booted_at, :runtime_checked_at, :is_runtime_passed, :data_disks) on conflict (id) do nothing`,
+);
+
 /** False when the node is there already. */
 export const insertNode = async (tx: Tx, row: NewNode): Promise<boolean> =>
-  (
-    await tx.query(
-      `insert into nodes (id, name, region_name, pool_id, gpu_model, gpu_count, host_role, state, capacity_mode, health, booted_at,
-         runtime_checked_at, is_runtime_passed, data_disks)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) on conflict (id) do nothing`,
-      [
-        row.id,
-        row.name,
-        row.region_name,
-        row.pool_id,
-        row.gpu_model,
-        row.gpu_count,
-        row.host_role,
-        row.state,
-        row.capacity_mode,
-        row.health,
-        row.booted_at,
-        row.runtime_checked_at,
-        row.is_runtime_passed,
-        JSON.stringify(row.data_disks),
-      ],
-    )
-  ).rowCount === 1;
+  (await INSERT_NODE.query(tx, row)).rowCount === 1;
 
 export const holdNode = async (tx: Tx, id: string, heldReason: string | null): Promise<void> => {
   await tx.query(

@@ -3,6 +3,7 @@ import type { Candidate, FabricPartition, Prerequisite } from '@gpuaas/contract/
 import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
 import { findPrivateNetwork } from './node.ts';
+import { statement } from './statement.ts';
 import { insertHostTask, type TaskView } from './task-view.ts';
 
 export const DISCOVER = 'slice.topology_discover';
@@ -40,13 +41,31 @@ export type CandidateRow = Readonly<{
   content: Candidate;
 }>;
 
+const INSERT_DISCOVERY = statement(
+  {
+    task_id: 'text',
+    node_id: 'text',
+    map_hash: 'text',
+    facts: 'jsonb',
+    map: 'jsonb',
+    reboot_required: 'boolean',
+    candidates: 'jsonb',
+  },
+  `with discovery as (
+     insert into topology_discoveries (task_id, node_id, map_hash, facts, map, reboot_required)
+     values (:task_id, :node_id, :map_hash, :facts, :map, :reboot_required))
+   insert into topology_candidates (id, task_id, node_id, slot_index, content_hash, content, blockers)
+   select c.id, :task_id, :node_id, c.slot_index, c.content_hash, c.content, c.blockers
+   from jsonb_to_recordset(:candidates) as c (id text, slot_index integer, content_hash text, content jsonb, blockers jsonb)`,
+);
+
 export const insertDiscovery = async (
   tx: Tx,
   found: Readonly<{
     task_id: string;
     node_id: string;
     map_hash: string;
-    facts: unknown;
+    facts: object;
     map: StoredMap;
     reboot_required: boolean;
     candidates: readonly Readonly<{ content_hash: string; content: Candidate }>[];
@@ -59,22 +78,15 @@ export const insertDiscovery = async (
     content,
     blockers: content.blockers,
   }));
-  await tx.query(
-    `with discovery as (
-       insert into topology_discoveries (task_id, node_id, map_hash, facts, map, reboot_required) values ($1, $2, $3, $4, $5, $6))
-     insert into topology_candidates (id, task_id, node_id, slot_index, content_hash, content, blockers)
-     select c.id, $1, $2, c.slot_index, c.content_hash, c.content, c.blockers
-     from jsonb_to_recordset($7) as c (id text, slot_index integer, content_hash text, content jsonb, blockers jsonb)`,
-    [
-      found.task_id,
-      found.node_id,
-      found.map_hash,
-      JSON.stringify(found.facts),
-      JSON.stringify(found.map),
-      found.reboot_required,
-      JSON.stringify(candidates),
-    ],
-  );
+  await INSERT_DISCOVERY.query(tx, {
+    task_id: found.task_id,
+    node_id: found.node_id,
+    map_hash: found.map_hash,
+    facts: found.facts,
+    map: found.map,
+    reboot_required: found.reboot_required,
+    candidates,
+  });
 };
 
 export const findNewestDiscovery = async (reader: Reader, nodeId: string): Promise<DiscoveryRow | undefined> =>

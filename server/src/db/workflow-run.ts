@@ -73,7 +73,7 @@ const INSERT = statement(RUN_PARAMETERS, `${INSERT_RUN} returning ${RUN}`);
 
 /** Inserts unless a live run of the workflow for this subject exists; then undefined. */
 export const insertRun = async (tx: Tx, { id, ...run }: NewRun): Promise<WorkflowRunRow | undefined> =>
-  (await INSERT.query<WorkflowRunRow>(tx, { run_id: id, ...run })).rows[0];
+  (await INSERT.query<WorkflowRunRow>(tx, { ...run, run_id: id })).rows[0];
 
 /** A stuck run waits for somebody to retry it. Once a later run has taken its place, nobody can, and it waits for nothing. */
 export const endReplacedRuns = async (tx: Tx, by: WorkflowRunRow): Promise<WorkflowRunRow[]> => {

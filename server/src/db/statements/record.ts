@@ -28,7 +28,7 @@ const STATEMENTS = {
 };
 
 export const insertRecord = (tx: Tx, { audit, events, answer }: MutationRecord): Promise<unknown> => {
-  const row = { audit_id: mintId('aud'), ...audit };
+  const row = { ...audit, audit_id: mintId('aud') };
   const records = events.length > 0 ? eventRecords(events) : null;
   if (answer === null)
     return records === null
