@@ -10,7 +10,7 @@ import { mapRow, nodeView, slotView } from '../views/node.ts';
 
 export const getNode = (ctx: MockCtx, id: string): Node => must(ctx.world.nodes.get(id), 'node');
 
-export const tellNode = (world: World, node: Node, correlation_id: string): void =>
+export const emitNode = (world: World, node: Node, correlation_id: string): void =>
   world.emit('node.changed', {
     subject: node.id,
     organization_id: null,
@@ -28,7 +28,7 @@ export const moveNode = (
   node.state_reason = to.reason;
   node.state_since = world.ago();
   node.version += 1;
-  tellNode(world, node, to.correlation_id);
+  emitNode(world, node, to.correlation_id);
 };
 
 const planOf = (world: World, node: Node, to: 'slice' | 'baremetal') => {
@@ -109,7 +109,7 @@ export const node = {
   adminNodeHold: async (ctx: MockCtx, { params, body }: Req<'adminNodeHold'>) => {
     const row = getNode(ctx, params.node_id);
     ctx.note({ is_held_before: row.is_held, is_held_after: body.is_held, reason: body.reason });
-    if (refuse(nodeRefusal(ctx.world, row, body.is_held ? 'hold' : 'let_go'))) return nodeView(ctx.world)(row);
+    if (refuse(nodeRefusal(ctx.world, row, body.is_held ? 'hold' : 'unhold'))) return nodeView(ctx.world)(row);
     row.is_held = body.is_held;
     row.held_reason = body.is_held ? body.reason : null;
     row.version += 1;
@@ -154,7 +154,7 @@ export const node = {
     row.version += 1;
     return nodeView(ctx.world)(row);
   },
-  nodeRetire: async (ctx: MockCtx, { params, body }: Req<'nodeRetire'>) => {
+  adminNodeRetire: async (ctx: MockCtx, { params, body }: Req<'adminNodeRetire'>) => {
     const { world } = ctx;
     const row = getNode(ctx, params.node_id);
     refuse(nodeRefusal(world, row, 'retire'));
@@ -164,7 +164,7 @@ export const node = {
     moveNode(world, row, { state: 'retired', reason: body.reason, correlation_id: ctx.correlation_id });
     return nodeView(world)(row);
   },
-  nodeDelete: async (ctx: MockCtx, { params }: Req<'nodeDelete'>) => {
+  adminNodeDelete: async (ctx: MockCtx, { params }: Req<'adminNodeDelete'>) => {
     const row = getNode(ctx, params.node_id);
     refuse(nodeRefusal(ctx.world, row, 'delete'));
     moveNode(ctx.world, row, { state: 'deleted', reason: null, correlation_id: ctx.correlation_id });

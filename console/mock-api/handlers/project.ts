@@ -1,5 +1,5 @@
 import { roleHolds, roleRefusal } from '@gpuaas/contract';
-import { rolesAt } from '../core/authorise.ts';
+import { rolesAt } from '../core/authorize.ts';
 import { assertVersion, type MockCtx, must, organizationOf, projectOf, type Req } from '../core/context.ts';
 import { conflict, Refusal } from '../core/errors.ts';
 import { idOf, pageOf } from '../core/page.ts';

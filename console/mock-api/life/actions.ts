@@ -63,7 +63,7 @@ const NODE_RULES = {
     ),
   hold: (_, node) =>
     firstOf(whenOver(node, 'nothing is placed on it'), node.is_held && done('It is kept for bare metal already.')),
-  let_go: (_, node) => firstOf(!node.is_held && done('Nothing keeps it for bare metal.')),
+  unhold: (_, node) => firstOf(!node.is_held && done('Nothing keeps it for bare metal.')),
   convert: (world, node) =>
     firstOf(
       node.state !== 'active' &&

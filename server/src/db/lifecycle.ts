@@ -57,7 +57,7 @@ export type HeldSlot = Readonly<{
   mac_address: string | null;
   private_ip: string | null;
   fabric_vf_pci_address: string | null;
-  destructive_wipe_policy: string | null;
+  wipe_method: string | null;
 }>;
 
 /** Slots that the allocation `:allocation_id` holds. */
@@ -68,7 +68,7 @@ const LIST_HELD = statement(
   { allocation_id: 'text' },
   `select s.id, s.node_id, s.slot_index, s.status, coalesce(c.adopted_generation, c.slot_generation, s.generation) as generation, s.module_id,
      s.gpu_pci_address, s.nvme_serial, s.nvme_device, s.mac_address::text as mac_address,
-     host(s.private_ip) as private_ip, s.fabric_vf_pci_address, s.destructive_wipe_policy
+     host(s.private_ip) as private_ip, s.fabric_vf_pci_address, s.wipe_method
    ${HELD} order by s.slot_index`,
 );
 

@@ -79,7 +79,7 @@ const RULES = {
     ),
   hold: (node) =>
     firstOf(whenOver(node, 'nothing is placed on it'), node.is_held && done('It is kept for bare metal already.')),
-  let_go: (node) => firstOf(!node.is_held && done('Nothing keeps it for bare metal.')),
+  unhold: (node) => firstOf(!node.is_held && done('Nothing keeps it for bare metal.')),
   convert: converts,
   approve: (node) =>
     firstOf(

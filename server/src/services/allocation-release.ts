@@ -3,9 +3,9 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { WriteCtx } from '../context.ts';
 import { type AllocationRow, findProjectAllocation } from '../db/allocation.ts';
 import { conflict, notFound } from '../errors.ts';
+import { projectOf } from '../pipeline/caller.ts';
 import { beginRelease } from '../workflows/begin-release.ts';
 import { viewFor } from './allocation.ts';
-import { projectOf } from './caller.ts';
 
 /** Of this project: an allocation of another is as good as missing. */
 const assertMay = (row: AllocationRow, projectId: string): void => {

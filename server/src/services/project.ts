@@ -4,9 +4,17 @@ import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/project.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { action, callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
-import { decodeCursor, listPage, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
-import { assertStillHolds } from './standing.ts';
+import { assertStillHolds } from '../identity/permission-recheck.ts';
+import {
+  action,
+  callerHolds,
+  changedMeanwhile,
+  onlyText,
+  organizationOf,
+  principalOf,
+  projectOf,
+} from '../pipeline/caller.ts';
+import { decodeCursor, listPage, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
