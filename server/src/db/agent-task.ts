@@ -4,6 +4,7 @@
  */
 import type { Reader, Tx } from './client.ts';
 import type { NodeTaskState } from './node-task.ts';
+import { TASK_HANDED_OUT, TASK_OPEN } from './predicates.ts';
 import { statement } from './statement.ts';
 
 /**
@@ -90,7 +91,7 @@ export const redispatchTasks = async (
   (
     await tx.query<OutgoingTask>(
       `with lost as materialized (
-         select o.id from node_tasks o where o.node_id = any ($1) and o.state in ('dispatched', 'running')
+         select o.id from node_tasks o where o.node_id = any ($1) and o.state ${TASK_HANDED_OUT}
            and o.expires_at > clock_timestamp() and o.node_id || ' ' || o.id <> all ($2)
            and o.dispatched_at <= clock_timestamp() - make_interval(secs => $3)
          order by o.id for update skip locked)
@@ -103,7 +104,7 @@ export const redispatchTasks = async (
 export const listNodesLacking = async (reader: Reader, agents: readonly InHand[]): Promise<string[]> =>
   (
     await reader.query<{ node_id: string }>(
-      `select distinct node_id from node_tasks where node_id = any ($1) and state in ('dispatched', 'running')
+      `select distinct node_id from node_tasks where node_id = any ($1) and state ${TASK_HANDED_OUT}
          and expires_at > clock_timestamp() and node_id || ' ' || id <> all ($2)`,
       [nodesOf(agents), pairsOf(agents)],
     )
@@ -118,7 +119,7 @@ export const listOverTasks = async (
     await reader.query<{ node_id: string; task_id: string }>(
       `select h.node_id, h.task_id from unnest($1::text[], $2::text[]) as h (node_id, task_id)
          left join node_tasks t on t.id = h.task_id and t.node_id = h.node_id
-       where t.id is null or t.state not in ('queued', 'dispatched', 'running') or t.expires_at <= clock_timestamp()`,
+       where t.id is null or t.state not ${TASK_OPEN} or t.expires_at <= clock_timestamp()`,
       [pairs.node_ids, pairs.task_ids],
     )
   ).rows;
@@ -141,7 +142,7 @@ export const startTask = async (
          dispatched_at = coalesce(dispatched_at, clock_timestamp()),
          expires_at = case when started_at is null
            then greatest(expires_at, clock_timestamp() + make_interval(secs => ($4::jsonb ->> kind)::float8)) else expires_at end
-       where id = $1 and node_id = $2 and attempt = $3 and state in ('queued', 'dispatched', 'running')
+       where id = $1 and node_id = $2 and attempt = $3 and state ${TASK_OPEN}
          and expires_at > clock_timestamp()`,
       [task.id, task.node_id, task.attempt, JSON.stringify(begunExpiresS)],
     )
@@ -157,7 +158,7 @@ const NOTE_PROGRESS = statement(
     note: 'text | null',
   },
   `update node_tasks set percent = :percent, bytes_per_s = :bytes_per_s, progress_note = :note, progressed_at = clock_timestamp()
-   where id = :id and node_id = :node_id and attempt = :attempt and state in ('dispatched', 'running') and expires_at > clock_timestamp()`,
+   where id = :id and node_id = :node_id and attempt = :attempt and state ${TASK_HANDED_OUT} and expires_at > clock_timestamp()`,
 );
 
 /** True while anyone wants to know. */

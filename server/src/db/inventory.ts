@@ -2,6 +2,7 @@
 import type { Inventory } from '@gpuaas/contract/node';
 import type { Finding, Holding, SlotDevices } from '../domain/inventory.ts';
 import type { Reader, Tx } from './client.ts';
+import { claimIsLive, TASK_OPEN } from './predicates.ts';
 import { statement } from './statement.ts';
 
 export type DatedFinding = Finding & Readonly<{ since: string }>;
@@ -89,11 +90,11 @@ export const listHoldings = async (reader: Reader, nodeId: string): Promise<Hold
   (
     await reader.query<Holding>(
       `with held as materialized (
-         select c.allocation_id, c.claim_kind from allocation_resource_claims c where c.node_id = $1 and c.released_at is null
+         select c.allocation_id, c.claim_kind from allocation_resource_claims c where c.node_id = $1 and ${claimIsLive('c')}
          union select c.allocation_id, c.claim_kind from allocation_resource_claims c
            where c.node_id = $1 and c.released_at > statement_timestamp() - ${AFTER_RELEASE})
        select h.allocation_id, h.claim_kind, a.state, a.power_state, ${TO_RUN} as is_to_run, a.power_run_id is null and not exists (select from node_tasks t
-         where t.allocation_id = h.allocation_id and (t.state in ('queued', 'dispatched', 'running')
+         where t.allocation_id = h.allocation_id and (t.state ${TASK_OPEN}
            or t.finished_at > statement_timestamp() - ${AFTER_TASK})) as is_quiet
        from held h join allocations a on a.id = h.allocation_id order by h.allocation_id`,
       [nodeId],

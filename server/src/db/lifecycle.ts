@@ -6,7 +6,7 @@
  * Locks are taken in one order everywhere: workflow run, allocation, index row of the node, slots and node, quota.
  */
 import type { Reader, Tx } from './client.ts';
-import { claimHoldsSlot } from './predicates.ts';
+import { claimHoldsSlot, claimIsLive } from './predicates.ts';
 import { statement } from './statement.ts';
 
 export type ClaimRow = Readonly<{
@@ -36,7 +36,7 @@ export const listClaims = async (reader: Reader, allocationIds: readonly string[
 /** Locks the claims that still hold something. */
 export const lockLiveClaims = async (tx: Tx, allocationId: string): Promise<ClaimRow[]> => {
   const { rows } = await tx.query<ClaimRow>(
-    `select ${CLAIM} from allocation_resource_claims c where c.allocation_id = $1 and c.released_at is null
+    `select ${CLAIM} from allocation_resource_claims c where c.allocation_id = $1 and ${claimIsLive('c')}
      order by c.id for update`,
     [allocationId],
   );
@@ -85,7 +85,7 @@ export type HeldNode = Readonly<{
 export const findHeldNode = async (reader: Reader, allocationId: string): Promise<HeldNode | undefined> => {
   const { rows } = await reader.query<HeldNode>(
     `select n.id, n.occupancy, n.data_disks from nodes n join allocation_resource_claims c on c.node_id = n.id
-     where c.allocation_id = $1 and c.released_at is null and c.claim_kind = 'node_exclusive'`,
+     where c.allocation_id = $1 and ${claimIsLive('c')} and c.claim_kind = 'node_exclusive'`,
     [allocationId],
   );
   return rows[0];
@@ -119,7 +119,7 @@ export const moveHeldNode = async (
 ): Promise<number> => {
   const { rowCount } = await tx.query(
     `update nodes n set occupancy = $3, version = n.version + 1 from allocation_resource_claims c
-     where c.allocation_id = $1 and c.released_at is null and c.claim_kind = 'node_exclusive' and n.id = c.node_id
+     where c.allocation_id = $1 and ${claimIsLive('c')} and c.claim_kind = 'node_exclusive' and n.id = c.node_id
        and n.occupancy = any ($2)`,
     [move.allocation_id, move.from, move.to],
   );

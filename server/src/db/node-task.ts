@@ -4,6 +4,7 @@
  */
 import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
+import { TASK_HANDED_OUT, TASK_OPEN } from './predicates.ts';
 
 export type NodeTaskState = 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled';
 
@@ -90,7 +91,7 @@ export const findLatestTask = async (
 /** Tasks that a host may be working on, whatever for. */
 export const countTasksUnderWay = async (reader: Reader, allocationId: string): Promise<number> => {
   const { rows } = await reader.query<{ count: number }>(
-    "select count(*) as count from node_tasks where allocation_id = $1 and state in ('dispatched', 'running')",
+    `select count(*) as count from node_tasks where allocation_id = $1 and state ${TASK_HANDED_OUT}`,
     [allocationId],
   );
   return rows[0]?.count ?? 0;
@@ -134,7 +135,7 @@ export type TaskResult = Readonly<{
 export const finishTask = async (tx: Tx, result: TaskResult): Promise<NodeTaskRow | undefined> => {
   const { rows } = await tx.query<NodeTaskRow>(
     `update node_tasks t set state = $3, state_reason = $4, output = $5, finished_at = clock_timestamp()
-     where t.id = $1 and t.attempt = $2 and t.state in ('dispatched', 'running') and t.expires_at > clock_timestamp() returning ${TASK}`,
+     where t.id = $1 and t.attempt = $2 and t.state ${TASK_HANDED_OUT} and t.expires_at > clock_timestamp() returning ${TASK}`,
     [
       result.id,
       result.attempt,
@@ -171,7 +172,7 @@ export const rejectTask = async (tx: Tx, id: string, reason: string): Promise<vo
 export const expireTasks = async (tx: Tx, limit: number): Promise<NodeTaskRow[]> => {
   const { rows } = await tx.query<NodeTaskRow>(
     `with late as materialized (
-       select id from node_tasks where state in ('queued', 'dispatched', 'running') and expires_at <= clock_timestamp()
+       select id from node_tasks where state ${TASK_OPEN} and expires_at <= clock_timestamp()
        order by expires_at limit $1 for update skip locked)
      update node_tasks t set state = 'expired', state_reason = 'It was not done in time.', finished_at = clock_timestamp()
      from late where t.id = late.id returning ${TASK}`,

@@ -1,5 +1,6 @@
 /** Nodes and pools: what operators see and change. Whoever changes a node locks its row of the placement index first. */
 import type { Reader, Tx } from './client.ts';
+import { agentIsConnected, claimIsLive } from './predicates.ts';
 import { statement } from './statement.ts';
 import type { Nodes } from './types.gen.ts';
 
@@ -49,7 +50,7 @@ export const FREE_OF_NODE = `${freeOf('free_count')} as free_gpus, ${freeOf('lar
 const NODE = `n.id, n.name, n.region_name, p.name as pool_name, p.organization_id as pool_organization_id, n.gpu_model, n.gpu_count,
   n.host_role, n.state, n.state_reason, n.state_since, n.capacity_mode, n.occupancy, n.is_held, n.held_reason, n.health,
   n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at) as is_runtime_validated,
-  n.has_hardware_change, n.reboot_required, n.reboot_reason, i.received_at as reconciled_at, coalesce(jsonb_array_length(i.findings), 0) as finding_count, a.last_seen_at, coalesce(a.last_seen_at > clock_timestamp() - interval '25 s', false) as is_connected,
+  n.has_hardware_change, n.reboot_required, n.reboot_reason, i.received_at as reconciled_at, coalesce(jsonb_array_length(i.findings), 0) as finding_count, a.last_seen_at, ${agentIsConnected('a')} as is_connected,
   ${FREE_OF_NODE}, n.version, n.created_at
   from nodes n join pools p on p.id = n.pool_id left join node_placement_summary s on s.node_id = n.id
   left join node_agents a on a.node_id = n.id left join node_inventories i on i.node_id = n.id`;
@@ -181,7 +182,7 @@ export const convertNode = async (
   (
     await tx.query(
       `update nodes set capacity_mode = $3, version = version + 1 where id = $1 and capacity_mode = $2 and occupancy = 'free'
-         and not exists (select from allocation_resource_claims c where c.node_id = $1 and c.released_at is null)`,
+         and not exists (select from allocation_resource_claims c where c.node_id = $1 and ${claimIsLive('c')})`,
       [change.id, change.from, change.to],
     )
   ).rowCount === 1;
@@ -196,7 +197,8 @@ export type LiveClaimRow = Readonly<{
 export const listLiveClaims = async (reader: Reader, nodeId: string): Promise<LiveClaimRow[]> =>
   (
     await reader.query<LiveClaimRow>(
-      'select id, allocation_id, claim_kind, gpu_count from allocation_resource_claims where node_id = $1 and released_at is null order by id',
+      `select c.id, c.allocation_id, c.claim_kind, c.gpu_count from allocation_resource_claims c
+       where c.node_id = $1 and ${claimIsLive('c')} order by c.id`,
       [nodeId],
     )
   ).rows;

@@ -1,17 +1,18 @@
 /** Nodes as the scheduler sees them, and the row of the placement index that each change of a node writes anew. */
 import type { SchedulerNode, SchedulerSlot } from '@gpuaas/scheduler';
 import type { Reader, Tx } from './client.ts';
+import { runtimeIsValidated, SLOT_PARTS } from './predicates.ts';
 import { statement } from './statement.ts';
 
 export type KeyColumn = 'key_1' | 'key_2' | 'key_4' | 'key_8' | 'key_node';
 
 /** A node as the scheduler sees it. Slots say whether they have a device, never which. */
 export const NODE = `n.id, n.region_name, n.gpu_model, n.state, n.host_role, n.capacity_mode, n.occupancy, n.is_held, n.health,
-  n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at) as runtime_validated,
+  ${runtimeIsValidated('n')} as runtime_validated,
   p.id as pool_id, p.organization_id as pool_tenant_id,
   (select json_agg(json_build_array(s.id, s.slot_index, s.module_id, s.numa_node, s.approval, s.status, s.health,
-     s.gpu_pci_address is not null, s.nvme_serial is not null and s.nvme_device is not null, s.mac_address is not null,
-     s.private_ip is not null, s.fabric_vf_pci_address is not null, s.fabric_claim_mode, s.parent_slot_id is not null,
+     ${SLOT_PARTS.has_gpu('s')}, ${SLOT_PARTS.has_nvme('s')}, ${SLOT_PARTS.has_mac('s')},
+     ${SLOT_PARTS.has_private_ip('s')}, ${SLOT_PARTS.has_fabric_vf('s')}, s.fabric_claim_mode, s.parent_slot_id is not null,
      case when s.status <> 'available' then floor(date_part('epoch', s.last_claimed_at)) end) order by s.slot_index)
    from node_resource_slots s where s.node_id = n.id) as slots,
   (select json_agg(json_build_array(f.partition_id, f.module_ids) order by f.partition_id)

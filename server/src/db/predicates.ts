@@ -1,17 +1,17 @@
 /**
- * Rules that queries share with the scheduler and the domain, each as one SQL fragment. `predicates.prop.db.test.ts` holds
+ * Rules that queries share with the scheduler and the domain, each as one SQL fragment. `predicates.db.test.ts` holds
  * every fragment against its function in TypeScript, on generated rows. An argument is the alias of a table.
  */
 import { SLOTS_MAX } from '@gpuaas/scheduler';
 import { OFFLINE_AFTER_S } from '../domain/agent-presence.ts';
-import { OPEN_TASK_STATES, STARTED_TASK_STATES } from '../domain/task.ts';
+import { HANDED_OUT_TASK_STATES, OPEN_TASK_STATES } from '../domain/task.ts';
 import { LIVE_STATES } from '../domain/workflow.ts';
 
 const list = (words: readonly string[]): string => `(${words.map((word) => `'${word}'`).join(', ')})`;
 
 /** `state in …` of the tables that have such states. Literals: the planner matches them with partial indexes. */
 export const TASK_OPEN = `in ${list(OPEN_TASK_STATES)}`;
-export const TASK_STARTED = `in ${list(STARTED_TASK_STATES)}`;
+export const TASK_HANDED_OUT = `in ${list(HANDED_OUT_TASK_STATES)}`;
 export const RUN_LIVE = `in ${list(LIVE_STATES)}`;
 
 /** The parts of a slot's bundle, as the scheduler's fields name them. */
@@ -34,16 +34,25 @@ export const slotIsComplete = (s: string): string =>
 export const slotIsUsable = (s: string): string =>
   `(${s}.approval = 'approved' and ${s}.status = 'available' and ${s}.health = 'ok')`;
 
-/** The domain's `isSlotFit`: available again once it is wiped. */
+/** The scheduler's `slotHold` for a slice: why the slot cannot serve one, null when it can. */
+export const slotUnavailableReason = (s: string): string =>
+  `case when ${s}.status in ('reserved', 'in_use') then 'claimed' when ${s}.status <> 'available' then ${s}.status
+    when ${s}.approval = 'disabled' then 'unapproved' when ${s}.approval <> 'approved' then 'drift' when ${s}.health <> 'ok' then 'unhealthy'
+    when not ${slotIsComplete(s)} then 'incomplete' end`;
+
+/** The release's `isFit`: available again once it is wiped. */
 export const slotIsFit = (s: string): string => `(${s}.status <> 'quarantined' and ${slotIsComplete(s)})`;
 
 /** The runtime of the host was checked after its last boot, and passed. */
 export const runtimeIsValidated = (n: string): string =>
   `(${n}.is_runtime_passed and ${n}.runtime_checked_at is not null and (${n}.booted_at is null or ${n}.runtime_checked_at > ${n}.booted_at))`;
 
-/** The domain's `isAgentConnected`; of a row of `node_agents`, or of none. */
-export const agentIsConnected = (a: string): string =>
-  `coalesce(${a}.last_seen_at > clock_timestamp() - interval '${OFFLINE_AFTER_S} s', false)`;
+/** The agent polled lately enough for its node to be online. */
+export const agentIsSeen = (a: string): string =>
+  `${a}.last_seen_at > clock_timestamp() - interval '${OFFLINE_AFTER_S} s'`;
+
+/** The same of a node that may have no row in `node_agents`. */
+export const agentIsConnected = (a: string): string => `coalesce(${agentIsSeen(a)}, false)`;
 
 /** A claim that still holds its slot or node. */
 export const claimIsLive = (c: string): string => `${c}.released_at is null`;

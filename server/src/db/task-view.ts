@@ -2,6 +2,7 @@
 import { invariant, mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
 import type { NodeTaskState } from './node-task.ts';
+import { TASK_OPEN } from './predicates.ts';
 
 export type TaskView = Readonly<{
   id: string;
@@ -46,7 +47,7 @@ export const findOpenTask = async (
 ): Promise<TaskView | undefined> =>
   (
     await reader.query<TaskView>(
-      `select ${VIEW} from node_tasks t where t.node_id = $1 and t.kind = $2 and t.state in ('queued', 'dispatched', 'running')
+      `select ${VIEW} from node_tasks t where t.node_id = $1 and t.kind = $2 and t.state ${TASK_OPEN}
          and t.params @> $3::jsonb order by t.id desc limit 1`,
       [nodeId, kind, JSON.stringify(params)],
     )
