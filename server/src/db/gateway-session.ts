@@ -4,13 +4,11 @@
  */
 import type { ProjectRole, TenantRole } from '@gpuaas/contract';
 import type { SessionEndReason, SessionKind } from '@gpuaas/contract/stream';
-import { mintId } from '@gpuaas/kit';
 import { ACCESS_DEFAULTS } from './access-policy.ts';
 import type { AllocationState } from './allocation.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NodeTaskState } from './node-task.ts';
 import type { PowerState } from './power.ts';
-import { statement } from './statement.ts';
 
 export type GatewaySessionRow = Readonly<{
   id: string;
@@ -64,28 +62,9 @@ export const findTicketRefusal = async (reader: Reader, ticketHash: Buffer): Pro
     )
   ).rows[0]?.refusal ?? 'unknown';
 
-const INSERT_STREAM_TASK = statement(
-  { id: 'text', node_id: 'text', params: 'jsonb', correlation_id: 'text', expires_in_s: 'float8', session_id: 'text' },
-  `with task as (
-     insert into node_tasks (id, node_id, kind, params, correlation_id, expires_at)
-     values (:id, :node_id, 'stream.open', :params, :correlation_id, clock_timestamp() + make_interval(secs => :expires_in_s)))
-   update terminal_sessions set task_id = :id where id = :session_id`,
-);
-
-/** The row names no allocation, so that it waits behind no other work of it. */
-export const insertStreamTask = async (
-  tx: Tx,
-  task: Readonly<{
-    session_id: string;
-    node_id: string;
-    params: Readonly<Record<string, unknown>>;
-    correlation_id: string;
-    expires_in_s: number;
-  }>,
-): Promise<string> => {
-  const id = mintId('tsk');
-  await INSERT_STREAM_TASK.query(tx, { ...task, id });
-  return id;
+/** The task by which the host comes to the session. */
+export const putSessionTask = async (tx: Tx, sessionId: string, taskId: string): Promise<void> => {
+  await tx.query('update terminal_sessions set task_id = $2 where id = $1', [sessionId, taskId]);
 };
 
 /** What no host has begun is not begun any more: nobody waits for it. */

@@ -3,20 +3,19 @@ import type { Candidate, FabricPartition, Prerequisite } from '@gpuaas/contract/
 import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
 import { findPrivateNetwork } from './node.ts';
+import { insertTask } from './node-task.ts';
 import { statement } from './statement.ts';
-import { insertHostTask, type TaskView } from './task-view.ts';
+import type { TaskView } from './task-view.ts';
 
 export const DISCOVER = 'slice.topology_discover';
-const DISCOVERY_EXPIRES_S = 600;
 
 /** Asks the host to look at itself. */
 export const insertDiscoveryTask = async (tx: Tx, nodeId: string, correlationId: string): Promise<TaskView> => {
-  return insertHostTask(tx, {
+  return insertTask(tx, {
     node_id: nodeId,
     kind: DISCOVER,
     params: { accelerators: [], private_network: await findPrivateNetwork(tx, nodeId) },
     correlation_id: correlationId,
-    expires_in_s: DISCOVERY_EXPIRES_S,
   });
 };
 
@@ -52,11 +51,10 @@ const INSERT_DISCOVERY = statement(
     candidates: 'jsonb',
   },
   `with discovery as (
-     insert into topology_discoveries (task_id, node_id, map_hash, facts, map, reboot_required)
-     values (:task_id, :node_id, :map_hash, :facts, :map, :reboot_required))
-   insert into topology_candidates (id, task_id, node_id, slot_index, content_hash, content, blockers)
-   select c.id, :task_id, :node_id, c.slot_index, c.content_hash, c.content, c.blockers
-   from jsonb_to_recordset(:candidates) as c (id text, slot_index integer, content_hash text, content jsonb, blockers jsonb)`,
+       insert into topology_discoveries (task_id, node_id, map_hash, facts, map, reboot_required) values (:task_id, :node_id, :map_hash, :facts, :map, :reboot_required))
+     insert into topology_candidates (id, task_id, node_id, slot_index, content_hash, content, blockers)
+     select c.id, :task_id, :node_id, c.slot_index, c.content_hash, c.content, c.blockers
+     from jsonb_to_recordset(:candidates) as c (id text, slot_index integer, content_hash text, content jsonb, blockers jsonb)`,
 );
 
 export const insertDiscovery = async (
