@@ -51,10 +51,11 @@ const INSERT_DISCOVERY = statement(
     candidates: 'jsonb',
   },
   `with discovery as (
-       insert into topology_discoveries (task_id, node_id, map_hash, facts, map, reboot_required) values (:task_id, :node_id, :map_hash, :facts, :map, :reboot_required))
-     insert into topology_candidates (id, task_id, node_id, slot_index, content_hash, content, blockers)
-     select c.id, :task_id, :node_id, c.slot_index, c.content_hash, c.content, c.blockers
-     from jsonb_to_recordset(:candidates) as c (id text, slot_index integer, content_hash text, content jsonb, blockers jsonb)`,
+     insert into topology_discoveries (task_id, node_id, map_hash, facts, map, reboot_required)
+     values (:task_id, :node_id, :map_hash, :facts, :map, :reboot_required))
+   insert into topology_candidates (id, task_id, node_id, slot_index, content_hash, content, blockers)
+   select c.id, :task_id, :node_id, c.slot_index, c.content_hash, c.content, c.blockers
+   from jsonb_to_recordset(:candidates) as c (id text, slot_index integer, content_hash text, content jsonb, blockers jsonb)`,
 );
 
 export const insertDiscovery = async (
@@ -76,15 +77,7 @@ export const insertDiscovery = async (
     content,
     blockers: content.blockers,
   }));
-  await INSERT_DISCOVERY.query(tx, {
-    task_id: found.task_id,
-    node_id: found.node_id,
-    map_hash: found.map_hash,
-    facts: found.facts,
-    map: found.map,
-    reboot_required: found.reboot_required,
-    candidates,
-  });
+  await INSERT_DISCOVERY.query(tx, { ...found, candidates });
 };
 
 export const findNewestDiscovery = async (reader: Reader, nodeId: string): Promise<DiscoveryRow | undefined> =>
