@@ -3,6 +3,7 @@
  * held against, so what changed within minutes counts for neither side.
  */
 import type { Invariant } from './invariant-rule.ts';
+import { claimIsLive } from './predicates.ts';
 
 const A_WHILE = "statement_timestamp() - interval '5 minutes'";
 
@@ -14,11 +15,11 @@ export const HOST_INVARIANTS: readonly Invariant[] = [
       from node_inventories i cross join lateral jsonb_array_elements(i.content -> 'vms') m
       where i.received_at > ${A_WHILE} and (m ->> 'is_managed')::boolean
         and not exists (select from allocation_resource_claims c where c.allocation_id = m ->> 'allocation_id'
-          and c.node_id = i.node_id and (c.released_at is null or c.released_at > ${A_WHILE}))
+          and c.node_id = i.node_id and (${claimIsLive('c')} or c.released_at > ${A_WHILE}))
         and not exists (select from jsonb_array_elements(i.findings) f
           where f ->> 'code' = 'orphan_vm' and f ->> 'machine' = m ->> 'name')
         and not exists (select from allocation_resource_claims c where c.node_id = i.node_id and c.claim_kind = 'node_exclusive'
-          and (c.released_at is null or c.released_at > ${A_WHILE}))`,
+          and (${claimIsLive('c')} or c.released_at > ${A_WHILE}))`,
   },
   {
     name: 'unclaimed_vm_blocks_slots',
