@@ -3,14 +3,13 @@
  * before the next begins, so the process may end anywhere: `resume` continues from the journal.
  */
 import { setTimeout as timeout } from 'node:timers/promises';
-import type { TaskKind, TaskPayload, TaskResult } from '@gpuaas/contract/node';
+import { TASKS, type TaskKind, type TaskPayload, type TaskResult } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
 import { ControlPlaneError } from './control-plane/errors.ts';
 import type { TaskApi } from './control-plane/task-api.ts';
 import { execute, Stopping } from './execute.ts';
 import { type Host, HostError } from './host/host.ts';
 import { type Journal, slotsOf, type TaskRecord } from './journal.ts';
-import { TIME_LIMITS_S } from './limits.ts';
 import { createProgressReporter } from './progress-reporter.ts';
 import { createQueue } from './queue.ts';
 import { createResultReporter } from './result-reporter.ts';
@@ -135,7 +134,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
       payload,
       ctx,
       controller,
-      limit_s: options.limits_s?.[payload.kind] ?? TIME_LIMITS_S[payload.kind],
+      limit_s: options.limits_s?.[payload.kind] ?? TASKS[payload.kind].timeout_s,
       grace_ms: graceMs,
     });
     return { outcome: outcome.finally(progress.stop), ended };

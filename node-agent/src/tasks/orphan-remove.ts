@@ -23,7 +23,7 @@ export const orphanRemove: TaskHandler<'slice.orphan_remove'> = async (ctx, { al
     const { domains } = await act('listing the VMs', ctx.host.hypervisor.inspect());
     const domain = domains.find((each) => each.name === name);
     if (domain !== undefined && domain.allocation_id !== id)
-      throw new HostError('conflict', `domain ${name} does not carry the tag of allocation ${id}; it is left alone`);
+      throw new HostError('conflict', `domain ${name} does not carry the tag of allocation ${id}; it stays untouched`);
     await dropKeys(ctx.state, id, async () => undefined);
     const ended = lease === undefined ? [] : await endLease(ctx, id);
     if (domain !== undefined) await act(`the stop of ${name}`, ctx.host.hypervisor.stop(name, 0));
