@@ -75,7 +75,7 @@ test('the installed agent polls, and updates itself by digest over a restart', a
   cleanUp(t, platform.close);
   const { home, program, envFile, nodeId, bundle, sha256 } = await installed(t, platform);
   const first = start(t, program, ['run', ...envFile]);
-  await platform.until('a poll', () => platform.state.waits.length > 0, 20_000);
+  await platform.until('a poll', () => platform.state.waits.length > 0, 120_000);
 
   const next = Buffer.concat([await readFile(bundle), Buffer.from('// the next release\n')]);
   const digest = createHash('sha256').update(next).digest('hex');
@@ -87,7 +87,7 @@ test('the installed agent polls, and updates itself by digest over a restart', a
   assert.equal(await readlink(join(home, 'current')), join('versions', digest));
 
   start(t, program, ['run', ...envFile]);
-  await platform.until('the answer', () => platform.state.results.has(update.task_id), 20_000);
+  await platform.until('the answer', () => platform.state.results.has(update.task_id), 120_000);
   assert.equal(platform.state.results.get(update.task_id)?.[0]?.state, 'completed');
   assert.ok(!existsSync(join(home, 'update/pending')));
   assert.ok(existsSync(join(home, 'versions', sha256)));

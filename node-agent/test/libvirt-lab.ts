@@ -95,7 +95,7 @@ export const startLibvirtLab = async (
   const exec = (...argv: readonly string[]): Promise<string> =>
     new Promise((resolve, reject) => {
       const into = ['--target', first, '--pid', '--mount', '--net'];
-      execFile('nsenter', [...into, ...argv], { timeout: 30_000 }, (error, stdout, stderr) =>
+      execFile('nsenter', [...into, ...argv], { timeout: 120_000 }, (error, stdout, stderr) =>
         error === null
           ? resolve(stdout)
           : reject(new Error(`${argv.join(' ')}: ${error.signal ?? error.code} ${stderr}`)),

@@ -56,14 +56,14 @@ const slotRows = (candidates: readonly Candidate[]): string[] =>
   candidates.length === 0
     ? ['None: no GPU found.']
     : table(
-        ['SLOT', 'GPU', 'DRIVE', 'FABRIC', 'NUMA', 'STANDING'],
+        ['SLOT', 'GPU', 'DISK', 'FABRIC', 'NUMA', 'STATUS'],
         candidates.map((one) => [
           one.slot_index,
           one.gpu_pci_address,
           one.nvme_serial,
           one.fabric_vf_pci_address,
           one.numa_node,
-          one.blockers.length === 0 ? 'can be approved' : `blocked (${one.blockers.length})`,
+          one.blockers.length === 0 ? 'approvable' : `blocked (${one.blockers.length})`,
         ]),
       );
 
@@ -95,10 +95,10 @@ export const describeHost = ({
     '',
     'Candidate slots',
     ...slotRows(map.candidates),
-    ...(blockers.length > 0 ? ['', 'What stands in the way', ...blockers] : []),
+    ...(blockers.length > 0 ? ['', 'Blockers', ...blockers] : []),
     '',
-    'What the host needs',
+    'Prerequisites',
     ...prerequisiteLines(map),
-    ...(map.reboot_required ? ['', 'The host must be restarted for some of this.'] : []),
+    ...(map.reboot_required ? ['', 'Some of this requires a restart of the host.'] : []),
   ].join('\n')}\n`;
 };

@@ -15,7 +15,7 @@ const connect = async (t: TestContext): Promise<{ leg: Leg; client: TestSession 
   const id = mintId('terminal_session');
   const coming = gateway.expect(id);
   const open = createOpenGateway(await gateway.connection(), 'test');
-  const leg = createLeg(await open(gateway.url, id, AbortSignal.timeout(5000)));
+  const leg = createLeg(await open(gateway.url, id, AbortSignal.timeout(60_000)));
   return { leg, client: await coming };
 };
 

@@ -17,8 +17,8 @@ import type { TaskContext } from '../tasks/task.ts';
 import { createOpenGateway } from './gateway.ts';
 import { createStreams, type Streams } from './streams.ts';
 
-const SLOW_MS = 200_000;
-const ONE = { timeout: 40_000 };
+const SLOW_MS = 600_000;
+const ONE = { timeout: 120_000 };
 /** With the question of a shell where its cursor is. */
 const PROMPT = new RegExp(String.raw`\$ (?:${'\u001b'}\[6n)?$`);
 const lacks = composedHostLacks();
@@ -42,7 +42,7 @@ describe('a session with a slice on real parts', { skip: lacks, timeout: SLOW_MS
       attempt: 1,
       correlation_id: 'test',
       log: silentLog(),
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(120_000),
       progress: () => undefined,
       now: () => new Date(),
       state: lab.state,
@@ -187,7 +187,7 @@ describe('a session with a slice on real parts', { skip: lacks, timeout: SLOW_MS
           'ubuntu@127.0.0.1',
           'echo from $(hostname); head -c 3000000 /dev/zero | wc -c',
         ],
-        { timeout: 60_000 },
+        { timeout: 120_000 },
         (error, stdout, stderr) => (error === null ? resolve(stdout) : reject(new Error(stderr))),
       ),
     );

@@ -11,7 +11,7 @@ import { createDial } from './access-dial.ts';
 import { createKeyTeller } from './access-keys.ts';
 import { createSerial, HISTORY_BYTES, joinHistory, MISSED, VIEWER_BYTES_MAX } from './access-serial.ts';
 
-const soon = () => AbortSignal.timeout(5000);
+const soon = () => AbortSignal.timeout(60_000);
 const refuses = (act: Promise<unknown>, code: string, pattern: RegExp) =>
   assert.rejects(
     act,
