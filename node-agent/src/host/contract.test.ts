@@ -19,7 +19,7 @@ const LINUX = {
   'linux/loop.test.ts': { loopHost },
   'linux/network-ports.test.ts': { networkHost },
   'linux/fabric-act.test.ts': { fabricHost },
-  'linux/composed.node.test.ts': { composedHost },
+  'linux/composed.slow.test.ts': { composedHost },
 } as const;
 
 type Declared = Pick<HostUnderTest, 'capabilities' | 'simulated'>;
