@@ -150,7 +150,7 @@ export const placementCases: readonly Case[] = [
   }),
   line('allocation-update-nothing', `allocation update train ${T}`),
   line('allocation-release', `allocation release train --yes ${T}`),
-  line('allocation-release-unasked', `release ${id} ${T}`),
+  line('allocation-release-needs-yes', `release ${id} ${T}`),
   line('allocation-release-protected', `release ${id} --yes ${T}`, {
     answers: { allocationRelease: new Refusal(409, 'conflict', 'The allocation is protected.') },
   }),
@@ -204,12 +204,12 @@ export const placementCases: readonly Case[] = [
   line('admin-node-slots', `admin node slots ${node} ${T}`),
   line('admin-node-hold', `admin node hold ${node} --reason acme ${T}`),
   line('admin-node-drain', `admin node drain ${node} --reason fans ${T}`),
-  line('admin-node-drain-off', `admin node drain ${node} --off --reason fixed ${T}`, {
+  line('admin-node-resume', `admin node resume ${node} --reason fixed ${T}`, {
     answers: { adminNodeDrain: { ...placementAnswers.adminNodeDrain, state: 'active' } },
   }),
   line('admin-node-convert', `admin node convert ${node} --to baremetal --yes ${T}`),
   line('admin-node-convert-json', `admin node convert ${node} --to baremetal --yes`),
-  line('admin-node-convert-unasked', `admin node convert ${node} --to baremetal ${T}`),
+  line('admin-node-convert-needs-yes', `admin node convert ${node} --to baremetal ${T}`),
   line('admin-node-convert-dry-run', `admin node convert ${node} --to baremetal --dry-run`),
   line('admin-node-convert-blocked', `admin node convert ${node} --to baremetal --yes ${T}`, {
     answers: {
@@ -271,5 +271,5 @@ export const placementCases: readonly Case[] = [
     },
   }),
   line('admin-claims-backfill', `admin claims backfill --dry-run ${T}`),
-  line('admin-claims-backfill-unasked', `admin claims backfill ${T}`),
+  line('admin-claims-backfill-needs-yes', `admin claims backfill ${T}`),
 ];

@@ -65,7 +65,7 @@ export const topologyCases: readonly Case[] = [
   line('admin-slot-approve-json', `admin slot approve ${node} --slots 0,1 --wipe-method blkdiscard --yes`, {
     answers: clean,
   }),
-  line('admin-slot-approve-unasked', `admin slot approve ${node} --slots 1 ${T}`, { answers: clean }),
+  line('admin-slot-approve-needs-yes', `admin slot approve ${node} --slots 1 ${T}`, { answers: clean }),
   line('admin-slot-approve-blocked', `admin slot approve ${node} --all --yes ${T}`),
   line('admin-slot-approve-changed', `admin slot approve ${name} --all --yes ${T}`, {
     answers: {
@@ -93,7 +93,7 @@ export const topologyCases: readonly Case[] = [
     },
   }),
   line('admin-slot-repair-stuck', `admin slot repair ${name} ${slot} --reason replaced --yes --wait ${T}`),
-  line('admin-slot-repair-unasked', `admin slot repair ${node} ${slot} --reason replaced ${T}`),
+  line('admin-slot-repair-needs-yes', `admin slot repair ${node} ${slot} --reason replaced ${T}`),
   line('admin-slot-mark-wiped', `admin slot mark-wiped ${node} ${slot} --reason replaced --yes ${T}`),
   line('admin-slot-mark-wiped-confirmed', `admin slot mark-wiped ${node} ${slot} --reason seen --yes ${T}`, {
     answers: {
@@ -104,8 +104,8 @@ export const topologyCases: readonly Case[] = [
     },
   }),
   line('admin-disk-list', `admin disk list ${node} ${T}`),
-  line('admin-disk-own', `admin disk own ${node} S6XNNE0W500002 --reason empty --yes ${T}`),
-  line('admin-disk-own-unasked', `admin disk own ${name} S6XNNE0W500002 --reason empty ${T}`),
+  line('admin-disk-approve', `admin disk approve ${node} S6XNNE0W500002 --reason empty --yes ${T}`),
+  line('admin-disk-approve-needs-yes', `admin disk approve ${name} S6XNNE0W500002 --reason empty ${T}`),
   line('admin-disk-revoke', `admin disk revoke ${node} ${disk} --reason mistake ${T}`),
   line('admin-health-show', `admin health show ${node} ${T}`),
   line('admin-health-probe', `admin health probe ${node} ${T}`),
@@ -119,6 +119,6 @@ export const topologyCases: readonly Case[] = [
   ),
   line('admin-health-override-nothing', `admin health override ${node} node-agent --reason fans ${T}`),
   line('admin-health-override-remove', `admin health override-remove ${node} node-agent ${T}`),
-  line('admin-health-breaker', `admin health breaker ${T}`),
-  line('admin-health-breaker-reset', `admin health breaker-reset --reason looked --yes ${T}`),
+  line('admin-health-breaker-show', `admin health breaker show ${T}`),
+  line('admin-health-breaker-reset', `admin health breaker reset --reason looked --yes ${T}`),
 ];

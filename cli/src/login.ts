@@ -182,5 +182,5 @@ export const deviceLogin = async (
     if (reply.body['error'] === 'slow_down') intervalS += 5;
     else if (reply.body['error'] !== 'authorization_pending') throw refused(reply.body, reply.status);
   }
-  throw new CliError('timeout', 'The code expired before it was used.', 'Start again: gpuaas login');
+  throw new CliError('timeout', 'The code expired before you approved it.', 'Start again: gpuaas login');
 };

@@ -137,7 +137,7 @@ test('an ssh that failed without a word of ours is told what puts a key on the m
   assert.equal(
     await with255(''),
     [
-      'If ssh said "Permission denied", none of your keys is on the machine. Put one there:',
+      'If ssh reported "Permission denied", none of your keys is installed. Grant one:',
       '  gpuaas allocation grant train --key NAME',
       'Without a key: gpuaas terminal train',
       '',
@@ -181,7 +181,7 @@ test('the terminal is given back when the gateway goes away', { skip: noScript }
 test('each connection of a forward has its own session, and one that is refused ends no other', async (t) => {
   const { gateway, api, run } = await world(t);
   const { child, said, until, ended } = run('forward', 'train', '0:8888');
-  await until(() => said.stderr.includes('Ctrl-C ends it.'));
+  await until(() => said.stderr.includes('Press Ctrl-C to stop.'));
   const port = Number(/127\.0\.0\.1:(\d+) leads/.exec(said.stdout)?.[1]);
   const dial = () => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });

@@ -56,13 +56,13 @@ const atTerminal = async (
 test('a terminal gets a table with a bold header, not JSON', { skip: missing }, async () => {
   const { screen, code } = await atTerminal('region list');
   assert.equal(code, 0);
-  const header = '\u001b[1mREGION      NAME   DISKS ARE  OPEN\u001b[22m\r\n';
+  const header = '\u001b[1mREGION      NAME   WIPE LEVEL  OPEN\u001b[22m\r\n';
   assert.ok(screen.includes(`${header}eu-north-1  North  purged     yes\r\n`), screen);
 });
 
 test('NO_COLOR turns colour off', { skip: missing }, async () => {
   const { screen } = await atTerminal('region list', { env: { NO_COLOR: '1' } });
-  assert.match(screen, /REGION +NAME +DISKS ARE +OPEN/);
+  assert.match(screen, /REGION +NAME +WIPE LEVEL +OPEN/);
   assert.ok(!screen.includes('\u001b['));
 });
 

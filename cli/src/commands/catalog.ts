@@ -16,12 +16,12 @@ const offered = ({ enabled, disabled_reason }: { enabled: boolean; disabled_reas
 
 export const sku: Group = {
   name: 'sku',
-  summary: 'what can be launched, with prices',
+  summary: 'List SKUs with prices',
   commands: [
     command({
       name: 'list',
-      summary: 'SKUs with the price of a GPU for an hour',
-      flags: { ...pageFlags, shape: choice('only this shape', SHAPES) },
+      summary: 'List SKUs with their price per GPU hour',
+      flags: { ...pageFlags, shape: choice('Only this shape', SHAPES) },
       run: async (cli, { flags }) => {
         const client = await cli.client();
         const read = (query: { limit: number; cursor: string | undefined }) =>
@@ -38,8 +38,8 @@ export const sku: Group = {
     }),
     command({
       name: 'get',
-      summary: 'one SKU with its VM profiles',
-      args: { sku: 'name' },
+      summary: 'Show one SKU with its VM profiles',
+      args: { sku: 'Name' },
       run: async (cli, { args }) => {
         const found = await (await cli.client()).skuGet({ params: { sku_name: args.sku } }, { signal: cli.signal });
         const { vm_profiles, gpu_hourly_price, ...rest } = found;
@@ -60,11 +60,11 @@ export const sku: Group = {
 
 export const region: Group = {
   name: 'region',
-  summary: 'where it can be launched',
+  summary: 'List regions',
   commands: [
     command({
       name: 'list',
-      summary: 'regions; those that are closed say why',
+      summary: 'List regions, with the reason where one is disabled',
       flags: pageFlags,
       run: async (cli, { flags }) => {
         const client = await cli.client();
@@ -73,7 +73,7 @@ export const region: Group = {
         cli.out.list(await collect(flags, read), [
           { header: 'REGION', value: ({ name }) => name },
           { header: 'NAME', value: ({ display_name }) => display_name, shrink: 'cut' },
-          { header: 'DISKS ARE', value: ({ wipe_minimum }) => (wipe_minimum === 'purge' ? 'purged' : 'cleared') },
+          { header: 'WIPE LEVEL', value: ({ wipe_minimum }) => (wipe_minimum === 'purge' ? 'purged' : 'cleared') },
           { header: 'OPEN', value: offered, shrink: 'wrap' },
         ]);
       },
@@ -83,12 +83,12 @@ export const region: Group = {
 
 export const image: Group = {
   name: 'image',
-  summary: 'operating system images',
+  summary: 'List operating system images',
   commands: [
     command({
       name: 'list',
-      summary: 'images',
-      flags: { ...pageFlags, sku: text('only images for this SKU', 'name') },
+      summary: 'Images',
+      flags: { ...pageFlags, sku: text('Only images for this SKU', 'name') },
       run: async (cli, { flags }) => {
         const client = await cli.client();
         const read = (query: { limit: number; cursor: string | undefined }) =>
@@ -105,8 +105,8 @@ export const image: Group = {
     }),
     command({
       name: 'get',
-      summary: 'one image',
-      args: { image: 'name' },
+      summary: 'Show one image',
+      args: { image: 'Name' },
       run: async (cli, { args }) => {
         cli.out.item(
           await (await cli.client()).osImageGet({ params: { image_name: args.image } }, { signal: cli.signal }),
