@@ -46,7 +46,7 @@ export const topologyCases: readonly Case[] = [
   line('admin-node-discover-failed', `admin node discover ${node} --wait ${T}`, {
     answers: {
       adminNodeDiscoveryGet: {
-        task: { ...task, state: 'expired', state_reason: 'The host did not answer in time.' },
+        task: { ...task, state: 'expired', state_reason: 'The agent did not respond in time.' },
         map,
       },
     },
@@ -70,11 +70,7 @@ export const topologyCases: readonly Case[] = [
   line('admin-slot-approve-changed', `admin slot approve ${name} --all --yes ${T}`, {
     answers: {
       ...clean,
-      adminNodeSlotApprove: new Refusal(
-        412,
-        'precondition_failed',
-        'Another discovery has been made since; look at it and approve that.',
-      ),
+      adminNodeSlotApprove: new Refusal(412, 'precondition_failed', 'A newer discovery exists; review and approve it.'),
     },
   }),
   line('admin-slot-approve-which', `admin slot approve ${node} ${T}`),
@@ -87,7 +83,7 @@ export const topologyCases: readonly Case[] = [
       adminNodeSlotGet: { ...topologyAnswers.adminNodeSlotGet, status: 'available', allocation_id: null },
       adminWorkflowRunList: (count) => {
         const repairing = { ...run, workflow: 'repair-slot', step: 'wipe' };
-        const at = count === 0 ? { state: 'waiting' as const, state_reason: 'The drive is being erased.' } : DONE;
+        const at = count === 0 ? { state: 'waiting' as const, state_reason: 'The disk is being wiped.' } : DONE;
         return { items: [{ ...repairing, ...at }], next_cursor: null };
       },
     },

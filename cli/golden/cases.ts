@@ -139,7 +139,7 @@ export const cases: readonly Case[] = [
         intact: false,
         chains: answers.adminAuditLogVerify.chains.slice(1).map((chain) => ({
           ...chain,
-          findings: [{ kind: 'edited', sequence: 2, audit_log_id: null, detail: 'Row 2 is not what was sealed.' }],
+          findings: [{ kind: 'edited', sequence: 2, audit_log_id: null, detail: 'The row does not match its seal.' }],
         })),
       },
     },

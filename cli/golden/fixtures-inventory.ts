@@ -24,7 +24,7 @@ const inventory: Inventory = {
       allocation_id: ORPHAN,
       machine: ORPHAN_MACHINE,
       slot_ids: [],
-      message: `Machine ${ORPHAN_MACHINE} (running) is ours, and no claim on this node holds it. It has devices of slots 3.`,
+      message: `Machine ${ORPHAN_MACHINE} (running) is managed by GPUaaS but has no claim on this node. It has devices of slots 3.`,
       since: time,
     },
     {

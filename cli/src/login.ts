@@ -49,7 +49,7 @@ const request = async (address: string, init: RequestInit, signal: AbortSignal):
   } catch (err) {
     if (signal.aborted) throw signal.reason;
     const cause = err instanceof Error && err.cause instanceof Error ? err.cause.message : String(err);
-    throw new GpuaasError('network', `No answer from ${url.origin}: ${cause || 'the connection failed'}.`, {
+    throw new GpuaasError('network', `No response from ${url.origin}: ${cause || 'the connection failed'}.`, {
       retryable: true,
     });
   }

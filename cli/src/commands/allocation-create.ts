@@ -54,7 +54,7 @@ type Fits = Readonly<{ sku_name?: string; region_name?: string; gpu_count?: numb
 const commandFor = (cli: Cli, { name, flags: asked }: Launch, fits: Fits): string => {
   const sku = fits.sku_name ?? asked.sku;
   const count = fits.gpu_count ?? asked.gpus;
-  const isSameMachine = sku === asked.sku && count === asked.gpus;
+  const isSameShape = sku === asked.sku && count === asked.gpus;
   const option = (word: string, value: string | undefined) => (value === undefined ? [] : [`--${word}`, value]);
   return commandLine([
     ...['gpuaas', 'allocation', 'create', name],
@@ -62,7 +62,7 @@ const commandFor = (cli: Cli, { name, flags: asked }: Launch, fits: Fits): strin
     ...option('region', fits.region_name ?? asked.region),
     ...option('gpus', String(count)),
     ...option('image', asked.image),
-    ...option('vm-profile', isSameMachine ? asked.vmProfile : undefined),
+    ...option('vm-profile', isSameShape ? asked.vmProfile : undefined),
     ...(asked.sshKey ?? []).flatMap((key) => ['--ssh-key', key]),
     ...(asked.tag ?? []).flatMap((tag) => ['--tag', tag]),
     ...(asked.protect ? ['--protect'] : []),
@@ -106,7 +106,7 @@ const dryRun = async (cli: Cli, project_id: string, launch: Launch): Promise<voi
   const estimate = await client.allocationEstimate({ params: { project_id }, body }, { signal: cli.signal });
   const left = estimate.quota_gpus_after;
   cli.out.item(estimate, {
-    asked: `${gpus(gpu_count)} of ${sku} in ${region}`,
+    request: `${gpus(gpu_count)} of ${sku} in ${region}`,
     'fits now': fitsText(estimate),
     'largest set': gpus(estimate.largest_set),
     'per hour': price(estimate.price_per_hour),

@@ -26,7 +26,7 @@ export const sentenceOf = (found: Allocation): string => {
   return `${found.name} (${found.id}) is ${stateOf(found)}${why === null ? '' : `: ${why}`}`;
 };
 
-/** For whoever asked for power: also when it is on. */
+/** For commands about power: also when it is on. */
 export const powerSentenceOf = (found: Allocation): string =>
   found.power?.state === 'on' ? `${found.name} (${found.id}) is on` : sentenceOf(found);
 
@@ -131,7 +131,7 @@ export const allocationFields = (found: Allocation, nowMs: number, { isOwn = tru
     'cost so far': price(found.cost_so_far),
     ...Object.fromEntries(Object.entries(optional).filter(([name, value]) => name !== 'reason' && value !== null)),
     protected: found.is_protected,
-    asked: shortTime(found.created_at),
+    requested: shortTime(found.created_at),
     ...(found.activated_at === null ? {} : { 'billed from': shortTime(found.activated_at) }),
     ...(found.release_requested_at === null ? {} : { 'billed until': shortTime(found.release_requested_at) }),
     ...(found.released_at === null ? {} : { 'wipe verified': shortTime(found.released_at) }),

@@ -11,7 +11,7 @@ export const price = ({ amount_minor, currency }: Money): string => {
 
 const SHAPES = ['baremetal', 'gpu_slice'] as const satisfies readonly Sku['capacity_shape'][];
 
-const offered = ({ enabled, disabled_reason }: { enabled: boolean; disabled_reason: string | null }): string =>
+const enabledText = ({ enabled, disabled_reason }: { enabled: boolean; disabled_reason: string | null }): string =>
   enabled ? 'yes' : `no: ${disabled_reason ?? 'disabled'}`;
 
 export const sku: Group = {
@@ -31,7 +31,7 @@ export const sku: Group = {
           { header: 'SHAPE', value: ({ capacity_shape }) => capacity_shape },
           { header: 'GPUS', value: ({ allowed_gpu_counts }) => allowed_gpu_counts.join(',') },
           { header: 'PER GPU HOUR', value: ({ gpu_hourly_price }) => price(gpu_hourly_price), align: 'right' },
-          { header: 'OFFERED', value: offered, shrink: 'wrap' },
+          { header: 'ENABLED', value: enabledText, shrink: 'wrap' },
           { header: 'GPU', value: ({ gpu_model }) => gpu_model, optional: true },
         ]);
       },
@@ -73,8 +73,8 @@ export const region: Group = {
         cli.out.list(await collect(flags, read), [
           { header: 'REGION', value: ({ name }) => name },
           { header: 'NAME', value: ({ display_name }) => display_name, shrink: 'cut' },
-          { header: 'WIPE LEVEL', value: ({ wipe_minimum }) => (wipe_minimum === 'purge' ? 'purged' : 'cleared') },
-          { header: 'OPEN', value: offered, shrink: 'wrap' },
+          { header: 'WIPE LEVEL', value: ({ wipe_minimum }) => wipe_minimum },
+          { header: 'ENABLED', value: enabledText, shrink: 'wrap' },
         ]);
       },
     }),
@@ -98,7 +98,7 @@ export const image: Group = {
           { header: 'SYSTEM', value: ({ os_family, os_version }) => `${os_family} ${os_version}`, shrink: 'cut' },
           { header: 'DRIVER', value: ({ driver_strategy }) => driver_strategy },
           { header: 'GIB', value: ({ size_bytes }) => (size_bytes / 2 ** 30).toFixed(1), align: 'right' },
-          { header: 'OFFERED', value: ({ enabled }) => enabled },
+          { header: 'ENABLED', value: ({ enabled }) => enabled },
           { header: 'DIGEST', value: ({ digest }) => digest.slice(0, 19), optional: true },
         ]);
       },
