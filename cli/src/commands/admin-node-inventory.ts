@@ -9,7 +9,7 @@ import { type Column, shortDuration, shortTime } from '../table.ts';
 
 type Inventory = Operations['adminNodeInventoryGet']['response'];
 type Finding = Inventory['findings'][number];
-type Vm = Inventory['machines'][number];
+type Vm = Inventory['vms'][number];
 type Image = Operations['adminNodeImageList']['response']['images'][number];
 
 const node = { node: 'Name or ID' } as const;
@@ -48,14 +48,14 @@ const drift = command({
       node: found.node_id,
       reported: `${shortTime(found.observed_at)}, ${shortDuration(found.age_s * SECOND_MS)} ago`,
       findings: found.findings.length === 0 ? 'none' : found.findings.length,
-      VMs: found.machines.length,
+      VMs: found.vms.length,
       'bundle leases': found.leases.length,
       ...(found.repaired.length === 0 ? {} : { repaired: found.repaired }),
     });
     if (cli.out.json) return;
     if (found.findings.length > 0) cli.out.table(found.findings, findingColumns);
-    if (found.machines.length > 0) cli.out.table(found.machines, vmColumns);
-    if (found.findings.some(({ code }) => code === 'orphan_machine'))
+    if (found.vms.length > 0) cli.out.table(found.vms, vmColumns);
+    if (found.findings.some(({ code }) => code === 'orphan_vm'))
       cli.out.say(`Remove an unclaimed VM: gpuaas admin node vm remove ${args.node} VM`);
     if (found.findings.some(({ code }) => code === 'lease_without_claim'))
       cli.out.say(`End an unclaimed bundle lease: gpuaas admin node bundle-lease end ${args.node} ALLOCATION`);
@@ -68,7 +68,7 @@ const vmRemove = command({
   args: { ...node, vm: 'Name from drift' },
   flags: { reason: required(text('Reason, recorded in the audit log')), ...yesFlags, ...keyFlags },
   run: async (cli, { args, flags }) => {
-    const params = { node_id: await nodeId(cli, args.node), machine_name: args.vm };
+    const params = { node_id: await nodeId(cli, args.node), vm_name: args.vm };
     await cli.confirm(`Power off ${args.vm} on ${args.node} and remove it?`, flags.yes);
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const request = { params, body: { reason: flags.reason } };

@@ -68,7 +68,7 @@ const isolationFields = (found: NonNullable<Certificate['isolation']>): Fields =
     'address reservation': said(found.is_reservation_removed),
     'address lease': said(found.is_lease_removed),
     'address translation': said(found.is_translation_removed),
-    'VM definition': said(found.is_machine_removed),
+    'VM definition': said(found.is_vm_removed),
     'cloud-init seed': said(found.is_seed_removed),
     'fabric partitions': `${found.partitions_deactivated} deactivated`,
   };
