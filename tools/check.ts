@@ -29,6 +29,7 @@ const CHECKS: readonly Check[] = [
   ]),
   breakingChange,
   textRules,
+  documentPaths,
 ];
 
 const failures: string[] = [];
