@@ -39,7 +39,12 @@ export const ERRORS = {
     title: 'Method not allowed',
     help: 'See /docs for the methods of this path.',
   },
-  request_timeout: { status: 408, retryable: true, title: 'Request timed out', help: 'Send the whole request sooner.' },
+  request_timeout: {
+    status: 408,
+    retryable: true,
+    title: 'Request timed out',
+    help: 'The request arrived too slowly. Retry.',
+  },
   conflict: {
     status: 409,
     retryable: false,
@@ -68,7 +73,7 @@ export const ERRORS = {
     status: 409,
     retryable: false,
     title: 'Quota exceeded',
-    help: 'Release something or ask for a larger quota.',
+    help: 'Release an allocation or request a larger quota.',
   },
   sku_disabled: {
     status: 409,
@@ -85,8 +90,8 @@ export const ERRORS = {
   precondition_failed: {
     status: 412,
     retryable: false,
-    title: 'Changed meanwhile',
-    help: 'Read the resource again and send its new ETag in If-Match.',
+    title: 'Resource changed',
+    help: 'It changed since you read it. Read it again and retry with its new ETag in If-Match.',
   },
   payload_too_large: { status: 413, retryable: false, title: 'Body too large', help: 'Send at most 1 MiB.' },
   unsupported_media_type: {
