@@ -147,10 +147,10 @@ module.exports = {
       '^(console|sdk)/',
     ),
     seesOnly(
-      'mock-api-sees-the-contract',
-      'The mock satisfies the contract.',
+      'mock-api-sees-pure-rules',
+      'The mock satisfies the contract and decides by the same pure rules as the server: it sees nothing that needs a process or a database.',
       '^console/mock-api/',
-      '^(console|contract|sdk)/',
+      '^(console|contract|sdk|scheduler|server/src/domain)/',
     ),
     seesOnly('apps-see-only-the-sdk', 'Apps are deployed by others, apart from us.', '^apps/', '^(apps/[^/]+|sdk)/'),
     {

@@ -1,10 +1,10 @@
+import { stepLabel, workflowWords } from '../../../server/src/domain/workflow-steps.ts';
 import { assertVersion, type MockCtx, must, organizationOf, projectOf, type Req } from '../core/context.ts';
 import { conflict, invalidField, notFound, Refusal } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
 import type { Allocation, OsImage, Region, Sku } from '../core/rows.ts';
 import { beginRelease, claimSlots, moveAllocation, planRelease, provision } from '../life/allocation.ts';
-import { stepLabel } from '../life/paths.ts';
 import { regionLargest, spotsFor } from '../life/placement.ts';
 import { refusalOf } from '../life/refusal.ts';
 import { quotaLeft } from '../life/usage.ts';
@@ -165,7 +165,12 @@ export const allocation = {
       query,
       entries,
       ({ run, step }) => `${run.id} ${step.sequence}`,
-      ({ run, step }) => ({ ...step, workflow: run.workflow, label: stepLabel(run.path, step.step) }),
+      ({ run, step }) => ({
+        ...step,
+        workflow: run.workflow,
+        ...workflowWords(run.workflow),
+        label: stepLabel(run.workflow, step.step),
+      }),
     );
   },
   allocationUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'allocationUpdate'>) => {

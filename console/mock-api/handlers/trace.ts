@@ -3,12 +3,13 @@
  * one order. Tenants see no host: tasks and log lines of hosts are left out for them. What others did is told to whoever may
  * read the audit log.
  */
+
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
+import { stepLabel } from '../../../server/src/domain/workflow-steps.ts';
 import { type MockCtx, organizationOf, projectOf, type Req } from '../core/context.ts';
 import { notFound } from '../core/errors.ts';
 import type { Run } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { stepLabel } from '../life/paths.ts';
 
 type Trace = ResponseOf<PublicApi['adminTraceGet']>;
 type Entry = Trace['entries'][number];
@@ -56,7 +57,7 @@ const runEntries = (run: Run): Entry[] =>
     return entry(`${run.id}/${step.sequence}`, step.started_at, 'workflow', {
       until: step.finished_at,
       service: 'gpuaas-provisioning-worker',
-      title: `${run.workflow}: ${stepLabel(run.path, step.step)}`,
+      title: `${run.workflow}: ${stepLabel(run.workflow, step.step)}`,
       detail: step.detail,
       level: isBad ? 'error' : 'info',
       is_failure: isBad,

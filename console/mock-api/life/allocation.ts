@@ -5,6 +5,7 @@
 import type { Allocation, Run, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { say } from './log.ts';
+import { lastHostStep, lastStep } from './paths.ts';
 import { callOff, type Failing, type RunPlan, startRun } from './run.ts';
 import { addProof, moveSlot } from './slots.ts';
 import { costMinor } from './usage.ts';
@@ -20,13 +21,12 @@ const DEADLINE_MS: Readonly<Record<Allocation['state'], number | null>> = {
   failed: 60 * MINUTE_MS,
 };
 
-const NOT_READY: Failing = {
-  step: 'awaitReady',
+const NOT_READY: Omit<Failing, 'step'> = {
   reason: 'The machine did not become ready.',
   error_code: 'readiness_timeout',
 };
 const NOT_PROVEN: Failing = {
-  step: 'prove',
+  step: lastStep('release-allocation'),
   reason: 'The erasure of the disks could not be proven.',
   error_code: 'wipe_unproven',
 };
@@ -216,11 +216,11 @@ const fail = (world: World, row: Allocation, reason: string): void => {
 
 /** Has the host bring it to life. */
 export const provision = (world: World, row: Allocation): void => {
-  const isSlice = row.capacity_shape === 'gpu_slice';
+  const path = row.capacity_shape === 'gpu_slice' ? 'provision-slice' : 'provision-baremetal';
   row.run_id = startRun(world, {
     ...planOf(row),
-    path: isSlice ? 'provision-slice' : 'provision-baremetal',
-    failing: world.faults.launches === true ? { ...NOT_READY, step: isSlice ? 'awaitReady' : 'provisionUser' } : null,
+    path,
+    failing: world.faults.launches === true ? { ...NOT_READY, step: lastHostStep(path) } : null,
     onStep: () => {
       if (row.state === 'requested') moveAllocation(world, row, 'provisioning');
     },

@@ -8,7 +8,7 @@ import { findSshFacts, type SshFacts } from '../db/guest.ts';
 import { findLaunchFacts } from '../db/launch.ts';
 import { putUserData } from '../db/user-data.ts';
 import { progressOf } from '../domain/progress.ts';
-import { stepLabel } from '../domain/workflow-steps.ts';
+import { stepLabel, workflowWords } from '../domain/workflow-steps.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
 import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
@@ -239,6 +239,7 @@ export const timeline = async (ctx: ReadCtx, { params, query }: Req<'allocationT
     (row) => [row.run_id, row.sequence],
     ({ run_id: _, ...row }) => ({
       ...row,
+      ...workflowWords(row.workflow),
       label: stepLabel(row.workflow, row.step),
       duration_ms: Date.parse(row.finished_at) - Date.parse(row.started_at),
     }),
