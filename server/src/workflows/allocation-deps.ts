@@ -6,7 +6,6 @@ import { findHeldNode, listHeldSlots } from '../db/lifecycle.ts';
 import { findWipeMinimum } from '../db/node.ts';
 import { cancelQueuedTasks, countTasksUnderWay, findLatestTask, insertTask } from '../db/node-task.ts';
 import type { AllocationState } from '../domain/allocation.ts';
-import { TASK_EXPIRES_S } from '../domain/task-limit.ts';
 import { judgeWipe, type WipeTarget } from '../domain/wipe.ts';
 import { RELEASE_ALLOCATION } from '../domain/workflow-steps.ts';
 import { notFound } from '../errors.ts';
@@ -69,7 +68,6 @@ const ensureTask = async (tx: Tx, ask: TaskAsk, delayMs: Delay): Promise<TaskAns
     kind: ask.kind,
     attempt: (latest?.attempt ?? 0) + 1,
     correlation_id: ask.correlation_id,
-    expires_in_s: TASK_EXPIRES_S,
     workflow_run_id: ask.run_id,
     params: taskParams(ask.kind, { slots, node, wipe_minimum, ...made }),
   });

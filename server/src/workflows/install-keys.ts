@@ -19,7 +19,6 @@ import {
 } from '../db/node-task.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { usernameOf } from '../domain/host-name.ts';
-import { TASK_EXPIRES_S } from '../domain/task-limit.ts';
 import type { StepOf } from '../domain/workflow-declaration.ts';
 import { INSTALL_KEYS } from '../domain/workflow-steps.ts';
 import { notFound } from '../errors.ts';
@@ -114,7 +113,6 @@ const tell = async (tx: Tx, ask: Parameters<KeysDeps['tell']>[0], delayMs: numbe
     params,
     attempt: (latest?.attempt ?? 0) + 1,
     correlation_id: ask.correlation_id,
-    expires_in_s: TASK_EXPIRES_S,
     workflow_run_id: ask.run_id,
   });
   return { kind: 'open' };
