@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createClient, type GpuaasError, verifyWipeCertificate } from '@gpuaas/sdk';
+import { pathOf, type WorkflowDeclaration } from '../../server/src/domain/workflow-declaration.ts';
+import { PROVISION_SLICE, RELEASE_ALLOCATION } from '../../server/src/domain/workflow-steps.ts';
 import type { MockOptions } from './index.ts';
 import { testApi } from './test/ask.ts';
 import { named } from './test/scenarios-allocation.ts';
 import { LAUNCH } from './test/scenarios-tenant.ts';
+
+const labelsOf = (declaration: WorkflowDeclaration): string[] => pathOf(declaration).map(([, { label }]) => label);
 
 const start = (options: Omit<MockOptions, 'now'> = {}) => {
   const api = testApi(options);
@@ -44,7 +48,7 @@ test('a launch passes its named steps and becomes active in about twelve seconds
   const at = await launch(started);
   const { seen, labels } = await follow(started, at, ['active']);
   assert.deepEqual(seen, ['requested', 'provisioning', 'active']);
-  assert.deepEqual(labels, ['Set the GPUs aside', 'Copy the image', 'Start the machine', 'Boot', 'Hand it over']);
+  assert.deepEqual(labels, labelsOf(PROVISION_SLICE));
   assert.ok(started.api.world.now() - before < 13_000);
   started.api.advance(3_600_000);
   const { cost_so_far, ssh, power } = await started.client.allocationGet({ params: at });
@@ -62,7 +66,7 @@ test('a release erases with proof, ends charging at once, and gives a certificat
   assert.equal(early.code, 'conflict');
   const { seen, labels } = await follow(started, at, ['released']);
   assert.deepEqual(seen, ['releasing', 'released']);
-  assert.deepEqual(labels, ['Stop what runs', 'Erase the disks', 'Check the erasure']);
+  assert.deepEqual(labels, labelsOf(RELEASE_ALLOCATION));
   const signed = await started.client.allocationWipeCertificateGet({ params: at });
   const keys = (await started.client.wipeCertificateKeyList()).items;
   assert.equal(signed.certificate.disks.length, 2);
