@@ -99,7 +99,7 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
       await page.getByRole('link', { name: 'finetune-broken' }).click();
       const panel = page.getByRole('alert', { name: 'The launch failed' });
       await panel.getByText('Nothing was charged.').waitFor();
-      await panel.getByText(/“Boot” gave up/).waitFor();
+      await panel.getByText(`“${PROVISION_SLICE.steps.awaitSsh.label}” gave up`).waitFor();
       assert.match(
         (await panel.getByRole('link', { name: 'Report it by mail' }).getAttribute('href')) ?? '',
         /^mailto:/,
