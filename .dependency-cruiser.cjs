@@ -58,10 +58,10 @@ module.exports = {
     {
       name: 'domain-is-pure',
       comment:
-        'States and rules are functions of their arguments: contract, kit, and hashing as the one part of node:*.',
+        'States and rules are functions of their arguments: contract, kit, scheduler, and hashing as the one part of node:*.',
       severity: 'error',
       from: { path: '^server/src/domain/', pathNot: TEST },
-      to: { pathNot: '^(server/src/domain|contract|kit)/|^crypto$' },
+      to: { pathNot: '^(server/src/domain|contract|kit|scheduler)/|^crypto$' },
     },
     layer(
       'db-knows-nothing-above-it',

@@ -44,9 +44,9 @@ export type NewClaimSet = Readonly<{
 }>;
 
 /** What the statement found wanting, by the word it raised; undefined for any other error. */
-export const claimRefusal = (err: unknown): 'quota' | 'capacity' | undefined => {
+export const claimRefusal = (err: unknown): 'project' | 'quota' | 'capacity' | undefined => {
   if (!(err instanceof Error && 'code' in err && err.code === 'GP409')) return undefined;
-  return err.message === 'quota' ? 'quota' : 'capacity';
+  return err.message === 'quota' || err.message === 'project' ? err.message : 'capacity';
 };
 
 /** Not for a node that is sliced already: the claims' own key sees to it that it stays so. */
@@ -55,7 +55,9 @@ const OCCUPY = `node as (update nodes set occupancy = $19, version = version + 1
 const SLOT_CLAIMS = `select ($20::text[])[array_position($18::text[], slot.id)], $1, $2, $3, 'slot', $10, slot.id, 1, slot.generation from slot`;
 const NODE_CLAIM = `values (($20::text[])[1], $1, $2, $3, 'node_exclusive', $10, null, $9, null)`;
 
-const claimText = (occupy: string, claims: string): string => `with allocation as (
+const claimText = (occupy: string, claims: string): string => `with project as (
+    select 1 from projects where id = $3 and deleted_at is null for key share),
+  allocation as (
     insert into allocations (id, organization_id, project_id, name, capacity_shape, sku_name, region_name, image_name, image_digest, gpu_count, node_id,
       state, requested_by, ssh_key_ids, tags, is_protected, max_duration_s, correlation_id, created_at, state_since, state_deadline_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $44, $9, $10, 'requested', $11, $12, $13, $14, $15, $16, $37, $37, $37::timestamptz + make_interval(secs => $17))),
@@ -82,6 +84,7 @@ const claimText = (occupy: string, claims: string): string => `with allocation a
     insert into workflow_runs (id, workflow, workflow_version, subject_id, organization_id, project_id, correlation_id, steps, step, deadline_ms, deadline_at)
     values ($38, $39, $40, $1, $2, $3, $16, $41, $42, $43::bigint, $37::timestamptz + $43::bigint * interval '1 millisecond'))
   select require(w.wanting is null, w.wanting) from (select case
+    when not exists (select from project) then 'project'
     when (select count(*) from slot) <> cardinality($18::text[]) then 'slots'
     when (select count(*) from claim) <> cardinality($20::text[]) then 'claims'
     when (select count(*) from summary) <> 1 then 'summary'
@@ -96,7 +99,8 @@ const TEXTS = {
 
 /**
  * Everything a claim is, in one statement: allocation, slot states, claims, node mode, placement as sold, quota use,
- * the index row and the first run. Quota is taken by a conditional upsert, organization first, so its lock lasts from here to the
+ * the index row and the first run. It holds the project open, so a deletion waits for the commit or this finds the
+ * project deleted. Quota is taken by a conditional upsert, organization first, so its lock lasts from here to the
  * commit and no longer. What it does not get in full it refuses itself, by failing the transaction: it may leave in
  * one packet with the commit, and nobody has to count rows first.
  */

@@ -81,7 +81,7 @@ test('a node may be converted exactly when some plan is possible', () => {
   fc.assert(
     fc.property(facts, (node) => {
       const plans = (['slice', 'baremetal'] as const).map((to) =>
-        planConversion({ node, claims: node.claims, slots: node.slots }, to),
+        planConversion({ node, claims: node.claims, slots: node.slots }, to, (text) => text),
       );
       assert.equal(
         nodeRefusal('convert', node) === null,

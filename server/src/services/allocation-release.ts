@@ -2,16 +2,17 @@
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { WriteCtx } from '../context.ts';
 import { type AllocationRow, findProjectAllocation } from '../db/allocation.ts';
-import { conflict, notFound } from '../errors.ts';
+import { releaseRefusal } from '../domain/allocation-actions.ts';
+import { notFound } from '../errors.ts';
 import { beginRelease } from '../workflows/begin-release.ts';
+import { refuse } from './actions.ts';
 import { viewFor } from './allocation.ts';
 import { projectOf } from './caller.ts';
 
 /** Of this project: an allocation of another is as good as missing. */
 const assertMay = (row: AllocationRow, projectId: string): void => {
   if (row.project_id !== projectId) throw notFound('allocation');
-  if (row.is_protected && row.state !== 'releasing')
-    throw conflict('The allocation is protected; take the protection off first.');
+  refuse(releaseRefusal(row));
 };
 
 export const release = async (ctx: WriteCtx, { params }: RequestOf<PublicApi['allocationRelease']>) => {
