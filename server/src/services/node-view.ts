@@ -1,28 +1,12 @@
 /** A node as operators see it, with what they may do with it now. */
-import type { OperationId } from '@gpuaas/contract';
 import type { Ctx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
 import { findNode, type NodeRow } from '../db/node.ts';
 import { listNodeFacts } from '../db/node-facts.ts';
-import { type NodeAction, type NodeFacts, nodeRefusal } from '../domain/node-actions.ts';
+import { NODE_OPERATIONS, type NodeAction, type NodeFacts, nodeRefusal } from '../domain/node-actions.ts';
 import { notFound } from '../errors.ts';
 import { platformActions, refuse } from './actions.ts';
 import type { Action } from './caller.ts';
-
-const NODE_OPERATIONS = {
-  discover: 'nodeDiscoveryCreate',
-  probe: 'nodeHealthProbe',
-  drain: 'adminNodeDrain',
-  resume: 'adminNodeDrain',
-  hold: 'adminNodeHold',
-  let_go: 'adminNodeHold',
-  convert: 'adminNodeConvert',
-  approve: 'nodeSlotApprove',
-  retire: 'nodeRetire',
-  delete: 'nodeDelete',
-  enroll: 'nodeEnrollmentCreate',
-  revoke_agent: 'nodeAgentRevoke',
-} as const satisfies Record<NodeAction, OperationId>;
 
 export const getNode = async (reader: Reader, id: string): Promise<NodeRow> => {
   const row = await findNode(reader, id);
