@@ -67,7 +67,7 @@ module.exports = {
       'db-knows-nothing-above-it',
       'Queries serve every layer above and know none.',
       'db',
-      'http|node-api|gateway|services|workflows|reconcilers|placement|ports',
+      'http|node-api|gateway|roles|services|agents|identity|sessions|logs|pipeline|views|workflows|reconcilers|placement|ports',
     ),
     layer(
       'http-never-touches-db-or-ports',
@@ -97,26 +97,32 @@ module.exports = {
     layer(
       'services-do-not-know-http',
       'A service is called by any edge, not only by HTTP.',
+      '(services|views|pipeline|identity|agents|sessions|logs)',
+      'http|node-api|gateway|roles|reconcilers',
+    ),
+    layer(
+      'only-services-know-services',
+      'An operation is called by an edge; what operations share lies in a directory of its own.',
+      '(pipeline|identity|sessions|logs)',
       'services',
-      'http|node-api|gateway|reconcilers',
     ),
     layer(
       'workflows-never-import-services-or-http',
       'A workflow outlives the request that started it.',
       'workflows',
-      'services|http|node-api|gateway|reconcilers',
+      'services|views|pipeline|identity|agents|sessions|http|node-api|gateway|roles|reconcilers',
     ),
     layer(
       'reconcilers-stand-alone',
-      'A reconciler repairs what is in the database; nobody asks it to.',
+      'A reconciler runs by itself: it may start workflows and use the keys of the agent channel, never an operation.',
       'reconcilers',
-      'services|http|node-api|gateway|workflows',
+      'services|views|pipeline|identity|sessions|http|node-api|gateway|roles',
     ),
     layer(
       'ports-know-no-layer',
       'A port is replaced by its stand-in without anyone noticing.',
       'ports',
-      'http|node-api|gateway|services|workflows|reconcilers|placement|domain',
+      'http|node-api|gateway|roles|services|views|pipeline|identity|agents|sessions|logs|workflows|reconcilers|placement|domain',
     ),
     {
       name: 'only-main-wires',

@@ -4,10 +4,10 @@ import { createPublicKey, generateKeyPairSync, webcrypto } from 'node:crypto';
 import { TASK_KINDS } from '@gpuaas/contract/node';
 import { systemClock } from '@gpuaas/kit';
 import * as x509 from '@peculiar/x509';
+import { createTrustKeeper, type Trust } from '../../server/src/agents/trust.ts';
 import { type Database, PLATFORM } from '../../server/src/db/client.ts';
 import { createSecrets } from '../../server/src/ports/secrets/secrets.ts';
 import { issueNodeCertificate, issueServerCertificate } from '../../server/src/ports/trust/x509.ts';
-import { createTrustKeeper, type Trust } from '../../server/src/services/trust.ts';
 import { nodeId } from '../placement/fleet.ts';
 
 const LIFE_S = 24 * 3600;

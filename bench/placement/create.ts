@@ -1,8 +1,8 @@
 /** Creates without HTTP: the real service inside the real mutation pipeline, as many at once as there are clients. */
 import { api } from '@gpuaas/contract';
 import type { Database } from '../../server/src/db/client.ts';
+import { mutate } from '../../server/src/pipeline/pipeline.ts';
 import { create } from '../../server/src/services/allocation.ts';
-import { mutate } from '../../server/src/services/pipeline.ts';
 import { contextFor, PRINCIPAL } from './context.ts';
 import { REGION, SLICE_SKU, type Tenant, tenant } from './fleet.ts';
 

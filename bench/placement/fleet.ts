@@ -9,7 +9,7 @@ import { APP_ROLE, migrate } from '../../server/src/db/migrate.ts';
 import { loadSchedulerNode } from '../../server/src/db/placement.ts';
 import { summaryRow } from '../../server/src/placement/summary.ts';
 import { removeEmbeddedPostgres, startEmbeddedPostgres } from '../../server/src/ports/postgres/embedded.ts';
-import { seedCatalog } from '../../server/src/services/seed.ts';
+import { seedCatalog } from '../../server/src/seed/demo-catalog.ts';
 
 export const REGION = 'us-buffalo-1';
 export const SLICE_SKU = 'h200-sxm-slice';

@@ -4,7 +4,7 @@ import { insertApiToken } from '../../server/src/db/api-token.ts';
 import { type Database, PLATFORM } from '../../server/src/db/client.ts';
 import { insertMembership } from '../../server/src/db/organization.ts';
 import { insertUser } from '../../server/src/db/user.ts';
-import { mintToken } from '../../server/src/services/token.ts';
+import { mintToken } from '../../server/src/identity/token.ts';
 import { TENANTS, tenant } from './fleet.ts';
 
 export type Member = Readonly<{ project_id: string; token: string }>;

@@ -16,7 +16,9 @@ const line = (name: string, command: string, more: Partial<Case> = {}): Case => 
 export const inventoryCases: readonly Case[] = [
   line('admin-node-drift', `admin node drift ${node} ${T}`),
   line('admin-node-drift-none', `admin node drift ${node} ${T}`, {
-    answers: { nodeInventoryGet: { ...inventoryAnswers.nodeInventoryGet, findings: [], machines: [], repaired: [] } },
+    answers: {
+      adminNodeInventoryGet: { ...inventoryAnswers.adminNodeInventoryGet, findings: [], machines: [], repaired: [] },
+    },
   }),
   line('admin-node-machine-remove', `admin node machine-remove ${node} ${ORPHAN_MACHINE} --reason left --yes ${T}`),
   line('admin-node-machine-remove-unasked', `admin node machine-remove ${node} ${ORPHAN_MACHINE} --reason left ${T}`),

@@ -18,9 +18,9 @@ const line = (caseName: string, command: string, more: Partial<Case> = {}): Case
   ...more,
 });
 
-const { task, map } = topologyAnswers.nodeDiscoveryGet;
+const { task, map } = topologyAnswers.adminNodeDiscoveryGet;
 const listed = placementAnswers.adminNodeGet;
-const clean = { nodeDiscoveryGet: { task, map: cleanMap } };
+const clean = { adminNodeDiscoveryGet: { task, map: cleanMap } };
 
 const DONE = { state: 'done', state_reason: null } as const;
 
@@ -29,7 +29,7 @@ export const topologyCases: readonly Case[] = [
     answers: {
       adminNodeList: {
         items: [
-          { ...listed, state: 'offline', is_connected: false, has_drift: true, reboot_required: true },
+          { ...listed, state: 'offline', is_connected: false, has_hardware_change: true, reboot_required: true },
           { ...listed, state: 'bootstrap_issued', is_connected: false, last_seen_at: null, free_gpus: 0 },
         ],
         next_cursor: null,
@@ -39,19 +39,22 @@ export const topologyCases: readonly Case[] = [
   line('admin-node-discover', `admin node discover ${name} ${T}`),
   line('admin-node-discover-wait', `admin node discover ${node} --wait ${T}`, {
     answers: {
-      nodeDiscoveryGet: (count) =>
+      adminNodeDiscoveryGet: (count) =>
         count === 0 ? { task: { ...task, state: 'running' }, map: null } : { task, map: cleanMap },
     },
   }),
   line('admin-node-discover-failed', `admin node discover ${node} --wait ${T}`, {
     answers: {
-      nodeDiscoveryGet: { task: { ...task, state: 'expired', state_reason: 'The host did not answer in time.' }, map },
+      adminNodeDiscoveryGet: {
+        task: { ...task, state: 'expired', state_reason: 'The host did not answer in time.' },
+        map,
+      },
     },
   }),
   line('admin-node-candidates-list', `admin node candidates ${name} ${T}`),
   line('admin-node-candidates-diff-list', `admin node candidates ${node} --diff ${T}`),
   line('admin-node-candidates-none', `admin node candidates ${node} ${T}`, {
-    answers: { nodeDiscoveryGet: { task: { ...task, state: 'queued' }, map: null } },
+    answers: { adminNodeDiscoveryGet: { task: { ...task, state: 'queued' }, map: null } },
   }),
   line('admin-node-facts-list', `admin node facts ${node} ${T}`),
   line('admin-slot-list', `admin slot list ${name} ${T}`),
@@ -59,7 +62,7 @@ export const topologyCases: readonly Case[] = [
   line('admin-slot-show-drifted', `admin slot show ${node} ${slot} ${T}`, { answers: { adminNodeSlotGet: drifted } }),
   line('admin-slot-show-unknown', `admin slot show ${node} 7 ${T}`),
   line('admin-slot-approve', `admin slot approve ${name} --all --yes ${T}`, { answers: clean }),
-  line('admin-slot-approve-json', `admin slot approve ${node} --slots 0,1 --wipe-policy blkdiscard --yes`, {
+  line('admin-slot-approve-json', `admin slot approve ${node} --slots 0,1 --wipe-method blkdiscard --yes`, {
     answers: clean,
   }),
   line('admin-slot-approve-unasked', `admin slot approve ${node} --slots 1 ${T}`, { answers: clean }),
@@ -67,7 +70,7 @@ export const topologyCases: readonly Case[] = [
   line('admin-slot-approve-changed', `admin slot approve ${name} --all --yes ${T}`, {
     answers: {
       ...clean,
-      nodeSlotApprove: new Refusal(
+      adminNodeSlotApprove: new Refusal(
         412,
         'precondition_failed',
         'Another discovery has been made since; look at it and approve that.',
@@ -94,9 +97,9 @@ export const topologyCases: readonly Case[] = [
   line('admin-slot-mark-wiped', `admin slot mark-wiped ${node} ${slot} --reason replaced --yes ${T}`),
   line('admin-slot-mark-wiped-confirmed', `admin slot mark-wiped ${node} ${slot} --reason seen --yes ${T}`, {
     answers: {
-      nodeSlotMarkWiped: {
+      adminNodeSlotMarkWiped: {
         slot: { ...topologyAnswers.adminNodeSlotGet, status: 'available' },
-        override: { ...topologyAnswers.nodeSlotMarkWiped.override, confirmed_by: 'usr_2', confirmed_at: 'now' },
+        override: { ...topologyAnswers.adminNodeSlotMarkWiped.override, confirmed_by: 'usr_2', confirmed_at: 'now' },
       },
     },
   }),

@@ -8,10 +8,10 @@ const time = '2026-11-15T10:03:21.000Z';
 const later = '2026-11-15T10:18:21.000Z';
 const page = <T>(...items: T[]) => ({ items, next_cursor: null });
 
-type Key = Operations['trustKeyGet']['response'];
-type Task = Operations['nodeAgentUpdate']['response'];
-type Agent = Operations['nodeAgentGet']['response'];
-type Line = Operations['logList']['response']['items'][number];
+type Key = Operations['adminTrustKeyGet']['response'];
+type Task = Operations['adminNodeAgentUpdate']['response'];
+type Agent = Operations['adminNodeAgentGet']['response'];
+type Line = Operations['adminLogList']['response']['items'][number];
 
 const ca_sha256 = '3f'.repeat(32);
 const enrollment = {
@@ -77,17 +77,17 @@ const line: Line = {
 };
 
 export const agentAnswers = {
-  nodeCreate: {
+  adminNodeCreate: {
     node: { ...placementAnswers.adminNodeGet, state: 'bootstrap_issued', free_gpus: 0, is_connected: false },
     enrollment,
   },
-  nodeEnrollmentCreate: enrollment,
-  nodeAgentGet: agent,
-  nodeAgentRevoke: { ...agent, is_connected: false },
-  nodeAgentUpdate: task,
-  nodeRetire: { ...placementAnswers.adminNodeGet, state: 'retired', free_gpus: 0, is_connected: false },
-  nodeDelete: undefined,
-  nodeTaskList: page<Task>(
+  adminNodeEnrollmentCreate: enrollment,
+  adminNodeAgentGet: agent,
+  adminNodeAgentRevoke: { ...agent, is_connected: false },
+  adminNodeAgentUpdate: task,
+  adminNodeRetire: { ...placementAnswers.adminNodeGet, state: 'retired', free_gpus: 0, is_connected: false },
+  adminNodeDelete: undefined,
+  adminNodeTaskList: page<Task>(
     task,
     { ...task, id: id('tsk', '2b'), kind: 'slice.image_clone', state: 'running', percent: 40 },
     {
@@ -99,13 +99,13 @@ export const agentAnswers = {
       error_code: 'blocked',
     },
   ),
-  trustKeyList: page<Key>(key, { ...key, id: id('tky', '2b'), purpose: 'node_ca', state: 'active' }),
-  trustKeyGet: key,
-  trustKeyCreate: key,
-  trustKeyActivate: { ...key, state: 'active', version: 2, uninformed_nodes: 2 },
-  trustKeyRetire: { ...key, state: 'retired', version: 2 },
-  trustKeyRevoke: { ...key, state: 'revoked', version: 2 },
-  logList: page<Line>(line, {
+  adminTrustKeyList: page<Key>(key, { ...key, id: id('tky', '2b'), purpose: 'node_ca', state: 'active' }),
+  adminTrustKeyGet: key,
+  adminTrustKeyCreate: key,
+  adminTrustKeyActivate: { ...key, state: 'active', version: 2, nodes_without_key: 2 },
+  adminTrustKeyRetire: { ...key, state: 'retired', version: 2 },
+  adminTrustKeyRevoke: { ...key, state: 'revoked', version: 2 },
+  adminLogList: page<Line>(line, {
     ...line,
     level: 'error',
     service: 'gpuaas-node-agent',

@@ -8,10 +8,10 @@ export const ORPHAN = 'alc_01k9zv3m8q4t6w2x5y7r0s1nzz';
 export const ORPHAN_MACHINE = `gpuaas-${ORPHAN.replace('_', '-')}`;
 const { allocation, node } = placementIds;
 
-type Inventory = Operations['nodeInventoryGet']['response'];
-type Task = Operations['nodeImagePull']['response'];
+type Inventory = Operations['adminNodeInventoryGet']['response'];
+type Task = Operations['adminNodeImagePull']['response'];
 
-const machine = { state: 'running', ended_by: null, is_ours: true } as const;
+const machine = { state: 'running', ended_by: null, is_managed: true } as const;
 const inventory: Inventory = {
   node_id: node,
   observed_at: time,
@@ -48,13 +48,13 @@ const inventory: Inventory = {
   leases: [{ allocation_id: allocation, slot_ids: [], is_used: true, is_cleaning: false, wanted: 'on' }],
   repaired: ['put back the flows of gp0123456789ab'],
 };
-const taskOf = (kind: string): Task => ({ ...agentAnswers.nodeAgentUpdate, kind });
+const taskOf = (kind: string): Task => ({ ...agentAnswers.adminNodeAgentUpdate, kind });
 
 export const inventoryAnswers = {
-  nodeInventoryGet: inventory,
-  nodeMachineRemove: taskOf('slice.orphan_remove'),
-  nodeLeaseEnd: taskOf('slice.orphan_remove'),
-  nodeImageList: {
+  adminNodeInventoryGet: inventory,
+  adminNodeVmRemove: taskOf('slice.orphan_remove'),
+  adminNodeBundleLeaseEnd: taskOf('slice.orphan_remove'),
+  adminNodeImageList: {
     node_id: node,
     observed_at: time,
     unreadable: null,
@@ -68,7 +68,7 @@ export const inventoryAnswers = {
       },
     ],
   },
-  nodeImagePull: taskOf('image.pull'),
-  nodeImageEvict: taskOf('image.evict'),
-  nodeImageVerify: taskOf('image.verify'),
+  adminNodeImagePull: taskOf('image.pull'),
+  adminNodeImageEvict: taskOf('image.evict'),
+  adminNodeImageVerify: taskOf('image.verify'),
 } satisfies Partial<{ [K in keyof Operations]: Operations[K]['response'] }>;

@@ -89,7 +89,7 @@ const node: Node = {
   held_reason: null,
   health: 'ok',
   is_runtime_validated: true,
-  has_drift: false,
+  has_hardware_change: false,
   reboot_required: false,
   reconciled_at: '2026-11-15T10:02:33.000Z',
   finding_count: 0,
@@ -146,7 +146,7 @@ const tile: SlotMapRow['slots'][number] = {
   status_since: time,
   health: 'ok',
   numa_node: 0,
-  has_drift: false,
+  has_hardware_change: false,
   allocation_id: null,
   wiped_at: time,
 };
@@ -157,7 +157,7 @@ const TILES: readonly Partial<typeof tile>[] = [
   { status: 'cleaning' },
   { status: 'cleanup_blocked', approval: 'disabled' },
   { status: 'quarantined' },
-  { approval: 'needs_reapproval', has_drift: true },
+  { approval: 'needs_reapproval', has_hardware_change: true },
   { health: 'unhealthy' },
 ];
 const mapRow: SlotMapRow = {
@@ -174,7 +174,7 @@ const mapRow: SlotMapRow = {
   health: 'ok',
   is_held: false,
   is_connected: true,
-  has_drift: true,
+  has_hardware_change: true,
   reboot_required: false,
   finding_count: 0,
   free_gpus: 1,

@@ -9,14 +9,14 @@ const time = '2026-11-15T10:03:21.000Z';
 const later = '2026-11-15T11:03:21.000Z';
 const page = <T>(...items: T[]) => ({ items, next_cursor: null });
 
-type Discovery = Operations['nodeDiscoveryGet']['response'];
+type Discovery = Operations['adminNodeDiscoveryGet']['response'];
 type TopologyMap = NonNullable<Discovery['map']>;
 type View = TopologyMap['candidates'][number];
-type Disk = Operations['nodeDiskOwn']['response'];
-type Health = Operations['nodeHealthGet']['response'];
-type Breaker = Operations['healthBreakerGet']['response'];
+type Disk = Operations['adminNodeDiskApprove']['response'];
+type Health = Operations['adminNodeHealthGet']['response'];
+type Breaker = Operations['adminHealthBreakerGet']['response'];
 
-const task = { ...agentAnswers.nodeAgentUpdate, kind: 'slice.topology_discover' };
+const task = { ...agentAnswers.adminNodeAgentUpdate, kind: 'slice.topology_discover' };
 const hex = (index: number): string => (0x1b + index * 0x10).toString(16);
 
 const candidate = (index: number): View => ({
@@ -35,14 +35,14 @@ const candidate = (index: number): View => ({
     numa_node: index < 4 ? 0 : 1,
     upstream_port: '0000:15:01.0',
     iommu_group: 40 + index,
-    iommu_group_strangers: [],
+    iommu_group_other_devices: [],
     nvme_serial: `S6XNNE0W50000${index}`,
     nvme_device: `/dev/disk/by-id/nvme-S6XNNE0W50000${index}`,
     nvme_size_bytes: 3_840_755_982_336,
     nvme_mounts: [],
     nvme_holders: [],
     nvme_filesystems: [],
-    wipe_policy: 'nvme_sanitize',
+    wipe_method: 'nvme_sanitize',
     fabric_parent_pci_address: `0000:${hex(index)}:01.0`,
     fabric_claim_mode: 'per_slot_vf',
     fabric_vf_pci_address: `0000:${hex(index)}:01.1`,
@@ -54,7 +54,7 @@ const candidate = (index: number): View => ({
   },
   blockers: [],
   slot_id: null,
-  standing: 'new',
+  approval_status: 'new',
   diff: {},
 });
 
@@ -72,10 +72,10 @@ const blocked: View = {
 const changed: View = {
   ...candidate(1),
   slot_id: id('slt', '2b'),
-  standing: 'changed',
+  approval_status: 'changed',
   diff: {
     nvme_serial: { approved: 'S6XNNE0W500009', found: 'S6XNNE0W500001' },
-    iommu_group_strangers: { approved: [], found: ['0000:2b:00.1'] },
+    iommu_group_other_devices: { approved: [], found: ['0000:2b:00.1'] },
   },
 };
 
@@ -175,9 +175,9 @@ export const drifted: Slot = {
 };
 
 export const topologyAnswers = {
-  nodeDiscoveryCreate: task,
-  nodeDiscoveryGet: { task: { ...task, state: 'completed', finished_at: time }, map },
-  nodeDiscoveryFactsGet: {
+  adminNodeDiscoveryCreate: task,
+  adminNodeDiscoveryGet: { task: { ...task, state: 'completed', finished_at: time }, map },
+  adminNodeDiscoveryFactsGet: {
     schema: 1,
     observed_at: time,
     system: { value: { hostname: 'j22u15', product: 'PowerEdge XE9680', kernel: '6.8.0-48' } },
@@ -213,25 +213,25 @@ export const topologyAnswers = {
     images: { value: [] },
   },
   adminNodeSlotGet: slot,
-  nodeSlotApprove: { slots: [slot] },
-  nodeSlotDisable: { ...slot, approval: 'disabled', version: 5 },
-  nodeSlotEnable: { ...slot, version: 5 },
-  nodeSlotQuarantine: { ...slot, status: 'quarantined', version: 5 },
-  nodeSlotRepair: { ...slot, status: 'quarantined', version: 5 },
-  nodeSlotMarkWiped: { override, slot },
-  nodeDiskList: page<Disk>(disk, {
+  adminNodeSlotApprove: { slots: [slot] },
+  adminNodeSlotDisable: { ...slot, approval: 'disabled', version: 5 },
+  adminNodeSlotEnable: { ...slot, version: 5 },
+  adminNodeSlotQuarantine: { ...slot, status: 'quarantined', version: 5 },
+  adminNodeSlotRepair: { ...slot, status: 'quarantined', version: 5 },
+  adminNodeSlotMarkWiped: { override, slot },
+  adminNodeDiskList: page<Disk>(disk, {
     ...disk,
     id: id('dsk', '2b'),
     serial: 'S6XNNE0W500003',
     state: 'blocked',
     state_reason: 'It is mounted at /share.',
   }),
-  nodeDiskOwn: disk,
-  nodeDiskRevoke: { ...disk, state: 'revoked', version: 2 },
-  nodeHealthGet: health,
-  nodeHealthProbe: { ...task, kind: 'diag.health_probe' },
-  nodeHealthOverridePut: health,
-  nodeHealthOverrideDelete: undefined,
-  healthBreakerGet: breaker,
-  healthBreakerReset: { ...breaker, is_tripped: false, reset_by: id('usr', '1a'), reset_at: later, version: 4 },
+  adminNodeDiskApprove: disk,
+  adminNodeDiskRevoke: { ...disk, state: 'revoked', version: 2 },
+  adminNodeHealthGet: health,
+  adminNodeHealthProbe: { ...task, kind: 'diag.health_probe' },
+  adminNodeHealthOverridePut: health,
+  adminNodeHealthOverrideDelete: undefined,
+  adminHealthBreakerGet: breaker,
+  adminHealthBreakerReset: { ...breaker, is_tripped: false, reset_by: id('usr', '1a'), reset_at: later, version: 4 },
 } satisfies { [K in keyof Operations]?: Operations[K]['response'] };

@@ -5,6 +5,7 @@
  */
 import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
 import { clean, truncate } from './clean.ts';
+import type { Screen } from './io.ts';
 import { shortDuration } from './table.ts';
 
 type Progress = NonNullable<Allocation['progress']>;
@@ -89,18 +90,13 @@ export type StepsOptions = Readonly<{
   readTimeline?: (() => Promise<readonly TimelineEntry[]>) | undefined;
   /** What to say while no step is under way. */
   describe: (allocation: Allocation) => string;
-  stream?: Pick<NodeJS.WriteStream, 'write' | 'isTTY' | 'columns'>;
+  stream: Pick<Screen, 'write' | 'isTTY' | 'columns'>;
   now?: () => number;
 }>;
 
 export type Steps = Readonly<{ update(allocation: Allocation, hasEnded: boolean): Promise<void>; end(): void }>;
 
-export const createSteps = ({
-  readTimeline,
-  describe,
-  stream = process.stderr,
-  now = Date.now,
-}: StepsOptions): Steps => {
+export const createSteps = ({ readTimeline, describe, stream, now = Date.now }: StepsOptions): Steps => {
   let shown: Allocation | undefined;
   let workflow: string | undefined;
   let key: string | undefined;
@@ -117,7 +113,7 @@ export const createSteps = ({
   const writeLine = (line: string) => stream.write(`${erase()}${line}\n`);
 
   /** Lines of steps that ended since the last look. A new run begins its own. */
-  const tellFinished = async () => {
+  const printFinished = async () => {
     if (workflow === undefined) return;
     const run = newestRun((await readTimeline?.()) ?? [], workflow);
     const steps = finishedSteps(run);
@@ -134,10 +130,10 @@ export const createSteps = ({
         const isFirst = key === undefined;
         key = next;
         // What went before ends in its own words, before the next run is told of.
-        if (!isFirst) await tellFinished();
+        if (!isFirst) await printFinished();
         if (progress !== null && progress.workflow !== workflow) {
           workflow = progress.workflow;
-          if (progress.step_number > 1) await tellFinished();
+          if (progress.step_number > 1) await printFinished();
         }
         if (!stream.isTTY && !hasEnded)
           writeLine(progress === null ? clean(describe(allocation)) : beginLine(progress));

@@ -3,7 +3,7 @@
  * the contract, not a stand-in that says yes: it refuses what the server refuses, in the server's words.
  */
 import type { OperationId } from '@gpuaas/contract';
-import type { Principal } from './core/authorise.ts';
+import type { Principal } from './core/authorize.ts';
 import { type AnyHandler, createServe } from './core/serve.ts';
 import { createWorld, type Faults, type World } from './core/world.ts';
 import { handlers } from './handlers/index.ts';

@@ -30,9 +30,9 @@ const mayAsk = (persona: Persona, { access, permission }: Operation): boolean =>
 const PREPARES: readonly OperationId[] = [
   'projectDelete',
   'invitationAccept',
-  'nodeDelete',
-  'nodeDiskRevoke',
-  'trustKeyActivate',
+  'adminNodeDelete',
+  'adminNodeDiskRevoke',
+  'adminTrustKeyActivate',
 ];
 
 for (const persona of Object.keys(ROLES) as Persona[])

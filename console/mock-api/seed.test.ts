@@ -49,7 +49,7 @@ describe('the demo', () => {
     const api = testApi();
     const client = clientOf(api);
     for (const node of [...api.world.nodes.values()].filter((one) => one.discovered_at !== null).slice(0, 8)) {
-      const facts = await client.nodeDiscoveryFactsGet({ params: { node_id: node.id } });
+      const facts = await client.adminNodeDiscoveryFactsGet({ params: { node_id: node.id } });
       assert.deepEqual(errorsOf(HostFactsShape, facts), []);
     }
   });
@@ -84,7 +84,7 @@ test('a hostile platform carries markup in names, tags, log lines and what hosts
     await client.meGet(),
     (await client.allocationList({ params })).items[0]?.tags,
     (await client.adminNodeList()).items[0]?.name,
-    (await client.logList()).items[0],
+    (await client.adminLogList()).items[0],
     (await client.auditLogList({ params: { organization_id: api.cast.organization_id } })).items[0]?.metadata,
     (await client.regionList()).items,
   ];
@@ -97,16 +97,16 @@ test('a host that was discovered is refused while something stands in the way, a
   const node = [...api.world.nodes.values()].find((one) => one.name === 'j22u15');
   const params = { node_id: node?.id ?? '' };
   const approve = async () => {
-    const { map } = await client.nodeDiscoveryGet({ params });
-    return client.nodeSlotApprove({ params, body: { map_hash: map?.map_hash ?? '', slot_indexes: [0, 2] } });
+    const { map } = await client.adminNodeDiscoveryGet({ params });
+    return client.adminNodeSlotApprove({ params, body: { map_hash: map?.map_hash ?? '', slot_indexes: [0, 2] } });
   };
   await assert.rejects(approve(), (err: { code: string; reasons: unknown[] }) => {
     assert.equal(err.code, 'conflict');
     assert.ok(err.reasons.length >= 2);
     return true;
   });
-  const serial = (await client.nodeDiscoveryGet({ params })).map?.candidates[2]?.content.nvme_serial ?? '';
-  await client.nodeDiskOwn({ params, body: { serial, reason: 'Nothing on it is needed' } });
+  const serial = (await client.adminNodeDiscoveryGet({ params })).map?.candidates[2]?.content.nvme_serial ?? '';
+  await client.adminNodeDiskApprove({ params, body: { serial, reason: 'Nothing on it is needed' } });
   api.advance(60_000);
   node?.unmet.splice(0);
   assert.equal((await approve()).slots.length, 2);

@@ -14,6 +14,9 @@ export const StringEnum = <const T extends readonly string[]>(
   options: { description?: string; default?: T[number] } = {},
 ) => Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options });
 
+/** Where a process runs: on the control plane, beside a cluster app, or on a GPU host. */
+export const HOST_ROLES = ['platform_control', 'app_control', 'worker_compute'] as const;
+
 export const Time = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-11-15T10:03:21.000Z'] });
 /** A time as a host tells it: by a clock that may be wrong, but in years and seconds that every reader knows. */
@@ -29,23 +32,26 @@ export const HostTime = (description: string) =>
 export const INT_MAX = 2_147_483_647;
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
+export const NAME_PATTERN = '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$';
+export const NAME_LENGTH_MAX = 63;
 /** Names reach paths, XML, YAML and argv, so their grammar is closed: see design section 11. */
 export const Name = (description = 'Lower-case name, unique where it is used.') =>
   Type.String({
-    pattern: '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$',
+    pattern: NAME_PATTERN,
     minLength: 1,
-    maxLength: 63,
+    maxLength: NAME_LENGTH_MAX,
     description,
     examples: ['research'],
   });
 
+export const DISPLAY_TEXT_PATTERN =
+  '^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ud800-\\udfff<>]+$';
 /** Text for people: printable, no control characters, no invisible or direction-changing ones, no angle brackets. */
 export const DisplayText = (description: string, maxLength = 120) =>
   Type.String({
     minLength: 1,
     maxLength,
-    pattern:
-      '^[^\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ud800-\\udfff<>]+$',
+    pattern: DISPLAY_TEXT_PATTERN,
     description,
     examples: ['Research group'],
   });

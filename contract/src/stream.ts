@@ -35,9 +35,9 @@ export const SESSION_END_REASONS = [
   /** The program, or the other end of the connection, ended. */
   'ended',
   /** The client went away. */
-  'client_left',
+  'client_disconnected',
   /** The host's leg went away: its agent or network. */
-  'host_left',
+  'agent_disconnected',
   /** The host did not come, or nothing answered at the other end. */
   'unreachable',
   /** The allocation is being released, or is switched off. */
@@ -58,8 +58,8 @@ export type SessionEndReason = (typeof SESSION_END_REASONS)[number];
 /** The code with which the gateway closes both legs, for an end that missed the word. */
 export const SESSION_CLOSE_CODES = {
   ended: 1000,
-  client_left: 4001,
-  host_left: 4002,
+  client_disconnected: 4001,
+  agent_disconnected: 4002,
   unreachable: 4003,
   released: 4004,
   revoked: 4005,
@@ -80,9 +80,9 @@ const Ack = Closed({
 const Eof = Closed({ type: Type.Literal('eof') });
 
 /** What a client may say. */
-export const ClientWord = Type.Union([Ack, Eof, Closed({ type: Type.Literal('resize'), ...TerminalSize })]);
+export const ClientMessage = Type.Union([Ack, Eof, Closed({ type: Type.Literal('resize'), ...TerminalSize })]);
 /** What a host may say. */
-export const HostWord = Type.Union([
+export const HostMessage = Type.Union([
   Ack,
   Eof,
   /** The other end is there: what was sent before is on its way. */
@@ -97,7 +97,7 @@ export const HostWord = Type.Union([
   Closed({ type: Type.Literal('failed'), message: Type.String({ maxLength: 500 }) }),
 ]);
 /** What the gateway says itself, to clients: first of all what the session is, and at the end why it is over. */
-export const GatewayWord = Type.Union([
+export const GatewayMessage = Type.Union([
   Closed({
     type: Type.Literal('session'),
     session_id: Id('terminal_session'),
@@ -114,6 +114,6 @@ export const GatewayWord = Type.Union([
   }),
 ]);
 
-export type ClientWord = Static<typeof ClientWord>;
-export type HostWord = Static<typeof HostWord>;
-export type GatewayWord = Static<typeof GatewayWord>;
+export type ClientMessage = Static<typeof ClientMessage>;
+export type HostMessage = Static<typeof HostMessage>;
+export type GatewayMessage = Static<typeof GatewayMessage>;

@@ -131,7 +131,7 @@ test('hosts are enrolled, discovered and approved by the public API, and a slice
   for (const name of SLICE_HOSTS) {
     const node = await nodeOf(name);
     assert.deepEqual([node.state, node.health, node.is_runtime_validated, node.free_gpus], ['active', 'ok', true, 8]);
-    const agent = await platform.client.nodeAgentGet({ params: { node_id: node.id } });
+    const agent = await platform.client.adminNodeAgentGet({ params: { node_id: node.id } });
     assert.deepEqual([agent.is_connected, agent.certificates.length], [true, 1]);
   }
   const { id } = await launch('life', 'h200-sxm-slice', 2);
@@ -234,10 +234,10 @@ test('an agent that was locked out comes back by enrolling again, and what runs 
   const host = await hostOf(id);
   const { id: node_id } = await nodeOf(host);
   const reason = 'The test asks for it.';
-  await platform.client.nodeAgentRevoke({ params: { node_id }, body: { reason } });
+  await platform.client.adminNodeAgentRevoke({ params: { node_id }, body: { reason } });
   await isLockedOut(host);
   await release(id);
-  const door = await platform.client.nodeEnrollmentCreate({ params: { node_id }, body: { reason } });
+  const door = await platform.client.adminNodeEnrollmentCreate({ params: { node_id }, body: { reason } });
   const [spec] = manyHosts(2, { prefix: 'slice-', profile: 'dell-xe9680-h200', capacity_mode: 'slice' }).filter(
     ({ name }) => name === host,
   );
@@ -246,7 +246,7 @@ test('an agent that was locked out comes back by enrolling again, and what runs 
   assert.equal(machineState(host).domains[0]?.state, 'running');
   await createFleetHost({ dir: fleetDir, spec, say: () => {} }).enrol(door);
   await reaches(id, 'released');
-  const { certificates } = await platform.client.nodeAgentGet({ params: { node_id } });
+  const { certificates } = await platform.client.adminNodeAgentGet({ params: { node_id } });
   assert.equal(certificates.filter((one) => one.revoked_at === null).length, 1);
   await everySlotIsClean();
 });

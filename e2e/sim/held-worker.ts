@@ -8,9 +8,9 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import { createLog, createShutdown, stopOnSignals } from '@gpuaas/kit';
 import { Client } from 'pg';
-import { startApp } from '../../server/src/app.ts';
 import { readConfig } from '../../server/src/config.ts';
 import type { LeasedRun } from '../../server/src/db/workflow.ts';
+import { startProcess } from '../../server/src/roles/process.ts';
 import type { FailPoint } from '../../server/src/workflows/engine/worker.ts';
 
 /**
@@ -74,5 +74,5 @@ if (import.meta.main) {
   shutdown.add('plan', () => sql.end());
   const plan: Boundary[] = JSON.parse(readFileSync(planFile, 'utf8'));
   const workflows = { at: hold(plan, reachedFile, sql), concurrency: CONCURRENCY, lease_ms: LEASE_MS };
-  await startApp({ config, log, shutdown, dev_password: 'unused', workflows });
+  await startProcess({ config, log, shutdown, dev_password: 'unused', workflows });
 }

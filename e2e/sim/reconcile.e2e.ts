@@ -55,7 +55,7 @@ const theNode = async (): Promise<Node> => {
   assert.ok(node);
   return node;
 };
-const inventory = async () => platform.client.nodeInventoryGet({ params: { node_id: (await theNode()).id } });
+const inventory = async () => platform.client.adminNodeInventoryGet({ params: { node_id: (await theNode()).id } });
 
 /** The agent dies, something happens, and an agent that starts anew looks at once. What ended long ago is not under way. */
 const meanwhile = async (happens: (host: SimHost) => void): Promise<void> => {

@@ -30,7 +30,7 @@ const until = async <T>(signal: AbortSignal, look: () => Promise<T | undefined>)
 const ensureNode = async ({ client, host: { spec } }: Onboarding) => {
   const { items } = await client.adminNodeList({ query: { name: spec.name } });
   if (items[0] !== undefined) return { node: items[0], enrollment: undefined };
-  return client.nodeCreate({
+  return client.adminNodeCreate({
     body: {
       name: spec.name,
       region_name: REGION,
@@ -63,7 +63,7 @@ const ensureEnrolled = async (given: Onboarding): Promise<string> => {
   if (known !== undefined) await host.clear();
   let door = enrollment;
   await withPatience(signal, async () => {
-    door ??= await client.nodeEnrollmentCreate({ params: { node_id: node.id }, body: { reason: REASON } });
+    door ??= await client.adminNodeEnrollmentCreate({ params: { node_id: node.id }, body: { reason: REASON } });
     const { token, ca_sha256, node_api_url } = door;
     door = undefined;
     await host.enrol({ token, ca_sha256, node_api_url });
@@ -75,11 +75,11 @@ const isMissing = (err: unknown): boolean => err instanceof GpuaasError && err.s
 
 const discovered = async ({ client, signal }: Onboarding, node_id: string) => {
   const read = () =>
-    client.nodeDiscoveryGet({ params: { node_id } }).catch((err: unknown) => {
+    client.adminNodeDiscoveryGet({ params: { node_id } }).catch((err: unknown) => {
       if (isMissing(err)) return undefined;
       throw err;
     });
-  if ((await read()) === undefined) await client.nodeDiscoveryCreate({ params: { node_id }, body: {} });
+  if ((await read()) === undefined) await client.adminNodeDiscoveryCreate({ params: { node_id }, body: {} });
   return until(signal, async () => {
     const found = await read();
     if (found?.task.state === 'failed' || found?.task.state === 'expired')
@@ -93,10 +93,10 @@ const approve = async (given: Onboarding, node_id: string): Promise<void> => {
   const slots = await given.client.adminNodeSlotList({ params: { node_id } });
   if (slots.items.length > 0) return;
   try {
-    await given.client.nodeSlotApprove({ params: { node_id }, body: { map_hash } });
+    await given.client.adminNodeSlotApprove({ params: { node_id }, body: { map_hash } });
   } catch (err) {
     // What stands in the way may be gone by the next attempt, which then finds a newer discovery.
-    await given.client.nodeDiscoveryCreate({ params: { node_id }, body: {} });
+    await given.client.adminNodeDiscoveryCreate({ params: { node_id }, body: {} });
     throw err;
   }
 };
@@ -105,7 +105,7 @@ const approve = async (given: Onboarding, node_id: string): Promise<void> => {
 const ownDisks = async (given: Onboarding, node_id: string): Promise<void> => {
   const { client, signal } = given;
   const params = { node_id };
-  const owned = async () => (await client.nodeDiskList({ params, query: { limit: 100 } })).items;
+  const owned = async () => (await client.adminNodeDiskList({ params, query: { limit: 100 } })).items;
   const { candidates } = await discovered(given, node_id);
   const serials = candidates.flatMap(({ content }) => content.nvme_serial ?? []);
   const known = new Map((await owned()).map((disk) => [disk.serial, disk.state]));
@@ -113,7 +113,7 @@ const ownDisks = async (given: Onboarding, node_id: string): Promise<void> => {
   if (serials.every((serial) => known.has(serial)) && node.state_reason !== REASON) return;
   if (node.state === 'active') await client.adminNodeDrain({ params, body: { is_draining: true, reason: REASON } });
   for (const serial of serials.filter((one) => !known.has(one)))
-    await client.nodeDiskOwn({ params, body: { serial, reason: REASON } });
+    await client.adminNodeDiskApprove({ params, body: { serial, reason: REASON } });
   await until(signal, async () => ((await owned()).every(({ state }) => state === 'owned') ? true : undefined));
   await client.adminNodeDrain({ params, body: { is_draining: false, reason: REASON } });
 };

@@ -43,7 +43,7 @@ const slotOf = (slotId: string, generation: number): TaskSlot => ({
   mac_address: '02:00:00:00:00:01',
   private_ip: '10.100.0.2',
   fabric_vf_pci_address: '0000:1a:00.1',
-  wipe_policy: null,
+  wipe_method: null,
 });
 
 const resultsOf = (platform: Platform, taskId: string) => platform.state.results.get(taskId) ?? [];

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { HealthReport, Inventory, NodeAnswer, TaskKind } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
+import { createAgentStatus } from './agent-status.ts';
 import { type Connection, openConnection } from './control-plane/connection.ts';
 import { keepPolling } from './control-plane/poll.ts';
 import { keepRenewed } from './control-plane/renewal.ts';
@@ -20,7 +21,6 @@ import { createAgentLog, keepShipping } from './logs.ts';
 import { runReconcileLoop } from './reconcile/loop.ts';
 import type { Patience } from './report.ts';
 import { type Boundary, createRunner, type Runner, type RunnerOptions } from './runner.ts';
-import { createStanding } from './standing.ts';
 import { createOpenGateway } from './streams/gateway.ts';
 import { createStreams } from './streams/streams.ts';
 import type { TaskHandlers } from './tasks/task.ts';
@@ -207,7 +207,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
 
   const kinds = (): TaskKind[] =>
     (Object.keys(handlers) as TaskKind[]).filter((kind) => OWN_KINDS.has(kind) || host.kinds.includes(kind));
-  const standing = createStanding({ host, version: config.version, kinds, now, log });
+  const standing = createAgentStatus({ host, version: config.version, kinds, now, log });
   const reportHealth = async (report: HealthReport): Promise<void> => {
     await connection.call('healthReport', { params: { node_id: connection.node_id }, body: { report }, signal });
   };

@@ -173,5 +173,5 @@ export const staleKeySets = async (state: string): Promise<readonly KeySet[]> =>
   (await readKeySets(state)).filter((set) => set.has_session_keys && sessionsOf(state, set.allocation_id).length === 0);
 
 /** Tells one of those the plain set. */
-export const tellPlain = (place: Place, allocationId: string, signal: AbortSignal): Promise<void> =>
+export const restoreTenantKeys = (place: Place, allocationId: string, signal: AbortSignal): Promise<void> =>
   removeSessionKey(place, allocationId, '', signal);

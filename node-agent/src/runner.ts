@@ -11,12 +11,12 @@ import { execute, Stopping } from './execute.ts';
 import { type Host, HostError } from './host/host.ts';
 import { type Journal, slotsOf, type TaskRecord } from './journal.ts';
 import { TIME_LIMITS_S } from './limits.ts';
+import { createTeller } from './progress-reporter.ts';
 import { createQueue } from './queue.ts';
 import { PATIENCE, type Patience, untilAnswered } from './report.ts';
 import { conclude, EXPIRED, failureOf } from './result.ts';
+import { createTelling } from './result-reporter.ts';
 import type { TaskContext, TaskHandlers } from './tasks/task.ts';
-import { createTeller } from './teller.ts';
-import { createTelling } from './telling.ts';
 
 /** Where a task stands between two writes: what a crash test stops at. */
 export type Boundary = 'accepted' | 'allowed' | 'begun' | 'acted' | 'finished' | 'reported' | 'acknowledged';

@@ -3,7 +3,7 @@
  * the process: a thousand simulated agents share one set.
  */
 import { type NodeOperationId, nodeApi, TASKS, type TaskKind, TaskPayloadShape } from '@gpuaas/contract/node';
-import { ClientWord } from '@gpuaas/contract/stream';
+import { ClientMessage } from '@gpuaas/contract/stream';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
@@ -41,5 +41,5 @@ export const answerMismatch = (operation: NodeOperationId, answer: unknown): str
   return schema === null ? null : mismatch(schema, answer);
 };
 
-export const clientWordMismatch = (value: unknown): string | null => mismatch(ClientWord, value);
+export const clientWordMismatch = (value: unknown): string | null => mismatch(ClientMessage, value);
 export const payloadMismatch = (value: unknown): string | null => mismatch(TaskPayloadShape, value);

@@ -12,5 +12,5 @@ export const slotOf = (index: number): TaskSlot => ({
   mac_address: `02:00:00:00:00:0${index}`,
   private_ip: `10.100.0.1${index}`,
   fabric_vf_pci_address: `0000:${20 + index}:00.1`,
-  wipe_policy: null,
+  wipe_method: null,
 });

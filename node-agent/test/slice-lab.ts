@@ -48,7 +48,7 @@ export const makeSliceLab = async (given: Parameters<typeof makeComposedHost>[0]
       mac_address: `02:00:00:00:00:0${index + 1}`,
       private_ip: `10.100.0.1${index + 1}`,
       fabric_vf_pci_address: slot.vf,
-      wipe_policy: null,
+      wipe_method: null,
     }),
   );
   return {

@@ -10,7 +10,7 @@ import type { Host } from '../src/host/host.ts';
 import { addFault, type NewFault } from '../src/host/sim/fault.ts';
 import { createSimHost, type SimHost, type SimOptions } from '../src/host/sim/sim-host.ts';
 import { handlers } from '../src/tasks/index.ts';
-import type { TaskContext, TaskHandler, TaskTold } from '../src/tasks/task.ts';
+import type { TaskContext, TaskHandler, TaskUpdate } from '../src/tasks/task.ts';
 
 export const ALLOCATION = 'alc_01jtest0000000000000000001';
 export const OTHER = 'alc_01jtest0000000000000000002';
@@ -26,7 +26,7 @@ export type TestHost = Readonly<{
   state: string;
   sim: SimHost;
   /** Everything that was told on the way. */
-  told: TaskTold[];
+  told: TaskUpdate[];
   ctx(given?: Partial<TaskContext>): TaskContext;
   run<K extends Handled>(kind: K, params: TaskParams<K>, given?: Partial<TaskContext>): Promise<TaskOutput<K>>;
   fault(fault: NewFault): void;
@@ -47,7 +47,7 @@ export const openTestHost = (dir: string, options: Partial<SimOptions> = {}): Te
     ...options,
   });
   const state = join(dir, 'state');
-  const told: TaskTold[] = [];
+  const told: TaskUpdate[] = [];
   const ctx = (given: Partial<TaskContext> = {}): TaskContext => ({
     host: sim,
     node_id: 'nod_01jtest0000000000000000001',
@@ -108,7 +108,7 @@ const slotsOf = async (host: SimHost, indexes: readonly number[], generation: nu
       mac_address: `02:00:00:00:00:0${index}`,
       private_ip: `10.100.0.1${index}`,
       fabric_vf_pci_address: slot.vf,
-      wipe_policy: null,
+      wipe_method: null,
     };
   });
 };

@@ -6,8 +6,8 @@ import 'reflect-metadata';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import {
-  type ClientWord,
-  type HostWord,
+  type ClientMessage,
+  type HostMessage,
   STREAM_ACK_BYTES,
   STREAM_MESSAGE_BYTES_MAX,
   STREAM_PROTOCOL,
@@ -37,7 +37,7 @@ export const clientPair = async (authority: Authority): Promise<Pair> => {
 
 /** The client's end of one session. */
 export class TestSession {
-  readonly words: HostWord[] = [];
+  readonly words: HostMessage[] = [];
   readonly parts: Buffer[] = [];
   received = 0;
   sent = 0;
@@ -61,7 +61,7 @@ export class TestSession {
         this.#unread += data.length;
         this.#acknowledge();
       } else {
-        const word = JSON.parse(data.toString('utf8')) as HostWord;
+        const word = JSON.parse(data.toString('utf8')) as HostMessage;
         this.words.push(word);
         if (word.type === 'ack') this.acknowledged += word.bytes;
       }
@@ -96,7 +96,7 @@ export class TestSession {
   clear(): void {
     this.parts.splice(0);
   }
-  say(word: ClientWord): void {
+  say(word: ClientMessage): void {
     this.#socket.send(JSON.stringify(word));
   }
   /** Whatever the windows say. */
@@ -113,8 +113,8 @@ export class TestSession {
       at += room;
     }
   }
-  word<T extends HostWord['type']>(type: T): Extract<HostWord, { type: T }> | undefined {
-    return this.words.find((word): word is Extract<HostWord, { type: T }> => word.type === type);
+  word<T extends HostMessage['type']>(type: T): Extract<HostMessage, { type: T }> | undefined {
+    return this.words.find((word): word is Extract<HostMessage, { type: T }> => word.type === type);
   }
   until(is: (session: TestSession) => boolean): Promise<void> {
     return new Promise((resolve, reject) => {

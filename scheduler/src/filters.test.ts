@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aNode, aSlice, bareMetal, onlyFree, slots } from '../test/fleet.ts';
 import { candidateOf, FILTERS, rejectedBy } from './filters.ts';
-import type { FilterName, HoldKind, PlacementRequest, SchedulerNode } from './model.ts';
+import type { FilterName, PlacementRequest, SchedulerNode, UnavailableReason } from './model.ts';
 
 type Case = Readonly<{
   filter: FilterName;
   node?: Partial<SchedulerNode>;
   request?: PlacementRequest;
   detail: string;
-  holds: HoldKind | null;
+  holds: UnavailableReason | null;
 }>;
 
 const CASES: readonly Case[] = [

@@ -4,7 +4,7 @@
  * snapshot before the claim and the locked rows during it.
  */
 import { freeLegalSets, isUsable, popcount } from './legal-sets.ts';
-import type { FilterName, HoldKind, PlacementRequest, SchedulerNode, SchedulerSlot } from './model.ts';
+import type { FilterName, PlacementRequest, SchedulerNode, SchedulerSlot, UnavailableReason } from './model.ts';
 import { type NodeSummary, summarise } from './scorers.ts';
 
 /** A node under judgement; its summary is made when a filter first asks for it, and serves every later request too. */
@@ -20,7 +20,7 @@ export const summaryOf = (candidate: Candidate): NodeSummary => {
 export type Refusal = Readonly<{
   detail: string;
   /** What keeps the node's otherwise free GPUs from the request; null where the node is no capacity for it at all. */
-  holds: HoldKind | null;
+  holds: UnavailableReason | null;
 }>;
 
 export type Filter = Readonly<{

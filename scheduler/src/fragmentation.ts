@@ -2,9 +2,10 @@
  * The operators' fragmentation line: how much is free, how much of it one slice could get, and which node would be
  * whole again with the fewest GPUs moved. The caller chooses the nodes, such as those of one region and SKU.
  */
-import { slotHold } from './holds.ts';
+
 import { freeMask, largestLegalSet, legalTable, popcount } from './legal-sets.ts';
 import type { SchedulerNode } from './model.ts';
+import { slotHold } from './unavailable.ts';
 
 export type Fragmentation = Readonly<{
   free_gpus: number;

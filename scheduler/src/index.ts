@@ -12,7 +12,6 @@ export {
 } from './filters.ts';
 export { type Fit, fitsNow } from './fit.ts';
 export { type Fragmentation, fragmentation, fragmentationLine } from './fragmentation.ts';
-export { type CapacityFacts, capacityFacts, NOTHING_HELD, slotHold } from './holds.ts';
 export {
   freeMask,
   isComplete,
@@ -28,3 +27,4 @@ export * from './model.ts';
 export { place } from './place.ts';
 export { type RefusalFacts, reasonsFor } from './reasons.ts';
 export { bareMetalScoreKey, DEFAULT_POLICY, type NodeSummary, nodeScoreKey, summarise } from './scorers.ts';
+export { type CapacityFacts, capacityFacts, NOTHING_HELD, slotHold } from './unavailable.ts';

@@ -112,7 +112,7 @@ export type Policy = Readonly<{
 }>;
 
 /** What keeps a GPU from this request. `fragmented` is free, but on a node with too few beside it. */
-export type HoldKind =
+export type UnavailableReason =
   | 'claimed'
   | 'cleaning'
   | 'cleanup_blocked'
@@ -127,7 +127,7 @@ export type HoldKind =
   | 'fragmented'
   | 'quota';
 
-export type HeldBy = Readonly<Record<HoldKind, number>>;
+export type HeldBy = Readonly<Record<UnavailableReason, number>>;
 
 export type FilterName =
   | 'region'
@@ -160,7 +160,7 @@ export type UnplaceableCode =
   | 'gpu_count_not_allowed';
 
 export type Reason = Readonly<{
-  code: UnplaceableCode | 'no_nodes' | 'no_capacity' | 'one_node' | HoldKind;
+  code: UnplaceableCode | 'no_nodes' | 'no_capacity' | 'one_node' | UnavailableReason;
   gpus: number;
   /** A sentence for the user. */
   detail: string;

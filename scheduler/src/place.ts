@@ -5,7 +5,6 @@
  */
 import { alternativesFor } from './alternatives.ts';
 import { type Candidate, candidateOf, FILTERS, rejectedBy, summaryOf } from './filters.ts';
-import { capacityFacts, type Judged } from './holds.ts';
 import type {
   Decision,
   Placed,
@@ -18,6 +17,7 @@ import type {
 } from './model.ts';
 import { reasonsFor } from './reasons.ts';
 import { bareMetalScoreKey, bestSet, DEFAULT_POLICY, type NodeSummary, type ScoredSet, scoresOf } from './scorers.ts';
+import { capacityFacts, type Judged } from './unavailable.ts';
 
 type Ranked = Readonly<{
   node: SchedulerNode;

@@ -2,7 +2,7 @@
  * Why not, in words for the user and codes for programs. It works from counts alone, so a server that keeps such
  * counts for the whole fleet says the same as a replay over every node. No host, device or other tenant is named.
  */
-import type { HeldBy, HoldKind, PlacementRequest, Reason, UnplaceableCode } from './model.ts';
+import type { HeldBy, PlacementRequest, Reason, UnavailableReason, UnplaceableCode } from './model.ts';
 
 export type RefusalFacts = Readonly<{
   code: UnplaceableCode;
@@ -14,7 +14,7 @@ export type RefusalFacts = Readonly<{
 
 export const gpus = (count: number): string => (count === 1 ? '1 GPU' : `${count} GPUs`);
 
-const HOLD_TEXT: Readonly<Record<HoldKind, string>> = {
+const HOLD_TEXT: Readonly<Record<UnavailableReason, string>> = {
   claimed: 'in use',
   cleaning: 'being wiped before reuse',
   cleanup_blocked: 'waiting for a wipe that could not finish',
@@ -31,7 +31,7 @@ const HOLD_TEXT: Readonly<Record<HoldKind, string>> = {
 };
 
 /** The order in which a user wants to hear it: what will pass by itself first. */
-const HOLD_ORDER: readonly HoldKind[] = [
+const HOLD_ORDER: readonly UnavailableReason[] = [
   'claimed',
   'cleaning',
   'fragmented',
@@ -47,9 +47,9 @@ const HOLD_ORDER: readonly HoldKind[] = [
   'quota',
 ];
 
-const holdText = (kind: HoldKind, held: HeldBy): string => `${gpus(held[kind])} ${HOLD_TEXT[kind]}`;
+const holdText = (kind: UnavailableReason, held: HeldBy): string => `${gpus(held[kind])} ${HOLD_TEXT[kind]}`;
 
-const holdsIn = (held: HeldBy): readonly HoldKind[] => HOLD_ORDER.filter((kind) => held[kind] > 0);
+const holdsIn = (held: HeldBy): readonly UnavailableReason[] => HOLD_ORDER.filter((kind) => held[kind] > 0);
 
 /** No capacity, capacity that no single node has, or capacity that something blocks. */
 const capacityReason = (facts: RefusalFacts, request: PlacementRequest): Reason => {

@@ -281,14 +281,14 @@ export type Discovery = {
         numa_node: number | null;
         upstream_port: string | null;
         iommu_group: number | null;
-        iommu_group_strangers: string[];
+        iommu_group_other_devices: string[];
         nvme_serial: string | null;
         nvme_device: string | null;
         nvme_size_bytes: number | null;
         nvme_mounts: string[];
         nvme_holders: string[];
         nvme_filesystems: string[];
-        wipe_policy: 'nvme_sanitize' | 'nvme_format' | 'blkdiscard' | null;
+        wipe_method: 'nvme_sanitize' | 'nvme_format' | 'blkdiscard' | null;
         fabric_parent_pci_address: string | null;
         fabric_claim_mode: 'per_slot_vf' | 'shared' | null;
         fabric_vf_pci_address: string | null;
@@ -316,7 +316,7 @@ export type Discovery = {
       /** The approved slot of this index. */
       slot_id: string | null;
       /** Against the approved slot. */
-      standing: 'new' | 'approved' | 'changed';
+      approval_status: 'new' | 'approved' | 'changed';
       diff: Record<string, {
         approved: unknown;
         found: unknown;
@@ -443,7 +443,7 @@ export type Node = {
   health: 'ok' | 'unhealthy' | 'unknown';
   is_runtime_validated: boolean;
   /** The newest discovery differs from what was approved. */
-  has_drift: boolean;
+  has_hardware_change: boolean;
   reboot_required: boolean;
   /** Why, beside what the newest discovery asks for. It stands until the host has booted. */
   reboot_reason: string | null;
@@ -503,7 +503,7 @@ export type NodeInventory = {
     name: string;
     allocation_id: string | null;
     /** It carries our tag under the name that goes with it. */
-    is_ours: boolean;
+    is_managed: boolean;
     state: 'running' | 'shut_off' | 'paused' | 'crashed';
     ended_by: 'guest' | 'host' | 'crash' | null;
     /** PCI addresses, and serials or paths of drives. */
@@ -838,7 +838,7 @@ export type SlotMapRow = {
   health: 'ok' | 'unhealthy' | 'unknown';
   is_held: boolean;
   is_connected: boolean;
-  has_drift: boolean;
+  has_hardware_change: boolean;
   reboot_required: boolean;
   finding_count: number;
   /** Could be launched now, in slices or with the whole node. */
@@ -857,7 +857,7 @@ export type SlotMapRow = {
     status_since: string;
     health: 'ok' | 'unhealthy' | 'unknown';
     numa_node: number | null;
-    has_drift: boolean;
+    has_hardware_change: boolean;
     allocation_id: string | null;
     /** Last verified wipe. */
     wiped_at: string | null;
@@ -909,7 +909,7 @@ export type TerminalSession = {
   closed_at: string | null;
   /** When it ends at the latest. */
   expires_at: string;
-  end_reason: 'ended' | 'client_left' | 'host_left' | 'unreachable' | 'released' | 'revoked' | 'idle' | 'expired' | 'gateway_stopped' | 'protocol_error' | null;
+  end_reason: 'ended' | 'client_disconnected' | 'agent_disconnected' | 'unreachable' | 'released' | 'revoked' | 'idle' | 'expired' | 'gateway_stopped' | 'protocol_error' | null;
   end_message: string | null;
   correlation_id: string;
 };
@@ -1513,47 +1513,47 @@ export const operations = {
   adminCapacityList: { method: 'GET', path: '/api/v1/admin/capacity', page: true },
   adminCapacityHistoryList: { method: 'GET', path: '/api/v1/admin/capacity/history' },
   adminSlotMapList: { method: 'GET', path: '/api/v1/admin/slot-map', page: true },
-  nodeCreate: { method: 'POST', path: '/api/v1/admin/nodes', idempotency: 'required', secret: true, body: true },
-  nodeEnrollmentCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/enrollment', idempotency: 'required', secret: true, body: true },
-  nodeAgentGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/agent' },
-  nodeAgentRevoke: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/revoke', idempotency: 'required', body: true },
-  nodeAgentUpdate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/update', idempotency: 'required', body: true },
-  nodeRetire: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/retire', idempotency: 'required', body: true },
-  nodeDelete: { method: 'DELETE', path: '/api/v1/admin/nodes/{node_id}' },
-  nodeTaskList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/tasks', page: true },
-  nodeDiscoveryCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery', idempotency: 'required', body: true },
-  nodeDiscoveryGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery' },
-  nodeDiscoveryFactsGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/facts' },
+  adminNodeCreate: { method: 'POST', path: '/api/v1/admin/nodes', idempotency: 'required', secret: true, body: true },
+  adminNodeEnrollmentCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/enrollment', idempotency: 'required', secret: true, body: true },
+  adminNodeAgentGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/agent' },
+  adminNodeAgentRevoke: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/revoke', idempotency: 'required', body: true },
+  adminNodeAgentUpdate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/update', idempotency: 'required', body: true },
+  adminNodeRetire: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/retire', idempotency: 'required', body: true },
+  adminNodeDelete: { method: 'DELETE', path: '/api/v1/admin/nodes/{node_id}' },
+  adminNodeTaskList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/tasks', page: true },
+  adminNodeDiscoveryCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery', idempotency: 'required', body: true },
+  adminNodeDiscoveryGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery' },
+  adminNodeDiscoveryFactsGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/facts' },
   adminNodeSlotGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}' },
-  nodeSlotApprove: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/approve', idempotency: 'required', body: true },
-  nodeSlotDisable: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/disable', idempotency: 'required', ifMatch: true, body: true },
-  nodeSlotEnable: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/enable', idempotency: 'required', ifMatch: true, body: true },
-  nodeSlotQuarantine: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/quarantine', idempotency: 'required', ifMatch: true, body: true },
-  nodeSlotRepair: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/repair', idempotency: 'required', ifMatch: true, body: true },
-  nodeSlotMarkWiped: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/mark-wiped', idempotency: 'required', body: true },
-  nodeDiskList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/disks', page: true },
-  nodeDiskOwn: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/disks', idempotency: 'required', body: true },
-  nodeDiskRevoke: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/disks/{disk_ownership_id}/revoke', idempotency: 'required', body: true },
-  nodeHealthGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/health' },
-  nodeHealthProbe: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/health/probe', idempotency: 'required', body: true },
-  nodeHealthOverridePut: { method: 'PUT', path: '/api/v1/admin/nodes/{node_id}/health/overrides/{source}', body: true },
-  nodeHealthOverrideDelete: { method: 'DELETE', path: '/api/v1/admin/nodes/{node_id}/health/overrides/{source}' },
-  healthBreakerGet: { method: 'GET', path: '/api/v1/admin/health/breaker' },
-  healthBreakerReset: { method: 'POST', path: '/api/v1/admin/health/breaker/reset', idempotency: 'required', ifMatch: true, body: true },
-  nodeInventoryGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/inventory' },
-  nodeMachineRemove: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/machines/{machine_name}/remove', idempotency: 'required', body: true },
-  nodeLeaseEnd: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/leases/{allocation_id}/end', idempotency: 'required', body: true },
-  nodeImageList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/images' },
-  nodeImagePull: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/pull', idempotency: 'required', body: true },
-  nodeImageEvict: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/evict', idempotency: 'required', body: true },
-  nodeImageVerify: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/verify', idempotency: 'required', body: true },
-  trustKeyList: { method: 'GET', path: '/api/v1/admin/trust-keys', page: true },
-  trustKeyGet: { method: 'GET', path: '/api/v1/admin/trust-keys/{trust_key_id}' },
-  trustKeyCreate: { method: 'POST', path: '/api/v1/admin/trust-keys', idempotency: 'required', body: true },
-  trustKeyActivate: { method: 'POST', path: '/api/v1/admin/trust-keys/{trust_key_id}/activate', idempotency: 'required', ifMatch: true, body: true },
-  trustKeyRetire: { method: 'POST', path: '/api/v1/admin/trust-keys/{trust_key_id}/retire', idempotency: 'required', ifMatch: true, body: true },
-  trustKeyRevoke: { method: 'POST', path: '/api/v1/admin/trust-keys/{trust_key_id}/revoke', idempotency: 'required', ifMatch: true, body: true },
-  logList: { method: 'GET', path: '/api/v1/admin/logs', page: true },
+  adminNodeSlotApprove: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/approve', idempotency: 'required', body: true },
+  adminNodeSlotDisable: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/disable', idempotency: 'required', ifMatch: true, body: true },
+  adminNodeSlotEnable: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/enable', idempotency: 'required', ifMatch: true, body: true },
+  adminNodeSlotQuarantine: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/quarantine', idempotency: 'required', ifMatch: true, body: true },
+  adminNodeSlotRepair: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/repair', idempotency: 'required', ifMatch: true, body: true },
+  adminNodeSlotMarkWiped: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/mark-wiped', idempotency: 'required', body: true },
+  adminNodeDiskList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/disks', page: true },
+  adminNodeDiskApprove: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/disks', idempotency: 'required', body: true },
+  adminNodeDiskRevoke: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/disks/{disk_ownership_id}/revoke', idempotency: 'required', body: true },
+  adminNodeHealthGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/health' },
+  adminNodeHealthProbe: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/health/probe', idempotency: 'required', body: true },
+  adminNodeHealthOverridePut: { method: 'PUT', path: '/api/v1/admin/nodes/{node_id}/health/overrides/{source}', body: true },
+  adminNodeHealthOverrideDelete: { method: 'DELETE', path: '/api/v1/admin/nodes/{node_id}/health/overrides/{source}' },
+  adminHealthBreakerGet: { method: 'GET', path: '/api/v1/admin/health/breaker' },
+  adminHealthBreakerReset: { method: 'POST', path: '/api/v1/admin/health/breaker/reset', idempotency: 'required', ifMatch: true, body: true },
+  adminNodeInventoryGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/inventory' },
+  adminNodeVmRemove: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/machines/{machine_name}/remove', idempotency: 'required', body: true },
+  adminNodeBundleLeaseEnd: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/leases/{allocation_id}/end', idempotency: 'required', body: true },
+  adminNodeImageList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/images' },
+  adminNodeImagePull: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/pull', idempotency: 'required', body: true },
+  adminNodeImageEvict: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/evict', idempotency: 'required', body: true },
+  adminNodeImageVerify: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/verify', idempotency: 'required', body: true },
+  adminTrustKeyList: { method: 'GET', path: '/api/v1/admin/trust-keys', page: true },
+  adminTrustKeyGet: { method: 'GET', path: '/api/v1/admin/trust-keys/{trust_key_id}' },
+  adminTrustKeyCreate: { method: 'POST', path: '/api/v1/admin/trust-keys', idempotency: 'required', body: true },
+  adminTrustKeyActivate: { method: 'POST', path: '/api/v1/admin/trust-keys/{trust_key_id}/activate', idempotency: 'required', ifMatch: true, body: true },
+  adminTrustKeyRetire: { method: 'POST', path: '/api/v1/admin/trust-keys/{trust_key_id}/retire', idempotency: 'required', ifMatch: true, body: true },
+  adminTrustKeyRevoke: { method: 'POST', path: '/api/v1/admin/trust-keys/{trust_key_id}/revoke', idempotency: 'required', ifMatch: true, body: true },
+  adminLogList: { method: 'GET', path: '/api/v1/admin/logs', page: true },
 } as const satisfies Readonly<Record<string, OperationInfo>>;
 
 export type OperationId = keyof typeof operations;
@@ -3538,7 +3538,7 @@ export type Operations = {
     };
   };
   /** Add a host and mint the token that its agent enrols with. Nothing is placed on it before its agent is seen, its health is ok and, for slices, slots are approved. */
-  nodeCreate: {
+  adminNodeCreate: {
     request: {
       body: {
         name: string;
@@ -3572,7 +3572,7 @@ export type Operations = {
     };
   };
   /** Mint another enrolment token: the first was lost, or the agent was away for too long. An unused earlier token stops working. Using the new one revokes the earlier certificates of the node. */
-  nodeEnrollmentCreate: {
+  adminNodeEnrollmentCreate: {
     request: {
       params: node;
       body: {
@@ -3595,7 +3595,7 @@ export type Operations = {
     };
   };
   /** The agent of a node: when it was seen, what it can do, its certificates */
-  nodeAgentGet: {
+  adminNodeAgentGet: {
     request: {
       params: node;
     };
@@ -3624,7 +3624,7 @@ export type Operations = {
     };
   };
   /** Revoke every certificate of a node; its agent is let in no more until it is enrolled again. What runs on the host is untouched. */
-  nodeAgentRevoke: {
+  adminNodeAgentRevoke: {
     request: {
       params: node;
       body: {
@@ -3657,7 +3657,7 @@ export type Operations = {
     };
   };
   /** Have the agent replace itself with a release, named by digest */
-  nodeAgentUpdate: {
+  adminNodeAgentUpdate: {
     request: {
       params: node;
       body: {
@@ -3668,7 +3668,7 @@ export type Operations = {
     response: NodeTask;
   };
   /** Take a host out for good: nothing is placed on it and its agent is let in no more. Refused for an active node, which is drained first, and while anything stands on it. Its certificates are revoked, open tasks cancelled, slots disabled. There is no way back: the host may come again as a new node. */
-  nodeRetire: {
+  adminNodeRetire: {
     request: {
       params: node;
       body: {
@@ -3679,14 +3679,14 @@ export type Operations = {
     response: Node;
   };
   /** Delete a retired node; its name and its disks are free for others. Refused while an approval to erase one of its disks is open. Its history is kept. */
-  nodeDelete: {
+  adminNodeDelete: {
     request: {
       params: node;
     };
     response: undefined;
   };
   /** Tasks of a node, newest first */
-  nodeTaskList: {
+  adminNodeTaskList: {
     request: {
       params: node;
       query?: {
@@ -3704,7 +3704,7 @@ export type Operations = {
     };
   };
   /** Have the agent look at its host and propose slots */
-  nodeDiscoveryCreate: {
+  adminNodeDiscoveryCreate: {
     request: {
       params: node;
       body?: Record<string, never> | undefined;
@@ -3712,14 +3712,14 @@ export type Operations = {
     response: NodeTask;
   };
   /** The newest discovery: candidates, blockers, prerequisites and how they differ from what is approved */
-  nodeDiscoveryGet: {
+  adminNodeDiscoveryGet: {
     request: {
       params: node;
     };
     response: Discovery;
   };
   /** What the newest discovery read of the host */
-  nodeDiscoveryFactsGet: {
+  adminNodeDiscoveryFactsGet: {
     request: {
       params: node;
     };
@@ -3738,13 +3738,13 @@ export type Operations = {
     response: Slot;
   };
   /** Approve candidates into slots: all, or those named. Names the discovery by its hash: if another was made since, 412. Refused with every reason while anything stands in the way. A changed slot is approved again only while nobody holds it. */
-  nodeSlotApprove: {
+  adminNodeSlotApprove: {
     request: {
       params: node;
       body: {
         map_hash: string;
         slot_indexes?: number[] | undefined;
-        wipe_policy?: 'nvme_sanitize' | 'nvme_format' | 'blkdiscard' | undefined;
+        wipe_method?: 'nvme_sanitize' | 'nvme_format' | 'blkdiscard' | undefined;
       };
     };
     response: {
@@ -3752,7 +3752,7 @@ export type Operations = {
     };
   };
   /** Take a slot out of sale; what runs on it is untouched */
-  nodeSlotDisable: {
+  adminNodeSlotDisable: {
     request: {
       params: {
         /** Id of the node. */
@@ -3768,7 +3768,7 @@ export type Operations = {
     response: Slot;
   };
   /** Put a disabled slot back into sale, if it still is what was approved */
-  nodeSlotEnable: {
+  adminNodeSlotEnable: {
     request: {
       params: {
         /** Id of the node. */
@@ -3784,7 +3784,7 @@ export type Operations = {
     response: Slot;
   };
   /** Keep a slot that nobody holds from being used until it is repaired */
-  nodeSlotQuarantine: {
+  adminNodeSlotQuarantine: {
     request: {
       params: {
         /** Id of the node. */
@@ -3800,7 +3800,7 @@ export type Operations = {
     response: Slot;
   };
   /** Bind anew, discover, wipe and approve again; each step is shown in the run. The slot comes back only with a wipe proof. Refused while an allocation holds it. */
-  nodeSlotRepair: {
+  adminNodeSlotRepair: {
     request: {
       params: {
         /** Id of the node. */
@@ -3816,7 +3816,7 @@ export type Operations = {
     response: Slot;
   };
   /** Vouch for a wipe without proof; counts when a second person says the same. The first call asks, a call by another operator within an hour confirms. Refused while an allocation holds the slot. */
-  nodeSlotMarkWiped: {
+  adminNodeSlotMarkWiped: {
     request: {
       params: {
         /** Id of the node. */
@@ -3850,7 +3850,7 @@ export type Operations = {
     };
   };
   /** Disks of a node that the platform may erase, and what stands in the way */
-  nodeDiskList: {
+  adminNodeDiskList: {
     request: {
       params: node;
       query?: {
@@ -3867,7 +3867,7 @@ export type Operations = {
     };
   };
   /** Approve that the platform erases a disk, by serial. The agent never unmounts anything: it waits until the disk is free, erases it, reads it back, and discovery runs again. */
-  nodeDiskOwn: {
+  adminNodeDiskApprove: {
     request: {
       params: node;
       body: {
@@ -3879,7 +3879,7 @@ export type Operations = {
     response: DiskOwnership;
   };
   /** Take that approval back, while nothing has been erased */
-  nodeDiskRevoke: {
+  adminNodeDiskRevoke: {
     request: {
       params: {
         /** Id of the node. */
@@ -3895,7 +3895,7 @@ export type Operations = {
     response: DiskOwnership;
   };
   /** What every source says about a node and its slots, and what counts */
-  nodeHealthGet: {
+  adminNodeHealthGet: {
     request: {
       params: node;
     };
@@ -3981,7 +3981,7 @@ export type Operations = {
     };
   };
   /** Have the agent look at its host’s health now */
-  nodeHealthProbe: {
+  adminNodeHealthProbe: {
     request: {
       params: node;
       body?: Record<string, never> | undefined;
@@ -3989,7 +3989,7 @@ export type Operations = {
     response: NodeTask;
   };
   /** Say otherwise than a source: add to or mute its alerts, or replace them */
-  nodeHealthOverridePut: {
+  adminNodeHealthOverridePut: {
     request: {
       params: {
         /** Id of the node. */
@@ -4099,7 +4099,7 @@ export type Operations = {
     };
   };
   /** Believe the source again */
-  nodeHealthOverrideDelete: {
+  adminNodeHealthOverrideDelete: {
     request: {
       params: {
         /** Id of the node. */
@@ -4110,7 +4110,7 @@ export type Operations = {
     response: undefined;
   };
   /** Whether a wave of bad reports has been stopped from taking hosts out of sale */
-  healthBreakerGet: {
+  adminHealthBreakerGet: {
     request: {
       query?: Record<string, never> | undefined;
     };
@@ -4126,7 +4126,7 @@ export type Operations = {
     };
   };
   /** Let reports take hosts out of sale again */
-  healthBreakerReset: {
+  adminHealthBreakerReset: {
     request: {
       body: {
         /** Why; kept in the audit row. */
@@ -4145,14 +4145,14 @@ export type Operations = {
     };
   };
   /** What is on a host, as its agent last found it, and where that is not what claims say */
-  nodeInventoryGet: {
+  adminNodeInventoryGet: {
     request: {
       params: node;
     };
     response: NodeInventory;
   };
   /** Remove a machine of ours that nobody claims from its host. Refused for a machine without our tag and for one that a claim holds; the host looks again before it acts. Drives are not erased by it: slots that it had devices of stay in quarantine until they are repaired. */
-  nodeMachineRemove: {
+  adminNodeVmRemove: {
     request: {
       params: {
         /** Id of the node. */
@@ -4168,7 +4168,7 @@ export type Operations = {
     response: NodeTask;
   };
   /** End a lease of a host that no claim knows, with the machine it is for. For hosts that know more than a database that was restored from a backup. Refused while a claim holds the allocation. The machine is stopped and removed. Drives are not erased by it: the slots are set apart and are nobody’s until they are repaired, or until the cleanup of whoever claims them is proven. */
-  nodeLeaseEnd: {
+  adminNodeBundleLeaseEnd: {
     request: {
       params: {
         /** Id of the node. */
@@ -4184,7 +4184,7 @@ export type Operations = {
     response: NodeTask;
   };
   /** Images at hand on a host, as its agent last found them */
-  nodeImageList: {
+  adminNodeImageList: {
     request: {
       params: node;
     };
@@ -4199,7 +4199,7 @@ export type Operations = {
     };
   };
   /** Have a host fetch an image of the catalog before a launch needs it. Images that were not used for the longest time make room, where the host is set up so. */
-  nodeImagePull: {
+  adminNodeImagePull: {
     request: {
       params: node;
       body: {
@@ -4212,7 +4212,7 @@ export type Operations = {
     response: NodeTask;
   };
   /** Have a host drop an image from its cache. Refused while a machine is being made of it. */
-  nodeImageEvict: {
+  adminNodeImageEvict: {
     request: {
       params: node;
       body: {
@@ -4223,7 +4223,7 @@ export type Operations = {
     response: NodeTask;
   };
   /** Have a host hash an image in its cache again; one that is not what it was is dropped */
-  nodeImageVerify: {
+  adminNodeImageVerify: {
     request: {
       params: node;
       body: {
@@ -4234,7 +4234,7 @@ export type Operations = {
     response: NodeTask;
   };
   /** Keys that sign certificates of nodes, tasks and certificates of erasure, newest first */
-  trustKeyList: {
+  adminTrustKeyList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */
@@ -4264,7 +4264,7 @@ export type Operations = {
     };
   };
   /** One key */
-  trustKeyGet: {
+  adminTrustKeyGet: {
     request: {
       params: {
         /** Id of the trust key. */
@@ -4287,7 +4287,7 @@ export type Operations = {
     };
   };
   /** Stage a new key: agents learn to trust it before anything is signed with it */
-  trustKeyCreate: {
+  adminTrustKeyCreate: {
     request: {
       body: {
         purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
@@ -4311,7 +4311,7 @@ export type Operations = {
     };
   };
   /** Sign with a staged key from now on; the one before stays trusted for a while */
-  trustKeyActivate: {
+  adminTrustKeyActivate: {
     request: {
       params: {
         /** Id of the trust key. */
@@ -4336,11 +4336,11 @@ export type Operations = {
       /** When it was made. */
       created_at: string;
       /** Nodes whose agents have not said that they know the key. They come back by themselves until the grace of the one before is over. */
-      uninformed_nodes: number;
+      nodes_without_key: number;
     };
   };
   /** Stop trusting a key that is in its grace time, or was only staged */
-  trustKeyRetire: {
+  adminTrustKeyRetire: {
     request: {
       params: {
         /** Id of the trust key. */
@@ -4367,7 +4367,7 @@ export type Operations = {
     };
   };
   /** Stop trusting a key at once; refused for the active one */
-  trustKeyRevoke: {
+  adminTrustKeyRevoke: {
     request: {
       params: {
         /** Id of the trust key. */
@@ -4394,7 +4394,7 @@ export type Operations = {
     };
   };
   /** Log lines of every process and agent by correlation id or node, oldest first */
-  logList: {
+  adminLogList: {
     request: {
       query?: {
         /** Rows per page. Default: 50. */

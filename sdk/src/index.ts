@@ -21,8 +21,10 @@ export {
   type SessionStream,
   type StreamEnd,
 } from './session-stream.ts';
+export { readSshPublicKey, SSH_RSA_BITS_MIN, type SshPublicKeyReading, sshKeyNameFrom } from './ssh-public-key.ts';
 export type { SessionEndReason, SessionKind } from './stream.gen.ts';
 export type { RetryOptions, TokenProvider } from './transport.ts';
+export * from './values.gen.ts';
 export { type WaitOptions, wait } from './wait.ts';
 export { type CertificateVerdict, isSignedCertificate, verifyWipeCertificate } from './wipe-certificate.ts';
 export { newIdempotencyKey } from './wire.ts';

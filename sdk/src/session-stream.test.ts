@@ -168,7 +168,7 @@ test('an aborted session ends as left by its client', async (t) => {
   (await gateway.next()).say(sessionWord({ kind: 'forward' }));
   const stream = await opening;
   controller.abort(new Error('enough'));
-  assert.equal((await stream.closed).reason, 'client_left');
+  assert.equal((await stream.closed).reason, 'client_disconnected');
   const aborted = connect(client, { ...target, signal: AbortSignal.abort(new Error('before')) });
   await assert.rejects(aborted, /before/);
   await turn();

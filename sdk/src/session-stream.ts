@@ -12,9 +12,9 @@ import type { TerminalTicket } from './api.gen.ts';
 import type { Client } from './client.ts';
 import { GpuaasError } from './error.ts';
 import {
-  type ClientWord,
-  type GatewayWord,
-  type HostWord,
+  type ClientMessage,
+  type GatewayMessage,
+  type HostMessage,
   SESSION_CLOSE_CODES,
   SESSION_END_REASONS,
   type SessionEndReason,
@@ -24,7 +24,7 @@ import {
 } from './stream.gen.ts';
 import { createReceiveQueue, createSendWindow } from './stream-window.ts';
 
-export type SessionInfo = Extract<GatewayWord, { type: 'session' }>;
+export type SessionInfo = Extract<GatewayMessage, { type: 'session' }>;
 
 /** `connection_lost`: nobody said why; the network or the gateway went away. */
 export type StreamEnd = Readonly<{
@@ -72,10 +72,10 @@ const refused = (url: string): string =>
 const lost = 'The connection to the gateway was lost. Connect again.';
 
 /** What the gateway or the host said, or null where it is no word. Unknown ones are for newer clients. */
-const wordOf = (text: string): HostWord | GatewayWord | null => {
+const wordOf = (text: string): HostMessage | GatewayMessage | null => {
   try {
     const word: unknown = JSON.parse(text);
-    return typeof word === 'object' && word !== null && 'type' in word ? (word as HostWord | GatewayWord) : null;
+    return typeof word === 'object' && word !== null && 'type' in word ? (word as HostMessage | GatewayMessage) : null;
   } catch {
     return null;
   }
@@ -103,7 +103,7 @@ export const openStream = ({ ticket, signal, ...options }: OpenStreamOptions): P
   const ready = settled<void>();
   const closed = settled<StreamEnd>();
   const sending = createSendWindow();
-  const say = (word: ClientWord) => {
+  const say = (word: ClientMessage) => {
     if (socket.readyState === Socket.OPEN) socket.send(JSON.stringify(word));
   };
   const receiving = createReceiveQueue((bytes) => say({ type: 'ack', bytes }));
@@ -127,7 +127,7 @@ export const openStream = ({ ticket, signal, ...options }: OpenStreamOptions): P
     closed.resolve({ reason, message, exit_code: exit?.code ?? null, signal: exit?.signal ?? null });
     socket.close(reason === 'protocol_error' ? SESSION_CLOSE_CODES.protocol_error : NORMAL);
   };
-  const abort = () => finish('client_left', 'Left.');
+  const abort = () => finish('client_disconnected', 'Left.');
   const timer = setTimeout(
     () => finish('connection_lost', refused(ticket.url)),
     options.openTimeoutMs ?? OPEN_TIMEOUT_MS,
@@ -165,7 +165,7 @@ export const openStream = ({ ticket, signal, ...options }: OpenStreamOptions): P
     });
   };
 
-  const hear = (word: HostWord | GatewayWord): void => {
+  const hear = (word: HostMessage | GatewayMessage): void => {
     if (word.type === 'session') open(word);
     else if (word.type === 'ready') ready.resolve();
     else if (word.type === 'eof') receiving.end();

@@ -7,13 +7,13 @@ export const STREAM_ACK_BYTES = 262144;
 export const STREAM_MESSAGE_BYTES_MAX = 65536;
 
 export const SESSION_KINDS = ['terminal', 'console', 'ssh', 'forward'] as const;
-export const SESSION_END_REASONS = ['ended', 'client_left', 'host_left', 'unreachable', 'released', 'revoked', 'idle', 'expired', 'gateway_stopped', 'protocol_error'] as const;
+export const SESSION_END_REASONS = ['ended', 'client_disconnected', 'agent_disconnected', 'unreachable', 'released', 'revoked', 'idle', 'expired', 'gateway_stopped', 'protocol_error'] as const;
 export type SessionKind = (typeof SESSION_KINDS)[number];
 export type SessionEndReason = (typeof SESSION_END_REASONS)[number];
 /** The code that a WebSocket is closed with, for an end that missed the word. */
-export const SESSION_CLOSE_CODES: Readonly<Record<SessionEndReason, number>> = {"ended":1000,"client_left":4001,"host_left":4002,"unreachable":4003,"released":4004,"revoked":4005,"idle":4006,"expired":4007,"gateway_stopped":4008,"protocol_error":4009};
+export const SESSION_CLOSE_CODES: Readonly<Record<SessionEndReason, number>> = {"ended":1000,"client_disconnected":4001,"agent_disconnected":4002,"unreachable":4003,"released":4004,"revoked":4005,"idle":4006,"expired":4007,"gateway_stopped":4008,"protocol_error":4009};
 
-export type ClientWord = {
+export type ClientMessage = {
   type: 'ack';
   bytes: number;
 } | {
@@ -24,7 +24,7 @@ export type ClientWord = {
   rows: number;
 };
 
-export type HostWord = {
+export type HostMessage = {
   type: 'ack';
   bytes: number;
 } | {
@@ -40,7 +40,7 @@ export type HostWord = {
   message: string;
 };
 
-export type GatewayWord = {
+export type GatewayMessage = {
   type: 'session';
   /** Id of the terminal session. */
   session_id: string;
@@ -54,7 +54,7 @@ export type GatewayWord = {
   expires_at: string;
 } | {
   type: 'closed';
-  reason: 'ended' | 'client_left' | 'host_left' | 'unreachable' | 'released' | 'revoked' | 'idle' | 'expired' | 'gateway_stopped' | 'protocol_error';
+  reason: 'ended' | 'client_disconnected' | 'agent_disconnected' | 'unreachable' | 'released' | 'revoked' | 'idle' | 'expired' | 'gateway_stopped' | 'protocol_error';
   /** One sentence, what to do included. */
   message: string;
 };

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { type WebSocket, WebSocketServer } from 'ws';
 import {
-  type ClientWord,
-  type GatewayWord,
-  type HostWord,
+  type ClientMessage,
+  type GatewayMessage,
+  type HostMessage,
   type SessionKind,
   STREAM_PROTOCOL,
 } from '../src/stream.gen.ts';
@@ -16,18 +16,18 @@ export type Leg = Readonly<{
   /** As the client asked for it. */
   path: string;
   socket: WebSocket;
-  say(word: HostWord | GatewayWord): void;
+  say(word: HostMessage | GatewayMessage): void;
   send(bytes: Uint8Array): void;
   /** Bytes that came, in order. */
   received: Buffer[];
-  words: ClientWord[];
+  words: ClientMessage[];
   /** Done when the condition holds; asked again whenever something came. */
   until(isTrue: () => boolean): Promise<void>;
 }>;
 
 export type TestGateway = Readonly<{ url: string; next(): Promise<Leg> }>;
 
-export const sessionWord = (more: Partial<Extract<GatewayWord, { type: 'session' }>> = {}): GatewayWord => ({
+export const sessionWord = (more: Partial<Extract<GatewayMessage, { type: 'session' }>> = {}): GatewayMessage => ({
   type: 'session',
   session_id: 'ses_01k9zv3m8q4t6w2x5y7r0s1n1a',
   kind: 'terminal' satisfies SessionKind,
@@ -40,11 +40,11 @@ export const sessionWord = (more: Partial<Extract<GatewayWord, { type: 'session'
 
 const legOf = (socket: WebSocket, path: string, offered: string): Leg => {
   const received: Buffer[] = [];
-  const words: ClientWord[] = [];
+  const words: ClientMessage[] = [];
   const came = new EventTarget();
   socket.on('message', (data, isBinary) => {
     if (isBinary) received.push(data as Buffer);
-    else words.push(JSON.parse(String(data)) as ClientWord);
+    else words.push(JSON.parse(String(data)) as ClientMessage);
     came.dispatchEvent(new Event('something'));
   });
   socket.on('close', () => came.dispatchEvent(new Event('something')));

@@ -7,11 +7,11 @@
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { ConfigError, createLog, createShutdown, stopOnSignals } from '@gpuaas/kit';
-import { connectDatabase, startApp } from './app.ts';
 import { readConfig } from './config.ts';
 import { migrate } from './db/migrate.ts';
-import { createLogSink } from './services/log-sink.ts';
-import { seedCatalog } from './services/seed.ts';
+import { createLogSink } from './logs/log-sink.ts';
+import { connectDatabase, startProcess } from './roles/process.ts';
+import { seedCatalog } from './seed/demo-catalog.ts';
 
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
@@ -46,7 +46,7 @@ const main = async (): Promise<void> => {
       }
     }
     if (values['migrate-only']) return await shutdown.run('migrated');
-    await startApp({
+    await startProcess({
       config,
       log,
       shutdown,

@@ -160,7 +160,7 @@ export const addNode = async (test: TestApp): Promise<Json> => {
     gpu_count: 8,
     capacity_mode: 'flexible',
   });
-  if (answer.status !== 201) throw new Error(`nodeCreate: ${JSON.stringify(answer.body)}`);
+  if (answer.status !== 201) throw new Error(`adminNodeCreate: ${JSON.stringify(answer.body)}`);
   return answer.body;
 };
 

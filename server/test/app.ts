@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, createLog, createShutdown, type Log, silentLog } from '@gpuaas/kit';
 import type { InjectOptions } from 'fastify';
-import { type App, startApp } from '../src/app.ts';
 import { type Config, readConfig } from '../src/config.ts';
-import { seedCatalog } from '../src/services/seed.ts';
+import { type App, startProcess } from '../src/roles/process.ts';
+import { seedCatalog } from '../src/seed/demo-catalog.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
 import { startTestIssuer, type TestIssuer } from './issuer.ts';
 
@@ -112,7 +112,7 @@ export const startTestApp = async (
     console_dir: null,
     ...overrides,
   };
-  const app = await startApp({
+  const app = await startProcess({
     config,
     log,
     shutdown,

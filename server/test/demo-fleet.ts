@@ -62,7 +62,7 @@ export const demoSlots = (number: number): readonly CandidateSlot[] =>
       mac_address: `02:67:70:${hex(number >> 8)}:${hex(number & 255)}:${hex(slot_index)}`,
       private_ip: `10.90.0.${10 + slot_index}`,
       fabric_vf_pci_address: `0000:${nic}:00.1`,
-      destructive_wipe_policy: 'blkdiscard',
+      wipe_method: 'blkdiscard',
     };
   });
 

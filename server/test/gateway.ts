@@ -6,7 +6,7 @@ import { mintId } from '@gpuaas/kit';
 import { WebSocket } from 'ws';
 import type { Config } from '../src/config.ts';
 import { PLATFORM } from '../src/db/client.ts';
-import type { Gateway } from '../src/gateway.ts';
+import type { Gateway } from '../src/roles/terminal-gateway.ts';
 import type { TestAgent } from './agent.ts';
 import { startTestApp, type TestApp, type TestAppOptions } from './app.ts';
 import { type Channel, openChannel } from './channel.ts';

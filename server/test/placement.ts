@@ -115,7 +115,7 @@ export const aSlot = async (sql: Sql, nodeId: string, index: number, facts: Slot
   await sql.query(
     `insert into node_resource_slots (id, node_id, region_name, slot_index, approval, status, health, gpu_pci_address, gpu_uuid,
        module_id, numa_node, nvme_serial, nvme_device, mac_address, private_ip, network_id, fabric_claim_mode,
-       fabric_vf_pci_address, destructive_wipe_policy, approved_by, approved_at, discovery_task_id)
+       fabric_vf_pci_address, wipe_method, approved_by, approved_at, discovery_task_id)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 'per_slot_vf', $17, 'nvme_sanitize',
        $18, case when $18::text is not null then now() end, case when $18::text is not null then 'tsk_discovery' end)`,
     [

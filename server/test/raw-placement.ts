@@ -85,7 +85,7 @@ const makeRows = (sql: Client) => {
       network_id: nodeId,
       fabric_claim_mode: 'per_slot_vf',
       fabric_vf_pci_address: `${address}:02:00.1`,
-      destructive_wipe_policy: 'nvme_sanitize',
+      wipe_method: 'nvme_sanitize',
       approved_by: 'usr_a',
       approved_at: '2026-01-01T00:00:00Z',
       discovery_task_id: 'tsk_discovery',

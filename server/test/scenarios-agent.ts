@@ -37,48 +37,48 @@ const atKey = async (cast: Cast) => {
 };
 
 type Mine =
-  | 'nodeCreate'
-  | 'nodeEnrollmentCreate'
-  | 'nodeAgentGet'
-  | 'nodeAgentRevoke'
-  | 'nodeAgentUpdate'
-  | 'nodeRetire'
-  | 'nodeDelete'
-  | 'nodeTaskList'
-  | 'trustKeyList'
-  | 'trustKeyGet'
-  | 'trustKeyCreate'
-  | 'trustKeyActivate'
-  | 'trustKeyRetire'
-  | 'trustKeyRevoke'
-  | 'logList';
+  | 'adminNodeCreate'
+  | 'adminNodeEnrollmentCreate'
+  | 'adminNodeAgentGet'
+  | 'adminNodeAgentRevoke'
+  | 'adminNodeAgentUpdate'
+  | 'adminNodeRetire'
+  | 'adminNodeDelete'
+  | 'adminNodeTaskList'
+  | 'adminTrustKeyList'
+  | 'adminTrustKeyGet'
+  | 'adminTrustKeyCreate'
+  | 'adminTrustKeyActivate'
+  | 'adminTrustKeyRetire'
+  | 'adminTrustKeyRevoke'
+  | 'adminLogList';
 
 export const agentScenarios: Pick<Scenarios, Mine> = {
-  nodeCreate: async (cast) => ({ as: cast.superadmin, body: newHost() }),
-  nodeEnrollmentCreate: async (cast) => ({ ...(await atNode(cast)), body: because }),
-  nodeAgentGet: atNode,
-  nodeAgentRevoke: async (cast) => ({ ...(await atNode(cast)), body: because }),
-  nodeAgentUpdate: async (cast) => {
+  adminNodeCreate: async (cast) => ({ as: cast.superadmin, body: newHost() }),
+  adminNodeEnrollmentCreate: async (cast) => ({ ...(await atNode(cast)), body: because }),
+  adminNodeAgentGet: atNode,
+  adminNodeAgentRevoke: async (cast) => ({ ...(await atNode(cast)), body: because }),
+  adminNodeAgentUpdate: async (cast) => {
     const node_id = await anEnrolledNode(cast.test.db.database, cast.sql, { region_name: 'us-buffalo-1' });
     await cast.sql.query("update node_agents set kinds = '{agent.update}' where node_id = $1", [node_id]);
     const body = { version: '0.2.0', digest: `sha256:${'a'.repeat(64)}` };
     return { as: cast.superadmin, params: { node_id }, body };
   },
-  nodeRetire: async (cast) => ({ ...(await atNode(cast)), body: because }),
-  nodeDelete: async (cast) => {
+  adminNodeRetire: async (cast) => ({ ...(await atNode(cast)), body: because }),
+  adminNodeDelete: async (cast) => {
     const at = await atNode(cast);
     must(await cast.superadmin.post(`/api/v1/admin/nodes/${at.params.node_id}/retire`, because), 200);
     return at;
   },
-  nodeTaskList: atNode,
-  trustKeyList: async (cast) => ({ as: cast.superadmin }),
-  trustKeyGet: async (cast) => ({ as: cast.superadmin, params: { trust_key_id: (await newStagedKey(cast)).id } }),
-  trustKeyCreate: async (cast) => {
+  adminNodeTaskList: atNode,
+  adminTrustKeyList: async (cast) => ({ as: cast.superadmin }),
+  adminTrustKeyGet: async (cast) => ({ as: cast.superadmin, params: { trust_key_id: (await newStagedKey(cast)).id } }),
+  adminTrustKeyCreate: async (cast) => {
     await cast.sql.query("update trust_keys set state = 'retired' where state = 'staged'");
     return { as: cast.superadmin, body: { purpose: 'node_ca', ...because } };
   },
-  trustKeyActivate: atKey,
-  trustKeyRetire: atKey,
-  trustKeyRevoke: atKey,
-  logList: async (cast) => ({ as: cast.superadmin, query: { correlation_id: randomUUID() } }),
+  adminTrustKeyActivate: atKey,
+  adminTrustKeyRetire: atKey,
+  adminTrustKeyRevoke: atKey,
+  adminLogList: async (cast) => ({ as: cast.superadmin, query: { correlation_id: randomUUID() } }),
 };

@@ -19,25 +19,25 @@ const atOverride = async (cast: Cast) => {
 };
 
 type Mine =
-  | 'nodeHealthGet'
-  | 'nodeHealthProbe'
-  | 'nodeHealthOverridePut'
-  | 'nodeHealthOverrideDelete'
-  | 'healthBreakerGet'
-  | 'healthBreakerReset';
+  | 'adminNodeHealthGet'
+  | 'adminNodeHealthProbe'
+  | 'adminNodeHealthOverridePut'
+  | 'adminNodeHealthOverrideDelete'
+  | 'adminHealthBreakerGet'
+  | 'adminHealthBreakerReset';
 
 export const healthScenarios: Pick<Scenarios, Mine> = {
-  nodeHealthGet: atNode,
-  nodeHealthProbe: async (cast) => ({ ...(await atNode(cast)), body: {} }),
-  nodeHealthOverridePut: async (cast) => ({ ...(await atOverride(cast)), body: override }),
-  nodeHealthOverrideDelete: async (cast) => {
+  adminNodeHealthGet: atNode,
+  adminNodeHealthProbe: async (cast) => ({ ...(await atNode(cast)), body: {} }),
+  adminNodeHealthOverridePut: async (cast) => ({ ...(await atOverride(cast)), body: override }),
+  adminNodeHealthOverrideDelete: async (cast) => {
     const ask = await atOverride(cast);
     const path = `/api/v1/admin/nodes/${ask.params.node_id}/health/overrides/agent`;
     must(await cast.superadmin.call('PUT', path, override), 200);
     return ask;
   },
-  healthBreakerGet: async (cast) => ({ as: cast.superadmin }),
-  healthBreakerReset: async (cast) => {
+  adminHealthBreakerGet: async (cast) => ({ as: cast.superadmin }),
+  adminHealthBreakerReset: async (cast) => {
     await cast.sql.query(
       "update health_breaker set is_tripped = true, tripped_at = now(), reason = 'Tried', version = version + 1",
     );

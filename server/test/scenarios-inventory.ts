@@ -10,7 +10,7 @@ export const ORPHAN_MACHINE = `gpuaas-${ORPHAN.replace('_', '-')}`;
 /** A node whose agent told of one machine of ours that nobody claims, and keeps images. */
 export const newInventoried = async (cast: Cast): Promise<string> => {
   const id = await newDiscovered(cast);
-  const machine = { name: ORPHAN_MACHINE, allocation_id: ORPHAN, is_ours: true, state: 'shut_off', ended_by: null };
+  const machine = { name: ORPHAN_MACHINE, allocation_id: ORPHAN, is_managed: true, state: 'shut_off', ended_by: null };
   const content = {
     machines: [{ ...machine, devices: [] }],
     leases: [{ allocation_id: ORPHAN, slot_ids: [], is_used: true, is_cleaning: false, wanted: 'on' }],
@@ -43,29 +43,29 @@ const atNode = async (cast: Cast) => ({ as: cast.superadmin, params: { node_id: 
 const ofDigest = { digest: DIGEST };
 
 type Mine =
-  | 'nodeInventoryGet'
-  | 'nodeMachineRemove'
-  | 'nodeLeaseEnd'
-  | 'nodeImageList'
-  | 'nodeImagePull'
-  | 'nodeImageEvict'
-  | 'nodeImageVerify';
+  | 'adminNodeInventoryGet'
+  | 'adminNodeVmRemove'
+  | 'adminNodeBundleLeaseEnd'
+  | 'adminNodeImageList'
+  | 'adminNodeImagePull'
+  | 'adminNodeImageEvict'
+  | 'adminNodeImageVerify';
 
 export const inventoryScenarios: Pick<Scenarios, Mine> = {
-  nodeInventoryGet: atNode,
-  nodeMachineRemove: async (cast) => {
+  adminNodeInventoryGet: atNode,
+  adminNodeVmRemove: async (cast) => {
     const { as, params } = await atNode(cast);
     return { as, params: { ...params, machine_name: ORPHAN_MACHINE }, body: { reason: 'It was left behind' } };
   },
-  nodeLeaseEnd: async (cast) => {
+  adminNodeBundleLeaseEnd: async (cast) => {
     const { as, params } = await atNode(cast);
     return { as, params: { ...params, allocation_id: ORPHAN }, body: { reason: 'The backup does not know it' } };
   },
-  nodeImageList: atNode,
-  nodeImagePull: async (cast) => {
+  adminNodeImageList: atNode,
+  adminNodeImagePull: async (cast) => {
     const [image] = must(await cast.superadmin.get('/api/v1/os-images'), 200).body.items;
     return { ...(await atNode(cast)), body: { image_name: image.name } };
   },
-  nodeImageEvict: async (cast) => ({ ...(await atNode(cast)), body: ofDigest }),
-  nodeImageVerify: async (cast) => ({ ...(await atNode(cast)), body: ofDigest }),
+  adminNodeImageEvict: async (cast) => ({ ...(await atNode(cast)), body: ofDigest }),
+  adminNodeImageVerify: async (cast) => ({ ...(await atNode(cast)), body: ofDigest }),
 };

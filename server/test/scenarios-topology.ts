@@ -51,46 +51,46 @@ const newOwnership = async (cast: Cast) => {
 };
 
 type Mine =
-  | 'nodeDiscoveryCreate'
-  | 'nodeDiscoveryGet'
-  | 'nodeDiscoveryFactsGet'
+  | 'adminNodeDiscoveryCreate'
+  | 'adminNodeDiscoveryGet'
+  | 'adminNodeDiscoveryFactsGet'
   | 'adminNodeSlotGet'
-  | 'nodeSlotApprove'
-  | 'nodeSlotDisable'
-  | 'nodeSlotEnable'
-  | 'nodeSlotQuarantine'
-  | 'nodeSlotRepair'
-  | 'nodeSlotMarkWiped'
-  | 'nodeDiskList'
-  | 'nodeDiskOwn'
-  | 'nodeDiskRevoke';
+  | 'adminNodeSlotApprove'
+  | 'adminNodeSlotDisable'
+  | 'adminNodeSlotEnable'
+  | 'adminNodeSlotQuarantine'
+  | 'adminNodeSlotRepair'
+  | 'adminNodeSlotMarkWiped'
+  | 'adminNodeDiskList'
+  | 'adminNodeDiskApprove'
+  | 'adminNodeDiskRevoke';
 
 export const topologyScenarios: Pick<Scenarios, Mine> = {
-  nodeDiscoveryCreate: async (cast) => ({ ...(await atDiscovered(cast)), body: {} }),
-  nodeDiscoveryGet: atDiscovered,
-  nodeDiscoveryFactsGet: atDiscovered,
+  adminNodeDiscoveryCreate: async (cast) => ({ ...(await atDiscovered(cast)), body: {} }),
+  adminNodeDiscoveryGet: atDiscovered,
+  adminNodeDiscoveryFactsGet: atDiscovered,
   adminNodeSlotGet: async (cast) => {
     const { version: _, ...params } = await newApprovedSlot(cast);
     return { as: cast.superadmin, params };
   },
-  nodeSlotApprove: async (cast) => {
+  adminNodeSlotApprove: async (cast) => {
     const ask = await atDiscovered(cast);
     return { ...ask, body: { map_hash: (await mapOf(cast, ask.params.node_id)).map_hash, slot_indexes: [0, 1] } };
   },
-  nodeSlotDisable: atSlot,
-  nodeSlotEnable: (cast) => atSlotIn(cast, 'disable'),
-  nodeSlotQuarantine: atSlot,
-  nodeSlotRepair: atSlot,
-  nodeSlotMarkWiped: async (cast) => {
+  adminNodeSlotDisable: atSlot,
+  adminNodeSlotEnable: (cast) => atSlotIn(cast, 'disable'),
+  adminNodeSlotQuarantine: atSlot,
+  adminNodeSlotRepair: atSlot,
+  adminNodeSlotMarkWiped: async (cast) => {
     const { if_match: _, ...ask } = await atSlotIn(cast, 'quarantine');
     return ask;
   },
-  nodeDiskList: atDiscovered,
-  nodeDiskOwn: async (cast) => {
+  adminNodeDiskList: atDiscovered,
+  adminNodeDiskApprove: async (cast) => {
     const { node_id, serial } = await newOwnership(cast);
     return { as: cast.superadmin, params: { node_id }, body: { serial, ...because } };
   },
-  nodeDiskRevoke: async (cast) => {
+  adminNodeDiskRevoke: async (cast) => {
     const { node_id, serial } = await newOwnership(cast);
     const owned = must(await cast.superadmin.post(pathOf(node_id, 'disks'), { serial, ...because }), 202).body;
     return { as: cast.superadmin, params: { node_id, disk_ownership_id: owned.id }, body: because };

@@ -1,15 +1,16 @@
 /**
  * Writes sdk/src/api.gen.ts from the contract: the operation table the client runs on and the types of every request
- * and response; sdk/src/stream.gen.ts: the words and limits of a session's bytes; and sdk/src/roles.gen.ts: which role
- * holds which permission, so that a program can say beforehand why something would be refused. The published sdk therefore depends on nothing, and no shape is written twice by hand.
+ * and response; sdk/src/values.gen.ts: every value list, limit and pattern that the contract names; sdk/src/stream.gen.ts:
+ * the messages and limits of a session's bytes; and sdk/src/roles.gen.ts: the permissions of each role, so that a client
+ * can explain a refusal before the request. The published sdk depends on nothing, and no shape is written twice by hand.
  */
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { api, ERRORS, type Operation, ROLES } from '@gpuaas/contract';
 import {
-  ClientWord,
-  GatewayWord,
-  HostWord,
+  ClientMessage,
+  GatewayMessage,
+  HostMessage,
   SESSION_CLOSE_CODES,
   SESSION_END_REASONS,
   SESSION_KINDS,
@@ -23,24 +24,57 @@ import { jsDoc, type Names, printObject, printType, type Schema, schemaKey } fro
 
 const ROOT = join(import.meta.dirname, '../..');
 const CONTRACT = join(ROOT, 'contract/src');
+/** Value lists of the agent's contract that public resources use too. */
+const AGENT_MODULES = ['node/candidate.ts', 'node/health.ts', 'node/wipe.ts'];
 const TARGET = 'sdk/src/api.gen.ts';
 const STREAM_TARGET = 'sdk/src/stream.gen.ts';
+const VALUES_TARGET = 'sdk/src/values.gen.ts';
 const ROLES_TARGET = 'sdk/src/roles.gen.ts';
 
 const isObjectSchema = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && 'type' in value && value.type === 'object' && 'properties' in value;
 
-/** Every exported object schema of the contract is a named type; its export is its name. */
-const namedSchemas = async (): Promise<Map<string, Schema>> => {
-  const files = (await readdir(join(CONTRACT, 'public'))).filter(
-    (file) => file.endsWith('.ts') && !file.includes('.test.'),
-  );
-  const named = new Map<string, Schema>();
-  for (const path of ['common.ts', ...files.sort().map((file) => `public/${file}`)]) {
+type Exports = readonly (readonly [string, unknown])[];
+
+const exportsOf = async (paths: readonly string[]): Promise<Exports> => {
+  const found = new Map<string, unknown>();
+  for (const path of paths) {
     const module: Record<string, unknown> = await import(join(CONTRACT, path));
-    for (const [name, value] of Object.entries(module)) if (isObjectSchema(value)) named.set(name, value);
+    for (const [name, value] of Object.entries(module)) found.set(name, value);
   }
-  return new Map([...named].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1));
+};
+
+const publicModules = async (): Promise<readonly string[]> => {
+  const files = await readdir(join(CONTRACT, 'public'));
+  const modules = files.filter((file) => file.endsWith('.ts') && !file.includes('.test.')).sort();
+  return ['common.ts', 'roles.ts', ...modules.map((file) => `public/${file}`)];
+};
+
+/** Every exported object schema of the contract is a named type; its export is its name. */
+const namedSchemas = (exported: Exports): Map<string, Schema> => {
+  const named = new Map<string, Schema>();
+  for (const [name, value] of exported) if (isObjectSchema(value)) named.set(name, value);
+  return named;
+};
+
+type Scalar = string | number;
+const isScalar = (value: unknown): value is Scalar => typeof value === 'string' || typeof value === 'number';
+const CONSTANT = /^[A-Z][A-Z0-9_]*$/;
+
+/** Every exported constant of the contract that is a text, a number or a list of them keeps its name. */
+const valuesText = (exported: Exports): string => {
+  const constants = exported.filter(([name]) => CONSTANT.test(name));
+  const lines = constants.flatMap(([name, value]) => {
+    if (isScalar(value)) return [`export const ${name} = ${JSON.stringify(value)};`];
+    if (Array.isArray(value) && value.every(isScalar))
+      return [`export const ${name} = [${value.map((one) => JSON.stringify(one)).join(', ')}] as const;`];
+    return [];
+  });
+  return `// Written by \`make gen\` from contract/. Do not edit.
+
+${lines.join('\n')}
+`;
 };
 
 const isPage = (operation: Operation): boolean =>
@@ -89,7 +123,7 @@ const streamText = (): string => {
     STREAM_MESSAGE_BYTES_MAX,
   };
   const lists = { SESSION_KINDS, SESSION_END_REASONS };
-  const words = { ClientWord, HostWord, GatewayWord };
+  const words = { ClientMessage, HostMessage, GatewayMessage };
   const print = (value: unknown) => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value));
   return `// Written by \`make gen\` from contract/. Do not edit.
 
@@ -121,7 +155,8 @@ export type Permission = (typeof ROLES)[RoleName][number];
 `;
 
 export const sdkTypes = async (): Promise<{ path: string; text: string }[]> => {
-  const schemas = await namedSchemas();
+  const modules = await publicModules();
+  const schemas = namedSchemas(await exportsOf(modules));
   const names: Names = new Map([...schemas].map(([name, schema]) => [schemaKey(schema), name]));
   const operations = Object.entries<Operation>(api);
   const withoutSelf = (name: string): Names => new Map([...names].filter(([, other]) => other !== name));
@@ -168,6 +203,7 @@ ${operations.map(([id, operation]) => operationType(id, operation, names)).join(
 `;
   return [
     { path: TARGET, text },
+    { path: VALUES_TARGET, text: valuesText(await exportsOf([...AGENT_MODULES, ...modules])) },
     { path: STREAM_TARGET, text: streamText() },
     { path: ROLES_TARGET, text: rolesText() },
   ];

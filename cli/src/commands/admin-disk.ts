@@ -4,7 +4,7 @@ import { nodeId } from '../find.ts';
 import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
 
-type Disk = Operations['nodeDiskList']['response']['items'][number];
+type Disk = Operations['adminNodeDiskList']['response']['items'][number];
 
 const node = { node: 'name or id' } as const;
 const reason = required(text('why; kept in the audit'));
@@ -30,7 +30,7 @@ export const adminDisk: Group = {
       run: async (cli, { args, flags }) => {
         const [client, params] = [await cli.client(), { node_id: await nodeId(cli, args.node) }];
         const read = (query: { limit: number; cursor: string | undefined }) =>
-          client.nodeDiskList({ params, query }, { signal: cli.signal });
+          client.adminNodeDiskList({ params, query }, { signal: cli.signal });
         const found = await collect(flags, read);
         cli.out.list(found, columns);
         if (cli.out.json) return;
@@ -48,7 +48,7 @@ export const adminDisk: Group = {
         await cli.confirm(`Erase everything on disk ${args.serial} of ${args.node} once it is free?`, flags.yes);
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const body = { serial: args.serial, reason: flags.reason };
-        const answer = await (await cli.client()).call('nodeDiskOwn', { params, body }, options);
+        const answer = await (await cli.client()).call('adminNodeDiskApprove', { params, body }, options);
         const { id, serial, state } = answer.data;
         cli.out.done(`Disk ${serial} (${id}) is ${state}; see gpuaas admin disk list ${args.node}.`, answer);
       },
@@ -62,7 +62,7 @@ export const adminDisk: Group = {
         const params = { node_id: await nodeId(cli, args.node), disk_ownership_id: args.ownership };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const request = { params, body: { reason: flags.reason } };
-        const answer = await (await cli.client()).call('nodeDiskRevoke', request, options);
+        const answer = await (await cli.client()).call('adminNodeDiskRevoke', request, options);
         cli.out.done(`The approval of disk ${answer.data.serial} is ${answer.data.state}.`, answer);
       },
     }),

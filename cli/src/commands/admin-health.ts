@@ -7,9 +7,9 @@ import { nodeId } from '../find.ts';
 import { ifMatchFlags, keyFlags, yesFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
 
-type Health = Operations['nodeHealthGet']['response'];
+type Health = Operations['adminNodeHealthGet']['response'];
 type Alert = Health['alerts'][number];
-type Breaker = Operations['healthBreakerGet']['response'];
+type Breaker = Operations['adminHealthBreakerGet']['response'];
 
 const node = { node: 'name or id' } as const;
 const sourceOf = { ...node, source: 'who reports, as health show names it' } as const;
@@ -98,7 +98,11 @@ const override = command({
       expires_at: flags.for === undefined ? null : new Date(now + flags.for).toISOString(),
       reason: flags.reason,
     };
-    const answer = await (await cli.client()).call('nodeHealthOverridePut', { params, body }, { signal: cli.signal });
+    const answer = await (await cli.client()).call(
+      'adminNodeHealthOverridePut',
+      { params, body },
+      { signal: cli.signal },
+    );
     cli.out.done(`${args.node} is ${answer.data.health} with what you said about ${args.source}.`, answer);
   },
 });
@@ -119,7 +123,7 @@ export const adminHealth: Group = {
       args: node,
       run: async (cli, { args }) => {
         const params = { node_id: await nodeId(cli, args.node) };
-        showHealth(cli, await (await cli.client()).nodeHealthGet({ params }, { signal: cli.signal }));
+        showHealth(cli, await (await cli.client()).adminNodeHealthGet({ params }, { signal: cli.signal }));
       },
     }),
     command({
@@ -130,7 +134,7 @@ export const adminHealth: Group = {
       run: async (cli, { args, flags }) => {
         const params = { node_id: await nodeId(cli, args.node) };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await (await cli.client()).call('nodeHealthProbe', { params, body: {} }, options);
+        const answer = await (await cli.client()).call('adminNodeHealthProbe', { params, body: {} }, options);
         cli.out.done(
           `Task ${answer.data.id} is ${answer.data.state}; see gpuaas admin health show ${args.node}.`,
           answer,
@@ -144,7 +148,11 @@ export const adminHealth: Group = {
       args: sourceOf,
       run: async (cli, { args }) => {
         const params = { node_id: await nodeId(cli, args.node), source: args.source };
-        const answer = await (await cli.client()).call('nodeHealthOverrideDelete', { params }, { signal: cli.signal });
+        const answer = await (await cli.client()).call(
+          'adminNodeHealthOverrideDelete',
+          { params },
+          { signal: cli.signal },
+        );
         cli.out.done(`What ${args.source} says about ${args.node} counts again.`, answer);
       },
     }),
@@ -152,7 +160,7 @@ export const adminHealth: Group = {
       name: 'breaker',
       summary: 'whether a wave of bad reports was stopped from taking hosts out of sale',
       run: async (cli) => {
-        const breaker = await (await cli.client()).healthBreakerGet({}, { signal: cli.signal });
+        const breaker = await (await cli.client()).adminHealthBreakerGet({}, { signal: cli.signal });
         cli.out.item(breaker, breakerFields(breaker));
         if (breaker.is_tripped && !cli.out.json)
           cli.out.say(
@@ -166,11 +174,11 @@ export const adminHealth: Group = {
       flags: { reason, ...ifMatchFlags, ...yesFlags, ...keyFlags },
       run: async (cli, { flags }) => {
         const client = await cli.client();
-        const { version } = await client.healthBreakerGet({}, { signal: cli.signal });
+        const { version } = await client.adminHealthBreakerGet({}, { signal: cli.signal });
         await cli.confirm('Let bad reports take hosts out of sale again?', flags.yes);
         const ifMatch = flags.ifMatch ?? version;
         const options = { idempotencyKey: flags.idempotencyKey, ifMatch, signal: cli.signal };
-        const answer = await client.call('healthBreakerReset', { body: { reason: flags.reason } }, options);
+        const answer = await client.call('adminHealthBreakerReset', { body: { reason: flags.reason } }, options);
         cli.out.done('The breaker is reset.', answer);
       },
     }),

@@ -5,8 +5,8 @@ import { nodeId } from '../find.ts';
 import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
 
-type Enrollment = Operations['nodeEnrollmentCreate']['response'];
-type Task = Operations['nodeTaskList']['response']['items'][number];
+type Enrollment = Operations['adminNodeEnrollmentCreate']['response'];
+type Task = Operations['adminNodeTaskList']['response']['items'][number];
 
 const node = { node: 'name or id' } as const;
 const reason = required(text('why; kept in the audit'));
@@ -67,7 +67,7 @@ export const nodeAgentCommands = [
         private_network: flags.privateNetwork,
       };
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-      const answer = await (await cli.client()).call('nodeCreate', { body }, options);
+      const answer = await (await cli.client()).call('adminNodeCreate', { body }, options);
       const { node: made, enrollment } = answer.data;
       cli.out.done(`Node ${made.name} (${made.id}) waits for its agent.`, answer);
       sayEnrollment(cli, enrollment);
@@ -82,7 +82,7 @@ export const nodeAgentCommands = [
       const params = { node_id: await nodeId(cli, args.node) };
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
       const request = { params, body: { reason: flags.reason } };
-      const answer = await (await cli.client()).call('nodeEnrollmentCreate', request, options);
+      const answer = await (await cli.client()).call('adminNodeEnrollmentCreate', request, options);
       cli.out.done(`Node ${params.node_id} may be enrolled again.`, answer);
       sayEnrollment(cli, answer.data);
     },
@@ -93,7 +93,7 @@ export const nodeAgentCommands = [
     args: node,
     run: async (cli, { args }) => {
       const params = { node_id: await nodeId(cli, args.node) };
-      const agent = await (await cli.client()).nodeAgentGet({ params }, { signal: cli.signal });
+      const agent = await (await cli.client()).adminNodeAgentGet({ params }, { signal: cli.signal });
       const { certificates, ...fields } = agent;
       cli.out.item(agent, fields);
       if (cli.out.json || certificates.length === 0) return;
@@ -115,7 +115,7 @@ export const nodeAgentCommands = [
       await cli.confirm(`Lock the agent of ${args.node} out until it is enrolled again?`, flags.yes);
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
       const request = { params, body: { reason: flags.reason } };
-      const answer = await (await cli.client()).call('nodeAgentRevoke', request, options);
+      const answer = await (await cli.client()).call('adminNodeAgentRevoke', request, options);
       cli.out.done(`The certificates of node ${params.node_id} are revoked.`, answer);
     },
   }),
@@ -132,7 +132,7 @@ export const nodeAgentCommands = [
       const params = { node_id: await nodeId(cli, args.node) };
       const body = { version: flags.release, digest: flags.digest };
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-      const answer = await (await cli.client()).call('nodeAgentUpdate', { params, body }, options);
+      const answer = await (await cli.client()).call('adminNodeAgentUpdate', { params, body }, options);
       cli.out.done(`Task ${answer.data.id} is ${answer.data.state}; see gpuaas admin node tasks ${args.node}.`, answer);
     },
   }),
@@ -144,7 +144,7 @@ export const nodeAgentCommands = [
     run: async (cli, { args, flags }) => {
       const [client, params] = [await cli.client(), { node_id: await nodeId(cli, args.node) }];
       const read = (page: { limit: number; cursor: string | undefined }) =>
-        client.nodeTaskList({ params, query: { ...page, state: flags.state } }, { signal: cli.signal });
+        client.adminNodeTaskList({ params, query: { ...page, state: flags.state } }, { signal: cli.signal });
       cli.out.list(await collect(flags, read), columns);
     },
   }),

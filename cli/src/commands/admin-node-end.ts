@@ -16,7 +16,7 @@ export const nodeEndCommands = [
       await cli.confirm(`Take ${args.node} out for good? It can come again only as a new node.`, flags.yes);
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
       const request = { params, body: { reason: flags.reason } };
-      const answer = await (await cli.client()).call('nodeRetire', request, options);
+      const answer = await (await cli.client()).call('adminNodeRetire', request, options);
       const { name, id, state } = answer.data;
       cli.out.done(`Node ${name} (${id}) is ${state}; delete it to free its name.`, answer);
     },
@@ -29,7 +29,7 @@ export const nodeEndCommands = [
     run: async (cli, { args, flags }) => {
       const params = { node_id: await nodeId(cli, args.node) };
       await cli.confirm(`Delete node ${args.node}? Its history is kept.`, flags.yes);
-      const answer = await (await cli.client()).call('nodeDelete', { params }, { signal: cli.signal });
+      const answer = await (await cli.client()).call('adminNodeDelete', { params }, { signal: cli.signal });
       cli.out.done(`Deleted node ${params.node_id}.`, answer, { id: params.node_id, deleted: true });
     },
   }),

@@ -7,10 +7,10 @@ import { nodeId } from '../find.ts';
 import { keyFlags, yesFlags } from '../flags.ts';
 import { type Column, shortDuration, shortTime } from '../table.ts';
 
-type Inventory = Operations['nodeInventoryGet']['response'];
+type Inventory = Operations['adminNodeInventoryGet']['response'];
 type Finding = Inventory['findings'][number];
 type Machine = Inventory['machines'][number];
-type Image = Operations['nodeImageList']['response']['images'][number];
+type Image = Operations['adminNodeImageList']['response']['images'][number];
 
 const node = { node: 'name or id' } as const;
 const SECOND_MS = 1000;
@@ -25,7 +25,7 @@ const findingColumns: readonly Column<Finding>[] = [
 ];
 const machineColumns: readonly Column<Machine>[] = [
   { header: 'MACHINE', value: ({ name }) => name },
-  { header: 'OURS', value: ({ is_ours }) => is_ours },
+  { header: 'OURS', value: ({ is_managed }) => is_managed },
   { header: 'STATE', value: ({ state }) => state },
   { header: 'DEVICES', value: ({ devices }) => devices.length, align: 'right', optional: true },
 ];
@@ -43,7 +43,7 @@ const drift = command({
   args: node,
   run: async (cli, { args }) => {
     const params = { node_id: await nodeId(cli, args.node) };
-    const found = await (await cli.client()).nodeInventoryGet({ params }, { signal: cli.signal });
+    const found = await (await cli.client()).adminNodeInventoryGet({ params }, { signal: cli.signal });
     cli.out.item(found, {
       node: found.node_id,
       'looked at': `${shortTime(found.observed_at)}, ${shortDuration(found.age_s * SECOND_MS)} ago`,
@@ -72,7 +72,7 @@ const machineRemove = command({
     await cli.confirm(`Switch ${args.machine} off on ${args.node} and remove it?`, flags.yes);
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const request = { params, body: { reason: flags.reason } };
-    const answer = await (await cli.client()).call('nodeMachineRemove', request, options);
+    const answer = await (await cli.client()).call('adminNodeVmRemove', request, options);
     cli.out.done(`Task ${answer.data.id} is ${answer.data.state}; see gpuaas admin node tasks ${args.node}.`, answer);
   },
 });
@@ -87,17 +87,20 @@ const leaseEnd = command({
     await cli.confirm(`End the lease of ${args.allocation} on ${args.node} and remove its machine?`, flags.yes);
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const request = { params, body: { reason: flags.reason } };
-    told(cli, args.node, await (await cli.client()).call('nodeLeaseEnd', request, options));
+    told(cli, args.node, await (await cli.client()).call('adminNodeBundleLeaseEnd', request, options));
   },
 });
 
-const told = (cli: Cli, named: string, answer: Answer<Operations['nodeImageEvict']['response']>): void =>
+const told = (cli: Cli, named: string, answer: Answer<Operations['adminNodeImageEvict']['response']>): void =>
   cli.out.done(`Task ${answer.data.id} is ${answer.data.state}; see gpuaas admin node tasks ${named}.`, answer);
 
 /** By name, digest, or the beginning of one. */
 const digestOf = async (cli: Cli, node_id: string, named: string): Promise<string> => {
   if (DIGEST.test(named)) return named;
-  const { images: all } = await (await cli.client()).nodeImageList({ params: { node_id } }, { signal: cli.signal });
+  const { images: all } = await (await cli.client()).adminNodeImageList(
+    { params: { node_id } },
+    { signal: cli.signal },
+  );
   const found = all.filter(({ name, digest }) => name === named || digest.startsWith(named));
   const [only] = found;
   if (only === undefined) throw new GpuaasError('not_found', `There is no image ${named} on the node.`);
@@ -107,7 +110,7 @@ const digestOf = async (cli: Cli, node_id: string, named: string): Promise<strin
 
 const call = async (
   cli: Cli,
-  operation: 'nodeImageEvict' | 'nodeImageVerify',
+  operation: 'adminNodeImageEvict' | 'adminNodeImageVerify',
   given: Readonly<{ node: string; image: string; key: string | undefined }>,
 ) => {
   const node_id = await nodeId(cli, given.node);
@@ -128,7 +131,7 @@ const images: Group = {
       args: node,
       run: async (cli, { args }) => {
         const params = { node_id: await nodeId(cli, args.node) };
-        const found = await (await cli.client()).nodeImageList({ params }, { signal: cli.signal });
+        const found = await (await cli.client()).adminNodeImageList({ params }, { signal: cli.signal });
         if (found.unreadable !== null) cli.out.say(`The cache could not be read: ${found.unreadable}`);
         cli.out.list({ items: found.images, next_cursor: null }, imageColumns);
       },
@@ -144,7 +147,7 @@ const images: Group = {
         for (const named of args.nodes.split(',')) {
           const params = { node_id: await nodeId(cli, named) };
           const client = await cli.client();
-          told(cli, named, await client.call('nodeImagePull', { params, body }, { signal: cli.signal }));
+          told(cli, named, await client.call('adminNodeImagePull', { params, body }, { signal: cli.signal }));
         }
       },
     }),
@@ -154,7 +157,7 @@ const images: Group = {
       args: ofImage,
       flags: keyFlags,
       run: async (cli, { args, flags }) =>
-        told(cli, args.node, await call(cli, 'nodeImageEvict', { ...args, key: flags.idempotencyKey })),
+        told(cli, args.node, await call(cli, 'adminNodeImageEvict', { ...args, key: flags.idempotencyKey })),
     }),
     command({
       name: 'verify',
@@ -162,7 +165,7 @@ const images: Group = {
       args: ofImage,
       flags: keyFlags,
       run: async (cli, { args, flags }) =>
-        told(cli, args.node, await call(cli, 'nodeImageVerify', { ...args, key: flags.idempotencyKey })),
+        told(cli, args.node, await call(cli, 'adminNodeImageVerify', { ...args, key: flags.idempotencyKey })),
     }),
   ],
 };

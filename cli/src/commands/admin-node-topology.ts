@@ -10,7 +10,7 @@ import type { Column } from '../table.ts';
 import { shortTime } from '../table.ts';
 import { factLines } from './admin-node-facts.ts';
 
-export type Discovery = Operations['nodeDiscoveryGet']['response'];
+export type Discovery = Operations['adminNodeDiscoveryGet']['response'];
 export type TopologyMap = NonNullable<Discovery['map']>;
 export type CandidateView = TopologyMap['candidates'][number];
 
@@ -24,7 +24,7 @@ export const candidateColumns: readonly Column<CandidateView>[] = [
   { header: 'NVME', value: ({ content }) => content.nvme_serial, shrink: 'cut' },
   { header: 'VF', value: ({ content }) => content.fabric_vf_pci_address },
   { header: 'NUMA', value: ({ content }) => content.numa_node, align: 'right' },
-  { header: 'STANDING', value: ({ standing }) => standing },
+  { header: 'STANDING', value: ({ approval_status }) => approval_status },
   { header: 'BLOCKERS', value: ({ blockers }) => blockers.length, align: 'right' },
   { header: 'MODULE', value: ({ content }) => content.module_id, align: 'right', optional: true },
   { header: 'IP', value: ({ content }) => content.private_ip, optional: true },
@@ -61,7 +61,7 @@ export const showMap = (cli: Cli, map: TopologyMap): void => {
         .join('\n')}`,
     );
   if (map.reboot_required) out.print('The host must be rebooted before its slots can be used.');
-  const changed = map.candidates.filter(({ standing }) => standing === 'changed');
+  const changed = map.candidates.filter(({ approval_status }) => approval_status === 'changed');
   if (changed.length > 0) out.say(`Not as approved any more: ${indexes(changed)}. Add --diff to see each field.`);
 };
 
@@ -91,7 +91,7 @@ const showDiff = (cli: Cli, map: TopologyMap): void => {
 };
 
 export const readDiscovery = async (cli: Cli, node_id: string): Promise<Discovery> =>
-  (await cli.client()).nodeDiscoveryGet({ params: { node_id } }, { signal: cli.signal });
+  (await cli.client()).adminNodeDiscoveryGet({ params: { node_id } }, { signal: cli.signal });
 
 const show = (cli: Cli, discovery: Discovery, diff: boolean | undefined): void => {
   const { task, map } = discovery;
@@ -110,7 +110,7 @@ const waitForDiscovery = async (
   node_id: string,
   timeout: number | undefined,
 ): Promise<Discovery> => {
-  const found = await waitWithProgress(() => readDiscovery(cli, node_id), {
+  const found = await waitWithProgress(cli.io, () => readDiscovery(cli, node_id), {
     until: ({ task }) => !OPEN.has(task.state),
     timeoutMs: timeout ?? WAIT_MS,
     signal: cli.signal,
@@ -136,7 +136,7 @@ export const nodeTopologyCommands = [
     run: async (cli, { args, flags }) => {
       const params = { node_id: await nodeId(cli, args.node) };
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-      const answer = await (await cli.client()).call('nodeDiscoveryCreate', { params, body: {} }, options);
+      const answer = await (await cli.client()).call('adminNodeDiscoveryCreate', { params, body: {} }, options);
       const sentence = `Discovery ${answer.data.id} is ${answer.data.state}`;
       if (!flags.wait) return cli.out.done(`${sentence}; see gpuaas admin node candidates ${args.node}.`, answer);
       cli.out.say(`${sentence}. correlation id ${answer.correlation_id ?? 'unknown'}`);
@@ -156,7 +156,7 @@ export const nodeTopologyCommands = [
     args: node,
     run: async (cli, { args }) => {
       const params = { node_id: await nodeId(cli, args.node) };
-      const facts = await (await cli.client()).nodeDiscoveryFactsGet({ params }, { signal: cli.signal });
+      const facts = await (await cli.client()).adminNodeDiscoveryFactsGet({ params }, { signal: cli.signal });
       cli.out.item(facts, factLines(facts));
     },
   }),

@@ -31,9 +31,9 @@ const freeWord = ({ capacity_mode, occupancy, free_gpus, gpu_count }: Node): str
   capacity_mode === 'baremetal' ? (occupancy === 'free' ? 'whole' : 'no') : `${free_gpus}/${gpu_count}`;
 
 /** What somebody has to do about it. */
-const needs = ({ has_drift, reboot_required, finding_count }: Node): string =>
+const needs = ({ has_hardware_change, reboot_required, finding_count }: Node): string =>
   [
-    ...(has_drift ? ['review'] : []),
+    ...(has_hardware_change ? ['review'] : []),
     ...(reboot_required ? ['reboot'] : []),
     ...(finding_count > 0 ? ['reconcile'] : []),
   ].join(', ');

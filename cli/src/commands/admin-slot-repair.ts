@@ -25,7 +25,7 @@ const readRun = async (cli: Cli, slotId: string): Promise<Run> => {
 };
 
 const waitForRepair = async (cli: Cli, slotId: string, resume: string, timeout: number | undefined): Promise<void> => {
-  const run = await waitWithProgress(() => readRun(cli, slotId), {
+  const run = await waitWithProgress(cli.io, () => readRun(cli, slotId), {
     until: ({ state }) => ENDED.has(state),
     timeoutMs: timeout ?? WAIT_MS,
     signal: cli.signal,
@@ -60,7 +60,7 @@ export const repair = command({
     };
     const params = { node_id, slot_id: slot.id };
     const request = { params, body: { reason: flags.reason } };
-    const answer = await (await cli.client()).call('nodeSlotRepair', request, options);
+    const answer = await (await cli.client()).call('adminNodeSlotRepair', request, options);
     const sentence = `Slot ${slot.slot_index} (${slot.id}) is being repaired`;
     const resume = `gpuaas admin slot show ${args.node} ${slot.slot_index}`;
     if (!flags.wait) return cli.out.done(`${sentence}; see ${resume}.`, answer);

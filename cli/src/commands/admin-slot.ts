@@ -103,7 +103,7 @@ const approve = command({
   flags: {
     all: toggle('every candidate'),
     slots: text('only these, like 0,1', 'indexes'),
-    'wipe-policy': choice('how their disks are erased; what the agent proposes unless told', [
+    'wipe-method': choice('how their disks are erased; what the agent proposes unless told', [
       'nvme_sanitize',
       'nvme_format',
       'blkdiscard',
@@ -131,11 +131,11 @@ const approve = command({
     }
     const count = wanted.length === 1 ? '1 slot' : `${wanted.length} slots`;
     await cli.confirm(`Approve ${count} of ${args.node}? Their disks are erased after each use.`, flags.yes);
-    const body = { map_hash: map.map_hash, slot_indexes, wipe_policy: flags.wipePolicy };
+    const body = { map_hash: map.map_hash, slot_indexes, wipe_method: flags.wipeMethod };
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const client = await cli.client();
     const answer = await client
-      .call('nodeSlotApprove', { params: { node_id }, body }, options)
+      .call('adminNodeSlotApprove', { params: { node_id }, body }, options)
       .catch(explainChanged(cli, args.node));
     const { slots } = answer.data;
     const indexes = slots.map(({ slot_index }) => slot_index).join(', ');
@@ -148,7 +148,7 @@ const approve = command({
 
 type Move = Readonly<{
   name: string;
-  operation: 'nodeSlotDisable' | 'nodeSlotEnable' | 'nodeSlotQuarantine';
+  operation: 'adminNodeSlotDisable' | 'adminNodeSlotEnable' | 'adminNodeSlotQuarantine';
   summary: string;
 }>;
 
@@ -186,7 +186,7 @@ const markWiped = command({
     );
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const request = { params: { node_id, slot_id: slot.id }, body: { reason: flags.reason } };
-    const answer = await (await cli.client()).call('nodeSlotMarkWiped', request, options);
+    const answer = await (await cli.client()).call('adminNodeSlotMarkWiped', request, options);
     const { override, slot: after } = answer.data;
     const sentence =
       override.confirmed_at === null
@@ -207,17 +207,17 @@ export const adminSlot: Group = {
     approve,
     moveCommand({
       name: 'disable',
-      operation: 'nodeSlotDisable',
+      operation: 'adminNodeSlotDisable',
       summary: 'take a slot out of sale; what runs on it is untouched',
     }),
     moveCommand({
       name: 'enable',
-      operation: 'nodeSlotEnable',
+      operation: 'adminNodeSlotEnable',
       summary: 'put a disabled slot back into sale, if it still is what was approved',
     }),
     moveCommand({
       name: 'quarantine',
-      operation: 'nodeSlotQuarantine',
+      operation: 'adminNodeSlotQuarantine',
       summary: 'keep a slot that nobody holds from being used until it is repaired',
     }),
     repair,

@@ -4,7 +4,7 @@ import type { Cli } from '../context.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
 
-type Key = Operations['trustKeyGet']['response'];
+type Key = Operations['adminTrustKeyGet']['response'];
 
 const PURPOSES = ['node_ca', 'task_signer', 'certificate_signer'] as const satisfies readonly Key['purpose'][];
 
@@ -20,16 +20,16 @@ const columns: readonly Column<Key>[] = [
 const reason = required(text('why; kept in the audit'));
 
 /** A warning: these agents still meet the key before, until the end of its grace. */
-const sayUninformed = (cli: Cli, { uninformed_nodes }: Operations['trustKeyActivate']['response']): void => {
+const sayUninformed = (cli: Cli, { nodes_without_key }: Operations['adminTrustKeyActivate']['response']): void => {
   if (cli.out.json) return;
   cli.out.say(
-    `${uninformed_nodes} ${uninformed_nodes === 1 ? 'node has' : 'nodes have'} not heard of it yet; bring them back while the key before is in grace.`,
+    `${nodes_without_key} ${nodes_without_key === 1 ? 'node has' : 'nodes have'} not heard of it yet; bring them back while the key before is in grace.`,
   );
 };
 
 type Move = Readonly<{
   name: string;
-  operation: 'trustKeyActivate' | 'trustKeyRetire' | 'trustKeyRevoke';
+  operation: 'adminTrustKeyActivate' | 'adminTrustKeyRetire' | 'adminTrustKeyRevoke';
   summary: string;
   /** Asked before, where it cannot be taken back. */
   question?: string;
@@ -45,12 +45,12 @@ const moveCommand = ({ name, operation, summary, question }: Move) =>
       const client = await cli.client();
       const params = { trust_key_id: args.key };
       if (question !== undefined) await cli.confirm(question, (flags as { yes?: boolean }).yes);
-      const ifMatch = flags.ifMatch ?? (await client.trustKeyGet({ params }, { signal: cli.signal })).version;
+      const ifMatch = flags.ifMatch ?? (await client.adminTrustKeyGet({ params }, { signal: cli.signal })).version;
       const options = { idempotencyKey: flags.idempotencyKey, ifMatch, signal: cli.signal };
       const answer = await client.call(operation, { params, body: { reason: flags.reason } }, options);
       const { id, purpose, state } = answer.data;
       cli.out.done(`The ${purpose} key ${id} is ${state}.`, answer);
-      if ('uninformed_nodes' in answer.data && answer.data.uninformed_nodes > 0) sayUninformed(cli, answer.data);
+      if ('nodes_without_key' in answer.data && answer.data.nodes_without_key > 0) sayUninformed(cli, answer.data);
     },
   });
 
@@ -65,7 +65,7 @@ export const adminTrust: Group = {
       run: async (cli, { flags }) => {
         const client = await cli.client();
         const read = (page: { limit: number; cursor: string | undefined }) =>
-          client.trustKeyList({ query: { ...page, purpose: flags.purpose } }, { signal: cli.signal });
+          client.adminTrustKeyList({ query: { ...page, purpose: flags.purpose } }, { signal: cli.signal });
         cli.out.list(await collect(flags, read), columns);
       },
     }),
@@ -78,25 +78,25 @@ export const adminTrust: Group = {
         const purpose = args.purpose as Key['purpose'];
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const body = { purpose, reason: flags.reason };
-        const answer = await (await cli.client()).call('trustKeyCreate', { body }, options);
+        const answer = await (await cli.client()).call('adminTrustKeyCreate', { body }, options);
         const { id } = answer.data;
         cli.out.done(`The ${purpose} key ${id} is staged; activate it with gpuaas admin trust activate ${id}.`, answer);
       },
     }),
     moveCommand({
       name: 'activate',
-      operation: 'trustKeyActivate',
+      operation: 'adminTrustKeyActivate',
       summary: 'sign with a staged key from now on; the one before stays trusted for a while',
     }),
     moveCommand({
       name: 'retire',
-      operation: 'trustKeyRetire',
+      operation: 'adminTrustKeyRetire',
       summary: 'stop trusting a key that is in grace or was only staged',
       question: 'Stop trusting this key? Agents that know no newer one are locked out.',
     }),
     moveCommand({
       name: 'revoke',
-      operation: 'trustKeyRevoke',
+      operation: 'adminTrustKeyRevoke',
       summary: 'stop trusting a key at once',
       question: 'Revoke this key? Agents that know no newer one are locked out.',
     }),

@@ -32,7 +32,7 @@ const carry = async (cli: Cli, target: Target, remote: number, socket: Socket): 
   try {
     const stream = await openSession(cli, { ...target, kind: 'forward', port: remote });
     const { reason, message } = await join(stream, socket);
-    if (reason !== 'ended' && reason !== 'client_left') cli.out.say(`Port ${remote}: ${message}`);
+    if (reason !== 'ended' && reason !== 'client_disconnected') cli.out.say(`Port ${remote}: ${message}`);
   } catch (err) {
     if (!cli.signal.aborted) cli.out.say(`Port ${remote}: ${err instanceof Error ? clean(err.message) : err}`);
   } finally {

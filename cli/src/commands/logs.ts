@@ -5,7 +5,7 @@ import { nodeId } from '../find.ts';
 import { collect, pageFlags } from '../flags.ts';
 import type { Column } from '../table.ts';
 
-type Line = Operations['logList']['response']['items'][number];
+type Line = Operations['adminLogList']['response']['items'][number];
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const satisfies readonly Line['level'][];
 
@@ -41,7 +41,7 @@ export const logs = command({
     const node_id = flags.node === undefined ? undefined : await nodeId(cli, flags.node);
     const since = flags.since === undefined ? undefined : new Date(Date.now() - flags.since).toISOString();
     const read = (page: { limit: number; cursor: string | undefined }) =>
-      client.logList(
+      client.adminLogList(
         { query: { ...page, correlation_id, node_id, level: flags.level, since } },
         { signal: cli.signal },
       );

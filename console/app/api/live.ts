@@ -36,7 +36,7 @@ const TOLD_BY: Readonly<Record<string, readonly string[]>> = {
   access_policy: ['accessPolicy'],
 };
 
-export const isToldBy = (operation: string, eventType: string): boolean =>
+export const isChangedBy = (operation: string, eventType: string): boolean =>
   (TOLD_BY[eventType.split('.')[0] ?? ''] ?? []).some((prefix) => operation.startsWith(prefix));
 
 const SETTLE_MS = 200;
@@ -71,7 +71,7 @@ export const useLive = (scope: LiveScope | null): void => {
       const told = [...types];
       types.clear();
       void queries.invalidateQueries({
-        predicate: ({ queryKey }) => told.some((type) => isToldBy(String(queryKey[0]), type)),
+        predicate: ({ queryKey }) => told.some((type) => isChangedBy(String(queryKey[0]), type)),
       });
     };
     const leave = followEvents(backend.client, scope, {

@@ -1,6 +1,6 @@
 /** One row for every mutation, whether it succeeded, failed or was not allowed. */
 import type { Operation } from '@gpuaas/contract';
-import type { Decision, Principal } from './authorise.ts';
+import type { Decision, Principal } from './authorize.ts';
 import type { AuditRow } from './rows.ts';
 import type { World } from './world.ts';
 

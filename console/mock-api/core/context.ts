@@ -1,7 +1,7 @@
 /** What a handler knows of the request it answers. */
 import type { OperationId, Permission, PublicApi, RequestOf } from '@gpuaas/contract';
 import type { EventData, EventType } from '@gpuaas/contract/events';
-import type { Principal } from './authorise.ts';
+import type { Principal } from './authorize.ts';
 import { changedMeanwhile, notFound } from './errors.ts';
 import type { World } from './world.ts';
 

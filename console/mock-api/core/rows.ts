@@ -37,26 +37,26 @@ export type Session = Answer<'terminalSessionGet'> & { project_id: string; ticke
 
 export type NodeView = Answer<'adminNodeGet'>;
 export type SlotView = Answer<'adminNodeSlotGet'>;
-export type NodeTask = Item<'nodeTaskList'>;
-export type Finding = Answer<'nodeInventoryGet'>['findings'][number];
-export type HealthAlert = Answer<'nodeHealthGet'>['alerts'][number];
-export type HealthOverride = Answer<'nodeHealthGet'>['overrides'][number];
-export type DiskOwnership = Item<'nodeDiskList'>;
-export type Discovery = Answer<'nodeDiscoveryGet'>;
+export type NodeTask = Item<'adminNodeTaskList'>;
+export type Finding = Answer<'adminNodeInventoryGet'>['findings'][number];
+export type HealthAlert = Answer<'adminNodeHealthGet'>['alerts'][number];
+export type HealthOverride = Answer<'adminNodeHealthGet'>['overrides'][number];
+export type DiskOwnership = Item<'adminNodeDiskList'>;
+export type Discovery = Answer<'adminNodeDiscoveryGet'>;
 export type Candidate = NonNullable<Discovery['map']>['candidates'][number]['content'];
 export type Prerequisite = NonNullable<Discovery['map']>['prerequisites'][number];
-export type NodeImage = Answer<'nodeImageList'>['images'][number];
-export type Certificate = Answer<'nodeAgentGet'>['certificates'][number];
-export type TrustKey = Item<'trustKeyList'>;
-export type Breaker = Answer<'healthBreakerGet'>;
+export type NodeImage = Answer<'adminNodeImageList'>['images'][number];
+export type Certificate = Answer<'adminNodeAgentGet'>['certificates'][number];
+export type TrustKey = Item<'adminTrustKeyList'>;
+export type Breaker = Answer<'adminHealthBreakerGet'>;
 export type WipeProof = Item<'adminNodeSlotProofList'>;
-export type SlotOverride = Answer<'nodeSlotMarkWiped'>['override'];
+export type SlotOverride = Answer<'adminNodeSlotMarkWiped'>['override'];
 
 export type Slot = Omit<SlotView, 'actions'>;
 /** What the host would show if it were looked at now, beside what was approved of it. */
 export type Node = Omit<
   NodeView,
-  'actions' | 'free_gpus' | 'largest_set' | 'has_drift' | 'occupancy' | 'finding_count' | 'is_connected'
+  'actions' | 'free_gpus' | 'largest_set' | 'has_hardware_change' | 'occupancy' | 'finding_count' | 'is_connected'
 > & {
   number: number;
   private_network: string;
@@ -67,7 +67,7 @@ export type Node = Omit<
   clock_skew_ms: number;
   certificates: Certificate[];
   findings: Finding[];
-  machines: Answer<'nodeInventoryGet'>['machines'];
+  machines: Answer<'adminNodeInventoryGet'>['machines'];
   alerts: HealthAlert[];
   overrides: HealthOverride[];
   images: NodeImage[];
@@ -90,7 +90,7 @@ export type Run = Omit<Answer<'adminWorkflowRunGet'>, 'actions'> & {
 export type PathStep = Readonly<{ step: string; label: string; kind: string | null; seconds: number; bytes?: number }>;
 
 export type AuditRow = Item<'adminAuditLogList'>;
-export type LogLine = Item<'logList'>;
+export type LogLine = Item<'adminLogList'>;
 export type Event = Item<'eventList'>;
 /** As it is kept: an event of the platform has no organization and no project. */
 export type KeptEvent = Omit<Event, 'organizationid' | 'projectid'> &

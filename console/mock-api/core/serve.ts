@@ -4,7 +4,7 @@
  */
 import { ERROR_CODES, type ErrorCode, type Operation, type OperationId } from '@gpuaas/contract';
 import { type Asked, type Draft, insertAudit } from './audit.ts';
-import { authorise, type Decision, holds, type Principal } from './authorise.ts';
+import { authorize, type Decision, holds, type Principal } from './authorize.ts';
 import type { MockCtx } from './context.ts';
 import { problemOf, Refusal } from './errors.ts';
 import {
@@ -57,7 +57,7 @@ export const createServe = (
       return { principal, decision: { organization_id: null, project_id: null, role: null, policy: 'public' } };
     if (principal === null) throw new Refusal('unauthenticated', 'You are not signed in, or your session has ended.');
     validate('params', operation.params, params);
-    return { principal, decision: authorise(world, principal, operation, params) };
+    return { principal, decision: authorize(world, principal, operation, params) };
   };
 
   const requestOf = ({ operation, params }: Match, incoming: Incoming) => ({

@@ -61,9 +61,9 @@ const view = (world: World, node: Node) => {
 };
 
 export const health = {
-  nodeHealthGet: async (ctx: MockCtx, { params }: Req<'nodeHealthGet'>) =>
+  adminNodeHealthGet: async (ctx: MockCtx, { params }: Req<'adminNodeHealthGet'>) =>
     view(ctx.world, getNode(ctx, params.node_id)),
-  nodeHealthProbe: async (ctx: MockCtx, { params }: Req<'nodeHealthProbe'>) => {
+  adminNodeHealthProbe: async (ctx: MockCtx, { params }: Req<'adminNodeHealthProbe'>) => {
     const { world, correlation_id } = ctx;
     const node = getNode(ctx, params.node_id);
     refuse(refuseNode(world, node, 'probe'));
@@ -71,7 +71,7 @@ export const health = {
     const asked = { node_id: node.id, kind: 'node.health_probe', allocation_id: null, correlation_id };
     return { ...runTask(world, asked, 3, () => settle(world, node)) };
   },
-  nodeHealthOverridePut: async (ctx: MockCtx, { params, body }: Req<'nodeHealthOverridePut'>) => {
+  adminNodeHealthOverridePut: async (ctx: MockCtx, { params, body }: Req<'adminNodeHealthOverridePut'>) => {
     const { world } = ctx;
     const node = getNode(ctx, params.node_id);
     const row = { ...body, source: params.source, created_by: ctx.principal.id, created_at: world.ago() };
@@ -79,7 +79,7 @@ export const health = {
     settle(world, node);
     return view(world, node);
   },
-  nodeHealthOverrideDelete: async (ctx: MockCtx, { params }: Req<'nodeHealthOverrideDelete'>) => {
+  adminNodeHealthOverrideDelete: async (ctx: MockCtx, { params }: Req<'adminNodeHealthOverrideDelete'>) => {
     const node = getNode(ctx, params.node_id);
     must(
       node.overrides.find((one) => one.source === params.source),
@@ -89,8 +89,8 @@ export const health = {
     settle(ctx.world, node);
     return undefined;
   },
-  healthBreakerGet: async ({ world }: MockCtx) => ({ ...world.breaker }),
-  healthBreakerReset: async (ctx: MockCtx, { if_match }: Req<'healthBreakerReset'>) => {
+  adminHealthBreakerGet: async ({ world }: MockCtx) => ({ ...world.breaker }),
+  adminHealthBreakerReset: async (ctx: MockCtx, { if_match }: Req<'adminHealthBreakerReset'>) => {
     const { breaker } = ctx.world;
     assertVersion(breaker, if_match);
     if (!breaker.is_tripped) throw conflict('The breaker is not tripped.');

@@ -22,8 +22,8 @@ const leasesOf = (world: World, node: Node) =>
       wanted: row.power?.state === 'off' ? ('off' as const) : ('on' as const),
     }));
 
-const tellDrift = (world: World, node: Node, correlation_id: string): void =>
-  world.emit('node.drift', {
+const emitDrift = (world: World, node: Node, correlation_id: string): void =>
+  world.emit('node.drift_changed', {
     subject: node.id,
     organization_id: null,
     project_id: null,
@@ -49,7 +49,7 @@ const imageOf = (node: Node, digest: string) =>
   );
 
 export const inventory = {
-  nodeInventoryGet: async (ctx: MockCtx, { params }: Req<'nodeInventoryGet'>) => {
+  adminNodeInventoryGet: async (ctx: MockCtx, { params }: Req<'adminNodeInventoryGet'>) => {
     const { world } = ctx;
     const node = getNode(ctx, params.node_id);
     if (node.reconciled_at === null && !node.is_connected) throw notFound('inventory');
@@ -66,23 +66,23 @@ export const inventory = {
       repaired: node.number % 9 === 0 ? ['A port of the switch was put back after its restart.'] : [],
     };
   },
-  nodeMachineRemove: async (ctx: MockCtx, { params }: Req<'nodeMachineRemove'>) => {
+  adminNodeVmRemove: async (ctx: MockCtx, { params }: Req<'adminNodeVmRemove'>) => {
     const { world } = ctx;
     const node = getNode(ctx, params.node_id);
     const machine = must(
       node.machines.find((one) => one.name === params.machine_name),
       'machine',
     );
-    if (!machine.is_ours) throw conflict('The machine does not carry our tag; it is never touched.');
+    if (!machine.is_managed) throw conflict('The machine does not carry our tag; it is never touched.');
     const row = machine.allocation_id === null ? undefined : world.allocations.get(machine.allocation_id);
     if (row?.state === 'active') throw conflict('A claim holds the machine; release the allocation instead.');
     return taskFor(ctx, node, 'slice.orphan_remove', () => {
       node.machines = node.machines.filter((one) => one !== machine);
       node.findings = node.findings.filter((one) => one.machine !== machine.name);
-      tellDrift(world, node, ctx.correlation_id);
+      emitDrift(world, node, ctx.correlation_id);
     });
   },
-  nodeLeaseEnd: async (ctx: MockCtx, { params }: Req<'nodeLeaseEnd'>) => {
+  adminNodeBundleLeaseEnd: async (ctx: MockCtx, { params }: Req<'adminNodeBundleLeaseEnd'>) => {
     const { world } = ctx;
     const node = getNode(ctx, params.node_id);
     const live = world.claims.some(
@@ -91,10 +91,10 @@ export const inventory = {
     if (live) throw conflict('A claim holds the allocation; release it instead.');
     return taskFor(ctx, node, 'slice.lease_end', () => {
       node.findings = node.findings.filter((one) => one.allocation_id !== params.allocation_id);
-      tellDrift(world, node, ctx.correlation_id);
+      emitDrift(world, node, ctx.correlation_id);
     });
   },
-  nodeImageList: async (ctx: MockCtx, { params }: Req<'nodeImageList'>) => {
+  adminNodeImageList: async (ctx: MockCtx, { params }: Req<'adminNodeImageList'>) => {
     const node = getNode(ctx, params.node_id);
     return {
       node_id: node.id,
@@ -103,7 +103,7 @@ export const inventory = {
       images: node.images,
     };
   },
-  nodeImagePull: async (ctx: MockCtx, { params, body }: Req<'nodeImagePull'>) => {
+  adminNodeImagePull: async (ctx: MockCtx, { params, body }: Req<'adminNodeImagePull'>) => {
     const { world } = ctx;
     const node = getNode(ctx, params.node_id);
     const image = must(
@@ -124,14 +124,14 @@ export const inventory = {
         });
     });
   },
-  nodeImageEvict: async (ctx: MockCtx, { params, body }: Req<'nodeImageEvict'>) => {
+  adminNodeImageEvict: async (ctx: MockCtx, { params, body }: Req<'adminNodeImageEvict'>) => {
     const node = getNode(ctx, params.node_id);
     const image = imageOf(node, body.digest);
     return taskFor(ctx, node, 'image.evict', () => {
       node.images = node.images.filter((one) => one !== image);
     });
   },
-  nodeImageVerify: async (ctx: MockCtx, { params, body }: Req<'nodeImageVerify'>) => {
+  adminNodeImageVerify: async (ctx: MockCtx, { params, body }: Req<'adminNodeImageVerify'>) => {
     const node = getNode(ctx, params.node_id);
     const image = imageOf(node, body.digest);
     return taskFor(ctx, node, 'image.verify', () => {

@@ -5,7 +5,7 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
 const DAY_MS = 86_400_000;
 
 export const log = {
-  logList: async (ctx: MockCtx, { query }: Req<'logList'>) => {
+  adminLogList: async (ctx: MockCtx, { query }: Req<'adminLogList'>) => {
     const { world } = ctx;
     const since = query.since === undefined ? world.now() - DAY_MS : Date.parse(query.since);
     const rows = world.logs

@@ -9,7 +9,7 @@ import { refuseNode } from '../life/actions.ts';
 import { runTask } from '../life/task.ts';
 import { addNode } from '../seed/fleet.ts';
 import { nodeView } from '../views/node.ts';
-import { getNode, moveNode, tellNode } from './node.ts';
+import { emitNode, getNode, moveNode } from './node.ts';
 
 const NODE_API = 'https://nodes.gpuaas.example:8443';
 const ENROL_MS = 8_000;
@@ -74,7 +74,7 @@ export const assertConnected = (node: Node): void => {
 };
 
 export const nodeAgent = {
-  nodeCreate: async (ctx: MockCtx, { body }: Req<'nodeCreate'>) => {
+  adminNodeCreate: async (ctx: MockCtx, { body }: Req<'adminNodeCreate'>) => {
     const { world } = ctx;
     if ([...world.nodes.values()].some((one) => one.name === body.name && one.state !== 'deleted'))
       throw new Refusal('already_exists', `A node named "${body.name}" exists.`);
@@ -101,20 +101,20 @@ export const nodeAgent = {
       images: [],
       discovered_at: null,
     });
-    tellNode(world, node, ctx.correlation_id);
+    emitNode(world, node, ctx.correlation_id);
     enrolSoon(world, node, ctx.correlation_id);
     ctx.target('node', node.id);
     return { node: nodeView(ctx)(node), enrollment: enrollmentOf(world, node) };
   },
-  nodeEnrollmentCreate: async (ctx: MockCtx, { params }: Req<'nodeEnrollmentCreate'>) => {
+  adminNodeEnrollmentCreate: async (ctx: MockCtx, { params }: Req<'adminNodeEnrollmentCreate'>) => {
     const node = getNode(ctx, params.node_id);
     refuse(refuseNode(ctx.world, node, 'enroll'));
     enrolSoon(ctx.world, node, ctx.correlation_id);
     return enrollmentOf(ctx.world, node);
   },
-  nodeAgentGet: async (ctx: MockCtx, { params }: Req<'nodeAgentGet'>) =>
+  adminNodeAgentGet: async (ctx: MockCtx, { params }: Req<'adminNodeAgentGet'>) =>
     agentView(ctx.world, getNode(ctx, params.node_id)),
-  nodeAgentRevoke: async (ctx: MockCtx, { params, body }: Req<'nodeAgentRevoke'>) => {
+  adminNodeAgentRevoke: async (ctx: MockCtx, { params, body }: Req<'adminNodeAgentRevoke'>) => {
     const { world } = ctx;
     const node = getNode(ctx, params.node_id);
     if (refuse(refuseNode(world, node, 'revoke_agent'))) return agentView(world, node);
@@ -132,7 +132,7 @@ export const nodeAgent = {
       });
     return agentView(world, node);
   },
-  nodeAgentUpdate: async (ctx: MockCtx, { params, body }: Req<'nodeAgentUpdate'>) => {
+  adminNodeAgentUpdate: async (ctx: MockCtx, { params, body }: Req<'adminNodeAgentUpdate'>) => {
     const { world, correlation_id } = ctx;
     const node = getNode(ctx, params.node_id);
     assertConnected(node);
@@ -141,7 +141,7 @@ export const nodeAgent = {
       node.agent_version = body.version;
     });
   },
-  nodeTaskList: async (ctx: MockCtx, { params, query }: Req<'nodeTaskList'>) => {
+  adminNodeTaskList: async (ctx: MockCtx, { params, query }: Req<'adminNodeTaskList'>) => {
     const node = getNode(ctx, params.node_id);
     const rows = ctx.world.tasks
       .filter((task) => task.node_id === node.id)

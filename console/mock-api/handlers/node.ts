@@ -11,7 +11,7 @@ import { mapRow, nodeView, slotView } from '../views/node.ts';
 
 export const getNode = (ctx: MockCtx, id: string): Node => must(ctx.world.nodes.get(id), 'node');
 
-export const tellNode = (world: World, node: Node, correlation_id: string): void =>
+export const emitNode = (world: World, node: Node, correlation_id: string): void =>
   world.emit('node.changed', {
     subject: node.id,
     organization_id: null,
@@ -29,7 +29,7 @@ export const moveNode = (
   node.state_reason = to.reason;
   node.state_since = world.ago();
   node.version += 1;
-  tellNode(world, node, to.correlation_id);
+  emitNode(world, node, to.correlation_id);
 };
 
 const planOf = (world: World, node: Node, to: ConversionTarget) => {
@@ -59,7 +59,7 @@ export const node = {
   adminNodeHold: async (ctx: MockCtx, { params, body }: Req<'adminNodeHold'>) => {
     const row = getNode(ctx, params.node_id);
     ctx.note({ is_held_before: row.is_held, is_held_after: body.is_held, reason: body.reason });
-    refuse(refuseNode(ctx.world, row, body.is_held ? 'hold' : 'let_go'));
+    refuse(refuseNode(ctx.world, row, body.is_held ? 'hold' : 'unhold'));
     row.is_held = body.is_held;
     row.held_reason = body.is_held ? body.reason : null;
     row.version += 1;
@@ -104,7 +104,7 @@ export const node = {
     row.version += 1;
     return nodeView(ctx)(row);
   },
-  nodeRetire: async (ctx: MockCtx, { params, body }: Req<'nodeRetire'>) => {
+  adminNodeRetire: async (ctx: MockCtx, { params, body }: Req<'adminNodeRetire'>) => {
     const { world } = ctx;
     const row = getNode(ctx, params.node_id);
     refuse(refuseNode(world, row, 'retire'));
@@ -114,7 +114,7 @@ export const node = {
     moveNode(world, row, { state: 'retired', reason: body.reason, correlation_id: ctx.correlation_id });
     return nodeView(ctx)(row);
   },
-  nodeDelete: async (ctx: MockCtx, { params }: Req<'nodeDelete'>) => {
+  adminNodeDelete: async (ctx: MockCtx, { params }: Req<'adminNodeDelete'>) => {
     const row = getNode(ctx, params.node_id);
     refuse(refuseNode(ctx.world, row, 'delete'));
     moveNode(ctx.world, row, { state: 'deleted', reason: null, correlation_id: ctx.correlation_id });

@@ -1,6 +1,6 @@
 import { roleHolds, roleRefusal } from '@gpuaas/contract';
 import { projectDeleteRefusal } from '../../../server/src/domain/project-actions.ts';
-import { rolesAt } from '../core/authorise.ts';
+import { rolesAt } from '../core/authorize.ts';
 import { assertVersion, type MockCtx, must, organizationOf, projectOf, type Req } from '../core/context.ts';
 import { Refusal, refuse } from '../core/errors.ts';
 import { idOf, pageOf } from '../core/page.ts';

@@ -50,7 +50,7 @@ const taskOf = (world: World, node: Node): NodeTask => {
   };
 };
 
-type OnSlot = Req<'nodeSlotDisable'>;
+type OnSlot = Req<'adminNodeSlotDisable'>;
 const lockSlot = (ctx: MockCtx, { params, if_match }: OnSlot): Slot => {
   const slot = getSlot(ctx, params);
   assertVersion(slot, if_match);
@@ -88,25 +88,25 @@ const approveOne = (world: World, node: Node, slotIndex: number, by: string): Sl
 };
 
 export const topology = {
-  nodeDiscoveryCreate: async (ctx: MockCtx, { params }: Req<'nodeDiscoveryCreate'>) => {
+  adminNodeDiscoveryCreate: async (ctx: MockCtx, { params }: Req<'adminNodeDiscoveryCreate'>) => {
     const node = getNode(ctx, params.node_id);
     refuse(refuseNode(ctx.world, node, 'discover'));
     assertConnected(node);
     if (discoveryTask(ctx.world, node)?.finished_at === null) throw conflict('The host is being looked at already.');
     return { ...discover(ctx.world, node, ctx.correlation_id) };
   },
-  nodeDiscoveryGet: async (ctx: MockCtx, { params }: Req<'nodeDiscoveryGet'>) => {
+  adminNodeDiscoveryGet: async (ctx: MockCtx, { params }: Req<'adminNodeDiscoveryGet'>) => {
     const node = getNode(ctx, params.node_id);
     if (node.discovered_at === null && node.discovery_task_id === null) throw notFound('discovery');
     return discoveryOf(ctx.world, node, taskOf(ctx.world, node));
   },
-  nodeDiscoveryFactsGet: async (ctx: MockCtx, { params }: Req<'nodeDiscoveryFactsGet'>) => {
+  adminNodeDiscoveryFactsGet: async (ctx: MockCtx, { params }: Req<'adminNodeDiscoveryFactsGet'>) => {
     const node = getNode(ctx, params.node_id);
     if (node.discovered_at === null) throw notFound('discovery');
     return factsOf(ctx.world, node);
   },
   adminNodeSlotGet: async (ctx: MockCtx, { params }: Req<'adminNodeSlotGet'>) => slotView(ctx)(getSlot(ctx, params)),
-  nodeSlotApprove: async (ctx: MockCtx, { params, body }: Req<'nodeSlotApprove'>) => {
+  adminNodeSlotApprove: async (ctx: MockCtx, { params, body }: Req<'adminNodeSlotApprove'>) => {
     const { world } = ctx;
     const node = getNode(ctx, params.node_id);
     refuse(refuseNode(world, node, 'approve'));
@@ -125,12 +125,12 @@ export const topology = {
       throw new Refusal('conflict', `Not approved: ${problems[0]?.message ?? ''}`, { reasons: problems });
     for (const one of wanted) {
       const slot = one.slot_id === null ? undefined : world.slots.get(one.slot_id);
-      if (one.standing === 'changed' && slot !== undefined) refuseHeld(slot);
+      if (one.approval_status === 'changed' && slot !== undefined) refuseHeld(slot);
     }
     const slots = wanted.map((one) => approveOne(world, node, one.slot_index, ctx.principal.id));
     return { slots: slots.map(slotView(ctx)) };
   },
-  nodeSlotDisable: async (ctx: MockCtx, req: OnSlot) => {
+  adminNodeSlotDisable: async (ctx: MockCtx, req: OnSlot) => {
     const slot = lockSlot(ctx, req);
     if (refuse(refuseSlot(ctx.world, slot, ctx.principal.id, 'disable'))) return finish(ctx, slot, req.body.reason);
     slot.approval = 'disabled';
@@ -138,20 +138,20 @@ export const topology = {
     slot.version += 1;
     return finish(ctx, slot, req.body.reason);
   },
-  nodeSlotEnable: async (ctx: MockCtx, req: Req<'nodeSlotEnable'>) => {
+  adminNodeSlotEnable: async (ctx: MockCtx, req: Req<'adminNodeSlotEnable'>) => {
     const slot = lockSlot(ctx, req);
     if (refuse(refuseSlot(ctx.world, slot, ctx.principal.id, 'enable'))) return finish(ctx, slot, req.body.reason);
     slot.approval = 'approved';
     slot.version += 1;
     return finish(ctx, slot, req.body.reason);
   },
-  nodeSlotQuarantine: async (ctx: MockCtx, req: Req<'nodeSlotQuarantine'>) => {
+  adminNodeSlotQuarantine: async (ctx: MockCtx, req: Req<'adminNodeSlotQuarantine'>) => {
     const slot = lockSlot(ctx, req);
     if (refuse(refuseSlot(ctx.world, slot, ctx.principal.id, 'quarantine'))) return finish(ctx, slot, req.body.reason);
     moveSlot(ctx.world, slot, 'quarantined', req.body.reason);
     return finish(ctx, slot, req.body.reason);
   },
-  nodeSlotRepair: async (ctx: MockCtx, req: Req<'nodeSlotRepair'>) => {
+  adminNodeSlotRepair: async (ctx: MockCtx, req: Req<'adminNodeSlotRepair'>) => {
     const slot = lockSlot(ctx, req);
     if (refuse(refuseSlot(ctx.world, slot, ctx.principal.id, 'repair'))) return finish(ctx, slot, req.body.reason);
     const node = getNode(ctx, slot.node_id);
@@ -159,7 +159,7 @@ export const topology = {
     repair(ctx.world, node, slot, ctx.correlation_id);
     return finish(ctx, slot, req.body.reason);
   },
-  nodeSlotMarkWiped: async (ctx: MockCtx, { params, body }: Req<'nodeSlotMarkWiped'>) => {
+  adminNodeSlotMarkWiped: async (ctx: MockCtx, { params, body }: Req<'adminNodeSlotMarkWiped'>) => {
     const { world, principal } = ctx;
     const slot = getSlot(ctx, params);
     refuse(refuseSlot(world, slot, ctx.principal.id, 'mark_wiped'));
@@ -188,11 +188,11 @@ export const topology = {
     moveSlot(world, slot, 'available', 'Two operators vouched for the wipe.');
     return { override: { ...open }, slot: finish(ctx, slot, body.reason) };
   },
-  nodeDiskList: async (ctx: MockCtx, { params, query }: Req<'nodeDiskList'>) => {
+  adminNodeDiskList: async (ctx: MockCtx, { params, query }: Req<'adminNodeDiskList'>) => {
     const node = getNode(ctx, params.node_id);
     return pageOf(ctx, query, newestFirst(ctx.world.disks.filter((one) => one.node_id === node.id)), idOf, asIs);
   },
-  nodeDiskOwn: async (ctx: MockCtx, { params, body }: Req<'nodeDiskOwn'>) => {
+  adminNodeDiskApprove: async (ctx: MockCtx, { params, body }: Req<'adminNodeDiskApprove'>) => {
     const { world } = ctx;
     const node = getNode(ctx, params.node_id);
     const disk = must(
@@ -219,7 +219,7 @@ export const topology = {
     ownDisk(world, node, row, ctx.correlation_id);
     return { ...row };
   },
-  nodeDiskRevoke: async (ctx: MockCtx, { params }: Req<'nodeDiskRevoke'>) => {
+  adminNodeDiskRevoke: async (ctx: MockCtx, { params }: Req<'adminNodeDiskRevoke'>) => {
     const row = must(
       ctx.world.disks.find((one) => one.id === params.disk_ownership_id && one.node_id === params.node_id),
       'disk',

@@ -19,16 +19,16 @@ const move = (ctx: MockCtx, key: TrustKey, state: TrustKey['state']): TrustKey =
   Object.assign(key, { state, state_since: ctx.world.ago(), version: key.version + 1 });
 
 export const trust = {
-  trustKeyList: async (ctx: MockCtx, { query }: Req<'trustKeyList'>) => {
+  adminTrustKeyList: async (ctx: MockCtx, { query }: Req<'adminTrustKeyList'>) => {
     const rows = ctx.world.trustKeys.filter((one) => query.purpose === undefined || one.purpose === query.purpose);
     return pageOf(ctx, query, newestFirst(rows), idOf, asIs);
   },
-  trustKeyGet: async (ctx: MockCtx, { params }: Req<'trustKeyGet'>) =>
+  adminTrustKeyGet: async (ctx: MockCtx, { params }: Req<'adminTrustKeyGet'>) =>
     must(
       ctx.world.trustKeys.find((one) => one.id === params.trust_key_id),
       'key',
     ),
-  trustKeyCreate: async (ctx: MockCtx, { body }: Req<'trustKeyCreate'>) => {
+  adminTrustKeyCreate: async (ctx: MockCtx, { body }: Req<'adminTrustKeyCreate'>) => {
     const { world } = ctx;
     if (world.trustKeys.some((one) => one.purpose === body.purpose && one.state === 'staged'))
       throw conflict('A key of this purpose is staged already.');
@@ -46,21 +46,21 @@ export const trust = {
     world.trustKeys.push(key);
     return { ...key };
   },
-  trustKeyActivate: async (ctx: MockCtx, { params, if_match }: Req<'trustKeyActivate'>) => {
+  adminTrustKeyActivate: async (ctx: MockCtx, { params, if_match }: Req<'adminTrustKeyActivate'>) => {
     const { world } = ctx;
     const key = lock(ctx, params.trust_key_id, if_match);
     if (key.state !== 'staged') throw conflict(`The key is ${key.state}; only a staged key is activated.`);
     const before = world.trustKeys.find((one) => one.purpose === key.purpose && one.state === 'active');
     if (before !== undefined) Object.assign(move(ctx, before, 'grace'), { retires_at: world.ago(-GRACE_MS) });
-    const uninformed_nodes = [...world.nodes.values()].filter((node) => !node.is_connected).length;
-    return { ...move(ctx, key, 'active'), uninformed_nodes };
+    const nodes_without_key = [...world.nodes.values()].filter((node) => !node.is_connected).length;
+    return { ...move(ctx, key, 'active'), nodes_without_key };
   },
-  trustKeyRetire: async (ctx: MockCtx, { params, if_match }: Req<'trustKeyRetire'>) => {
+  adminTrustKeyRetire: async (ctx: MockCtx, { params, if_match }: Req<'adminTrustKeyRetire'>) => {
     const key = lock(ctx, params.trust_key_id, if_match);
     if (key.state !== 'grace' && key.state !== 'staged') throw conflict(`The key is ${key.state}.`);
     return { ...move(ctx, key, 'retired') };
   },
-  trustKeyRevoke: async (ctx: MockCtx, { params, if_match }: Req<'trustKeyRevoke'>) => {
+  adminTrustKeyRevoke: async (ctx: MockCtx, { params, if_match }: Req<'adminTrustKeyRevoke'>) => {
     const key = lock(ctx, params.trust_key_id, if_match);
     if (key.state === 'active') throw conflict('The active key cannot be revoked; activate another first.');
     return { ...move(ctx, key, 'revoked') };

@@ -35,7 +35,7 @@ const slotFacts = (world: World, slot: Slot, callerId: string): SlotFacts => {
   return {
     approval: slot.approval,
     status: slot.status,
-    has_drift: slot.drift !== null,
+    has_hardware_change: slot.drift !== null,
     node_state: node?.state ?? 'deleted',
     node_occupancy: node === undefined ? 'free' : occupancyOf(world, node),
     holder: holder === undefined ? null : { state: holder.state, is_whole_node: holder.capacity_shape === 'baremetal' },

@@ -29,7 +29,7 @@ export type RunPlan = Readonly<{
 /** What is to happen when a run goes on, for those that may be retried. */
 const plans = new WeakMap<Run, RunPlan>();
 
-export const tellRun = (world: World, run: Run): void =>
+export const emitRun = (world: World, run: Run): void =>
   world.emit('workflow_run.changed', {
     subject: run.id,
     organization_id: run.organization_id,
@@ -71,7 +71,7 @@ const endRun = (world: World, run: Run, state: Run['state'], reason: string | nu
   run.state_deadline_at = null;
   run.turn += 1;
   if (state !== 'stuck') run.finished_at = world.ago();
-  tellRun(world, run);
+  emitRun(world, run);
 };
 
 const enterStep = (world: World, run: Run, index: number, plan: RunPlan): void => {
@@ -92,7 +92,7 @@ const enterStep = (world: World, run: Run, index: number, plan: RunPlan): void =
           allocation_id: plan.allocation_id,
           correlation_id: run.correlation_id,
         }).id;
-  tellRun(world, run);
+  emitRun(world, run);
   world.agenda.after(at.seconds * 1000, () => {
     if (run.turn !== turn) return;
     const failing = plan.failing?.step === at.step ? plan.failing : null;
@@ -148,7 +148,7 @@ export const newRun = (world: World, plan: Omit<RunPlan, 'onDone'>, atMs = world
 export const startRun = (world: World, plan: RunPlan, delayMs = 300): Run => {
   const run = newRun(world, plan);
   plans.set(run, plan);
-  tellRun(world, run);
+  emitRun(world, run);
   const { turn } = run;
   world.agenda.after(delayMs, () => {
     if (run.turn === turn) enterStep(world, run, 0, plan);

@@ -127,7 +127,7 @@ export const addActive = (world: World, past: Past): Allocation => {
   past.node.machines.push({
     name: `gpuaas-${row.id.slice(-8)}`,
     allocation_id: row.id,
-    is_ours: true,
+    is_managed: true,
     state: row.power?.state === 'off' ? 'shut_off' : 'running',
     ended_by: null,
     devices: past.slots.flatMap((slot) => [slot.gpu_pci_address ?? '', slot.nvme_serial ?? '']),

@@ -42,7 +42,7 @@ const unhealthySlot: Shaper = (world, node, slots) => {
   node.machines.push({
     name: 'gpuaas-alc-leftover',
     allocation_id: null,
-    is_ours: true,
+    is_managed: true,
     state: 'shut_off',
     ended_by: 'host',
     devices: [slot.gpu_pci_address ?? ''],

@@ -49,7 +49,7 @@ test('who may only look sees the console and types nothing', async () => {
   await stream.write(new TextEncoder().encode('echo no\r'));
   stream.close();
   assert.doesNotMatch(await shown(stream.bytes), /echo no/);
-  assert.equal((await stream.closed).reason, 'client_left');
+  assert.equal((await stream.closed).reason, 'client_disconnected');
 });
 
 test('a machine that is off has no terminal, and says how to start it', async () => {

@@ -83,7 +83,7 @@ const openSession = ({ world, session, allocation }: Offer): SessionStream => {
     isOver = true;
     Object.assign(session, { state: 'closed', closed_at: world.ago() });
     Object.assign(session, {
-      end_reason: end.reason === 'connection_lost' ? 'host_left' : end.reason,
+      end_reason: end.reason === 'connection_lost' ? 'agent_disconnected' : end.reason,
       end_message: end.message,
     });
     output.end();
@@ -126,7 +126,7 @@ const openSession = ({ world, session, allocation }: Offer): SessionStream => {
     },
     end: async () => exit(0),
     resize: () => undefined,
-    close: () => finish({ reason: 'client_left', message: 'Left.', exit_code: null, signal: null }),
+    close: () => finish({ reason: 'client_disconnected', message: 'Left.', exit_code: null, signal: null }),
     closed: closed.promise,
   };
 };

@@ -27,7 +27,7 @@ const keyIn = (api: TestApi, state: string) =>
   );
 const staged = async (api: TestApi) => {
   const body = { purpose: 'task_signer', ...REASON };
-  return must<{ id: string; version: number }>(api, 'trustKeyCreate', { body });
+  return must<{ id: string; version: number }>(api, 'adminTrustKeyCreate', { body });
 };
 
 export const platformScenarios = {
@@ -82,7 +82,7 @@ export const platformScenarios = {
   }),
   adminSchedulerSnapshot: () => ({}),
   adminInvariantCheck: () => ({}),
-  nodeCreate: () => ({
+  adminNodeCreate: () => ({
     body: {
       name: 'j25u05',
       region_name: 'us-buffalo-1',
@@ -91,80 +91,80 @@ export const platformScenarios = {
       capacity_mode: 'slice',
     },
   }),
-  nodeEnrollmentCreate: (api) => ({ params: at(api, 'j22u17'), body: REASON }),
-  nodeAgentGet: (api) => ({ params: at(api) }),
-  nodeAgentRevoke: (api) => ({ params: at(api), body: REASON }),
-  nodeAgentUpdate: (api) => ({
+  adminNodeEnrollmentCreate: (api) => ({ params: at(api, 'j22u17'), body: REASON }),
+  adminNodeAgentGet: (api) => ({ params: at(api) }),
+  adminNodeAgentRevoke: (api) => ({ params: at(api), body: REASON }),
+  adminNodeAgentUpdate: (api) => ({
     params: at(api),
     body: { version: '0.2.0', digest: `sha256:${'0'.repeat(64)}` },
   }),
-  nodeRetire: (api) => ({ params: at(api, 'j22u17'), body: REASON }),
-  nodeDelete: async (api) => {
+  adminNodeRetire: (api) => ({ params: at(api, 'j22u17'), body: REASON }),
+  adminNodeDelete: async (api) => {
     const params = at(api, 'j22u17');
-    await must(api, 'nodeRetire', { params, body: REASON });
+    await must(api, 'adminNodeRetire', { params, body: REASON });
     return { params };
   },
-  nodeTaskList: (api) => ({ params: at(api) }),
-  nodeDiscoveryCreate: (api) => ({ params: at(api), body: {} }),
-  nodeDiscoveryGet: (api) => ({ params: at(api, 'j22u15') }),
-  nodeDiscoveryFactsGet: (api) => ({ params: at(api) }),
-  nodeSlotApprove: async (api) => {
+  adminNodeTaskList: (api) => ({ params: at(api) }),
+  adminNodeDiscoveryCreate: (api) => ({ params: at(api), body: {} }),
+  adminNodeDiscoveryGet: (api) => ({ params: at(api, 'j22u15') }),
+  adminNodeDiscoveryFactsGet: (api) => ({ params: at(api) }),
+  adminNodeSlotApprove: async (api) => {
     const node = nodeNamed(api, 'j22u13');
     const params = { node_id: node.id };
-    const found = await must<{ map: { map_hash: string } }>(api, 'nodeDiscoveryGet', { params });
+    const found = await must<{ map: { map_hash: string } }>(api, 'adminNodeDiscoveryGet', { params });
     return { params, body: { map_hash: found.map.map_hash, slot_indexes: [2] } };
   },
-  nodeSlotDisable: (api) => onSlot(free(api)),
-  nodeSlotEnable: (api) => onSlot(slotWhere(api, (slot) => slot.approval === 'disabled')),
-  nodeSlotQuarantine: (api) => onSlot(free(api)),
-  nodeSlotRepair: (api) => onSlot(slotWhere(api, (slot) => slot.status === 'quarantined')),
-  nodeSlotMarkWiped: (api) => {
+  adminNodeSlotDisable: (api) => onSlot(free(api)),
+  adminNodeSlotEnable: (api) => onSlot(slotWhere(api, (slot) => slot.approval === 'disabled')),
+  adminNodeSlotQuarantine: (api) => onSlot(free(api)),
+  adminNodeSlotRepair: (api) => onSlot(slotWhere(api, (slot) => slot.status === 'quarantined')),
+  adminNodeSlotMarkWiped: (api) => {
     const { params, body } = onSlot(slotWhere(api, (slot) => slot.status === 'quarantined'));
     return { params, body };
   },
-  nodeDiskList: (api) => ({ params: at(api) }),
-  nodeDiskOwn: (api) => ({ params: at(api, 'j22u15'), body: { serial: 'S795NC000062', ...REASON } }),
-  nodeDiskRevoke: async (api) => {
+  adminNodeDiskList: (api) => ({ params: at(api) }),
+  adminNodeDiskApprove: (api) => ({ params: at(api, 'j22u15'), body: { serial: 'S795NC000062', ...REASON } }),
+  adminNodeDiskRevoke: async (api) => {
     const params = at(api, 'j22u15');
     const body = { serial: 'S795NC000062', ...REASON };
-    const { id } = await must<{ id: string }>(api, 'nodeDiskOwn', { params, body });
+    const { id } = await must<{ id: string }>(api, 'adminNodeDiskApprove', { params, body });
     return { params: { ...params, disk_ownership_id: id }, body: REASON };
   },
-  nodeHealthGet: (api) => ({ params: at(api, 'j22u29') }),
-  nodeHealthProbe: (api) => ({ params: at(api), body: {} }),
-  nodeHealthOverridePut: (api) => ({
+  adminNodeHealthGet: (api) => ({ params: at(api, 'j22u29') }),
+  adminNodeHealthProbe: (api) => ({ params: at(api), body: {} }),
+  adminNodeHealthOverridePut: (api) => ({
     params: { ...at(api, 'j22u29'), source: 'agent' },
     body: { mode: 'merge', alerts: [], muted_alert_ids: ['fabric_manager_down'], expires_at: null, ...REASON },
   }),
-  nodeHealthOverrideDelete: async (api) => {
+  adminNodeHealthOverrideDelete: async (api) => {
     const params = { ...at(api, 'j22u29'), source: 'agent' };
     const body = { mode: 'merge', alerts: [], muted_alert_ids: [], expires_at: null, ...REASON };
-    await must(api, 'nodeHealthOverridePut', { params, body });
+    await must(api, 'adminNodeHealthOverridePut', { params, body });
     return { params };
   },
-  healthBreakerGet: () => ({}),
-  healthBreakerReset: ({ world }) => {
+  adminHealthBreakerGet: () => ({}),
+  adminHealthBreakerReset: ({ world }) => {
     Object.assign(world.breaker, { is_tripped: true, reason: 'Nine hosts fell ill within a minute.' });
     return { body: REASON, if_match: world.breaker.version };
   },
-  nodeInventoryGet: (api) => ({ params: at(api, 'j22u31') }),
-  nodeMachineRemove: (api) => ({ params: { ...at(api, 'j22u31'), machine_name: 'gpuaas-alc-leftover' }, body: REASON }),
-  nodeLeaseEnd: (api) => ({
+  adminNodeInventoryGet: (api) => ({ params: at(api, 'j22u31') }),
+  adminNodeVmRemove: (api) => ({ params: { ...at(api, 'j22u31'), machine_name: 'gpuaas-alc-leftover' }, body: REASON }),
+  adminNodeBundleLeaseEnd: (api) => ({
     params: { ...at(api), allocation_id: 'alc_01k9zv3m8q4t6w2x5y7r0s1n3p' },
     body: REASON,
   }),
-  nodeImageList: (api) => ({ params: at(api) }),
-  nodeImagePull: (api) => ({ params: at(api), body: { image_name: 'ubuntu-24.04-h200-base' } }),
-  nodeImageEvict: (api) => ({ params: at(api), body: { digest: image(api).digest } }),
-  nodeImageVerify: (api) => ({ params: at(api), body: { digest: image(api).digest } }),
-  trustKeyList: () => ({}),
-  trustKeyGet: (api) => ({ params: { trust_key_id: keyIn(api, 'active').id } }),
-  trustKeyCreate: () => ({ body: { purpose: 'task_signer', ...REASON } }),
-  trustKeyActivate: async (api) => {
+  adminNodeImageList: (api) => ({ params: at(api) }),
+  adminNodeImagePull: (api) => ({ params: at(api), body: { image_name: 'ubuntu-24.04-h200-base' } }),
+  adminNodeImageEvict: (api) => ({ params: at(api), body: { digest: image(api).digest } }),
+  adminNodeImageVerify: (api) => ({ params: at(api), body: { digest: image(api).digest } }),
+  adminTrustKeyList: () => ({}),
+  adminTrustKeyGet: (api) => ({ params: { trust_key_id: keyIn(api, 'active').id } }),
+  adminTrustKeyCreate: () => ({ body: { purpose: 'task_signer', ...REASON } }),
+  adminTrustKeyActivate: async (api) => {
     const key = await staged(api);
     return { params: { trust_key_id: key.id }, body: REASON, if_match: key.version };
   },
-  trustKeyRetire: (api) => ({ params: { trust_key_id: keyIn(api, 'grace').id }, body: REASON, if_match: 1 }),
-  trustKeyRevoke: (api) => ({ params: { trust_key_id: keyIn(api, 'grace').id }, body: REASON, if_match: 1 }),
-  logList: () => ({}),
+  adminTrustKeyRetire: (api) => ({ params: { trust_key_id: keyIn(api, 'grace').id }, body: REASON, if_match: 1 }),
+  adminTrustKeyRevoke: (api) => ({ params: { trust_key_id: keyIn(api, 'grace').id }, body: REASON, if_match: 1 }),
+  adminLogList: () => ({}),
 } satisfies Partial<Scenarios>;

@@ -47,14 +47,14 @@ export const candidateOf = (node: Node, place: Place): Candidate => {
     numa_node: place.numa_node,
     upstream_port: place.upstream_port,
     iommu_group: 40 + place.slot_index * 8,
-    iommu_group_strangers: [],
+    iommu_group_other_devices: [],
     nvme_serial: binding.nvme_serial,
     nvme_device: binding.nvme_device,
     nvme_size_bytes: DRIVE_BYTES,
     nvme_mounts: [],
     nvme_holders: [],
     nvme_filesystems: [],
-    wipe_policy: 'nvme_sanitize',
+    wipe_method: 'nvme_sanitize',
     fabric_parent_pci_address: place.nic,
     fabric_claim_mode: 'per_slot_vf',
     fabric_vf_pci_address: place.vf,
@@ -67,7 +67,7 @@ export const candidateOf = (node: Node, place: Place): Candidate => {
   };
 };
 
-const standingOf = (slot: Slot | undefined): CandidateView['standing'] =>
+const standingOf = (slot: Slot | undefined): CandidateView['approval_status'] =>
   slot === undefined ? 'new' : slot.drift === null ? 'approved' : 'changed';
 
 const viewOf =
@@ -83,7 +83,7 @@ const viewOf =
       content,
       blockers: content.blockers,
       slot_id: slot?.id ?? null,
-      standing: standingOf(slot),
+      approval_status: standingOf(slot),
       diff: slot?.drift ?? {},
     };
   };

@@ -11,7 +11,8 @@ import { freeOf, slotsOf } from '../life/placement.ts';
 import { occupancyOf } from '../life/slots.ts';
 import { action } from './allocation.ts';
 
-const hasDrift = (world: World, node: Node): boolean => slotsOf(world, node.id).some((slot) => slot.drift !== null);
+const hasHardwareChange = (world: World, node: Node): boolean =>
+  slotsOf(world, node.id).some((slot) => slot.drift !== null);
 
 const platformActions = <Name extends string>(
   { principal }: MockCtx,
@@ -39,7 +40,7 @@ const common = (world: World, node: Node) => ({
   is_held: node.is_held,
   health: node.health,
   is_connected: node.is_connected,
-  has_drift: hasDrift(world, node),
+  has_hardware_change: hasHardwareChange(world, node),
   reboot_required: node.reboot_required,
   finding_count: node.findings.length,
   ...freeOf(world, node),
@@ -82,7 +83,7 @@ const tileOf = (slot: Slot) => ({
   status_since: slot.status_since,
   health: slot.health,
   numa_node: slot.numa_node,
-  has_drift: slot.drift !== null,
+  has_hardware_change: slot.drift !== null,
   allocation_id: slot.allocation_id,
   wiped_at: slot.wiped_at,
 });

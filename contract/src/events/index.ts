@@ -108,7 +108,7 @@ export const events = defineEvents({
       state_reason: Type.Union([Type.String(), Type.Null()]),
     }),
   },
-  'node.drift': {
+  'node.drift_changed': {
     summary: 'What is on a host and what is claimed there differ in another way than before, or agree again.',
     data: Closed({
       node_id: Id('node'),

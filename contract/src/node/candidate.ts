@@ -12,7 +12,7 @@ export const Blocker = Closed({
   message: Type.String({ description: 'What stands in the way and what would fix it.' }),
 });
 
-export const WIPE_POLICIES = ['nvme_sanitize', 'nvme_format', 'blkdiscard'] as const;
+export const WIPE_METHODS = ['nvme_sanitize', 'nvme_format', 'blkdiscard'] as const;
 
 export const Candidate = Closed({
   slot_index: Type.Integer({ minimum: 0, maximum: 63 }),
@@ -27,14 +27,14 @@ export const Candidate = Closed({
   upstream_port: Nullable(PciAddress),
   iommu_group: Nullable(Type.Integer()),
   /** Functions of that group which are neither the slot's nor a bridge. */
-  iommu_group_strangers: Type.Array(PciAddress),
+  iommu_group_other_devices: Type.Array(PciAddress),
   nvme_serial: Nullable(Type.String()),
   nvme_device: Nullable(Type.String()),
   nvme_size_bytes: Nullable(Type.Integer()),
   nvme_mounts: Type.Array(Type.String()),
   nvme_holders: Type.Array(Type.String()),
   nvme_filesystems: Type.Array(Type.String()),
-  wipe_policy: Nullable(StringEnum(WIPE_POLICIES)),
+  wipe_method: Nullable(StringEnum(WIPE_METHODS)),
   fabric_parent_pci_address: Nullable(PciAddress),
   fabric_claim_mode: Nullable(StringEnum(['per_slot_vf', 'shared'])),
   fabric_vf_pci_address: Nullable(PciAddress),

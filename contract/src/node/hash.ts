@@ -30,7 +30,7 @@ const stable = (candidate: Found): Readonly<Record<string, unknown>> => {
   return {
     ...Object.fromEntries(kept.sort(([a], [b]) => (a < b ? -1 : 1))),
     has_iommu_group: candidate.iommu_group !== null,
-    iommu_group_strangers: candidate.iommu_group_strangers.toSorted(),
+    iommu_group_other_devices: candidate.iommu_group_other_devices.toSorted(),
   };
 };
 

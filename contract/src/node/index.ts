@@ -48,7 +48,7 @@ export {
   type NodeParams,
   nodeApi,
 } from './api.ts';
-export { TopologyMap as TopologyMapShape, WIPE_POLICIES } from './candidate.ts';
+export { TopologyMap as TopologyMapShape, WIPE_METHODS } from './candidate.ts';
 export { HostFacts as HostFactsShape } from './facts.ts';
 export { candidateHash, mapHash } from './hash.ts';
 export { CLASSIFICATIONS, HealthReport as HealthReportShape } from './health.ts';

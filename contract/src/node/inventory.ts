@@ -16,7 +16,7 @@ export const HostMachine = Closed({
   name: Word,
   /** From the tag in its definition; null for a machine without one. */
   allocation_id: Nullable(Word),
-  is_ours: Type.Boolean({ description: 'It carries our tag under the name that goes with it.' }),
+  is_managed: Type.Boolean({ description: 'It carries our tag under the name that goes with it.' }),
   state: StringEnum(MACHINE_STATES),
   /** Why it is off, where the hypervisor remembers: asked by its guest, made by somebody on the host, or a crash. */
   ended_by: Nullable(StringEnum(['guest', 'host', 'crash'])),

@@ -6,7 +6,7 @@ import Type, { type Static } from 'typebox';
 import { Closed, HostTime, INT_MAX, Nullable, StringEnum, Time } from '../common.ts';
 import { Id } from '../ids.ts';
 import { SESSION_KINDS, TerminalSize } from '../stream.ts';
-import { TopologyMap, WIPE_POLICIES } from './candidate.ts';
+import { TopologyMap, WIPE_METHODS } from './candidate.ts';
 import { HostFacts, PciAddress } from './facts.ts';
 import { HealthReport } from './health.ts';
 import { PROOF_STEPS_MAX } from './task-tree.ts';
@@ -26,7 +26,7 @@ export const TaskSlot = Closed({
   mac_address: Type.String(),
   private_ip: Type.String(),
   fabric_vf_pci_address: PciAddress,
-  wipe_policy: Nullable(StringEnum(WIPE_POLICIES)),
+  wipe_method: Nullable(StringEnum(WIPE_METHODS)),
 });
 export const TaskDisk = Closed({ serial: Type.String(), device: Type.String() });
 
@@ -193,7 +193,7 @@ export const TASKS = {
         Closed({
           name: Type.String(),
           allocation_id: Nullable(Type.String()),
-          is_ours: Type.Boolean(),
+          is_managed: Type.Boolean(),
           state: Type.String(),
         }),
       ),

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { WIPE_POLICIES } from './candidate.ts';
+import { WIPE_METHODS } from './candidate.ts';
 import { meetsLevel, WIPE_LEVELS, wipeLevelOf } from './wipe.ts';
 
 const level = fc.constantFrom(...WIPE_LEVELS);
-const method = fc.constantFrom(...WIPE_POLICIES);
+const method = fc.constantFrom(...WIPE_METHODS);
 
 test('every method has a level, and a stronger method never a lower one', () => {
   fc.assert(
@@ -13,7 +13,7 @@ test('every method has a level, and a stronger method never a lower one', () => 
       const [high, low] = [wipeLevelOf(a), wipeLevelOf(b)];
       assert.ok(high !== null && low !== null);
       // Methods are listed strongest first.
-      if (WIPE_POLICIES.indexOf(a) <= WIPE_POLICIES.indexOf(b)) assert.ok(meetsLevel(high, low));
+      if (WIPE_METHODS.indexOf(a) <= WIPE_METHODS.indexOf(b)) assert.ok(meetsLevel(high, low));
     }),
   );
 });
@@ -32,7 +32,7 @@ test('what meets a level meets every lower one, and itself', () => {
 test('a method that nobody knows has no level and meets none', () => {
   fc.assert(
     fc.property(fc.string(), level, (unknown, asked) => {
-      fc.pre(!(WIPE_POLICIES as readonly string[]).includes(unknown));
+      fc.pre(!(WIPE_METHODS as readonly string[]).includes(unknown));
       assert.equal(meetsLevel(wipeLevelOf(unknown), asked), false);
     }),
   );

@@ -4,15 +4,21 @@ import { Closed, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 
+export const SESSION_IDLE_MIN_S = 60;
+export const SESSION_IDLE_MAX_S = 1_800;
+export const SESSION_LENGTH_MIN_S = 300;
+export const SESSION_LENGTH_MAX_S = 86_400;
+export const RECORDING_DAYS_MAX = 365;
+
 const settings = {
   session_idle_s: Type.Integer({
-    minimum: 60,
-    maximum: 1800,
+    minimum: SESSION_IDLE_MIN_S,
+    maximum: SESSION_IDLE_MAX_S,
     description: 'A session in which nothing is said either way for this long is ended.',
   }),
   session_max_s: Type.Integer({
-    minimum: 300,
-    maximum: 86_400,
+    minimum: SESSION_LENGTH_MIN_S,
+    maximum: SESSION_LENGTH_MAX_S,
     description: 'A session is ended after this long, whatever happens in it.',
   }),
   ends_with_sign_in: Type.Boolean({
@@ -22,7 +28,11 @@ const settings = {
   records_terminals: Type.Boolean({
     description: 'What terminals show is recorded. Whoever opens one is told.',
   }),
-  recording_days: Type.Integer({ minimum: 1, maximum: 365, description: 'How long recordings are kept.' }),
+  recording_days: Type.Integer({
+    minimum: 1,
+    maximum: RECORDING_DAYS_MAX,
+    description: 'How long recordings are kept.',
+  }),
   allows_service_accounts: Type.Boolean({
     description: 'Service accounts may open sessions. They have no keys, so nothing is granted to them.',
   }),

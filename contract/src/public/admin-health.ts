@@ -6,9 +6,11 @@ import { CLASSIFICATIONS, HealthAlert, HealthReport } from '../node/health.ts';
 import { NodeTask, node, nodeChange, nodeRead, Reason } from './admin-node.ts';
 import { HEALTHS } from './admin-placement.ts';
 
+export const OVERRIDE_MODES = ['merge', 'replace'] as const;
+
 const Override = Closed({
   source: Type.String(),
-  mode: StringEnum(['merge', 'replace']),
+  mode: StringEnum(OVERRIDE_MODES),
   alerts: Type.Array(HealthAlert),
   muted_alert_ids: Type.Array(Type.String()),
   reason: Type.String(),
@@ -46,7 +48,7 @@ const Breaker = Closed({
 const source = Closed({ node_id: Id('node'), source: Type.String({ pattern: '^[a-z0-9_.-]{1,64}$' }) });
 
 export const adminHealthApi = define({
-  nodeHealthGet: {
+  adminNodeHealthGet: {
     ...nodeRead,
     path: '/api/v1/admin/nodes/{node_id}/health',
     summary: 'What every source says about a node and its slots, and what counts',
@@ -54,7 +56,7 @@ export const adminHealthApi = define({
     params: node,
     response: NodeHealth,
   },
-  nodeHealthProbe: {
+  adminNodeHealthProbe: {
     ...nodeChange,
     path: '/api/v1/admin/nodes/{node_id}/health/probe',
     summary: 'Have the agent look at its host’s health now',
@@ -67,7 +69,7 @@ export const adminHealthApi = define({
     location: '/api/v1/admin/nodes/{node_id}/health',
     errors: ['conflict'],
   },
-  nodeHealthOverridePut: {
+  adminNodeHealthOverridePut: {
     ...nodeChange,
     method: 'PUT',
     idempotency: 'none',
@@ -77,7 +79,7 @@ export const adminHealthApi = define({
     audit: 'node.health.override',
     params: source,
     body: Closed({
-      mode: StringEnum(['merge', 'replace']),
+      mode: StringEnum(OVERRIDE_MODES),
       alerts: Type.Array(HealthAlert, { maxItems: 50 }),
       muted_alert_ids: Type.Array(Type.String({ pattern: '^[a-z0-9_.-]{1,64}$' }), { maxItems: 50 }),
       expires_at: Nullable(Time('Until when it counts; null until it is removed.')),
@@ -86,7 +88,7 @@ export const adminHealthApi = define({
     status: 200,
     response: NodeHealth,
   },
-  nodeHealthOverrideDelete: {
+  adminNodeHealthOverrideDelete: {
     ...nodeChange,
     method: 'DELETE',
     idempotency: 'none',
@@ -98,7 +100,7 @@ export const adminHealthApi = define({
     status: 204,
     response: null,
   },
-  healthBreakerGet: {
+  adminHealthBreakerGet: {
     ...nodeRead,
     path: '/api/v1/admin/health/breaker',
     summary: 'Whether a wave of bad reports has been stopped from taking hosts out of sale',
@@ -106,7 +108,7 @@ export const adminHealthApi = define({
     query: Closed({}),
     response: Breaker,
   },
-  healthBreakerReset: {
+  adminHealthBreakerReset: {
     ...nodeChange,
     path: '/api/v1/admin/health/breaker/reset',
     summary: 'Let reports take hosts out of sale again',

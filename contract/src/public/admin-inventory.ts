@@ -45,7 +45,7 @@ const task = { status: 202, response: NodeTask, location: '/api/v1/admin/nodes/{
 const ofDigest = Closed({ digest: imageDigest('Which image, by its content.') });
 
 export const adminInventoryApi = define({
-  nodeInventoryGet: {
+  adminNodeInventoryGet: {
     ...nodeRead,
     path: '/api/v1/admin/nodes/{node_id}/inventory',
     summary: 'What is on a host, as its agent last found it, and where that is not what claims say',
@@ -53,7 +53,7 @@ export const adminInventoryApi = define({
     params: node,
     response: NodeInventory,
   },
-  nodeMachineRemove: {
+  adminNodeVmRemove: {
     ...nodeChange,
     ...task,
     path: '/api/v1/admin/nodes/{node_id}/machines/{machine_name}/remove',
@@ -66,7 +66,7 @@ export const adminInventoryApi = define({
     body: Closed({ reason: Reason }),
     errors: ['conflict'],
   },
-  nodeLeaseEnd: {
+  adminNodeBundleLeaseEnd: {
     ...nodeChange,
     ...task,
     path: '/api/v1/admin/nodes/{node_id}/leases/{allocation_id}/end',
@@ -79,7 +79,7 @@ export const adminInventoryApi = define({
     body: Closed({ reason: Reason }),
     errors: ['conflict'],
   },
-  nodeImageList: {
+  adminNodeImageList: {
     ...nodeRead,
     path: '/api/v1/admin/nodes/{node_id}/images',
     summary: 'Images at hand on a host, as its agent last found them',
@@ -92,7 +92,7 @@ export const adminInventoryApi = define({
       images: Type.Array(NodeImage),
     }),
   },
-  nodeImagePull: {
+  adminNodeImagePull: {
     ...nodeChange,
     ...task,
     path: '/api/v1/admin/nodes/{node_id}/images/pull',
@@ -107,7 +107,7 @@ export const adminInventoryApi = define({
     }),
     errors: ['conflict'],
   },
-  nodeImageEvict: {
+  adminNodeImageEvict: {
     ...nodeChange,
     ...task,
     path: '/api/v1/admin/nodes/{node_id}/images/evict',
@@ -119,7 +119,7 @@ export const adminInventoryApi = define({
     body: ofDigest,
     errors: ['conflict'],
   },
-  nodeImageVerify: {
+  adminNodeImageVerify: {
     ...nodeChange,
     ...task,
     path: '/api/v1/admin/nodes/{node_id}/images/verify',

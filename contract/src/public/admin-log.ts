@@ -1,16 +1,16 @@
 import Type from 'typebox';
-import { Closed, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
+import { Closed, HOST_ROLES, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { nodeRead } from './admin-node.ts';
 
-const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
 const LogEntry = Closed({
   logged_at: Time('When it was written.'),
-  level: StringEnum(LEVELS),
+  level: StringEnum(LOG_LEVELS),
   service: Type.String(),
-  host_role: StringEnum(['platform_control', 'app_control', 'worker_compute']),
+  host_role: StringEnum(HOST_ROLES),
   host_name: Type.String(),
   node_id: Nullable(Type.String()),
   message: Type.String(),
@@ -20,7 +20,7 @@ const LogEntry = Closed({
 });
 
 export const adminLogApi = define({
-  logList: {
+  adminLogList: {
     ...nodeRead,
     path: '/api/v1/admin/logs',
     summary: 'Log lines of every process and agent by correlation id or node, oldest first',
@@ -31,7 +31,7 @@ export const adminLogApi = define({
         Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$', examples: ['c-01k9zv3m8q4t6w2x5y7r0s1n3p'] }),
       ),
       node_id: Type.Optional(Id('node')),
-      level: Type.Optional(StringEnum(LEVELS, { description: 'This level and above.' })),
+      level: Type.Optional(StringEnum(LOG_LEVELS, { description: 'This level and above.' })),
       since: Type.Optional(Time('Not before; a day ago if left out.')),
     }),
     response: Page(LogEntry),

@@ -68,7 +68,7 @@ export const nodeRead = {
 export const nodeChange = { method: 'POST', tag, access: 'platform', idempotency: 'required' } as const;
 
 export const adminNodeApi = define({
-  nodeCreate: {
+  adminNodeCreate: {
     ...nodeChange,
     path: '/api/v1/admin/nodes',
     summary: 'Add a host and mint the token that its agent enrols with',
@@ -97,7 +97,7 @@ export const adminNodeApi = define({
     location: '/api/v1/admin/nodes/{node.id}',
     errors: ['already_exists'],
   },
-  nodeEnrollmentCreate: {
+  adminNodeEnrollmentCreate: {
     ...nodeChange,
     path: '/api/v1/admin/nodes/{node_id}/enrollment',
     summary: 'Mint another enrolment token: the first was lost, or the agent was away for too long',
@@ -113,7 +113,7 @@ export const adminNodeApi = define({
     location: '/api/v1/admin/nodes/{node_id}/agent',
     errors: ['conflict'],
   },
-  nodeAgentGet: {
+  adminNodeAgentGet: {
     ...nodeRead,
     path: '/api/v1/admin/nodes/{node_id}/agent',
     summary: 'The agent of a node: when it was seen, what it can do, its certificates',
@@ -121,7 +121,7 @@ export const adminNodeApi = define({
     params: node,
     response: NodeAgent,
   },
-  nodeAgentRevoke: {
+  adminNodeAgentRevoke: {
     ...nodeChange,
     path: '/api/v1/admin/nodes/{node_id}/agent/revoke',
     summary: 'Revoke every certificate of a node; its agent is let in no more until it is enrolled again',
@@ -133,7 +133,7 @@ export const adminNodeApi = define({
     status: 200,
     response: NodeAgent,
   },
-  nodeAgentUpdate: {
+  adminNodeAgentUpdate: {
     ...nodeChange,
     path: '/api/v1/admin/nodes/{node_id}/agent/update',
     summary: 'Have the agent replace itself with a release, named by digest',
@@ -149,7 +149,7 @@ export const adminNodeApi = define({
     location: '/api/v1/admin/nodes/{node_id}/tasks',
     errors: ['conflict'],
   },
-  nodeRetire: {
+  adminNodeRetire: {
     ...nodeChange,
     path: '/api/v1/admin/nodes/{node_id}/retire',
     summary: 'Take a host out for good: nothing is placed on it and its agent is let in no more',
@@ -163,7 +163,7 @@ export const adminNodeApi = define({
     response: Node,
     errors: ['conflict'],
   },
-  nodeDelete: {
+  adminNodeDelete: {
     ...nodeChange,
     method: 'DELETE',
     idempotency: 'none',
@@ -177,7 +177,7 @@ export const adminNodeApi = define({
     response: null,
     errors: ['conflict'],
   },
-  nodeTaskList: {
+  adminNodeTaskList: {
     ...nodeRead,
     path: '/api/v1/admin/nodes/{node_id}/tasks',
     summary: 'Tasks of a node, newest first',

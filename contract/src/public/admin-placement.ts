@@ -1,5 +1,17 @@
 import Type from 'typebox';
-import { Action, Closed, DisplayText, INT_MAX, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
+import {
+  Action,
+  Closed,
+  DisplayText,
+  HOST_ROLES,
+  INT_MAX,
+  Name,
+  Nullable,
+  Page,
+  PageQuery,
+  StringEnum,
+  Time,
+} from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { ALLOCATION_STATES, Allocation } from './allocation.ts';
@@ -30,7 +42,7 @@ export const Node = Closed({
   pool_organization_id: Nullable(Type.String()),
   gpu_model: Type.String(),
   gpu_count: Type.Integer(),
-  host_role: StringEnum(['platform_control', 'app_control', 'worker_compute']),
+  host_role: StringEnum(HOST_ROLES),
   state: StringEnum(NODE_STATES),
   state_reason: Nullable(Type.String()),
   state_since: Time('When it came into this state.'),
@@ -40,7 +52,7 @@ export const Node = Closed({
   held_reason: Nullable(Type.String()),
   health: StringEnum(HEALTHS),
   is_runtime_validated: Type.Boolean(),
-  has_drift: Type.Boolean({ description: 'The newest discovery differs from what was approved.' }),
+  has_hardware_change: Type.Boolean({ description: 'The newest discovery differs from what was approved.' }),
   reboot_required: Type.Boolean(),
   reboot_reason: Nullable(
     Type.String({

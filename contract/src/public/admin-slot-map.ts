@@ -16,7 +16,7 @@ const SlotTile = Closed({
   status_since: Time('When it came into this status.'),
   health: StringEnum(HEALTHS),
   numa_node: Nullable(Type.Integer()),
-  has_drift: Type.Boolean(),
+  has_hardware_change: Type.Boolean(),
   allocation_id: Nullable(Type.String()),
   wiped_at: Nullable(Time('Last verified wipe.')),
 });
@@ -36,7 +36,7 @@ export const SlotMapRow = Closed({
   health: StringEnum(HEALTHS),
   is_held: Type.Boolean(),
   is_connected: Type.Boolean(),
-  has_drift: Type.Boolean(),
+  has_hardware_change: Type.Boolean(),
   reboot_required: Type.Boolean(),
   finding_count: Type.Integer(),
   free_gpus: Type.Integer({ description: 'Could be launched now, in slices or with the whole node.' }),

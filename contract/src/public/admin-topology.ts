@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { Closed, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
-import { Blocker, Candidate, Prerequisite, WIPE_POLICIES } from '../node/candidate.ts';
+import { Blocker, Candidate, Prerequisite, WIPE_METHODS } from '../node/candidate.ts';
 import { FabricPartition } from '../node/facts.ts';
 import { NodeTask, node, nodeChange, nodeRead, Reason } from './admin-node.ts';
 import { Slot } from './admin-placement.ts';
@@ -17,7 +17,7 @@ const CandidateView = Closed({
   /** What the platform itself would refuse, whatever the agent said. */
   blockers: Type.Array(Blocker),
   slot_id: Nullable(Type.String({ description: 'The approved slot of this index.' })),
-  standing: StringEnum(['new', 'approved', 'changed'], { description: 'Against the approved slot.' }),
+  approval_status: StringEnum(['new', 'approved', 'changed'], { description: 'Against the approved slot.' }),
   diff: Type.Record(Type.String(), Closed({ approved: Type.Unknown(), found: Type.Unknown() }), {
     additionalProperties: false,
   }),
@@ -77,7 +77,7 @@ const onSlot = {
 } as const;
 
 export const adminTopologyApi = define({
-  nodeDiscoveryCreate: {
+  adminNodeDiscoveryCreate: {
     ...nodeChange,
     path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery',
     summary: 'Have the agent look at its host and propose slots',
@@ -90,7 +90,7 @@ export const adminTopologyApi = define({
     location: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery',
     errors: ['conflict'],
   },
-  nodeDiscoveryGet: {
+  adminNodeDiscoveryGet: {
     ...nodeRead,
     path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery',
     summary: 'The newest discovery: candidates, blockers, prerequisites and how they differ from what is approved',
@@ -98,7 +98,7 @@ export const adminTopologyApi = define({
     params: node,
     response: Discovery,
   },
-  nodeDiscoveryFactsGet: {
+  adminNodeDiscoveryFactsGet: {
     ...nodeRead,
     path: '/api/v1/admin/nodes/{node_id}/slice-topology/facts',
     summary: 'What the newest discovery read of the host',
@@ -114,7 +114,7 @@ export const adminTopologyApi = define({
     params: slot,
     response: Slot,
   },
-  nodeSlotApprove: {
+  adminNodeSlotApprove: {
     ...nodeChange,
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/approve',
     summary: 'Approve candidates into slots: all, or those named',
@@ -128,34 +128,34 @@ export const adminTopologyApi = define({
       slot_indexes: Type.Optional(
         Type.Array(Type.Integer({ minimum: 0, maximum: 63 }), { minItems: 1, maxItems: 64, uniqueItems: true }),
       ),
-      wipe_policy: Type.Optional(StringEnum(WIPE_POLICIES)),
+      wipe_method: Type.Optional(StringEnum(WIPE_METHODS)),
     }),
     status: 200,
     response: Closed({ slots: Type.Array(Slot) }),
     errors: ['conflict', 'precondition_failed'],
   },
-  nodeSlotDisable: {
+  adminNodeSlotDisable: {
     ...onSlot,
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/disable',
     summary: 'Take a slot out of sale; what runs on it is untouched',
     permission: 'admin.node.update',
     audit: 'node.slot.disable',
   },
-  nodeSlotEnable: {
+  adminNodeSlotEnable: {
     ...onSlot,
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/enable',
     summary: 'Put a disabled slot back into sale, if it still is what was approved',
     permission: 'admin.slot.approve',
     audit: 'node.slot.enable',
   },
-  nodeSlotQuarantine: {
+  adminNodeSlotQuarantine: {
     ...onSlot,
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/quarantine',
     summary: 'Keep a slot that nobody holds from being used until it is repaired',
     permission: 'admin.node.update',
     audit: 'node.slot.quarantine',
   },
-  nodeSlotRepair: {
+  adminNodeSlotRepair: {
     ...onSlot,
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/repair',
     summary: 'Bind anew, discover, wipe and approve again; each step is shown in the run',
@@ -165,7 +165,7 @@ export const adminTopologyApi = define({
     status: 202,
     location: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}',
   },
-  nodeSlotMarkWiped: {
+  adminNodeSlotMarkWiped: {
     ...nodeChange,
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/mark-wiped',
     summary: 'Vouch for a wipe without proof; counts when a second person says the same',
@@ -179,7 +179,7 @@ export const adminTopologyApi = define({
     response: Closed({ override: SlotOverride, slot: Slot }),
     errors: ['conflict'],
   },
-  nodeDiskList: {
+  adminNodeDiskList: {
     ...nodeRead,
     path: '/api/v1/admin/nodes/{node_id}/disks',
     summary: 'Disks of a node that the platform may erase, and what stands in the way',
@@ -188,7 +188,7 @@ export const adminTopologyApi = define({
     query: Closed({ ...PageQuery }),
     response: Page(DiskOwnership),
   },
-  nodeDiskOwn: {
+  adminNodeDiskApprove: {
     ...nodeChange,
     path: '/api/v1/admin/nodes/{node_id}/disks',
     summary: 'Approve that the platform erases a disk, by serial',
@@ -203,7 +203,7 @@ export const adminTopologyApi = define({
     location: '/api/v1/admin/nodes/{node_id}/disks',
     errors: ['conflict', 'already_exists'],
   },
-  nodeDiskRevoke: {
+  adminNodeDiskRevoke: {
     ...nodeChange,
     path: '/api/v1/admin/nodes/{node_id}/disks/{disk_ownership_id}/revoke',
     summary: 'Take that approval back, while nothing has been erased',

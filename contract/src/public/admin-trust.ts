@@ -4,12 +4,13 @@ import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { nodeChange, nodeRead, Reason } from './admin-node.ts';
 
-const PURPOSES = ['node_ca', 'task_signer', 'certificate_signer'] as const;
+export const TRUST_KEY_STATES = ['staged', 'active', 'grace', 'retired', 'revoked'] as const;
+export const TRUST_PURPOSES = ['node_ca', 'task_signer', 'certificate_signer'] as const;
 
 const keyFields = {
   id: Id('trust_key'),
-  purpose: StringEnum(PURPOSES),
-  state: StringEnum(['staged', 'active', 'grace', 'retired', 'revoked']),
+  purpose: StringEnum(TRUST_PURPOSES),
+  state: StringEnum(TRUST_KEY_STATES),
   state_since: Time('When it came into this state.'),
   fingerprint_sha256: Type.String(),
   retires_at: Nullable(Time('Until when it is still trusted.')),
@@ -31,15 +32,15 @@ const move = {
 } as const;
 
 export const adminTrustApi = define({
-  trustKeyList: {
+  adminTrustKeyList: {
     ...nodeRead,
     path: '/api/v1/admin/trust-keys',
     summary: 'Keys that sign certificates of nodes, tasks and certificates of erasure, newest first',
     permission: 'admin.trust.read',
-    query: Closed({ ...PageQuery, purpose: Type.Optional(StringEnum(PURPOSES)) }),
+    query: Closed({ ...PageQuery, purpose: Type.Optional(StringEnum(TRUST_PURPOSES)) }),
     response: Page(TrustKey),
   },
-  trustKeyGet: {
+  adminTrustKeyGet: {
     ...nodeRead,
     path: '/api/v1/admin/trust-keys/{trust_key_id}',
     summary: 'One key',
@@ -47,38 +48,38 @@ export const adminTrustApi = define({
     params: key,
     response: TrustKey,
   },
-  trustKeyCreate: {
+  adminTrustKeyCreate: {
     ...nodeChange,
     path: '/api/v1/admin/trust-keys',
     summary: 'Stage a new key: agents learn to trust it before anything is signed with it',
     permission: 'admin.trust.update',
     audit: 'trust_key.create',
-    body: Closed({ purpose: StringEnum(PURPOSES), reason: Reason }),
+    body: Closed({ purpose: StringEnum(TRUST_PURPOSES), reason: Reason }),
     status: 201,
     response: TrustKey,
     location: '/api/v1/admin/trust-keys/{id}',
     errors: ['conflict'],
   },
-  trustKeyActivate: {
+  adminTrustKeyActivate: {
     ...move,
     path: '/api/v1/admin/trust-keys/{trust_key_id}/activate',
     summary: 'Sign with a staged key from now on; the one before stays trusted for a while',
     audit: 'trust_key.activate',
     response: Closed({
       ...keyFields,
-      uninformed_nodes: Type.Integer({
+      nodes_without_key: Type.Integer({
         description:
           'Nodes whose agents have not said that they know the key. They come back by themselves until the grace of the one before is over.',
       }),
     }),
   },
-  trustKeyRetire: {
+  adminTrustKeyRetire: {
     ...move,
     path: '/api/v1/admin/trust-keys/{trust_key_id}/retire',
     summary: 'Stop trusting a key that is in its grace time, or was only staged',
     audit: 'trust_key.retire',
   },
-  trustKeyRevoke: {
+  adminTrustKeyRevoke: {
     ...move,
     path: '/api/v1/admin/trust-keys/{trust_key_id}/revoke',
     summary: 'Stop trusting a key at once; refused for the active one',

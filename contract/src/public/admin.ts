@@ -2,9 +2,12 @@ import Type from 'typebox';
 import { Closed, DisplayText, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
+import { WIPE_LEVELS } from '../node/wipe.ts';
 import { PLATFORM_ROLES } from '../roles.ts';
 import { Region, Sku } from './catalog.ts';
 import { Organization } from './organization.ts';
+
+export const USER_STATES = ['active', 'disabled'] as const;
 
 export const User = Closed({
   id: Id('user'),
@@ -13,7 +16,7 @@ export const User = Closed({
   issuer: Type.String(),
   subject: Type.String(),
   platform_role: Nullable(StringEnum(PLATFORM_ROLES)),
-  state: StringEnum(['active', 'disabled']),
+  state: StringEnum(USER_STATES),
   version: Type.Integer(),
   last_seen_at: Nullable(Time('Last authenticated request, to the minute.')),
   created_at: Time('First sign-in.'),
@@ -71,7 +74,7 @@ export const adminApi = define({
     params: Closed({ user_id: Id('user') }),
     body: Closed(
       {
-        state: Type.Optional(StringEnum(['active', 'disabled'])),
+        state: Type.Optional(StringEnum(USER_STATES)),
         platform_role: Type.Optional(Nullable(StringEnum(PLATFORM_ROLES))),
       },
       { minProperties: 1 },
@@ -92,7 +95,7 @@ export const adminApi = define({
       {
         enabled: Type.Optional(Type.Boolean()),
         disabled_reason: Type.Optional(DisplayText('Shown to tenants while disabled.', 240)),
-        wipe_minimum: Type.Optional(StringEnum(['clear', 'purge'])),
+        wipe_minimum: Type.Optional(StringEnum(WIPE_LEVELS)),
       },
       { minProperties: 1 },
     ),

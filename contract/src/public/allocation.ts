@@ -14,13 +14,18 @@ export const ALLOCATION_STATES = [
   'release_failed',
 ] as const;
 
+export const TAG_KEY_PATTERN = '^[a-z0-9][a-z0-9_.-]{0,62}$';
+export const TAG_VALUE_PATTERN = '^[A-Za-z0-9 ._:/@+-]*$';
+export const TAG_VALUE_LENGTH_MAX = 120;
+export const TAGS_MAX = 32;
+
 const Tags = Type.Record(
-  Type.String({ pattern: '^[a-z0-9][a-z0-9_.-]{0,62}$' }),
-  Type.String({ maxLength: 120, pattern: '^[A-Za-z0-9 ._:/@+-]*$' }),
+  Type.String({ pattern: TAG_KEY_PATTERN }),
+  Type.String({ maxLength: TAG_VALUE_LENGTH_MAX, pattern: TAG_VALUE_PATTERN }),
   // Without this a name outside the grammar would pass unseen, with anything as its value.
   {
     additionalProperties: false,
-    maxProperties: 32,
+    maxProperties: TAGS_MAX,
     description: 'Labels of your own.',
     examples: [{ team: 'vision' }],
   },
@@ -150,19 +155,24 @@ const launch = {
 
 const ofProject = Closed({ project_id: Id('project') });
 const params = Closed({ project_id: Id('project'), allocation_id: Id('allocation') });
+export const SSH_KEYS_MAX = 32;
+export const DURATION_MIN_S = 300;
+export const DURATION_MAX_S = 31_536_000;
 const MaxDuration = Type.Integer({
-  minimum: 300,
-  maximum: 31_536_000,
+  minimum: DURATION_MIN_S,
+  maximum: DURATION_MAX_S,
   description: 'Released by itself this long after it became active.',
 });
 const tag = 'Allocations';
 
+export const USER_DATA_BYTES_MAX = 65_536;
+export const USER_DATA_PATTERN = '^(#cloud-config|#cloud-boothook|#!)[^\\u0000]*$';
 /** Checked by its first line here and in full by the host, before anything is made of it. */
 export const userData = (description: string) =>
   Type.String({
     minLength: 2,
-    maxLength: 65_536,
-    pattern: '^(#cloud-config|#cloud-boothook|#!)[^\\u0000]*$',
+    maxLength: USER_DATA_BYTES_MAX,
+    pattern: USER_DATA_PATTERN,
     description: `Cloud-config or script for its first start, at most 64 KiB. ${description}`,
     examples: ['#cloud-config\npackages: [htop]\n'],
   });
@@ -210,7 +220,7 @@ export const allocationApi = define({
       name: Name(),
       ...launch,
       vm_profile: Type.Optional(Type.String({ pattern: '^[a-z0-9_]{1,64}$', examples: ['h200_1g_24c_64g'] })),
-      ssh_key_ids: Type.Optional(Type.Array(Id('ssh_key'), { maxItems: 32, uniqueItems: true })),
+      ssh_key_ids: Type.Optional(Type.Array(Id('ssh_key'), { maxItems: SSH_KEYS_MAX, uniqueItems: true })),
       tags: Type.Optional(Tags),
       is_protected: Type.Optional(Type.Boolean()),
       max_duration_s: Type.Optional(MaxDuration),

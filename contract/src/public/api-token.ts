@@ -15,18 +15,22 @@ export const ApiToken = Closed({
   created_at: Time('When it was created.'),
 });
 
+export const SCOPE_PATTERN = '^(?:all|read|[a-z_]+(?:\\.[a-z_]+)*(?:\\.\\*)?)$';
+export const SCOPES_MAX = 32;
+export const TOKEN_LIFETIME_MAX_S = 31_536_000;
+
 export const TokenCreate = Closed({
   name: DisplayText('What it is for.', 80),
-  scopes: Type.Array(Type.String({ pattern: '^(?:all|read|[a-z_]+(?:\\.[a-z_]+)*(?:\\.\\*)?)$', maxLength: 64 }), {
+  scopes: Type.Array(Type.String({ pattern: SCOPE_PATTERN, maxLength: 64 }), {
     minItems: 1,
-    maxItems: 32,
+    maxItems: SCOPES_MAX,
     examples: [['read']],
     description:
       '`all`, `read`, a permission, or a prefix such as `service_account.*`. Never more than the creator holds.',
   }),
   expires_in_s: Type.Integer({
     minimum: 60,
-    maximum: 31_536_000,
+    maximum: TOKEN_LIFETIME_MAX_S,
     examples: [2_592_000],
     description: 'Lifetime in seconds, at most one year.',
   }),

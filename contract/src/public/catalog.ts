@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { Closed, DisplayText, Money, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
+import { WIPE_LEVELS } from '../node/wipe.ts';
 
 export const CAPACITY_SHAPES = ['baremetal', 'gpu_slice'] as const;
 
@@ -9,7 +10,7 @@ export const Region = Closed({
   display_name: Type.String(),
   enabled: Type.Boolean(),
   disabled_reason: Nullable(Type.String({ description: 'Why nothing can be launched here, as a sentence.' })),
-  wipe_minimum: StringEnum(['clear', 'purge'], {
+  wipe_minimum: StringEnum(WIPE_LEVELS, {
     description: 'The weakest erasure of a disk between two tenants here, in the words of NIST SP 800-88.',
   }),
   version: Type.Integer(),

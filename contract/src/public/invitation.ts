@@ -5,12 +5,14 @@ import { Id } from '../ids.ts';
 import { TENANT_ROLES } from '../roles.ts';
 import { Organization } from './organization.ts';
 
+export const INVITATION_STATES = ['pending', 'accepted', 'revoked', 'expired'] as const;
+
 export const Invitation = Closed({
   id: Id('invitation'),
   organization_id: Id('organization'),
   email: Type.String(),
   role: StringEnum(TENANT_ROLES),
-  state: StringEnum(['pending', 'accepted', 'revoked', 'expired']),
+  state: StringEnum(INVITATION_STATES),
   invited_by: Id('user'),
   expires_at: Time('When it stops being acceptable.'),
   accepted_at: Nullable(Time('When it was accepted.')),

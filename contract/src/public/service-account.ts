@@ -4,12 +4,14 @@ import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { ApiToken, TokenCreate, TokenCreated } from './api-token.ts';
 
+export const SERVICE_ACCOUNT_STATES = ['enabled', 'disabled'] as const;
+
 export const ServiceAccount = Closed({
   id: Id('service_account', 'Also the OAuth client_id.'),
   project_id: Id('project'),
   name: Name('Unique in the project.'),
   description: Nullable(Type.String()),
-  state: StringEnum(['enabled', 'disabled']),
+  state: StringEnum(SERVICE_ACCOUNT_STATES),
   secret_rotated_at: Time('When the client secret was last made.'),
   last_used_at: Nullable(Time('Last use of its secret or a token, to the minute.')),
   version: Type.Integer(),
@@ -84,7 +86,7 @@ export const serviceAccountApi = define({
     params,
     body: Closed(
       {
-        state: Type.Optional(StringEnum(['enabled', 'disabled'])),
+        state: Type.Optional(StringEnum(SERVICE_ACCOUNT_STATES)),
         description: Type.Optional(DisplayText('What it is for.', 240)),
       },
       { minProperties: 1 },

@@ -3,7 +3,7 @@
  * in one order. Tenants see their project's part of it; operators also tasks, log lines and hosts.
  */
 import Type from 'typebox';
-import { Closed, Nullable, StringEnum, Time } from '../common.ts';
+import { Closed, HOST_ROLES, Nullable, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 
@@ -14,7 +14,7 @@ export const TraceEntry = Closed({
   key: Type.String({ description: 'Names the entry within this answer.' }),
   at: Time('When it began, or happened, by the clock of the platform where it is known.'),
   until: Nullable(Time('When it ended; null for a moment and for what still runs.')),
-  host_role: StringEnum(['platform_control', 'app_control', 'worker_compute']),
+  host_role: StringEnum(HOST_ROLES),
   host_name: Nullable(Type.String()),
   service: Nullable(Type.String({ description: 'The process that wrote it.' })),
   node_id: Nullable(Type.String()),

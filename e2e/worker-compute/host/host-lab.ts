@@ -101,7 +101,7 @@ export type HostLabOptions = Readonly<{
 }>;
 
 const enrol = async (cloud: Cloud) =>
-  cloud.client.nodeCreate({
+  cloud.client.adminNodeCreate({
     body: { name: HOST_NAME, region_name: REGION, gpu_model: 'H200 SXM', gpu_count: 8, capacity_mode: 'slice' },
   });
 
@@ -116,11 +116,11 @@ const approve = async (cloud: Cloud, node_id: string, slots: number): Promise<vo
     },
     SLOW_MS,
   );
-  await client.nodeDiscoveryCreate({ params: { node_id }, body: {} });
+  await client.adminNodeDiscoveryCreate({ params: { node_id }, body: {} });
   const map = await eventually(
     'the host is discovered',
     async () => {
-      const { task, map: found } = await client.nodeDiscoveryGet({ params: { node_id } });
+      const { task, map: found } = await client.adminNodeDiscoveryGet({ params: { node_id } });
       if (task.state === 'failed') assert.fail(`discovery failed: ${task.state_reason}`);
       return found ?? undefined;
     },
@@ -132,7 +132,7 @@ const approve = async (cloud: Cloud, node_id: string, slots: number): Promise<vo
     map.prerequisites.filter(({ is_met }) => !is_met),
     [],
   );
-  await client.nodeSlotApprove({ params: { node_id }, body: { map_hash: map.map_hash, slot_indexes: whole } });
+  await client.adminNodeSlotApprove({ params: { node_id }, body: { map_hash: map.map_hash, slot_indexes: whole } });
 };
 
 const tinyImage = async (host: ComposedHost) => {

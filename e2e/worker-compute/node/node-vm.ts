@@ -134,7 +134,7 @@ const printed = async (what: string, ran: Promise<Ran>): Promise<string> => {
 };
 
 /** One command to the emulator's own door. */
-const tellEmulator = (socket: string, command: string): Promise<void> =>
+const commandEmulator = (socket: string, command: string): Promise<void> =>
   new Promise((resolve, reject) => {
     const door = connect(socket);
     let said = '';
@@ -222,7 +222,7 @@ export const startNodeVm = async (options: NodeVmOptions): Promise<NodeVm> => {
     },
     reset: async () => {
       const before = await bootId();
-      await tellEmulator(join(dir, 'qmp'), 'system_reset');
+      await commandEmulator(join(dir, 'qmp'), 'system_reset');
       await run('ssh', [...shared, ...door, '-O', 'exit', 'root@127.0.0.1'], 10_000);
       await up(before);
     },

@@ -175,7 +175,7 @@ GPUAAS_NODE_BOOT_COMMAND_LINE=${tinyGuest().command_line} mitigations=off no_tim
 `;
 
 story('the agent is put onto a node by its own script, enrols and runs under systemd', async () => {
-  const { node, enrollment } = await client().nodeCreate({
+  const { node, enrollment } = await client().adminNodeCreate({
     body: {
       name: 'node-under-test',
       region_name: 'us-buffalo-1',
@@ -204,9 +204,9 @@ ${SETTINGS()}END
 });
 
 const discover = async () => {
-  await client().nodeDiscoveryCreate({ params: { node_id }, body: {} });
+  await client().adminNodeDiscoveryCreate({ params: { node_id }, body: {} });
   return eventually('the host was discovered', async () => {
-    const found = await client().nodeDiscoveryGet({ params: { node_id } });
+    const found = await client().adminNodeDiscoveryGet({ params: { node_id } });
     if (found.task.state === 'failed' || found.task.state === 'expired') assert.fail(String(found.task.state_reason));
     return found.task.state === 'completed' ? (found.map ?? undefined) : undefined;
   });
@@ -243,12 +243,12 @@ story('discovery finds real groups and drives, and pairs what one switch carries
 });
 
 story('an operator approves two slots, one of them to be erased by discarding', async () => {
-  const { map } = await client().nodeDiscoveryGet({ params: { node_id } });
+  const { map } = await client().adminNodeDiscoveryGet({ params: { node_id } });
   const map_hash = map?.map_hash ?? '';
-  await client().nodeSlotApprove({ params: { node_id }, body: { map_hash, slot_indexes: [HONEST] } });
-  await client().nodeSlotApprove({
+  await client().adminNodeSlotApprove({ params: { node_id }, body: { map_hash, slot_indexes: [HONEST] } });
+  await client().adminNodeSlotApprove({
     params: { node_id },
-    body: { map_hash, slot_indexes: [LIAR], wipe_policy: 'blkdiscard' },
+    body: { map_hash, slot_indexes: [LIAR], wipe_method: 'blkdiscard' },
   });
   assert.deepEqual(
     (await slots()).map((slot) => [slot.slot_index, slot.status, slot.approval]),
@@ -352,7 +352,7 @@ story('a node that loses power comes back with its agent, and the machine is sta
   const now = await eventually(
     'the platform has looked at the host after its boot and started the machine again',
     async () => {
-      const [{ boot_id }, found] = [await client().nodeInventoryGet({ params: { node_id } }), await get(id)];
+      const [{ boot_id }, found] = [await client().adminNodeInventoryGet({ params: { node_id } }), await get(id)];
       if (boot_id !== boot || found.power?.state !== 'on' || found.ssh === null) return undefined;
       // Until it was followed, the platform believes what was so before.
       const names = await vm.sh('virsh --connect qemu:///system list --name');

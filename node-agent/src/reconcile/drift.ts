@@ -96,7 +96,7 @@ const ofLease = (lease: Lease, scene: Scene): readonly HostDrift[] => {
   if (lease.wanted === 'off')
     return domain === undefined || domain.state === 'shut_off'
       ? []
-      : [drift('machine_unwanted', `domain ${name} is ${domain.state}, but was switched off`, about)];
+      : [drift('vm_running_unexpectedly', `domain ${name} is ${domain.state}, but was switched off`, about)];
   if (domain === undefined)
     return [drift('machine_missing', `allocation ${allocation_id} is leased, but has no domain here`, about)];
   if (domain.state !== 'running') return [drift('machine_off', `domain ${name} is ${domain.state}`, about)];
@@ -118,7 +118,7 @@ const ofLease = (lease: Lease, scene: Scene): readonly HostDrift[] => {
     ...ofAddress(lease, scene.addresses.get(allocation_id), about),
     ...(silentSince === undefined
       ? []
-      : [drift('guest_silent', `the guest of ${name} has said nothing since ${silentSince}`, about)]),
+      : [drift('guest_report_stale', `the guest of ${name} has said nothing since ${silentSince}`, about)]),
   ];
 };
 
@@ -144,7 +144,7 @@ export const driftOf = (scene: Scene): readonly HostDrift[] => {
     ...scene.leftovers
       .filter((name) => !isLeased(allocationNamed(name)))
       .map((name) =>
-        drift('machine_left_files', `machine ${name} is gone and left files behind`, {
+        drift('vm_files_left', `machine ${name} is gone and left files behind`, {
           allocation_id: allocationNamed(name),
         }),
       ),

@@ -7,8 +7,8 @@ import type { Inventory, NodeAnswer } from '@gpuaas/contract/node';
 import { type Log, pause } from '@gpuaas/kit';
 import { askedMs } from '../control-plane/errors.ts';
 import type { Host } from '../host/host.ts';
-import { inventoryOf, type Looking, readScene } from './look.ts';
-import { clearLeftovers, redeclarePartitions, restoreNetwork } from './mend.ts';
+import { inventoryOf, type Looking, readScene } from './read-host.ts';
+import { clearLeftovers, redeclarePartitions, restoreNetwork } from './repair.ts';
 
 export type ReconcileLoop = Readonly<{
   host: Host;

@@ -48,7 +48,7 @@ test('a look on real parts finds what runs, why what does not ended, and whose d
   const calm = await agent.turn();
   assert.deepEqual(calm.drift, []);
   assert.deepEqual(
-    calm.machines.map(({ name, is_ours, state }) => [name, is_ours, state]),
+    calm.machines.map(({ name, is_managed, state }) => [name, is_managed, state]),
     [[NAME, true, 'running']],
   );
   for (const device of [slot.gpu_pci_address, slot.fabric_vf_pci_address, slot.nvme_serial])
@@ -75,7 +75,7 @@ test('a look on real parts finds what runs, why what does not ended, and whose d
   const strange = await agent.turn();
   assert.deepEqual(codes(strange), ['unknown_machine']);
   const stranger = strange.machines.find(({ name }) => name === 'somebodys');
-  assert.deepEqual([stranger?.is_ours, stranger?.state], [false, 'shut_off']);
+  assert.deepEqual([stranger?.is_managed, stranger?.state], [false, 'shut_off']);
   assert.ok(stranger?.devices.includes(spare.nvme_serial), JSON.stringify(stranger));
   await libvirt.virsh('undefine', 'somebodys');
 

@@ -66,7 +66,7 @@ describe('the agent’s own look at its host', () => {
     const first = await agent.look();
     assert.deepEqual(first.drift, []);
     assert.deepEqual(
-      first.machines.map(({ name, is_ours, state, ended_by }) => [name, is_ours, state, ended_by]),
+      first.machines.map(({ name, is_managed, state, ended_by }) => [name, is_managed, state, ended_by]),
       [[NAME, true, 'running', null]],
     );
     const devices = slots.flatMap((slot) => [slot.gpu_pci_address, slot.fabric_vf_pci_address, slot.nvme_serial]);
@@ -197,7 +197,7 @@ describe('the agent’s own look at its host', () => {
     host.sim.endDomain(NAME, 'undefined');
     await changeLeases(host.state, (book) => ({ ...book, leases: [] }));
     agent.holdsNothing(ALLOCATION);
-    assert.ok(codes(await agent.look()).includes('machine_left_files'));
+    assert.ok(codes(await agent.look()).includes('vm_files_left'));
     const after = await agent.look();
     assert.match(after.repaired.join(), new RegExp(`removed what ${NAME} left`));
     assert.deepEqual((await host.sim.hypervisor.inspect()).leftovers, []);
@@ -208,10 +208,10 @@ describe('the agent’s own look at its host', () => {
     host.fault({ when: 'hypervisor.guest', do: 'fail' });
     assert.deepEqual(codes(await agent.look()), []);
     for (let minute = 0; minute < 10; minute++) await agent.look();
-    assert.deepEqual(codes(await agent.look()), ['guest_silent']);
+    assert.deepEqual(codes(await agent.look()), ['guest_report_stale']);
     host.fault({ state: 'mac_conflict' });
     const seen = await agent.look();
-    assert.deepEqual(codes(seen), ['address_conflict', 'guest_silent']);
+    assert.deepEqual(codes(seen), ['address_conflict', 'guest_report_stale']);
     assert.match(seen.drift.map(({ message }) => message).join(), /belongs to MAC 02:.* but is answered by MAC /);
   });
 });

@@ -4,8 +4,8 @@
  * slow guest makes the agent keep more than a window, and one that sends beyond it is not listened to any further.
  */
 import {
-  type ClientWord,
-  type HostWord,
+  type ClientMessage,
+  type HostMessage,
   STREAM_ACK_BYTES,
   STREAM_MESSAGE_BYTES_MAX,
   STREAM_WINDOW_BYTES,
@@ -17,7 +17,7 @@ import { createInbound, type InboundEvents } from './inbound.ts';
 export type Leg = Readonly<{
   /** False: the leg is gone. */
   send(bytes: Buffer): Promise<boolean>;
-  say(word: HostWord): void;
+  say(word: HostMessage): void;
   /** From now on what comes is passed on; until then up to a window of it waits. */
   deliverTo(events: InboundEvents): void;
   /** Sent and received, in bytes. */
@@ -38,10 +38,10 @@ const DONE = 1000;
 const bufferOf = (data: RawData): Buffer =>
   Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? Buffer.from(data) : data;
 
-const wordOf = (text: string): ClientWord | null => {
+const wordOf = (text: string): ClientMessage | null => {
   try {
     const word: unknown = JSON.parse(text);
-    return clientWordMismatch(word) === null ? (word as ClientWord) : null;
+    return clientWordMismatch(word) === null ? (word as ClientMessage) : null;
   } catch {
     return null;
   }
@@ -61,7 +61,7 @@ export const createLeg = (socket: WebSocket): Leg => {
     waiting?.();
     waiting = undefined;
   };
-  const say = (word: HostWord): void => {
+  const say = (word: HostMessage): void => {
     if (isOpen) socket.send(JSON.stringify(word));
   };
   const endWith = (code: number): void => {
@@ -90,7 +90,7 @@ export const createLeg = (socket: WebSocket): Leg => {
     if (acknowledged > sent) endWith(PROTOCOL_ERROR);
     else wake();
   };
-  const takeWord = (word: ClientWord): void => {
+  const takeWord = (word: ClientMessage): void => {
     if (word.type === 'eof') inbound.eof();
     else if (word.type === 'ack') takeAck(word.bytes);
     else inbound.resize(word.cols, word.rows);

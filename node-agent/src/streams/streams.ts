@@ -5,7 +5,7 @@
  */
 import type { Log } from '@gpuaas/kit';
 import type { WebSocket } from 'ws';
-import { staleKeySets, tellPlain } from '../authorized-keys.ts';
+import { restoreTenantKeys, staleKeySets } from '../authorized-keys.ts';
 import { type Host, HostError } from '../host/host.ts';
 import type { TaskHandler } from '../tasks/task.ts';
 import { carry } from './carry.ts';
@@ -65,7 +65,7 @@ export const createStreams = (
         if (isClosed) return;
         try {
           await findReach(place, set);
-          await tellPlain(place, set.allocation_id, AbortSignal.timeout(MEND_EACH_MS));
+          await restoreTenantKeys(place, set.allocation_id, AbortSignal.timeout(MEND_EACH_MS));
         } catch (err) {
           given.log.debug({ err, allocation_id: set.allocation_id }, 'keys of sessions are not taken back yet');
           mendLater();

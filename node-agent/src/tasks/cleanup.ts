@@ -19,7 +19,7 @@ export type CleanupOutput = TaskOutput<'slice.cleanup'>;
 export const targetOf = (slot: TaskSlot): WipeTarget => ({
   serial: slot.nvme_serial,
   device: slot.nvme_device,
-  policy: slot.wipe_policy,
+  policy: slot.wipe_method,
   slot: { slot_id: slot.slot_id, generation: slot.generation },
 });
 

@@ -6,7 +6,7 @@
 import { HostError, type ImageName, type OpenDisk } from '../host/host.ts';
 import { getLease, readLeases, touchLease } from '../leases.ts';
 import { type Act, exclusive, slotKeys } from './exclusive.ts';
-import { cloneOver, refuseRunning, refuseUserData, tellOfDisk } from './image-reinstall.ts';
+import { cloneOver, refuseRunning, refuseUserData, reportDisk } from './image-reinstall.ts';
 import { bootSlot, domainName } from './names.ts';
 import { readBack } from './read-back.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
@@ -16,7 +16,7 @@ export const imageClone: TaskHandler<'slice.image_clone'> = (ctx, params) =>
     const lease = getLease(await readLeases(ctx.state), params.allocation_id, params.slots);
     const boot = bootSlot(params.slots);
     if ((params.install ?? 0) > 0 && lease.touched_at !== null)
-      return tellOfDisk(ctx, act, params.allocation_id, async (onWriting) => {
+      return reportDisk(ctx, act, params.allocation_id, async (onWriting) => {
         await refuseUserData(ctx, act, params.user_data ?? null);
         const image = await pull(ctx, act, params.image);
         await refuseRunning(ctx, act, params.allocation_id);

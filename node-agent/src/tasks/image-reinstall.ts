@@ -18,7 +18,7 @@ type Cloned = TaskOutput<'slice.image_clone'>;
  * goes before the first byte, so a machine that is still defined was not written over, also by an attempt that was cut off.
  * Where neither is known nothing is said.
  */
-export const tellOfDisk = async <T>(
+export const reportDisk = async <T>(
   ctx: TaskContext,
   act: Act,
   allocationId: string,

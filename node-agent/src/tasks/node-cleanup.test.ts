@@ -88,7 +88,7 @@ describe('slice.reconcile', () => {
     host.sim.defineForeignDomain('somebodys');
     const calm = await host.run('slice.reconcile', { rebind: [] });
     assert.deepEqual(
-      calm.domains.map((domain) => [domain.allocation_id, domain.is_ours, domain.state]),
+      calm.domains.map((domain) => [domain.allocation_id, domain.is_managed, domain.state]),
       [
         [ALLOCATION, true, 'running'],
         [null, false, 'running'],

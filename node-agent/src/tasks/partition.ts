@@ -25,13 +25,13 @@ export const joinPartition = async (ctx: TaskContext, act: Act, id: number): Pro
     await activate();
   } catch (err) {
     if (!(err instanceof HostError) || err.code !== 'host_error' || ctx.signal.aborted) throw err;
-    if (!(await tellInUse(ctx, act, id))) throw err;
+    if (!(await reportInUse(ctx, act, id))) throw err;
     await activate();
   }
 };
 
 /** False where it could not be told; then what was refused before stays refused. */
-const tellInUse = async (ctx: TaskContext, act: Act, id: number): Promise<boolean> => {
+const reportInUse = async (ctx: TaskContext, act: Act, id: number): Promise<boolean> => {
   try {
     const { leases } = await readLeases(ctx.state);
     const domains = await act('listing the domains', ctx.host.hypervisor.list());

@@ -7,8 +7,8 @@ import type { HostDrift, PciFunction, TaskOutput, TaskSlot } from '@gpuaas/contr
 import { HostError } from '../host/host.ts';
 import { type Lease, readLeases, refuseStale } from '../leases.ts';
 import { driftOf, isOurs } from '../reconcile/drift.ts';
-import { readScene } from '../reconcile/look.ts';
-import { restoreNetwork } from '../reconcile/mend.ts';
+import { readScene } from '../reconcile/read-host.ts';
+import { restoreNetwork } from '../reconcile/repair.ts';
 import { type Act, exclusive, slotKeys } from './exclusive.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
 
@@ -32,7 +32,7 @@ export const reconcile: TaskHandler<'slice.reconcile'> = (ctx, params) =>
         name: domain.name,
         allocation_id: domain.allocation_id,
         state: domain.state,
-        is_ours: isOurs(domain),
+        is_managed: isOurs(domain),
       })),
       drift: [...[...driftOf(scene), ...scene.blind].map(toldOf), ...rebinding.drift],
       rebound: rebinding.rebound,

@@ -299,7 +299,7 @@ describe('a cleanup', () => {
     assert.deepEqual([first.disks, first.blocked[0]?.reason], [[], 'Invalid Command Opcode']);
     const second = await host.run(
       'slice.cleanup',
-      of(slots.map((slot) => ({ ...slot, wipe_policy: 'blkdiscard' as const }))),
+      of(slots.map((slot) => ({ ...slot, wipe_method: 'blkdiscard' as const }))),
     );
     assert.deepEqual([second.disks[0]?.method, second.disks[0]?.is_verified], ['blkdiscard', true]);
   });

@@ -37,7 +37,7 @@ test('a slice lives on real parts from its lease to a proven wipe', {
 
   const seen = await run('slice.reconcile', { rebind: [] });
   assert.deepEqual(seen, {
-    domains: [{ name: domain, allocation_id: ALLOCATION, state: 'running', is_ours: true }],
+    domains: [{ name: domain, allocation_id: ALLOCATION, state: 'running', is_managed: true }],
     drift: [],
     rebound: [],
   });

@@ -7,7 +7,7 @@ import type { TaskKind, TaskOutput, TaskParams } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
 import type { Host } from '../host/host.ts';
 
-export type TaskTold = Readonly<{ percent: number; bytes_per_s?: number | null; note?: string | null }>;
+export type TaskUpdate = Readonly<{ percent: number; bytes_per_s?: number | null; note?: string | null }>;
 
 export type TaskContext = Readonly<{
   host: Host;
@@ -20,7 +20,7 @@ export type TaskContext = Readonly<{
   /** Aborted when the task is cancelled, out of time, or the agent stops. */
   signal: AbortSignal;
   /** May be called as often as one likes; only some of it is sent. */
-  progress(told: TaskTold): void;
+  progress(told: TaskUpdate): void;
   now(): Date;
   /** The agent's state folder: leases and whatever else must outlive the process. */
   state: string;

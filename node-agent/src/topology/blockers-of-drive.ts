@@ -83,11 +83,11 @@ export const drive: Rule = ({ place, facts, found, disk }) => {
         `Drive ${name} carries ${list([...disk.filesystems, ...disk.partitions.map((one) => `partition ${one}`)])}. Approve that the platform owns and wipes it, or replace it.`,
       ),
     );
-  if (found.wipe_policy === null)
+  if (found.wipe_method === null)
     blockers.push(
       ...block(
         'nvme_erase_missing',
-        'wipe_policy',
+        'wipe_method',
         'unreadable' in disk.erase
           ? `How drive ${name} can be erased could not be read: ${disk.erase.unreadable}`
           : `Drive ${name} offers no sanitize, format or discard, so it could not be proven empty. Replace it.`,

@@ -18,7 +18,7 @@ const PARTS = {
   nics: 'fabric_vf_guid',
   fabric: 'module_id',
   network: 'private_ip',
-  tools: 'wipe_policy',
+  tools: 'wipe_method',
 } as const satisfies Partial<Record<keyof HostFacts, keyof Candidate>>;
 
 const unreadable: Rule = ({ facts }) =>
@@ -136,12 +136,12 @@ const isolation: Rule = ({ facts, found, place, vf_iommu_group }) => {
         `Virtual function ${found.fabric_vf_pci_address} is in no IOMMU group. ${HOW_GROUPS}.`,
       ),
     );
-  if (found.iommu_group_strangers.length > 0)
+  if (found.iommu_group_other_devices.length > 0)
     blockers.push(
       ...block(
         'iommu_group_shared',
-        'iommu_group_strangers',
-        `The slot's IOMMU groups also hold ${list(found.iommu_group_strangers)}, which is not given away with it. Turn ACS on for the switch's ports in firmware, then restart the host.`,
+        'iommu_group_other_devices',
+        `The slot's IOMMU groups also hold ${list(found.iommu_group_other_devices)}, which is not given away with it. Turn ACS on for the switch's ports in firmware, then restart the host.`,
       ),
     );
   return blockers;

@@ -36,7 +36,7 @@ export const knownOf = (facts: HostFacts): Known => ({
 });
 
 /** What the drive itself says it can do. Cryptographic erase first: it reaches every cell at once. */
-const wipePolicyOf = (disk: DiskFacts | null): Candidate['wipe_policy'] => {
+const wipePolicyOf = (disk: DiskFacts | null): Candidate['wipe_method'] => {
   const erase = disk === null ? null : factOf(disk.erase);
   if (erase === null) return null;
   if (erase.sanitize_crypto) return 'nvme_sanitize';
@@ -89,14 +89,14 @@ export const candidateOf = (
     numa_node: place.gpu?.numa_node ?? place.drive?.numa_node ?? null,
     upstream_port: place.upstream_port,
     iommu_group: place.gpu === null ? null : (known.groups.get(place.gpu.address)?.group ?? null),
-    iommu_group_strangers: strangersOf(known, given),
+    iommu_group_other_devices: strangersOf(known, given),
     nvme_serial: disk?.serial ?? null,
     nvme_device: disk?.device ?? null,
     nvme_size_bytes: disk?.size_bytes ?? null,
     nvme_mounts: disk?.mounts.toSorted() ?? [],
     nvme_holders: disk?.holders.toSorted() ?? [],
     nvme_filesystems: disk?.filesystems.toSorted() ?? [],
-    wipe_policy: wipePolicyOf(disk),
+    wipe_method: wipePolicyOf(disk),
     fabric_parent_pci_address: place.card?.address ?? null,
     fabric_claim_mode: place.card === null ? null : place.vf === null ? 'shared' : 'per_slot_vf',
     fabric_vf_pci_address: place.vf,

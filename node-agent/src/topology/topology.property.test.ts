@@ -127,7 +127,7 @@ test('a function that is added to a slot’s IOMMU group from anywhere blocks th
       );
       const found = map({ ...facts, pci: { value: [...facts.pci.value, stranger] }, iommu_groups: { value: groups } });
       const again = found.candidates[chosen?.slot_index ?? -1];
-      assert.ok(again?.iommu_group_strangers.includes(stranger.address));
+      assert.ok(again?.iommu_group_other_devices.includes(stranger.address));
       assert.ok(again?.blockers.some((one) => one.code === 'iommu_group_shared'));
     }),
   );
@@ -137,10 +137,10 @@ test('only a slot with all its parts, alone in its groups, is without blockers',
   fc.assert(
     fc.property(machines, (facts) => {
       for (const one of map(facts).candidates.filter((each) => each.blockers.length === 0)) {
-        for (const key of ['gpu_pci_address', 'nvme_serial', 'nvme_device', 'wipe_policy', 'iommu_group'] as const)
+        for (const key of ['gpu_pci_address', 'nvme_serial', 'nvme_device', 'wipe_method', 'iommu_group'] as const)
           assert.notEqual(one[key], null);
         assert.equal(one.fabric_claim_mode, 'per_slot_vf');
-        assert.deepEqual(one.iommu_group_strangers, []);
+        assert.deepEqual(one.iommu_group_other_devices, []);
       }
     }),
   );

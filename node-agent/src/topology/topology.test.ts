@@ -64,7 +64,7 @@ test('an eight-GPU host pairs GPU, drive and card by the switch that carries the
       one.private_ip,
       one.ovs_port,
       one.fabric_claim_mode,
-      one.wipe_policy,
+      one.wipe_method,
     ]),
     H200_PLANS.map((_, index) => [index, `10.100.0.${10 + index}`, `gpslot${index}`, 'per_slot_vf', 'nvme_sanitize']),
   );
@@ -138,7 +138,7 @@ test('a drive that cannot be read blocks its own slot and no other', () => {
 test('the wipe policy is what the drive says it can do, and nothing without it', () => {
   const none = { sanitize_crypto: false, sanitize_block: false, format: false, format_crypto: false, discard: false };
   const policy = (can: Partial<typeof none>) =>
-    map(withDisk({ erase: { value: { ...none, ...can } } })).candidates[0]?.wipe_policy;
+    map(withDisk({ erase: { value: { ...none, ...can } } })).candidates[0]?.wipe_method;
   assert.equal(policy({ sanitize_crypto: true }), 'nvme_sanitize');
   assert.equal(policy({ sanitize_block: true, format: true, format_crypto: true }), 'nvme_format');
   assert.equal(policy({ sanitize_block: true, format: true }), 'nvme_sanitize');
@@ -187,7 +187,7 @@ test('IOMMU groups that are missing or reach beyond the slot block it', () => {
   assert.deepEqual(codes(off), ['iommu_group_missing', 'iommu_group_missing']);
   assert.equal(map(off).reboot_required, true);
   const shared = map(machineFacts(H200_PLANS, { shared_groups: true })).candidates[0];
-  assert.deepEqual(shared?.iommu_group_strangers, ['0000:18:00.0', '0000:19:00.0']);
+  assert.deepEqual(shared?.iommu_group_other_devices, ['0000:18:00.0', '0000:19:00.0']);
   assert.deepEqual(
     shared?.blockers.map((one) => one.code),
     ['iommu_group_shared'],
@@ -263,7 +263,11 @@ test('the hash stands while a slot is in use and falls when its parts change', (
     blockers: [{ code: 'nvme_filesystem', field: 'nvme_filesystems', message: 'in use' }],
   };
   assert.equal(candidateHash(used), candidateHash(before));
-  for (const change of [{ nvme_serial: 'other' }, { iommu_group: null }, { iommu_group_strangers: ['0000:01:00.0'] }])
+  for (const change of [
+    { nvme_serial: 'other' },
+    { iommu_group: null },
+    { iommu_group_other_devices: ['0000:01:00.0'] },
+  ])
     assert.notEqual(candidateHash({ ...before, ...change }), candidateHash(before));
   const fabric = valueOfPart(facts.fabric);
   const active = { ...fabric, partitions: fabric.partitions.map((one) => ({ ...one, is_active: true })) };

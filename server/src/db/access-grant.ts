@@ -197,7 +197,7 @@ export const failGrants = async (
   ).rows;
 
 /** Whether its machine is to be told something. */
-export const hasUntoldGrants = async (reader: Reader, allocationId: string): Promise<boolean> =>
+export const hasPendingGrants = async (reader: Reader, allocationId: string): Promise<boolean> =>
   (
     await reader.query(
       "select from allocation_access_grants g where g.allocation_id = $1 and g.state in ('pending', 'revoking') limit 1",

@@ -8,7 +8,7 @@ import { HELD } from './lifecycle.ts';
 export type OutrunSlot = Readonly<{ id: string; slot_index: number; generation: number; host_generation: number }>;
 
 /** What an allocation holds and its host has seen a later claim of; locked. */
-export const lockOutrunSlots = async (tx: Tx, allocationId: string): Promise<OutrunSlot[]> =>
+export const lockSlotsBehindHost = async (tx: Tx, allocationId: string): Promise<OutrunSlot[]> =>
   (
     await tx.query<OutrunSlot>(
       `select s.id, s.slot_index, s.generation, s.host_generation ${HELD} where s.host_generation > s.generation

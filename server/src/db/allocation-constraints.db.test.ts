@@ -21,7 +21,7 @@ const T2 = '2026-01-01T02:00:00Z';
 /** Every column of the inventory and of placement that holds one word of a list. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   nodes: ['state', 'host_role', 'capacity_mode', 'occupancy', 'health'],
-  node_resource_slots: ['approval', 'status', 'health', 'fabric_claim_mode', 'destructive_wipe_policy'],
+  node_resource_slots: ['approval', 'status', 'health', 'fabric_claim_mode', 'wipe_method'],
   allocations: ['state', 'capacity_shape'],
   allocation_resource_claims: ['claim_kind'],
   node_tasks: ['state'],

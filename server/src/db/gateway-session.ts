@@ -105,9 +105,9 @@ export const moveSessionOpen = async (tx: Tx, ids: readonly string[]): Promise<v
 export type SessionEnd = Readonly<{ reason: SessionEndReason; message: string }>;
 
 export type ClosedSessionRow = GatewaySessionRow &
-  Readonly<{ bytes_in: number; bytes_out: number; opened_at: string | null; end_wanted_by: string | null }>;
+  Readonly<{ bytes_in: number; bytes_out: number; opened_at: string | null; close_requested_by: string | null }>;
 
-const CLOSED = `${SESSION}, a.capacity_shape, s.bytes_in, s.bytes_out, s.opened_at, s.end_wanted_by`;
+const CLOSED = `${SESSION}, a.capacity_shape, s.bytes_in, s.bytes_out, s.opened_at, s.close_requested_by`;
 
 /** Undefined when it was closed before. */
 export const moveSessionClosed = async (
@@ -161,7 +161,7 @@ export type SessionStandingRow = Readonly<{
   is_writable: boolean;
   principal_id: string;
   principal_kind: 'user' | 'service_account';
-  end_wanted_by: string | null;
+  close_requested_by: string | null;
   allocation_state: AllocationState;
   power_state: PowerState | null;
   is_account_good: boolean;
@@ -185,7 +185,7 @@ export type SessionStandingRow = Readonly<{
 export const listSessionStandings = async (reader: Reader, ids: readonly string[]): Promise<SessionStandingRow[]> =>
   (
     await reader.query<SessionStandingRow>(
-      `select s.id, s.state, s.kind, s.is_writable, s.principal_id, s.principal_kind, s.end_wanted_by,
+      `select s.id, s.state, s.kind, s.is_writable, s.principal_id, s.principal_kind, s.close_requested_by,
          a.state as allocation_state, a.power_state,
          pr.deleted_at is null and case s.principal_kind when 'user' then coalesce(u.state = 'active', false)
            else coalesce(v.state = 'enabled' and v.deleted_at is null and v.project_id = s.project_id, false) end as is_account_good,

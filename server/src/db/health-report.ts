@@ -168,7 +168,7 @@ export const resetBreaker = async (tx: Tx, version: number, by: string): Promise
   ).rows[0];
 
 /** Hosts that alerts took out of sale lately, since a person last reset the breaker; and how many there are. */
-export const countFallenIll = async (
+export const countNewlyUnhealthy = async (
   reader: Reader,
   windowMin: number,
 ): Promise<Readonly<{ fallen: number; nodes: number }>> =>

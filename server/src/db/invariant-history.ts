@@ -32,7 +32,7 @@ const TOLD = `told as materialized (select e.subject, e.id, e.xid, e.created_at,
  */
 export const HISTORY_INVARIANTS: readonly Invariant[] = [
   {
-    name: 'change_is_told',
+    name: 'change_has_event',
     rule: 'A state that an allocation entered is told by an event that committed with it.',
     sql: `with ${TOLD}
       select x.id as subject_id, 'no event tells ' || x.state as detail from (

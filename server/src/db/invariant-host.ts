@@ -12,7 +12,7 @@ export const HOST_INVARIANTS: readonly Invariant[] = [
     rule: 'Every machine with our tag on a host belongs to an unreleased claim there, or is told as an orphan.',
     sql: `select i.node_id as subject_id, 'machine ' || (m ->> 'name') || ' is claimed by nobody and not told' as detail
       from node_inventories i cross join lateral jsonb_array_elements(i.content -> 'machines') m
-      where i.received_at > ${A_WHILE} and (m ->> 'is_ours')::boolean
+      where i.received_at > ${A_WHILE} and (m ->> 'is_managed')::boolean
         and not exists (select from allocation_resource_claims c where c.allocation_id = m ->> 'allocation_id'
           and c.node_id = i.node_id and (c.released_at is null or c.released_at > ${A_WHILE}))
         and not exists (select from jsonb_array_elements(i.findings) f
@@ -21,7 +21,7 @@ export const HOST_INVARIANTS: readonly Invariant[] = [
           and (c.released_at is null or c.released_at > ${A_WHILE}))`,
   },
   {
-    name: 'stranger_keeps_slots_off_sale',
+    name: 'unclaimed_vm_blocks_slots',
     rule: 'A slot whose devices a machine has that nobody claims is not for sale.',
     sql: `select s.id as subject_id, 'for sale, and machine ' || (f ->> 'machine') || ' has its devices' as detail
       from node_inventories i cross join lateral jsonb_array_elements(i.findings) f

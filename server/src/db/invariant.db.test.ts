@@ -74,7 +74,7 @@ describe('invariants', () => {
   const machineOf = (allocation_id: string | null) => ({
     name: allocation_id === null ? 'somebodys' : `gpuaas-${allocation_id}`,
     allocation_id,
-    is_ours: allocation_id !== null,
+    is_managed: allocation_id !== null,
   });
   /** What a host said it has, and what was made of it. */
   const found = (node: TestNode, machine: object, findings: readonly object[]) =>
@@ -566,7 +566,7 @@ describe('invariants', () => {
         finds: () => ['tsk_1'],
       },
     ],
-    change_is_told: [
+    change_has_event: [
       {
         what: 'a state that was changed by hand',
         do: () => [["update allocations set state = 'failed', state_since = now() where id = $1", active.id]],
@@ -722,7 +722,7 @@ describe('invariants', () => {
         finds: () => [],
       },
     ],
-    stranger_keeps_slots_off_sale: [
+    unclaimed_vm_blocks_slots: [
       {
         what: 'a slot for sale whose devices a stranger has',
         do: () => [

@@ -55,7 +55,7 @@ export type HeldSlot = Readonly<{
   mac_address: string | null;
   private_ip: string | null;
   fabric_vf_pci_address: string | null;
-  destructive_wipe_policy: string | null;
+  wipe_method: string | null;
 }>;
 
 /** Slots that an allocation ($1) holds. */
@@ -66,7 +66,7 @@ export const listHeldSlots = async (reader: Reader, allocationId: string): Promi
   const { rows } = await reader.query<HeldSlot>(
     `select s.id, s.node_id, s.slot_index, s.status, coalesce(c.adopted_generation, c.slot_generation, s.generation) as generation, s.module_id,
        s.gpu_pci_address, s.nvme_serial, s.nvme_device, s.mac_address::text as mac_address,
-       host(s.private_ip) as private_ip, s.fabric_vf_pci_address, s.destructive_wipe_policy
+       host(s.private_ip) as private_ip, s.fabric_vf_pci_address, s.wipe_method
      ${HELD} order by s.slot_index`,
     [allocationId],
   );

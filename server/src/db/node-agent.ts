@@ -93,7 +93,7 @@ export const findAgent = async (reader: Reader, nodeId: string): Promise<AgentRo
   ).rows[0];
 
 /** How many nodes that have an agent did not have this bundle when they last asked. */
-export const countUninformedNodes = async (reader: Reader, trustVersion: string): Promise<number> =>
+export const countNodesWithoutKey = async (reader: Reader, trustVersion: string): Promise<number> =>
   (
     await reader.query<{ count: number }>(
       `select count(*) as count from nodes n join node_agents a on a.node_id = n.id

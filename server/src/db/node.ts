@@ -23,7 +23,7 @@ export type NodeRow = Readonly<{
   held_reason: string | null;
   health: 'ok' | 'unhealthy' | 'unknown';
   is_runtime_validated: boolean;
-  has_drift: boolean;
+  has_hardware_change: boolean;
   reboot_required: boolean;
   reboot_reason: string | null;
   reconciled_at: string | null;
@@ -48,7 +48,7 @@ export const FREE_OF_NODE = `${freeOf('free_count')} as free_gpus, ${freeOf('lar
 const NODE = `n.id, n.name, n.region_name, p.name as pool_name, p.organization_id as pool_organization_id, n.gpu_model, n.gpu_count,
   n.host_role, n.state, n.state_reason, n.state_since, n.capacity_mode, n.occupancy, n.is_held, n.held_reason, n.health,
   n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at) as is_runtime_validated,
-  n.has_drift, n.reboot_required, n.reboot_reason, i.received_at as reconciled_at, coalesce(jsonb_array_length(i.findings), 0) as finding_count, a.last_seen_at, coalesce(a.last_seen_at > clock_timestamp() - interval '25 s', false) as is_connected,
+  n.has_hardware_change, n.reboot_required, n.reboot_reason, i.received_at as reconciled_at, coalesce(jsonb_array_length(i.findings), 0) as finding_count, a.last_seen_at, coalesce(a.last_seen_at > clock_timestamp() - interval '25 s', false) as is_connected,
   ${FREE_OF_NODE}, n.version, n.created_at
   from nodes n join pools p on p.id = n.pool_id left join node_placement_summary s on s.node_id = n.id
   left join node_agents a on a.node_id = n.id left join node_inventories i on i.node_id = n.id`;

@@ -13,14 +13,14 @@ export type ApprovedSlot = Readonly<{
   generation: number;
   gpu_pci_address: string | null;
   nvme_serial: string | null;
-  destructive_wipe_policy: NodeResourceSlots['destructive_wipe_policy'];
+  wipe_method: NodeResourceSlots['wipe_method'];
   content: Candidate | null;
   drift: Record<string, unknown> | null;
   is_claimed: boolean;
   version: number;
 }>;
 
-const APPROVED = `select s.id, s.node_id, s.slot_index, s.approval, s.status, s.generation, s.gpu_pci_address, s.nvme_serial, s.destructive_wipe_policy, s.content,
+const APPROVED = `select s.id, s.node_id, s.slot_index, s.approval, s.status, s.generation, s.gpu_pci_address, s.nvme_serial, s.wipe_method, s.content,
     s.drift, exists (select from allocation_resource_claims c where c.node_id = s.node_id and c.released_at is null
       and (c.slot_id = s.id or c.claim_kind = 'node_exclusive')) as is_claimed, s.version
   from node_resource_slots s where s.node_id = $1 order by s.slot_index`;
@@ -35,7 +35,7 @@ export const lockSlots = async (tx: Tx, nodeId: string): Promise<ApprovedSlot[]>
 /** Whether any slot still differs from what was approved. */
 export const clearNodeDrift = async (tx: Tx, nodeId: string): Promise<void> => {
   await tx.query(
-    `update nodes set version = version + 1, has_drift = exists (
+    `update nodes set version = version + 1, has_hardware_change = exists (
        select from node_resource_slots s where s.node_id = $1 and s.approval = 'needs_reapproval') where id = $1`,
     [nodeId],
   );
@@ -50,7 +50,7 @@ export type SlotApproval = Readonly<{
 type Written = NewSlot & Readonly<{ content_hash: string; content: Candidate }>;
 
 const RECORD = `(id text, slot_index integer, gpu_pci_address text, gpu_uuid text, module_id integer, numa_node integer,
-  nvme_serial text, nvme_device text, mac_address macaddr, private_ip inet, fabric_vf_pci_address text, destructive_wipe_policy text,
+  nvme_serial text, nvme_device text, mac_address macaddr, private_ip inet, fabric_vf_pci_address text, wipe_method text,
   content_hash text, content jsonb)`;
 
 /** New slots, for sale at once: the database refuses whatever is incomplete or bound twice. */
@@ -58,10 +58,10 @@ export const insertCandidateSlots = async (tx: Tx, by: SlotApproval, slots: read
   await tx.query(
     `insert into node_resource_slots (id, node_id, region_name, slot_index, approval, status, health, gpu_pci_address, gpu_uuid, module_id,
        numa_node, nvme_serial, nvme_device, mac_address, private_ip, network_id, fabric_claim_mode, fabric_vf_pci_address,
-       destructive_wipe_policy, approved_by, approved_at, discovery_task_id, content_hash, content)
+       wipe_method, approved_by, approved_at, discovery_task_id, content_hash, content)
      select s.id, $1, $2, s.slot_index, 'approved', 'available', 'ok', s.gpu_pci_address, s.gpu_uuid, s.module_id, s.numa_node,
        s.nvme_serial, s.nvme_device, s.mac_address, s.private_ip, $1, 'per_slot_vf', s.fabric_vf_pci_address,
-       s.destructive_wipe_policy, $3, clock_timestamp(), $4, s.content_hash, s.content
+       s.wipe_method, $3, clock_timestamp(), $4, s.content_hash, s.content
      from jsonb_to_recordset($5) as s ${RECORD}`,
     [by.node.id, by.node.region_name, by.approved_by, by.discovery_task_id, JSON.stringify(slots)],
   );
@@ -73,7 +73,7 @@ export const reapproveSlots = async (tx: Tx, by: SlotApproval, slots: readonly W
     `update node_resource_slots t set approval = 'approved', drift = null, gpu_pci_address = s.gpu_pci_address,
        gpu_uuid = coalesce(s.gpu_uuid, t.gpu_uuid), module_id = s.module_id, numa_node = s.numa_node, nvme_serial = s.nvme_serial,
        nvme_device = s.nvme_device, mac_address = s.mac_address, private_ip = s.private_ip, fabric_claim_mode = 'per_slot_vf',
-       fabric_vf_pci_address = s.fabric_vf_pci_address, destructive_wipe_policy = s.destructive_wipe_policy,
+       fabric_vf_pci_address = s.fabric_vf_pci_address, wipe_method = s.wipe_method,
        approved_by = $2, approved_at = clock_timestamp(), discovery_task_id = $3, content_hash = s.content_hash, content = s.content,
        status = case when t.status = 'available' and t.nvme_serial <> s.nvme_serial then 'quarantined' else t.status end,
        status_reason = case when t.nvme_serial <> s.nvme_serial then 'Its drive was changed; repair the slot to have it wiped.' else t.status_reason end,

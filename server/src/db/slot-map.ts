@@ -21,7 +21,7 @@ export type SlotTileRow = Pick<
   | 'allocation_id'
   | 'wiped_at'
 > &
-  Readonly<{ has_drift: boolean }>;
+  Readonly<{ has_hardware_change: boolean }>;
 
 export type SlotMapNode = Pick<
   NodeRow,
@@ -37,7 +37,7 @@ export type SlotMapNode = Pick<
   | 'health'
   | 'is_held'
   | 'is_connected'
-  | 'has_drift'
+  | 'has_hardware_change'
   | 'reboot_required'
   | 'finding_count'
   | 'free_gpus'
@@ -48,7 +48,7 @@ export type SlotMapNode = Pick<
 /** json rather than jsonb, which is put together in half the time. */
 const TILES = `select json_agg(json_build_object('id', t.id, 'slot_index', t.slot_index, 'approval', t.approval, 'status', t.status,
     'status_reason', t.status_reason, 'status_since', t.status_since, 'health', t.health, 'numa_node', t.numa_node,
-    'has_drift', t.drift is not null, 'allocation_id', coalesce(whole.allocation_id, (select c.allocation_id
+    'has_hardware_change', t.drift is not null, 'allocation_id', coalesce(whole.allocation_id, (select c.allocation_id
       from allocation_resource_claims c where c.node_id = t.node_id and c.slot_id = t.id and c.released_at is null)), 'wiped_at', t.wiped_at)
     order by t.slot_index) as slots
   from node_resource_slots t where t.node_id = n.id`;
@@ -66,7 +66,7 @@ export const listSlotMap = async (
       reader,
       `select n.id as node_id, n.name, n.region_name, p.name as pool_name, n.gpu_model, n.gpu_count, n.state, n.state_reason, n.capacity_mode,
          n.occupancy, n.health, n.is_held, coalesce(a.last_seen_at > clock_timestamp() - interval '25 s', false) as is_connected,
-         n.has_drift, n.reboot_required, coalesce(jsonb_array_length(i.findings), 0) as finding_count,
+         n.has_hardware_change, n.reboot_required, coalesce(jsonb_array_length(i.findings), 0) as finding_count,
          ${FREE_OF_NODE}, coalesce(tiles.slots, '[]') as slots
        from (select * from nodes where state <> 'deleted' and ($1::text is null or name > $1) and ($2::text is null or region_name = $2)
          order by name limit $3) n

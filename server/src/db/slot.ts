@@ -79,7 +79,7 @@ export type RepairSlot = Readonly<{ node_id: string; task_slot: TaskSlot }>;
 export const findRepairSlot = async (reader: Reader, id: string): Promise<RepairSlot | undefined> => {
   const { rows } = await reader.query<TaskSlot & { node_id: string }>(
     `select node_id, id as slot_id, slot_index, generation, module_id, gpu_pci_address, nvme_serial, nvme_device, mac_address::text,
-       host(private_ip) as private_ip, fabric_vf_pci_address, destructive_wipe_policy as wipe_policy
+       host(private_ip) as private_ip, fabric_vf_pci_address, wipe_method
      from node_resource_slots where id = $1 and gpu_pci_address is not null and nvme_serial is not null and nvme_device is not null
        and mac_address is not null and private_ip is not null and fabric_vf_pci_address is not null`,
     [id],
@@ -102,7 +102,7 @@ export type NewSlot = Readonly<{
   mac_address: string;
   private_ip: string;
   fabric_vf_pci_address: string;
-  destructive_wipe_policy: 'nvme_sanitize' | 'nvme_format' | 'blkdiscard';
+  wipe_method: 'nvme_sanitize' | 'nvme_format' | 'blkdiscard';
 }>;
 
 /** Approved and for sale at once: the database refuses whatever is incomplete or bound twice. */
@@ -114,12 +114,12 @@ export const insertApprovedSlots = (
   tx.query(
     `insert into node_resource_slots (id, node_id, region_name, slot_index, approval, status, health, gpu_pci_address, gpu_uuid, module_id,
        numa_node, nvme_serial, nvme_device, mac_address, private_ip, network_id, fabric_claim_mode, fabric_vf_pci_address,
-       destructive_wipe_policy, approved_by, approved_at, discovery_task_id)
+       wipe_method, approved_by, approved_at, discovery_task_id)
      select s.id, $1, $2, s.slot_index, 'approved', 'available', 'ok', s.gpu_pci_address, s.gpu_uuid, s.module_id, s.numa_node,
        s.nvme_serial, s.nvme_device, s.mac_address, s.private_ip, $1, 'per_slot_vf', s.fabric_vf_pci_address,
-       s.destructive_wipe_policy, $3, clock_timestamp(), $4
+       s.wipe_method, $3, clock_timestamp(), $4
      from jsonb_to_recordset($5) as s (id text, slot_index integer, gpu_pci_address text, gpu_uuid text, module_id integer, numa_node integer,
-       nvme_serial text, nvme_device text, mac_address macaddr, private_ip inet, fabric_vf_pci_address text, destructive_wipe_policy text)`,
+       nvme_serial text, nvme_device text, mac_address macaddr, private_ip inet, fabric_vf_pci_address text, wipe_method text)`,
     [node.id, node.region_name, node.approved_by, node.discovery_task_id, JSON.stringify(slots)],
   );
 

@@ -140,7 +140,7 @@ export const endSession = async (
 ): Promise<boolean> =>
   (
     await tx.query(
-      `update terminal_sessions s set end_wanted_by = coalesce(s.end_wanted_by, $2),
+      `update terminal_sessions s set close_requested_by = coalesce(s.close_requested_by, $2),
          ticket_hash = null, state = case when s.state = 'ticketed' then 'closed' else s.state end,
          closed_at = case when s.state = 'ticketed' then clock_timestamp() end,
          end_reason = case when s.state = 'ticketed' then $3 end, end_message = case when s.state = 'ticketed' then $4 end

@@ -406,7 +406,7 @@ export interface NodeResourceSlots {
   network_id: string;
   fabric_claim_mode: string | null;
   fabric_vf_pci_address: string | null;
-  destructive_wipe_policy: 'nvme_sanitize' | 'nvme_format' | 'blkdiscard' | null;
+  wipe_method: 'nvme_sanitize' | 'nvme_format' | 'blkdiscard' | null;
   last_claimed_at: NullableTimestamp;
   wipe_proof_id: string | null;
   is_wipe_verified: ColumnType<boolean, never, never>;
@@ -475,7 +475,7 @@ export interface Nodes {
   created_at: GeneratedTimestamp;
   private_network: Generated<string>;
   reboot_required: Generated<boolean>;
-  has_drift: Generated<boolean>;
+  has_hardware_change: Generated<boolean>;
   fell_ill_at: NullableTimestamp;
   reboot_wanted_at: NullableTimestamp;
   reboot_reason: string | null;
@@ -708,7 +708,7 @@ export interface TerminalSessions {
   source_ip: string | null;
   bytes_in: Generated<number>;
   bytes_out: Generated<number>;
-  end_wanted_by: string | null;
+  close_requested_by: string | null;
   end_reason: string | null;
   end_message: string | null;
   correlation_id: string;

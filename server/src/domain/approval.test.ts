@@ -23,7 +23,7 @@ describe('approving candidates', () => {
     ['mac_address', 'MAC'],
     ['private_ip', 'address'],
     ['fabric_vf_pci_address', 'virtual function'],
-    ['wipe_policy', 'way to erase'],
+    ['wipe_method', 'way to erase'],
     ['iommu_group', 'IOMMU group'],
     ['module_id', 'module id on a board with a fabric'],
   ] as const)
@@ -44,7 +44,7 @@ describe('approving candidates', () => {
     [{ nvme_holders: ['dm-0'] }, 'nvme_holders', 'held'],
     [{ nvme_filesystems: ['ext4'] }, 'nvme_filesystems', 'foreign_filesystem'],
     [{ fabric_vf_guid: '0000:0000:0000:0000' }, 'fabric_vf_guid', 'guid_zero'],
-    [{ iommu_group_strangers: ['0000:01:00.0'] }, 'iommu_group', 'reaches_beyond'],
+    [{ iommu_group_other_devices: ['0000:01:00.0'] }, 'iommu_group', 'reaches_beyond'],
     [{ mig_mode: 'enabled' }, 'mig_mode', 'mig_enabled'],
     [{ mediated_devices: 2 }, 'mediated_devices', 'has_vgpus'],
     [{ fabric_claim_mode: 'shared' }, 'fabric_claim_mode', 'not_per_slot_vf'],
@@ -102,12 +102,12 @@ describe('approving candidates', () => {
   it('refuses a drive that cannot be erased as the region demands, and says whether another method can', () => {
     const at = (wanted: Candidate, wipe_minimum: 'clear' | 'purge', found = wanted) =>
       approvalProblems([wanted], { all: [found], has_fabric: true, wipe_minimum });
-    const weak = candidate(0, { wipe_policy: 'blkdiscard' });
+    const weak = candidate(0, { wipe_method: 'blkdiscard' });
     assert.deepEqual(at(weak, 'clear'), []);
     const [problem] = at(weak, 'purge');
-    assert.deepEqual([problem?.field, problem?.code], ['wipe_policy', 'below_minimum']);
+    assert.deepEqual([problem?.field, problem?.code], ['wipe_method', 'below_minimum']);
     assert.match(problem?.message ?? '', /^Slot 0: .+blkdiscard only clears\. .+replace it, or lower the minimum/);
-    assert.match(at(weak, 'purge', candidate(0))[0]?.message ?? '', /Name nvme_format with wipe_policy\.$/);
+    assert.match(at(weak, 'purge', candidate(0))[0]?.message ?? '', /Name nvme_format with wipe_method\.$/);
     assert.deepEqual(at(candidate(0), 'purge'), []);
     assert.deepEqual(
       approvalProblems([candidate(1)], { all: [], has_fabric: true, wipe_minimum: 'purge' }),
@@ -117,8 +117,8 @@ describe('approving candidates', () => {
   });
 
   it('refuses a method that the drive does not offer', () => {
-    const problems = approvalProblems([candidate(0, { wipe_policy: 'nvme_sanitize' })], {
-      all: [candidate(0, { wipe_policy: 'blkdiscard' })],
+    const problems = approvalProblems([candidate(0, { wipe_method: 'nvme_sanitize' })], {
+      all: [candidate(0, { wipe_method: 'blkdiscard' })],
       has_fabric: true,
       wipe_minimum: 'purge',
     });

@@ -21,7 +21,7 @@ const BINDINGS = [
     PCI,
     'Create virtual functions on the card behind the GPU’s switch, then discover again.',
   ],
-  ['wipe_policy', 'wipe policy', /^.+$/, 'Name one with wipe_policy, or replace the drive by one that can be erased.'],
+  ['wipe_method', 'wipe policy', /^.+$/, 'Name one with wipe_method, or replace the drive by one that can be erased.'],
 ] as const;
 
 const ONCE = [
@@ -95,12 +95,12 @@ const gapsOf = (found: Candidate): ApprovalProblem[] => {
           ),
         ]
       : []),
-    ...(found.iommu_group_strangers.length > 0
+    ...(found.iommu_group_other_devices.length > 0
       ? [
           say(
             'iommu_group',
             'reaches_beyond',
-            `its IOMMU group also holds ${found.iommu_group_strangers.join(', ')}. Enable ACS on the switch and reboot.`,
+            `its IOMMU group also holds ${found.iommu_group_other_devices.join(', ')}. Enable ACS on the switch and reboot.`,
           ),
         ]
       : []),
@@ -172,21 +172,21 @@ export type ApprovalContext = Readonly<{
 
 /** What would be found out after the first tenant: that the drive cannot be erased as it must. */
 const erasesOf = (wanted: readonly Candidate[], { all, wipe_minimum }: ApprovalContext): ApprovalProblem[] =>
-  wanted.flatMap(({ slot_index, wipe_policy }) => {
-    if (wipe_policy === null) return [];
+  wanted.flatMap(({ slot_index, wipe_method }) => {
+    if (wipe_method === null) return [];
     const say = (code: string, message: string): ApprovalProblem[] => [
-      { slot_index, field: 'wipe_policy', code, message: `Slot ${slot_index}: ${message}` },
+      { slot_index, field: 'wipe_method', code, message: `Slot ${slot_index}: ${message}` },
     ];
-    const level = wipeLevelOf(wipe_policy);
-    const offered = all.find((found) => found.slot_index === slot_index)?.wipe_policy ?? wipe_policy;
+    const level = wipeLevelOf(wipe_method);
+    const offered = all.find((found) => found.slot_index === slot_index)?.wipe_method ?? wipe_method;
     const canPurge = meetsLevel(wipeLevelOf(offered), 'purge');
     if (level === 'purge' && !canPurge)
-      return say('not_offered', `its drive does not offer ${wipe_policy}. Name ${offered}, or replace the drive.`);
+      return say('not_offered', `its drive does not offer ${wipe_method}. Name ${offered}, or replace the drive.`);
     if (meetsLevel(level, wipe_minimum)) return [];
     const fix = canPurge
-      ? `Name ${offered} with wipe_policy.`
+      ? `Name ${offered} with wipe_method.`
       : 'The drive offers nothing stronger: replace it, or lower the minimum of the region.';
-    return say('below_minimum', `the region demands that disks are purged, and ${wipe_policy} only clears. ${fix}`);
+    return say('below_minimum', `the region demands that disks are purged, and ${wipe_method} only clears. ${fix}`);
   });
 
 /** What the agent found in the way beside that. Told of a field that only a driver knows, it is over once that is known. */

@@ -28,7 +28,7 @@ const inventory = (over: Partial<Inventory> = {}): Inventory => ({
 const machine = (allocation_id: string | null, over: Partial<HostMachine> = {}): HostMachine => ({
   name: allocation_id === null ? 'somebodys' : `gpuaas-${allocation_id.replace('_', '-')}`,
   allocation_id,
-  is_ours: allocation_id !== null,
+  is_managed: allocation_id !== null,
   state: 'running',
   ended_by: null,
   devices: [],
@@ -72,7 +72,7 @@ describe('what is on a host beside what is claimed there', () => {
   });
 
   test('a machine of ours that no claim holds is an orphan, and one without our tag is unknown', () => {
-    const machines = [machine(A), machine(null), machine(B, { name: 'other', is_ours: false })];
+    const machines = [machine(A), machine(null), machine(B, { name: 'other', is_managed: false })];
     const { findings, unclaimed, quarantine } = judge({ inventory: inventory({ machines }) });
     assert.deepEqual(
       findings.map(({ code, allocation_id, machine: name }) => [code, allocation_id, name]),
@@ -85,7 +85,7 @@ describe('what is on a host beside what is claimed there', () => {
     assert.match(findings[2]?.message ?? '', /carries the tag of alc_.* under another name/);
     assert.deepEqual(unclaimed, [A]);
     assert.deepEqual(quarantine, []);
-    const nameless = judge({ inventory: inventory({ machines: [machine(null, { is_ours: true })] }) });
+    const nameless = judge({ inventory: inventory({ machines: [machine(null, { is_managed: true })] }) });
     assert.deepEqual([codes(nameless.findings), nameless.unclaimed], [['orphan_machine'], []]);
   });
 
@@ -125,7 +125,7 @@ describe('what is on a host beside what is claimed there', () => {
         holdings: [holding(A, { power_state: 'off' })],
       });
     assert.deepEqual(seen('shut_off').findings, []);
-    assert.deepEqual(codes(seen('running').findings), ['machine_unwanted']);
+    assert.deepEqual(codes(seen('running').findings), ['vm_running_unexpectedly']);
   });
 
   test('a machine that the platform itself could not start again is still to run', () => {

@@ -49,7 +49,13 @@ export type InventoryVerdict = Readonly<{
 }>;
 
 /** The platform says these itself, of every machine and claim. */
-const JUDGED_HERE = ['unknown_machine', 'machine_without_lease', 'machine_missing', 'machine_off', 'machine_unwanted'];
+const JUDGED_HERE = [
+  'unknown_machine',
+  'machine_without_lease',
+  'machine_missing',
+  'machine_off',
+  'vm_running_unexpectedly',
+];
 
 const usedSlots = ({ devices }: HostMachine, slots: readonly SlotDevices[]): readonly SlotDevices[] =>
   slots.filter((slot) =>
@@ -64,8 +70,8 @@ const strangerIn = (
   machine: HostMachine,
   holdings: readonly Holding[],
 ): Readonly<{ code: string; message: string }> | null => {
-  const { name, allocation_id, is_ours, state } = machine;
-  if (!is_ours)
+  const { name, allocation_id, is_managed, state } = machine;
+  if (!is_managed)
     return {
       code: 'unknown_machine',
       message:
@@ -91,7 +97,7 @@ const judgeStrangers = (
       {
         finding: {
           code: stranger.code,
-          allocation_id: machine.is_ours ? machine.allocation_id : null,
+          allocation_id: machine.is_managed ? machine.allocation_id : null,
           machine: machine.name,
           slot_ids: used.map(({ id }) => id),
           message,
@@ -118,7 +124,7 @@ type Judged = Readonly<{ finding: Finding; down?: Down }>;
 
 const judgeHolding = (holding: Holding, { machines, leases }: Inventory): readonly Judged[] => {
   const { allocation_id, power_state, is_to_run } = holding;
-  const machine = machines.find((one) => one.is_ours && one.allocation_id === allocation_id);
+  const machine = machines.find((one) => one.is_managed && one.allocation_id === allocation_id);
   const tell = (code: string, message: string): Judged => ({
     finding: { code, allocation_id, machine: machine?.name ?? null, slot_ids: [], message },
   });
@@ -128,7 +134,7 @@ const judgeHolding = (holding: Holding, { machines, leases }: Inventory): readon
       tell('lease_missing', `The host has no lease of ${allocation_id}, which is active: its record was lost.`),
     );
   if (power_state === 'off' && !is_to_run && machine?.state === 'running')
-    found.push(tell('machine_unwanted', `The machine of ${allocation_id} runs, but was switched off.`));
+    found.push(tell('vm_running_unexpectedly', `The machine of ${allocation_id} runs, but was switched off.`));
   if (!is_to_run || machine?.state === 'running') return found;
   if (machine?.state === 'paused')
     return [...found, tell('machine_paused', `The machine of ${allocation_id} stands still: somebody paused it.`)];
@@ -154,7 +160,7 @@ export const judgeInventory = (
   const { inventory, holdings, slots } = given;
   const held = new Set(holdings.map(({ allocation_id }) => allocation_id));
   const named = [
-    ...inventory.machines.flatMap(({ is_ours, allocation_id }) => (is_ours ? (allocation_id ?? []) : [])),
+    ...inventory.machines.flatMap(({ is_managed, allocation_id }) => (is_managed ? (allocation_id ?? []) : [])),
     ...inventory.leases.map(({ allocation_id }) => allocation_id),
     ...inventory.leftovers,
   ];

@@ -56,7 +56,7 @@ test('what undoes another is never offered beside it', () => {
       const now = allowed(node);
       for (const [one, other] of [
         ['drain', 'resume'],
-        ['hold', 'let_go'],
+        ['hold', 'unhold'],
         ['retire', 'delete'],
       ] as const)
         assert.ok(!now.includes(one) || !now.includes(other), `${one} and ${other}`);
@@ -71,7 +71,7 @@ test('nothing ends a node that somebody stands on, and nothing is asked of a hos
       if (node.holders.length > 0) assert.ok(!now.includes('retire') && !now.includes('delete'));
       if (node.state === 'retired' || node.state === 'removing')
         assert.deepEqual(
-          now.filter((action) => !['delete', 'let_go'].includes(action)),
+          now.filter((action) => !['delete', 'unhold'].includes(action)),
           [],
         );
     }),

@@ -79,7 +79,7 @@ const RULES = {
     ),
   hold: (node) =>
     firstOf(whenOver(node, 'nothing is placed on it'), node.is_held && done('It is kept for bare metal already.')),
-  let_go: (node) => firstOf(!node.is_held && done('Nothing keeps it for bare metal.')),
+  unhold: (node) => firstOf(!node.is_held && done('Nothing keeps it for bare metal.')),
   convert: converts,
   approve: (node) =>
     firstOf(
@@ -114,18 +114,18 @@ export type NodeAction = keyof typeof RULES;
 
 /** The operation behind each action: who may not use the operation is not offered the action. */
 export const NODE_OPERATIONS = {
-  discover: 'nodeDiscoveryCreate',
-  probe: 'nodeHealthProbe',
+  discover: 'adminNodeDiscoveryCreate',
+  probe: 'adminNodeHealthProbe',
   drain: 'adminNodeDrain',
   resume: 'adminNodeDrain',
   hold: 'adminNodeHold',
-  let_go: 'adminNodeHold',
+  unhold: 'adminNodeHold',
   convert: 'adminNodeConvert',
-  approve: 'nodeSlotApprove',
-  retire: 'nodeRetire',
-  delete: 'nodeDelete',
-  enroll: 'nodeEnrollmentCreate',
-  revoke_agent: 'nodeAgentRevoke',
+  approve: 'adminNodeSlotApprove',
+  retire: 'adminNodeRetire',
+  delete: 'adminNodeDelete',
+  enroll: 'adminNodeEnrollmentCreate',
+  revoke_agent: 'adminNodeAgentRevoke',
 } as const satisfies Record<NodeAction, OperationId>;
 
 export const nodeRefusal = (action: NodeAction, node: NodeFacts): Refusal | null => RULES[action](node);

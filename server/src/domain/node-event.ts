@@ -1,7 +1,7 @@
 /** What is told about nodes. They belong to no tenant, so operators and integrations hear it and projects do not. */
 import type { EventData } from '@gpuaas/contract/events';
 
-type NodeEventType = 'node.changed' | 'node.drift' | 'node.rebooted';
+type NodeEventType = 'node.changed' | 'node.drift_changed' | 'node.rebooted';
 
 type NodeEvent<T extends NodeEventType> = Readonly<{
   event_type: T;
@@ -27,5 +27,7 @@ export const nodeChanged = (data: EventData<'node.changed'>, correlationId: stri
 export const nodeRebooted = (data: EventData<'node.rebooted'>, correlationId: string): NodeEvent<'node.rebooted'> =>
   about('node.rebooted', data, correlationId);
 
-export const nodeDrift = (data: EventData<'node.drift'>, correlationId: string): NodeEvent<'node.drift'> =>
-  about('node.drift', data, correlationId);
+export const nodeDrift = (
+  data: EventData<'node.drift_changed'>,
+  correlationId: string,
+): NodeEvent<'node.drift_changed'> => about('node.drift_changed', data, correlationId);

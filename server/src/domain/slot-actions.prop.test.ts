@@ -8,7 +8,7 @@ import { cleanupRefusal, SLOT_OPERATIONS, type SlotAction, type SlotFacts, slotR
 const free: SlotFacts = {
   approval: 'approved',
   status: 'available',
-  has_drift: false,
+  has_hardware_change: false,
   node_state: 'active',
   node_occupancy: 'free',
   holder: null,
@@ -21,7 +21,7 @@ const free: SlotFacts = {
 const facts: fc.Arbitrary<SlotFacts> = fc.record({
   approval: fc.constantFrom('approved', 'disabled', 'needs_reapproval'),
   status: fc.constantFrom(...SLOT_STATUSES),
-  has_drift: fc.boolean(),
+  has_hardware_change: fc.boolean(),
   node_state: fc.constantFrom(...NODE_STATES),
   node_occupancy: fc.constantFrom(...OCCUPANCIES),
   holder: fc.option(fc.record({ state: fc.constantFrom(...ALLOCATION_STATES), is_whole_node: fc.boolean() })),

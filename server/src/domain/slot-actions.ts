@@ -12,7 +12,7 @@ import { done, firstOf, type Refusal, refused } from './refusal.ts';
 export type SlotFacts = Readonly<{
   approval: 'approved' | 'disabled' | 'needs_reapproval';
   status: (typeof SLOT_STATUSES)[number];
-  has_drift: boolean;
+  has_hardware_change: boolean;
   node_state: NodeFacts['state'];
   node_occupancy: NodeFacts['occupancy'];
   /** Who holds it, by the live claim on the slot or on its whole node. */
@@ -61,7 +61,7 @@ const RULES = {
     firstOf(
       onNode(slot),
       slot.approval === 'approved' && done('It is enabled already.'),
-      (slot.approval === 'needs_reapproval' || slot.has_drift) &&
+      (slot.approval === 'needs_reapproval' || slot.has_hardware_change) &&
         refused('The slot is not what was approved any more; look at the difference and approve it again.'),
       slot.taken.length > 0 && refused(slot.taken.join(' ')),
     ),
@@ -97,11 +97,11 @@ export type SlotAction = keyof typeof RULES;
 
 /** The operation behind each action: who may not use the operation is not offered the action. */
 export const SLOT_OPERATIONS = {
-  disable: 'nodeSlotDisable',
-  enable: 'nodeSlotEnable',
-  quarantine: 'nodeSlotQuarantine',
-  repair: 'nodeSlotRepair',
-  mark_wiped: 'nodeSlotMarkWiped',
+  disable: 'adminNodeSlotDisable',
+  enable: 'adminNodeSlotEnable',
+  quarantine: 'adminNodeSlotQuarantine',
+  repair: 'adminNodeSlotRepair',
+  mark_wiped: 'adminNodeSlotMarkWiped',
   retry_cleanup: 'adminAllocationForceCleanup',
 } as const satisfies Record<SlotAction, OperationId>;
 

@@ -18,14 +18,14 @@ describe('what a slot is', () => {
 
   it('is another when any binding is', () => {
     for (const field of BINDING_FIELDS) {
-      const other = { ...candidate(0), [field]: field === 'iommu_group_strangers' ? ['0000:99:00.0'] : 'other' };
+      const other = { ...candidate(0), [field]: field === 'iommu_group_other_devices' ? ['0000:99:00.0'] : 'other' };
       assert.deepEqual(Object.keys(diffOf(candidate(0), other as Candidate)), [field]);
     }
   });
 
   it('does not depend on the order in which strangers were listed', () => {
-    const one = candidate(0, { iommu_group_strangers: ['0000:01:00.0', '0000:02:00.0'] });
-    const two = candidate(0, { iommu_group_strangers: ['0000:02:00.0', '0000:01:00.0'] });
+    const one = candidate(0, { iommu_group_other_devices: ['0000:01:00.0', '0000:02:00.0'] });
+    const two = candidate(0, { iommu_group_other_devices: ['0000:02:00.0', '0000:01:00.0'] });
     assert.deepEqual(diffOf(one, two), {});
   });
 

@@ -167,7 +167,7 @@ describe('the way into a session', () => {
       });
       socket.terminate();
     });
-    await until('it is closed', async () => (await stage.row(session_id)).end_reason === 'client_left');
+    await until('it is closed', async () => (await stage.row(session_id)).end_reason === 'client_disconnected');
     assert.equal(at.gateway.registry.find(session_id), undefined);
   });
 });

@@ -7,7 +7,7 @@ import { STREAM_MESSAGE_BYTES_MAX, STREAM_PROTOCOL, STREAM_WINDOW_BYTES } from '
 import { silentLog } from '@gpuaas/kit';
 import { WebSocket } from 'ws';
 import { until } from '../../test/until.ts';
-import type { GatewaySessionRow } from '../services/gateway-session.ts';
+import type { GatewaySessionRow } from '../sessions/gateway-session.ts';
 import { createLeg } from './leg.ts';
 import { createWebSockets } from './listen.ts';
 import { createSession } from './session.ts';

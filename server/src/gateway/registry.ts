@@ -2,7 +2,7 @@
 import type { SessionEndReason } from '@gpuaas/contract/stream';
 import type { Log } from '@gpuaas/kit';
 import type { WebSocket } from 'ws';
-import type { Ending, GatewaySessionRow, GatewaySessions, SessionEnd } from '../services/gateway-session.ts';
+import type { Ending, GatewaySessionRow, GatewaySessions, SessionEnd } from '../sessions/gateway-session.ts';
 import type { GatewayMetrics } from '../telemetry/gateway-metrics.ts';
 import { createSession, type Session } from './session.ts';
 
@@ -106,7 +106,7 @@ export const createRegistry = (
       const message = 'The client went away.';
       const ending = {
         id: row.id,
-        reason: 'client_left',
+        reason: 'client_disconnected',
         message,
         bytes_in: 0,
         bytes_out: 0,

@@ -2,15 +2,20 @@
  * One session: a client, the host when it has come, and what passes between them. Bytes and words go on as they come; the
  * gateway adds the first word and the last. Whatever ends it, it ends once, and says why to both.
  */
-import { type ClientWord, type HostWord, SESSION_CLOSE_CODES, type SessionEndReason } from '@gpuaas/contract/stream';
+import {
+  type ClientMessage,
+  type HostMessage,
+  SESSION_CLOSE_CODES,
+  type SessionEndReason,
+} from '@gpuaas/contract/stream';
 import type { Log } from '@gpuaas/kit';
 import type { WebSocket } from 'ws';
 import { sessionNotice } from '../domain/session.ts';
-import type { Ending, GatewaySessionRow, SessionCount, SessionEnd, SessionLook } from '../services/gateway-session.ts';
+import type { Ending, GatewaySessionRow, SessionCount, SessionEnd, SessionLook } from '../sessions/gateway-session.ts';
 import { createLeg, type Leg } from './leg.ts';
+import { plainWord, readClientWord, readHostWord, writeWord } from './messages.ts';
 import { createRecorder, type Recorder } from './recording.ts';
 import { createWindow } from './window.ts';
-import { plainWord, readClientWord, readHostWord, writeWord } from './words.ts';
 
 export type SessionOptions = Readonly<{
   row: GatewaySessionRow;
@@ -45,7 +50,7 @@ export type Session = Readonly<{
 const EARLY_BYTES = 64 * 1024;
 /** An end that reads slowly gets what was sent before; one that must go does not. */
 const GOODBYE_MS: Readonly<Record<'calm' | 'prompt', number>> = { calm: 30_000, prompt: 1_000 };
-const CALM: ReadonlySet<SessionEndReason> = new Set(['ended', 'host_left', 'client_left']);
+const CALM: ReadonlySet<SessionEndReason> = new Set(['ended', 'agent_disconnected', 'client_disconnected']);
 /** What a host closes with that was sent what it must not be. */
 const REFUSED_BY_HOST = 1002;
 
@@ -141,7 +146,7 @@ export const createSession = (options: SessionOptions): Session => {
     return true;
   };
 
-  const clientWord = (word: ClientWord | undefined): boolean => {
+  const clientWord = (word: ClientMessage | undefined): boolean => {
     if (word === undefined) return false;
     if (word.type === 'ack' && !outward.acknowledge(word.bytes)) return false;
     if (word.type === 'eof' && !inward.finish()) return false;
@@ -159,7 +164,7 @@ export const createSession = (options: SessionOptions): Session => {
     return true;
   };
 
-  const hostWord = (word: HostWord | undefined): boolean => {
+  const hostWord = (word: HostMessage | undefined): boolean => {
     if (word === undefined) return false;
     if (word.type === 'ack' && !inward.acknowledge(word.bytes)) return false;
     if (word.type === 'eof' && !outward.finish()) return false;
@@ -191,7 +196,7 @@ export const createSession = (options: SessionOptions): Session => {
     onClose: (_, isProtocol) => {
       if (isProtocol) broken('client');
       else if (isFinished()) end({ reason: 'ended', message: 'It has ended.' });
-      else end({ reason: 'client_left', message: 'The client went away.' });
+      else end({ reason: 'client_disconnected', message: 'The client went away.' });
     },
   });
 
@@ -210,7 +215,7 @@ export const createSession = (options: SessionOptions): Session => {
           gone({ reason: 'ended', message: 'The other end closed the connection.' });
         else
           gone({
-            reason: 'host_left',
+            reason: 'agent_disconnected',
             message: 'The connection to the host was lost; a new session may reach it again.',
           });
       },
@@ -243,9 +248,12 @@ export const createSession = (options: SessionOptions): Session => {
     look,
     count: () => ({ id: row.id, ...counted() }),
     ask: () => {
-      if (!client.ask()) end({ reason: 'client_left', message: 'The client did not answer any more.' });
+      if (!client.ask()) end({ reason: 'client_disconnected', message: 'The client did not answer any more.' });
       if (host?.ask() === false)
-        end({ reason: 'host_left', message: 'The host did not answer any more; a new session may reach it again.' });
+        end({
+          reason: 'agent_disconnected',
+          message: 'The host did not answer any more; a new session may reach it again.',
+        });
     },
   };
 };

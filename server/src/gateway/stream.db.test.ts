@@ -95,7 +95,7 @@ describe('a session', () => {
     assert.equal(task?.allocation_id, null);
     assert.equal(Math.round(task?.life_s ?? 0), 30);
     client.socket.close();
-    await until('it is over', async () => (await stage.row(session_id)).end_reason === 'client_left');
+    await until('it is over', async () => (await stage.row(session_id)).end_reason === 'client_disconnected');
     const [ended] = await at.channel.rows<{ state: string }>(
       'select t.state from node_tasks t join terminal_sessions s on s.task_id = t.id where s.id = $1',
       [session_id],
@@ -157,11 +157,14 @@ describe('a session', () => {
     const one = await stage.session();
     one.host.socket.terminate();
     assert.equal(await one.client.closed(), 4002);
-    assert.equal(one.client.words.at(-1).reason, 'host_left');
+    assert.equal(one.client.words.at(-1).reason, 'agent_disconnected');
     const other = await stage.session();
     other.client.socket.terminate();
     assert.equal(await other.host.closed(), 4001);
-    await until('the row says so', async () => (await stage.row(other.session_id)).end_reason === 'client_left');
+    await until(
+      'the row says so',
+      async () => (await stage.row(other.session_id)).end_reason === 'client_disconnected',
+    );
   });
 
   it('a sender that ignores the window is closed, and what waits for a slow reader stays bounded', async () => {

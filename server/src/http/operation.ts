@@ -1,14 +1,14 @@
 /**
  * One operation of the contract as a route. The order is the rule of the house and stands only here: authenticate (what a
- * browser signs must come from our own page), limit, authorise (before the body is read), validate, then the pipeline with idempotency, handler and audit.
+ * browser signs must come from our own page), limit, authorize (before the body is read), validate, then the pipeline with idempotency, handler and audit.
  */
 import { api, type ErrorCode, type Operation } from '@gpuaas/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Ctx, Deps, Principal, ReadCtx, WriteCtx } from '../context.ts';
 import { AppError, notFound } from '../errors.ts';
-import type { Authenticator, Credential } from '../services/authenticate.ts';
-import { authorise, type Decision, type ProjectDirectory } from '../services/authorise.ts';
-import { type Admitted, auditRefusal, mutate, readContext } from '../services/pipeline.ts';
+import type { Authenticator, Credential } from '../identity/authenticate.ts';
+import { authorize, type Decision, type ProjectDirectory } from '../identity/authorize.ts';
+import { type Admitted, auditRefusal, mutate, readContext } from '../pipeline/pipeline.ts';
 import type { Cookies } from './cookie.ts';
 import { toAppError } from './problem.ts';
 import { addressBlock, type RateLimit, refuseFor } from './rate-limit.ts';
@@ -140,11 +140,11 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     limit(gate.callers, passage.principal.id, nowMs);
     if (operation === api.terminalTicketCreate) limit(gate.tickets, passage.principal.id, nowMs);
     const params = validators.params(request.params) as Record<string, string>;
-    let decision = await authorise(passage.principal, operation, params, gate.organizationOf);
+    let decision = await authorize(passage.principal, operation, params, gate.organizationOf);
     if (!decision.allowed) {
       // Whoever was just made a member must not be told that the organization does not exist.
       passage.principal = await gate.authenticate(credential, caller, { fresh: true, ...waiting });
-      decision = await authorise(passage.principal, operation, params, gate.organizationOf);
+      decision = await authorize(passage.principal, operation, params, gate.organizationOf);
     }
     if (!decision.allowed) throw await refuseDecision(request, passage, decision);
     passage.decision = decision;
@@ -207,7 +207,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
         { correlation_id: passage.correlation_id, source_ip: request.ip, user_agent: '' },
         { isWaiting: true },
       );
-      return (await authorise(principal, operation, request.params as Record<string, string>, gate.organizationOf))
+      return (await authorize(principal, operation, request.params as Record<string, string>, gate.organizationOf))
         .allowed;
     } catch (err) {
       return toAppError(err).code === 'unavailable';

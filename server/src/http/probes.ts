@@ -3,7 +3,7 @@
  * serves nothing else.
  */
 import Fastify, { type FastifyInstance } from 'fastify';
-import type { Readiness } from '../services/health.ts';
+import type { Readiness } from '../telemetry/readiness.ts';
 
 export type Probes = Readonly<{
   readiness: () => Promise<Readiness>;

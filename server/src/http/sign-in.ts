@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AppError } from '../errors.ts';
-import type { SignIn } from '../services/sign-in.ts';
+import type { SignIn } from '../identity/sign-in.ts';
 import type { Cookies } from './cookie.ts';
 import { escapeHtml, htmlPage, PAGE_CSP } from './html.ts';
 import { toAppError, toProblem } from './problem.ts';

@@ -146,8 +146,10 @@ test('drift takes a slot out of sale with the difference, leaves its allocation 
   assert.equal(drifted(held).approval, 'needs_reapproval');
   assert.equal(drifted(held).allocation_id, allocation.id);
   assert.deepEqual(drifted(free).drift, { nvme_size_bytes: { approved: 3_840_755_982_336, found: 1 } });
-  assert.equal(must(await root.get(`/api/v1/admin/nodes/${id}`), 200).body.has_drift, true);
-  const changed = (await mapOf(id)).candidates.filter((row: { standing: string }) => row.standing === 'changed');
+  assert.equal(must(await root.get(`/api/v1/admin/nodes/${id}`), 200).body.has_hardware_change, true);
+  const changed = (await mapOf(id)).candidates.filter(
+    (row: { approval_status: string }) => row.approval_status === 'changed',
+  );
   assert.equal(changed.length, 2);
   const refused = await approve(id);
   assert.deepEqual(
@@ -417,12 +419,12 @@ test('a disabled slot is not enabled when another has its devices by now', async
 
 test('the method of wiping that an operator chose is no drift at the next discovery', async () => {
   const { id, again } = await host();
-  must(await approve(id, { wipe_policy: 'blkdiscard' }), 200);
+  must(await approve(id, { wipe_method: 'blkdiscard' }), 200);
   await again({});
   assert.ok((await slotsOf(id)).every((slot: { approval: string }) => slot.approval === 'approved'));
-  must(await approve(id, { wipe_policy: 'nvme_sanitize', slot_indexes: [0] }), 200);
+  must(await approve(id, { wipe_method: 'nvme_sanitize', slot_indexes: [0] }), 200);
   const { rows } = await sql(
-    'select destructive_wipe_policy as policy from node_resource_slots where node_id = $1 order by slot_index limit 2',
+    'select wipe_method as policy from node_resource_slots where node_id = $1 order by slot_index limit 2',
     [id],
   );
   assert.deepEqual(rows, [{ policy: 'nvme_sanitize' }, { policy: 'blkdiscard' }]);

@@ -4,6 +4,7 @@ import { anyone, callNodeApi, newCsr, newKey, openAgent, type TestAgent } from '
 import { testClock } from '../../test/app.ts';
 import { useChannel } from '../../test/channel.ts';
 import { until } from '../../test/until.ts';
+import { readTrust } from '../agents/trust.ts';
 import { PLATFORM } from '../db/client.ts';
 import { insertCertificate } from '../db/node-certificate.ts';
 import {
@@ -13,7 +14,6 @@ import {
   issueNodeCertificate,
   openIssuer,
 } from '../ports/trust/x509.ts';
-import { readTrust } from '../services/trust.ts';
 
 const clock = testClock();
 

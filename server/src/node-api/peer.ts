@@ -3,9 +3,9 @@
  * every request, because a connection may outlive its certificate's good standing.
  */
 import type { TLSSocket } from 'node:tls';
+import type { CertificateRegister, Peer } from '../agents/certificate-register.ts';
+import type { ListenerCertificate } from '../agents/listener-certificate.ts';
 import { AppError } from '../errors.ts';
-import type { ListenerCertificate } from '../services/listener-certificate.ts';
-import type { CertificateRegister, Peer } from '../services/node-certificate.ts';
 
 /** Of a listener for agents. Whoever shows no certificate, or a bad one, is told so in a sentence; some may still enrol. */
 export const agentTls = ({ key, cert, ca }: ListenerCertificate) => ({

@@ -2,12 +2,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Log } from '@gpuaas/kit';
+import type { Peer } from '../agents/certificate-register.ts';
+import type { NodeRefusal } from '../agents/refusal-audit.ts';
 import type { AppError } from '../errors.ts';
 import { toProblem } from '../http/problem.ts';
 import { addressBlock, createRateLimit } from '../http/rate-limit.ts';
-import type { Peer } from '../services/node-certificate.ts';
 import type { Caller } from '../services/node-enroll.ts';
-import type { NodeRefusal } from '../services/node-refusal.ts';
 import type { NodeHandlers } from './handlers.ts';
 import type { Route } from './route.ts';
 

@@ -120,7 +120,7 @@ describe('rotation of the keys of the agent channel', () => {
       );
     const behind = await channel().rows('select node_id from node_agents where trust_version <> $1', [trust.version]);
     const activated = await move(next, 'activate');
-    assert.equal(activated.body.uninformed_nodes, behind.length, 'the operator is told how many have not heard of it');
+    assert.equal(activated.body.nodes_without_key, behind.length, 'the operator is told how many have not heard of it');
     assert.ok(behind.length >= 2);
 
     // Node's TLS client of an agent that knows the old root only.

@@ -8,10 +8,10 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/access-grant.ts';
 import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { tellKeys } from '../workflows/access-grant.ts';
-import { pageOfAllocation } from './allocation-page.ts';
-import { organizationOf, principalOf, projectOf } from './caller.ts';
-import { assertStillHolds } from './standing.ts';
+import { assertStillHolds } from '../identity/permission-recheck.ts';
+import { organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
+import { pageOfAllocation } from '../views/allocation-page.ts';
+import { sendKeys } from '../workflows/access-grant.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -88,7 +88,7 @@ const follow = async (ctx: WriteCtx, row: AllocationRow, grant: db.GrantRow): Pr
     subject: id,
     data: { access_grant_id: id, allocation_id, user_id, state },
   });
-  await tellKeys(ctx.tx, row, ctx.correlation_id, () => ctx.deps.events.wake());
+  await sendKeys(ctx.tx, row, ctx.correlation_id, () => ctx.deps.events.wake());
 };
 
 /** What is revoked already stays so; what its machine was not told yet is told again. */

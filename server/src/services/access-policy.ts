@@ -4,7 +4,7 @@ import * as db from '../db/access-policy.ts';
 import type { Reader } from '../db/client.ts';
 import { findOrganization } from '../db/organization.ts';
 import { notFound } from '../errors.ts';
-import { changedMeanwhile, organizationOf } from './caller.ts';
+import { changedMeanwhile, organizationOf } from '../pipeline/caller.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

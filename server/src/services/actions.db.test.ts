@@ -18,17 +18,17 @@ import type { NodeAction } from '../domain/node-actions.ts';
 import type { SlotAction } from '../domain/slot-actions.ts';
 import { AppError } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { getNode, nodeView, nodeViews } from '../views/node.ts';
+import { type SlotView, slotViews } from '../views/slot.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { repairSlot } from '../workflows/repair-slot.ts';
 import { forceCleanup } from './allocation-admin.ts';
 import { probe } from './health-report.ts';
 import * as node from './node.ts';
 import * as nodeAgent from './node-agent.ts';
-import * as nodeEnd from './node-end.ts';
-import { getNode, nodeView, nodeViews } from './node-view.ts';
+import * as nodeEnd from './node-retire.ts';
 import * as slot from './slot.ts';
 import { approve } from './slot-approve.ts';
-import { type SlotView, slotViews } from './slot-view.ts';
 import { discoveryCreate } from './topology.ts';
 
 const RUNS = 40;
@@ -111,7 +111,7 @@ describe('what may be done with nodes and slots', () => {
       drain: (ctx) => node.drain(ctx, request(params, { ...BECAUSE, is_draining: true })),
       resume: (ctx) => node.drain(ctx, request(params, { ...BECAUSE, is_draining: false })),
       hold: (ctx) => node.hold(ctx, request(params, { ...BECAUSE, is_held: true })),
-      let_go: (ctx) => node.hold(ctx, request(params, { ...BECAUSE, is_held: false })),
+      unhold: (ctx) => node.hold(ctx, request(params, { ...BECAUSE, is_held: false })),
       convert: async (ctx) => {
         const { capacity_mode } = await getNode(ctx.tx, node_id);
         const to = capacity_mode === 'baremetal' ? 'slice' : 'baremetal';

@@ -3,8 +3,8 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import { listOrganizations } from '../db/organization.ts';
 import * as db from '../db/user.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { changedMeanwhile, principalOf } from './caller.ts';
-import { listPage } from './page.ts';
+import { changedMeanwhile, principalOf } from '../pipeline/caller.ts';
+import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

@@ -8,11 +8,11 @@ import { type AllocationRow, findAllocation, listAllocations } from '../db/alloc
 import type { Reader } from '../db/client.ts';
 import { type ClaimRow, listClaims } from '../db/lifecycle.ts';
 import { notFound } from '../errors.ts';
+import { onlyText } from '../pipeline/caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
+import { type ProgressRows, progressOfOne, progressOfPage } from '../views/allocation-progress.ts';
 import { beginRelease, restartCleanup } from '../workflows/begin-release.ts';
 import { viewFor } from './allocation.ts';
-import { type ProgressRows, progressOfOne, progressOfPage } from './allocation-progress.ts';
-import { onlyText } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

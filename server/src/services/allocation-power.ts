@@ -8,11 +8,11 @@ import { type AllocationRow, findProjectAllocation } from '../db/allocation.ts';
 import { findReinstallFacts } from '../db/power.ts';
 import { type PowerChange, powerRefusal } from '../domain/power.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
+import { projectOf } from '../pipeline/caller.ts';
 import { STOP_GRACE_S } from '../workflows/allocation-task.ts';
 import { beginPower } from '../workflows/begin-power.ts';
 import { wantInstall } from '../workflows/install.ts';
 import { viewFor } from './allocation.ts';
-import { projectOf } from './caller.ts';
 import { assertUserData } from './user-data.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;

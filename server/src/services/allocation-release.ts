@@ -4,10 +4,10 @@ import type { WriteCtx } from '../context.ts';
 import { type AllocationRow, findProjectAllocation } from '../db/allocation.ts';
 import { releaseRefusal } from '../domain/allocation-actions.ts';
 import { notFound } from '../errors.ts';
+import { refuse } from '../pipeline/actions.ts';
+import { projectOf } from '../pipeline/caller.ts';
 import { beginRelease } from '../workflows/begin-release.ts';
-import { refuse } from './actions.ts';
 import { viewFor } from './allocation.ts';
-import { projectOf } from './caller.ts';
 
 /** Of this project: an allocation of another is as good as missing. */
 const assertMay = (row: AllocationRow, projectId: string): void => {

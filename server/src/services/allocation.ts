@@ -11,17 +11,17 @@ import { maxDurationRefusal, updateRefusal } from '../domain/allocation-actions.
 import { placementRefusal } from '../domain/launch.ts';
 import { progressOf, stepLabel } from '../domain/progress.ts';
 import { AppError, notFound } from '../errors.ts';
+import { refuse } from '../pipeline/actions.ts';
+import { callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
+import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { chooseNode, commitClaims, lockFirst } from '../placement/commit.ts';
 import { decideWide, refusalOf } from '../placement/refusal.ts';
 import { checkLaunch, keyColumnOf, type Launch } from '../placement/request.ts';
+import { allocationView } from '../views/allocation.ts';
+import { type ProgressRows, progressOfOne, progressOfPage } from '../views/allocation-progress.ts';
 import { newRun, runChanged } from '../workflows/engine/run.ts';
 import { provisionBaremetal } from '../workflows/provision-baremetal.ts';
 import { provisionSlice } from '../workflows/provision-slice.ts';
-import { refuse } from './actions.ts';
-import { type ProgressRows, progressOfOne, progressOfPage } from './allocation-progress.ts';
-import { allocationView } from './allocation-view.ts';
-import { callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
-import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 import { assertUserData } from './user-data.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;

@@ -4,10 +4,10 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/api-token.ts';
 import { findProject } from '../db/project.ts';
 import { AppError, notFound } from '../errors.ts';
-import { callerHolds, principalOf } from './caller.ts';
-import { listPage } from './page.ts';
-import { assertScopesWithin, lifetimeWithin } from './scopes.ts';
-import { mintToken } from './token.ts';
+import { assertScopesWithin, lifetimeWithin } from '../identity/scopes.ts';
+import { mintToken } from '../identity/token.ts';
+import { callerHolds, principalOf } from '../pipeline/caller.ts';
+import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

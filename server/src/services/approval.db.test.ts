@@ -8,8 +8,8 @@ import { type Database, PLATFORM } from '../db/client.ts';
 import { findNode, insertPool, type NewNode } from '../db/node.ts';
 import { insertUser } from '../db/user.ts';
 import { AppError } from '../errors.ts';
+import { seedCatalog } from '../seed/demo-catalog.ts';
 import { type Approval, approveSlots, type CandidateSlot, registerNode } from './approval.ts';
-import { seedCatalog } from './seed.ts';
 
 let database: Database;
 const closers: (() => Promise<void>)[] = [];
@@ -104,7 +104,7 @@ test('each missing binding is named in plain words, and nothing is written', asy
     [{ mac_address: null }, 'Slot 0 has no management MAC address.'],
     [{ private_ip: null }, 'Slot 0 has no private IP address.'],
     [{ fabric_vf_pci_address: null }, 'Slot 0 has no fabric VF PCI address.'],
-    [{ destructive_wipe_policy: null }, 'Slot 0 has no wipe policy.'],
+    [{ wipe_method: null }, 'Slot 0 has no wipe policy.'],
     [{ nvme_device: '/dev/nvme0n1' }, 'Slot 0: "/dev/nvme0n1" is no NVMe device by id.'],
     [{ nvme_device: '/dev/disk/by-id/../../sda' }, 'Slot 0: "/dev/disk/by-id/../../sda" is no NVMe device by id.'],
     [{ slot_index: 31 }, 'Slot index 31 is not between 0 and 30.'],

@@ -34,7 +34,7 @@ export type CandidateSlot = Readonly<{
   mac_address: string | null;
   private_ip: string | null;
   fabric_vf_pci_address: string | null;
-  destructive_wipe_policy: NewSlot['destructive_wipe_policy'] | null;
+  wipe_method: NewSlot['wipe_method'] | null;
 }>;
 
 export type Approval = Readonly<{
@@ -61,7 +61,7 @@ const BINDINGS = [
   ['mac_address', 'management MAC address', /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/],
   ['private_ip', 'private IP address', /^[0-9a-f.:]+$/],
   ['fabric_vf_pci_address', 'fabric VF PCI address', PCI],
-  ['destructive_wipe_policy', 'wipe policy', /./],
+  ['wipe_method', 'wipe policy', /./],
 ] as const;
 
 const problem = (index: number, field: string, code: string, message: string): FieldError => ({
@@ -180,7 +180,7 @@ const complete = (slot: CandidateSlot): NewSlot => {
     mac_address: of('mac_address'),
     private_ip: of('private_ip'),
     fabric_vf_pci_address: of('fabric_vf_pci_address'),
-    destructive_wipe_policy: of('destructive_wipe_policy'),
+    wipe_method: of('wipe_method'),
   };
 };
 

@@ -4,9 +4,9 @@ import type { ReadCtx } from '../context.ts';
 import { type AuditFilter, type AuditLogRow, listAuditLogs, listAuditLogsAsOf } from '../db/audit.ts';
 import { getSnapshot } from '../db/outbox.ts';
 import { AppError } from '../errors.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { createHeadsFile } from '../ports/objects/heads-file.ts';
 import { verifyAudit } from './audit-verify.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 
 type Api = PublicApi;
 type Request<K extends keyof Api> = RequestOf<Api[K]>;

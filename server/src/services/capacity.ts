@@ -8,8 +8,8 @@ import type { ReadCtx } from '../context.ts';
 import * as db from '../db/capacity.ts';
 import type { Reader } from '../db/client.ts';
 import { loadSchedulerNode } from '../db/placement.ts';
-import { organizationOf } from './caller.ts';
-import { decodeCursor, type Key, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { organizationOf } from '../pipeline/caller.ts';
+import { decodeCursor, type Key, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

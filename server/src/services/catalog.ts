@@ -2,8 +2,8 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/catalog.ts';
 import { AppError, notFound } from '../errors.ts';
-import { changedMeanwhile } from './caller.ts';
-import { listPage } from './page.ts';
+import { changedMeanwhile } from '../pipeline/caller.ts';
+import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

@@ -8,18 +8,18 @@ import { lockSummary } from '../db/placement.ts';
 import { findNewestFacts } from '../db/topology.ts';
 import { whyNotErase } from '../domain/disk-use.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
+import { callerId, onlyText } from '../pipeline/caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
+import { getNode } from '../views/node.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { ownDisk } from '../workflows/own-disk.ts';
-import { callerId, onlyText } from './caller.ts';
 import { refuseHostChanges } from './health-report.ts';
-import { getNode } from './node-view.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
 const view = ({ correlation_id: _, ...row }: db.DiskOwnershipRow) => row;
 
-export const list = (ctx: ReadCtx, { params, query }: Req<'nodeDiskList'>) =>
+export const list = (ctx: ReadCtx, { params, query }: Req<'adminNodeDiskList'>) =>
   ctx.read(async (reader) => {
     const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
     const after = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
@@ -44,7 +44,7 @@ const seenDisk = (facts: HostFacts | undefined, serial: string) => {
   return { ...disk, device: disk.device };
 };
 
-export const own = async (ctx: WriteCtx, { params, body }: Req<'nodeDiskOwn'>) => {
+export const own = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDiskApprove'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   await refuseHostChanges(ctx.tx, node.id);
   const disk = seenDisk((await findNewestFacts(ctx.tx, node.id)) as HostFacts | undefined, body.serial);
@@ -75,7 +75,7 @@ export const own = async (ctx: WriteCtx, { params, body }: Req<'nodeDiskOwn'>) =
   return view(row);
 };
 
-export const revoke = async (ctx: WriteCtx, { params, body }: Req<'nodeDiskRevoke'>) => {
+export const revoke = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDiskRevoke'>) => {
   const before = await db.findOwnership(ctx.tx, params.disk_ownership_id);
   if (before === undefined || before.node_id !== params.node_id) throw notFound('disk ownership');
   const from = ['approved', 'blocked'] as const;

@@ -7,8 +7,8 @@ import type { ReadCtx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
 import { findEventPosition, getSnapshot, listEvents, type OutboxPosition, type OutboxRow } from '../db/outbox.ts';
 import { toCloudEvent } from '../domain/cloud-event.ts';
+import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import type { EventHub } from '../ports/events/hub.ts';
-import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 
 type Request<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 type Response<K extends keyof PublicApi> = Promise<ResponseOf<PublicApi[K]>>;

@@ -19,9 +19,9 @@ import {
   type Verdict,
 } from '../domain/health.ts';
 import { conflict, notFound } from '../errors.ts';
+import { callerId, changedMeanwhile } from '../pipeline/caller.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { callerId, changedMeanwhile } from './caller.ts';
-import { getNode, refuseNode } from './node-view.ts';
+import { getNode, refuseNode } from '../views/node.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -43,7 +43,7 @@ const mayFallIll = async (tx: Tx, wasIll: boolean): Promise<boolean> => {
   if (breaker?.is_tripped === true) return false;
   // It has been counted.
   if (wasIll) return true;
-  const { fallen, nodes } = await db.countFallenIll(tx, BREAKER_WINDOW_MIN);
+  const { fallen, nodes } = await db.countNewlyUnhealthy(tx, BREAKER_WINDOW_MIN);
   if (!tripsBreaker(fallen + 1, nodes)) return true;
   await db.tripBreaker(tx, `${fallen + 1} of ${nodes} hosts fell ill within ${BREAKER_WINDOW_MIN} minutes.`);
   return false;
@@ -91,7 +91,7 @@ export const recordHealth = async (tx: Tx, nodeId: string, report: HealthReport)
 };
 
 /** Slots that were written anew are not for sale while an alert is about them; nobody is told to fall ill by that. */
-export const keepIllSlots = async (tx: Tx, nodeId: string): Promise<void> => {
+export const markUnhealthySlots = async (tx: Tx, nodeId: string): Promise<void> => {
   const { slots, verdict } = await judge(tx, nodeId);
   const ill = changesOf(slots, verdict).filter(({ health }) => health === 'unhealthy');
   if (ill.length > 0) await db.setSlotHealths(tx, ill);
@@ -124,13 +124,13 @@ const view = (nodeId: string, { reports, overrides, slots, verdict }: Awaited<Re
   })),
 });
 
-export const get = (ctx: ReadCtx, { params }: Req<'nodeHealthGet'>) =>
+export const get = (ctx: ReadCtx, { params }: Req<'adminNodeHealthGet'>) =>
   ctx.read(async (reader) => {
     const node = await getNode(reader, params.node_id);
     return view(node.id, await judge(reader, node.id));
   });
 
-export const probe = async (ctx: WriteCtx, { params }: Req<'nodeHealthProbe'>) => {
+export const probe = async (ctx: WriteCtx, { params }: Req<'adminNodeHealthProbe'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   await refuseNode(ctx.tx, node, 'probe');
   const task =
@@ -147,7 +147,7 @@ export const probe = async (ctx: WriteCtx, { params }: Req<'nodeHealthProbe'>) =
   return task;
 };
 
-export const overridePut = async (ctx: WriteCtx, { params, body }: Req<'nodeHealthOverridePut'>) => {
+export const overridePut = async (ctx: WriteCtx, { params, body }: Req<'adminNodeHealthOverridePut'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   await db.putOverride(ctx.tx, node.id, { source: params.source, ...body, created_by: callerId(ctx) });
   await apply(ctx.tx, node.id);
@@ -156,7 +156,7 @@ export const overridePut = async (ctx: WriteCtx, { params, body }: Req<'nodeHeal
   return view(node.id, await judge(ctx.tx, node.id));
 };
 
-export const overrideDelete = async (ctx: WriteCtx, { params }: Req<'nodeHealthOverrideDelete'>) => {
+export const overrideDelete = async (ctx: WriteCtx, { params }: Req<'adminNodeHealthOverrideDelete'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   if (!(await db.deleteOverride(ctx.tx, node.id, params.source))) throw notFound('override');
   await apply(ctx.tx, node.id);
@@ -173,7 +173,7 @@ const getBreaker = async (reader: Reader): Promise<db.BreakerRow> => {
 
 export const breakerGet = (ctx: ReadCtx) => ctx.read(getBreaker);
 
-export const breakerReset = async (ctx: WriteCtx, { body, if_match }: Req<'healthBreakerReset'>) => {
+export const breakerReset = async (ctx: WriteCtx, { body, if_match }: Req<'adminHealthBreakerReset'>) => {
   const before = await getBreaker(ctx.tx);
   if (before.version === if_match && !before.is_tripped) throw conflict('The breaker is not tripped.');
   const row = await db.resetBreaker(ctx.tx, if_match, callerId(ctx));

@@ -11,9 +11,9 @@ import { aNode, anAllocation, type TestAllocation, type TestNode } from '../../t
 import { findAllocation } from '../db/allocation.ts';
 import { PLATFORM } from '../db/client.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { auditRun } from '../workflows/allocation-transitions.ts';
 import { beginPower } from '../workflows/begin-power.ts';
 import { beginRelease } from '../workflows/begin-release.ts';
-import { auditRun } from '../workflows/custody.ts';
 import { record } from './inventory.ts';
 
 const nameOf = (allocationId: string): string => `gpuaas-${allocationId.replace('_', '-')}`;
@@ -53,7 +53,7 @@ describe('an inventory', () => {
   const machine = (allocation_id: string | null, over: Partial<HostMachine> = {}): HostMachine => ({
     name: allocation_id === null ? 'somebodys' : nameOf(allocation_id),
     allocation_id,
-    is_ours: allocation_id !== null,
+    is_managed: allocation_id !== null,
     state: 'running',
     ended_by: null,
     devices: [],
@@ -107,7 +107,7 @@ describe('an inventory', () => {
       rows<{ status: string; reason: string | null; free: number; audited: number; told: number }>(
         `select s.status, s.status_reason as reason, p.free_count as free,
            (select count(*)::int from audit_logs l where l.target_id = s.id and l.action = 'slot.quarantine') as audited,
-           (select count(*)::int from outbox_events e where e.subject = s.node_id and e.event_type = 'node.drift') as told
+           (select count(*)::int from outbox_events e where e.subject = s.node_id and e.event_type = 'node.drift_changed') as told
          from node_resource_slots s join node_placement_summary p on p.node_id = s.node_id where s.id = $1`,
         [slot?.id],
       );

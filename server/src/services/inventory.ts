@@ -20,9 +20,9 @@ import { datedFindings, type InventoryVerdict, judgeInventory } from '../domain/
 import { nodeDrift } from '../domain/node-event.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { followDown } from '../workflows/follow-down.ts';
+import { getNode } from '../views/node.ts';
+import { followDown } from '../workflows/restart-vm.ts';
 import { refuseHostChanges } from './health-report.ts';
-import { getNode } from './node-view.ts';
 
 export type InventoryDeps = Readonly<{
   database: Database;
@@ -112,7 +112,7 @@ export const record = async (
   return { is_accepted: true, unclaimed: [...done.verdict.unclaimed] };
 };
 
-export const get = (ctx: ReadCtx, { params }: Req<'nodeInventoryGet'>) =>
+export const get = (ctx: ReadCtx, { params }: Req<'adminNodeInventoryGet'>) =>
   ctx.read(async (reader) => {
     const node = await getNode(reader, params.node_id);
     const row = await db.findInventory(reader, node.id);
@@ -132,12 +132,12 @@ export const get = (ctx: ReadCtx, { params }: Req<'nodeInventoryGet'>) =>
   });
 
 /** By name, of what the host said last. The host looks again, and refuses what it has a lease for or what lacks our tag. */
-export const machineRemove = async (ctx: WriteCtx, { params, body }: Req<'nodeMachineRemove'>) => {
+export const machineRemove = async (ctx: WriteCtx, { params, body }: Req<'adminNodeVmRemove'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   const row = await db.findInventory(ctx.tx, node.id);
   const machine = row?.content.machines.find(({ name }) => name === params.machine_name);
   if (machine === undefined) throw notFound('machine of this node');
-  if (!machine.is_ours || machine.allocation_id === null)
+  if (!machine.is_managed || machine.allocation_id === null)
     throw conflict('The machine does not carry our tag; only whoever made it may remove it, on the host.');
   const { allocation_id } = machine;
   if ((await db.listHoldings(ctx.tx, node.id)).some((held) => held.allocation_id === allocation_id))
@@ -168,7 +168,7 @@ const askToRemove = async (ctx: WriteCtx, node_id: string, params: Readonly<Reco
  * A lease that no claim knows, of a database that was restored from a backup. Its slots may look free here and are not:
  * they are set apart in the same transaction, and only a proven wipe brings them back.
  */
-export const leaseEnd = async (ctx: WriteCtx, { params, body }: Req<'nodeLeaseEnd'>) => {
+export const leaseEnd = async (ctx: WriteCtx, { params, body }: Req<'adminNodeBundleLeaseEnd'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   const { allocation_id } = params;
   await lockSummary(ctx.tx, node.id);

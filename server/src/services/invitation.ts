@@ -4,10 +4,10 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/invitation.ts';
 import { findOrganization, insertMembership } from '../db/organization.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { organizationOf, principalOf } from './caller.ts';
-import { listPage } from './page.ts';
-import { assertStillHolds } from './standing.ts';
-import { hashToken, mintToken } from './token.ts';
+import { assertStillHolds } from '../identity/permission-recheck.ts';
+import { hashToken, mintToken } from '../identity/token.ts';
+import { organizationOf, principalOf } from '../pipeline/caller.ts';
+import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

@@ -4,8 +4,8 @@ import { createLog } from '@gpuaas/kit';
 import { testClock } from '../../test/app.ts';
 import { testDatabase } from '../../test/database.ts';
 import { PLATFORM } from '../db/client.ts';
+import { createLogQuota } from '../logs/log-quota.ts';
 import { ship } from './log-line.ts';
-import { createLogQuota } from './log-quota.ts';
 
 it('a node that writes too many log lines is heard no more that day, which is said once and counted the day after', async (t) => {
   const { database } = await testDatabase(t);

@@ -2,14 +2,14 @@
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { NodeAnswer, NodeBody } from '@gpuaas/contract/node';
 import type { Clock, Log } from '@gpuaas/kit';
+import type { Peer } from '../agents/certificate-register.ts';
 import type { ReadCtx } from '../context.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
 import { insertLogLines, type LogLineRow, listLogLines } from '../db/log-line.ts';
 import { AppError } from '../errors.ts';
-import type { LogQuota } from './log-quota.ts';
-import type { Peer } from './node-certificate.ts';
-import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
-import { redactFields, redactText } from './redact.ts';
+import type { LogQuota } from '../logs/log-quota.ts';
+import { redactFields, redactText } from '../logs/redact.ts';
+import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 const LOOK_BACK_MS = 24 * 3_600_000;
@@ -89,7 +89,7 @@ export const ship = async (
 
 const EXACT_TIME = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(?:\.\d{1,6})?\+00$/;
 
-export const list = async (ctx: ReadCtx, { query }: RequestOf<PublicApi['logList']>) => {
+export const list = async (ctx: ReadCtx, { query }: RequestOf<PublicApi['adminLogList']>) => {
   if (query.correlation_id === undefined && query.node_id === undefined)
     throw new AppError('invalid_request', 'Say which lines: send correlation_id, node_id or both.', {
       errors: [{ pointer: '/query/correlation_id', code: 'required', message: 'or node_id is required' }],

@@ -6,12 +6,12 @@ import { testClock } from '../../test/app.ts';
 import { testDatabase } from '../../test/database.ts';
 import { playHost, settle, truth } from '../../test/host.ts';
 import { aNode, anAllocation } from '../../test/placement.ts';
+import { progress, type ResultDeps, start } from '../agents/task-result.ts';
 import { PLATFORM } from '../db/client.ts';
 import { type NodeTaskRow, takeTasks } from '../db/node-task.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { beginRelease, restartCleanup } from '../workflows/begin-release.ts';
 import { expireOverdueTasks, finishTask } from '../workflows/finish-task.ts';
-import { progress, type ResultDeps, start } from './task-result.ts';
 
 const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal') => {
   const open: Client[] = [];

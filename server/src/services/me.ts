@@ -2,7 +2,7 @@ import { type ProjectRole, roleHolds } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';
 import { listOrganizationsOf } from '../db/organization.ts';
 import { listProjects, listProjectsById, type ProjectRow } from '../db/project.ts';
-import { principalOf } from './caller.ts';
+import { principalOf } from '../pipeline/caller.ts';
 
 const ORGANIZATIONS_SHOWN_MAX = 200;
 const PROJECTS_SHOWN_MAX = 200;

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { invariant, mintId } from '@gpuaas/kit';
+import { ensureTrustKeys } from '../agents/trust.ts';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
@@ -21,12 +22,11 @@ import { ensureSharedPool, findPoolId, isRegion, setPrivateNetwork } from '../db
 import { findOpenTask, insertHostTask, listNodeTasks } from '../db/task-view.ts';
 import { findShownFingerprint } from '../db/trust-key.ts';
 import { AppError, conflict } from '../errors.ts';
+import { hashToken } from '../identity/token.ts';
+import { callerId, onlyText } from '../pipeline/caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { callerId, onlyText } from './caller.ts';
-import { getNode, nodeView, refuseNode } from './node-view.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
-import { hashToken } from './token.ts';
-import { ensureTrustKeys } from './trust.ts';
+import { getNode, nodeView, refuseNode } from '../views/node.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -84,7 +84,7 @@ const assertNetwork = (network: string): void => {
   });
 };
 
-export const create = async (ctx: WriteCtx, { body }: Req<'nodeCreate'>) => {
+export const create = async (ctx: WriteCtx, { body }: Req<'adminNodeCreate'>) => {
   const { private_network } = body;
   if (private_network !== undefined) assertNetwork(private_network);
   if (!(await isRegion(ctx.tx, body.region_name))) throw unknownName('region_name', 'region', body.region_name);
@@ -123,7 +123,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'nodeCreate'>) => {
   return { node: await nodeView(ctx, ctx.tx, id), enrollment };
 };
 
-export const enrollmentCreate = async (ctx: WriteCtx, { params, body }: Req<'nodeEnrollmentCreate'>) => {
+export const enrollmentCreate = async (ctx: WriteCtx, { params, body }: Req<'adminNodeEnrollmentCreate'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   await refuseNode(ctx.tx, node, 'enroll');
   ctx.target('node', node.id);
@@ -149,10 +149,10 @@ const view = async (reader: Reader, nodeId: string) => {
   };
 };
 
-export const get = (ctx: ReadCtx, { params }: Req<'nodeAgentGet'>) =>
+export const get = (ctx: ReadCtx, { params }: Req<'adminNodeAgentGet'>) =>
   ctx.read(async (reader) => view(reader, (await getNode(reader, params.node_id)).id));
 
-export const revoke = async (ctx: WriteCtx, { params, body }: Req<'nodeAgentRevoke'>) => {
+export const revoke = async (ctx: WriteCtx, { params, body }: Req<'adminNodeAgentRevoke'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   await lockCertificates(ctx.tx, node.id);
   await revokeEnrollments(ctx.tx, node.id);
@@ -161,7 +161,7 @@ export const revoke = async (ctx: WriteCtx, { params, body }: Req<'nodeAgentRevo
   return view(ctx.tx, node.id);
 };
 
-export const update = async (ctx: WriteCtx, { params, body }: Req<'nodeAgentUpdate'>) => {
+export const update = async (ctx: WriteCtx, { params, body }: Req<'adminNodeAgentUpdate'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   const agent = await findAgent(ctx.tx, node.id);
   if (agent === undefined) throw conflict('No agent of this node has been seen yet; enrol it first.');
@@ -181,7 +181,7 @@ export const update = async (ctx: WriteCtx, { params, body }: Req<'nodeAgentUpda
   return task;
 };
 
-export const taskList = async (ctx: ReadCtx, { params, query }: Req<'nodeTaskList'>) => {
+export const taskList = async (ctx: ReadCtx, { params, query }: Req<'adminNodeTaskList'>) => {
   const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
   const before = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
   const rows = await ctx.read(async (reader) => {

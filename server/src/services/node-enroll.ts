@@ -5,6 +5,8 @@
  */
 import type { NodeAnswer, NodeBody } from '@gpuaas/contract/node';
 import type { Clock } from '@gpuaas/kit';
+import type { Peer } from '../agents/certificate-register.ts';
+import type { Trust } from '../agents/trust.ts';
 import { insertAuditLog } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { moveNode } from '../db/node.ts';
@@ -21,11 +23,9 @@ import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
 import { nodeChanged } from '../domain/node-event.ts';
 import { AppError } from '../errors.ts';
+import { hashToken } from '../identity/token.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { CsrError, type IssuedCertificate, issueNodeCertificate } from '../ports/trust/x509.ts';
-import type { Peer } from './node-certificate.ts';
-import { hashToken } from './token.ts';
-import type { Trust } from './trust.ts';
 
 export type EnrollDeps = Readonly<{ database: Database; clock: Clock; trust: () => Trust; wake: () => void }>;
 /** Who asks, for the audit row. */

@@ -11,7 +11,7 @@ import { isBeingCloned } from '../db/node-image.ts';
 import { findOsImage } from '../db/os-image.ts';
 import { findOpenTask, insertHostTask, type TaskView } from '../db/task-view.ts';
 import { conflict, notFound } from '../errors.ts';
-import { getNode } from './node-view.ts';
+import { getNode } from '../views/node.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 type Kind = 'image.pull' | 'image.evict' | 'image.verify';
@@ -22,7 +22,7 @@ const EXPIRES_S: Readonly<Record<Kind, number>> = {
   'image.verify': 2 * 3600,
 };
 
-export const list = (ctx: ReadCtx, { params }: Req<'nodeImageList'>) =>
+export const list = (ctx: ReadCtx, { params }: Req<'adminNodeImageList'>) =>
   ctx.read(async (reader) => {
     const node = await getNode(reader, params.node_id);
     const row = await findInventory(reader, node.id);
@@ -69,7 +69,7 @@ const ask = async (
   return asked;
 };
 
-export const pull = async (ctx: WriteCtx, { params, body }: Req<'nodeImagePull'>) => {
+export const pull = async (ctx: WriteCtx, { params, body }: Req<'adminNodeImagePull'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   const image = await findOsImage(ctx.tx, body.image_name);
   const version = image?.versions.find(
@@ -80,14 +80,14 @@ export const pull = async (ctx: WriteCtx, { params, body }: Req<'nodeImagePull'>
   return ask(ctx, node.id, { kind: 'image.pull', params: { image: { name: image.name, digest } }, digest });
 };
 
-export const evict = async (ctx: WriteCtx, { params, body }: Req<'nodeImageEvict'>) => {
+export const evict = async (ctx: WriteCtx, { params, body }: Req<'adminNodeImageEvict'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   if (await isBeingCloned(ctx.tx, node.id, body.digest))
     throw conflict('A machine is being made of this image on the node; it can be evicted when that is done.');
   return ask(ctx, node.id, { kind: 'image.evict', params: { digest: body.digest }, digest: body.digest });
 };
 
-export const verify = async (ctx: WriteCtx, { params, body }: Req<'nodeImageVerify'>) => {
+export const verify = async (ctx: WriteCtx, { params, body }: Req<'adminNodeImageVerify'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   return ask(ctx, node.id, { kind: 'image.verify', params: { digest: body.digest }, digest: body.digest });
 };

@@ -13,11 +13,11 @@ import { lockSummary } from '../db/placement.ts';
 import { listSlotFacts, listSlots } from '../db/slot.ts';
 import { type ConversionTarget, planConversion } from '../domain/conversion.ts';
 import { AppError, conflict } from '../errors.ts';
+import { onlyText } from '../pipeline/caller.ts';
+import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { onlyText } from './caller.ts';
-import { getNode, nodeView, nodeViews, refuseNode } from './node-view.ts';
-import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
-import { slotViews } from './slot-view.ts';
+import { getNode, nodeView, nodeViews, refuseNode } from '../views/node.ts';
+import { slotViews } from '../views/slot.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -73,7 +73,7 @@ export const slotList = (ctx: ReadCtx, { params, query }: Req<'adminNodeSlotList
 export const hold = async (ctx: WriteCtx, { params, body }: Req<'adminNodeHold'>) => {
   const before = await lockNode(ctx.tx, params.node_id);
   // Held again, it is held for the newer reason.
-  await refuseNode(ctx.tx, before, body.is_held ? 'hold' : 'let_go');
+  await refuseNode(ctx.tx, before, body.is_held ? 'hold' : 'unhold');
   await db.holdNode(ctx.tx, before.id, body.is_held ? body.reason : null);
   await refreshSummary(ctx.tx, before.id);
   ctx.note({ is_held_before: before.is_held, is_held_after: body.is_held, reason: body.reason });

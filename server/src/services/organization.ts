@@ -6,9 +6,9 @@ import { revokeInvitationsAround } from '../db/invitation.ts';
 import * as db from '../db/organization.ts';
 import { insertProject } from '../db/project.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { changedMeanwhile, organizationOf, principalOf } from './caller.ts';
-import { listPage } from './page.ts';
-import { assertStillHolds } from './standing.ts';
+import { assertStillHolds } from '../identity/permission-recheck.ts';
+import { changedMeanwhile, organizationOf, principalOf } from '../pipeline/caller.ts';
+import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

@@ -7,7 +7,7 @@ import type { ReadCtx, WriteCtx } from '../context.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/os-image.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { listPage } from './page.ts';
+import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

@@ -6,10 +6,18 @@ import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/project.ts';
 import { NOTHING_HELD, type ProjectHoldings, projectDeleteRefusal } from '../domain/project-actions.ts';
 import { AppError, notFound } from '../errors.ts';
-import { refuse } from './actions.ts';
-import { action, callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
-import { decodeCursor, listPage, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
-import { assertStillHolds } from './standing.ts';
+import { assertStillHolds } from '../identity/permission-recheck.ts';
+import { refuse } from '../pipeline/actions.ts';
+import {
+  action,
+  callerHolds,
+  changedMeanwhile,
+  onlyText,
+  organizationOf,
+  principalOf,
+  projectOf,
+} from '../pipeline/caller.ts';
+import { decodeCursor, listPage, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

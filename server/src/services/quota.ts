@@ -6,8 +6,8 @@ import { findOrganization } from '../db/organization.ts';
 import { findProjectOrganization } from '../db/principal.ts';
 import * as db from '../db/quota.ts';
 import { notFound } from '../errors.ts';
-import { changedMeanwhile, organizationOf, projectOf } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { changedMeanwhile, organizationOf, projectOf } from '../pipeline/caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

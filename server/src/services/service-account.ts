@@ -6,11 +6,11 @@ import { isUniqueViolation } from '../db/errors.ts';
 import { holdProject } from '../db/project.ts';
 import * as db from '../db/service-account.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from './caller.ts';
-import { decodeCursor, listPage, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
-import { assertScopesWithin, lifetimeWithin } from './scopes.ts';
-import { assertStillHolds } from './standing.ts';
-import { hashesEqual, hashToken, mintToken } from './token.ts';
+import { assertStillHolds } from '../identity/permission-recheck.ts';
+import { assertScopesWithin, lifetimeWithin } from '../identity/scopes.ts';
+import { hashesEqual, hashToken, mintToken } from '../identity/token.ts';
+import { changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
+import { decodeCursor, listPage, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

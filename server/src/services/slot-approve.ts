@@ -16,12 +16,12 @@ import { findNewestDiscovery, listCandidates } from '../db/topology.ts';
 import { approvalProblems } from '../domain/approval.ts';
 import { diffOf, pairSlots } from '../domain/topology.ts';
 import { AppError, type FieldError } from '../errors.ts';
+import { callerId } from '../pipeline/caller.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { callerId } from './caller.ts';
-import { keepIllSlots } from './health-report.ts';
-import { getNode, refuseNode } from './node-view.ts';
+import { getNode, refuseNode } from '../views/node.ts';
+import { slotViews } from '../views/slot.ts';
+import { markUnhealthySlots } from './health-report.ts';
 import { refuseIfAny, takenProblems, written } from './slot-binding.ts';
-import { slotViews } from './slot-view.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -54,7 +54,7 @@ type Wanted = Readonly<{ content: Candidate; slot: db.ApprovedSlot | undefined }
 const wantedOf = async (
   ctx: WriteCtx,
   node: NodeRow,
-  body: Req<'nodeSlotApprove'>['body'],
+  body: Req<'adminNodeSlotApprove'>['body'],
   slots: readonly db.ApprovedSlot[],
 ) => {
   const discovery = await findNewestDiscovery(ctx.tx, node.id);
@@ -89,7 +89,7 @@ const wantedOf = async (
         slot === undefined ||
         slot.approval !== 'approved' ||
         slot.content === null ||
-        (body.wipe_policy !== undefined && body.wipe_policy !== slot.destructive_wipe_policy) ||
+        (body.wipe_method !== undefined && body.wipe_method !== slot.wipe_method) ||
         Object.keys(diffOf(slot.content, content)).length > 0,
     );
   return { discovery, wanted, all: rows.map(({ content }) => content) };
@@ -109,7 +109,7 @@ const beingErased = (
     }));
 
 /** Makes slots schedulable. The operator is named and the discovery cited in every row. */
-export const approve = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotApprove'>) => {
+export const approve = async (ctx: WriteCtx, { params, body }: Req<'adminNodeSlotApprove'>) => {
   const node = await lockNode(ctx.tx, params.node_id);
   const slots = await db.lockSlots(ctx.tx, node.id);
   await refuseNode(ctx.tx, node, 'approve');
@@ -120,8 +120,8 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotAppr
     message,
   });
   // An operator's choice of method is the slot's, not a fact of the drive: the next discovery would find it changed.
-  const policyOf = (found: Candidate) => body.wipe_policy ?? found.wipe_policy;
-  const contents = wanted.map(({ content }) => ({ ...content, wipe_policy: policyOf(content) }));
+  const policyOf = (found: Candidate) => body.wipe_method ?? found.wipe_method;
+  const contents = wanted.map(({ content }) => ({ ...content, wipe_method: policyOf(content) }));
   refuseIfAny([
     ...approvalProblems(contents, {
       has_fabric: discovery.map.partitions.length > 0,
@@ -151,7 +151,7 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotAppr
     ...(slot === undefined
       ? written(mintId(ID_PREFIXES.slot), freeIndex(taken, content.slot_index), content)
       : written(slot.id, slot.slot_index, content)),
-    destructive_wipe_policy: policyOf(content) ?? 'blkdiscard',
+    wipe_method: policyOf(content) ?? 'blkdiscard',
   }));
   refuseIfAny(takenProblems(await db.listTakenBindings(ctx.tx, node, rows)));
   const by = { node, approved_by: callerId(ctx), discovery_task_id: discovery.task_id };
@@ -168,7 +168,7 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotAppr
   );
   await replacePartitions(ctx.tx, node.id, discovery.map.partitions);
   await db.clearNodeDrift(ctx.tx, node.id);
-  await keepIllSlots(ctx.tx, node.id);
+  await markUnhealthySlots(ctx.tx, node.id);
   await refreshSummary(ctx.tx, node.id);
   ctx.target('node', node.id);
   ctx.note({ map_hash: body.map_hash, discovery_task_id: discovery.task_id, slot_ids: rows.map(({ id }) => id) });

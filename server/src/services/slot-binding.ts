@@ -26,7 +26,7 @@ export const written = (
   mac_address: found.mac_address ?? '',
   private_ip: found.private_ip ?? '',
   fabric_vf_pci_address: found.fabric_vf_pci_address ?? '',
-  destructive_wipe_policy: found.wipe_policy ?? 'blkdiscard',
+  wipe_method: found.wipe_method ?? 'blkdiscard',
   content_hash: candidateHash(found),
   content: found,
 });

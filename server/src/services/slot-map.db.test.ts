@@ -70,7 +70,7 @@ test('the map shows every node by name with its tiles, who holds each, and no no
     [0, 1, 2, 3, 4, 5, 6, 7],
   );
   assert.deepEqual(
-    tiles.map(({ has_drift }) => has_drift),
+    tiles.map(({ has_hardware_change }) => has_hardware_change),
     [...Array(7).fill(false), true],
   );
   for (const { status_since } of tiles) assert.match(status_since, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);

@@ -2,7 +2,7 @@
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';
 import { listSlotMap, type SlotMapNode, type SlotTileRow } from '../db/slot-map.ts';
-import { listPage } from './page.ts';
+import { listPage } from '../pipeline/page.ts';
 
 const timeOf = (text: string): string => new Date(text).toISOString();
 

@@ -9,21 +9,21 @@ import * as db from '../db/slot-approval.ts';
 import { insertWipeProof } from '../db/wipe-proof.ts';
 import { slotRefusal } from '../domain/slot-actions.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
+import { refuse } from '../pipeline/actions.ts';
+import { callerId } from '../pipeline/caller.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { type SlotStand, type SlotView, slotStands, slotView } from '../views/slot.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { repairSlot } from '../workflows/repair-slot.ts';
-import { refuse } from './actions.ts';
-import { callerId } from './caller.ts';
 import { lockNode } from './slot-approve.ts';
 import { refuseIfAny } from './slot-binding.ts';
-import { type SlotStand, type SlotView, slotStands, slotView } from './slot-view.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
 export const get = (ctx: ReadCtx, { params }: Req<'adminNodeSlotGet'>) =>
   ctx.read((reader) => slotView(ctx, reader, params.node_id, params.slot_id));
 
-type OnSlot = Req<'nodeSlotDisable'>;
+type OnSlot = Req<'adminNodeSlotDisable'>;
 type Locked = Readonly<{ slot: db.ApprovedSlot; stand: SlotStand }>;
 
 const lockAny = async (ctx: WriteCtx, params: OnSlot['params']): Promise<Locked> => {
@@ -50,7 +50,7 @@ const finish = async (ctx: WriteCtx, slot: db.ApprovedSlot, reason: string): Pro
   return slotView(ctx, ctx.tx, slot.node_id, slot.id);
 };
 
-export const disable = async (ctx: WriteCtx, req: Req<'nodeSlotDisable'>) => {
+export const disable = async (ctx: WriteCtx, req: Req<'adminNodeSlotDisable'>) => {
   const { slot, stand } = await lockSlot(ctx, req);
   // Disabled again, it is so for the newer reason.
   refuse(slotRefusal('disable', stand));
@@ -58,7 +58,7 @@ export const disable = async (ctx: WriteCtx, req: Req<'nodeSlotDisable'>) => {
   return finish(ctx, slot, req.body.reason);
 };
 
-export const enable = async (ctx: WriteCtx, req: Req<'nodeSlotEnable'>) => {
+export const enable = async (ctx: WriteCtx, req: Req<'adminNodeSlotEnable'>) => {
   const { slot, stand } = await lockSlot(ctx, req);
   const { taken_problems, ...facts } = stand;
   if (refuse(slotRefusal('enable', { ...facts, taken: [] }))) return finish(ctx, slot, req.body.reason);
@@ -73,7 +73,7 @@ const setApart = async (ctx: WriteCtx, slot: db.ApprovedSlot, reason: string): P
   invariant(isSet, 'a locked slot that may be set apart is');
 };
 
-export const quarantine = async (ctx: WriteCtx, req: Req<'nodeSlotQuarantine'>) => {
+export const quarantine = async (ctx: WriteCtx, req: Req<'adminNodeSlotQuarantine'>) => {
   const { slot, stand } = await lockSlot(ctx, req);
   refuse(slotRefusal('quarantine', stand));
   await setApart(ctx, slot, req.body.reason);
@@ -81,7 +81,7 @@ export const quarantine = async (ctx: WriteCtx, req: Req<'nodeSlotQuarantine'>) 
 };
 
 /** The run does the work; until it has a proof the slot stays in quarantine. */
-export const repair = async (ctx: WriteCtx, req: Req<'nodeSlotRepair'>) => {
+export const repair = async (ctx: WriteCtx, req: Req<'adminNodeSlotRepair'>) => {
   const { slot, stand } = await lockSlot(ctx, req);
   refuse(slotRefusal('repair', stand));
   await setApart(ctx, slot, 'It is being repaired.');
@@ -101,7 +101,7 @@ export const repair = async (ctx: WriteCtx, req: Req<'nodeSlotRepair'>) => {
 };
 
 /** Two people, one generation of the slot: the first asks, another confirms. */
-export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'nodeSlotMarkWiped'>) => {
+export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'adminNodeSlotMarkWiped'>) => {
   const { slot, stand } = await lockAny(ctx, params);
   refuse(slotRefusal('mark_wiped', stand));
   const by = callerId(ctx);

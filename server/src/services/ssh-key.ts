@@ -5,8 +5,8 @@ import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/ssh-key.ts';
 import { parseSshPublicKey } from '../domain/ssh-public-key.ts';
 import { AppError, notFound } from '../errors.ts';
-import { principalOf } from './caller.ts';
-import { listPage } from './page.ts';
+import { principalOf } from '../pipeline/caller.ts';
+import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

@@ -57,7 +57,7 @@ describe('sessions', () => {
     const open = await aSession(cast.sql, slice, { state: 'open', principal_id: owner });
     must(await cast.acme.owner.call('DELETE', path(slice, `/${open}`)), 204);
     const asked = await rowOf(open);
-    assert.deepEqual([asked.state, asked.end_wanted_by, asked.closed_at], ['open', owner, null]);
+    assert.deepEqual([asked.state, asked.close_requested_by, asked.closed_at], ['open', owner, null]);
     const unused = await aSession(cast.sql, slice, { state: 'ticketed', principal_id: owner });
     must(await cast.acme.owner.call('DELETE', path(slice, `/${unused}`)), 204);
     const over = await rowOf(unused);
@@ -71,7 +71,7 @@ describe('sessions', () => {
     const mine = await aSession(cast.sql, slice, { state: 'open', principal_id: await idOf('project_member') });
     const end = (name: string) => actor(name).call('DELETE', path(slice, `/${mine}`));
     for (const name of ['project_viewer', 'viewer']) assert.equal((await end(name)).status, 403, name);
-    assert.equal((await rowOf(mine)).end_wanted_by, null);
+    assert.equal((await rowOf(mine)).close_requested_by, null);
     for (const name of ['project_admin', 'admin', 'project_member']) assert.equal((await end(name)).status, 204, name);
     const theirs = await aSession(cast.sql, slice, { state: 'open', principal_id: await idOf('project_admin') });
     assert.equal((await actor('project_member').call('DELETE', path(slice, `/${theirs}`))).status, 403);

@@ -7,8 +7,8 @@ import { findProjectAllocation } from '../db/allocation.ts';
 import type { Reader } from '../db/client.ts';
 import * as db from '../db/terminal-session.ts';
 import { AppError, notFound } from '../errors.ts';
-import { pageOfAllocation } from './allocation-page.ts';
-import { callerHolds, organizationOf, principalOf, projectOf } from './caller.ts';
+import { callerHolds, organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
+import { pageOfAllocation } from '../views/allocation-page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

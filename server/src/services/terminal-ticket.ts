@@ -13,8 +13,8 @@ import { lockAllocation } from '../db/allocation.ts';
 import { countLiveSessions, insertSession } from '../db/terminal-session.ts';
 import { SESSIONS_MAX, sessionNotice, sessionRefusal, TICKET_S } from '../domain/session.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
-import { callerHolds, isSignIn, organizationOf, principalOf, projectOf } from './caller.ts';
-import { hashToken } from './token.ts';
+import { hashToken } from '../identity/token.ts';
+import { callerHolds, isSignIn, organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

@@ -26,12 +26,15 @@ import { type ApprovalContext, approvalProblems } from '../domain/approval.ts';
 import { diffOf, pairSlots } from '../domain/topology.ts';
 import { notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { getNode, refuseNode } from './node-view.ts';
+import { getNode, refuseNode } from '../views/node.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
 /** One at a time: a discovery that is under way answers for a second one. */
-export const discoveryCreate = async (ctx: WriteCtx, { params }: Req<'nodeDiscoveryCreate'>): Promise<TaskView> => {
+export const discoveryCreate = async (
+  ctx: WriteCtx,
+  { params }: Req<'adminNodeDiscoveryCreate'>,
+): Promise<TaskView> => {
   const node = await getNode(ctx.tx, params.node_id);
   await refuseNode(ctx.tx, node, 'discover');
   const open = await findOpenTask(ctx.tx, node.id, DISCOVER);
@@ -45,10 +48,10 @@ export const discoveryCreate = async (ctx: WriteCtx, { params }: Req<'nodeDiscov
 
 const candidateView = (row: CandidateRow, slot: ApprovedSlot | undefined, context: ApprovalContext) => {
   const diff = slot?.content == null ? {} : diffOf(slot.content, row.content);
-  const standing = slot === undefined ? 'new' : Object.keys(diff).length > 0 ? 'changed' : 'approved';
+  const approval_status = slot === undefined ? 'new' : Object.keys(diff).length > 0 ? 'changed' : 'approved';
   // What a tenant has on the drive of an approved slot stands in nobody's way.
   const blockers =
-    standing === 'approved'
+    approval_status === 'approved'
       ? []
       : approvalProblems([row.content], context).map(({ code, field, message }) => ({
           code,
@@ -62,7 +65,7 @@ const candidateView = (row: CandidateRow, slot: ApprovedSlot | undefined, contex
     content: row.content,
     blockers,
     slot_id: slot?.id ?? null,
-    standing: standing as 'new' | 'changed' | 'approved',
+    approval_status: approval_status as 'new' | 'changed' | 'approved',
     diff,
   };
 };
@@ -89,7 +92,7 @@ const mapView = async (reader: Reader, found: DiscoveryRow) => {
   };
 };
 
-export const discoveryGet = (ctx: ReadCtx, { params }: Req<'nodeDiscoveryGet'>) =>
+export const discoveryGet = (ctx: ReadCtx, { params }: Req<'adminNodeDiscoveryGet'>) =>
   ctx.read(async (reader) => {
     const node = await getNode(reader, params.node_id);
     const [task] = await listNodeTasks(reader, {
@@ -104,7 +107,7 @@ export const discoveryGet = (ctx: ReadCtx, { params }: Req<'nodeDiscoveryGet'>) 
     return { task, map: found === undefined ? null : await mapView(reader, found) };
   });
 
-export const factsGet = (ctx: ReadCtx, { params }: Req<'nodeDiscoveryFactsGet'>) =>
+export const factsGet = (ctx: ReadCtx, { params }: Req<'adminNodeDiscoveryFactsGet'>) =>
   ctx.read(async (reader) => {
     const facts = await findNewestFacts(reader, (await getNode(reader, params.node_id)).id);
     if (facts === undefined) throw notFound('discovery of this node');
@@ -144,7 +147,7 @@ export const recordDiscovery = async (
   await recordRuntimeCheck(tx, task.node_id, {
     is_passed: prerequisites.every(({ is_met }) => is_met) && !reboot_required,
     reboot_required,
-    has_drift: drifts.length > 0,
+    has_hardware_change: drifts.length > 0,
   });
   await refreshSummary(tx, task.node_id);
 };

@@ -11,7 +11,7 @@ import * as db from '../db/trace.ts';
 import { capEntries, entriesOf, firstFailureOf, gapsOf, type TraceFacts } from '../domain/trace.ts';
 import type { TraceEntry } from '../domain/trace-entry.ts';
 import { AppError } from '../errors.ts';
-import { callerHolds, organizationOf, principalOf, projectOf } from './caller.ts';
+import { callerHolds, organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
 
 type Trace = ResponseOf<PublicApi['adminTraceGet']>;
 type Subject = Trace['subjects'][number];

@@ -5,14 +5,14 @@
  * hear of it in that time is counted and not waited for: it meets the key before until the end of its grace.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import { bundleOf, ensureTrustKeys, insertFreshKey } from '../agents/trust.ts';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
-import { countUninformedNodes } from '../db/node-agent.ts';
+import { countNodesWithoutKey } from '../db/node-agent.ts';
 import * as db from '../db/trust-key.ts';
 import { conflict, notFound } from '../errors.ts';
-import { changedMeanwhile, onlyText } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
-import { bundleOf, ensureTrustKeys, insertFreshKey } from './trust.ts';
+import { changedMeanwhile, onlyText } from '../pipeline/caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -30,7 +30,7 @@ const getKey = async (reader: Reader, id: string): Promise<db.TrustKeyRow> => {
   return row;
 };
 
-export const list = async (ctx: ReadCtx, { query }: Req<'trustKeyList'>) => {
+export const list = async (ctx: ReadCtx, { query }: Req<'adminTrustKeyList'>) => {
   const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
   const before = onlyText(decodeCursor(ctx, query.cursor)?.[0]);
   const rows = await ctx.read((reader) =>
@@ -45,10 +45,10 @@ export const list = async (ctx: ReadCtx, { query }: Req<'trustKeyList'>) => {
   );
 };
 
-export const get = (ctx: ReadCtx, { params }: Req<'trustKeyGet'>) =>
+export const get = (ctx: ReadCtx, { params }: Req<'adminTrustKeyGet'>) =>
   ctx.read((reader) => getKey(reader, params.trust_key_id));
 
-export const create = async (ctx: WriteCtx, { body }: Req<'trustKeyCreate'>) => {
+export const create = async (ctx: WriteCtx, { body }: Req<'adminTrustKeyCreate'>) => {
   await ensureTrustKeys(ctx.tx, ctx.deps);
   const trusted = await db.listTrusted(ctx.tx);
   if (trusted.some((key) => key.purpose === body.purpose && key.state === 'staged'))
@@ -69,7 +69,7 @@ const lockKey = async (
   return row;
 };
 
-export const activate = async (ctx: WriteCtx, req: Req<'trustKeyActivate'>) => {
+export const activate = async (ctx: WriteCtx, req: Req<'adminTrustKeyActivate'>) => {
   const key = await lockKey(ctx, req);
   if (key.state !== 'staged') throw conflict(`The key is ${key.state}; only a staged key becomes active.`);
   const waitMs = Date.parse(key.state_since) + STAGED_AT_LEAST_MS - ctx.deps.clock.now().getTime();
@@ -77,16 +77,16 @@ export const activate = async (ctx: WriteCtx, req: Req<'trustKeyActivate'>) => {
     throw conflict(`Agents are still being told of this key; activate it in ${Math.ceil(waitMs / 1000)} seconds.`);
   const { version } = bundleOf(await db.listTrusted(ctx.tx));
   // Agents have no part in certificates of erasure.
-  const uninformed_nodes = key.purpose === 'certificate_signer' ? 0 : await countUninformedNodes(ctx.tx, version);
+  const nodes_without_key = key.purpose === 'certificate_signer' ? 0 : await countNodesWithoutKey(ctx.tx, version);
   const before = await db.findActiveKeyId(ctx.tx, key.purpose);
   if (before !== undefined)
     await db.moveTrustKey(ctx.tx, { id: before, from: ['active'], to: 'grace', grace_s: GRACE_S[key.purpose] });
   await db.moveTrustKey(ctx.tx, { id: key.id, from: ['staged'], to: 'active', grace_s: null });
-  ctx.note({ purpose: key.purpose, before, uninformed_nodes, reason: req.body.reason });
-  return { ...(await getKey(ctx.tx, key.id)), uninformed_nodes };
+  ctx.note({ purpose: key.purpose, before, nodes_without_key, reason: req.body.reason });
+  return { ...(await getKey(ctx.tx, key.id)), nodes_without_key };
 };
 
-export const retire = async (ctx: WriteCtx, req: Req<'trustKeyRetire'>) => {
+export const retire = async (ctx: WriteCtx, req: Req<'adminTrustKeyRetire'>) => {
   const key = await lockKey(ctx, req);
   if (!(await db.moveTrustKey(ctx.tx, { id: key.id, from: ['grace', 'staged'], to: 'retired', grace_s: null })))
     throw conflict(`The key is ${key.state}; only one in grace or staged can be retired.`);
@@ -94,7 +94,7 @@ export const retire = async (ctx: WriteCtx, req: Req<'trustKeyRetire'>) => {
   return getKey(ctx.tx, key.id);
 };
 
-export const revoke = async (ctx: WriteCtx, req: Req<'trustKeyRevoke'>) => {
+export const revoke = async (ctx: WriteCtx, req: Req<'adminTrustKeyRevoke'>) => {
   const key = await lockKey(ctx, req);
   const from = ['staged', 'grace', 'retired'] as const;
   if (!(await db.moveTrustKey(ctx.tx, { id: key.id, from, to: 'revoked', grace_s: null })))

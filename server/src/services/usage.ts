@@ -3,8 +3,8 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx } from '../context.ts';
 import { getUsageTotals, listUsage, type UsageRow } from '../db/usage.ts';
 import { costSince, costSoFar, monthStart } from '../domain/usage.ts';
-import { onlyText, projectOf } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { onlyText, projectOf } from '../pipeline/caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 const usageView = (nowMs: number) => (row: UsageRow) => ({
   id: row.id,

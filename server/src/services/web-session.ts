@@ -2,8 +2,8 @@ import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/web-session.ts';
 import { notFound } from '../errors.ts';
-import { principalOf } from './caller.ts';
-import { listPage } from './page.ts';
+import { principalOf } from '../pipeline/caller.ts';
+import { listPage } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

@@ -3,6 +3,7 @@
  * time it is asked for, with a key that signs nothing else; its public half is published, also when it no longer signs.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import { findCertificateSigner } from '../agents/trust.ts';
 import type { ReadCtx } from '../context.ts';
 import { type AllocationRow, findProjectAllocation } from '../db/allocation.ts';
 import { PLATFORM } from '../db/client.ts';
@@ -11,10 +12,9 @@ import { listCertificateKeys } from '../db/trust-key.ts';
 import { listAllocationProofs } from '../db/wipe-proof.ts';
 import { certificateBytes, certificateOf } from '../domain/wipe-certificate.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
+import { onlyText } from '../pipeline/caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { signBytes } from '../ports/trust/x509.ts';
-import { onlyText } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
-import { findCertificateSigner } from './trust.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

@@ -10,7 +10,7 @@ import { findSlot } from '../db/slot.ts';
 import { listChainedProofs, listMissingProofs, listSlotProofs } from '../db/wipe-proof.ts';
 import { checkProofs, missingProof, PROOF_FINDINGS_MAX, type ProofFinding } from '../domain/wipe-chain.ts';
 import { notFound } from '../errors.ts';
-import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
+import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 

@@ -7,9 +7,9 @@ import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/workflow-run.ts';
 import { cancelRefusal, isLive, retryRefusal } from '../domain/workflow.ts';
 import { AppError, notFound } from '../errors.ts';
+import { action, principalOf, projectOf } from '../pipeline/caller.ts';
+import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { cancelRun, retryRun } from '../workflows/engine/run.ts';
-import { action, principalOf, projectOf } from './caller.ts';
-import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from './page.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 type Audience = 'tenant' | 'operator';

@@ -5,7 +5,7 @@
  * same cleanup follows, and the host still refuses it while a lease of somebody else has the slot.
  */
 
-import { adoptGenerations, lockOutrunSlots } from '../db/adoption.ts';
+import { adoptGenerations, lockSlotsBehindHost } from '../db/adoption.ts';
 import type { AllocationRow } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
 import { cancelQueuedTasks, countTasksUnderWay } from '../db/node-task.ts';
@@ -20,7 +20,7 @@ export const adoptHostGenerations = async (tx: Tx, row: AllocationRow, given: re
   await lockSummary(tx, row.node_id);
   if ((await countTasksUnderWay(tx, row.id)) > 0)
     throw conflict('The host is working for this allocation; wait until that is answered.');
-  const outrun = await lockOutrunSlots(tx, row.id);
+  const outrun = await lockSlotsBehindHost(tx, row.id);
   const told = outrun.map(({ slot_index, host_generation }) => `slot ${slot_index}: ${host_generation}`).join(', ');
   if (outrun.length === 0) throw conflict('The host has not said that it knows a newer generation of these slots.');
   const isTold = ({ id, host_generation }: (typeof outrun)[number]) =>

@@ -11,7 +11,6 @@ import { judgeWipe, type WipeTarget } from '../domain/wipe.ts';
 import { notFound } from '../errors.ts';
 import { type AllocationDeps, type TaskAnswer, type TaskAsk, TRIES_MAX } from './allocation-steps.ts';
 import { taskParams } from './allocation-task.ts';
-import { failProvisioning } from './begin-release.ts';
 import {
   activateAllocation,
   auditRun,
@@ -20,7 +19,8 @@ import {
   enter,
   rejectProof,
   resumeCleanup,
-} from './custody.ts';
+} from './allocation-transitions.ts';
+import { failProvisioning } from './begin-release.ts';
 import { findMade } from './install.ts';
 import { proveCleanup } from './prove-cleanup.ts';
 import { settlePower } from './settle-power.ts';

@@ -40,7 +40,7 @@ const slotsOf = ({ slots }: TaskFacts): TaskSlot[] =>
     mac_address: slot.mac_address ?? '',
     private_ip: slot.private_ip ?? '',
     fabric_vf_pci_address: slot.fabric_vf_pci_address ?? '',
-    wipe_policy: slot.destructive_wipe_policy as TaskSlot['wipe_policy'],
+    wipe_method: slot.wipe_method as TaskSlot['wipe_method'],
   }));
 
 const held = (facts: TaskFacts) => ({ allocation_id: facts.allocation.id, slots: slotsOf(facts) });

@@ -10,7 +10,7 @@ import { POWER_DURING, type PowerChange, powerSourcesOf } from '../domain/power.
 import { conflict, notFound } from '../errors.ts';
 import { startNewRun } from './engine/run.ts';
 import { POWER_WORKFLOWS } from './power-slice.ts';
-import { tellPower } from './settle-power.ts';
+import { emitPower } from './settle-power.ts';
 
 export type BeginPower = Readonly<{
   allocation_id: string;
@@ -56,5 +56,5 @@ export const beginPower = async (tx: Tx, begin: BeginPower, wake?: () => void): 
     }))
   )
     throw conflict(`The machine is ${row.power_state}.`);
-  tellPower(tx, row, { correlation_id: begin.correlation_id, to, reason: begin.reason ?? null });
+  emitPower(tx, row, { correlation_id: begin.correlation_id, to, reason: begin.reason ?? null });
 };

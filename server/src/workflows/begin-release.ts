@@ -16,7 +16,7 @@ import { usageCost } from '../domain/usage.ts';
 import { conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { type Adopted, adoptHostGenerations } from './adopt-generation.ts';
-import { allocationChanged, auditRun, resumeCleanup } from './custody.ts';
+import { allocationChanged, auditRun, resumeCleanup } from './allocation-transitions.ts';
 import { newRun, runChanged, type StartRun, signalRun, startRun } from './engine/run.ts';
 import { POWER_WORKFLOWS } from './power-slice.ts';
 import { provisionBaremetal } from './provision-baremetal.ts';

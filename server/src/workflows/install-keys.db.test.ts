@@ -11,7 +11,7 @@ import { PLATFORM, type Tx } from '../db/client.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
 import { usernameOf } from '../domain/host-name.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { takeGrantBack, tellUntold } from './access-grant.ts';
+import { revokeLostGrant, sendPendingKeys } from './access-grant.ts';
 import { beginPower } from './begin-power.ts';
 import { beginRelease } from './begin-release.ts';
 import { startRun } from './engine/run.ts';
@@ -44,9 +44,9 @@ const open = async (t: TestContext) => {
     (await sql.query('select state from allocation_access_grants where id = $1', [id])).rows[0].state;
   const keyOf = async (id: string): Promise<string> =>
     (await sql.query('select public_key from allocation_access_grants where id = $1', [id])).rows[0].public_key;
-  const tell = (id: string) => write((tx) => tellUntold(tx, id));
+  const tell = (id: string) => write((tx) => sendPendingKeys(tx, id));
   const takeBack = (id: string, allocation_id: string) =>
-    write((tx) => takeGrantBack(tx, { id, allocation_id, reason: 'The key was deleted.', correlation_id: 'test' }));
+    write((tx) => revokeLostGrant(tx, { id, allocation_id, reason: 'The key was deleted.', correlation_id: 'test' }));
   /** A host that answers, and what it was told of keys. */
   const told: NodeTaskRow[] = [];
   const hear = (task: NodeTaskRow) => {

@@ -5,7 +5,7 @@
  * it is on again.
  */
 import type { TaskParams } from '@gpuaas/contract/node';
-import { failGrants, hasUntoldGrants, listWantedKeys, type Settled, settleGrants } from '../db/access-grant.ts';
+import { failGrants, hasPendingGrants, listWantedKeys, type Settled, settleGrants } from '../db/access-grant.ts';
 import { type AllocationRow, findAllocation, lockAllocation } from '../db/allocation.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
@@ -54,7 +54,7 @@ export const takesKeys = ({ state, capacity_shape, power_state }: AllocationRow)
   state === 'active' && (capacity_shape === 'baremetal' || power_state === 'on' || power_state === 'unknown');
 
 /** What became of grants, for those who watch and those who ask later. */
-export const tellSettled = (tx: Tx, settled: readonly Settled[]): void => {
+export const emitGrants = (tx: Tx, settled: readonly Settled[]): void => {
   for (const { organization_id, project_id, correlation_id, ...grant } of settled) {
     const { id, allocation_id, user_id, fingerprint, state, state_reason } = grant;
     tx.defer(
@@ -97,7 +97,7 @@ const tell = async (tx: Tx, ask: Parameters<KeysDeps['tell']>[0], delayMs: numbe
     findRunTask(tx, ask.run_id, KIND),
     findLatestTask(tx, row.id, KIND, ask.run_id),
     countTasksUnderWay(tx, row.id),
-    hasUntoldGrants(tx, row.id),
+    hasPendingGrants(tx, row.id),
     listWantedKeys(tx, row),
   ]);
   const stands = standing(own, delayMs);
@@ -161,12 +161,12 @@ export const createKeysDeps = (
     tell: (ask) => database.write(PLATFORM, (tx) => tell(tx, ask, retry_delay_ms)),
     settle: (id, taskId) => async (tx) => {
       await lockAllocation(tx, id);
-      tellSettled(tx, await settleGrants(tx, id, taskId));
+      emitGrants(tx, await settleGrants(tx, id, taskId));
       await releaseRunTask(tx, taskId);
     },
     fail: (id) => async (tx) => {
       await lockAllocation(tx, id);
-      tellSettled(tx, await failGrants(tx, id, NOT_TOLD));
+      emitGrants(tx, await failGrants(tx, id, NOT_TOLD));
     },
   };
 };

@@ -12,7 +12,7 @@ import { loadSchedulerNode, lockSummary } from '../db/placement.ts';
 import { findHolding, type Holding, type ProvenRelease, releaseClaimSet } from '../db/release.ts';
 import { summaryRow } from '../placement/summary.ts';
 import type { Judged } from './allocation-steps.ts';
-import { allocationChanged, auditProven, CUSTODY_STATES } from './custody.ts';
+import { allocationChanged, auditProven, CUSTODY_STATES } from './allocation-transitions.ts';
 import { isFit, wipedNode } from './wiped-node.ts';
 
 type Written = Pick<ProvenRelease, 'proofs' | 'claims'>;

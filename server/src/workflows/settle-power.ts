@@ -10,14 +10,14 @@ import { cancelRunTasks, findRunTask, type NodeTaskRow } from '../db/node-task.t
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { movePower } from '../db/power.ts';
 import { type PowerState, powerSourcesOf } from '../domain/power.ts';
-import { grantsCameWithStart, tellWhatIsLeft } from './access-grant.ts';
+import { grantsCameWithStart, sendKeysLeft } from './access-grant.ts';
 import type { SettlePower } from './allocation-steps.ts';
 import { dropInstall } from './install.ts';
 
 type Told = Readonly<{ correlation_id: string; to: PowerState; reason: string | null }>;
 
 /** The event of a change, in the transaction that makes it. */
-export const tellPower = (tx: Tx, row: AllocationRow, { correlation_id, to, reason }: Told): void =>
+export const emitPower = (tx: Tx, row: AllocationRow, { correlation_id, to, reason }: Told): void =>
   tx.defer(
     insertOutboxEvent(tx, {
       event_type: 'allocation.power_changed',
@@ -50,10 +50,10 @@ const cloneReason = (clone: NodeTaskRow | undefined): string | null => {
 };
 
 /** A new system has the keys that its start was told. One that was there before is told what was granted or revoked meanwhile. */
-const followGrants = async (tx: Tx, row: AllocationRow, settle: SettlePower, wake?: () => void): Promise<void> => {
+const revokeGrants = async (tx: Tx, row: AllocationRow, settle: SettlePower, wake?: () => void): Promise<void> => {
   const now = { ...row, power_state: 'on' as const };
   if (row.power_state === 'reinstalling') await grantsCameWithStart(tx, now, wake);
-  else await tellWhatIsLeft(tx, now, settle.correlation_id, wake);
+  else await sendKeysLeft(tx, now, settle.correlation_id, wake);
 };
 
 export const settlePower = async (tx: Tx, id: string, settle: SettlePower, wake?: () => void): Promise<void> => {
@@ -70,8 +70,8 @@ export const settlePower = async (tx: Tx, id: string, settle: SettlePower, wake?
   if (isReinstall) await dropInstall(tx, { allocation_id: id, run_id: settle.run_id, clone });
   const moved = await movePower(tx, { id, from: powerSourcesOf(to), to, reason, run_id: null, grace_s: null });
   invariant(moved, `the power of allocation ${id} goes from ${row.power_state} to ${to}`);
-  tellPower(tx, row, { correlation_id: settle.correlation_id, to, reason });
-  if (to === 'on') await followGrants(tx, row, settle, wake);
+  emitPower(tx, row, { correlation_id: settle.correlation_id, to, reason });
+  if (to === 'on') await revokeGrants(tx, row, settle, wake);
   tx.defer(
     insertSystemAudit(tx, {
       organization_id: row.organization_id,

@@ -12,7 +12,7 @@ import { CliCommand } from '../../ui/cli-command.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
 import { EnrolmentShown } from './enrolment.tsx';
 
-type Body = Operations['nodeCreate']['request']['body'];
+type Body = Operations['adminNodeCreate']['request']['body'];
 type Mode = Body['capacity_mode'];
 
 const MODES: readonly { value: Mode; label: string }[] = [
@@ -21,8 +21,8 @@ const MODES: readonly { value: Mode; label: string }[] = [
   { value: 'flexible', label: 'Both, whichever is asked for first' },
 ];
 
-const Form = ({ onDone }: Readonly<{ onDone: (made: Operations['nodeCreate']['response']) => void }>) => {
-  const create = useChange('nodeCreate');
+const Form = ({ onDone }: Readonly<{ onDone: (made: Operations['adminNodeCreate']['response']) => void }>) => {
+  const create = useChange('adminNodeCreate');
   const regions = useAll('regionList', {});
   const skus = useAll('skuList', {});
   const models = [...new Set(skus.data?.map(({ gpu_model }) => gpu_model) ?? [])];
@@ -126,7 +126,7 @@ const Form = ({ onDone }: Readonly<{ onDone: (made: Operations['nodeCreate']['re
 };
 
 export const AddNode = ({ isOpen, onClose }: Readonly<{ isOpen: boolean; onClose: () => void }>) => {
-  const [made, setMade] = useState<Operations['nodeCreate']['response'] | null>(null);
+  const [made, setMade] = useState<Operations['adminNodeCreate']['response'] | null>(null);
   const navigate = useNavigate();
   const close = () => {
     setMade(null);

@@ -16,7 +16,7 @@ import { EmptyState, Facts, Section } from '../../ui/page.tsx';
 import { ToneBadge } from '../../ui/state-badge.tsx';
 import { Ago, Until, useNow } from '../../ui/time.tsx';
 
-type Agent = Operations['nodeAgentGet']['response'];
+type Agent = Operations['adminNodeAgentGet']['response'];
 type Certificate = Agent['certificates'][number];
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
@@ -45,7 +45,7 @@ const columns: readonly Column<Certificate>[] = [
 ];
 
 const UpdateForm = ({ node, onClose }: Readonly<{ node: Node; onClose: () => void }>) => {
-  const update = useChange('nodeAgentUpdate');
+  const update = useChange('adminNodeAgentUpdate');
   const [version, setVersion] = useState('');
   const [digest, setDigest] = useState('');
   const missing =
@@ -171,7 +171,7 @@ const Body = ({ node, agent }: Readonly<{ node: Node; agent: Agent }>) => {
 };
 
 export const AgentTab = ({ node }: Readonly<{ node: Node }>) => {
-  const agent = useRead('nodeAgentGet', { params: { node_id: node.id } }, { everyMs: 10_000 });
+  const agent = useRead('adminNodeAgentGet', { params: { node_id: node.id } }, { everyMs: 10_000 });
   return (
     <Async of={agent} rows={8} label="Loading the agent">
       {(found) => <Body node={node} agent={found} />}

@@ -24,7 +24,7 @@ import {
 } from './approve.ts';
 import { DiffTable } from './diff-table.tsx';
 
-const STANDINGS: Readonly<Record<Candidate['standing'], readonly [word: string, tone: Tone]>> = {
+const STANDINGS: Readonly<Record<Candidate['approval_status'], readonly [word: string, tone: Tone]>> = {
   new: ['New', 'busy'],
   approved: ['As approved', 'good'],
   changed: ['Changed', 'warn'],
@@ -47,8 +47,8 @@ const OneCandidate = ({
   isChosen,
   onChoose,
 }: Readonly<{ candidate: Candidate; isChosen: boolean; onChoose: (isChosen: boolean) => void }>) => {
-  const [isOpen, setOpen] = useState(candidate.standing === 'changed');
-  const [word, tone] = STANDINGS[candidate.standing];
+  const [isOpen, setOpen] = useState(candidate.approval_status === 'changed');
+  const [word, tone] = STANDINGS[candidate.approval_status];
   const blockers = blockersOf(candidate);
   const { gpu_model, gpu_pci_address, nvme_serial } = candidate.content;
   return (
@@ -65,7 +65,7 @@ const OneCandidate = ({
         <span className="muted mono">
           {gpu_model ?? 'GPU'} {gpu_pci_address ?? 'missing'}, NVMe {nvme_serial ?? 'missing'}
         </span>
-        {candidate.standing !== 'approved' && (
+        {candidate.approval_status !== 'approved' && (
           <Button size="xs" variant="subtle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
             {isOpen ? 'Hide the fields' : 'Show the fields'}
           </Button>
@@ -78,7 +78,7 @@ const OneCandidate = ({
           ))}
         </List>
       )}
-      {isOpen && candidate.standing !== 'approved' && (
+      {isOpen && candidate.approval_status !== 'approved' && (
         <DiffTable diff={differences(candidate)} label={`Slot ${candidate.slot_index}, field by field`} />
       )}
     </div>
@@ -86,7 +86,7 @@ const OneCandidate = ({
 };
 
 export const ApproveCandidates = ({ node, map }: Readonly<{ node: Node; map: TopologyMap }>) => {
-  const approve = useChange('nodeSlotApprove');
+  const approve = useChange('adminNodeSlotApprove');
   const [chosen, setChosen] = useState<readonly number[]>(() => proposedChoice(map));
   const [policy, setPolicy] = useState<Policy>('');
   const indexes = map.candidates.map(({ slot_index }) => slot_index);
@@ -108,7 +108,7 @@ export const ApproveCandidates = ({ node, map }: Readonly<{ node: Node; map: Top
       body: {
         map_hash: map.map_hash,
         ...(isAll ? {} : { slot_indexes: [...chosen].sort((a, b) => a - b) }),
-        ...(policy === '' ? {} : { wipe_policy: policy }),
+        ...(policy === '' ? {} : { wipe_method: policy }),
       },
     });
     if (answer === null) return;
@@ -194,7 +194,7 @@ export const ApproveCandidates = ({ node, map }: Readonly<{ node: Node; map: Top
             [
               ['all', isAll],
               ['slots', isAll ? null : [...chosen].sort((a, b) => a - b).join(',')],
-              ['wipe-policy', policy],
+              ['wipe-method', policy],
             ],
           )}
         />

@@ -14,14 +14,14 @@ const content: Candidate['content'] = {
   numa_node: 0,
   upstream_port: null,
   iommu_group: null,
-  iommu_group_strangers: [],
+  iommu_group_other_devices: [],
   nvme_serial: 'S0',
   nvme_device: null,
   nvme_size_bytes: null,
   nvme_mounts: [],
   nvme_holders: [],
   nvme_filesystems: [],
-  wipe_policy: 'nvme_sanitize',
+  wipe_method: 'nvme_sanitize',
   fabric_parent_pci_address: null,
   fabric_claim_mode: null,
   fabric_vf_pci_address: null,
@@ -39,7 +39,7 @@ const candidate = (slot_index: number, given: Partial<Candidate> = {}): Candidat
   content: { ...content, slot_index, nvme_serial: `S${slot_index}` },
   blockers: [],
   slot_id: null,
-  standing: 'new',
+  approval_status: 'new',
   diff: {},
   ...given,
 });
@@ -71,17 +71,17 @@ test('a refusal names every reason of the chosen candidates and none of the othe
   ]);
   assert.deepEqual(approvalReasons(map([candidate(0), candidate(1, { blockers: [mounted] })]), [0], null), []);
   assert.deepEqual(approvalReasons(found, [], null), ['Choose at least one candidate.']);
-  assert.deepEqual(approvalReasons(map([candidate(0, { standing: 'approved' })]), [0], null), [
+  assert.deepEqual(approvalReasons(map([candidate(0, { approval_status: 'approved' })]), [0], null), [
     'They are approved already.',
   ]);
 });
 
 test('what is new or changed and free of blockers is chosen to begin with', () => {
   const found = map([
-    candidate(0, { standing: 'approved' }),
+    candidate(0, { approval_status: 'approved' }),
     candidate(1, { blockers: [mounted] }),
     candidate(2),
-    candidate(3, { standing: 'changed' }),
+    candidate(3, { approval_status: 'changed' }),
   ]);
   assert.deepEqual(proposedChoice(found), [2, 3]);
 });
@@ -90,10 +90,10 @@ test('of a new candidate everything that is there is new', () => {
   assert.deepEqual(differences(candidate(0)), {
     gpu_pci_address: { approved: null, found: '0000:1b:00.0' },
     nvme_serial: { approved: null, found: 'S0' },
-    wipe_policy: { approved: null, found: 'nvme_sanitize' },
+    wipe_method: { approved: null, found: 'nvme_sanitize' },
   });
   const diff = { nvme_serial: { approved: 'S9', found: 'S0' } };
-  assert.deepEqual(differences(candidate(0, { standing: 'changed', diff })), diff);
+  assert.deepEqual(differences(candidate(0, { approval_status: 'changed', diff })), diff);
 });
 
 test('a disk is offered for erasure only where something on it stands in the way', () => {

@@ -27,19 +27,21 @@ export const approvalReasons = (
     ...candidates.flatMap((candidate) =>
       blockersOf(candidate).map(({ message }) => `Slot ${candidate.slot_index}: ${message}`),
     ),
-    ...(candidates.every(({ standing }) => standing === 'approved') ? ['They are approved already.'] : []),
+    ...(candidates.every(({ approval_status }) => approval_status === 'approved')
+      ? ['They are approved already.']
+      : []),
   ];
 };
 
 /** What is asked for first: everything that is new or has changed and that nothing stands in the way of. */
 export const proposedChoice = (map: TopologyMap): readonly number[] =>
   map.candidates
-    .filter((candidate) => candidate.standing !== 'approved' && blockersOf(candidate).length === 0)
+    .filter((candidate) => candidate.approval_status !== 'approved' && blockersOf(candidate).length === 0)
     .map(({ slot_index }) => slot_index);
 
 /** A new candidate differs from nothing: all of it is new. */
-export const differences = ({ standing, diff, content }: Candidate): Candidate['diff'] =>
-  standing === 'new'
+export const differences = ({ approval_status, diff, content }: Candidate): Candidate['diff'] =>
+  approval_status === 'new'
     ? Object.fromEntries(
         Object.entries(content)
           .filter(([name, value]) => name !== 'blockers' && name !== 'slot_index' && !isNothing(value))

@@ -45,7 +45,7 @@ export const flagsOf = (node: SlotMapRow): readonly NodeFlag[] => {
       node.is_connected &&
       flag('health unknown', 'warn', 'Nothing is placed on it until its health is known.'),
     apart > 0 && flag('apart', 'warn', `${count(apart, 'slot')} quarantined until repaired.`),
-    node.has_drift && flag('drift', 'warn', 'The newest discovery differs from what was approved.'),
+    node.has_hardware_change && flag('drift', 'warn', 'The newest discovery differs from what was approved.'),
     node.finding_count > 0 &&
       flag(count(node.finding_count, 'finding'), 'warn', 'The host is not as claims say; its inventory tells where.'),
     node.reboot_required && flag('reboot', 'warn', 'The host has to be restarted.'),

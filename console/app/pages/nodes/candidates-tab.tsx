@@ -69,7 +69,7 @@ const Found = ({ node, discovery }: Readonly<{ node: Node; discovery: Discovery 
           label="Discover again"
           size="xs"
           disabledReason={whyNot(node.actions, 'discover')}
-          operation="nodeDiscoveryCreate"
+          operation="adminNodeDiscoveryCreate"
           request={{ params: { node_id: node.id }, body: {} }}
         />
       }
@@ -100,7 +100,9 @@ const Found = ({ node, discovery }: Readonly<{ node: Node; discovery: Discovery 
 );
 
 export const CandidatesTab = ({ node }: Readonly<{ node: Node }>) => {
-  const discovery = useWatched('nodeDiscoveryGet', { params: { node_id: node.id } }, ({ task }) => isTaskOpen(task));
+  const discovery = useWatched('adminNodeDiscoveryGet', { params: { node_id: node.id } }, ({ task }) =>
+    isTaskOpen(task),
+  );
   return isMissing(discovery.error) ? (
     <Stack gap="md">
       <EmptyState
@@ -109,7 +111,7 @@ export const CandidatesTab = ({ node }: Readonly<{ node: Node }>) => {
           <DirectAction
             label="Discover"
             disabledReason={whyNot(node.actions, 'discover')}
-            operation="nodeDiscoveryCreate"
+            operation="adminNodeDiscoveryCreate"
             request={{ params: { node_id: node.id }, body: {} }}
           />
         }

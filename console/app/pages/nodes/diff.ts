@@ -14,7 +14,7 @@ const LABELS: Readonly<Record<string, string>> = {
   nvme_serial: 'NVMe serial',
   nvme_device: 'NVMe device',
   nvme_size_bytes: 'NVMe size',
-  wipe_policy: 'Wipe policy',
+  wipe_method: 'Wipe policy',
   fabric_parent_pci_address: 'Fabric card',
   fabric_claim_mode: 'Fabric claim',
   fabric_vf_pci_address: 'Fabric function',

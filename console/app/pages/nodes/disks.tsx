@@ -56,7 +56,7 @@ const columns = (node: Node, refusal: string | null): readonly Column<DiskOwners
               ? 'It was taken back already.'
               : 'Its erasure has begun or is done; that cannot be taken back.')
         }
-        operation="nodeDiskRevoke"
+        operation="adminNodeDiskRevoke"
         request={(reason) => ({ params: { node_id: node.id, disk_ownership_id: disk.id }, body: { reason } })}
         command={(reason) => command(['admin', 'disk', 'revoke', node.name, disk.id], [['reason', reason]])}
       >
@@ -67,7 +67,7 @@ const columns = (node: Node, refusal: string | null): readonly Column<DiskOwners
 ];
 
 export const Disks = ({ node, map }: Readonly<{ node: Node; map: TopologyMap | null }>) => {
-  const disks = useAll('nodeDiskList', { params: { node_id: node.id } }, { everyMs: 10_000 });
+  const disks = useAll('adminNodeDiskList', { params: { node_id: node.id } }, { everyMs: 10_000 });
   const refusal = useMay()('admin.slot.approve');
   const owned = new Set(disks.data?.filter(({ state }) => OPEN.includes(state)).map(({ serial }) => serial));
   const offered = map === null ? [] : disksToOwn(map).filter(({ serial }) => !owned.has(serial));
@@ -91,7 +91,7 @@ export const Disks = ({ node, map }: Readonly<{ node: Node; map: TopologyMap | n
                 disabledReason={refusal}
                 isDestructive
                 typeToConfirm={serial}
-                operation="nodeDiskOwn"
+                operation="adminNodeDiskApprove"
                 request={(reason) => ({ params: { node_id: node.id }, body: { serial, reason } })}
                 command={(reason) => command(['admin', 'disk', 'own', node.name, serial], [['reason', reason]])}
               >

@@ -6,7 +6,7 @@ import { Copyable, CopyBlock } from '../../ui/copy.tsx';
 import { Facts } from '../../ui/page.tsx';
 import { Until } from '../../ui/time.tsx';
 
-export type Enrolment = Operations['nodeEnrollmentCreate']['response'];
+export type Enrolment = Operations['adminNodeEnrollmentCreate']['response'];
 
 export const EnrolmentShown = ({ enrolment }: Readonly<{ enrolment: Enrolment }>) => (
   <Stack gap="sm">

@@ -15,7 +15,7 @@ import { Ago, Until } from '../../ui/time.tsx';
 import { DirectAction, ReasonAction } from './act.tsx';
 import { OverrideDialog } from './override-dialog.tsx';
 
-type NodeHealth = Operations['nodeHealthGet']['response'];
+type NodeHealth = Operations['adminNodeHealthGet']['response'];
 type Alert = NodeHealth['alerts'][number];
 type Override = NodeHealth['overrides'][number];
 type Of = Readonly<{ node: Node; health: NodeHealth }>;
@@ -72,7 +72,7 @@ const overrideColumns = (node: Node, refusal: string | null): readonly Column<Ov
         title={`Believe ${source} again`}
         disabledReason={refusal}
         asksReason={false}
-        operation="nodeHealthOverrideDelete"
+        operation="adminNodeHealthOverrideDelete"
         request={() => ({ params: { node_id: node.id, source } })}
         command={() => command(['admin', 'health', 'override-remove', node.name, source])}
       >
@@ -95,7 +95,7 @@ const Counts = ({ node, health, isProbing, onProbe }: Of & Probing) => {
           label="Probe now"
           size="xs"
           disabledReason={whyNot(node.actions, 'probe')}
-          operation="nodeHealthProbe"
+          operation="adminNodeHealthProbe"
           request={{ params: { node_id: node.id }, body: {} }}
           onDone={onProbe}
         />
@@ -193,7 +193,7 @@ const newestOf = ({ reports }: NodeHealth): string =>
 export const HealthTab = ({ node }: Readonly<{ node: Node }>) => {
   const [probedAfter, setProbedAfter] = useState<string | null>(null);
   const health = useRead(
-    'nodeHealthGet',
+    'adminNodeHealthGet',
     { params: { node_id: node.id } },
     { everyMs: probedAfter === null ? FLOOR_MS : BUSY_MS },
   );

@@ -48,7 +48,7 @@ const columns = (node: Node, refusal: string | null): readonly Column<NodeImage>
           aria-label={`Verify ${name ?? digest}`}
           size="xs"
           disabledReason={refusal}
-          operation="nodeImageVerify"
+          operation="adminNodeImageVerify"
           request={{ params: { node_id: node.id }, body: { digest } }}
         />
         <DirectAction
@@ -56,7 +56,7 @@ const columns = (node: Node, refusal: string | null): readonly Column<NodeImage>
           aria-label={`Evict ${name ?? digest}`}
           size="xs"
           disabledReason={refusal}
-          operation="nodeImageEvict"
+          operation="adminNodeImageEvict"
           request={{ params: { node_id: node.id }, body: { digest } }}
         />
       </Group>
@@ -65,7 +65,7 @@ const columns = (node: Node, refusal: string | null): readonly Column<NodeImage>
 ];
 
 const PullForm = ({ node, onClose }: Readonly<{ node: Node; onClose: () => void }>) => {
-  const pull = useChange('nodeImagePull');
+  const pull = useChange('adminNodeImagePull');
   const images = useAll('osImageList', {});
   const [chosen, setChosen] = useState('');
   const [digest, setDigest] = useState('');
@@ -109,7 +109,7 @@ const PullForm = ({ node, onClose }: Readonly<{ node: Node; onClose: () => void 
 };
 
 export const ImagesTab = ({ node }: Readonly<{ node: Node }>) => {
-  const images = useRead('nodeImageList', { params: { node_id: node.id } }, { everyMs: 10_000 });
+  const images = useRead('adminNodeImageList', { params: { node_id: node.id } }, { everyMs: 10_000 });
   const refusal = useMay()('admin.node.update');
   const [isPulling, setPulling] = useState(false);
   return (

@@ -46,7 +46,7 @@ const machineColumns = (node: Node, { refusal, claimed }: Rules): readonly Colum
       </ToneBadge>
     ),
   },
-  { header: 'Ours', cell: ({ is_ours }) => (is_ours ? 'yes' : 'no, without our tag'), isSecondary: true },
+  { header: 'Ours', cell: ({ is_managed }) => (is_managed ? 'yes' : 'no, without our tag'), isSecondary: true },
   { header: 'Allocation', cell: ({ allocation_id }) => <AllocationLink id={allocation_id} /> },
   {
     header: 'Devices',
@@ -57,19 +57,19 @@ const machineColumns = (node: Node, { refusal, claimed }: Rules): readonly Colum
     header: 'Actions',
     isHeaderHidden: true,
     align: 'right',
-    cell: ({ name, is_ours, allocation_id }) => (
+    cell: ({ name, is_managed, allocation_id }) => (
       <ReasonAction
         label="Remove"
         size="xs"
         title={`Remove ${name}`}
         disabledReason={
           refusal ??
-          (is_ours ? null : 'It does not carry our tag; nobody but its owner removes it.') ??
+          (is_managed ? null : 'It does not carry our tag; nobody but its owner removes it.') ??
           (claimed.has(allocation_id ?? '') ? CLAIMED : null)
         }
         isDestructive
         typeToConfirm={name}
-        operation="nodeMachineRemove"
+        operation="adminNodeVmRemove"
         request={(reason) => ({ params: { node_id: node.id, machine_name: name }, body: { reason } })}
         command={(reason) => command(['admin', 'node', 'machine-remove', node.name, name], [['reason', reason]])}
       >
@@ -102,7 +102,7 @@ const leaseColumns = (node: Node, { refusal, claimed }: Rules): readonly Column<
         disabledReason={refusal ?? (claimed.has(allocation_id) ? CLAIMED : null)}
         isDestructive
         typeToConfirm={allocation_id}
-        operation="nodeLeaseEnd"
+        operation="adminNodeBundleLeaseEnd"
         request={(reason) => ({ params: { node_id: node.id, allocation_id }, body: { reason } })}
         command={(reason) => command(['admin', 'node', 'lease-end', node.name, allocation_id], [['reason', reason]])}
       >
@@ -187,7 +187,7 @@ const Body = ({ node, inventory }: Readonly<{ node: Node; inventory: NodeInvento
 };
 
 export const InventoryTab = ({ node }: Readonly<{ node: Node }>) => {
-  const inventory = useRead('nodeInventoryGet', { params: { node_id: node.id } }, { everyMs: 10_000 });
+  const inventory = useRead('adminNodeInventoryGet', { params: { node_id: node.id } }, { everyMs: 10_000 });
   return isMissing(inventory.error) ? (
     <EmptyState title="Nothing told yet">
       An agent tells every two minutes at least what is on its host. This one has not yet.

@@ -17,7 +17,7 @@ import { ToneBadge } from '../../ui/state-badge.tsx';
 import { valueText } from './diff.ts';
 import { FollowLink } from './links.tsx';
 
-type Line = Operations['logList']['response']['items'][number];
+type Line = Operations['adminLogList']['response']['items'][number];
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const satisfies readonly Line['level'][];
 const TONES: Readonly<Record<Line['level'], Tone>> = {
@@ -97,7 +97,7 @@ export const LogsTab = ({ node }: Readonly<{ node: Node }>) => {
   const [word, minutes] = SPANS.find(([one]) => one === search.since) ?? SPANS[1];
   const since = useMemo(() => new Date(Date.now() - minutes * MINUTE_MS).toISOString(), [minutes]);
   const logs = useAll(
-    'logList',
+    'adminLogList',
     { query: { node_id: node.id, level, since, correlation_id: search.correlation } },
     { everyMs: POLL_MS, keepPrevious: true },
   );

@@ -44,7 +44,7 @@ const Holding = ({ node }: Readonly<{ node: Node }>) => (
   <ReasonAction
     label={node.is_held ? 'Let go' : 'Hold'}
     title={node.is_held ? `Let go of ${node.name}` : `Keep ${node.name} for bare metal`}
-    disabledReason={why(node, node.is_held ? 'let_go' : 'hold')}
+    disabledReason={why(node, node.is_held ? 'unhold' : 'hold')}
     operation="adminNodeHold"
     request={(reason) => ({ params: { node_id: node.id }, body: { is_held: !node.is_held, reason } })}
     command={(reason) =>
@@ -74,7 +74,7 @@ const Ending = ({ node }: Readonly<{ node: Node }>) => {
         disabledReason={why(node, 'retire')}
         isDestructive
         typeToConfirm={node.name}
-        operation="nodeRetire"
+        operation="adminNodeRetire"
         request={(reason) => ({ params, body: { reason } })}
         command={(reason) => cli(['retire', node.name], [['reason', reason]])}
       >
@@ -88,7 +88,7 @@ const Ending = ({ node }: Readonly<{ node: Node }>) => {
         isDestructive
         asksReason={false}
         typeToConfirm={node.name}
-        operation="nodeDelete"
+        operation="adminNodeDelete"
         request={() => ({ params })}
         command={() => cli(['delete', node.name])}
         onDone={() => void navigate({ to: '/platform/nodes' })}
@@ -108,7 +108,7 @@ export const AgentActions = ({ node }: Readonly<{ node: Node }>) => {
         label="Enrol again"
         title={`Enrol ${node.name} again`}
         disabledReason={why(node, 'enroll')}
-        operation="nodeEnrollmentCreate"
+        operation="adminNodeEnrollmentCreate"
         request={(reason) => ({ params, body: { reason } })}
         command={(reason) => cli(['enroll', node.name], [['reason', reason]])}
         onDone={({ data }) => setEnrolment(data)}
@@ -122,7 +122,7 @@ export const AgentActions = ({ node }: Readonly<{ node: Node }>) => {
         disabledReason={why(node, 'revoke_agent')}
         isDestructive
         typeToConfirm={node.name}
-        operation="nodeAgentRevoke"
+        operation="adminNodeAgentRevoke"
         request={(reason) => ({ params, body: { reason } })}
         command={(reason) => cli(['revoke', node.name], [['reason', reason]])}
       >
@@ -147,7 +147,7 @@ export const NodeActions = ({ node, onTab }: Readonly<{ node: Node; onTab: (tab:
     <DirectAction
       label="Discover"
       disabledReason={why(node, 'discover')}
-      operation="nodeDiscoveryCreate"
+      operation="adminNodeDiscoveryCreate"
       request={{ params: { node_id: node.id }, body: {} }}
       onDone={() => onTab('candidates')}
     />

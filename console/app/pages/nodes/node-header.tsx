@@ -7,7 +7,7 @@ import { Copyable } from '../../ui/copy.tsx';
 import { StateBadge, ToneBadge } from '../../ui/state-badge.tsx';
 import { Ago, Elapsed } from '../../ui/time.tsx';
 
-type Agent = Operations['nodeAgentGet']['response'];
+type Agent = Operations['adminNodeAgentGet']['response'];
 
 const MODES: Readonly<Record<Node['capacity_mode'], string>> = {
   slice: 'sold in slices',
@@ -96,7 +96,7 @@ export const nodeNotices = (
   ...(node.health === 'unhealthy'
     ? [{ text: 'An alert keeps this node from being used.', tab: 'health' as const }]
     : []),
-  ...(node.has_drift
+  ...(node.has_hardware_change
     ? [{ text: 'The newest discovery differs from what was approved.', tab: 'candidates' as const }]
     : []),
   ...(node.reboot_required

@@ -44,7 +44,7 @@ const CONTENT: Readonly<Record<NodeTab, (node: Node) => ReactNode>> = {
 const Body = ({ node }: Readonly<{ node: Node }>) => {
   const search = useSearch({ from: '/console/platform/nodes/$nodeId' });
   const navigate = useNavigate({ from: '/platform/nodes/$nodeId' });
-  const agent = useRead('nodeAgentGet', { params: { node_id: node.id } }, { everyMs: FLOOR_MS });
+  const agent = useRead('adminNodeAgentGet', { params: { node_id: node.id } }, { everyMs: FLOOR_MS });
   const tab = tabFrom(search.tab);
   const go = (to: NodeTab) => void navigate({ search: { tab: to } });
   return (

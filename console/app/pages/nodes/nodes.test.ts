@@ -18,7 +18,7 @@ const slot = (slot_index: number, given: Partial<Tile> = {}): Tile => ({
   status_since: '2026-11-15T11:00:00Z',
   health: 'ok',
   numa_node: slot_index < 4 ? 0 : 1,
-  has_drift: false,
+  has_hardware_change: false,
   allocation_id: null,
   wiped_at: null,
   ...given,
@@ -38,7 +38,7 @@ const node = (name: string, given: Partial<SlotMapRow> = {}): SlotMapRow => ({
   health: 'ok',
   is_held: false,
   is_connected: true,
-  has_drift: false,
+  has_hardware_change: false,
   reboot_required: false,
   finding_count: 0,
   free_gpus: 8,
@@ -68,7 +68,7 @@ test('every kind of tile differs from every other by glyph and word, not by colo
 test('a tile that somebody uses keeps its status and is marked where more is wrong', () => {
   const { word, isMarked } = tileLook(slot(0, { status: 'in_use', health: 'unhealthy' }), false);
   assert.deepEqual([word, isMarked], ['In use', true]);
-  assert.equal(tileLook(slot(0, { has_drift: true }), true).isMarked, true);
+  assert.equal(tileLook(slot(0, { has_hardware_change: true }), true).isMarked, true);
   assert.equal(tileLook(slot(0), true).isMarked, false);
 });
 
@@ -76,7 +76,11 @@ test('a tile is a sentence for who does not see it', () => {
   const now = Date.parse('2026-11-15T12:00:00Z');
   assert.equal(tileSentence(slot(3, { status: 'in_use' }), true, now), 'Used, slot 3: In use, since 1 h ago');
   assert.equal(
-    tileSentence(slot(3, { status: 'in_use', health: 'unhealthy', approval: 'disabled', has_drift: true }), true, now),
+    tileSentence(
+      slot(3, { status: 'in_use', health: 'unhealthy', approval: 'disabled', has_hardware_change: true }),
+      true,
+      now,
+    ),
     'Used, slot 3: In use, Disabled, Unhealthy, differs from what was approved, since 1 h ago',
   );
   assert.equal(tileSentence(slot(3, { approval: 'disabled' }), true, now), 'Off, slot 3: Disabled, since 1 h ago');
@@ -106,7 +110,7 @@ test('what needs attention is said in words, and being held is no trouble', () =
     { slots: [slot(0, { status: 'cleanup_blocked' })] },
     { slots: [slot(0, { status: 'quarantined' })] },
     { slots: [slot(0, { health: 'unhealthy' })] },
-    { has_drift: true },
+    { has_hardware_change: true },
     { finding_count: 2 },
     { reboot_required: true },
     { slots: [], free_gpus: 0 },
@@ -119,7 +123,7 @@ test('what needs attention is said in words, and being held is no trouble', () =
 test('a node that waits for its first agent, or is over, asks for nothing', () => {
   assert.deepEqual(flagsOf(node('a', { state: 'bootstrap_issued', is_connected: false, slots: [] })), []);
   assert.deepEqual(flagsOf(node('a', { capacity_mode: 'baremetal', slots: [] })), []);
-  assert.deepEqual(flagsOf(node('a', { state: 'retired', is_connected: false, has_drift: true })), []);
+  assert.deepEqual(flagsOf(node('a', { state: 'retired', is_connected: false, has_hardware_change: true })), []);
 });
 
 const fleet = [

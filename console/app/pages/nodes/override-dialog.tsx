@@ -6,7 +6,7 @@ import { useChange } from '../../api/change.ts';
 import { command } from '../../format/shell.ts';
 import { DialogForm, FormDialog } from '../../ui/form-dialog.tsx';
 
-type NodeHealth = Operations['nodeHealthGet']['response'];
+type NodeHealth = Operations['adminNodeHealthGet']['response'];
 
 const HOURS = [1, 4, 24, 168] as const;
 const HOUR_MS = 3_600_000;
@@ -33,7 +33,7 @@ type Form = Readonly<{
 }>;
 
 const Body = ({ node, health, onClose }: Readonly<{ node: Node; health: NodeHealth; onClose: () => void }>) => {
-  const put = useChange('nodeHealthOverridePut');
+  const put = useChange('adminNodeHealthOverridePut');
   const [form, setForm] = useState<Form>({
     source: health.reports[0]?.source ?? '',
     muted: [],

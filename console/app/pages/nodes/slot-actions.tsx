@@ -22,7 +22,7 @@ const Selling = (of: Of) => {
         label="Disable"
         title={`Disable slot ${slot.slot_index}`}
         disabledReason={whyNot(slot.actions, 'disable')}
-        operation="nodeSlotDisable"
+        operation="adminNodeSlotDisable"
         request={(reason) => ({ params, body: { reason } })}
         ifMatch={slot.version}
         command={(reason) => cli(of, 'disable', reason)}
@@ -33,7 +33,7 @@ const Selling = (of: Of) => {
         label="Enable"
         title={`Enable slot ${slot.slot_index}`}
         disabledReason={whyNot(slot.actions, 'enable')}
-        operation="nodeSlotEnable"
+        operation="adminNodeSlotEnable"
         request={(reason) => ({ params, body: { reason } })}
         ifMatch={slot.version}
         command={(reason) => cli(of, 'enable', reason)}
@@ -54,7 +54,7 @@ const Mending = (of: Of) => {
         title={`Repair slot ${slot.slot_index}`}
         disabledReason={whyNot(slot.actions, 'repair')}
         isDestructive
-        operation="nodeSlotRepair"
+        operation="adminNodeSlotRepair"
         request={(reason) => ({ params, body: { reason } })}
         ifMatch={slot.version}
         command={(reason) => cli(of, 'repair', reason)}
@@ -67,7 +67,7 @@ const Mending = (of: Of) => {
         label="Quarantine"
         title={`Quarantine slot ${slot.slot_index}`}
         disabledReason={whyNot(slot.actions, 'quarantine')}
-        operation="nodeSlotQuarantine"
+        operation="adminNodeSlotQuarantine"
         request={(reason) => ({ params, body: { reason } })}
         ifMatch={slot.version}
         command={(reason) => cli(of, 'quarantine', reason)}
@@ -89,7 +89,7 @@ const MarkWiped = (of: Of) => {
         disabledReason={whyNot(slot.actions, 'mark_wiped')}
         isDestructive
         typeToConfirm={`${node.name} ${slot.slot_index}`}
-        operation="nodeSlotMarkWiped"
+        operation="adminNodeSlotMarkWiped"
         request={(reason) => ({ params: { node_id: node.id, slot_id: slot.id }, body: { reason } })}
         command={(reason) => cli(of, 'mark-wiped', reason)}
         onDone={({ data }) =>

@@ -36,7 +36,7 @@ export const SlotTip = ({ slot, node, at }: Readonly<{ slot: Tile; node: SlotMap
             ['Last wipe', slot.wiped_at === null ? 'never proven' : ago(slot.wiped_at, now)],
             ['Health', stateWord('health', slot.health).word],
             ['NUMA node', slot.numa_node ?? 'unknown'],
-            ['Drift', slot.has_drift ? 'differs from what was approved' : 'none'],
+            ['Drift', slot.has_hardware_change ? 'differs from what was approved' : 'none'],
           ]}
         />
       </div>

@@ -102,7 +102,7 @@ const columns = (onChoose: (index: number) => void): readonly Column<Slot>[] => 
 const SlotMap = ({ node, slots }: Readonly<{ node: Node; slots: readonly Slot[] }>) => {
   const search = useSearch({ from: '/console/platform/nodes/$nodeId' });
   const navigate = useNavigate({ from: '/platform/nodes/$nodeId' });
-  const facts = useRead('nodeDiscoveryFactsGet', { params: { node_id: node.id } });
+  const facts = useRead('adminNodeDiscoveryFactsGet', { params: { node_id: node.id } });
   const groups = useMemo(() => groupSlots(slots, portsOf(readTopology(facts.data))), [slots, facts.data]);
   const choose = (index: number | null) =>
     void navigate({

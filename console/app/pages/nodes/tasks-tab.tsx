@@ -71,7 +71,7 @@ export const TasksTab = ({ node }: Readonly<{ node: Node }>) => {
   const state = STATES.find((one) => one === search.state);
   const [isBusy, setBusy] = useState(false);
   const tasks = usePages(
-    'nodeTaskList',
+    'adminNodeTaskList',
     { params: { node_id: node.id }, query: { limit: 50, ...(state === undefined ? {} : { state }) } },
     { everyMs: isBusy ? BUSY_MS : FLOOR_MS },
   );

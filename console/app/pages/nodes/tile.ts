@@ -59,7 +59,8 @@ const faceOf = (slot: Tile, isPlaceable: boolean): Omit<TileLook, 'isMarked'> =>
 export const tileLook = (slot: Tile, isPlaceable: boolean): TileLook => ({
   ...faceOf(slot, isPlaceable),
   isMarked:
-    slot.has_drift || (slot.status !== 'available' && (slot.health === 'unhealthy' || slot.approval !== 'approved')),
+    slot.has_hardware_change ||
+    (slot.status !== 'available' && (slot.health === 'unhealthy' || slot.approval !== 'approved')),
 });
 
 /** One of each kind of tile, for the key beside the map. */
@@ -86,7 +87,7 @@ export const tileSentence = (slot: Tile, isPlaceable: boolean, nowMs: number): s
     ...(slot.health === 'ok' || word === stateWord('health', slot.health).word
       ? []
       : [stateWord('health', slot.health).word]),
-    ...(slot.has_drift ? ['differs from what was approved'] : []),
+    ...(slot.has_hardware_change ? ['differs from what was approved'] : []),
     `since ${ago(slot.status_since, nowMs)}`,
   ].join(', ');
 };

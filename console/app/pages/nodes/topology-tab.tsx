@@ -121,7 +121,7 @@ const Board = ({ node, facts }: Readonly<{ node: Node; facts: unknown }>) => {
 };
 
 export const TopologyTab = ({ node }: Readonly<{ node: Node }>) => {
-  const facts = useRead('nodeDiscoveryFactsGet', { params: { node_id: node.id } });
+  const facts = useRead('adminNodeDiscoveryFactsGet', { params: { node_id: node.id } });
   return isMissing(facts.error) ? (
     <EmptyState title="Nothing discovered yet">
       Press Discover above: the agent reads its host, and what it finds is drawn here.

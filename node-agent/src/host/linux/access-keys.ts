@@ -8,7 +8,7 @@ const TELL_MS = 15_000;
 /** A guest says short lines and few of them; one that says more is not heard. */
 const HEARD_BYTES_MAX = 64 * 1024;
 
-const tellOnce = (socket: string, keys: readonly string[], signal: AbortSignal): Promise<void> => {
+const sendOnce = (socket: string, keys: readonly string[], signal: AbortSignal): Promise<void> => {
   const message = keysMessage(keys, randomBytes(8).toString('hex'));
   return new Promise((resolve, reject) => {
     const connection = createConnection(socket);
@@ -59,7 +59,7 @@ export const createKeyTeller = (socketOf: (machine: string) => string) => {
   const telling = new Map<string, Promise<void>>();
   return async (machine: string, keys: readonly string[], signal: AbortSignal): Promise<void> => {
     const before = telling.get(machine) ?? Promise.resolve();
-    const mine = before.catch(() => undefined).then(() => tellOnce(socketOf(machine), keys, signal));
+    const mine = before.catch(() => undefined).then(() => sendOnce(socketOf(machine), keys, signal));
     telling.set(machine, mine);
     try {
       await mine;

@@ -200,7 +200,7 @@ describe('the serial line', () => {
 });
 
 describe('keys told to a guest', () => {
-  const tellTo = async (t: TestContext, guest: (client: Socket, heard: string) => void) => {
+  const sendTo = async (t: TestContext, guest: (client: Socket, heard: string) => void) => {
     const at = join(folderOf(t), 'keys');
     await serve(t, at, (client) => {
       client.write('ready\n');
@@ -214,7 +214,7 @@ describe('keys told to a guest', () => {
   };
 
   it('are there when the guest says so, of this set and no other', async (t) => {
-    const tell = await tellTo(t, (client, heard) => {
+    const tell = await sendTo(t, (client, heard) => {
       const [, mark, , digest] = /^set (\S+) (\d+) (\S+)\n/.exec(heard) ?? [];
       client.write(`ready\ndone ${mark} 00\ndone 11 ${digest}\ndone ${mark} ${digest}\n`);
     });
@@ -222,13 +222,13 @@ describe('keys told to a guest', () => {
   });
 
   it('are not there where the guest says it failed, says nothing, says too much or is gone', async (t) => {
-    const failed = await tellTo(t, (client, heard) => client.write(`failed ${heard.split(' ')[1]}\n`));
+    const failed = await sendTo(t, (client, heard) => client.write(`failed ${heard.split(' ')[1]}\n`));
     await refuses(failed('a', [], soon()), 'host_error', /could not write/);
-    const silent = await tellTo(t, () => undefined);
+    const silent = await sendTo(t, () => undefined);
     await refuses(silent('a', [], AbortSignal.timeout(50)), 'timeout', /in time/);
-    const noisy = await tellTo(t, (client) => client.write('x'.repeat(200_000)));
+    const noisy = await sendTo(t, (client) => client.write('x'.repeat(200_000)));
     await refuses(noisy('a', [], soon()), 'blocked', /as it should/);
-    const gone = await tellTo(t, (client) => client.end());
+    const gone = await sendTo(t, (client) => client.end());
     await refuses(gone('a', [], soon()), 'blocked', /went off/);
     await refuses(createKeyTeller(() => '/nonexistent/keys')('a', [], soon()), 'blocked', /is off/);
   });

@@ -67,11 +67,11 @@ test('a recorded switch becomes a slot that only lacks what the recording does n
       '0c42:a103:0012:3456',
     ],
   );
-  assert.equal(slot?.wipe_policy, 'nvme_sanitize');
+  assert.equal(slot?.wipe_method, 'nvme_sanitize');
   assert.deepEqual([...new Set(slot?.blockers.map((one) => one.code))], ['facts_unreadable']);
   assert.deepEqual(
     slot?.blockers.map((one) => one.field),
-    ['numa_node', 'private_ip', 'wipe_policy'],
+    ['numa_node', 'private_ip', 'wipe_method'],
   );
 });
 

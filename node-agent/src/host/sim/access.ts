@@ -150,7 +150,7 @@ export const createAccess = (core: Core): Access => {
     return socket;
   };
 
-  const tellLine = (name: string, serial: Serial): boolean => {
+  const updateLine = (name: string, serial: Serial): boolean => {
     const domain = core.store.read().domains.find((one) => one.name === name);
     const isOn = core.store.read().is_on && domain?.state === 'running';
     if (!isOn) {
@@ -178,11 +178,11 @@ export const createAccess = (core: Core): Access => {
         lines.delete(name);
         unwatch();
       });
-      const unwatch = watch({ isOver: () => !tellLine(name, made), end: () => undefined });
+      const unwatch = watch({ isOver: () => !updateLine(name, made), end: () => undefined });
       lines.set(name, made);
       line = made;
     }
-    tellLine(name, line);
+    updateLine(name, line);
     return line.open();
   };
 

@@ -19,10 +19,10 @@ import {
   readFaults,
   type StateFault,
 } from './fault.ts';
-import { happen } from './happening.ts';
 import { type Hardware, hardwareOf } from './hardware.ts';
 import { uuidOf } from './identity.ts';
 import type { Profile } from './profile-shape.ts';
+import { happen } from './sim-events.ts';
 import { isMeant, type SimSlot, slotsOf, textsIn } from './slot.ts';
 import { openStore, type State, type Store } from './state.ts';
 

@@ -3,7 +3,7 @@ import { type Database, PLATFORM } from '../../db/client.ts';
 import { type ClaimedRun, claimRuns, insertStep } from '../../db/workflow.ts';
 import { abandonUnknownRuns } from '../../db/workflow-run.ts';
 import type { Registry } from './registry.ts';
-import { tellRunChanged } from './run.ts';
+import { emitRunChanged } from './run.ts';
 
 /** One round trip: the commit is sent with the statement. */
 export const claim = async (
@@ -28,7 +28,7 @@ export const sweepUnknownRuns = (database: Database, registry: Registry, graceMs
       const place = { id: run.id, organization_id: run.organization_id, sequence: run.step_count, started_at: null };
       const entry = { step: run.step, attempt: run.attempt, detail: run.state_reason, internal_detail: null };
       tx.defer(insertStep(tx, place, { ...entry, outcome: 'stuck' }));
-      tellRunChanged(tx, run);
+      emitRunChanged(tx, run);
     }
     return runs.length;
   });

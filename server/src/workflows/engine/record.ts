@@ -17,7 +17,7 @@ import {
 } from '../../db/workflow.ts';
 import { type Move, settle } from '../../domain/workflow.ts';
 import type { Acted } from './act.ts';
-import { tellRunChanged } from './run.ts';
+import { emitRunChanged } from './run.ts';
 import type { BoundWorkflow } from './workflow.ts';
 
 /** The run belongs to somebody else by now. Never an error of the step. */
@@ -91,7 +91,7 @@ const write = async (tx: Tx, recording: Recording): Promise<Written> => {
     keep_signal_deadline: awaited !== undefined && awaited === run.waiting_for && !run.signal_overdue,
   });
   tx.defer(moved);
-  if (!repeats) tellRunChanged(tx, { ...run, step: move.step, state: move.state });
+  if (!repeats) emitRunChanged(tx, { ...run, step: move.step, state: move.state });
   return { moved };
 };
 

@@ -53,7 +53,7 @@ export const runChanged = (run: Told) =>
   }) satisfies NewOutboxEvent;
 
 /** Puts the run's new state into the outbox of the transaction that gave it. Not awaited: it leaves with the commit. */
-export const tellRunChanged = (tx: Tx, run: Told): void => tx.defer(insertOutboxEvent(tx, runChanged(run)));
+export const emitRunChanged = (tx: Tx, run: Told): void => tx.defer(insertOutboxEvent(tx, runChanged(run)));
 
 export type StartRun = Readonly<{
   workflow: Startable;
@@ -83,7 +83,7 @@ export const newRun = (start: StartRun): NewRun => ({
 export const startNewRun = async (tx: Tx, start: StartRun, wake?: Wake): Promise<WorkflowRunRow | undefined> => {
   const inserted = await insertRun(tx, newRun(start));
   if (inserted === undefined) return undefined;
-  for (const run of [...(await endReplacedRuns(tx, inserted)), inserted]) tellRunChanged(tx, run);
+  for (const run of [...(await endReplacedRuns(tx, inserted)), inserted]) emitRunChanged(tx, run);
   if (wake) tx.afterCommit(wake);
   return inserted;
 };
@@ -146,7 +146,7 @@ export const retryRun = async (
       { step: run.step, attempt: 0, outcome: 'retried', detail: 'Retried by an operator.', internal_detail: null },
     ),
   );
-  tellRunChanged(tx, run);
+  emitRunChanged(tx, run);
   if (wake) tx.afterCommit(wake);
   return run;
 };

@@ -1,0 +1,96 @@
+/**
+ * Who may do what, by the contract's own table: what the caller may not see answers 404, what it may see but not do 403.
+ */
+import {
+  type Operation,
+  type Permission,
+  type PlatformRole,
+  type RoleName,
+  roleHolds,
+  scopeAllows,
+} from '@gpuaas/contract';
+import { notFound, Refusal } from './errors.ts';
+import type { World } from './world.ts';
+
+export type Principal = Readonly<{
+  id: string;
+  name: string;
+  email: string | null;
+  platform_role: PlatformRole | null;
+  scopes: readonly string[];
+  web_session_id: string | null;
+}>;
+
+export type Decision = Readonly<{
+  organization_id: string | null;
+  project_id: string | null;
+  role: RoleName | null;
+  policy: string;
+}>;
+
+/** The roles of a person at one organization and project, strongest level first. */
+export const rolesAt = (
+  world: World,
+  userId: string,
+  organizationId: string,
+  projectId: string | null,
+): readonly RoleName[] => {
+  const tenant = world.members.find((one) => one.organization_id === organizationId && one.user_id === userId);
+  if (tenant === undefined) return [];
+  const project = world.projectMembers.find((one) => one.project_id === projectId && one.user_id === userId);
+  return [`tenant:${tenant.role}`, ...(project === undefined ? [] : [`project:${project.role}` as const])];
+};
+
+type Bound = Readonly<{ roles: readonly RoleName[]; organization_id: string | null; project_id: string | null }>;
+
+const boundOf = (
+  world: World,
+  principal: Principal,
+  operation: Operation,
+  params: Readonly<Record<string, string>>,
+): Bound => {
+  if (operation.access === 'platform') {
+    const roles = principal.platform_role === null ? [] : [`platform:${principal.platform_role}` as const];
+    return { roles, organization_id: null, project_id: null };
+  }
+  if (operation.access === 'tenant') {
+    const organization_id = params['organization_id'] ?? '';
+    const roles = rolesAt(world, principal.id, organization_id, null);
+    if (roles.length === 0) throw notFound('organization');
+    return { roles, organization_id, project_id: null };
+  }
+  if (operation.access === 'project') {
+    const project = world.projects.get(params['project_id'] ?? '');
+    if (project === undefined) throw notFound('project');
+    const roles = rolesAt(world, principal.id, project.organization_id, project.id);
+    // A member of the organization who was not added to the project does not see it.
+    if (!roles.some((role) => roleHolds(role, 'project.read'))) throw notFound('project');
+    return { roles, organization_id: project.organization_id, project_id: project.id };
+  }
+  return { roles: ['user'], organization_id: null, project_id: null };
+};
+
+export const authorize = (
+  world: World,
+  principal: Principal,
+  operation: Operation,
+  params: Readonly<Record<string, string>>,
+): Decision => {
+  const { permission } = operation;
+  if (permission === null) return { organization_id: null, project_id: null, role: null, policy: 'public' };
+  const { roles, ...bound } = boundOf(world, principal, operation, params);
+  const role = roles.find((name) => roleHolds(name, permission));
+  if (role === undefined)
+    throw new Refusal('permission_denied', `You may not do this: no role of the caller holds ${permission}.`);
+  if (!scopeAllows(principal.scopes, permission))
+    throw new Refusal('permission_denied', `You may not do this: the credential's scopes do not reach ${permission}.`);
+  return { ...bound, role, policy: `${role} holds ${permission}` };
+};
+
+export const holds = (
+  world: World,
+  principal: Principal,
+  permission: Permission,
+  at: Readonly<{ organization_id: string; project_id: string | null }>,
+): boolean =>
+  rolesAt(world, principal.id, at.organization_id, at.project_id).some((role) => roleHolds(role, permission));

@@ -1,0 +1,176 @@
+/**
+ * One look at the whole host beside what it holds leases for. Nothing is remembered but since when a guest is silent: an
+ * agent that starts anew finds its machines by their names, and so does this.
+ */
+import type { CachedImage, Fact, HostDrift, HostMachine, Inventory } from '@gpuaas/contract/node';
+import type { DhcpLease, Host, SeenDomain } from '../host/host.ts';
+import { type Lease, readLeases } from '../leases.ts';
+import { domainName } from '../tasks/names.ts';
+import { allocationNamed, driftOf, isOurs, type Part, type Scene } from './drift.ts';
+
+export type Looking = Readonly<{
+  host: Host;
+  state: string;
+  now(): Date;
+  /** Since when each guest that runs has said nothing; kept from look to look. */
+  silence: Map<string, Date>;
+}>;
+
+/** A guest that boots says nothing for a while, and so does one whose tenant is busy with it. */
+const SILENT_MS = 10 * 60_000;
+
+const factOf = async <T>(read: Promise<readonly T[]>): Promise<Fact<T[]>> => {
+  try {
+    return { value: [...(await read)] };
+  } catch (err) {
+    return { unreadable: (err instanceof Error ? err.message : String(err)).slice(0, 500) };
+  }
+};
+
+const isRunning = (domains: readonly SeenDomain[], lease: Lease): boolean =>
+  domains.some((one) => one.name === domainName(lease.allocation_id) && one.state === 'running');
+
+/** Of each machine that runs, which address it was given. */
+const readAddresses = async ({ host }: Looking, leases: readonly Lease[]): Promise<ReadonlyMap<string, DhcpLease>> =>
+  new Map(
+    await Promise.all(
+      leases.map(async ({ allocation_id, plan }) => {
+        const address = await host.network.lease(plan.mac_address, plan.private_ip);
+        return [allocation_id, address] as const;
+      }),
+    ),
+  );
+
+const listenToGuests = async (looking: Looking, leases: readonly Lease[]): Promise<ReadonlyMap<string, string>> => {
+  const { host, silence } = looking;
+  const now = looking.now();
+  for (const allocationId of silence.keys())
+    if (!leases.some((lease) => lease.allocation_id === allocationId)) silence.delete(allocationId);
+  await Promise.all(
+    leases.map(async ({ allocation_id }) => {
+      const said = await host.hypervisor.guest(domainName(allocation_id)).catch(() => null);
+      if (said !== null) silence.delete(allocation_id);
+      else if (!silence.has(allocation_id)) silence.set(allocation_id, now);
+    }),
+  );
+  const long = [...silence].filter(([, since]) => now.getTime() - since.getTime() >= SILENT_MS);
+  return new Map(long.map(([allocationId, since]) => [allocationId, since.toISOString()]));
+};
+
+/**
+ * What is there, and what could not be read: then that is told, and nothing is said of it. Only leases and machines must be
+ * readable, because everything else is held against them.
+ */
+export const readScene = async (looking: Looking): Promise<Scene & Readonly<{ blind: readonly HostDrift[] }>> => {
+  const { host } = looking;
+  const { leases } = await readLeases(looking.state);
+  const blind: HostDrift[] = [];
+  const unread = new Set<Part>();
+  const tell = (code: string, what: string, err: unknown): void => {
+    const message = `${what} could not be read: ${err instanceof Error ? err.message : String(err)}`;
+    blind.push({ code, allocation_id: null, slot_id: null, message: message.slice(0, 500) });
+  };
+  const readPart = <T>(part: Part, what: string, read: Promise<readonly T[]>): Promise<readonly T[]> =>
+    read.catch((err: unknown) => {
+      unread.add(part);
+      tell(`unreadable_${part}`, what, err);
+      return [];
+    });
+  const [machines, ports, pci, partitions] = await Promise.all([
+    host.hypervisor.inspect(),
+    readPart('ports', 'the ports of guests', host.network.ports()),
+    readPart('pci', 'the PCI functions', host.pci.list()),
+    readPart(
+      'fabric',
+      'the fabric',
+      host.fabric.facts().then((facts) => facts.partitions),
+    ),
+  ]);
+  const running = leases.filter(
+    (lease) => lease.touched_at !== null && lease.cleaning_since === null && isRunning(machines.domains, lease),
+  );
+  const addresses = await readAddresses(looking, running).catch((err: unknown) => {
+    tell('unreadable_addresses', 'the addresses of guests', err);
+    return new Map<string, DhcpLease>();
+  });
+  const silent = await listenToGuests(looking, running);
+  // In one order, whichever answered first: a report is due when it says something new.
+  blind.sort((a, b) => (a.code < b.code ? -1 : 1));
+  return { leases, ...machines, ports, pci, partitions, addresses, silent, unread, blind };
+};
+
+/** A drive by its serial, where one of the host's own goes by this path or number. */
+const serialsOf = async (host: Host): Promise<(device: string) => string> => {
+  const disks = await host.disks.list().catch(() => []);
+  return (device) => {
+    const found = disks.find(
+      (disk) =>
+        disk.device === device ||
+        disk.pci_address === device ||
+        device === `/dev/${disk.name}` ||
+        new RegExp(`^/dev/${disk.name}p\\d+$`).test(device),
+    );
+    return found?.serial ?? device;
+  };
+};
+
+/** As the contract has them; a report that breaks one is refused as a whole. */
+const LIMITS = {
+  machines: 500,
+  leases: 200,
+  drift: 500,
+  leftovers: 500,
+  devices: 256,
+  images: 500,
+  word: 255,
+} as const;
+const cut = (word: string): string => word.slice(0, LIMITS.word);
+
+const listImages = async (host: Host): Promise<CachedImage[]> =>
+  (await host.images.list())
+    .slice(0, LIMITS.images)
+    .map((image) => ({ ...image, name: image.name === null ? null : cut(image.name) }));
+
+export const inventoryOf = async (
+  looking: Looking,
+  scene: Awaited<ReturnType<typeof readScene>>,
+  repaired: readonly string[],
+): Promise<Inventory> => {
+  const { host } = looking;
+  const [system, images, serialOf] = await Promise.all([
+    host.system.facts(),
+    factOf(listImages(host)),
+    serialsOf(host),
+  ]);
+  const leased = new Set(scene.leases.map(({ allocation_id }) => allocation_id));
+  const present = new Set(scene.domains.map(({ name }) => name));
+  const left = [
+    ...scene.ports.map(({ allocation_id }) => allocation_id),
+    ...scene.leftovers.map(allocationNamed),
+  ].filter((id) => id.length <= LIMITS.word && !leased.has(id) && !present.has(domainName(id)));
+  return {
+    observed_at: looking.now().toISOString(),
+    boot_id: system.boot_id,
+    machines: scene.domains.slice(0, LIMITS.machines).map(
+      (domain): HostMachine => ({
+        name: cut(domain.name),
+        allocation_id: domain.allocation_id === null ? null : cut(domain.allocation_id),
+        is_managed: isOurs(domain),
+        state: domain.state,
+        ended_by: domain.ended_by,
+        devices: [...new Set(domain.devices.map((device) => cut(serialOf(device))))].slice(0, LIMITS.devices),
+      }),
+    ),
+    leases: scene.leases.slice(0, LIMITS.leases).map((lease) => ({
+      allocation_id: lease.allocation_id,
+      slot_ids: lease.slots.map(({ slot_id }) => slot_id),
+      is_used: lease.touched_at !== null,
+      is_cleaning: lease.cleaning_since !== null,
+      wanted: lease.wanted,
+    })),
+    drift: [...driftOf(scene), ...scene.blind].slice(0, LIMITS.drift),
+    leftovers: [...new Set(left)].slice(0, LIMITS.leftovers),
+    repaired: repaired.map((word) => word.slice(0, 500)).slice(0, 200),
+    images,
+  };
+};

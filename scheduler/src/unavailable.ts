@@ -1,0 +1,94 @@
+/**
+ * What holds the capacity: every GPU that could serve the request's region, SKU and shape for this tenant is counted
+ * once, under the thing that keeps it from the request. A GPU's own state comes before its node's, because freeing
+ * the node would not free that GPU. Nodes that are no capacity for the request (another region, SKU, tenant or
+ * shape) are not counted, so a refusal tells nothing about other tenants.
+ */
+import { candidateOf, FILTERS, type FilterRefusal, OCCUPANCY_HOLDS } from './filters.ts';
+import { freeMask, isComplete, largestLegalSet, legalTable } from './legal-sets.ts';
+import type { HeldBy, PlacementRequest, SchedulerNode, SchedulerSlot, UnavailableReason } from './model.ts';
+
+export const NOTHING_HELD: HeldBy = {
+  claimed: 0,
+  cleaning: 0,
+  cleanup_blocked: 0,
+  quarantined: 0,
+  unapproved: 0,
+  drift: 0,
+  unhealthy: 0,
+  incomplete: 0,
+  not_ready: 0,
+  held: 0,
+  fabric: 0,
+  fragmented: 0,
+  quota: 0,
+};
+
+/** What the slot's own columns say, or null when it is free. Completeness matters to slices only. */
+export const slotHold = (slot: SchedulerSlot, isSlice: boolean): UnavailableReason | null => {
+  if (slot.status === 'reserved' || slot.status === 'in_use') return 'claimed';
+  if (slot.status !== 'available') return slot.status;
+  if (slot.approval !== 'approved') return slot.approval === 'disabled' ? 'unapproved' : 'drift';
+  if (slot.health !== 'ok') return 'unhealthy';
+  return isSlice && !isComplete(slot) ? 'incomplete' : null;
+};
+
+/** Filters that name the region, SKU, tenant and shape: who fails one is not capacity for this request. */
+const SCOPE = new Set(['region', 'host_role', 'pool', 'sku', 'capacity_mode']);
+
+const isInScope = (node: SchedulerNode, request: PlacementRequest): boolean => {
+  const candidate = candidateOf(node);
+  return FILTERS.every((filter) => !SCOPE.has(filter.name) || filter.reject(candidate, request) === null);
+};
+
+/** GPUs of one node: those that are free for the request, the rest under what holds them. */
+const countNode = (held: Record<UnavailableReason, number>, node: SchedulerNode, request: PlacementRequest): number => {
+  const total = node.slots.length || request.gpus_per_node;
+  if (node.occupancy !== 'free' && node.occupancy !== 'sliced') {
+    // A claim on the whole node takes every GPU of it, whatever the slots' own rows say.
+    held[OCCUPANCY_HOLDS[node.occupancy]] += total;
+    return 0;
+  }
+  if (request.shape === 'gpu_slice' && node.slots.length === 0) {
+    // Slices are cut from slots, and nobody has approved one yet.
+    held.unapproved += total;
+    return 0;
+  }
+  let free = total;
+  for (const slot of node.slots) {
+    const hold = slotHold(slot, request.shape === 'gpu_slice');
+    if (hold === null) continue;
+    held[hold] += 1;
+    free -= 1;
+  }
+  return free;
+};
+
+/** The largest part of the node that one allocation could get. */
+const largestOf = (node: SchedulerNode, request: PlacementRequest, free: number): number =>
+  request.shape === 'baremetal' ? free : largestLegalSet(freeMask(node.slots), legalTable(node));
+
+/** Free GPUs that are only in the wrong place or number: the user may still get them in another shape. */
+const STILL_FREE = new Set<UnavailableReason>(['fabric', 'fragmented', 'quota']);
+
+export type CapacityFacts = Readonly<{ held_by: HeldBy; free_gpus: number; largest_set: number; gpus_total: number }>;
+
+export type Judged = Readonly<{ node: SchedulerNode; refusal: FilterRefusal | null }>;
+
+/** `free_gpus` and `largest_set` speak of nodes that are themselves ready. */
+export const capacityFacts = (judged: readonly Judged[], request: PlacementRequest): CapacityFacts => {
+  const held: Record<UnavailableReason, number> = { ...NOTHING_HELD };
+  let free_gpus = 0;
+  let largest_set = 0;
+  let gpus_total = 0;
+  for (const { node, refusal } of judged) {
+    if ((refusal && refusal.holds === null) || !isInScope(node, request)) continue;
+    gpus_total += node.slots.length || request.gpus_per_node;
+    const free = countNode(held, node, request);
+    if (refusal?.holds) held[refusal.holds] += free;
+    if (refusal?.holds && !STILL_FREE.has(refusal.holds)) continue;
+    free_gpus += free;
+    largest_set = Math.max(largest_set, largestOf(node, request, free));
+  }
+  return { held_by: held, free_gpus, largest_set, gpus_total };
+};

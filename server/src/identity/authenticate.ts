@@ -1,0 +1,252 @@
+/**
+ * Finds out who presents a credential. A bearer credential is a token of ours by its hash, anything else a JWT of the
+ * configured issuer; without one the session of a signed-in browser counts. The answer, roles included, is kept for a few seconds, which bounds how long a removed membership, a revoked
+ * token or a disabled account still works (promised: 60 s).
+ */
+import type { Clock, Log } from '@gpuaas/kit';
+import type { Principal } from '../context.ts';
+import { insertAuditLog } from '../db/audit.ts';
+import { type Database, PLATFORM, type Tx } from '../db/client.ts';
+import {
+  findTokenPrincipal,
+  findUserBySubject,
+  findWebSessionPrincipal,
+  hasSuperadmin,
+  makeSuperadmin,
+  type TokenPrincipalRow,
+  touchToken,
+  touchUser,
+  type UserPrincipalRow,
+  updateAddress,
+} from '../db/principal.ts';
+import { touchWebSession } from '../db/web-session.ts';
+import { AppError } from '../errors.ts';
+import type { TokenVerifier, VerifiedToken } from '../ports/identity/verifier.ts';
+import { ExpiringCache } from './expiring-cache.ts';
+import { signUp } from './sign-up.ts';
+import { hashToken, isPlatformToken } from './token.ts';
+
+const PRINCIPAL_TTL_MS = 5_000;
+const PRINCIPALS_MAX = 20_000;
+const GOOD_LATELY_MS = 600_000;
+const TOUCH_AFTER_MS = 60_000;
+const TOKEN_LENGTH_MAX = 8_192;
+
+/** What a request brings: the Authorization header, which wins, and the session cookie of a browser. */
+export type Credential = Readonly<{ authorization: string | undefined; session?: string | undefined }>;
+
+export type Authenticator = (
+  presented: Credential,
+  request: Readonly<{ correlation_id: string; source_ip: string; user_agent: string }>,
+  options?: Readonly<{
+    /** Looks past the cache: asked before a refusal, because a role may have been given a moment ago. */
+    fresh?: true;
+    /** Called before a credential that was not good lately is looked up; may refuse by throwing. */
+    beforeLookUp?: () => void;
+    /** Somebody only waits: a page left open must not keep its session from going idle. */
+    isWaiting?: true;
+  }>,
+) => Promise<Principal>;
+
+type Options = Readonly<{
+  database: Database;
+  verifier: TokenVerifier;
+  clock: Clock;
+  log: Log;
+  /** Verified addresses whose owners become superadmin at first sign-in, and later while there is no superadmin. */
+  superadmin_emails: readonly string[];
+  /** How long a browser's session lives after its last use. */
+  web_session_idle_s: number;
+}>;
+
+const refuse = (sentence: string) => new AppError('unauthenticated', sentence);
+
+const bearerOf = (authorization: string | undefined): string => {
+  if (authorization === undefined) throw refuse('No credential was sent.');
+  const match = /^Bearer ([A-Za-z0-9._~+/=-]+)$/i.exec(authorization);
+  if (match?.[1] === undefined || match[1].length > TOKEN_LENGTH_MAX)
+    throw refuse('The Authorization header is not a bearer token.');
+  return match[1];
+};
+
+const userPrincipal = (row: UserPrincipalRow, credential: Principal['credential']): Principal => {
+  if (row.state !== 'active')
+    throw new AppError('unauthenticated', 'This account is disabled.', { about: { kind: 'user', id: row.id } });
+  return {
+    kind: 'user',
+    id: row.id,
+    name: row.name,
+    email: row.email,
+    email_verified: row.email_verified,
+    platform_role: row.platform_role,
+    tenants: new Map(Object.entries(row.tenants)),
+    projects: new Map(Object.entries(row.projects)),
+    audit_organization_id: row.personal_organization_id,
+    home: null,
+    credential,
+  };
+};
+
+const tokenPrincipal = (row: TokenPrincipalRow): Principal => {
+  const credential = { id: row.token_id, scopes: row.scopes, expires_at: row.expires_at } as const;
+  if (row.kind === 'personal') {
+    return userPrincipal(row as UserPrincipalRow, {
+      ...credential,
+      kind: 'api_token',
+      project_id: row.token_project_id,
+    });
+  }
+  const account = row.service_account;
+  if (account === null || account.state !== 'enabled') throw refuse('This service account is disabled or gone.');
+  return {
+    kind: 'service_account',
+    id: account.id,
+    name: account.name,
+    email: null,
+    email_verified: false,
+    platform_role: null,
+    tenants: new Map(),
+    projects: new Map(),
+    audit_organization_id: account.organization_id,
+    home: { organization_id: account.organization_id, project_id: account.project_id },
+    credential: { ...credential, kind: 'service_account_token', project_id: account.project_id },
+  };
+};
+
+const isStale = (at: string | null, nowMs: number): boolean => at === null || nowMs - Date.parse(at) > TOUCH_AFTER_MS;
+
+export const createAuthenticator = (options: Options): Authenticator => {
+  const { database, verifier, clock, log, superadmin_emails, web_session_idle_s } = options;
+  const cache = new ExpiringCache<Principal>(PRINCIPALS_MAX);
+  // Says only that a look-up is worth its cost, so that a neighbour who guesses does not lock out who works.
+  const goodLately = new ExpiringCache<true>(PRINCIPALS_MAX);
+  /** Sessions whose use was written down within the minute. */
+  const used = new ExpiringCache<true>(PRINCIPALS_MAX);
+
+  /** Last-used times are worth a write, never a failed or slower request. */
+  const touch = (write: Promise<unknown>) =>
+    write.catch((err: unknown) => log.warn({ err }, 'could not record last use'));
+
+  const byToken = async (token: string, nowMs: number): Promise<Principal> => {
+    const row = await database.read(PLATFORM, (reader) => findTokenPrincipal(reader, hashToken(token)));
+    if (row === undefined) throw refuse('The token is unknown, expired or revoked.');
+    const principal = tokenPrincipal(row);
+    if (isStale(row.token_last_used_at, nowMs))
+      void touch(database.write(PLATFORM, (tx) => touchToken(tx, row.token_id, row.service_account?.id ?? null)));
+    return principal;
+  };
+
+  const bySession = async (token: string): Promise<Principal> => {
+    const row = await database.read(PLATFORM, (reader) => findWebSessionPrincipal(reader, hashToken(token)));
+    if (row === undefined) throw refuse('The browser is not signed in any more; sign in again.');
+    const { web_session_id: id, expires_at } = row;
+    return userPrincipal(row, { kind: 'web_session', id, scopes: ['all'], project_id: null, expires_at });
+  };
+
+  /** Known callers count as well: who waits must not keep who works from being seen. */
+  const noteUse = ({ id, credential }: Principal, key: string, nowMs: number): void => {
+    const sessionId = credential.id;
+    if (sessionId === null || used.get(key, nowMs) !== undefined) return;
+    used.set(key, true, nowMs + TOUCH_AFTER_MS);
+    void touch(
+      database.write(PLATFORM, async (tx) => {
+        tx.defer(touchWebSession(tx, sessionId, web_session_idle_s));
+        tx.defer(touchUser(tx, id));
+      }),
+    );
+  };
+
+  const auditChange = (
+    tx: Tx,
+    user: UserPrincipalRow,
+    request: Parameters<Authenticator>[1],
+    why: Readonly<{ policy: string; organization_id: string | null; metadata: Readonly<Record<string, unknown>> }>,
+  ) =>
+    insertAuditLog(tx, {
+      ...request,
+      ...why,
+      project_id: null,
+      actor_kind: 'system',
+      actor_id: null,
+      actor_role: null,
+      action: 'user.update',
+      target_kind: 'user',
+      target_id: user.id,
+      result: 'success',
+      error_code: null,
+    });
+
+  /** Invitations go to an address, so a person who changed or verified it at the issuer is believed at the next request. */
+  const followAddress = async (user: UserPrincipalRow, token: VerifiedToken, request: Parameters<Authenticator>[1]) => {
+    const { email, email_verified } = token;
+    if (email === null || (email === user.email && email_verified === user.email_verified)) return user;
+    await database.write(PLATFORM, async (tx) => {
+      if (!(await updateAddress(tx, user.id, { email, email_verified }))) return;
+      await auditChange(tx, user, request, {
+        policy: 'the issuer says which address is whose',
+        organization_id: user.personal_organization_id,
+        metadata: { email_before: user.email, email_after: email, email_verified },
+      });
+    });
+    return { ...user, email, email_verified };
+  };
+
+  const becomeSuperadmin = (user: UserPrincipalRow, request: Parameters<Authenticator>[1]) =>
+    database.write(PLATFORM, async (tx) => {
+      if (await hasSuperadmin(tx)) return;
+      await makeSuperadmin(tx, user.id);
+      await auditChange(tx, user, request, {
+        policy: 'a configured address becomes superadmin while there is none',
+        organization_id: null,
+        metadata: { role_before: user.platform_role, role_after: 'superadmin' },
+      });
+    });
+
+  const mayBootstrap = (token: VerifiedToken) =>
+    token.email_verified && token.email !== null && superadmin_emails.includes(token.email.toLowerCase());
+
+  const byJwt = async (jwt: string, nowMs: number, request: Parameters<Authenticator>[1]): Promise<Principal> => {
+    const verified = await verifier.verify(jwt);
+    const find = () =>
+      database.read(PLATFORM, (reader) => findUserBySubject(reader, verified.issuer, verified.subject));
+    let row = await find();
+    if (row === undefined) {
+      await signUp(database, verified, { ...request, superadmin: mayBootstrap(verified) });
+      row = await find();
+    } else if (row.state === 'active' && row.platform_role === null && mayBootstrap(verified)) {
+      await becomeSuperadmin(row, request);
+      row = await find();
+    }
+    if (row === undefined) throw refuse('The account could not be created.');
+    row = await followAddress(row, verified, request);
+    const { id } = row;
+    if (isStale(row.last_seen_at, nowMs)) void touch(database.write(PLATFORM, (tx) => touchUser(tx, id)));
+    return userPrincipal(row, {
+      kind: 'oidc',
+      id: null,
+      scopes: ['all'],
+      project_id: null,
+      expires_at: verified.expires_at,
+    });
+  };
+
+  return async ({ authorization, session }, request, { fresh, beforeLookUp, isWaiting } = {}) => {
+    const isSession = authorization === undefined && session !== undefined;
+    const token = isSession ? session : bearerOf(authorization);
+    const nowMs = clock.now().getTime();
+    // A cookie's value in the header is no bearer token, and a bearer token in the cookie no session.
+    const key = `${isSession ? 'session' : 'bearer'} ${hashToken(token).toString('base64')}`;
+    let principal = fresh ? undefined : cache.get(key, nowMs);
+    if (principal === undefined) {
+      if (goodLately.get(key, nowMs) === undefined) beforeLookUp?.();
+      if (isSession) principal = await bySession(token);
+      else principal = isPlatformToken(token) ? await byToken(token, nowMs) : await byJwt(token, nowMs, request);
+      const { expires_at } = principal.credential;
+      const expiry = expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at);
+      cache.set(key, principal, Math.min(nowMs + PRINCIPAL_TTL_MS, expiry));
+      goodLately.set(key, true, nowMs + GOOD_LATELY_MS);
+    }
+    if (isSession && !isWaiting) noteUse(principal, key, nowMs);
+    return principal;
+  };
+};

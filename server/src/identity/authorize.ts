@@ -1,0 +1,136 @@
+/**
+ * Decides one request from the contract's word for it: which role of the caller, at which level, holds the permission,
+ * and whether the credential's scopes reach it. What the caller may not see answers 404, what it may see but not do
+ * 403. The decision is a value; the router acts on it and the audit row quotes its `policy`.
+ */
+import { type Operation, type Permission, type RoleName, roleHolds, scopeAllows } from '@gpuaas/contract';
+import type { Principal } from '../context.ts';
+import { type Database, PLATFORM, type Scope } from '../db/client.ts';
+import { findProjectOrganization } from '../db/principal.ts';
+import { ExpiringCache } from './expiring-cache.ts';
+
+export type Decision =
+  | Readonly<{
+      allowed: true;
+      organization_id: string | null;
+      project_id: string | null;
+      role: RoleName | null;
+      policy: string;
+      scope: Scope;
+    }>
+  | Readonly<{
+      allowed: false;
+      visible: boolean;
+      organization_id: string | null;
+      project_id: string | null;
+      policy: string;
+    }>;
+
+/** The project's organization never changes, so it may be remembered; briefly, because the project may be deleted. */
+export type ProjectDirectory = (projectId: string) => Promise<string | undefined>;
+
+export const createProjectDirectory = (database: Database, now: () => number): ProjectDirectory => {
+  const cache = new ExpiringCache<string>(20_000);
+  return async (projectId) => {
+    const known = cache.get(projectId, now());
+    if (known !== undefined) return known;
+    const found = await database.read(PLATFORM, (reader) => findProjectOrganization(reader, projectId));
+    if (found !== undefined) cache.set(projectId, found, now() + 5_000);
+    return found;
+  };
+};
+
+/** The roles of a principal at one organization and project, strongest level first. */
+export const rolesAt = (principal: Principal, organizationId: string, projectId: string | null): RoleName[] => {
+  if (principal.home !== null) return principal.home.project_id === projectId ? ['service_account'] : [];
+  const tenant = principal.tenants.get(organizationId);
+  if (tenant === undefined) return [];
+  const project = projectId === null ? undefined : principal.projects.get(projectId);
+  return [`tenant:${tenant}`, ...(project === undefined ? [] : [`project:${project}` as const])];
+};
+
+/** What a credential bound to one project may do outside projects: look, and make tokens bound like itself. */
+const BOUND_CREDENTIAL_MAY: ReadonlySet<Permission> = new Set<Permission>([
+  'self.read',
+  'catalog.read',
+  'self.ssh_key.read',
+  'self.api_token.read',
+  'self.api_token.create',
+]);
+
+type Bound = Readonly<{ organization_id: string | null; project_id: string | null }>;
+const NOWHERE: Bound = { organization_id: null, project_id: null };
+
+const decide = (
+  principal: Principal,
+  permission: Permission,
+  roles: readonly RoleName[],
+  bound: Bound,
+  visible: boolean,
+): Decision => {
+  const role = roles.find((name) => roleHolds(name, permission));
+  if (role === undefined)
+    return { allowed: false, visible, ...bound, policy: `no role of the caller holds ${permission}` };
+  if (!scopeAllows(principal.credential.scopes, permission))
+    return { allowed: false, visible, ...bound, policy: `the credential's scopes do not reach ${permission}` };
+  // Asking about itself, a machine reads its own project, which lies in the organization it belongs to.
+  const itself = principal.home?.organization_id ?? '';
+  const tenant = bound.organization_id ?? (role.startsWith('platform:') ? '*' : itself);
+  return {
+    allowed: true,
+    ...bound,
+    role,
+    policy: `${role} holds ${permission}`,
+    scope: { tenant_id: tenant, principal_id: principal.id },
+  };
+};
+
+export const authorize = async (
+  principal: Principal,
+  operation: Operation,
+  params: Readonly<Record<string, string | undefined>>,
+  organizationOf: ProjectDirectory,
+): Promise<Decision> => {
+  const { permission } = operation;
+  if (permission === null)
+    return {
+      allowed: true,
+      ...NOWHERE,
+      role: null,
+      policy: 'public',
+      scope: { tenant_id: '', principal_id: principal.id },
+    };
+  const boundTo = principal.credential.project_id;
+  switch (operation.access) {
+    case 'platform': {
+      const roles: RoleName[] =
+        principal.platform_role === null || boundTo !== null ? [] : [`platform:${principal.platform_role}`];
+      return decide(principal, permission, roles, NOWHERE, true);
+    }
+    case 'tenant': {
+      const organizationId = params['organization_id'] ?? '';
+      const roles = boundTo === null ? rolesAt(principal, organizationId, null) : [];
+      return decide(
+        principal,
+        permission,
+        roles,
+        { organization_id: organizationId, project_id: null },
+        roles.length > 0,
+      );
+    }
+    case 'project': {
+      const projectId = params['project_id'] ?? '';
+      const organizationId = await organizationOf(projectId);
+      if (organizationId === undefined || (boundTo !== null && boundTo !== projectId))
+        return { allowed: false, visible: false, ...NOWHERE, policy: 'no such project for the caller' };
+      const roles = rolesAt(principal, organizationId, projectId);
+      // A tenant member who was not added to the project does not see it, though it sees the organization.
+      const visible = roles.some((name) => name === 'service_account' || roleHolds(name, 'project.read'));
+      return decide(principal, permission, roles, { organization_id: organizationId, project_id: projectId }, visible);
+    }
+    default:
+      if (boundTo !== null && !BOUND_CREDENTIAL_MAY.has(permission))
+        return { allowed: false, visible: true, ...NOWHERE, policy: 'the credential is bound to one project' };
+      return decide(principal, permission, [principal.kind === 'user' ? 'user' : 'service_account'], NOWHERE, true);
+  }
+};

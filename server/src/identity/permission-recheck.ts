@@ -1,0 +1,20 @@
+/**
+ * Roles are remembered for a few seconds, which is how long a removed member still gets in. What hands authority on
+ * (memberships, invitations, machines and their secrets) would outlive those seconds, so whoever gives it must hold
+ * the permission in the very transaction that gives it.
+ */
+import { type Permission, type RoleName, roleHolds } from '@gpuaas/contract';
+import type { WriteCtx } from '../context.ts';
+import { findRolesAt } from '../db/principal.ts';
+import { AppError } from '../errors.ts';
+import { organizationOf, principalOf } from '../pipeline/caller.ts';
+
+export const assertStillHolds = async (ctx: WriteCtx, permission: Permission): Promise<RoleName[]> => {
+  const found = await findRolesAt(ctx.tx, principalOf(ctx).id, organizationOf(ctx), ctx.project_id);
+  const roles: RoleName[] = [];
+  if (found !== undefined) roles.push(`tenant:${found.tenant}`);
+  if (found !== undefined && found.project !== null) roles.push(`project:${found.project}`);
+  if (!roles.some((role) => roleHolds(role, permission)))
+    throw new AppError('permission_denied', `You do not hold ${permission} any more.`);
+  return roles;
+};

@@ -1,0 +1,35 @@
+/**
+ * Revokes grants when users lose access: members removed from the project or organization, disabled accounts and deleted
+ * keys. Each grant is revoked in its own transaction with the system as the actor. It also installs keys again on running
+ * VMs that do not have all of them yet, so that a revocation arrives even when the first attempt failed.
+ */
+import { randomUUID } from 'node:crypto';
+import { listLostGrants, listUntoldAllocations } from '../db/access-grant.ts';
+import { type Database, PLATFORM, type Tx } from '../db/client.ts';
+import { revokeLostGrant, sendPendingKeys } from '../workflows/access-grant.ts';
+import { installKeys } from '../workflows/install-keys.ts';
+
+const BATCH_ROWS = 100;
+/** Pause before keys are installed again on a VM where it failed. */
+const REST_S = 60;
+
+export type RevokeGrantsDeps = Readonly<{ database: Database; wake: () => void }>;
+
+/** Throws after the last one if any failed. */
+export const revokeGrants = async (deps: RevokeGrantsDeps, signal?: AbortSignal): Promise<void> => {
+  const { database, wake } = deps;
+  const failures: unknown[] = [];
+  const each = async <T>(items: readonly T[], act: (tx: Tx, item: T) => Promise<void>): Promise<void> => {
+    for (const item of items) {
+      if (signal?.aborted) return;
+      await database.write(PLATFORM, (tx) => act(tx, item)).catch((err: unknown) => failures.push(err));
+    }
+  };
+  const lost = await database.read(PLATFORM, (reader) => listLostGrants(reader, BATCH_ROWS));
+  await each(lost, (tx, one) => revokeLostGrant(tx, { ...one, correlation_id: `grants-${randomUUID()}` }, wake));
+  const asked = { workflow: installKeys.name, rest_s: REST_S, limit: BATCH_ROWS };
+  const untold = await database.read(PLATFORM, (reader) => listUntoldAllocations(reader, asked));
+  await each(untold, (tx, id) => sendPendingKeys(tx, id, wake));
+  if (failures.length > 0)
+    throw new AggregateError(failures, `${failures.length} grants could not be revoked or installed`);
+};

@@ -1,0 +1,90 @@
+/** The role `gpuaas-node-api`: the listener of agents, and the loops that keep what it knows fresh. Each stops with the process. */
+import { createCertificateRegister } from '../agents/certificate-register.ts';
+import { createHeartbeats } from '../agents/heartbeat.ts';
+import { createListenerCertificates } from '../agents/listener-certificate.ts';
+import { auditNodeRefusal } from '../agents/refusal-audit.ts';
+import { RESULT_HOOKS } from '../agents/result-hooks.ts';
+import { createDispatcher, type Dispatcher } from '../agents/task-dispatch.ts';
+import { createTrustKeeper } from '../agents/trust.ts';
+import { createLogQuota } from '../logs/log-quota.ts';
+import { createNodeHandlers } from '../node-api/handlers.ts';
+import { createNodeApi, type NodeApiServer } from '../node-api/server.ts';
+import { createAgentReleases } from '../ports/objects/agent-releases.ts';
+import { startReconciler } from '../reconcilers/reconciler.ts';
+import type { RoleContext } from './role.ts';
+
+const REFRESH_INTERVAL_MS = 1_000;
+
+export type NodeApi = Readonly<{ url: string; dispatcher: Dispatcher; server: NodeApiServer }>;
+
+export const startNodeApi = async ({ deps, hub, shutdown }: RoleContext): Promise<NodeApi> => {
+  const { config, database, clock, log, secrets } = deps;
+  const { host, port, names } = config.node_api;
+  const wake = () => deps.events.wake();
+  const keeper = await createTrustKeeper({ database, secrets, clock });
+  const trust = () => keeper.current();
+  const register = createCertificateRegister({ database, clock, trust });
+  await register.refresh();
+  const certificates = createListenerCertificates({ names, clock });
+  const identity = await certificates.next(trust());
+  if (identity === undefined) throw new Error('a new listener has no certificate yet');
+  const presence = createHeartbeats({ database, clock, log, wake });
+  const dispatcher = createDispatcher({ database, clock, log, hub, trust: keeper });
+  const server = createNodeApi({
+    host,
+    port,
+    public_url: config.public_url,
+    headers_timeout_ms: config.headers_timeout_ms,
+    request_timeout_ms: config.request_timeout_ms,
+    stranger_rate_per_minute: config.node_api.stranger_rate_per_minute,
+    node_rate_per_minute: config.node_api.node_rate_per_minute,
+    identity,
+    handlers: createNodeHandlers({
+      database,
+      clock,
+      trust,
+      wake,
+      log,
+      log_quota: createLogQuota(clock),
+      hooks: RESULT_HOOKS,
+      dispatcher,
+      presence,
+      releases: createAgentReleases(config.node_api.releases_dir),
+    }),
+    register,
+    audit: (caller, refusal) => auditNodeRefusal({ database, log }, caller, refusal),
+    clock,
+    log,
+  });
+
+  let announcedVersion = trust().bundle.version;
+  const refresh = async (): Promise<void> => {
+    await keeper.refresh();
+    const next = await certificates.next(trust());
+    if (next !== undefined) server.show(next);
+    await register.refresh();
+    const ended = server.sweep();
+    if (ended > 0) log.warn({ ended }, 'connections ended whose certificate counts no more');
+    if (trust().bundle.version === announcedVersion) return;
+    announcedVersion = trust().bundle.version;
+    dispatcher.announceTrust();
+  };
+  const loops = [
+    { name: 'refresh-trust', run: refresh },
+    { name: 'note-heartbeats', run: () => presence.flush() },
+  ];
+  for (const loop of loops) {
+    const running = startReconciler({ ...loop, intervalMs: REFRESH_INTERVAL_MS, log, signal: shutdown.signal });
+    shutdown.add(loop.name, () => running.stop());
+  }
+  shutdown.add('presence', () => presence.flush());
+  shutdown.add('node-api', async () => {
+    const closed = server.close();
+    // Whoever rests here is answered, so that it goes elsewhere.
+    await dispatcher.stop();
+    await closed;
+  });
+  const listening = await server.listen();
+  log.info({ host, port: listening }, 'listening for agents');
+  return { url: `https://${host}:${listening}`, dispatcher, server };
+};

@@ -1,0 +1,146 @@
+/**
+ * One process: what every role needs (database, telemetry, probes, the listener for wake-ups), then the roles it was asked
+ * for. Only this directory constructs dependencies: a module gets what it needs as an argument, and what is started here
+ * is stopped here, in reverse.
+ */
+import { timingSafeEqual } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { type Clock, type Log, type Shutdown, systemClock } from '@gpuaas/kit';
+import type { FastifyInstance } from 'fastify';
+import { type Config, ROLES, type Role } from '../config.ts';
+import type { Deps } from '../context.ts';
+import { createDatabase, type Database } from '../db/client.ts';
+import { APP_ROLE, readMigrations } from '../db/migrate.ts';
+import { createProbeServer, type Probes } from '../http/probes.ts';
+import type { LogSink } from '../logs/log-sink.ts';
+import { createEventHub } from '../ports/events/hub.ts';
+import { startListening } from '../ports/events/listen.ts';
+import { createWaker } from '../ports/events/waker.ts';
+import { createSecrets } from '../ports/secrets/secrets.ts';
+import { createInvariantWatch } from '../reconcilers/check-invariants.ts';
+import { addGauges, addInvariantGauge } from '../telemetry/gauges.ts';
+import { createReadiness } from '../telemetry/readiness.ts';
+import { createTelemetry } from '../telemetry/telemetry.ts';
+import { createApi } from './api.ts';
+import { type NodeApi, startNodeApi } from './node-api.ts';
+import { startOutboxRelay } from './outbox-relay.ts';
+import { startProvisioningWorker } from './provisioning-worker.ts';
+import type { RoleContext, WorkflowOptions } from './role.ts';
+import { type Gateway, startTerminalGateway } from './terminal-gateway.ts';
+
+export type AppOptions = Readonly<{
+  config: Config;
+  log: Log;
+  shutdown: Shutdown;
+  clock?: Clock;
+  /** Password of the laptop users. */
+  dev_password: string;
+  /** Where the lines of this process's log are kept, beside its output. */
+  sink?: LogSink;
+  /** How workflows run otherwise than by default: tests hold them at a boundary. No setting of a process leads here. */
+  workflows?: WorkflowOptions;
+}>;
+export type App = Readonly<{
+  deps: Deps;
+  http: FastifyInstance;
+  /** Where the API listens, once `listen` resolved. */
+  url: string;
+  /** The listener of agents, where this process has that role. */
+  node_api: NodeApi | null;
+  /** The listeners of sessions, where this process has that role. */
+  gateway: Gateway | null;
+}>;
+
+const LOOPBACK = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
+
+export const connectDatabase = (config: Config, log: Log): Database =>
+  createDatabase({
+    url: config.app_database_url ?? config.database_url,
+    log,
+    role: config.app_database_url === null ? APP_ROLE : undefined,
+    poolMax: config.database_pool_max,
+  });
+
+/** Metrics name tenants' activity in aggregate: for this machine, or for whoever holds the configured token. */
+const metricsGate =
+  (config: Config) =>
+  (request: Readonly<{ ip: string; authorization: string | undefined }>): boolean => {
+    // Behind a proxy on the same host every caller is loopback, so production asks for the token.
+    if (config.metrics_token === null) return config.mode === 'development' && LOOPBACK.has(request.ip);
+    const given = Buffer.from(request.authorization ?? '');
+    const wanted = Buffer.from(`Bearer ${config.metrics_token}`);
+    return given.length === wanted.length && timingSafeEqual(given, wanted);
+  };
+
+type Started = Readonly<{ http?: FastifyInstance; node_api?: NodeApi; gateway?: Gateway }>;
+
+/** A role without a line here does not compile. */
+const STARTS: Readonly<Record<Role, (context: RoleContext) => Promise<Started>>> = {
+  'gpuaas-outbox-relay': async (context) => {
+    startOutboxRelay(context);
+    return {};
+  },
+  'gpuaas-provisioning-worker': async (context) => {
+    startProvisioningWorker(context);
+    return {};
+  },
+  'gpuaas-api': async (context) => ({ http: await createApi(context) }),
+  'gpuaas-node-api': async (context) => ({ node_api: await startNodeApi(context) }),
+  'gpuaas-terminal-gateway': async (context) => ({ gateway: await startTerminalGateway(context) }),
+};
+
+const listen = async (http: FastifyInstance, { deps, shutdown }: RoleContext): Promise<number> => {
+  const { host, port } = deps.config;
+  shutdown.add('http', () => http.close());
+  await http.listen({ host, port });
+  const address = http.server.address() as AddressInfo;
+  deps.log.info({ host, port: address.port }, 'listening');
+  return address.port;
+};
+
+export const startProcess = async (options: AppOptions): Promise<App> => {
+  const { config, log, shutdown } = options;
+  const database = connectDatabase(config, log);
+  shutdown.add('database', () => database.end());
+  options.sink?.start({ database, days: config.log_days });
+  shutdown.add('log lines', () => options.sink?.stop());
+  const telemetry = createTelemetry({
+    otlp_url: config.otlp_url,
+    service: config.roles.length === 1 ? (config.roles[0] ?? 'gpuaas') : 'gpuaas',
+  });
+  shutdown.add('telemetry', () => telemetry.stop());
+  addGauges(telemetry, database);
+  const hub = createEventHub();
+  const waker = createWaker({ database, hub, log });
+  shutdown.add('waker', () => waker.stop());
+  const deps: Deps = {
+    config,
+    database,
+    log,
+    clock: options.clock ?? systemClock,
+    secrets: createSecrets(config.platform_key),
+    events: waker.events,
+  };
+  const watch = createInvariantWatch({ database, log });
+  addInvariantGauge(telemetry, watch);
+  const listener = startListening({ database, hub, log, signal: shutdown.signal });
+  shutdown.add('event notifications', () => listener.stop());
+
+  const lastMigration = (await readMigrations()).at(-1)?.name ?? '';
+  const probes: Probes = {
+    readiness: createReadiness(database, lastMigration),
+    metrics: () => telemetry.registry.metrics(),
+    metricsAllowed: metricsGate(config),
+  };
+  const context: RoleContext = {
+    ...{ deps, hub, telemetry, probes, watch, shutdown },
+    dev_password: options.dev_password,
+    workflows: options.workflows,
+  };
+  const started: Started = {};
+  for (const role of ROLES.filter((one) => config.roles.includes(one)))
+    Object.assign(started, await STARTS[role](context));
+  const { http = createProbeServer(probes), node_api = null, gateway = null } = started;
+  const port = await listen(http, context);
+  return { deps, http, url: `http://${config.host}:${port}`, node_api, gateway };
+};

@@ -1,0 +1,123 @@
+/**
+ * The role `gpuaas-terminal-gateway`: a listener for clients, one for hosts, and the loops that end what may not go on. Each
+ * stops with the process, and says so to whoever is connected.
+ */
+import { createCertificateRegister } from '../agents/certificate-register.ts';
+import { createListenerCertificates } from '../agents/listener-certificate.ts';
+import { auditNodeRefusal } from '../agents/refusal-audit.ts';
+import { createTrustKeeper } from '../agents/trust.ts';
+import { createAgentListener } from '../gateway/agent-listener.ts';
+import { createClientListener } from '../gateway/client-listener.ts';
+import { createRegistry, type Registry } from '../gateway/registry.ts';
+import { createSessionEnforcer } from '../gateway/session-enforcer.ts';
+import { startReconciler } from '../reconcilers/reconciler.ts';
+import { createGatewaySessions } from '../sessions/gateway-session.ts';
+import { createGatewayMetrics } from '../telemetry/gateway-metrics.ts';
+import type { RoleContext } from './role.ts';
+
+const REFRESH_INTERVAL_MS = 1_000;
+const LOOK_INTERVAL_MS = 1_000;
+const ASK_INTERVAL_MS = 20_000;
+
+export type Gateway = Readonly<{
+  /** Where clients connect, without the path. */
+  url: string;
+  /** Where hosts connect, as tasks name it. */
+  agent_url: string;
+  registry: Registry;
+}>;
+
+/** With a port that was chosen at the start, the address in the configuration cannot be right. */
+const reached = (url: string, configuredPort: number, port: number): string =>
+  configuredPort === 0 ? url.replace(/:0$/, `:${port}`) : url;
+
+export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleContext): Promise<Gateway> => {
+  const { config, database, clock, log, secrets } = deps;
+  const { gateway } = config;
+  const nowMs = (): number => clock.now().getTime();
+  const keeper = await createTrustKeeper({ database, secrets, clock });
+  const trust = () => keeper.current();
+  const register = createCertificateRegister({ database, clock, trust });
+  await register.refresh();
+  const certificates = createListenerCertificates({ names: gateway.names, clock });
+  const identity = await certificates.next(trust());
+  if (identity === undefined) throw new Error('a new listener has no certificate yet');
+
+  let agentUrl = gateway.agent_url;
+  const metrics = createGatewayMetrics(telemetry, () => registry.size());
+  const sessions = createGatewaySessions({
+    database,
+    log,
+    wake: () => deps.events.wake(),
+    gateway_url: () => agentUrl,
+  });
+  const registry: Registry = createRegistry({ sessions, metrics, nowMs, log });
+  // By a clock that nobody sets: one set back must not keep this replica from saying that it is here.
+  const police = createSessionEnforcer({ registry, sessions, nowMs: () => performance.now() });
+  const agents = createAgentListener({
+    host: gateway.agent_host,
+    port: gateway.agent_port,
+    headers_timeout_ms: config.headers_timeout_ms,
+    public_url: config.public_url,
+    identity,
+    register,
+    registry,
+    audit: (caller, refusal) => auditNodeRefusal({ database, log }, caller, refusal),
+    clock,
+    log,
+  });
+  const clients = createClientListener({
+    host: gateway.host,
+    port: gateway.port,
+    origins: gateway.origins,
+    sessions_max: gateway.sessions_max,
+    guess_rate_per_minute: config.anonymous_rate_limit_per_minute,
+    trust_proxy: config.trust_proxy,
+    headers_timeout_ms: config.headers_timeout_ms,
+    public_url: config.public_url,
+    registry,
+    sessions,
+    metrics,
+    clock,
+    log,
+  });
+
+  const refresh = async (): Promise<void> => {
+    await keeper.refresh();
+    const next = await certificates.next(trust());
+    if (next !== undefined) agents.show(next);
+    await register.refresh();
+    const asked = agents.enrollments();
+    const good = asked.length === 0 ? new Set<string>() : await sessions.goodEnrollments(asked, trust().ca_ids);
+    const ended = agents.sweep(asked, good);
+    if (ended > 0) log.warn({ ended }, 'streams ended whose host counts no more');
+  };
+  const ask = async (): Promise<void> => {
+    for (const session of registry.all()) session.ask();
+  };
+  const loops = [
+    { name: 'refresh-gateway-trust', run: refresh, intervalMs: REFRESH_INTERVAL_MS },
+    { name: 'enforce-sessions', run: () => police.run(), intervalMs: LOOK_INTERVAL_MS },
+    { name: 'ask-sessions', run: ask, intervalMs: ASK_INTERVAL_MS },
+  ];
+  // Bound before anything is carried: a session names the address at which hosts reach this replica.
+  const agentPort = await agents.listen();
+  agentUrl = reached(gateway.agent_url, gateway.agent_port, agentPort);
+  for (const loop of loops) {
+    const running = startReconciler({ ...loop, log, signal: shutdown.signal });
+    shutdown.add(loop.name, () => running.stop());
+  }
+  shutdown.add('gateway', async () => {
+    const closed = clients.close();
+    registry.endAll({
+      reason: 'gateway_stopped',
+      message: 'The gateway is being restarted; a new connection works at once.',
+    });
+    await registry.settled();
+    await Promise.all([closed, agents.close()]);
+    await registry.settled();
+  });
+  const port = await clients.listen();
+  log.info({ host: gateway.host, port, agent_port: agentPort }, 'listening for sessions');
+  return { url: `ws://${gateway.host}:${port}`, agent_url: agentUrl, registry };
+};

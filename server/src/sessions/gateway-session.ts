@@ -1,0 +1,224 @@
+/**
+ * What the gateway keeps of its sessions. Each move of a row and the audit row that tells of it are one transaction; the
+ * row that says a session was opened is durable before the client is connected, so nobody is anywhere without a trace.
+ */
+import type { TaskParams } from '@gpuaas/contract/node';
+import type { Log } from '@gpuaas/kit';
+import { type AuditRow, insertAuditLog, systemAudit } from '../db/audit.ts';
+import { type Database, PLATFORM, type Tx } from '../db/client.ts';
+import {
+  type ClosedSessionRow,
+  cancelStreamTask,
+  closeAbandonedSessions,
+  findTicketRefusal,
+  type GatewaySessionRow,
+  insertRecordingPart,
+  insertStreamTask,
+  listSessionStandings,
+  moveSessionClosed,
+  moveSessionOpen,
+  noteSessions,
+  type SessionCount,
+  type SessionEnd,
+  type SessionStandingRow,
+  type TicketRefusal,
+  takeTicket,
+} from '../db/gateway-session.ts';
+import { listGoodEnrollments } from '../db/node-certificate.ts';
+import { usernameOf } from '../domain/host-name.ts';
+import { endOf, endOfGone, LOST, permissionOf, roleBehind, type SessionLook } from './session-access.ts';
+
+export type { GatewaySessionRow, SessionCount, SessionEnd, SessionLook, TicketRefusal };
+
+export type TicketShown = Readonly<{
+  ticket_hash: Buffer;
+  source_ip: string;
+  user_agent: string;
+}>;
+
+export type Taken =
+  | Readonly<{ session: GatewaySessionRow }>
+  | Readonly<{ refusal: TicketRefusal }>
+  /** The ticket was good, what it was given for is not any more. */
+  | Readonly<{ end: SessionEnd }>;
+
+export type Ending = SessionEnd & Readonly<{ id: string; bytes_in: number; bytes_out: number; user_agent: string }>;
+
+export type GatewaySessions = Readonly<{
+  take(shown: TicketShown): Promise<Taken>;
+  opened(ids: readonly string[]): Promise<void>;
+  /** Closes the row if it is not; twice is once. */
+  close(ending: Ending): Promise<void>;
+  note(counts: readonly SessionCount[]): Promise<void>;
+  /** Which of them must end, and why. */
+  judge(looks: readonly SessionLook[]): Promise<ReadonlyMap<string, SessionEnd>>;
+  /** Its machine or its host is gone: why, where the platform's own doing explains it. */
+  whyGone(look: SessionLook): Promise<SessionEnd | null>;
+  /** Closes what replicas left behind that are not there any more; how many. */
+  closeAbandoned(): Promise<number>;
+  /** Those of the named enrolments of hosts that still count. */
+  goodEnrollments(ids: readonly string[], caIds: ReadonlySet<string>): Promise<ReadonlySet<string>>;
+  keepPart(
+    part: Readonly<{ session_id: string; organization_id: string; part: number; content: Buffer }>,
+  ): Promise<void>;
+}>;
+
+/** Longer than a host gets to connect, so that a late one is told by the gateway that nobody waits. */
+const TASK_EXPIRES_S = 30;
+export const UNSEEN_S = 15;
+const ABANDONED_PER_TURN = 500;
+
+/** Ends that the client or the machine brought about; the others are the platform's. */
+const BY_THE_PRINCIPAL: ReadonlySet<string> = new Set(['ended', 'client_disconnected', 'protocol_error']);
+
+const streamTask = (session: GatewaySessionRow, gatewayUrl: string): TaskParams<'stream.open'> => ({
+  allocation_id: session.allocation_id,
+  session_id: session.id,
+  kind: session.kind,
+  gateway_url: gatewayUrl,
+  username: session.capacity_shape === 'baremetal' ? usernameOf(session.allocation_id) : null,
+  port: session.port,
+  cols: session.cols,
+  rows: session.rows,
+  is_writable: session.is_writable,
+  session_expires_at: session.expires_at,
+});
+
+const factsOf = (session: GatewaySessionRow) => ({
+  kind: session.kind,
+  ...(session.port === null ? {} : { port: session.port }),
+  allocation_id: session.allocation_id,
+  principal_id: session.principal_id,
+  is_writable: session.is_writable,
+  is_recorded: session.is_recorded,
+});
+
+const aboutSession = (session: GatewaySessionRow) => ({
+  organization_id: session.organization_id,
+  project_id: session.project_id,
+  target_kind: 'terminal_session',
+  target_id: session.id,
+  correlation_id: session.correlation_id,
+});
+
+const auditOpen = (session: GatewaySessionRow, standing: SessionStandingRow, userAgent: string): AuditRow => {
+  const role = roleBehind(standing) ?? null;
+  return {
+    ...aboutSession(session),
+    actor_kind: session.principal_kind,
+    actor_id: session.principal_id,
+    actor_role: role,
+    source_ip: session.source_ip,
+    user_agent: userAgent,
+    action: 'allocation.session.open',
+    result: 'success',
+    error_code: null,
+    policy: `${role} holds ${permissionOf(session)}`,
+    metadata: factsOf(session),
+  };
+};
+
+const auditClose = (session: ClosedSessionRow, end: SessionEnd, userAgent: string | null): AuditRow => {
+  const row = systemAudit({
+    ...aboutSession(session),
+    action: 'allocation.session.close',
+    policy: end.message,
+    metadata: {
+      ...factsOf(session),
+      reason: end.reason,
+      bytes_in: session.bytes_in,
+      bytes_out: session.bytes_out,
+      was_reached: session.opened_at !== null,
+      ...(session.close_requested_by === null ? {} : { ended_by: session.close_requested_by }),
+    },
+  });
+  if (session.close_requested_by !== null || !BY_THE_PRINCIPAL.has(end.reason)) return row;
+  return {
+    ...row,
+    actor_kind: session.principal_kind,
+    actor_id: session.principal_id,
+    source_ip: session.source_ip,
+    user_agent: userAgent,
+  };
+};
+
+export const createGatewaySessions = (
+  deps: Readonly<{ database: Database; log: Log; wake: () => void; gateway_url: () => string }>,
+): GatewaySessions => {
+  const { database, log } = deps;
+
+  const closeIn = async (tx: Tx, ending: Ending): Promise<void> => {
+    const closed = await moveSessionClosed(tx, ending.id, ending);
+    if (closed === undefined) return;
+    await cancelStreamTask(tx, ending.id);
+    await insertAuditLog(tx, auditClose(closed, ending, ending.user_agent));
+  };
+
+  return {
+    take: ({ ticket_hash, source_ip, user_agent }) =>
+      database.write(PLATFORM, async (tx): Promise<Taken> => {
+        const session = await takeTicket(tx, { ticket_hash, gateway_url: deps.gateway_url(), source_ip });
+        if (session === undefined) return { refusal: await findTicketRefusal(tx, ticket_hash) };
+        const [standing] = await listSessionStandings(tx, [session.id]);
+        if (standing === undefined) return { refusal: 'unknown' };
+        const end = endOf(standing, null);
+        if (end !== null) {
+          await closeIn(tx, { ...end, id: session.id, bytes_in: 0, bytes_out: 0, user_agent });
+          return { end };
+        }
+        await insertAuditLog(tx, auditOpen(session, standing, user_agent));
+        await insertStreamTask(tx, {
+          session_id: session.id,
+          node_id: session.node_id,
+          params: streamTask(session, deps.gateway_url()),
+          correlation_id: session.correlation_id,
+          expires_in_s: TASK_EXPIRES_S,
+        });
+        tx.afterCommit(deps.wake);
+        return { session };
+      }),
+    opened: (ids) => database.write(PLATFORM, (tx) => moveSessionOpen(tx, ids)),
+    close: (ending) => database.write(PLATFORM, (tx) => closeIn(tx, ending)),
+    note: (counts) => database.write(PLATFORM, (tx) => noteSessions(tx, counts)),
+    judge: async (looks) => {
+      const rows = await database.read(PLATFORM, (reader) =>
+        listSessionStandings(
+          reader,
+          looks.map((look) => look.id),
+        ),
+      );
+      const byId = new Map(rows.map((row) => [row.id, row]));
+      const ends = new Map<string, SessionEnd>();
+      for (const look of looks) {
+        const row = byId.get(look.id);
+        const end = row === undefined ? LOST : endOf(row, look);
+        if (end === null) continue;
+        ends.set(look.id, end);
+        // The host's own words are for operators: they may name what a tenant must not know.
+        if (end.reason === 'unreachable')
+          log.info({ session_id: look.id, task_state: row?.task_state, reason: row?.task_reason }, 'host did not come');
+      }
+      return ends;
+    },
+    whyGone: async (look) => {
+      const [row] = await database.read(PLATFORM, (reader) => listSessionStandings(reader, [look.id]));
+      return row === undefined ? null : endOfGone(row, look);
+    },
+    closeAbandoned: () =>
+      database.write(PLATFORM, async (tx) => {
+        const end: SessionEnd = {
+          reason: 'gateway_stopped',
+          message: 'The gateway that carried it is gone; a new one reaches another.',
+        };
+        const closed = await closeAbandonedSessions(tx, { ...end, unseen_s: UNSEEN_S, limit: ABANDONED_PER_TURN });
+        for (const session of closed) {
+          await cancelStreamTask(tx, session.id);
+          await insertAuditLog(tx, auditClose(session, end, null));
+        }
+        return closed.length;
+      }),
+    goodEnrollments: async (ids, caIds) =>
+      new Set(await database.read(PLATFORM, (reader) => listGoodEnrollments(reader, ids, [...caIds]))),
+    keepPart: (part) => database.write(PLATFORM, (tx) => insertRecordingPart(tx, part)),
+  };
+};

@@ -1,0 +1,116 @@
+/**
+ * Whether a session may go on. The rules are those by which its ticket was given: the allocation runs, the account and the
+ * token are good, and a role still holds the permission. So whatever would refuse a new ticket also ends what is open.
+ */
+import { type Permission, type RoleName, roleHolds, scopeAllows } from '@gpuaas/contract';
+import type { SessionEnd, SessionStandingRow } from '../db/gateway-session.ts';
+
+/** What only the replica that carries the bytes knows. */
+export type SessionLook = Readonly<{
+  id: string;
+  /** Since something was last said either way. */
+  idle_ms: number;
+  /** For how long its client has waited for the host to connect; null once it has. */
+  waiting_ms: number | null;
+  /** Since the host connected, while it has not said that the other end is there; null otherwise. */
+  reaching_ms: number | null;
+}>;
+
+export const CONNECT_WITHIN_MS = 20_000;
+const READY_WITHIN_MS = 40_000;
+
+const rolesOf = (row: SessionStandingRow): RoleName[] => {
+  if (row.principal_kind === 'service_account') return ['service_account'];
+  if (row.tenant_role === null) return [];
+  return [`tenant:${row.tenant_role}`, ...(row.project_role === null ? [] : [`project:${row.project_role}` as const])];
+};
+
+/** What it takes: who may only look has a console without typing. */
+export const permissionOf = (row: Pick<SessionStandingRow, 'is_writable'>): Permission =>
+  row.is_writable ? 'allocation.connect' : 'allocation.session.create';
+
+export const roleBehind = (row: SessionStandingRow): RoleName | undefined =>
+  rolesOf(row).find((role) => roleHolds(role, permissionOf(row)));
+
+const revoked = (message: string): SessionEnd => ({ reason: 'revoked', message });
+const released = (message: string): SessionEnd => ({ reason: 'released', message });
+
+const endOfAllocation = ({ kind, allocation_state, power_state }: SessionStandingRow): SessionEnd | null => {
+  const isComing = allocation_state === 'requested' || allocation_state === 'provisioning';
+  if (isComing && kind === 'console') return null;
+  if (isComing) return released('The allocation is not active yet; its console can be opened meanwhile.');
+  if (allocation_state !== 'active') return released('The allocation is being released.');
+  if (power_state === 'off') return released('The machine is switched off; start it and connect again.');
+  if (power_state === 'reinstalling' && kind !== 'console')
+    return released('The machine is being reinstalled; connect again when it runs.');
+  return null;
+};
+
+const endOfAccess = (row: SessionStandingRow): SessionEnd | null => {
+  if (!row.is_account_good) return revoked('The account that opened it is disabled or gone.');
+  if (!row.is_token_good) return revoked('The token that it was opened with has expired or was revoked.');
+  if (row.is_signed_out) return revoked('The browser that it was opened from was signed out.');
+  if (row.is_sign_in_over)
+    return revoked('The sign-in that it was opened with has expired, and the organization asks for a new one.');
+  if (row.principal_kind === 'service_account' && !row.allows_service_accounts)
+    return revoked('The organization does not let service accounts connect.');
+  const isReached = row.token_scopes === null || scopeAllows(row.token_scopes, permissionOf(row));
+  if (roleBehind(row) === undefined || row.is_token_elsewhere || !isReached)
+    return revoked('The role that allowed it was taken away.');
+  return null;
+};
+
+const unreachable = (row: SessionStandingRow, otherwise: string): SessionEnd => ({
+  reason: 'unreachable',
+  message: row.is_node_offline
+    ? 'The host of this allocation is offline at the moment; try again when it is back.'
+    : otherwise,
+});
+
+const endOfWaiting = (row: SessionStandingRow, look: SessionLook): SessionEnd | null => {
+  if (look.waiting_ms !== null) {
+    if (row.task_state === 'failed') return unreachable(row, 'The host could not open the connection; try again.');
+    if (row.task_state === 'expired' || row.task_state === 'cancelled' || look.waiting_ms >= CONNECT_WITHIN_MS)
+      return unreachable(row, 'The host did not answer in time; try again in a moment.');
+  }
+  if (look.reaching_ms !== null && look.reaching_ms >= READY_WITHIN_MS)
+    return unreachable(row, 'The machine did not answer in time; its console may show why.');
+  return null;
+};
+
+/** Another replica took it for left behind, and closed it. */
+export const LOST: SessionEnd = {
+  reason: 'gateway_stopped',
+  message: 'The gateway lost sight of the session; open a new one.',
+};
+
+export const endOf = (row: SessionStandingRow, look: SessionLook | null): SessionEnd | null => {
+  if (row.state === 'closed') return LOST;
+  if (row.close_requested_by !== null) {
+    const isOwn = row.close_requested_by === row.principal_id;
+    return {
+      reason: 'ended',
+      message: isOwn ? 'You ended it from elsewhere.' : 'It was ended by somebody who manages the project.',
+    };
+  }
+  const end = endOfAllocation(row) ?? endOfAccess(row);
+  if (end !== null) return end;
+  if (row.is_over) return { reason: 'expired', message: 'Its longest time is over; open a new one to go on.' };
+  if (look === null) return null;
+  if (look.idle_ms >= row.session_idle_s * 1000) {
+    const minutes = Math.round(row.session_idle_s / 60);
+    const time = minutes === 1 ? 'a minute' : `${minutes} minutes`;
+    return { reason: 'idle', message: `Nothing was said either way for ${time}; open a new one to go on.` };
+  }
+  return endOfWaiting(row, look);
+};
+
+/** Why its machine is gone, also where a session might have gone on until then. */
+export const endOfGone = (row: SessionStandingRow, look: SessionLook): SessionEnd | null => {
+  const end = endOf(row, look);
+  if (end !== null) return end;
+  if (row.power_state === 'stopping') return released('The machine is being switched off.');
+  if (row.power_state === 'rebooting')
+    return { reason: 'ended', message: 'The machine reboots; connect again when it is up.' };
+  return null;
+};

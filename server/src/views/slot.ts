@@ -1,0 +1,91 @@
+/** Slots as operators see them, with what they may do with each now. */
+import type { Ctx } from '../context.ts';
+import type { Reader } from '../db/client.ts';
+import { findNode, type NodeRow } from '../db/node.ts';
+import { findSlot, type SlotRow } from '../db/slot.ts';
+import { listTakenBindings } from '../db/slot-approval.ts';
+import { listSlotStandings, type SlotStanding } from '../db/slot-facts.ts';
+import { SLOT_OPERATIONS, type SlotFacts, slotRefusal } from '../domain/slot-actions.ts';
+import { type FieldError, notFound } from '../errors.ts';
+import { platformActions } from '../pipeline/actions.ts';
+import { type Action, callerId } from '../pipeline/caller.ts';
+import { preventsHostChanges } from '../services/health-report.ts';
+import { takenProblems, written } from '../services/slot-binding.ts';
+import { repairSlot } from '../workflows/repair-slot.ts';
+
+type OnNode = Pick<NodeRow, 'id' | 'region_name' | 'state' | 'occupancy'>;
+type Row = Pick<SlotRow, 'id' | 'slot_index' | 'approval' | 'status'> & Readonly<{ drift: object | null }>;
+
+/** Slots of one approval are bound together, so each disabled one is asked about alone; there are few. */
+const takenOf = async (reader: Reader, node: OnNode, row: Row, standing: SlotStanding | undefined) => {
+  const content = standing?.disabled_content ?? null;
+  if (content === null) return [];
+  return takenProblems(await listTakenBindings(reader, node, [written(row.id, row.slot_index, content)]));
+};
+
+export type SlotStand = SlotFacts & Readonly<{ taken_problems: readonly FieldError[] }>;
+
+/** The facts that the rules of slots read. Whoever changes a slot has locked its node. */
+export const slotStands = async (
+  ctx: Ctx,
+  reader: Reader,
+  node: OnNode,
+  rows: readonly Row[],
+): Promise<ReadonlyMap<string, SlotStand>> => {
+  const [standings, prevents_host_changes] = await Promise.all([
+    listSlotStandings(reader, node.id, repairSlot.name),
+    preventsHostChanges(reader, node.id),
+  ]);
+  const by = callerId(ctx);
+  const stands = await Promise.all(
+    rows.map(async (row): Promise<[string, SlotStand]> => {
+      const standing = standings.find(({ id }) => id === row.id);
+      const taken_problems = await takenOf(reader, node, row, standing);
+      const holder_state = standing?.holder_state ?? null;
+      return [
+        row.id,
+        {
+          approval: row.approval,
+          status: row.status,
+          has_hardware_change: row.drift !== null && Object.keys(row.drift).length > 0,
+          node_state: node.state,
+          node_occupancy: node.occupancy,
+          holder:
+            holder_state === null ? null : { state: holder_state, is_whole_node: standing?.is_whole_node ?? false },
+          is_repairing: standing?.is_repairing ?? false,
+          prevents_host_changes,
+          taken: taken_problems.map(({ message }) => message),
+          is_vouched_by_caller: standing?.vouched_by === by,
+          taken_problems,
+        },
+      ];
+    }),
+  );
+  return new Map(stands);
+};
+
+export type SlotView = SlotRow & { actions: Action[] };
+
+export const slotViews = async (
+  ctx: Ctx,
+  reader: Reader,
+  node: OnNode,
+  rows: readonly SlotRow[],
+): Promise<SlotView[]> => {
+  const stands = await slotStands(ctx, reader, node, rows);
+  return rows.map((row) => ({
+    ...row,
+    actions: platformActions(ctx, SLOT_OPERATIONS, (name) => {
+      const facts = stands.get(row.id);
+      return facts === undefined ? null : slotRefusal(name, facts);
+    }),
+  }));
+};
+
+export const slotView = async (ctx: Ctx, reader: Reader, nodeId: string, id: string): Promise<SlotView> => {
+  const [node, row] = await Promise.all([findNode(reader, nodeId), findSlot(reader, nodeId, id)]);
+  if (node === undefined || row === undefined) throw notFound('slot');
+  const [view] = await slotViews(ctx, reader, node, [row]);
+  if (view === undefined) throw notFound('slot');
+  return view;
+};

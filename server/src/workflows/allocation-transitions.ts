@@ -1,0 +1,149 @@
+/**
+ * The transactions in which an allocation becomes active, is blocked or taken up again, or has its evidence refused.
+ * Each is safe to run again: it looks at the locked row first and leaves alone what is no longer its business.
+ */
+import { invariant } from '@gpuaas/kit';
+import { type AllocationRow, lockAllocation, moveAllocation } from '../db/allocation.ts';
+import { insertSystemAudit, type SystemAction } from '../db/audit.ts';
+import type { Tx } from '../db/client.ts';
+import { lockLiveClaims, moveHeldNode, moveHeldSlots, noteAllocation } from '../db/lifecycle.ts';
+import { cancelQueuedTasks, findLastFailure, rejectTask } from '../db/node-task.ts';
+import { insertOutboxEvent, type NewOutboxEvent } from '../db/outbox.ts';
+import { lockSummary } from '../db/placement.ts';
+import { insertUsage } from '../db/usage.ts';
+import { insertProofAudit, insertWipeProof } from '../db/wipe-proof.ts';
+import { type AllocationState, billingEffect, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
+import { blockedReason } from '../domain/cleanup-block.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { grantsCameWithStart } from './access-grant.ts';
+import type { Judged } from './allocation-steps.ts';
+
+/** States whose claims, if any are left, wait for a proof. */
+export const CUSTODY_STATES: readonly AllocationState[] = ['releasing', 'release_failed', 'failed'];
+
+type Told = Pick<AllocationRow, 'id' | 'organization_id' | 'project_id' | 'name' | 'correlation_id'>;
+
+export const allocationChanged = (row: Told, state: AllocationState, reason: string | null): NewOutboxEvent => ({
+  event_type: 'allocation.changed',
+  organization_id: row.organization_id,
+  project_id: row.project_id,
+  subject: row.id,
+  correlation_id: row.correlation_id,
+  data: { allocation_id: row.id, name: row.name, state, state_reason: reason },
+});
+
+const emitAllocation = (tx: Tx, row: Told, state: AllocationState, reason: string | null): void =>
+  tx.defer(insertOutboxEvent(tx, allocationChanged(row, state, reason)));
+
+/** What a run did to the allocation by itself, in the tenant's own chain. Sent with the commit: it costs no waiting. */
+export const auditRun = (tx: Tx, row: Told, action: string, reason: string | null): void =>
+  tx.defer(insertSystemAudit(tx, runAudit(row, action, reason)));
+
+/** The audit row of a proven cleanup, which repeats the hashes of its proofs. Sent after them. */
+export const auditProven = (tx: Tx, row: Told, reason: string | null, task_id: string): void =>
+  tx.defer(insertProofAudit(tx, runAudit(row, 'prove_cleanup', reason), { allocation_id: row.id, task_id }));
+
+const runAudit = (row: Told, action: string, reason: string | null): SystemAction => ({
+  organization_id: row.organization_id,
+  project_id: row.project_id,
+  action: `allocation.${action}`,
+  target_kind: 'allocation',
+  target_id: row.id,
+  policy: 'workflow',
+  correlation_id: row.correlation_id,
+  metadata: { reason },
+});
+
+/** Moves a locked allocation, with its deadline and its event. */
+export const enter = async (tx: Tx, row: AllocationRow, to: AllocationState, reason: string | null): Promise<void> => {
+  const moved = await moveAllocation(tx, {
+    id: row.id,
+    from: sourcesOf(to),
+    to,
+    reason,
+    deadline_s: STATE_DEADLINE_S[to],
+  });
+  invariant(moved, `allocation ${row.id} goes from ${row.state} to ${to}`);
+  emitAllocation(tx, row, to, reason);
+};
+
+/** Changes what the allocation holds, with the node's row of the placement index locked before and rewritten after. */
+const changeHeld = async (tx: Tx, nodeId: string | null, change: () => Promise<unknown>): Promise<void> => {
+  if (nodeId === null) return;
+  await lockSummary(tx, nodeId);
+  await change();
+  await refreshSummary(tx, nodeId);
+};
+
+/** Everything it holds waits to be erased. A bare-metal tenant could write to slots that were never reserved for it. */
+const startCleaning = (tx: Tx, row: AllocationRow, reason: string): Promise<void> =>
+  changeHeld(tx, row.node_id, async () => {
+    const from = ['available', 'reserved', 'in_use', 'cleanup_blocked'];
+    await moveHeldSlots(tx, { allocation_id: row.id, from, to: 'cleaning', reason });
+    await moveHeldNode(tx, { allocation_id: row.id, from: ['exclusive', 'cleanup_blocked'], to: 'cleaning' });
+  });
+
+/** Active, charged from now on. Nothing happens when a release was accepted meanwhile. */
+export const activateAllocation = async (tx: Tx, id: string, wake?: () => void): Promise<void> => {
+  const row = await lockAllocation(tx, id);
+  if (row?.state !== 'provisioning') return;
+  // A slot is as little for sale in use as it was reserved, so the placement index stays as it is.
+  await Promise.all([
+    enter(tx, row, 'active', null),
+    billingEffect(row.state, 'active') === 'open' ? insertUsage(tx, id) : undefined,
+    moveHeldSlots(tx, { allocation_id: id, from: ['reserved'], to: 'in_use', reason: null, event: 'provisioned' }),
+    grantsCameWithStart(tx, { ...row, state: 'active', power_state: 'on' }, wake),
+  ]);
+};
+
+/** Cleanup gives up: what is held stays held, marked for an operator. */
+export const blockCleanup = async (tx: Tx, id: string, reason: string): Promise<void> => {
+  const row = await lockAllocation(tx, id);
+  if (row === undefined || !CUSTODY_STATES.includes(row.state)) return;
+  const claims = await lockLiveClaims(tx, id);
+  if (claims.length === 0) return;
+  await cancelQueuedTasks(tx, id, reason);
+  const told = blockedReason(id, reason, await findLastFailure(tx, id));
+  await changeHeld(tx, row.node_id, async () => {
+    const event = 'cleanup_blocked';
+    await moveHeldSlots(tx, { allocation_id: id, from: ['cleaning'], to: event, reason: told, event });
+    await moveHeldNode(tx, { allocation_id: id, from: ['exclusive', 'cleaning'], to: 'cleanup_blocked' });
+  });
+  auditRun(tx, row, 'block_cleanup', reason);
+  if (row.state === 'releasing') return enter(tx, row, 'release_failed', reason);
+  await noteAllocation(tx, id, { reason, deadline_s: STATE_DEADLINE_S.release_failed });
+  emitAllocation(tx, row, row.state, reason);
+};
+
+/** Takes up a cleanup that had given up. Undefined when there is none. */
+export const resumeCleanup = async (tx: Tx, id: string): Promise<AllocationRow | undefined> => {
+  const row = await lockAllocation(tx, id);
+  if (row === undefined || !CUSTODY_STATES.includes(row.state)) return undefined;
+  await startCleaning(tx, row, 'Cleanup was taken up again.');
+  if (row.state === 'release_failed') await enter(tx, row, 'releasing', null);
+  else await noteAllocation(tx, id, { reason: 'It is being cleaned up.', deadline_s: STATE_DEADLINE_S[row.state] });
+  return row;
+};
+
+/** What the host showed is not proof. It is kept as such, and the task counts as failed. */
+export const rejectProof = async (tx: Tx, id: string, judged: Judged): Promise<void> => {
+  const row = await lockAllocation(tx, id);
+  if (row === undefined || !CUSTODY_STATES.includes(row.state)) return;
+  for (const disk of judged.verdict.disks)
+    tx.defer(
+      insertWipeProof(tx, {
+        node_id: judged.node_id,
+        slot_id: disk.target.slot_id,
+        allocation_id: row.id,
+        task_id: judged.task_id,
+        method: disk.method,
+        // A disk that was erased while the network hung on is not proof enough to free anything.
+        is_verified: false,
+        evidence: { ...disk.evidence, reason: disk.reason },
+        correlation_id: row.correlation_id,
+        organization_id: row.organization_id,
+        project_id: row.project_id,
+      }),
+    );
+  tx.defer(rejectTask(tx, judged.task_id, judged.verdict.reason ?? 'The evidence is incomplete.'));
+};
