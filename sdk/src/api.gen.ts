@@ -529,6 +529,8 @@ export type NodeTask = {
   node_id: string;
   allocation_id: string | null;
   kind: string;
+  /** What the host does, in words for people. */
+  label: string;
   attempt: number;
   state: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled';
   state_reason: string | null;

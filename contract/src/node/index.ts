@@ -29,15 +29,13 @@ import type {
   HostMachine as MachineSchema,
 } from './inventory.ts';
 import type {
-  DiskEvidence as EvidenceSchema,
   TaskPayload as PayloadSchema,
-  BundlePlan as PlanSchema,
   TaskProgress as ProgressSchema,
   TaskResult as ResultSchema,
   SignedTask as SignedSchema,
-  TaskSlot as SlotSchema,
-  TaskDisk as TaskDiskSchema,
 } from './task.ts';
+import type { BundlePlan as PlanSchema, TaskSlot as SlotSchema, TaskDisk as TaskDiskSchema } from './task-shapes.ts';
+import type { DiskEvidence as EvidenceSchema } from './wipe-evidence.ts';
 
 export {
   type NodeAnswer,
@@ -52,15 +50,22 @@ export { TopologyMap as TopologyMapShape, WIPE_METHODS } from './candidate.ts';
 export { HostFacts as HostFactsShape } from './facts.ts';
 export { candidateHash, mapHash } from './hash.ts';
 export { CLASSIFICATIONS, HealthReport as HealthReportShape } from './health.ts';
+export { TASK_ERRORS, TaskPayload as TaskPayloadShape } from './task.ts';
 export {
-  TASK_ERRORS,
+  defineTask,
+  HOST_PORTS,
+  type HostPort,
+  isTaskKind,
+  kindsOf,
+  TASK_EXPIRES_S,
   TASK_KINDS,
   TASKS,
+  type TaskEffect,
   type TaskKind,
   type TaskOutput,
   type TaskParams,
-  TaskPayload as TaskPayloadShape,
-} from './task.ts';
+  taskLabel,
+} from './task-kinds.ts';
 export { growTaskTree, taskTreeBytes } from './task-tree.ts';
 export { CLEANUP_LIMIT_S, type Isolation, meetsLevel, WIPE_LEVELS, type WipeLevel, wipeLevelOf } from './wipe.ts';
 

@@ -12,6 +12,7 @@ export const NodeTask = Closed({
   node_id: Id('node'),
   allocation_id: Nullable(Type.String()),
   kind: Type.String(),
+  label: Type.String({ description: 'What the host does, in words for people.', examples: ['Copy image'] }),
   attempt: Type.Integer(),
   state: StringEnum(TASK_STATES),
   state_reason: Nullable(Type.String()),

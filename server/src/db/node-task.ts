@@ -2,10 +2,13 @@
  * Work for hosts. A task is written once per (allocation, kind, attempt); whoever executes it takes it with `skip
  * locked` and may finish it only while it is the one who runs it, so a result that comes late changes nothing.
  */
-import { mintId } from '@gpuaas/kit';
+import type { TaskKind, TaskParams } from '@gpuaas/contract/node';
+import { invariant, mintId } from '@gpuaas/kit';
+import { taskExpiresS } from '../domain/task-limit.ts';
 import type { Reader, Tx } from './client.ts';
+import { type NodeTaskState, type TaskView, VIEW, type ViewRow, viewOf } from './task-view.ts';
 
-export type NodeTaskState = 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled';
+export type { NodeTaskState } from './task-view.ts';
 
 export type NodeTaskRow = Readonly<{
   id: string;
@@ -28,37 +31,39 @@ export type NodeTaskRow = Readonly<{
 const TASK = `t.id, t.node_id, t.allocation_id, t.slot_id, t.kind, t.params, t.attempt, t.slot_generation, t.state,
   t.state_reason, t.output, t.correlation_id, t.created_at, t.finished_at, t.workflow_run_id`;
 
-export type NewNodeTask = Readonly<{
+export type NewTask<K extends TaskKind> = Readonly<{
   node_id: string;
-  allocation_id: string;
-  kind: string;
-  params: Readonly<Record<string, unknown>>;
-  attempt: number;
+  kind: K;
+  params: TaskParams<K>;
   correlation_id: string;
-  expires_in_s: number;
+  /** Work on one allocation is done in order, one task at a time. */
+  allocation_id?: string;
   /** The run that waits for it. */
-  workflow_run_id: string;
+  workflow_run_id?: string;
+  /** Counted per allocation and kind, or per run and kind where there is no allocation. */
+  attempt?: number;
 }>;
 
-/** Undefined when this attempt exists already. */
-export const insertTask = async (tx: Tx, task: NewNodeTask): Promise<NodeTaskRow | undefined> => {
-  const { rows } = await tx.query<NodeTaskRow>(
+/** The only way to ask a host for work. How long the task may take is declared with its kind. */
+export const insertTask = async <K extends TaskKind>(tx: Tx, task: NewTask<K>): Promise<TaskView> => {
+  const { rows } = await tx.query<ViewRow>(
     `insert into node_tasks as t (id, node_id, allocation_id, kind, params, attempt, correlation_id, expires_at, workflow_run_id)
-     values ($1, $2, $3, $4, $5, $6, $7, clock_timestamp() + make_interval(secs => $8), $9)
-     on conflict do nothing returning ${TASK}`,
+     values ($1, $2, $3, $4, $5, $6, $7, clock_timestamp() + make_interval(secs => $8), $9) returning ${VIEW}`,
     [
       mintId('tsk'),
       task.node_id,
-      task.allocation_id,
+      task.allocation_id ?? null,
       task.kind,
       JSON.stringify(task.params),
-      task.attempt,
+      task.attempt ?? 1,
       task.correlation_id,
-      task.expires_in_s,
-      task.workflow_run_id,
+      taskExpiresS(task.kind),
+      task.workflow_run_id ?? null,
     ],
   );
-  return rows[0];
+  const [row] = rows;
+  invariant(row !== undefined, 'the task was just written');
+  return viewOf(row);
 };
 
 export type LatestTask = NodeTaskRow &

@@ -3,19 +3,18 @@ import type { Candidate, FabricPartition, Prerequisite } from '@gpuaas/contract/
 import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
 import { findPrivateNetwork } from './node.ts';
-import { insertHostTask, type TaskView } from './task-view.ts';
+import { insertTask } from './node-task.ts';
+import type { TaskView } from './task-view.ts';
 
 export const DISCOVER = 'slice.topology_discover';
-const DISCOVERY_EXPIRES_S = 600;
 
 /** Asks the host to look at itself. */
 export const insertDiscoveryTask = async (tx: Tx, nodeId: string, correlationId: string): Promise<TaskView> => {
-  return insertHostTask(tx, {
+  return insertTask(tx, {
     node_id: nodeId,
     kind: DISCOVER,
     params: { accelerators: [], private_network: await findPrivateNetwork(tx, nodeId) },
     correlation_id: correlationId,
-    expires_in_s: DISCOVERY_EXPIRES_S,
   });
 };
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { capEntries, entriesOf, firstFailureOf, gapsOf, type TraceFacts } from './trace.ts';
 import type { AuditFact, EventFact, LogFact, RunFact, StepFact, TaskFact, TraceEntry } from './trace-entry.ts';
-import { eventTitle, taskWords } from './trace-words.ts';
+import { eventTitle, taskTitle } from './trace-words.ts';
 
 const T0 = Date.parse('2026-11-15T10:00:00.000Z');
 const time = (ms: number): string => new Date(T0 + ms).toISOString();
@@ -135,7 +135,7 @@ describe('the first failure', () => {
     const first = firstFailureOf(entries);
     assert.equal(first?.key, 'step:wfr_1:000002');
     assert.equal(first?.host_role, 'worker_compute');
-    assert.equal(first?.title, 'Copy the image: stopped here');
+    assert.equal(first?.title, 'Copy image: stopped here');
   });
 
   it('is not a task of something else, of another id, or of much later', () => {
@@ -332,9 +332,9 @@ describe('entries', () => {
     assert.deepEqual(
       entries.map(({ key, title, level, detail }) => [key, title, level, detail]),
       [
-        ['step:wfr_1:000001', 'Copy the image: cancelled', 'warn', null],
-        ['run:wfr_1', 'Copy the image: waits', 'info', 'The image is being copied.'],
-        ['run:wfr_2', 'Hand it over: under way', 'info', 'inner'],
+        ['step:wfr_1:000001', 'Copy image: cancelled', 'warn', null],
+        ['run:wfr_1', 'Copy image: waits', 'info', 'The image is being copied.'],
+        ['run:wfr_2', 'Activate: under way', 'info', 'inner'],
       ],
     );
   });
@@ -381,15 +381,15 @@ describe('titles', () => {
     assert.equal(eventTitle('node.changed', { state: 'offline' }), 'The node is offline');
     assert.equal(
       eventTitle('workflow_run.changed', { state: 'stuck', workflow: 'provision-slice', step: 'cloneImage' }),
-      'The run is stuck at: Copy the image',
+      'The run is stuck at: Copy image',
     );
     assert.equal(eventTitle('node.rebooted', {}), 'A host booted since its agent was last seen');
     assert.equal(eventTitle('some.other', {}), 'some.other');
   });
 
   it('of tasks are words, and a kind nobody knows is its own name', () => {
-    assert.equal(taskWords('slice.cleanup'), 'Erase the disks');
-    assert.equal(taskWords('some.kind'), 'some.kind');
+    assert.equal(taskTitle('slice.cleanup', 'queued'), 'Wipe disks: queued');
+    assert.equal(taskTitle('some.kind', 'queued'), 'some.kind: queued');
   });
 
   it('of a run’s event are about what the run is about', () => {
@@ -429,7 +429,7 @@ describe('gaps', () => {
       '2 log lines of gpuaas-node-agent on j22u15 carry no correlation id.',
       '1 log line of a does not say its host.',
       '2 log lines of b do not say their host.',
-      'j22u15 wrote no log line about the task "Copy the image" (tsk_2).',
+      'j22u15 wrote no log line about the task "Copy image" (tsk_2).',
     ]);
   });
 

@@ -6,16 +6,17 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
-import type { NodeAnswer, NodeBody } from '@gpuaas/contract/node';
+import type { NodeAnswer, NodeBody, TaskParams } from '@gpuaas/contract/node';
 import type { Clock, Log } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import * as db from '../db/inventory.ts';
 import { findNode } from '../db/node.ts';
+import { insertTask } from '../db/node-task.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
-import { findOpenTask, insertHostTask } from '../db/task-view.ts';
+import { findOpenTask } from '../db/task-view.ts';
 import { datedFindings, type InventoryVerdict, judgeInventory } from '../domain/inventory.ts';
 import { nodeDrift } from '../domain/node-event.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
@@ -32,7 +33,6 @@ export type InventoryDeps = Readonly<{
 }>;
 
 const AHEAD_MAX_MS = 5 * 60_000;
-const REMOVE_EXPIRES_S = 20 * 60;
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -148,16 +148,15 @@ export const machineRemove = async (ctx: WriteCtx, { params, body }: Req<'adminN
 };
 
 /** One at a time, and not while an alert keeps changes away from the host. */
-const askToRemove = async (ctx: WriteCtx, node_id: string, params: Readonly<Record<string, unknown>>) => {
+const askToRemove = async (ctx: WriteCtx, node_id: string, params: TaskParams<'slice.orphan_remove'>) => {
   await refuseHostChanges(ctx.tx, node_id);
   if ((await findOpenTask(ctx.tx, node_id, 'slice.orphan_remove')) !== undefined)
     throw conflict('A machine of this node is being removed already.');
-  const task = await insertHostTask(ctx.tx, {
+  const task = await insertTask(ctx.tx, {
     node_id,
     kind: 'slice.orphan_remove',
     params,
     correlation_id: ctx.correlation_id,
-    expires_in_s: REMOVE_EXPIRES_S,
   });
   ctx.target('node', node_id);
   ctx.tx.afterCommit(() => ctx.deps.events.wake());

@@ -6,8 +6,8 @@ import { findHeldNode, listHeldSlots } from '../db/lifecycle.ts';
 import { findWipeMinimum } from '../db/node.ts';
 import { cancelQueuedTasks, countTasksUnderWay, findLatestTask, insertTask } from '../db/node-task.ts';
 import type { AllocationState } from '../domain/allocation.ts';
-import { TASK_EXPIRES_S } from '../domain/task-limit.ts';
 import { judgeWipe, type WipeTarget } from '../domain/wipe.ts';
+import { RELEASE_ALLOCATION } from '../domain/workflow-steps.ts';
 import { notFound } from '../errors.ts';
 import { type AllocationDeps, type TaskAnswer, type TaskAsk, TRIES_MAX } from './allocation-steps.ts';
 import { taskParams } from './allocation-task.ts';
@@ -68,7 +68,6 @@ const ensureTask = async (tx: Tx, ask: TaskAsk, delayMs: Delay): Promise<TaskAns
     kind: ask.kind,
     attempt: (latest?.attempt ?? 0) + 1,
     correlation_id: ask.correlation_id,
-    expires_in_s: TASK_EXPIRES_S,
     workflow_run_id: ask.run_id,
     params: taskParams(ask.kind, { slots, node, wipe_minimum, ...made }),
   });
@@ -120,7 +119,7 @@ export const createAllocationDeps = (
     block: (id, reason) => (tx) => blockCleanup(tx, id, reason),
     judge: ({ id, ...allocation }, runId) =>
       database.read(PLATFORM, async (reader) => {
-        const kind = allocation.capacity_shape === 'gpu_slice' ? 'slice.cleanup' : 'node.cleanup';
+        const kind = RELEASE_ALLOCATION.steps.wipe.task[allocation.capacity_shape];
         const [task, node, slots] = await Promise.all([
           findLatestTask(reader, id, kind, runId),
           findHeldNode(reader, id),
