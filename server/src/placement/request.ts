@@ -1,6 +1,6 @@
 /** From what the tenant asked and the catalog says to what the scheduler decides. */
-import type { LaunchFacts } from '../db/launch.ts';
 import type { KeyColumn } from '../db/placement.ts';
+import type { LaunchFacts } from '../db/statements/launch.ts';
 import * as domain from '../domain/launch.ts';
 import { AppError, notFound } from '../errors.ts';
 

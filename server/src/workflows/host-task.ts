@@ -5,6 +5,7 @@
 import type { TaskKind, TaskParams } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { findRunTask, insertTask } from '../db/node-task.ts';
+import { isTaskOpen } from '../domain/task.ts';
 import { TASK_FINISHED } from './allocation-steps.ts';
 import { type Outcome, wait, waitForSignal } from './engine/outcome.ts';
 import type { StepContext } from './engine/workflow.ts';
@@ -32,7 +33,7 @@ const ask = async <K extends TaskKind>(tx: Tx, ctx: StepContext, wanted: HostAsk
   const latest = await findRunTask(tx, ctx.run.id, wanted.kind);
   if (latest?.state === 'completed') return { kind: 'completed', task_id: latest.id, output: latest.output ?? {} };
   if (latest !== undefined) {
-    if (['queued', 'dispatched', 'running'].includes(latest.state))
+    if (isTaskOpen(latest.state))
       return { kind: 'resting', outcome: waitForSignal(TASK_FINISHED, LOOK_AGAIN_MS, wanted.doing) };
     if (latest.tries >= wanted.tries_max)
       return { kind: 'failed', reason: latest.state_reason ?? 'The host did not say why.' };

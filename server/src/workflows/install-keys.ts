@@ -19,6 +19,7 @@ import {
 } from '../db/node-task.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { usernameOf } from '../domain/host-name.ts';
+import { isTaskOpen } from '../domain/task.ts';
 import type { StepOf } from '../domain/workflow-declaration.ts';
 import { INSTALL_KEYS } from '../domain/workflow-steps.ts';
 import { notFound } from '../errors.ts';
@@ -84,7 +85,7 @@ const standing = (
 ): Telling | undefined => {
   if (own === undefined) return undefined;
   if (own.state === 'completed') return { kind: 'completed', task_id: own.id };
-  if (['queued', 'dispatched', 'running'].includes(own.state)) return { kind: 'open' };
+  if (isTaskOpen(own.state)) return { kind: 'open' };
   if (own.tries >= TRIES_MAX) return { kind: 'failed' };
   const ms = delayMs - own.age_ms;
   return ms > 0 ? { kind: 'later', ms } : undefined;
