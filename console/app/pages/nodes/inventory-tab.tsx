@@ -71,7 +71,7 @@ const machineColumns = (node: Node, { refusal, claimed }: Rules): readonly Colum
         typeToConfirm={name}
         operation="adminNodeVmRemove"
         request={(reason) => ({ params: { node_id: node.id, vm_name: name }, body: { reason } })}
-        command={(reason) => command(['admin', 'node', 'machine-remove', node.name, name], [['reason', reason]])}
+        command={(reason) => command(['admin', 'node', 'vm', 'remove', node.name, name], [['reason', reason]])}
       >
         The machine is switched off and removed from the host. Refused if a claim holds it. Drives are not erased by it:
         its slots stay in quarantine until they are repaired.
@@ -104,7 +104,9 @@ const leaseColumns = (node: Node, { refusal, claimed }: Rules): readonly Column<
         typeToConfirm={allocation_id}
         operation="adminNodeBundleLeaseEnd"
         request={(reason) => ({ params: { node_id: node.id, allocation_id }, body: { reason } })}
-        command={(reason) => command(['admin', 'node', 'lease-end', node.name, allocation_id], [['reason', reason]])}
+        command={(reason) =>
+          command(['admin', 'node', 'bundle-lease', 'end', node.name, allocation_id], [['reason', reason]])
+        }
       >
         For hosts that know more than a database that was restored from a backup. Refused while a claim holds the
         allocation. Its machine is stopped and removed; its slots are set apart until they are repaired.
