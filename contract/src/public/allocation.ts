@@ -46,7 +46,7 @@ export const PROGRESS_STEP_STATES = ['pending', 'running', 'done', 'failed', 'sk
 
 const step = {
   label: Type.String({ description: 'The step in words.', examples: ['Copy image'] }),
-  percent: Nullable(Type.Integer({ description: 'Of the step; null when unknown.' })),
+  percent: Nullable(Type.Integer({ description: 'Of the step; null if unknown.' })),
   expected_s: Nullable(
     Type.Integer({
       description: 'Usual duration: the median of recent runs, or a default. Null for steps without host work.',
@@ -87,7 +87,7 @@ export const POWER_STATES = ['on', 'stopping', 'off', 'starting', 'rebooting', '
 export const AllocationPower = Closed(
   {
     state: StringEnum(POWER_STATES),
-    reason: Nullable(Type.String({ description: 'Why the last change did not end as it was asked for.' })),
+    reason: Nullable(Type.String({ description: 'Why the last change did not reach its goal.' })),
     since: Time('When it came into this state.'),
     workflow_run_id: Nullable(Type.String({ description: 'The run that is changing it; null when none is.' })),
     is_charged: Type.Boolean({
@@ -133,7 +133,7 @@ export const Allocation = Closed({
   tags: Tags,
   is_protected: Type.Boolean({ description: 'Release is refused until protection is taken off.' }),
   max_duration_s: Nullable(Type.Integer()),
-  release_at: Nullable(Time('When it is released by itself.')),
+  release_at: Nullable(Time('When it is released automatically.')),
   activated_at: Nullable(Time('When charging began.')),
   release_requested_at: Nullable(Time('When charging ended.')),
   released_at: Nullable(Time('When its capacity was proven clean.')),
@@ -141,7 +141,7 @@ export const Allocation = Closed({
   requested_by: Type.String(),
   correlation_id: Type.String(),
   version: Type.Integer(),
-  created_at: Time('When it was asked for.'),
+  created_at: Time('When it was requested.'),
   actions: Type.Array(Action),
 });
 
@@ -185,7 +185,7 @@ export const DURATION_MAX_S = 31_536_000;
 const MaxDuration = Type.Integer({
   minimum: DURATION_MIN_S,
   maximum: DURATION_MAX_S,
-  description: 'Released by itself this long after it became active.',
+  description: 'Released automatically this long after activation.',
 });
 const tag = 'Allocations';
 
