@@ -85,12 +85,12 @@ test('a launch that fails says why, costs nothing and gives its GPUs back', asyn
   await follow(started, at, ['failed']);
   started.api.advance(30_000);
   const row = await started.client.allocationGet({ params: at });
-  assert.equal(row.state_reason, 'The machine did not become ready.');
+  assert.equal(row.state_reason, PROVISION_SLICE.steps.awaitSsh.failed);
   assert.equal(row.cost_so_far.amount_minor, 0);
   assert.equal(await free(), before);
   const trace = await started.client.traceGet({ params: started.params, query: { id: row.correlation_id } });
   const first = trace.entries.find((entry) => entry.key === trace.first_failure_key);
-  assert.equal(first?.detail, 'The machine did not become ready.');
+  assert.equal(first?.detail, PROVISION_SLICE.steps.awaitSsh.failed);
 });
 
 test('an erasure that cannot be proven blocks the slots until an operator has it done again', async () => {
