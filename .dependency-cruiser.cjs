@@ -171,7 +171,7 @@ module.exports = {
       name: 'product-declares-its-packages',
       comment: 'A package that only the workshop installs is missing where the product runs.',
       severity: 'error',
-      from: { path: PRODUCT, pathNot: `${TEST}|^[^/]+/[^/]+\\.config\\.ts$` },
+      from: { path: PRODUCT, pathNot: `${TEST}|^[^/]+/[^/]+\\.config\\.ts$|^console/(mock-api|demo)/` },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
     },
   ],

@@ -1,7 +1,8 @@
 /** The filters: typed ones apply with Enter, chosen ones at once, all of them stand in the address. */
+import { AUDIT_RESULTS } from '@gpuaas/sdk';
 import { Button, Group, Select, TextInput } from '@mantine/core';
 import { type FormEvent, useEffect, useState } from 'react';
-import { type AuditSearch, fieldFromTime, hasFilters, RESULTS, timeFromField } from './audit-filters.ts';
+import { type AuditSearch, fieldFromTime, hasFilters, timeFromField } from './audit-filters.ts';
 
 type Choice = Readonly<{ value: string; label: string }>;
 const SPANS = [
@@ -77,7 +78,7 @@ export const AuditFilterBar = ({
       <Select
         label="Result"
         placeholder="All"
-        data={[...RESULTS]}
+        data={[...AUDIT_RESULTS]}
         value={draft.result ?? null}
         clearable
         onChange={(value) => apply({ result: value ?? undefined })}

@@ -5,8 +5,8 @@ import { money } from '../../format/money.ts';
 import { exact, until } from '../../format/time.ts';
 import { StateBadge, ToneBadge } from '../../ui/state-badge.tsx';
 import { Elapsed, useNow } from '../../ui/time.tsx';
-import { isLive } from './actions.ts';
 import { costNow, endWords, isCharged, pricePerHour } from './cost.ts';
+import { isLive } from './list.ts';
 
 const Figure = ({
   label,

@@ -6,7 +6,7 @@ import { IconCircleX, IconMail, IconRoute } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { Copyable, CopyButton } from '../../ui/copy.tsx';
 import { Facts } from '../../ui/page.tsx';
-import { launchSearch } from './actions.ts';
+import { launchSearch } from '../launch/form.ts';
 import { failureWords, reportLink, reportText } from './failure.ts';
 import { LaunchButton } from './launch-button.tsx';
 

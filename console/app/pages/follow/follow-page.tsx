@@ -1,6 +1,6 @@
 /** Follow one id: everything that was written down under it, in one timeline over all hosts. */
 
-import type { Trace } from '@gpuaas/sdk';
+import { TRACE_SOURCES, type Trace } from '@gpuaas/sdk';
 import { Button, Chip, Group, Stack, TextInput } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
@@ -13,7 +13,7 @@ import { Async } from '../../ui/async.tsx';
 import { CliCommand } from '../../ui/cli-command.tsx';
 import { Copyable } from '../../ui/copy.tsx';
 import { EmptyState, Facts, Page, Section } from '../../ui/page.tsx';
-import { SOURCES, type Source, sourcesOf } from './rows.ts';
+import { type Source, sourcesOf } from './rows.ts';
 import { SubjectLink } from './subject-link.tsx';
 import { TraceView } from './trace-view.tsx';
 
@@ -113,7 +113,7 @@ const Found = ({
       actions={
         <Chip.Group multiple value={[...sources]} onChange={onSources}>
           <Group gap={6}>
-            {SOURCES.map((source) => (
+            {TRACE_SOURCES.map((source) => (
               <Chip key={source} value={source} size="xs">
                 {source}
               </Chip>

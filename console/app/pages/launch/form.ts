@@ -4,7 +4,10 @@
  * is a link. User data stays out of it: it may hold secrets, and addresses are kept and sent around.
  */
 
-import { durationProblem, nameProblem, userDataProblem } from './rules.ts';
+import { SSH_KEYS_MAX } from '@gpuaas/sdk';
+import { nameProblem } from '../../rules/name.ts';
+import { isLive } from '../allocations/list.ts';
+import { durationProblem, userDataProblem } from './rules.ts';
 import { parseTags, tagsText } from './tags.ts';
 import type { Allocation, OsImage, Region, RequestOf, Sku, SshKey } from './types.ts';
 
@@ -46,7 +49,6 @@ export type LaunchForm = Readonly<{
 
 /** What `keys` says when there shall be none: an absent one means all of mine. */
 export const NO_KEYS = 'none';
-const KEYS_MAX = 32;
 const SECONDS_PER_HOUR = 3_600;
 
 export const skuOf = (search: LaunchSearch, skus: readonly Sku[]): Sku | null => {
@@ -62,7 +64,7 @@ const keysOf = ({ keys: text }: LaunchSearch, keys: readonly SshKey[]): readonly
   if (text === NO_KEYS) return [];
   const named = new Set((text ?? '').split(','));
   const found = keys.filter(({ id }) => named.has(id));
-  return (found.length > 0 ? found : keys).slice(0, KEYS_MAX);
+  return (found.length > 0 ? found : keys).slice(0, SSH_KEYS_MAX);
 };
 
 export const profilesOf = (sku: Sku, gpuCount: number): readonly VmProfile[] =>
@@ -168,8 +170,8 @@ export const bodyOf = (form: LaunchForm): LaunchBody | null => {
   };
 };
 
-/** "Launch again": the same but for its name, which is taken while the first lives. */
-export const searchOfAllocation = (allocation: Allocation): LaunchSearch => ({
+/** "Launch again": the form as the allocation was launched; its name only once the allocation has ended. */
+export const launchSearch = (allocation: Allocation): LaunchSearch => ({
   sku: allocation.sku_name,
   region: allocation.region_name,
   gpus: String(allocation.gpu_count),
@@ -182,4 +184,5 @@ export const searchOfAllocation = (allocation: Allocation): LaunchSearch => ({
       : String(Number((allocation.max_duration_s / SECONDS_PER_HOUR).toFixed(4))),
   tags: tagsText(allocation.tags) || undefined,
   protected: allocation.is_protected ? '1' : undefined,
+  name: isLive(allocation) ? undefined : allocation.name,
 });

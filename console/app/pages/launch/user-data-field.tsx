@@ -1,9 +1,10 @@
 /** What a slice does at its first start. It stays out of the address, which is kept and sent around. */
+import { USER_DATA_BYTES_MAX } from '@gpuaas/sdk';
 import { Button, FileButton, Group, Stack, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { bytes } from '../../format/size.ts';
 import { Section } from '../../ui/page.tsx';
-import { USER_DATA_MAX, userDataSize } from './rules.ts';
+import { userDataSize } from './rules.ts';
 
 export const UserDataField = ({
   value,
@@ -44,7 +45,7 @@ export const UserDataField = ({
               )}
             </FileButton>
             <span className="muted tabular">
-              {bytes(userDataSize(value))} of {bytes(USER_DATA_MAX)}
+              {bytes(userDataSize(value))} of {bytes(USER_DATA_BYTES_MAX)}
             </span>
           </Group>
         </Stack>

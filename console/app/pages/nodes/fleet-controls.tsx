@@ -1,4 +1,5 @@
 /** What narrows the map down, with how many nodes each choice would show. Every choice is in the address. */
+import { APPROVALS } from '@gpuaas/sdk';
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { IconAlertTriangle, IconSearch } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
@@ -15,9 +16,9 @@ const CHOICES: readonly Readonly<{ facet: Facet; label: string; kinds: readonly 
   { facet: 'slot', label: 'Has a slot', kinds: ['slot', 'approval'] },
 ];
 
-const APPROVALS = ['approved', 'disabled', 'needs_reapproval'];
+const isApproval = (value: string): boolean => APPROVALS.some((approval) => approval === value);
 const wordOf = (kinds: readonly StateKind[], value: string): string => {
-  const kind = kinds.length > 1 && APPROVALS.includes(value) ? kinds[1] : kinds[0];
+  const kind = kinds.length > 1 && isApproval(value) ? kinds[1] : kinds[0];
   return kind === undefined ? value : stateWord(kind, value).word;
 };
 

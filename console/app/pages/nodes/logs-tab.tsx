@@ -2,7 +2,7 @@
  * What a host's agent and the platform wrote about it, oldest first, the newest at the end as in a terminal. The lines come
  * from hosts: they are shown as text and nothing in them does anything.
  */
-import type { Node, Operations } from '@gpuaas/sdk';
+import { LOG_LEVELS, type Node, type Operations } from '@gpuaas/sdk';
 import { Group, NativeSelect, TextInput } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useLayoutEffect, useMemo, useRef } from 'react';
@@ -19,7 +19,6 @@ import { FollowLink } from './links.tsx';
 
 type Line = Operations['adminLogList']['response']['items'][number];
 
-const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const satisfies readonly Line['level'][];
 const TONES: Readonly<Record<Line['level'], Tone>> = {
   trace: 'idle',
   debug: 'idle',
@@ -93,7 +92,7 @@ const Lines = ({ lines }: Readonly<{ lines: readonly Line[] }>) => {
 export const LogsTab = ({ node }: Readonly<{ node: Node }>) => {
   const search = useSearch({ from: '/console/platform/nodes/$nodeId' });
   const navigate = useNavigate({ from: '/platform/nodes/$nodeId' });
-  const level = LEVELS.find((one) => one === search.level) ?? 'info';
+  const level = LOG_LEVELS.find((one) => one === search.level) ?? 'info';
   const [word, minutes] = SPANS.find(([one]) => one === search.since) ?? SPANS[1];
   const since = useMemo(() => new Date(Date.now() - minutes * MINUTE_MS).toISOString(), [minutes]);
   const logs = useAll(
@@ -114,7 +113,7 @@ export const LogsTab = ({ node }: Readonly<{ node: Node }>) => {
             value={level}
             onChange={(event) => set({ level: event.currentTarget.value })}
           >
-            {LEVELS.map((one) => (
+            {LOG_LEVELS.map((one) => (
               <option key={one} value={one}>
                 {one} and above
               </option>

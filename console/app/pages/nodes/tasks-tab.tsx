@@ -1,5 +1,5 @@
 /** Everything the platform asked of a host, newest first, as it goes on. */
-import type { Node, NodeTask } from '@gpuaas/sdk';
+import { type Node, type NodeTask, TASK_STATES } from '@gpuaas/sdk';
 import { NativeSelect, Stack } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -14,16 +14,6 @@ import { Ago } from '../../ui/time.tsx';
 import { isTaskOpen } from './hooks.ts';
 import { AllocationLink, FollowLink } from './links.tsx';
 import { TaskPercent, TaskTime } from './task-line.tsx';
-
-const STATES = [
-  'queued',
-  'dispatched',
-  'running',
-  'completed',
-  'failed',
-  'expired',
-  'cancelled',
-] as const satisfies readonly NodeTask['state'][];
 
 const BUSY_MS = 1_000;
 const FLOOR_MS = 10_000;
@@ -68,7 +58,7 @@ const columns: readonly Column<NodeTask>[] = [
 export const TasksTab = ({ node }: Readonly<{ node: Node }>) => {
   const search = useSearch({ from: '/console/platform/nodes/$nodeId' });
   const navigate = useNavigate({ from: '/platform/nodes/$nodeId' });
-  const state = STATES.find((one) => one === search.state);
+  const state = TASK_STATES.find((one) => one === search.state);
   const [isBusy, setBusy] = useState(false);
   const tasks = usePages(
     'adminNodeTaskList',
@@ -93,7 +83,7 @@ export const TasksTab = ({ node }: Readonly<{ node: Node }>) => {
           }
         >
           <option value="">Any state</option>
-          {STATES.map((one) => (
+          {TASK_STATES.map((one) => (
             <option key={one} value={one}>
               {stateWord('task', one).word}
             </option>

@@ -4,11 +4,11 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { useChange } from '../../api/change.ts';
 import { useMay, useMe } from '../../api/me.tsx';
 import { command } from '../../format/shell.ts';
+import { nameProblem } from '../../rules/name.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
 import { CliCommand } from '../../ui/cli-command.tsx';
 import { ErrorPanel, type ShownError } from '../../ui/error-panel.tsx';
 import { Page, Section } from '../../ui/page.tsx';
-import { nameProblem } from '../launch/rules.ts';
 
 /** One field and a button, with what came of it. */
 const FirstForm = ({

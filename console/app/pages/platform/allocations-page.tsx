@@ -1,11 +1,12 @@
 /** What every tenant runs, and where: for operators, who may also release or clean up on a tenant's behalf. */
 
-import type { AdminAllocation } from '@gpuaas/sdk';
+import { type AdminAllocation, ALLOCATION_STATES } from '@gpuaas/sdk';
 import { Group, SegmentedControl } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { usePages } from '../../api/read.ts';
 import { money } from '../../format/money.ts';
+import { stateWord } from '../../format/state.ts';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
 import { Loading } from '../../ui/loading.tsx';
@@ -14,15 +15,6 @@ import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { type Asked, ForceButtons, ForceDialog } from './force-dialog.tsx';
 
-const STATES = ['active', 'provisioning', 'releasing', 'release_failed', 'failed', 'released'] as const;
-const WORDS = {
-  active: 'Active',
-  provisioning: 'Starting',
-  releasing: 'Wiping',
-  release_failed: 'Cleanup blocked',
-  failed: 'Failed',
-  released: 'Released',
-} as const;
 const FLOOR_MS = 5_000;
 
 const columns = (ask: (asked: Asked) => void): readonly Column<AdminAllocation>[] => [
@@ -70,7 +62,7 @@ export const PlatformAllocationsPage = () => {
   const search = useSearch({ from: '/console/platform/allocations' });
   const navigate = useNavigate({ from: '/platform/allocations' });
   const [asked, setAsked] = useState<Asked | null>(null);
-  const state = STATES.find((one) => one === search.state);
+  const state = ALLOCATION_STATES.find((one) => one === search.state);
   const rows = usePages(
     'adminAllocationList',
     { query: { state, node_id: search.node, organization_id: search.organization } },
@@ -86,7 +78,10 @@ export const PlatformAllocationsPage = () => {
             const { state: _, ...rest } = search;
             void navigate({ search: value === 'all' ? rest : { ...rest, state: value }, replace: true });
           }}
-          data={[{ value: 'all', label: 'All' }, ...STATES.map((one) => ({ value: one, label: WORDS[one] }))]}
+          data={[
+            { value: 'all', label: 'All' },
+            ...ALLOCATION_STATES.map((one) => ({ value: one, label: stateWord('allocation', one).word })),
+          ]}
           style={{ maxWidth: '100%', overflowX: 'auto' }}
         />
       </Group>

@@ -8,15 +8,14 @@ import { useMay } from '../../api/me.tsx';
 import { command } from '../../format/shell.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { isLive } from '../allocations/list.ts';
 
 export type Asked = Readonly<{ row: AdminAllocation; what: 'release' | 'cleanup' }>;
-
-const ENDED = ['released', 'failed'];
 
 export const ForceButtons = ({ row, onAsk }: Readonly<{ row: AdminAllocation; onAsk(asked: Asked): void }>) => {
   const refused = useMay()('admin.allocation.release');
   const { state } = row.allocation;
-  const noRelease = ENDED.includes(state) ? 'It has ended.' : state === 'releasing' ? 'It is being released.' : null;
+  const noRelease = !isLive({ state }) ? 'It has ended.' : state === 'releasing' ? 'It is being released.' : null;
   const noCleanup = state === 'release_failed' ? null : 'Its cleanup is not blocked.';
   return (
     <Group gap={4} wrap="nowrap" justify="flex-end">

@@ -1,12 +1,13 @@
 /** Workflow runs of the whole platform: what is under way, and what is stuck and waits for a person. */
 
-import type { WorkflowRun } from '@gpuaas/sdk';
+import { WORKFLOW_STATES, type WorkflowRun } from '@gpuaas/sdk';
 import { Group, SegmentedControl } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
 import { usePages } from '../../api/read.ts';
 import { command } from '../../format/shell.ts';
+import { stateWord } from '../../format/state.ts';
 import { ActionButton, whyNot } from '../../ui/action-button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { Id } from '../../ui/copy.tsx';
@@ -17,8 +18,6 @@ import { EmptyState, Page, Section } from '../../ui/page.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
 
-const STATES = ['stuck', 'running', 'waiting', 'pending', 'done', 'cancelled'] as const;
-type State = (typeof STATES)[number];
 const FLOOR_MS = 5_000;
 
 type Asked = Readonly<{ run: WorkflowRun; what: 'retry' | 'cancel' }>;
@@ -115,15 +114,14 @@ const Dialogs = ({ asked, onClose }: Readonly<{ asked: Asked | null; onClose(): 
 export const RunsPage = () => {
   const search = useSearch({ from: '/console/platform/runs' });
   const navigate = useNavigate({ from: '/platform/runs' });
-  const state = STATES.find((one) => one === search.state);
+  const state = WORKFLOW_STATES.find((one) => one === search.state);
   const [asked, setAsked] = useState<Asked | null>(null);
   const runs = usePages(
     'adminWorkflowRunList',
     { query: { state, subject_id: search.subject, workflow: search.workflow } },
     { everyMs: FLOOR_MS, keepPrevious: true },
   );
-  const show = (value: string) =>
-    void navigate({ search: value === 'all' ? {} : { state: value as State }, replace: true });
+  const show = (value: string) => void navigate({ search: value === 'all' ? {} : { state: value }, replace: true });
   return (
     <Page title="Runs" subtitle="Every launch, cleanup and repair is a run of named steps. A stuck one waits for you.">
       <SegmentedControl
@@ -132,7 +130,7 @@ export const RunsPage = () => {
         onChange={show}
         data={[
           { value: 'all', label: 'All' },
-          ...STATES.map((one) => ({ value: one, label: one[0]?.toUpperCase() + one.slice(1) })),
+          ...WORKFLOW_STATES.map((one) => ({ value: one, label: stateWord('run', one).word })),
         ]}
         style={{ alignSelf: 'flex-start', maxWidth: '100%', overflowX: 'auto' }}
       />
