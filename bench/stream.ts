@@ -123,7 +123,13 @@ const measure = async (lab: HostLab): Promise<Measurement> => {
   const idle = await idleBytes(lab, machine);
   const home = join(lab.cloud.scratch, 'home');
   await mkdir(home, { recursive: true });
-  const env = { ...process.env, HOME: home, GPUAAS_URL: lab.cloud.platform.url, GPUAAS_TOKEN: token };
+  const env = {
+    ...process.env,
+    HOME: home,
+    XDG_CONFIG_HOME: join(home, '.config'),
+    GPUAAS_URL: lab.cloud.platform.url,
+    GPUAAS_TOKEN: token,
+  };
   await run(GPUAAS, ['ssh-config', '--write'], { env });
   const file = join(home, 'file');
   await writeFile(file, randomBytes(FILE_BYTES));

@@ -17,6 +17,9 @@ const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8V9kq0pQ ada@laptop\n';
 const profile = (more: string) =>
   `default_profile = "default"\n\n[profiles.default]\nurl = "URL"\norganization = "${organization}"\nproject = "${project}"\n${more}`;
 
+/** A profile of another site, with defaults that exist only there. */
+const ELSEWHERE = `default_profile = "default"\n\n[profiles.default]\nurl = "https://elsewhere.example"\norganization = "${enterprise}"\nproject = "prj_01k9zv3m8q4t6w2x5y7r0s1n9z"\n`;
+
 const line = (name: string, command: string, more: Partial<Case> = {}): Case => ({
   name,
   args: command.split(' '),
@@ -198,6 +201,11 @@ export const cases: readonly Case[] = [
   }),
   line('other-address-gets-no-token', `region list ${T}`, {
     config: 'default_profile = "default"\n\n[profiles.default]\nurl = "https://elsewhere.example"\ntoken = "gp_test"\n',
+  }),
+  line('other-address-gets-no-defaults', `project get ${T}`, { config: ELSEWHERE, env: { GPUAAS_TOKEN: 'gp_test' } }),
+  line('other-address-project-use', `project use default ${T}`, {
+    config: ELSEWHERE,
+    env: { GPUAAS_TOKEN: 'gp_test' },
   }),
 
   line('error-not-found', `sku get h100 ${T}`, { answers: { skuGet: new Refusal(404, 'not_found', 'No such SKU.') } }),

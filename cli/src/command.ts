@@ -37,8 +37,12 @@ type ValueOf<F> = F extends { kind: 'choice'; values: infer V extends readonly s
           : never;
 
 type Camel<S extends string> = S extends `${infer Head}-${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : S;
+/** `--no-x` is parsed as the value `false` of `--x`; where both are given, the last one counts. */
 export type FlagsOf<F> = {
-  [K in keyof F & string as Camel<K>]: F[K] extends { required: true } ? ValueOf<F[K]> : ValueOf<F[K]> | undefined;
+  [K in keyof F & string as K extends `no-${string}` ? never : Camel<K>]:
+    | ValueOf<F[K]>
+    | (F[K] extends { required: true } ? never : undefined)
+    | (`no-${K}` extends keyof F ? false : never);
 };
 /** A name that ends in `?` may be left out; one that ends in `...` takes all the words that are left, which may be none. */
 export type ArgsOf<A> = {

@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse, stringify } from 'smol-toml';
 import { CliError } from './exit.ts';
+import type { Env } from './io.ts';
 
 export type Profile = Readonly<{
   url?: string;
@@ -38,8 +39,6 @@ const KEYS = [
   'refresh_token',
   'expires_at',
 ] as const;
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 export const configPath = (env: Env): string =>
   join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'gpuaas', 'config.toml');

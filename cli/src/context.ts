@@ -6,11 +6,13 @@ import { randomBytes } from 'node:crypto';
 import { type Client, createClient, GpuaasError, type Me } from '@gpuaas/sdk';
 import { createTokenProvider } from './credential.ts';
 import { CliError, UsageError } from './exit.ts';
+import type { Env, Io } from './io.ts';
 import { createOutput, isAutomated, type Output } from './output.ts';
-import { type Env, type GlobalFlags, readSettings, type Settings } from './settings.ts';
+import { type GlobalFlags, readSettings, type Settings } from './settings.ts';
 import { USER_AGENT } from './version.ts';
 
 export type Cli = Readonly<{
+  io: Io;
   env: Env;
   out: Output;
   signal: AbortSignal;
@@ -48,9 +50,10 @@ const oneOrAsk = <T extends { name: string }>(found: readonly T[], noun: string,
   );
 };
 
-export const createCli = (flags: GlobalFlags, env: Env, signal: AbortSignal): Cli => {
-  const out = createOutput({ json: flags.json, env });
-  const interactive = process.stdin.isTTY === true && process.stderr.isTTY === true && !isAutomated(env);
+export const createCli = (flags: GlobalFlags, io: Io): Cli => {
+  const { env, signal } = io;
+  const out = createOutput({ json: flags.json, io });
+  const interactive = io.stdin.isTTY === true && io.stderr.isTTY === true && !isAutomated(env);
   const correlation_id = flags.correlationId ?? `cli-${randomBytes(12).toString('hex')}`;
   if (!/^[A-Za-z0-9._-]{1,64}$/.test(correlation_id))
     throw new UsageError('--correlation-id takes up to 64 letters, digits, dots, dashes and underscores.');
@@ -112,7 +115,7 @@ export const createCli = (flags: GlobalFlags, env: Env, signal: AbortSignal): Cl
     if (yes) return;
     if (!interactive) throw new UsageError(`${question} Nobody is here to answer.`, 'Add --yes to go ahead.');
     const { ask } = await import('./prompt.ts');
-    if (!(await ask(question))) throw new CliError('failure', 'Nothing was changed.');
+    if (!(await ask(question, io))) throw new CliError('failure', 'Nothing was changed.');
   };
 
   const scope_words = [
@@ -120,6 +123,7 @@ export const createCli = (flags: GlobalFlags, env: Env, signal: AbortSignal): Cl
     ...(flags.project === undefined ? [] : ['--project', flags.project]),
   ];
   return {
+    io,
     env,
     out,
     signal,

@@ -5,8 +5,9 @@
  */
 import { GpuaasError, type TokenProvider } from '@gpuaas/sdk';
 import { type Profile, updateConfig, withProfile } from './config.ts';
+import type { Env } from './io.ts';
 import { discover, refresh } from './login.ts';
-import type { Env, Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
 
 const RENEW_BEFORE_MS = 30_000;
 

@@ -4,6 +4,7 @@
  */
 import { GpuaasError, type GpuaasErrorCode } from '@gpuaas/sdk';
 import { clean, safeJson } from './clean.ts';
+import type { Io } from './io.ts';
 
 export const EXIT = {
   ok: 0,
@@ -180,14 +181,14 @@ const asLines = (err: unknown): string[] => {
 };
 
 /** Writes the error to standard error and gives the exit code. */
-export const report = (err: unknown, json: boolean): number => {
+export const report = (err: unknown, { json, stderr }: Pick<Io, 'stderr'> & Readonly<{ json: boolean }>): number => {
   const code = exitOf(err);
-  if (json) process.stderr.write(`${safeJson({ error: { ...asJson(err), exit_code: code } })}\n`);
+  if (json) stderr.write(`${safeJson({ error: { ...asJson(err), exit_code: code } })}\n`);
   else {
     const [first = '', ...rest] = asLines(err);
     for (const line of [`gpuaas: ${first}`, ...rest]) {
       const indent = /^ */.exec(line)?.[0] ?? '';
-      process.stderr.write(`${indent}${clean(line).trim()}\n`);
+      stderr.write(`${indent}${clean(line).trim()}\n`);
     }
   }
   return code;

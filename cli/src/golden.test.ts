@@ -1,9 +1,10 @@
 /**
- * Whole commands as a user runs them: a process, an API, and what came out. Each case is a file in cli/golden with the
- * command line, standard output, standard error, exit code and the requests it made. UPDATE_GOLDEN=1 writes them.
+ * Whole commands as a user runs them: a command line, an API, and what came out. Each case is a file in cli/golden with the
+ * command line, standard output, standard error, exit code and the requests it made. UPDATE_GOLDEN=1 writes them. Most cases
+ * run inside this process; those of `PROCESSES` prove that a process of its own does the same.
  */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,43 +14,69 @@ import { type OperationId, operations } from '@gpuaas/sdk';
 import { DEV_PASSWORD, type FixtureApi, startApi } from '../golden/api.ts';
 import type { Case } from '../golden/case.ts';
 import { cases } from '../golden/cases.ts';
+import { type RunOptions, type RunResult, runCommand } from '../golden/in-process.ts';
 
 const MAIN = join(import.meta.dirname, 'main.ts');
 const GOLDEN = join(import.meta.dirname, '../golden');
 const called = new Set<OperationId>();
 let home = '';
 
+/** Start-up, every exit code, signals, standard input, programs that the command starts, and the process's own streams. */
+const PROCESSES: ReadonlySet<string> = new Set([
+  'help',
+  'version',
+  'complete-nouns',
+  'whoami',
+  'whoami-json',
+  'project-delete-unasked',
+  'error-not-found-json',
+  'error-denied',
+  'error-network',
+  'allocation-create-refused',
+  'allocation-create-timeout',
+  'allocation-create-interrupted',
+  'events-follow',
+  'events-follow-json',
+  'forward',
+  'ssh-no-openssh',
+  'ssh-proxy-refused',
+  'ssh-config-write',
+  'ssh-key-add-stdin',
+  'login-token',
+  'admin-slot-approve-changed',
+  'admin-audit-verify-tampered',
+  'terminal-no-gateway',
+  'audit-export',
+]);
+
 before(async () => {
   home = await mkdtemp(join(tmpdir(), 'gpuaas-cli-'));
 });
 after(() => rm(home, { recursive: true, force: true }));
 
-type Result = { stdout: string; stderr: string; code: number | null };
-
-const collect = (child: ChildProcess, input: string | undefined, interruptAfter: string | undefined): Promise<Result> =>
+const runProcess = (
+  argv: readonly string[],
+  { env, cwd, self, stdin, interruptAfter }: RunOptions,
+): Promise<RunResult> =>
   new Promise((resolve, reject) => {
-    let [stdout, stderr] = ['', ''];
-    let interrupted = false;
-    // A second signal would kill the process before it has said anything.
-    const interrupt = () => {
-      if (interruptAfter === undefined || interrupted) return;
-      interrupted = stdout.includes(interruptAfter) || stderr.includes(interruptAfter);
-      if (interrupted) child.kill('SIGINT');
-    };
-    child.stdout?.on('data', (chunk) => {
-      stdout += chunk;
-      interrupt();
-    });
-    child.stderr?.on('data', (chunk) => {
-      stderr += chunk;
-      interrupt();
-    });
+    const [program = '', ...first] = self;
+    const child = spawn(program, [...first, ...argv], { cwd, env, stdio: 'pipe' });
+    const written = { stdout: '', stderr: '' };
+    let isInterrupted = false;
+    for (const name of ['stdout', 'stderr'] as const)
+      child[name].on('data', (chunk) => {
+        written[name] += chunk;
+        // A second signal would kill the process before it has written anything.
+        if (interruptAfter === undefined || isInterrupted || !written[name].includes(interruptAfter)) return;
+        isInterrupted = true;
+        child.kill('SIGINT');
+      });
     child.on('error', reject);
-    child.on('close', (code) => resolve({ stdout, stderr, code }));
-    child.stdin?.end(input ?? '');
+    child.on('close', (code) => resolve({ ...written, code }));
+    child.stdin.end(stdin ?? '');
   });
 
-const runCase = async (api: FixtureApi, item: Case): Promise<Result & { config: string | null }> => {
+const runCase = async (api: FixtureApi, item: Case): Promise<RunResult & { config: string | null }> => {
   const folder = join(home, item.name);
   const config = join(folder, 'gpuaas');
   await mkdir(config, { recursive: true, mode: 0o700 });
@@ -65,8 +92,9 @@ const runCase = async (api: FixtureApi, item: Case): Promise<Result & { config: 
     GPUAAS_DEV_PASSWORD: DEV_PASSWORD,
     ...item.env,
   };
-  const child = spawn(process.execPath, [MAIN, ...item.args], { cwd: folder, env, stdio: 'pipe' });
-  const result = await collect(child, item.stdin, item.interruptAfter);
+  const { stdin, interruptAfter } = item;
+  const runs = PROCESSES.has(item.name) ? runProcess : runCommand;
+  const result = await runs(item.args, { env, cwd: folder, self: [process.execPath, MAIN], stdin, interruptAfter });
   const written = join(config, 'config.toml');
   return { ...result, config: existsSync(written) ? await readFile(written, 'utf8') : null };
 };
@@ -84,7 +112,7 @@ const normalise = (text: string, api: FixtureApi): string =>
     .replace(/"(expires_at|since)":"[^"]+"/g, '"$1":"<time>"')
     .replace(/Node [\d.]+, [\w-]+/g, 'Node <version>');
 
-const transcript = (item: Case, api: FixtureApi, result: Result & { config: string | null }): string => {
+const transcript = (item: Case, api: FixtureApi, result: RunResult & { config: string | null }): string => {
   const quoted = item.args.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word}'`)).join(' ');
   const showsConfig =
     item.args.includes('login') || item.args.includes('use') || item.config?.includes('refresh_token');
@@ -105,7 +133,7 @@ const transcript = (item: Case, api: FixtureApi, result: Result & { config: stri
   return normalise(`$ gpuaas ${quoted}\n--- exit ${result.code}\n${body.join('')}`, api);
 };
 
-describe('commands', { concurrency: 2 }, () => {
+describe('commands', { concurrency: 4 }, () => {
   for (const item of cases)
     test(`golden: ${item.name}`, async (t) => {
       const api = await startApi(item.answers);
@@ -133,6 +161,10 @@ test('every golden file belongs to a case', async () => {
   const files = (await readdir(GOLDEN)).filter((file) => file.endsWith('.txt'));
   assert.deepEqual(
     files.filter((file) => !cases.some(({ name }) => `${name}.txt` === file)),
+    [],
+  );
+  assert.deepEqual(
+    [...PROCESSES].filter((name) => !cases.some((item) => item.name === name)),
     [],
   );
 });

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-/** The gpuaas command: parse, run, and end with the exit code that says how to go on. */
+/** The gpuaas command: parse, run, and end with the exit code that tells a script how to continue. */
 import { enableCompileCache } from 'node:module';
 
 enableCompileCache();
 
-const { run } = await import('./run.ts');
-process.exitCode = await run(process.argv.slice(2), process.env);
+const { runInProcess } = await import('./process-io.ts');
+process.exitCode = await runInProcess();

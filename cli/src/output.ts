@@ -6,18 +6,17 @@
 import { styleText } from 'node:util';
 import type { Answer } from '@gpuaas/sdk';
 import { clean, safeJson } from './clean.ts';
+import type { Env, Io } from './io.ts';
 import { type Column, cell, layRecord, layTable } from './table.ts';
 
 export const SCHEMA_VERSION = 1;
-
-type Env = Readonly<Record<string, string | undefined>>;
 
 /** Set by CI systems and by agents that run commands. */
 const AUTOMATION = ['CI', 'AGENT', 'AI_AGENT'] as const;
 export const isAutomated = (env: Env): boolean =>
   AUTOMATION.some((name) => env[name] !== undefined && env[name] !== '' && env[name] !== '0' && env[name] !== 'false');
 
-export type OutputOptions = Readonly<{ json: boolean | undefined; env: Env }>;
+export type OutputOptions = Readonly<{ json: boolean | undefined; io: Pick<Io, 'env' | 'stdout' | 'stderr'> }>;
 
 export type Output = Readonly<{
   json: boolean;
@@ -41,27 +40,27 @@ const textOf = (value: unknown): string => {
   return cell(value as string | number | boolean | null | undefined);
 };
 
-export const createOutput = ({ json: asked, env }: OutputOptions): Output => {
+export const createOutput = ({ json: asked, io: { env, stdout, stderr } }: OutputOptions): Output => {
   const automated = isAutomated(env);
-  const json = asked ?? (automated || process.stdout.isTTY !== true);
-  const color = process.stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
-  const width = Math.max(40, process.stdout.isTTY === true ? process.stdout.columns || 80 : 80);
+  const json = asked ?? (automated || stdout.isTTY !== true);
+  const color = stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb';
+  const width = Math.max(40, stdout.isTTY === true ? stdout.columns || 80 : 80);
   // Cleaned here, where text leaves, so that no command can forget it.
   const lines = (text: string): string => `${text.split('\n').map(clean).join('\n')}\n`;
-  const print = (text: string): void => void process.stdout.write(lines(text));
-  const printJson = (value: object): void => void process.stdout.write(`${safeJson(value, 2)}\n`);
-  const say = (text: string): void => void process.stderr.write(lines(text));
+  const print = (text: string): void => void stdout.write(lines(text));
+  const printJson = (value: object): void => void stdout.write(`${safeJson(value, 2)}\n`);
+  const say = (text: string): void => void stderr.write(lines(text));
 
   const table = <T>(rows: readonly T[], columns: readonly Column<T>[]): void => {
     const [header = '', ...lines] = layTable(rows, columns, width);
-    if (color) process.stdout.write(`${styleText('bold', header, { validateStream: false })}\n`);
+    if (color) stdout.write(`${styleText('bold', header, { validateStream: false })}\n`);
     else print(header);
     for (const line of lines) print(line);
   };
 
   return {
     json,
-    jsonErrors: asked === true || (json && (automated || process.stderr.isTTY !== true)),
+    jsonErrors: asked === true || (json && (automated || stderr.isTTY !== true)),
     print,
     say,
     table,

@@ -4,6 +4,7 @@
  */
 import { Command as Commander } from 'commander';
 import { addGlobalFlags, type Command, type Execute, GLOBAL_FLAGS, type Group, install } from './command.ts';
+import type { Io } from './io.ts';
 import { VERSION } from './version.ts';
 
 type Entry = Readonly<{
@@ -266,7 +267,11 @@ export const wordsOf = (argv: readonly string[]): string[] => {
 };
 
 /** Builds the program with the one noun that the command line names; the others are known by name and summary. */
-export const createProgram = async (argv: readonly string[], execute: Execute): Promise<Commander> => {
+export const createProgram = async (
+  argv: readonly string[],
+  execute: Execute,
+  { stdout, stderr }: Pick<Io, 'stdout' | 'stderr'>,
+): Promise<Commander> => {
   const words = wordsOf(argv);
   const wanted = words[0] === 'help' ? words[1] : words[0];
   const program = new Commander('gpuaas')
@@ -280,7 +285,11 @@ export const createProgram = async (argv: readonly string[], execute: Execute): 
   program.addHelpCommand(
     new Commander('help').arguments('[command]').description('help for a command').helpGroup(TOOL),
   );
-  program.exitOverride().configureOutput({ outputError: () => undefined });
+  program.exitOverride().configureOutput({
+    writeOut: (text) => void stdout.write(text),
+    writeErr: (text) => void stderr.write(text),
+    outputError: () => undefined,
+  });
   addGlobalFlags(program);
   for (const group of [WORK, CONNECT, ACCESS, CATALOG, OBSERVE, OPERATE, TOOL]) {
     for (const entry of ENTRIES.filter((candidate) => candidate.group === group)) {

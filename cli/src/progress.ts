@@ -5,12 +5,13 @@
 import { GpuaasError, type WaitOptions, wait } from '@gpuaas/sdk';
 import { clean, truncate } from './clean.ts';
 import { CliError, Interrupted } from './exit.ts';
+import type { Io, Screen } from './io.ts';
 
 export type Progress = Readonly<{ update(text: string): void; end(): void }>;
 
 const FRAMES = ['-', '\\', '|', '/'];
 
-export const createProgress = (stream: NodeJS.WriteStream = process.stderr): Progress => {
+export const createProgress = (stream: Screen): Progress => {
   const startedAt = Date.now();
   let shown = '';
   let frame = 0;
@@ -50,10 +51,11 @@ export const explained = (err: unknown, { resume, undo }: WayOn): unknown => {
  * nothing: it says how to undo what was started, where there is a way.
  */
 export const waitWithProgress = async <T>(
+  { stderr }: Pick<Io, 'stderr'>,
   read: () => Promise<T>,
   options: WaitOptions<T> & WayOn & Readonly<{ describe: (value: T) => string }>,
 ): Promise<T> => {
-  const progress = createProgress();
+  const progress = createProgress(stderr);
   try {
     return await wait(read, { ...options, onValue: (value) => progress.update(options.describe(value)) });
   } catch (err) {

@@ -2,17 +2,16 @@
 import { confirm, isCancel, password } from '@clack/prompts';
 import { clean } from './clean.ts';
 import { Interrupted } from './exit.ts';
+import type { Io } from './io.ts';
 
-const output = process.stderr;
-
-export const ask = async (question: string): Promise<boolean> => {
-  const answer = await confirm({ message: clean(question), initialValue: false, output });
+export const ask = async (question: string, { stdin: input, stderr: output }: Io): Promise<boolean> => {
+  const answer = await confirm({ message: clean(question), initialValue: false, input, output });
   if (isCancel(answer)) throw new Interrupted('Nothing was changed.');
   return answer;
 };
 
-export const askSecret = async (question: string): Promise<string> => {
-  const answer = await password({ message: clean(question), output });
+export const askSecret = async (question: string, { stdin: input, stderr: output }: Io): Promise<string> => {
+  const answer = await password({ message: clean(question), input, output });
   if (isCancel(answer)) throw new Interrupted('Nothing was changed.');
   return answer;
 };

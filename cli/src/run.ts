@@ -2,10 +2,11 @@
 import { CommanderError } from 'commander';
 import type { Execute } from './command.ts';
 import { createCli } from './context.ts';
-import { EXIT, Interrupted, report, UsageError } from './exit.ts';
+import { EXIT, report, UsageError } from './exit.ts';
+import type { Io } from './io.ts';
 import { createOutput } from './output.ts';
 import { createProgram, wordsOf } from './program.ts';
-import type { Env, GlobalFlags } from './settings.ts';
+import type { GlobalFlags } from './settings.ts';
 
 /** Flags could not be parsed, so whether errors are JSON is read from the words themselves, up to those that are another's. */
 const jsonFromWords = (argv: readonly string[]): boolean | undefined => {
@@ -30,30 +31,21 @@ const usageOf = (err: CommanderError, argv: readonly string[]): UsageError => {
   );
 };
 
-const printCandidates = async (words: readonly string[]): Promise<number> => {
+const printCandidates = async (words: readonly string[], { stdout }: Io): Promise<number> => {
   const { complete } = await import('./complete.ts');
-  for (const [word, summary] of await complete(words)) process.stdout.write(`${word}\t${summary}\n`);
+  for (const [word, summary] of await complete(words)) stdout.write(`${word}\t${summary}\n`);
   return EXIT.ok;
 };
 
-export const run = async (argv: readonly string[], env: Env): Promise<number> => {
-  const controller = new AbortController();
-  const interrupt = () => controller.abort(new Interrupted('Interrupted.'));
-  process.once('SIGINT', interrupt);
-  process.once('SIGTERM', interrupt);
-  // A reader that has seen enough (`| head`) is not an error.
-  process.stdout.on('error', (err: NodeJS.ErrnoException) =>
-    process.exit(err.code === 'EPIPE' ? EXIT.ok : EXIT.failure),
-  );
-
+export const run = async (argv: readonly string[], io: Io): Promise<number> => {
   let code: number = EXIT.ok;
   const execute: Execute = async (spec, input) => {
-    const cli = createCli(input.flags as GlobalFlags, env, controller.signal);
+    const cli = createCli(input.flags as GlobalFlags, io);
     code = (await spec.run(cli, input)) ?? EXIT.ok;
   };
   try {
-    if (argv[0] === '__complete') return await printCandidates(argv.slice(argv[1] === '--' ? 2 : 1));
-    const program = await createProgram(argv, execute);
+    if (argv[0] === '__complete') return await printCandidates(argv.slice(argv[1] === '--' ? 2 : 1), io);
+    const program = await createProgram(argv, execute, io);
     if (argv.length === 0) program.outputHelp();
     else await program.parseAsync([...argv], { from: 'user' });
     return code;
@@ -63,10 +55,7 @@ export const run = async (argv: readonly string[], env: Env): Promise<number> =>
     // A noun without a verb: commander has shown the verbs on standard error.
     if (err instanceof CommanderError && err.code === 'commander.help')
       return err.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    const { jsonErrors } = createOutput({ json: jsonFromWords(argv), env });
-    return report(err instanceof CommanderError ? usageOf(err, argv) : err, jsonErrors);
-  } finally {
-    process.off('SIGINT', interrupt);
-    process.off('SIGTERM', interrupt);
+    const { jsonErrors } = createOutput({ json: jsonFromWords(argv), io });
+    return report(err instanceof CommanderError ? usageOf(err, argv) : err, { json: jsonErrors, stderr: io.stderr });
   }
 };

@@ -13,6 +13,7 @@ import { type ConnectOptions, connect, type SessionStream, type StreamEnd } from
 import { commandLine } from './clean.ts';
 import type { Cli } from './context.ts';
 import { CliError, EXIT } from './exit.ts';
+import type { Io } from './io.ts';
 
 const EXIT_OF_END = {
   ended: 'ok',
@@ -107,13 +108,13 @@ export const join = async (stream: SessionStream, socket: Duplex): Promise<Strea
  * Joins a session with this process's own streams. Standard output cannot be closed while the process lives, so the end of
  * what comes is the end of all.
  */
-export const joinProcess = async (stream: SessionStream): Promise<StreamEnd> => {
-  void send(stream, process.stdin).catch(() => undefined);
-  await receive(stream, process.stdout);
+export const joinProcess = async (stream: SessionStream, { stdin, stdout }: Io): Promise<StreamEnd> => {
+  void send(stream, stdin).catch(() => undefined);
+  await receive(stream, stdout);
   // Both directions are over then, and the other end says so: an end of its own and not a client that left.
   void stream.end().catch(() => undefined);
   await Promise.race([stream.closed, pause(LAST_WORD_MS, undefined, { ref: false })]);
   stream.close();
-  process.stdin.destroy();
+  stdin.destroy();
   return stream.closed;
 };

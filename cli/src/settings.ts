@@ -1,11 +1,10 @@
 /**
- * Which API a command talks to and as whom. A flag wins over the environment, the environment over the profile. The
- * credential of a profile belongs to the profile's address and is never sent to another one.
+ * Which API a command talks to and as whom. A flag wins over the environment, the environment over the profile. A profile
+ * belongs to its address: its credential is never sent to another one, and its default organization and project do not apply there.
  */
 import { type ConfigFile, configPath, type Profile, readConfig } from './config.ts';
 import { UsageError } from './exit.ts';
-
-export type Env = Readonly<Record<string, string | undefined>>;
+import type { Env } from './io.ts';
 
 export type GlobalFlags = Readonly<{
   json?: boolean;
@@ -19,9 +18,12 @@ export type GlobalFlags = Readonly<{
 export type Settings = Readonly<{
   config_file: string;
   profile_name: string;
+  /** The stored profile, or an empty one where the command talks to another address than the profile's. */
   profile: Profile;
+  /** The address of the stored profile, if it has one. */
+  profile_url: string | undefined;
   url: string;
-  /** Where the credential comes from; a profile's credential is only for the profile's own address. */
+  /** Where the credential comes from. */
   credential: 'environment' | 'profile' | 'none';
 }>;
 
@@ -46,11 +48,12 @@ export const readSettings = async (flags: GlobalFlags, env: Env): Promise<Settin
   const profile_name = chooseProfile(config, flags, env);
   if (!/^[A-Za-z0-9_-]{1,63}$/.test(profile_name))
     throw new UsageError(`"${profile_name}" is not a profile name.`, 'Use letters, digits, - and _.');
-  const profile = config.profiles[profile_name] ?? {};
+  const stored = config.profiles[profile_name] ?? {};
   const given = flags.url ?? (env['GPUAAS_URL'] || undefined);
-  const own = normalizeUrl(profile.url ?? DEFAULT_URL, `url of profile ${profile_name}`);
+  const own = normalizeUrl(stored.url ?? DEFAULT_URL, `url of profile ${profile_name}`);
   const url = given === undefined ? own : normalizeUrl(given, flags.url === undefined ? 'GPUAAS_URL' : '--url');
-  const stored = profile.token !== undefined || profile.access_token !== undefined;
-  const credential = env['GPUAAS_TOKEN'] ? 'environment' : stored && url === own ? 'profile' : 'none';
-  return { config_file, profile_name, profile, url, credential };
+  const profile = url === own ? stored : {};
+  const isSignedIn = profile.token !== undefined || profile.access_token !== undefined;
+  const credential = env['GPUAAS_TOKEN'] ? 'environment' : isSignedIn ? 'profile' : 'none';
+  return { config_file, profile_name, profile, profile_url: stored.url, url, credential };
 };

@@ -45,9 +45,7 @@ export const proxyWords = async (cli: Cli, host: SshHost, more: readonly string[
   const folder = cli.env['XDG_CONFIG_HOME'];
   return [
     ...(folder ? ['env', `XDG_CONFIG_HOME=${folder}`] : []),
-    process.execPath,
-    ...process.execArgv,
-    process.argv[1] ?? '',
+    ...cli.io.self,
     'ssh-proxy',
     host.allocation_id,
     `--project=${host.project_id}`,

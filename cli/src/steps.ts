@@ -5,6 +5,7 @@
  */
 import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
 import { clean, truncate } from './clean.ts';
+import type { Screen } from './io.ts';
 import { shortDuration } from './table.ts';
 
 type Progress = NonNullable<Allocation['progress']>;
@@ -89,18 +90,13 @@ export type StepsOptions = Readonly<{
   readTimeline?: (() => Promise<readonly TimelineEntry[]>) | undefined;
   /** What to say while no step is under way. */
   describe: (allocation: Allocation) => string;
-  stream?: Pick<NodeJS.WriteStream, 'write' | 'isTTY' | 'columns'>;
+  stream: Pick<Screen, 'write' | 'isTTY' | 'columns'>;
   now?: () => number;
 }>;
 
 export type Steps = Readonly<{ update(allocation: Allocation, hasEnded: boolean): Promise<void>; end(): void }>;
 
-export const createSteps = ({
-  readTimeline,
-  describe,
-  stream = process.stderr,
-  now = Date.now,
-}: StepsOptions): Steps => {
+export const createSteps = ({ readTimeline, describe, stream, now = Date.now }: StepsOptions): Steps => {
   let shown: Allocation | undefined;
   let workflow: string | undefined;
   let key: string | undefined;

@@ -1,10 +1,11 @@
 /** User data comes from a file: it is a text of many lines. */
-import { readFile } from 'node:fs/promises';
 import { UsageError } from './exit.ts';
+import { type Io, readNamed } from './io.ts';
 
-export const userDataFrom = async (file: string | undefined): Promise<string | undefined> => {
+export const userDataFrom = async (io: Io, file: string | undefined): Promise<string | undefined> => {
   if (file === undefined) return undefined;
-  return readFile(file, 'utf8').catch(() => {
+  const content = await readNamed(io, file);
+  if (content === null)
     throw new UsageError(`${file} cannot be read.`, 'Give --user-data a file with a cloud-config or a script.');
-  });
+  return content;
 };

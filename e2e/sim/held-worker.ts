@@ -10,7 +10,7 @@ import { createLog, createShutdown, stopOnSignals } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { readConfig } from '../../server/src/config.ts';
 import type { LeasedRun } from '../../server/src/db/workflow.ts';
-import { startApp } from '../../server/src/roles/process.ts';
+import { startProcess } from '../../server/src/roles/process.ts';
 import type { FailPoint } from '../../server/src/workflows/engine/worker.ts';
 
 /**
@@ -74,5 +74,5 @@ if (import.meta.main) {
   shutdown.add('plan', () => sql.end());
   const plan: Boundary[] = JSON.parse(readFileSync(planFile, 'utf8'));
   const workflows = { at: hold(plan, reachedFile, sql), concurrency: CONCURRENCY, lease_ms: LEASE_MS };
-  await startApp({ config, log, shutdown, dev_password: 'unused', workflows });
+  await startProcess({ config, log, shutdown, dev_password: 'unused', workflows });
 }

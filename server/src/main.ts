@@ -10,7 +10,7 @@ import { ConfigError, createLog, createShutdown, stopOnSignals } from '@gpuaas/k
 import { readConfig } from './config.ts';
 import { migrate } from './db/migrate.ts';
 import { createLogSink } from './logs/log-sink.ts';
-import { connectDatabase, startApp } from './roles/process.ts';
+import { connectDatabase, startProcess } from './roles/process.ts';
 import { seedCatalog } from './seed/demo-catalog.ts';
 
 const main = async (): Promise<void> => {
@@ -46,7 +46,7 @@ const main = async (): Promise<void> => {
       }
     }
     if (values['migrate-only']) return await shutdown.run('migrated');
-    await startApp({
+    await startProcess({
       config,
       log,
       shutdown,

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { type Clock, createLog, createShutdown, type Log, silentLog } from '@gpuaas/kit';
 import type { InjectOptions } from 'fastify';
 import { type Config, readConfig } from '../src/config.ts';
-import { type App, startApp } from '../src/roles/process.ts';
+import { type App, startProcess } from '../src/roles/process.ts';
 import { seedCatalog } from '../src/seed/demo-catalog.ts';
 import { type TestDatabase, testDatabase } from './database.ts';
 import { startTestIssuer, type TestIssuer } from './issuer.ts';
@@ -112,7 +112,7 @@ export const startTestApp = async (
     console_dir: null,
     ...overrides,
   };
-  const app = await startApp({
+  const app = await startProcess({
     config,
     log,
     shutdown,

@@ -4,11 +4,16 @@ import { contractDocuments } from './contract.ts';
 import { withClient, withMigratedDatabase } from './database.ts';
 import { erd } from './erd.ts';
 import type { Generated } from './file.ts';
+import { reconcilerTable } from './reconcilers.ts';
 import { rowTypes } from './row-types.ts';
 import { schemaText } from './schema.ts';
 import { sdkTypes } from './sdk.ts';
 
-export const contractFiles = async (): Promise<readonly Generated[]> => [...contractDocuments(), ...(await sdkTypes())];
+export const contractFiles = async (): Promise<readonly Generated[]> => [
+  ...contractDocuments(),
+  ...(await sdkTypes()),
+  reconcilerTable(),
+];
 
 export const schemaFiles = (): Promise<readonly Generated[]> =>
   withMigratedDatabase((url) =>

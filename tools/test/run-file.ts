@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createTestHome } from './home.ts';
 import type { ReportedLine, ReportedTest } from './reporter.ts';
 
 export type FileResult = Readonly<{
@@ -65,10 +66,11 @@ export const runFile = (options: RunFileOptions): Promise<FileResult> =>
     const startedAt = performance.now();
     const events = join(options.scratchDir, `${options.file.replaceAll('/', '__')}.jsonl`);
     const { NODE_TEST_CONTEXT: _, ...env } = options.env;
+    const home = createTestHome(events.replace(/\.jsonl$/, '.home'));
     const child = spawn(
       process.execPath,
       [`--test-reporter=${REPORTER}`, `--test-reporter-destination=${events}`, join(options.root, options.file)],
-      { cwd: options.root, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true },
+      { cwd: options.root, env: { ...env, ...home.env }, stdio: ['ignore', 'pipe', 'pipe'], detached: true },
     );
     let output = '';
     const collect = (chunk: Buffer) => {
@@ -100,10 +102,17 @@ export const runFile = (options: RunFileOptions): Promise<FileResult> =>
       child.once('close', () => {
         const lines = readEvents(events);
         rmSync(events, { force: true });
+        const problem = findProblem(
+          { code, signal, hung, stopped: options.signal.aborted },
+          lines,
+          options.hangAfterMs,
+        );
+        const homeProblem = home.problem();
+        home.remove();
         resolve({
           file: options.file,
           tests: lines.filter((line) => line.kind === 'test'),
-          problem: findProblem({ code, signal, hung, stopped: options.signal.aborted }, lines, options.hangAfterMs),
+          problem: problem ?? homeProblem,
           durationMs: performance.now() - startedAt,
           output,
         });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -99,6 +99,31 @@ const child = spawn('sleep', ['600'], { stdio: 'inherit' }); console.log('sleepe
   const sleeper = Number(/sleeper=(\d+)/.exec(ran.text)?.[1]);
   assert.ok(sleeper > 0);
   assert.throws(() => process.kill(sleeper, 0), { code: 'ESRCH' });
+});
+
+test('a test file has a home directory of its own, and one that writes into it fails', async (t) => {
+  const file = (body: string) => `import { writeFileSync } from 'node:fs'; import { homedir } from 'node:os';
+import { test } from 'node:test'; test('fine', () => { ${body} });`;
+  const ran = await runOn(t, {
+    'kit/a.test.ts': file(`if (homedir() === ${JSON.stringify(homedir())}) throw new Error('the home of the person');`),
+    'kit/b.test.ts': file(`writeFileSync(homedir() + '/.profile', '')`),
+    'kit/c.test.ts': file(`writeFileSync(process.env.XDG_CONFIG_HOME + '/gpuaas/config.toml', '')`),
+    'kit/d.test.ts': file(`writeFileSync(process.env.XDG_CONFIG_HOME + '/gpuaas/known_hosts', '')`),
+  });
+  assert.equal(ran.lines.at(-1), '4 passed, 3 failed, 0 skipped', ran.text);
+  assert.match(ran.text, /b\.test\.ts: this file wrote into the home directory: \.profile/);
+  assert.match(ran.text, /c\.test\.ts: this file wrote into the home directory: \.config\/gpuaas\/config\.toml/);
+  assert.match(ran.text, /d\.test\.ts: this file wrote into the home directory: \.config\/gpuaas\/known_hosts/);
+});
+
+test('a test that runs the command with the profile of the home directory fails', async (t) => {
+  const main = fileURLToPath(new URL('../../cli/src/main.ts', import.meta.url));
+  const ran = await runOn(t, {
+    'kit/a.test.ts': `import { execFileSync } from 'node:child_process'; import { test } from 'node:test';
+test('careless', () => { execFileSync(process.execPath, [${JSON.stringify(main)}, 'whoami'], { stdio: 'pipe' }); });`,
+  });
+  assert.equal(ran.lines.at(-1), '0 passed, 1 failed, 0 skipped', ran.text);
+  assert.match(ran.text, /config\.toml is not TOML/);
 });
 
 test('a lane without tests says what it holds and passes', async (t) => {

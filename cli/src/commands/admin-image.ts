@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { text as readText } from 'node:stream/consumers';
 import type { Operations } from '@gpuaas/sdk';
 import { command, type Group, list, required, text } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { keyFlags } from '../flags.ts';
+import { type Io, readNamed } from '../io.ts';
 
 type Register = Operations['adminOsImageRegister']['request']['body'];
 
@@ -13,8 +12,8 @@ const KEPT = [
   ...['driver_strategy', 'readiness_checks', 'source', 'digest_authority'],
 ];
 
-const readEntry = async (file: string): Promise<Omit<Register, 'sku_names'>> => {
-  const content = file === '-' ? await readText(process.stdin) : await readFile(file, 'utf8').catch(() => null);
+const readEntry = async (io: Io, file: string): Promise<Omit<Register, 'sku_names'>> => {
+  const content = await readNamed(io, file);
   if (content === null) throw new UsageError(`There is no file ${file}.`);
   let entry: unknown;
   try {
@@ -38,7 +37,7 @@ export const adminImage: Group = {
       flags: { sku: required(list('SKU it may run on; several by repeating', 'name')), ...keyFlags },
       examples: ['gpuaas admin image register catalog.json --sku h200-sxm-slice'],
       run: async (cli, { args, flags }) => {
-        const body = { ...(await readEntry(args.file)), sku_names: flags.sku };
+        const body = { ...(await readEntry(cli.io, args.file)), sku_names: flags.sku };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const answer = await (await cli.client()).call('adminOsImageRegister', { body }, options);
         cli.out.done(`Launches of ${answer.data.name} get ${answer.data.digest} from now on.`, answer);

@@ -110,7 +110,7 @@ const waitForDiscovery = async (
   node_id: string,
   timeout: number | undefined,
 ): Promise<Discovery> => {
-  const found = await waitWithProgress(() => readDiscovery(cli, node_id), {
+  const found = await waitWithProgress(cli.io, () => readDiscovery(cli, node_id), {
     until: ({ task }) => !OPEN.has(task.state),
     timeoutMs: timeout ?? WAIT_MS,
     signal: cli.signal,

@@ -2,8 +2,6 @@
  * What the scheduler saw, and what it would decide. `snapshot` saves the facts; `explain` runs the same pure function
  * over the saved file without any server, so a decision can be looked at later, elsewhere and as often as needed.
  */
-import { readFile } from 'node:fs/promises';
-import { text as readText } from 'node:stream/consumers';
 import {
   type Decision,
   explainToOperator,
@@ -18,6 +16,7 @@ import {
 import { safeJson } from '../clean.ts';
 import { choice, command, type Group, integer, required, text } from '../command.ts';
 import { CliError, UsageError } from '../exit.ts';
+import { type Io, readNamed } from '../io.ts';
 
 const isSnapshot = (value: unknown): value is Snapshot => {
   if (typeof value !== 'object' || value === null) return false;
@@ -33,8 +32,8 @@ const parse = (content: string): unknown => {
   }
 };
 
-const snapshotFrom = async (file: string): Promise<Snapshot> => {
-  const content = file === '-' ? await readText(process.stdin) : await readFile(file, 'utf8').catch(() => null);
+const snapshotFrom = async (io: Io, file: string): Promise<Snapshot> => {
+  const content = await readNamed(io, file);
   if (content === null) throw new UsageError(`${file} cannot be read.`);
   const snapshot = parse(content);
   if (!isSnapshot(snapshot))
@@ -108,7 +107,7 @@ const snapshot = command({
     const query = { region_name: flags.region, limit: flags.limit };
     const seen = await (await cli.client()).adminSchedulerSnapshot({ query }, { signal: cli.signal });
     // A file for a program, whoever looks at it: always JSON, exactly as it came.
-    process.stdout.write(`${safeJson(seen)}\n`);
+    cli.io.stdout.write(`${safeJson(seen)}\n`);
   },
 });
 
@@ -127,7 +126,7 @@ const explain = command({
   },
   examples: ['gpuaas admin scheduler explain s.json --sku h200-sxm-slice --region us-buffalo-1 --gpus 4'],
   run: async (cli, { args, flags }) => {
-    const seen = await snapshotFrom(args.file);
+    const seen = await snapshotFrom(cli.io, args.file);
     const request = requestFrom(seen, flags);
     const decision = place(request, seen);
     const filters = survivorsOf(decision, request, seen);

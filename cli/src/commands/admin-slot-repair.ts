@@ -25,7 +25,7 @@ const readRun = async (cli: Cli, slotId: string): Promise<Run> => {
 };
 
 const waitForRepair = async (cli: Cli, slotId: string, resume: string, timeout: number | undefined): Promise<void> => {
-  const run = await waitWithProgress(() => readRun(cli, slotId), {
+  const run = await waitWithProgress(cli.io, () => readRun(cli, slotId), {
     until: ({ state }) => ENDED.has(state),
     timeoutMs: timeout ?? WAIT_MS,
     signal: cli.signal,

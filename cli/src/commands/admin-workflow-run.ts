@@ -24,6 +24,7 @@ const finish = async (
   const client = await cli.client();
   cli.out.say(`${options.sentence} correlation id ${answer.correlation_id ?? 'unknown'}`);
   const run = await waitWithProgress(
+    cli.io,
     () => client.adminWorkflowRunGet({ params: { workflow_run_id: id } }, { signal: cli.signal }),
     {
       until: ({ state }) => ENDED.has(state),

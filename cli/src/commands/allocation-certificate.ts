@@ -3,7 +3,7 @@
  * that the platform publishes. With --file and --keys nothing is asked of the platform, so a copy can be verified by
  * whoever it was given to, and years later.
  */
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import {
   isSignedCertificate,
   type SignedWipeCertificate,
@@ -15,6 +15,7 @@ import { command, text, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { CliError, UsageError } from '../exit.ts';
 import { allocationId } from '../find.ts';
+import { type Io, pathOf, readNamed } from '../io.ts';
 import { shortTime } from '../table.ts';
 import { gpus } from './allocation-view.ts';
 
@@ -96,8 +97,8 @@ const show = (cli: Cli, { certificate, signature }: SignedWipeCertificate): void
   cli.out.print(`\nIssued by ${certificate.issuer}, signed with ${signature.key_id}.`);
 };
 
-const parsed = async (file: string): Promise<unknown> => {
-  const content = await readFile(file, 'utf8').catch(() => null);
+const parsed = async (io: Io, file: string): Promise<unknown> => {
+  const content = await readNamed(io, file);
   if (content === null) throw new UsageError(`The file "${file}" cannot be read.`);
   try {
     return JSON.parse(content);
@@ -112,7 +113,7 @@ const readCertificate = async (cli: Cli, named: string, file: string | undefined
     const params = { project_id, allocation_id: await allocationId(cli, project_id, named) };
     return (await cli.client()).allocationWipeCertificateGet({ params }, { signal: cli.signal });
   }
-  const found = await parsed(file);
+  const found = await parsed(cli.io, file);
   if (!isSignedCertificate(found)) throw new CliError('failure', `The file "${file}" is no certificate of erasure.`);
   const { id, name } = found.certificate.allocation;
   if (named !== id && named !== name)
@@ -122,7 +123,9 @@ const readCertificate = async (cli: Cli, named: string, file: string | undefined
 
 const readKeys = async (cli: Cli, file: string | undefined): Promise<readonly WipeCertificateKey[]> => {
   if (file !== undefined) {
-    const found = (await parsed(file)) as { items?: readonly WipeCertificateKey[] } | readonly WipeCertificateKey[];
+    const found = (await parsed(cli.io, file)) as
+      | { items?: readonly WipeCertificateKey[] }
+      | readonly WipeCertificateKey[];
     return 'items' in found ? (found.items ?? []) : (found as readonly WipeCertificateKey[]);
   }
   const keys: WipeCertificateKey[] = [];
@@ -156,9 +159,11 @@ export const wipeCertificate = command({
         `Ask for it again: ${commandLine(['gpuaas', 'allocation', 'wipe-certificate', args.allocation, ...cli.scope_words])}`,
       );
     if (flags.output !== undefined)
-      await writeFile(flags.output, `${JSON.stringify(signed, null, 2)}\n`, { flag: 'wx' }).catch((err) => {
-        throw new UsageError(`The file "${flags.output}" cannot be written: ${err.code ?? err.message}.`);
-      });
+      await writeFile(pathOf(cli.io, flags.output), `${JSON.stringify(signed, null, 2)}\n`, { flag: 'wx' }).catch(
+        (err) => {
+          throw new UsageError(`The file "${flags.output}" cannot be written: ${err.code ?? err.message}.`);
+        },
+      );
     if (cli.out.json) {
       const key_id = signed.signature.key_id;
       return cli.out.item({ ...signed, ...(verdict === null ? {} : { verification: { is_valid: true, key_id } }) });

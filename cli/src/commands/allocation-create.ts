@@ -138,7 +138,7 @@ export const create = command({
     const tags = asked.tag === undefined ? undefined : tagsFrom(asked.tag);
     const project_id = await cli.project();
     if (asked.dryRun) return dryRun(cli, project_id, launch);
-    const user_data = await userDataFrom(asked.userData);
+    const user_data = await userDataFrom(cli.io, asked.userData);
     const ssh_key_ids = asked.sshKey && (await Promise.all(asked.sshKey.map((key) => sshKeyId(cli, key))));
     const body = {
       name: args.name,

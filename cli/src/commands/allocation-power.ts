@@ -104,10 +104,8 @@ const reinstall = command({
     ...keyFlags,
   },
   run: async (cli, { args, flags }) => {
-    if (flags.noUserData && flags.userData !== undefined)
-      throw new UsageError('--user-data and --no-user-data exclude each other.');
     const [client, params] = [await cli.client(), await allocationParams(cli, args.allocation)];
-    const user_data = flags.noUserData ? null : await userDataFrom(flags.userData);
+    const user_data = flags.userData === false ? null : await userDataFrom(cli.io, flags.userData);
     const keys =
       flags.sshKey === undefined ? undefined : await Promise.all(flags.sshKey.map((key) => sshKeyId(cli, key)));
     await cli.confirm(

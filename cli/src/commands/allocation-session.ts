@@ -6,6 +6,7 @@ import { command, text } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { allocationParams } from '../find.ts';
 import { yesFlags } from '../flags.ts';
+import { pathOf } from '../io.ts';
 import { type Column, shortTime } from '../table.ts';
 import { listCommand, named } from './allocation-pages.ts';
 
@@ -67,10 +68,10 @@ const recording = command({
     const lines = (await cli.client()).terminalRecordingGet({ params }, { signal: cli.signal });
     if (flags.output === undefined) {
       // What was shown may hold anything; as JSON it is text and moves no cursor.
-      for await (const line of lines) process.stdout.write(`${safeJson(line)}\n`);
+      for await (const line of lines) cli.io.stdout.write(`${safeJson(line)}\n`);
       return;
     }
-    const file = await open(flags.output, 'wx', 0o600).catch((err) => {
+    const file = await open(pathOf(cli.io, flags.output), 'wx', 0o600).catch((err) => {
       if (err.code === 'EEXIST') throw new UsageError(`The file "${flags.output}" exists.`, 'Name another with -o.');
       throw new UsageError(`The file "${flags.output}" cannot be written: ${err.code ?? err.message}.`);
     });

@@ -54,7 +54,7 @@ export const followAllocation = async (
   waited: Omit<WaitedFor, 'goal'>,
   until: (allocation: Allocation) => boolean,
 ): Promise<Allocation> => {
-  const steps = createSteps({ readTimeline: waited.readTimeline, describe: sentenceOf });
+  const steps = createSteps({ stream: cli.io.stderr, readTimeline: waited.readTimeline, describe: sentenceOf });
   const read = async () => {
     const allocation = await waited.read();
     await steps.update(allocation, until(allocation));

@@ -1,11 +1,10 @@
 /** `gpuaas api`: any path of the API with the profile's credential, for what has no command yet. */
-import { readFile } from 'node:fs/promises';
-import { text as readText } from 'node:stream/consumers';
 import { newIdempotencyKey } from '@gpuaas/sdk';
 import { safeJson } from '../clean.ts';
 import { command, list, text } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { keyFlags } from '../flags.ts';
+import { readNamed } from '../io.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
@@ -67,8 +66,8 @@ export const api = command({
     const given = second ?? first;
     const path = given.startsWith('/') ? given : `/api/v1/${given}`;
     const query = new URLSearchParams((flags.query ?? []).map((pair) => split(pair, '--query'))).toString();
-    const input =
-      flags.input === '-' ? await readText(process.stdin) : flags.input && (await readFile(flags.input, 'utf8'));
+    const input = flags.input === undefined ? undefined : await readNamed(cli.io, flags.input);
+    if (input === null) throw new UsageError(`${flags.input} cannot be read.`);
     const body = fields.length > 0 ? JSON.stringify(Object.fromEntries(fields)) : input;
     const needsBody = method !== 'GET' && method !== 'DELETE';
     const answer = await (await cli.client()).raw(

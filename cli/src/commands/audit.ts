@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { AuditLog } from '@gpuaas/sdk';
 import { choice, command, type Group, text } from '../command.ts';
 import { collect, pageFlags } from '../flags.ts';
+import { pathOf } from '../io.ts';
 import { type Column, shortTime } from '../table.ts';
 
 export const auditColumns: readonly Column<AuditLog>[] = [
@@ -91,8 +92,8 @@ export const audit: Group = {
         const lines = asLines(rows, (count) => {
           written = count;
         });
-        if (flags.output === undefined) await pipeline(lines, process.stdout, { end: false });
-        else await pipeline(lines, createWriteStream(flags.output, { flags: 'wx', mode: 0o600 }));
+        if (flags.output === undefined) await pipeline(lines, cli.io.stdout, { end: false });
+        else await pipeline(lines, createWriteStream(pathOf(cli.io, flags.output), { flags: 'wx', mode: 0o600 }));
         cli.out.say(`${written} rows${flags.output === undefined ? '' : ` written to ${flags.output}`}.`);
       },
     }),

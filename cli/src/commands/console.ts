@@ -9,7 +9,7 @@ import { named } from './allocation-pages.ts';
 const LEAVE = 'Type ~. at the start of a line to leave.';
 
 const sayHowToLeave = (cli: Cli, isTyped = true): void => {
-  if (process.stdin.isTTY === true) cli.out.say(isTyped ? LEAVE : 'Ctrl-C leaves.');
+  if (cli.io.stdin.isTTY === true) cli.out.say(isTyped ? LEAVE : 'Ctrl-C leaves.');
 };
 
 export const serialConsole = command({
@@ -35,7 +35,7 @@ export const terminal = command({
   scope: 'project',
   args: named,
   run: async (cli, { args }) => {
-    const { columns: cols, rows } = process.stdout;
+    const { columns: cols, rows } = cli.io.stdout;
     const stream = await openSession(cli, {
       ...(await allocationParams(cli, args.allocation)),
       kind: 'terminal',

@@ -6,12 +6,13 @@ import { command, text, toggle } from '../command.ts';
 import { type Profile, readConfig, updateConfig, withProfile } from '../config.ts';
 import type { Cli } from '../context.ts';
 import { CliError, UsageError } from '../exit.ts';
+import type { Io } from '../io.ts';
 import { deviceLogin, devLogin, discover, readPlatform, type Tokens } from '../login.ts';
 import type { Settings } from '../settings.ts';
 import { USER_AGENT } from '../version.ts';
 
 /** The password of the embedded issuer: from the environment, from the clone that runs it, or asked for. */
-const devPassword = async ({ env, interactive }: Cli, username: string): Promise<string> => {
+const devPassword = async ({ env, io, interactive }: Cli, username: string): Promise<string> => {
   if (env['GPUAAS_DEV_PASSWORD']) return env['GPUAAS_DEV_PASSWORD'];
   const home = env['GPUAAS_HOME'] || join(import.meta.dirname, '../../..');
   const file = join(env['GPUAAS_STATE_DIR'] || join(home, '.gpuaas'), 'dev-password');
@@ -23,11 +24,11 @@ const devPassword = async ({ env, interactive }: Cli, username: string): Promise
       'Set GPUAAS_DEV_PASSWORD, or run this where `make up` runs.',
     );
   const { askSecret } = await import('../prompt.ts');
-  return askSecret(`Password of ${username}`);
+  return askSecret(`Password of ${username}`, io);
 };
 
-const tokenFromInput = async (): Promise<string> => {
-  const given = (await readText(process.stdin)).trim();
+const tokenFromInput = async ({ stdin }: Io): Promise<string> => {
+  const given = (await readText(stdin)).trim();
   if (!/^[\x21-\x7e]{1,4096}$/.test(given))
     throw new UsageError('Standard input holds no token.', 'gpuaas login --token-stdin < token-file');
   return given;
@@ -103,7 +104,9 @@ export const login = command({
     if (flags.user !== undefined && !flags.dev) throw new UsageError('--user goes with --dev.');
     const settings = await cli.settings();
     const dev = flags.dev ? (flags.user ?? 'dev-admin') : undefined;
-    const credential: Profile = flags.tokenStdin ? { token: await tokenFromInput() } : await signIn(cli, settings, dev);
+    const credential: Profile = flags.tokenStdin
+      ? { token: await tokenFromInput(cli.io) }
+      : await signIn(cli, settings, dev);
     const token = credential.token ?? credential.access_token ?? '';
     // Nothing is remembered that the API does not accept.
     const me = await createClient({

@@ -151,14 +151,14 @@ export const project: Group = {
       scope: 'organization',
       args: { project: 'name or id' },
       run: async (cli, { args }) => {
+        const { config_file, profile_name, url, profile_url } = await cli.settings();
+        if (profile_url !== undefined && profile_url !== url)
+          throw new UsageError(
+            `Profile ${profile_name} is for ${profile_url}, not ${url}.`,
+            'Name another profile with --profile.',
+          );
         const project_id = await cli.project(args.project);
         const found = await (await cli.client()).projectGet({ params: { project_id } }, { signal: cli.signal });
-        const { config_file, profile_name, url, profile } = await cli.settings();
-        if (profile.url !== undefined && profile.url !== url)
-          throw new UsageError(
-            `Profile ${profile_name} is for ${profile.url}, not ${url}.`,
-            'Name another one with --profile.',
-          );
         await updateConfig(config_file, (config) => {
           const next = {
             url,

@@ -6,11 +6,12 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Allocation } from '@gpuaas/sdk';
 import { command, text, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { CliError, UsageError } from '../exit.ts';
+import { pathOf } from '../io.ts';
 import { proxyWords, sshHost } from '../ssh-access.ts';
 import {
   hostNames,
@@ -98,7 +99,7 @@ export const sshConfigCommand = command({
   run: async (cli, { args, flags }) => {
     if (flags.write && flags.remove) throw new UsageError('--write and --remove exclude each other.');
     const own = join(cli.env['HOME'] || homedir(), '.ssh');
-    const file = resolve(flags.file ?? join(own, 'gpuaas_config'));
+    const file = pathOf(cli.io, flags.file ?? join(own, 'gpuaas_config'));
     const config_file = join(own, 'config');
     const settings = await cli.settings();
     const known_hosts_file = join(dirname(settings.config_file), 'known_hosts');
@@ -119,7 +120,7 @@ export const sshConfigCommand = command({
     const proxy = ({ allocation_id }: SshHost) => proxies.get(allocation_id) ?? [];
     const content = sshConfig(hosts, { known_hosts_file, proxy });
     // A part of ssh_config, also into a pipe: JSON would be of use to nobody who asked for it.
-    if (!flags.write) return void process.stdout.write(content);
+    if (!flags.write) return void cli.io.stdout.write(content);
     await replace(known_hosts_file, knownHosts(hosts));
     await replace(file, content);
     const before = (await readText(config_file)) ?? '';

@@ -1,10 +1,9 @@
-import { readFile } from 'node:fs/promises';
-import { text as readText } from 'node:stream/consumers';
 import type { SshKey } from '@gpuaas/sdk';
 import { command, type Group } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { sshKeyId } from '../find.ts';
 import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
+import { type Io, readNamed } from '../io.ts';
 import { type Column, shortTime } from '../table.ts';
 
 const columns: readonly Column<SshKey>[] = [
@@ -16,8 +15,8 @@ const columns: readonly Column<SshKey>[] = [
 ];
 
 /** A private key must not leave the machine, not even by mistake. */
-const publicKeyFrom = async (source: string): Promise<string> => {
-  const content = source === '-' ? await readText(process.stdin) : await readFile(source, 'utf8').catch(() => null);
+const publicKeyFrom = async (io: Io, source: string): Promise<string> => {
+  const content = await readNamed(io, source);
   if (content === null)
     throw new UsageError(`${source} cannot be read.`, 'Name the file of the public key, such as ~/.ssh/id_ed25519.pub');
   if (content.includes('PRIVATE KEY'))
@@ -49,7 +48,7 @@ export const sshKey: Group = {
       flags: { ...keyFlags },
       examples: ['gpuaas ssh-key add laptop ~/.ssh/id_ed25519.pub'],
       run: async (cli, { args, flags }) => {
-        const body = { name: args.name, public_key: await publicKeyFrom(args.file) };
+        const body = { name: args.name, public_key: await publicKeyFrom(cli.io, args.file) };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const answer = await (await cli.client()).call('sshKeyCreate', { body }, options);
         cli.out.done(`Added SSH key ${answer.data.name} (${answer.data.id}), ${answer.data.fingerprint}.`, answer);

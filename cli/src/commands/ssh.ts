@@ -117,19 +117,19 @@ export const sshProxy = command({
   flags: { said: text('written when a sentence was said', 'file') },
   run: async (cli, { args, flags }) => {
     const say = (sentence: string) => {
-      process.stderr.write(`gpuaas: ${clean(sentence)}\n`);
+      cli.io.stderr.write(`gpuaas: ${clean(sentence)}\n`);
       if (flags.said !== undefined) writeFileSync(flags.said, '');
     };
     try {
       const stream = await openSession(cli, { ...(await allocationParams(cli, args.allocation)), kind: 'ssh' });
-      const { reason, message } = await joinProcess(stream);
+      const { reason, message } = await joinProcess(stream, cli.io);
       // Where ssh has closed its side the end is its own; otherwise it reads only that the other end is gone.
-      if (reason === 'client_disconnected' || (reason === 'ended' && process.stdin.readableEnded)) return EXIT.ok;
+      if (reason === 'client_disconnected' || (reason === 'ended' && cli.io.stdin.readableEnded)) return EXIT.ok;
       say(message);
     } catch (err) {
       say(err instanceof Error ? err.message : String(err));
     }
-    process.stdin.destroy();
+    cli.io.stdin.destroy();
     return SSH_FAILED;
   },
 });

@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { pause } from '@gpuaas/kit';
 import { type Allocation, connect, GpuaasError, type SessionKind, type SessionStream } from '@gpuaas/sdk';
 import { composedHostLacks } from '../../../node-agent/test/composed-host.ts';
+import { findProgram } from '../../../tools/test/requires.ts';
 import { eventually } from '../../sim/platform.ts';
 import { type HostLab, startHostLab } from './host-lab.ts';
 
@@ -106,9 +107,20 @@ before(async () => {
     body: { name: 'shell', scopes: ['all'], expires_in_s: 7200 },
   });
   home = join(lab.cloud.scratch, 'a home');
-  await mkdir(home, { recursive: true });
+  const programs = join(home, 'bin');
+  await mkdir(programs, { recursive: true });
+  // OpenSSH takes the home directory from the user database and not from HOME.
+  const openssh = findProgram('ssh') ?? 'ssh';
+  await writeFile(join(programs, 'ssh'), `#!/bin/sh\nexec ${openssh} -F none "$@"\n`, { mode: 0o755 });
   const { SSH_AUTH_SOCK: _, ...inherited } = process.env;
-  env = { ...inherited, HOME: home, GPUAAS_URL: lab.cloud.platform.url, GPUAAS_TOKEN: token };
+  env = {
+    ...inherited,
+    PATH: `${programs}:${process.env['PATH']}`,
+    HOME: home,
+    XDG_CONFIG_HOME: join(home, '.config'),
+    GPUAAS_URL: lab.cloud.platform.url,
+    GPUAAS_TOKEN: token,
+  };
   const { id } = await lab.cloud.launch('desk', { ssh_key_ids: [lab.key_id], image_name: lab.image.name });
   machine = await lab.cloud.reaches(id, 'active');
 });

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Allocation } from '@gpuaas/sdk';
@@ -49,7 +50,12 @@ test('a tenant launches with the command and is let in with their key, by a mach
   const more = ['--image', lab.image.name, '--ssh-key', 'tenant', '--wait', '--json'];
   const launched = spawnSync(GPUAAS, [...words, ...more], {
     encoding: 'utf8',
-    env: { ...process.env, GPUAAS_URL: lab.cloud.platform.url, GPUAAS_TOKEN: token },
+    env: {
+      ...process.env,
+      XDG_CONFIG_HOME: join(lab.cloud.scratch, 'config'),
+      GPUAAS_URL: lab.cloud.platform.url,
+      GPUAAS_TOKEN: token,
+    },
   });
   assert.equal(launched.status, 0, launched.stderr);
   const { id } = JSON.parse(launched.stdout) as { id: string };

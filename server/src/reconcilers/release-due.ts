@@ -1,21 +1,23 @@
 /**
- * Releases allocations whose maximum duration is over. Each in a transaction of its own, with an audit row in the
- * tenant's chain: nobody asked, so the system is the actor. What is protected stays until its protection is taken off.
- * Each is looked at again once it is locked, and one that cannot be released keeps no other from being released.
+ * Releases allocations whose maximum duration has passed. Each release is its own transaction, with an audit row in the
+ * tenant's chain and the system as the actor. Protected allocations stay. Each allocation is checked again once it is
+ * locked; a failed release does not block the others.
  */
 import { invariant } from '@gpuaas/kit';
 import { findAllocation } from '../db/allocation.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { listDueAllocations, lockDueAllocation } from '../db/lifecycle.ts';
+import { beginRelease } from '../workflows/begin-release.ts';
 
 const BATCH_ROWS = 100;
-export const DUE_REASON = 'Its maximum duration is over.';
+export const DUE_REASON = 'Its maximum duration has passed.';
 
 export type ReleaseDueDeps = Readonly<{
   database: Database;
-  /** Accepts a release within the transaction. */
-  release(tx: Tx, allocationId: string, reason: string): Promise<void>;
+  wake?: () => void;
+  /** Accepts a release within the transaction. Tests let it fail. */
+  release?(tx: Tx, allocationId: string, reason: string): Promise<void>;
 }>;
 
 /** False when it is not due any more. */
@@ -24,7 +26,9 @@ const releaseOne = (deps: ReleaseDueDeps, id: string): Promise<boolean> =>
     if (!(await lockDueAllocation(tx, id))) return false;
     const row = await findAllocation(tx, id);
     invariant(row !== undefined, `allocation ${id} is locked`);
-    await deps.release(tx, id, DUE_REASON);
+    const release =
+      deps.release ?? ((own, allocation_id, reason) => beginRelease(own, { allocation_id, reason }, deps.wake));
+    await release(tx, id, DUE_REASON);
     tx.defer(
       insertSystemAudit(tx, {
         organization_id: row.organization_id,

@@ -1,5 +1,4 @@
 /** The role `gpuaas-node-api`: the listener of agents, and the loops that keep what it knows fresh. Each stops with the process. */
-import type { Shutdown } from '@gpuaas/kit';
 import { createCertificateRegister } from '../agents/certificate-register.ts';
 import { createHeartbeats } from '../agents/heartbeat.ts';
 import { createListenerCertificates } from '../agents/listener-certificate.ts';
@@ -7,19 +6,18 @@ import { auditNodeRefusal } from '../agents/refusal-audit.ts';
 import { RESULT_HOOKS } from '../agents/result-hooks.ts';
 import { createDispatcher, type Dispatcher } from '../agents/task-dispatch.ts';
 import { createTrustKeeper } from '../agents/trust.ts';
-import type { Deps } from '../context.ts';
 import { createLogQuota } from '../logs/log-quota.ts';
 import { createNodeHandlers } from '../node-api/handlers.ts';
 import { createNodeApi, type NodeApiServer } from '../node-api/server.ts';
-import type { EventHub } from '../ports/events/hub.ts';
 import { createAgentReleases } from '../ports/objects/agent-releases.ts';
 import { startReconciler } from '../reconcilers/reconciler.ts';
+import type { RoleContext } from './role.ts';
 
 const REFRESH_INTERVAL_MS = 1_000;
 
 export type NodeApi = Readonly<{ url: string; dispatcher: Dispatcher; server: NodeApiServer }>;
 
-export const startNodeApi = async (deps: Deps, hub: EventHub, shutdown: Shutdown): Promise<NodeApi> => {
+export const startNodeApi = async ({ deps, hub, shutdown }: RoleContext): Promise<NodeApi> => {
   const { config, database, clock, log, secrets } = deps;
   const { host, port, names } = config.node_api;
   const wake = () => deps.events.wake();

@@ -2,12 +2,10 @@
  * The role `gpuaas-terminal-gateway`: a listener for clients, one for hosts, and the loops that end what may not go on. Each
  * stops with the process, and says so to whoever is connected.
  */
-import type { Shutdown } from '@gpuaas/kit';
 import { createCertificateRegister } from '../agents/certificate-register.ts';
 import { createListenerCertificates } from '../agents/listener-certificate.ts';
 import { auditNodeRefusal } from '../agents/refusal-audit.ts';
 import { createTrustKeeper } from '../agents/trust.ts';
-import type { Deps } from '../context.ts';
 import { createAgentListener } from '../gateway/agent-listener.ts';
 import { createClientListener } from '../gateway/client-listener.ts';
 import { createRegistry, type Registry } from '../gateway/registry.ts';
@@ -15,7 +13,7 @@ import { createSessionEnforcer } from '../gateway/session-enforcer.ts';
 import { startReconciler } from '../reconcilers/reconciler.ts';
 import { createGatewaySessions } from '../sessions/gateway-session.ts';
 import { createGatewayMetrics } from '../telemetry/gateway-metrics.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { RoleContext } from './role.ts';
 
 const REFRESH_INTERVAL_MS = 1_000;
 const LOOK_INTERVAL_MS = 1_000;
@@ -33,7 +31,7 @@ export type Gateway = Readonly<{
 const reached = (url: string, configuredPort: number, port: number): string =>
   configuredPort === 0 ? url.replace(/:0$/, `:${port}`) : url;
 
-export const startGateway = async (deps: Deps, telemetry: Telemetry, shutdown: Shutdown): Promise<Gateway> => {
+export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleContext): Promise<Gateway> => {
   const { config, database, clock, log, secrets } = deps;
   const { gateway } = config;
   const nowMs = (): number => clock.now().getTime();

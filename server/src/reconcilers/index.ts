@@ -1,0 +1,110 @@
+/**
+ * The reconcilers of `gpuaas-provisioning-worker`: the one place for their names, intervals and what each does. The role
+ * starts them from this list, and the table in `doc/architecture/reconcilers.md` is generated from it.
+ */
+import type { Deps } from '../context.ts';
+import { createHeadsFile } from '../ports/objects/heads-file.ts';
+import type { InvariantWatch } from './check-invariants.ts';
+import { createCapacityCounter } from './count-capacity.ts';
+import { endGrace } from './end-grace.ts';
+import { ensureTrustKeys } from './ensure-trust-keys.ts';
+import { expireTasks } from './expire-tasks.ts';
+import { keepLogPartitions } from './keep-log-partitions.ts';
+import { markOffline } from './mark-offline.ts';
+import { purgeExpired } from './purge-expired.ts';
+import { releaseDue } from './release-due.ts';
+import { revokeGrants } from './revoke-grants.ts';
+import { sampleCapacity } from './sample-capacity.ts';
+import { sealAudit } from './seal-audit.ts';
+
+export type ReconcilerDeps = Pick<Deps, 'config' | 'database' | 'secrets' | 'clock'> &
+  Readonly<{ wake: () => void; watch: InvariantWatch }>;
+
+type Turn = (signal: AbortSignal) => Promise<unknown>;
+
+export type ReconcilerDeclaration = Readonly<{
+  name: string;
+  interval_ms: number;
+  /** For the table in the documents. */
+  does: string;
+  create(deps: ReconcilerDeps): Turn;
+}>;
+
+export const RECONCILERS: readonly ReconcilerDeclaration[] = [
+  {
+    name: 'seal-audit',
+    interval_ms: 250,
+    does: 'seals audit rows into their chains',
+    create: ({ config, database, secrets }) => {
+      const heads = createHeadsFile({ file: config.audit_heads_file, seed: secrets.derive('audit-heads', 32) });
+      return (signal) => sealAudit({ database, heads }, signal);
+    },
+  },
+  {
+    name: 'purge-expired',
+    interval_ms: 60_000,
+    does: 'deletes expired rows',
+    create: (deps) => (signal) => purgeExpired(deps, signal),
+  },
+  {
+    name: 'release-due',
+    interval_ms: 2_000,
+    does: 'releases allocations whose maximum duration has passed',
+    create: (deps) => (signal) => releaseDue(deps, signal),
+  },
+  {
+    name: 'expire-tasks',
+    interval_ms: 5_000,
+    does: 'ends host tasks that were not completed in time',
+    create: (deps) => () => expireTasks(deps),
+  },
+  {
+    name: 'count-capacity',
+    interval_ms: 1_000,
+    does: 'rewrites the capacity counters when the fleet has changed or they are 5 s old',
+    create: (deps) => createCapacityCounter({ database: deps.database }).run,
+  },
+  {
+    name: 'sample-capacity',
+    // It samples every five minutes by the clock: this is how soon after the mark.
+    interval_ms: 10_000,
+    does: 'stores the capacity counters of every fifth minute for 90 days',
+    create: (deps) => () => sampleCapacity(deps),
+  },
+  {
+    name: 'mark-offline',
+    interval_ms: 2_000,
+    does: 'moves nodes between `active` and `offline` by their last heartbeat',
+    create: (deps) => (signal) => markOffline(deps, signal),
+  },
+  {
+    name: 'ensure-trust-keys',
+    interval_ms: 60_000,
+    does: 'creates the first key of each purpose',
+    create: (deps) => () => ensureTrustKeys(deps),
+  },
+  {
+    name: 'end-grace',
+    interval_ms: 10_000,
+    does: 'retires keys whose grace period has ended',
+    create: (deps) => () => endGrace(deps),
+  },
+  {
+    name: 'revoke-grants',
+    interval_ms: 5_000,
+    does: 'revokes grants of removed members, disabled accounts and deleted keys; retries key installation',
+    create: (deps) => (signal) => revokeGrants(deps, signal),
+  },
+  {
+    name: 'keep-log-partitions',
+    interval_ms: 3_600_000,
+    does: 'creates the next days’ partitions of `log_lines` and drops expired ones',
+    create: (deps) => () => keepLogPartitions({ database: deps.database, days: deps.config.log_days }),
+  },
+  {
+    name: 'check-invariants',
+    interval_ms: 60_000,
+    does: 'runs the invariant queries and reports violations as metric and log; repairs nothing',
+    create: (deps) => deps.watch.run,
+  },
+];

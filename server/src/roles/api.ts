@@ -1,0 +1,135 @@
+/** The role `gpuaas-api`: the HTTP API with console, browser sign-in and documents, and the embedded issuer on a laptop. */
+import type { FastifyInstance } from 'fastify';
+import type { Deps } from '../context.ts';
+import { readConsole } from '../http/console.ts';
+import { createCookies, SIGN_IN_S } from '../http/cookie.ts';
+import { fetchInProcess } from '../http/in-process.ts';
+import { addressBlock, createRateLimit, refuseFor } from '../http/rate-limit.ts';
+import { createHttpServer } from '../http/server.ts';
+import { createStreams } from '../http/stream.ts';
+import { type Authenticator, createAuthenticator } from '../identity/authenticate.ts';
+import { createProjectDirectory } from '../identity/authorize.ts';
+import { createSignIn, type SignIn } from '../identity/sign-in.ts';
+import type { EmbeddedIssuer } from '../ports/identity/embedded.ts';
+import { createRelyingParty } from '../ports/identity/relying-party.ts';
+import { createTokenVerifier } from '../ports/identity/verifier.ts';
+import type { RoleContext } from './role.ts';
+
+const DEV_ADMIN_EMAIL = 'dev-admin@gpuaas.local';
+
+const embeddedIssuer = async (deps: Deps, devPassword: string): Promise<EmbeddedIssuer> => {
+  const { config } = deps;
+  // Loaded only where it is used: behind an external issuer its framework would be dead weight.
+  const { createEmbeddedIssuer } = await import('../ports/identity/embedded.ts');
+  return createEmbeddedIssuer({
+    issuerUrl: `${config.public_url}/oidc`,
+    database: deps.database,
+    secrets: deps.secrets,
+    audience: config.oidc.audience,
+    consoleClientId: config.oidc.console_client_id,
+    cliClientId: config.oidc.cli_client_id,
+    // The first is where it returns after signing out.
+    consoleRedirectUris: [`${config.public_url}/`, `${config.public_url}/auth/callback`],
+    password: devPassword,
+    log: deps.log,
+    mode: config.mode,
+    externalIssuer: config.oidc.issuer,
+  });
+};
+
+/** The console signs its people in through the server; the embedded issuer is asked without leaving the process. */
+const browserSignIn = (
+  deps: Deps,
+  authenticate: Authenticator,
+  issuer: Readonly<{ url: string; fetch: typeof globalThis.fetch }>,
+): SignIn => {
+  const { config, clock, database, log, secrets } = deps;
+  const { console_client_id, console_client_secret } = config.oidc;
+  const relyingParty = createRelyingParty({
+    issuer: issuer.url,
+    client_id: console_client_id,
+    client_secret: console_client_secret,
+    redirect_uri: `${config.public_url}/auth/callback`,
+    signed_out_uri: `${config.public_url}/`,
+    fetch: issuer.fetch,
+    clock,
+  });
+  return createSignIn({
+    ...{ database, secrets, clock, log, authenticate, relyingParty, sign_in_s: SIGN_IN_S },
+    ...config.web_session,
+  });
+};
+
+export const createApi = async ({
+  deps,
+  telemetry,
+  probes,
+  dev_password,
+  shutdown,
+}: RoleContext): Promise<FastifyInstance> => {
+  const { config, clock, database, log } = deps;
+  const issuer = config.oidc.issuer === null ? await embeddedIssuer(deps, dev_password) : null;
+  const issuerUrl = config.oidc.issuer ?? `${config.public_url}/oidc`;
+  const verifier = createTokenVerifier({
+    issuer: issuerUrl,
+    audience: config.oidc.audience,
+    log,
+    clock,
+    ...(issuer ? { fetch: issuer.fetch } : {}),
+  });
+  const now = () => clock.now().getTime();
+  const authenticate = createAuthenticator({
+    database,
+    verifier,
+    clock,
+    log,
+    superadmin_emails: issuer === null ? config.superadmin_emails : [...config.superadmin_emails, DEV_ADMIN_EMAIL],
+    web_session_idle_s: config.web_session.idle_s,
+  });
+  const cookies = createCookies(config.public_url);
+  const strangers = createRateLimit(config.anonymous_rate_limit_per_minute);
+  const fetch = issuer === null ? globalThis.fetch : fetchInProcess(() => http);
+  const http: FastifyInstance = await createHttpServer({
+    gate: {
+      deps,
+      authenticate,
+      cookies,
+      organizationOf: createProjectDirectory(database, now),
+      callers: createRateLimit(config.rate_limit_per_minute),
+      strangers,
+      tickets: createRateLimit(config.ticket_rate_per_minute),
+      streams: createStreams(shutdown.signal),
+    },
+    telemetry,
+    system: {
+      ...probes,
+      public_url: config.public_url,
+      signIn: {
+        signIn: browserSignIn(deps, authenticate, { url: issuerUrl, fetch }),
+        cookies,
+        public_url: config.public_url,
+        admit: (ip) => refuseFor(strangers.take(addressBlock(ip), now())),
+        onFault: (err, correlation_id) =>
+          log.error({ err: err.cause ?? err, correlation_id, internal: err.details.internal }, err.message),
+      },
+      console:
+        config.console_dir === null
+          ? null
+          : readConsole(config.console_dir, {
+              public_url: config.public_url,
+              gateway_url: config.gateway.public_url,
+              issuer: issuerUrl,
+            }),
+      issuer: issuer?.callback() ?? null,
+      wellKnown: {
+        api_version: 'v1',
+        issuer: issuerUrl,
+        audience: config.oidc.audience,
+        cli_client_id: config.oidc.cli_client_id,
+        console_client_id: config.oidc.console_client_id,
+        embedded_issuer: issuer !== null,
+      },
+    },
+  });
+  return http;
+};

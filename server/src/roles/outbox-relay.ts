@@ -1,0 +1,22 @@
+/** The role `gpuaas-outbox-relay`: publishes outbox events to NATS in commit order, or marks them readable without it. */
+import { createNatsPublisher } from '../ports/events/nats.ts';
+import { startReconciler } from '../reconcilers/reconciler.ts';
+import { relayOutbox } from '../reconcilers/relay-outbox.ts';
+import type { RoleContext } from './role.ts';
+
+const RELAY_INTERVAL_MS = 200;
+
+export const startOutboxRelay = ({ deps, hub, shutdown }: RoleContext): void => {
+  const { database, log, config } = deps;
+  const publisher = config.nats_url === null ? null : createNatsPublisher({ url: config.nats_url });
+  const relay = startReconciler({
+    name: 'relay-outbox',
+    run: (signal) => relayOutbox({ database, publisher, hub }, signal),
+    intervalMs: RELAY_INTERVAL_MS,
+    hub,
+    log,
+    signal: shutdown.signal,
+  });
+  shutdown.add('nats', () => publisher?.close());
+  shutdown.add('relay-outbox', () => relay.stop());
+};

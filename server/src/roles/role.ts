@@ -1,0 +1,27 @@
+/**
+ * What a role gets of the process it runs in. A role wires its own part, in a file named for it: its listeners, workflows
+ * and reconcilers. It adds what it starts to `shutdown`, which stops everything in reverse order.
+ */
+import type { Shutdown } from '@gpuaas/kit';
+import type { Deps } from '../context.ts';
+import type { Probes } from '../http/probes.ts';
+import type { EventHub } from '../ports/events/hub.ts';
+import type { InvariantWatch } from '../reconcilers/check-invariants.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { WorkerOptions } from '../workflows/engine/worker.ts';
+
+export type WorkflowOptions = Pick<WorkerOptions, 'at' | 'concurrency' | 'lease_ms'>;
+
+export type RoleContext = Readonly<{
+  deps: Deps;
+  /** Wakes this process alone. `deps.events` wakes the others too. */
+  hub: EventHub;
+  telemetry: Telemetry;
+  probes: Probes;
+  watch: InvariantWatch;
+  shutdown: Shutdown;
+  /** Password of the laptop users of the embedded issuer. */
+  dev_password: string;
+  /** How workflows run otherwise than by default: tests hold them at a boundary. No setting of a process leads here. */
+  workflows: WorkflowOptions | undefined;
+}>;
