@@ -26,7 +26,7 @@ export const startConsole = (backend: Backend): void => {
   allowPlainText();
   shareNonce();
   const root = document.querySelector('#root');
-  if (root === null) throw new Error('The page has no place for the console.');
+  if (root === null) throw new Error('The page has no root element for the console.');
   const queries = createQueries();
   const router = createConsoleRouter({ backend, queries });
   createRoot(root).render(

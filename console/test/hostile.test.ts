@@ -22,8 +22,8 @@ mock.close();
 const SILENT = [
   'allocations-none',
   'capacity',
-  'platform-follow-nothing',
-  'platform-follow-no-id',
+  'platform-trace-nothing',
+  'platform-trace-no-id',
   'platform-audit',
   'not-found',
   'signed-out',
@@ -111,7 +111,7 @@ test('an address that somebody was sent is no way in either', { skip }, () =>
       `${project}/launch`,
       `${project}/allocations`,
       '/platform/nodes',
-      '/platform/follow',
+      '/platform/trace',
       '/platform/audit',
       `${project}/${encodeURIComponent(IMG)}`,
     ])

@@ -46,5 +46,5 @@ const ToSignIn = () => {
   useEffect(() => {
     globalThis.location.replace(signInUrl(globalThis.location.pathname + globalThis.location.search));
   }, [signInUrl]);
-  return <Loading rows={6} label="Going to sign in" />;
+  return <Loading rows={6} label="Opening sign-in" />;
 };

@@ -21,7 +21,7 @@ export const bindClipboard = (
     try {
       await navigator.clipboard.writeText(terminal.getSelection());
     } catch {
-      options.say('The browser did not allow copying. Use its own menu.');
+      options.say('The browser blocked copying. Use the browser menu.');
     }
   };
   terminal.attachCustomKeyEventHandler((event) => {

@@ -53,7 +53,7 @@ export const createStatus = (document: Document, onReconnect: () => void): Statu
       element.dataset['state'] = 'over';
     },
     session: ({ is_writable: isWritable, is_recorded: isRecorded, notice: words }) => {
-      const all = [isWritable ? [] : [mark('Read only')], isRecorded ? [mark('Recorded')] : []];
+      const all = [isWritable ? [] : [mark('Read-only')], isRecorded ? [mark('Recorded')] : []];
       marks.replaceChildren(...all.flat());
       notice.textContent = words ?? (isRecorded ? RECORDED : '');
       notice.hidden = notice.textContent === '';

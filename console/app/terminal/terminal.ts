@@ -46,7 +46,7 @@ export const mountTerminal = (element: HTMLElement, options: TerminalOptions): M
   const screen = document.createElement('div');
   screen.className = 'gpuaas-terminal-screen';
   screen.setAttribute('role', 'group');
-  screen.setAttribute('aria-label', `Terminal of ${options.label}. Control F6 leaves it.`);
+  screen.setAttribute('aria-label', `Terminal of ${options.label}. Press Control F6 to leave.`);
   const status = createStatus(document, () => reconnect());
   // What takes the focus when somebody leaves the terminal by key.
   status.element.tabIndex = -1;
@@ -79,11 +79,11 @@ export const mountTerminal = (element: HTMLElement, options: TerminalOptions): M
       opened: (facts) => {
         terminal.options.disableStdin = !facts.is_writable;
         status.session(facts);
-        status.say('Waiting for the machine…');
+        status.say('Waiting for the VM…');
       },
       ready: connected,
       unsent: (count) => {
-        if (count > TELL_UNSENT) status.say(`Pasting, ${megabytes(count)} MB to go…`);
+        if (count > TELL_UNSENT) status.say(`Pasting, ${megabytes(count)} MB remaining…`);
         else if (count === 0) connected();
       },
       over: (sentence) => {

@@ -17,7 +17,7 @@ export const CopyButton = ({ text, label }: Readonly<{ text: string; label: stri
       () => setState('done'),
       () => setState('failed'),
     );
-  const said = state === 'done' ? 'Copied' : state === 'failed' ? 'The browser did not allow it' : `Copy ${label}`;
+  const said = state === 'done' ? 'Copied' : state === 'failed' ? 'The browser blocked copying' : `Copy ${label}`;
   return (
     <Tooltip label={said} {...(state === 'idle' ? {} : { opened: true })}>
       <ActionIcon variant="subtle" color="gray" size={24} aria-label={`Copy ${label}`} onClick={() => void copy()}>

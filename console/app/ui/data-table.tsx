@@ -4,7 +4,7 @@
  */
 import { Button } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { heldRows } from './held-rows.ts';
+import { heldRows } from './stable-rows.ts';
 import { TableScroll } from './table-scroll.tsx';
 
 export type Column<T> = Readonly<{
@@ -82,7 +82,7 @@ export const DataTable = <T,>({
               <tr
                 key={rowKey(row)}
                 inert={isGone}
-                {...(isGone ? { 'data-gone': true, title: 'It is no longer in this list.' } : {})}
+                {...(isGone ? { 'data-gone': true, title: 'No longer in this list' } : {})}
               >
                 {columns.map(({ header, cell, align, isSecondary }) => (
                   <td key={header} data-align={align} className={isSecondary ? 'secondary' : undefined}>
@@ -96,7 +96,7 @@ export const DataTable = <T,>({
       </TableScroll>
       {held.waiting > 0 && (
         <Button variant="subtle" size="xs" onClick={held.letGo}>
-          {held.waiting} new, show
+          {held.waiting} new: show
         </Button>
       )}
       {hasMore && (

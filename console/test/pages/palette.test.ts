@@ -67,7 +67,7 @@ describe('the palette', { skip: needsBrowser }, () => {
         assert.equal(await box(page).inputValue(), CORRELATION);
         await page.getByRole('option', { name: /^Follow this id/, selected: true }).waitFor();
         await page.keyboard.press('Enter');
-        await page.waitForURL(`**/platform/follow?id=${CORRELATION}`);
+        await page.waitForURL(`**/platform/trace?id=${CORRELATION}`);
       },
       { allow: /404/ },
     ));
@@ -83,7 +83,7 @@ describe('the palette', { skip: needsBrowser }, () => {
       await page.getByRole('option', { name: /^Open allocation train-llama/ }).waitFor();
       const follow = page.getByRole('option', { name: /^Follow this id/ });
       await follow.click();
-      await page.waitForURL(new RegExp(`/projects/prj_\\w+/follow\\?id=${id}`));
+      await page.waitForURL(new RegExp(`/projects/prj_\\w+/trace\\?id=${id}`));
     }));
 
   test('single keys act only where nobody types, and can be turned off', () =>

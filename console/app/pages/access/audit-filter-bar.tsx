@@ -1,4 +1,4 @@
-/** The filters: typed ones apply with Enter, chosen ones at once, all of them stand in the address. */
+/** Audit filters. Text applies on Enter, selections immediately. All filters are part of the address. */
 import { AUDIT_RESULTS } from '@gpuaas/sdk';
 import { Button, Group, Select, TextInput } from '@mantine/core';
 import { type FormEvent, useEffect, useState } from 'react';
@@ -23,7 +23,7 @@ export const AuditFilterBar = ({
   onChange(search: AuditSearch): void;
 }>) => {
   const [draft, setDraft] = useState<AuditSearch>(search);
-  // A link in a row changes the address too; the fields then say what it says.
+  // A link in a row also changes the address; the fields follow it.
   const applied = JSON.stringify(search);
   useEffect(() => setDraft(JSON.parse(applied) as AuditSearch), [applied]);
   const type = (name: keyof AuditSearch) => (event: { currentTarget: { value: string } }) =>
@@ -83,9 +83,9 @@ export const AuditFilterBar = ({
         clearable
         onChange={(value) => apply({ result: value ?? undefined })}
       />
-      {field('correlation', 'Correlation id', 'c-…')}
-      {time('since', 'Not before (UTC)')}
-      {time('until', 'Before (UTC)')}
+      {field('correlation', 'Correlation ID', 'c-…')}
+      {time('since', 'From (UTC)')}
+      {time('until', 'Until (UTC)')}
       <Group gap="xs" align="flex-end" className="audit-filter-buttons">
         <Button type="submit">Apply</Button>
         {SPANS.map(({ label, ms }) => (

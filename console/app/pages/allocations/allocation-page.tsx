@@ -11,7 +11,7 @@ import { Loading } from '../../ui/loading.tsx';
 import { Page } from '../../ui/page.tsx';
 import { TabList } from '../../ui/tab-list.tsx';
 import { AllocationActions } from './allocation-actions.tsx';
-import { Standing } from './allocation-standing.tsx';
+import { Standing } from './allocation-status.tsx';
 import { AuditTab } from './audit-tab.tsx';
 import { ConnectTab } from './connect-tab.tsx';
 import { DetailsTab } from './details-tab.tsx';

@@ -41,7 +41,7 @@ export const newestFirst = <T extends Row>(lists: readonly (readonly T[])[]): re
 
 const SHAPES: Readonly<Record<Allocation['capacity_shape'], string>> = {
   baremetal: 'Bare metal',
-  gpu_slice: 'GPU slice',
+  gpu_slice: 'Slice',
 };
 export const shapeWords = ({ capacity_shape, gpu_count }: Pick<Allocation, 'capacity_shape' | 'gpu_count'>): string =>
   `${SHAPES[capacity_shape]}, ${gpu_count === 1 ? '1 GPU' : `${gpu_count} GPUs`}`;

@@ -9,21 +9,21 @@ export const OffNotice = ({ allocation: { state, power } }: Readonly<{ allocatio
   if (power.state !== 'off' && power.state !== 'unknown') return null;
   const isOff = power.state === 'off';
   return (
-    <section className="panel" data-tone="warn" aria-label={isOff ? 'It is off' : 'Its power is not known'}>
+    <section className="panel" data-tone="warn" aria-label={isOff ? 'VM is off' : 'Power state unknown'}>
       <div className="al-panel-line">
         <IconAlertTriangle size={18} aria-hidden />
         <div>
           <Text fw={600} inherit>
             {isOff
-              ? 'Off, still charged: its GPUs are kept for it until it is released'
-              : 'Nobody saw how its last change of power ended'}
+              ? 'VM is off and still charged: the GPUs stay reserved until release'
+              : 'The result of the last power action is unknown'}
           </Text>
           <div className="panel-body">
             {power.reason !== null && <p>{power.reason}</p>}
             <p>
               {isOff
-                ? 'Start switches it on again at the same address, with everything on it. Release ends the charge.'
-                : 'It is charged as before. Start, Stop or Reboot each find out what it does and bring it where you want it.'}
+                ? 'Start powers the VM on with the same IP address and disks. Release ends the charges.'
+                : 'Charges continue. Start, Stop or Reboot brings the VM into a known state.'}
             </p>
           </div>
         </div>

@@ -12,7 +12,7 @@ import { nameProblem } from '../../rules/name.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
 import { CliCommand } from '../../ui/cli-command.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
-import { EnrolmentShown } from './enrolment.tsx';
+import { EnrollmentCommand } from './enrollment.tsx';
 
 type Body = Operations['adminNodeCreate']['request']['body'];
 type Mode = Body['capacity_mode'];
@@ -138,7 +138,7 @@ export const AddNode = ({ isOpen, onClose }: Readonly<{ isOpen: boolean; onClose
       {isOpen && made === null && <Form onDone={setMade} />}
       {made !== null && (
         <Stack gap="sm">
-          <EnrolmentShown enrolment={made.enrollment} />
+          <EnrollmentCommand enrollment={made.enrollment} />
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={close}>
               Close

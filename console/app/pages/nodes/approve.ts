@@ -19,17 +19,15 @@ export const approvalReasons = (
   nodeRefusal: string | null,
 ): readonly string[] => {
   const candidates = map.candidates.filter(({ slot_index }) => chosen.includes(slot_index));
-  if (candidates.length === 0) return ['Choose at least one candidate.'];
+  if (candidates.length === 0) return ['Select at least one candidate.'];
   return [
     ...(nodeRefusal === null ? [] : [nodeRefusal]),
     ...map.prerequisites.filter(({ is_met }) => !is_met).map(({ name, message }) => `${name}: ${message}`),
-    ...(map.reboot_required ? ['The host has to be restarted first.'] : []),
+    ...(map.reboot_required ? ['Reboot the host first.'] : []),
     ...candidates.flatMap((candidate) =>
       blockersOf(candidate).map(({ message }) => `Slot ${candidate.slot_index}: ${message}`),
     ),
-    ...(candidates.every(({ approval_status }) => approval_status === 'approved')
-      ? ['They are approved already.']
-      : []),
+    ...(candidates.every(({ approval_status }) => approval_status === 'approved') ? ['Already approved.'] : []),
   ];
 };
 

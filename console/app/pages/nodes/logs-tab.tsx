@@ -15,7 +15,7 @@ import { CliCommand } from '../../ui/cli-command.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
 import { ToneBadge } from '../../ui/state-badge.tsx';
 import { valueText } from './diff.ts';
-import { FollowLink } from './links.tsx';
+import { TraceLink } from './links.tsx';
 
 type Line = Operations['adminLogList']['response']['items'][number];
 
@@ -28,10 +28,10 @@ const TONES: Readonly<Record<Line['level'], Tone>> = {
   fatal: 'bad',
 };
 const SPANS = [
-  ['15m', 15, 'last 15 minutes'],
-  ['1h', 60, 'last hour'],
-  ['6h', 360, 'last 6 hours'],
-  ['1d', 1_440, 'last day'],
+  ['15m', 15, 'Last 15 minutes'],
+  ['1h', 60, 'Last hour'],
+  ['6h', 360, 'Last 6 hours'],
+  ['1d', 1_440, 'Last day'],
 ] as const;
 const MINUTE_MS = 60_000;
 const POLL_MS = 5_000;
@@ -54,7 +54,7 @@ const LogLine = ({ line }: Readonly<{ line: Line }>) => (
       {line.correlation_id !== null && (
         <>
           {' '}
-          <FollowLink id={line.correlation_id} label="correlation id" />
+          <TraceLink id={line.correlation_id} label="correlation ID" />
         </>
       )}
     </span>
@@ -120,7 +120,7 @@ export const LogsTab = ({ node }: Readonly<{ node: Node }>) => {
             ))}
           </NativeSelect>
           <NativeSelect
-            aria-label="How far back"
+            aria-label="Period"
             value={word}
             onChange={(event) => set({ since: event.currentTarget.value })}
           >
@@ -131,19 +131,19 @@ export const LogsTab = ({ node }: Readonly<{ node: Node }>) => {
             ))}
           </NativeSelect>
           <TextInput
-            aria-label="Correlation id"
-            placeholder="Correlation id"
+            aria-label="Correlation ID"
+            placeholder="Correlation ID"
             value={search.correlation ?? ''}
             onChange={(event) => set({ correlation: event.currentTarget.value.trim() || undefined })}
           />
         </Group>
       }
     >
-      <Async of={logs} rows={8} label="Loading the log">
+      <Async of={logs} rows={8} label="Loading logs">
         {(lines) =>
           lines.length === 0 ? (
-            <EmptyState title="No lines">
-              Nothing of this level was written in this time. Look further back, or at a lower level.
+            <EmptyState title="No log lines">
+              No lines at this level in this period. Extend the period or lower the level.
             </EmptyState>
           ) : (
             <Lines lines={lines} />

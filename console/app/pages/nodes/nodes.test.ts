@@ -7,7 +7,7 @@ import { readFragmentation } from './fragmentation.ts';
 import { gridRows, moveCell } from './grid-rows.ts';
 import { byRack } from './rack.ts';
 import { numaGroup, TILE_KEY, type Tile, tileLook, tileSentence } from './tile.ts';
-import { heldRows } from './use-held-nodes.ts';
+import { heldRows } from './use-stable-nodes.ts';
 
 const slot = (slot_index: number, given: Partial<Tile> = {}): Tile => ({
   id: `slt_${slot_index}`,

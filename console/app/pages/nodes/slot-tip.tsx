@@ -33,10 +33,10 @@ export const SlotTip = ({ slot, node, at }: Readonly<{ slot: Tile; node: SlotMap
             ['Status', `${stateWord('slot', slot.status).word}, since ${ago(slot.status_since, now)}`],
             ['Approval', stateWord('approval', slot.approval).word],
             ['Allocation', slot.allocation_id ?? 'none'],
-            ['Last wipe', slot.wiped_at === null ? 'never proven' : ago(slot.wiped_at, now)],
+            ['Last wipe', slot.wiped_at === null ? 'never verified' : ago(slot.wiped_at, now)],
             ['Health', stateWord('health', slot.health).word],
             ['NUMA node', slot.numa_node ?? 'unknown'],
-            ['Drift', slot.has_hardware_change ? 'differs from what was approved' : 'none'],
+            ['Hardware change', slot.has_hardware_change ? 'differs from approval' : 'none'],
           ]}
         />
       </div>

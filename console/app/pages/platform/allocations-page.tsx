@@ -21,7 +21,7 @@ const columns = (ask: (asked: Asked) => void): readonly Column<AdminAllocation>[
   {
     header: 'Allocation',
     cell: ({ allocation }) => (
-      <Link className="link" to="/platform/follow" search={{ id: allocation.id }} title={allocation.id}>
+      <Link className="link" to="/platform/trace" search={{ id: allocation.id }} title={allocation.id}>
         {allocation.name}
       </Link>
     ),
@@ -69,7 +69,7 @@ export const PlatformAllocationsPage = () => {
     { everyMs: FLOOR_MS, keepPrevious: true },
   );
   return (
-    <Page title="Allocations of all tenants">
+    <Page title="All allocations">
       <Group>
         <SegmentedControl
           aria-label="State"
@@ -90,12 +90,12 @@ export const PlatformAllocationsPage = () => {
         {rows.isLoading ? (
           <Loading rows={8} />
         ) : rows.items.length === 0 ? (
-          <EmptyState title="No such allocations">
-            Allocations of every organization stand here, newest first.
+          <EmptyState title="No matching allocations">
+            This list shows allocations of every organization, newest first.
           </EmptyState>
         ) : (
           <DataTable
-            label="Allocations of all tenants"
+            label="All allocations"
             columns={columns(setAsked)}
             rows={rows.items}
             rowKey={({ allocation }) => allocation.id}

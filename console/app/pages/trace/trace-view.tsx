@@ -1,5 +1,5 @@
 /** A trace in lanes by host role, the first failure pinned on top and marked where it stands. */
-import './follow.css';
+import './trace.css';
 import { HOST_ROLES, type Trace, type TraceEntry } from '@gpuaas/sdk';
 import { Button, Collapse, Group, Text } from '@mantine/core';
 import { type CSSProperties, Fragment, useState } from 'react';
@@ -10,7 +10,7 @@ import { ToneBadge } from '../../ui/state-badge.tsx';
 import { offsetOf, rowsOf, type Source, type TraceRow } from './rows.ts';
 
 type Lane = TraceEntry['host_role'];
-const LANE_NAMES = { platform_control: 'Platform', app_control: 'Apps', worker_compute: 'Hosts' } as const;
+const LANE_NAMES = { platform_control: 'Control plane', app_control: 'Apps', worker_compute: 'Hosts' } as const;
 
 const SOURCE_NAMES: Readonly<Record<Source, string>> = {
   request: 'request',
@@ -69,7 +69,7 @@ const Item = ({ entry, isFirstFailure, lanes }: ItemProps) => {
             aria-expanded={isOpen}
             onClick={() => setOpen(!isOpen)}
           >
-            {isOpen ? 'Less' : 'Details'}
+            {isOpen ? 'Hide details' : 'Show details'}
           </Button>
           <Collapse expanded={isOpen}>
             {isOpen && <CopyBlock text={JSON.stringify(entry.data, null, 2)} label="details" />}
