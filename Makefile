@@ -11,7 +11,7 @@ help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)$$/\1\t\2/p' Makefile | awk -F'\t' '{ printf "  make %-14s%s\n", $$1, $$2 }'
 	@echo
 	@echo "  up     DETACH=1 in the background, GPUAAS_PORT=8080, DATABASE_URL=postgresql://..."
-	@echo "  test   LANE=platform-control|sim|app-control|worker-compute, TIER=fast|node|all,"
+	@echo "  test   LANE=platform-control|sim|app-control|worker-compute, TIER=fast|slow|node|all,"
 	@echo "         FILES=\"path ...\"; GPUAAS_REQUIRE=all makes a skip a failure"
 	@echo "  bench  NAME=x for one measurement"
 

@@ -5,7 +5,7 @@
 import { breakingChange } from './check/breaking-change.ts';
 import { type Check, fail, toolCheck } from './check/check.ts';
 import { consoleBudget } from './check/console-budget.ts';
-import { contractDrift, schemaDrift } from './check/drift.ts';
+import { contractDrift, schemaDrift, workflowDrift } from './check/drift.ts';
 import { importRules } from './check/imports.ts';
 import { textRules } from './check/text-rules.ts';
 
@@ -19,6 +19,7 @@ const CHECKS: readonly Check[] = [
   toolCheck('format and lint', '@biomejs/biome/bin/biome', ['ci', '--error-on-warnings', '--colors=off', '.']),
   toolCheck('dead code', 'knip/bin/knip.js', ['--no-progress', '--no-config-hints']),
   contractDrift,
+  workflowDrift,
   toolCheck('OpenAPI lint', '@redocly/cli/bin/cli.js', [
     'lint',
     '--config',

@@ -2,9 +2,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ROOT } from './gen/file.ts';
-import { contractFiles, schemaFiles } from './gen/index.ts';
+import { contractFiles, schemaFiles, workflowFiles } from './gen/index.ts';
 
-for (const { path, text } of [...(await contractFiles()), ...(await schemaFiles())]) {
+for (const { path, text } of [...(await contractFiles()), ...(await workflowFiles()), ...(await schemaFiles())]) {
   const file = join(ROOT, path);
   const now = await readFile(file, 'utf8').catch(() => undefined);
   if (now !== text) await writeFile(file, text);

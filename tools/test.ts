@@ -1,32 +1,36 @@
 /**
- * The runner behind `make test`: every test file in a process of its own, two at a time, on one PostgreSQL for the
- * whole run. Closes with one plain line, `N passed, N failed, N skipped`, and exits 1 when anything failed: a test, a
- * file that crashed, hung or held no test, or a skip where GPUAAS_REQUIRE=all allows none.
+ * The runner behind `make test`: every test file in a process of its own, two at a time, the longest first, on one
+ * PostgreSQL and in one browser for the whole run. Closes with one plain line, `N passed, N failed, N skipped`, and
+ * exits 1 when anything failed: a test, a file that crashed, hung or held no test, or a skip where GPUAAS_REQUIRE=all
+ * allows none.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { startTestCluster } from '../server/test/cluster.ts';
+import { coverageEnv, isJudge } from './test/coverage.ts';
+import { longestFirst, readDurations, rememberDurations } from './test/durations.ts';
 import { LANES, type LaneName } from './test/lanes.ts';
-import { failureList, fileLine, skipList } from './test/print.ts';
+import { failureList, fileLine, skipList, timeList } from './test/print.ts';
 import { runFile } from './test/run-file.ts';
-import { selectFiles, type Tier, tierOf } from './test/select.ts';
+import { selectFiles, TIERS, type Tier, tierOf } from './test/select.ts';
+import { needsCommitOrder, startServices } from './test/services.ts';
 import { closingLine, type FileVerdict, judgeFile, sum } from './test/verdict.ts';
 
 type Options = Readonly<{
   root: string;
   lane: LaneName | undefined;
-  tier: Tier;
+  tier: Tier | 'all';
   paths: readonly string[];
   concurrency: number;
   hangAfterMs: number;
   postgres: boolean;
+  remember: boolean;
 }>;
 
-/** A file of the slow tier may have to build a machine first. */
-const NODE_TIER_PATIENCE = 3;
+/** A file may take this many times the usual; one of the node tier may have to build a machine first. */
+const PATIENCE: Readonly<Record<Tier, number>> = { fast: 1, slow: 2, node: 3 };
 
 class UsageError extends Error {}
 
@@ -47,17 +51,19 @@ const readOptions = (argv: readonly string[]): Options => {
       concurrency: { type: 'string', default: '2' },
       'hang-after-s': { type: 'string', default: '600' },
       'no-postgres': { type: 'boolean', default: false },
+      remember: { type: 'boolean', default: false },
     },
   });
   const laneNames = LANES.map((lane) => lane.name);
   return {
     root: resolve(values.root),
     lane: values.lane === undefined ? undefined : oneOf('LANE', laneNames, values.lane),
-    tier: oneOf('TIER', ['fast', 'node', 'all'], values.tier),
+    tier: oneOf('TIER', [...TIERS, 'all'], values.tier),
     paths: positionals,
     concurrency: Number(values.concurrency),
     hangAfterMs: Number(values['hang-after-s']) * 1000,
     postgres: !values['no-postgres'],
+    remember: values.remember,
   };
 };
 
@@ -66,31 +72,71 @@ const sayWhatLaneHolds = (lane: LaneName | undefined): void => {
   console.log(holds === undefined ? 'There are no such tests yet.' : `No tests here yet; lane ${lane} holds ${holds}.`);
 };
 
+/** Takes the next file off the queue; of those that need commit order to themselves only one is out at a time. */
+const createQueue = (files: readonly string[], root: string) => {
+  const waiting = [...files];
+  let ordered: string | undefined;
+  return {
+    take: (): string | undefined => {
+      const index = waiting.findIndex((file) => ordered === undefined || !needsCommitOrder(root, file));
+      const [file] = index === -1 ? [] : waiting.splice(index, 1);
+      if (file !== undefined && needsCommitOrder(root, file)) ordered = file;
+      return file;
+    },
+    putBack: (file: string): void => {
+      if (ordered === file) ordered = undefined;
+    },
+  };
+};
+
+type Ran = Readonly<{ verdicts: readonly FileVerdict[]; tierMs: Readonly<Partial<Record<Tier, number>>> }>;
+
 const runAll = async (
   files: readonly string[],
   options: Options & Readonly<{ env: NodeJS.ProcessEnv; signal: AbortSignal }>,
-): Promise<readonly FileVerdict[]> => {
+): Promise<Ran> => {
   const requireAll = options.env['GPUAAS_REQUIRE'] === 'all';
   const scratchDir = mkdtempSync(join(tmpdir(), 'gpuaas-run-'));
+  // Hundreds of processes load the same modules: compiled once, read by the rest.
+  const shared = { ...options.env, NODE_COMPILE_CACHE: join(scratchDir, 'compiled') };
   const verdicts: FileVerdict[] = [];
-  const work = async (waiting: string[]) => {
-    for (let file = waiting.shift(); file !== undefined && !options.signal.aborted; file = waiting.shift()) {
-      const hangAfterMs = options.hangAfterMs * (tierOf(file) === 'node' ? NODE_TIER_PATIENCE : 1);
-      const verdict = judgeFile(await runFile({ ...options, hangAfterMs, file, scratchDir }), { requireAll });
-      console.log(fileLine(verdict));
-      verdicts.push(verdict);
-    }
+  const runOne = async (file: string): Promise<void> => {
+    const hangAfterMs = options.hangAfterMs * PATIENCE[tierOf(file)];
+    const env = coverageEnv(file, shared, join(scratchDir, 'coverage'));
+    const verdict = judgeFile(await runFile({ ...options, env, hangAfterMs, file, scratchDir }), { requireAll });
+    console.log(fileLine(verdict));
+    verdicts.push(verdict);
   };
+  const runThese = async (these: readonly string[], workers: number): Promise<void> => {
+    const queue = createQueue(these, options.root);
+    const work = async () => {
+      for (let file = queue.take(); file !== undefined && !options.signal.aborted; file = queue.take()) {
+        await runOne(file);
+        queue.putBack(file);
+      }
+    };
+    await Promise.all(Array.from({ length: workers }, work));
+  };
+  const tierMs: Partial<Record<Tier, number>> = {};
   try {
-    // The slow tier comes last and one file after the other: its machines take all there is.
-    const ofTier = (tier: Tier): string[] => files.filter((file) => tierOf(file) === tier);
-    const fast = ofTier('fast');
-    await Promise.all(Array.from({ length: options.concurrency }, () => work(fast)));
-    await work(ofTier('node'));
+    for (const tier of TIERS) {
+      const ofTier = files.filter((file) => tierOf(file) === tier);
+      if (ofTier.length === 0) continue;
+      const startedAt = performance.now();
+      // A node takes all there is, so its files run one after the other.
+      const workers = tier === 'node' ? 1 : options.concurrency;
+      await runThese(
+        ofTier.filter((file) => !isJudge(file)),
+        workers,
+      );
+      // Judges of coverage need what the others collected.
+      await runThese(ofTier.filter(isJudge), workers);
+      tierMs[tier] = performance.now() - startedAt;
+    }
   } finally {
     rmSync(scratchDir, { recursive: true, force: true });
   }
-  return verdicts.sort((a, b) => (a.file < b.file ? -1 : 1));
+  return { verdicts: verdicts.sort((a, b) => (a.file < b.file ? -1 : 1)), tierMs };
 };
 
 const main = async (options: Options): Promise<number> => {
@@ -101,17 +147,20 @@ const main = async (options: Options): Promise<number> => {
     return 0;
   }
   const interrupt = new AbortController();
-  const postgres = options.postgres ? await startTestCluster() : undefined;
-  process.once('exit', () => postgres?.abandon());
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => (interrupt.signal.aborted ? process.exit(130) : interrupt.abort()));
+  const services = await startServices(options.root, files, options);
 
-  const env = { ...process.env, ...(postgres ? { GPUAAS_TEST_POSTGRES_URL: postgres.url } : {}) };
-  const verdicts = await runAll(files, { ...options, env, signal: interrupt.signal });
+  const env = { ...process.env, ...services.env };
+  const ordered = longestFirst(files, readDurations(options.root));
+  const { verdicts, tierMs } = await runAll(ordered, { ...options, env, signal: interrupt.signal });
+  await services.stop();
+  if (options.remember) rememberDurations(options.root, verdicts);
   const totals = sum(verdicts);
   const lists = [
     failureList(verdicts.flatMap((verdict) => verdict.failures)),
     skipList(verdicts.flatMap((verdict) => verdict.skips)),
+    timeList(verdicts, tierMs),
   ].filter(Boolean);
   console.log([...lists, '', closingLine(totals)].join('\n'));
   if (interrupt.signal.aborted) return 130;

@@ -15,6 +15,7 @@ import { type Commit, done, next } from '../../server/src/workflows/engine/outco
 import { createRegistry } from '../../server/src/workflows/engine/registry.ts';
 import { createWorker } from '../../server/src/workflows/engine/worker.ts';
 import { bind, workflow } from '../../server/src/workflows/engine/workflow.ts';
+import { declared } from '../../server/test/declared.ts';
 
 const CONNECTIONS = 6;
 
@@ -25,9 +26,7 @@ const note =
   };
 
 export const benchWorkflow = workflow<null, string, 'one' | 'two' | 'three'>({
-  name: 'bench',
-  version: 1,
-  first: 'one',
+  declared: declared('bench', ['one', 'two', 'three']),
   deadlineMs: 600_000,
   load: async (_, id) => id,
   steps: {

@@ -5,17 +5,18 @@
 import assert from 'node:assert/strict';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { ensureConsole } from '../../tools/build-console.ts';
-import { findProgram, requires } from '../../tools/test/requires.ts';
+import { requires } from '../../tools/test/requires.ts';
+import { BROWSER } from './browser-server.ts';
 import { serveBuild } from './serve.ts';
 
 /** For `skip` of a test. */
 export const needsBrowser = requires('chromium');
 
-export const launchBrowser = (): Promise<Browser> =>
-  chromium.launch({
-    executablePath: findProgram('chromium', 'chromium-browser') ?? 'chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-  });
+/** The browser that the runner started, or one of this process. Closing the first ends the contexts of this process only. */
+export const launchBrowser = (): Promise<Browser> => {
+  const shared = process.env['GPUAAS_TEST_BROWSER_URL'];
+  return shared ? chromium.connect(shared) : chromium.launch(BROWSER);
+};
 
 export type PageOptions = Readonly<{
   theme?: 'light' | 'dark';

@@ -177,8 +177,8 @@ const heldBy = async (ids: readonly string[]): Promise<number> =>
 
 test('no step of the workflows is left out but those that an undisturbed run never takes', () => {
   const steps = [
-    { path: PATHS.provisionSlice, all: provisionSlice.steps, unwinding: ['abandon'] },
-    { path: PATHS.provisionBaremetal, all: provisionBaremetal.steps, unwinding: ['abandon'] },
+    { path: PATHS.provisionSlice, all: provisionSlice.steps, unwinding: ['abort'] },
+    { path: PATHS.provisionBaremetal, all: provisionBaremetal.steps, unwinding: ['abort'] },
     { path: PATHS.releaseSlice, all: releaseAllocation.steps, unwinding: ['block'] },
     { path: PATHS.releaseBaremetal, all: releaseAllocation.steps, unwinding: ['block'] },
   ];
@@ -196,7 +196,7 @@ test('a worker killed at every boundary of provisioning: each allocation comes t
     Array.from({ length: SLICES }, (_, index) => launch(`slice-${index}`, 'h200-sxm-slice', 1)),
   );
   const strikes = [...strikesOf(PATHS.provisionSlice, slice), ...strikesOf(PATHS.provisionBaremetal, whole)];
-  assert.equal(strikes.length, 27 + 9);
+  assert.equal(strikes.length, SLICES + boundariesOf(PATHS.provisionBaremetal).length);
   await strike(strikes);
 
   // Nobody works on them: a release that is asked for now finds them in the middle of a step.

@@ -4,8 +4,8 @@ import { aNode, aSlice, aSlot, aSnapshot, bareMetal, onlyFree, REGIONS, SKUS, sl
 import { placementRequestOf } from './alternatives.ts';
 import { explainToOperator, explainToUser } from './explain.ts';
 import { fitsNow } from './fit.ts';
+import { place } from './index.ts';
 import type { PlacementRequest, SchedulerNode, Snapshot, Unplaceable } from './model.ts';
-import { place } from './place.ts';
 import { DEFAULT_POLICY } from './scorers.ts';
 import { NOTHING_HELD } from './unavailable.ts';
 

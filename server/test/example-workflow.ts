@@ -8,6 +8,7 @@ import type { Database, Tx } from '../src/db/client.ts';
 import { PLATFORM } from '../src/db/client.ts';
 import { type Commit, done, next, stuck, wait, waitForSignal } from '../src/workflows/engine/outcome.ts';
 import { workflow } from '../src/workflows/engine/workflow.ts';
+import { declared } from './declared.ts';
 
 export type ExampleDeps = Readonly<{
   host: Readonly<{
@@ -18,12 +19,10 @@ export type ExampleDeps = Readonly<{
   note(id: string, step: string): Commit;
 }>;
 
-type Step = 'reserve' | 'boot' | 'approve' | 'finish' | 'cleanUp';
+const STEPS = ['reserve', 'boot', 'approve', 'finish', 'cleanUp'] as const;
 
-export const example = workflow<ExampleDeps, Readonly<{ id: string }>, Step>({
-  name: 'example',
-  version: 1,
-  first: 'reserve',
+export const example = workflow<ExampleDeps, Readonly<{ id: string }>, (typeof STEPS)[number]>({
+  declared: declared('example', STEPS),
   deadlineMs: 60 * 60_000,
   retry: { attempts_max: 4, base_ms: 1_000, cap_ms: 8_000 },
   onCancel: 'cleanUp',

@@ -7,21 +7,22 @@ import { createRegistry } from '../src/workflows/engine/registry.ts';
 import { startRun } from '../src/workflows/engine/run.ts';
 import { createWorker, type Worker, type WorkerOptions } from '../src/workflows/engine/worker.ts';
 import { bind, type Definition, type StepContext, type Workflow, workflow } from '../src/workflows/engine/workflow.ts';
+import { declared } from './declared.ts';
 
 type Step = 'one' | 'two' | 'cleanUp';
 type Script = Partial<Record<Step, (ctx: StepContext, subjectId: string) => Promise<Outcome<Step>>>>;
 export type Scripted = Workflow<null, string, Step>;
 
-export const scripted = (script: Script, more: Partial<Definition<null, string, Step>> = {}): Scripted => {
-  const step = (name: Step) => async (_: null, subjectId: string, ctx: StepContext) => {
-    const run = script[name];
-    if (run === undefined) throw new Error(`the script has no step ${name}`);
+type More = Partial<Definition<null, string, Step>> & Readonly<{ name?: string; version?: number }>;
+
+export const scripted = (script: Script, { name, version, ...more }: More = {}): Scripted => {
+  const step = (key: Step) => async (_: null, subjectId: string, ctx: StepContext) => {
+    const run = script[key];
+    if (run === undefined) throw new Error(`the script has no step ${key}`);
     return run(ctx, subjectId);
   };
   return workflow<null, string, Step>({
-    name: 'scripted',
-    version: 1,
-    first: 'one',
+    declared: declared(name ?? 'scripted', ['one', 'two', 'cleanUp'], version),
     deadlineMs: 3_600_000,
     load: async (_, id) => id,
     retry: { attempts_max: 3, base_ms: 1_000, cap_ms: 4_000 },

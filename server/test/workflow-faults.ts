@@ -12,6 +12,7 @@ import { mintId, silentLog } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../src/db/client.ts';
 import { findRun, listSteps, type WorkflowRunRow, type WorkflowStepRow } from '../src/db/workflow-run.ts';
 import { isLive } from '../src/domain/workflow.ts';
+import { type CapacityShape, executionsOf, type WorkflowDeclaration } from '../src/domain/workflow-declaration.ts';
 import { createRegistry } from '../src/workflows/engine/registry.ts';
 import { cancelRun, startRun } from '../src/workflows/engine/run.ts';
 import { createWorker, FAIL_POINTS, type FailPoint, WorkerDied } from '../src/workflows/engine/worker.ts';
@@ -36,8 +37,14 @@ export type FaultSuite<Deps extends object, Subject, Step extends string, W exte
   /** What must hold when the run has ended, whatever was done to it. Null is the undisturbed run. */
   check(world: W, run: WorkflowRunRow, fault: Fault | null): Promise<void>;
   /** The path and the number of dependency calls of the undisturbed run, so that a lost injection point is noticed. */
-  expected: Readonly<{ path: readonly Step[]; calls: number }>;
+  expected: Readonly<{ path: readonly string[]; calls: number }>;
 }>;
+
+/** Every execution of a run that nothing disturbs, as its steps are declared. */
+export const undisturbedPath = (
+  { declared }: Readonly<{ declared: WorkflowDeclaration }>,
+  shape: CapacityShape,
+): readonly string[] => executionsOf(declared, shape).map(({ step }) => step);
 
 export type FaultReport = Readonly<{ scenarios: number; injected: readonly string[] }>;
 

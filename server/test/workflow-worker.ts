@@ -11,12 +11,11 @@ import { done, next } from '../src/workflows/engine/outcome.ts';
 import { createRegistry } from '../src/workflows/engine/registry.ts';
 import { createWorker } from '../src/workflows/engine/worker.ts';
 import { bind, workflow } from '../src/workflows/engine/workflow.ts';
+import { declared } from './declared.ts';
 import { noteEffect } from './example-workflow.ts';
 
 export const processExample = workflow<null, string, 'one' | 'two' | 'three'>({
-  name: 'process-example',
-  version: 1,
-  first: 'one',
+  declared: declared('process-example', ['one', 'two', 'three']),
   deadlineMs: 600_000,
   retry: { base_ms: 50, cap_ms: 100 },
   load: async (_, id) => id,

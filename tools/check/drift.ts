@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Generated, ROOT } from '../gen/file.ts';
-import { contractFiles, schemaFiles } from '../gen/index.ts';
+import { contractFiles, schemaFiles, workflowFiles } from '../gen/index.ts';
 import { type Check, fail, type Outcome, pass } from './check.ts';
 
 /** Where two texts part: the line and both readings. */
@@ -24,4 +24,14 @@ const compare = async (files: readonly Generated[]): Promise<Outcome> => {
 };
 
 export const contractDrift: Check = { name: 'contract drift', run: async () => compare(await contractFiles()) };
+export const workflowDrift: Check = {
+  name: 'workflow drift',
+  run: async () => {
+    try {
+      return await compare(await workflowFiles());
+    } catch (err) {
+      return fail('steps of a recorded version have changed', err instanceof Error ? err.message : String(err));
+    }
+  },
+};
 export const schemaDrift: Check = { name: 'schema drift', run: async () => compare(await schemaFiles()) };

@@ -9,6 +9,8 @@ import { rowTypes } from './row-types.ts';
 import { schemaText } from './schema.ts';
 import { sdkTypes } from './sdk.ts';
 
+export { workflowFiles } from './workflows.ts';
+
 export const contractFiles = async (): Promise<readonly Generated[]> => [
   ...contractDocuments(),
   ...(await sdkTypes()),

@@ -1,4 +1,5 @@
-/** How a run reads on a terminal: a line per file, failures in full, skips with their reasons. */
+/** How a run reads on a terminal: a line per file, failures in full, skips with their reasons, and where the time went. */
+import { TIERS, type Tier } from './select.ts';
 import type { Failure, FileVerdict, Skip } from './verdict.ts';
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
@@ -27,3 +28,16 @@ export const skipList = (skips: readonly Skip[]): string =>
   skips.length === 0
     ? ''
     : `\nSkipped:\n${skips.map((skip) => `  ${skip.file}: ${skip.name}\n    ${skip.reason}`).join('\n')}`;
+
+const SLOWEST_MAX = 10;
+
+/** The slowest files, and what each tier took by the clock. */
+export const timeList = (verdicts: readonly FileVerdict[], tierMs: Readonly<Partial<Record<Tier, number>>>): string => {
+  const slowest = [...verdicts].sort((a, b) => b.durationMs - a.durationMs).slice(0, SLOWEST_MAX);
+  const tiers = TIERS.flatMap((tier) => (tierMs[tier] === undefined ? [] : `${tier} ${seconds(tierMs[tier])}`));
+  return [
+    '\nSlowest files:',
+    ...slowest.map(({ file, durationMs }) => `  ${seconds(durationMs).padStart(8)}  ${file}`),
+    `\nTime by tier: ${tiers.join(', ')}`,
+  ].join('\n');
+};

@@ -1,15 +1,26 @@
-/** Which test files a run holds. A file says by its name what it is: `*.test.ts`, `*.e2e.ts`, and `.node.` for the slow tier. */
+/**
+ * Which test files a run holds. A file says by its name what it is: `*.test.ts`, `*.e2e.ts`, and before that its tier,
+ * unless it is the fast one: `.slow.` for cases that take long, `.node.` for those that need a whole machine as a node.
+ */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, relative, resolve, sep } from 'node:path';
 import { type LaneName, laneOf } from './lanes.ts';
 
-export type Tier = 'fast' | 'node' | 'all';
-export type Selection = Readonly<{ root: string; lane?: LaneName | undefined; tier: Tier; paths: readonly string[] }>;
+/** In the order in which they run. */
+export const TIERS = ['fast', 'slow', 'node'] as const;
+export type Tier = (typeof TIERS)[number];
+export type Selection = Readonly<{
+  root: string;
+  lane?: LaneName | undefined;
+  tier: Tier | 'all';
+  paths: readonly string[];
+}>;
 
 const SKIPPED_FOLDERS = new Set(['node_modules', 'dist', 'fixtures', 'golden']);
 
 const isTest = (name: string): boolean => name.endsWith('.test.ts') || name.endsWith('.e2e.ts');
-export const tierOf = (file: string): Tier => (/\.node\.(test|e2e)\.ts$/.test(file) ? 'node' : 'fast');
+export const tierOf = (file: string): Tier =>
+  TIERS.find((tier) => new RegExp(`\\.${tier}\\.((db|http)\\.)?(test|e2e)\\.ts$`).test(file)) ?? 'fast';
 
 const walk = (dir: string): string[] =>
   readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {

@@ -5,6 +5,7 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { readDurations, rememberDurations } from './durations.ts';
 
 const RUNNER = fileURLToPath(new URL('../test.ts', import.meta.url));
 const PASSING = `import { test } from 'node:test'; test('fine', () => {});`;
@@ -150,10 +151,68 @@ test('lanes and tiers part the files, and named files override both', async (t) 
   assert.equal((await runOn(t, files, { args: ['server/missing.test.ts'] })).code, 1);
 });
 
-test('the slow tier comes last, whatever its files are called', async (t) => {
-  const files = { 'node-agent/a.node.test.ts': PASSING, 'node-agent/b.test.ts': PASSING, 'server/c.test.ts': PASSING };
-  const { lines } = await runOn(t, files, { args: ['--tier', 'all'] });
-  const told = lines.filter((line) => line.includes('.test.ts'));
-  assert.equal(told.length, 3);
-  assert.match(told.at(-1) ?? '', /a\.node\.test\.ts/);
+const SLOW = `import { test } from 'node:test'; test('waits', async () => { await new Promise((done) => setTimeout(done, 700)); });`;
+/** The lines of the files, in the order in which they ended. */
+const ended = ({ lines }: Ran): readonly string[] =>
+  lines.flatMap((line) => /^(?:ok {2}|FAIL) (\S+)/.exec(line)?.[1] ?? []);
+
+test('the slow tier follows the fast one and the node tier comes last, whatever the files are called', async (t) => {
+  const files = {
+    'node-agent/a.node.test.ts': PASSING,
+    'node-agent/b.slow.db.test.ts': PASSING,
+    'node-agent/c.test.ts': PASSING,
+    'server/d.test.ts': PASSING,
+  };
+  const all = await runOn(t, files, { args: ['--tier', 'all'] });
+  assert.deepEqual(ended(all).slice(2), ['node-agent/b.slow.db.test.ts', 'node-agent/a.node.test.ts'], all.text);
+  assert.match(all.text, /^Time by tier: fast \d+\.\d s, slow \d+\.\d s, node \d+\.\d s$/m);
+  assert.deepEqual(ended(await runOn(t, files, { args: ['--tier', 'slow'] })), ['node-agent/b.slow.db.test.ts']);
+});
+
+test('the longest files start first, and the run names its slowest', async (t) => {
+  const ran = await runOn(
+    t,
+    {
+      'kit/a.test.ts': PASSING,
+      'kit/b.test.ts': PASSING,
+      'kit/c.test.ts': SLOW,
+      'tools/test/durations.json': '{ "kit/c.test.ts": 30, "kit/b.test.ts": 5 }',
+    },
+    { args: ['--concurrency', '1'] },
+  );
+  assert.deepEqual(ended(ran), ['kit/c.test.ts', 'kit/b.test.ts', 'kit/a.test.ts']);
+  assert.match(ran.text, /Slowest files:\n +\d+\.\d s {2}kit\/c\.test\.ts\n/);
+});
+
+test('durations are remembered when asked for: short and missing files are left out, others stay', async (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'gpuaas-runner-'));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  for (const dir of ['kit', 'tools/test']) mkdirSync(join(root, dir), { recursive: true });
+  for (const file of ['kit/a.test.ts', 'kit/b.test.ts', 'kit/c.test.ts']) writeFileSync(join(root, file), PASSING);
+  writeFileSync(
+    join(root, 'tools/test/durations.json'),
+    '{ "kit/a.test.ts": 9, "kit/b.test.ts": 8, "kit/gone.test.ts": 7 }',
+  );
+  rememberDurations(root, [
+    { file: 'kit/a.test.ts', durationMs: 900 },
+    { file: 'kit/c.test.ts', durationMs: 12_345 },
+  ]);
+  assert.deepEqual(Object.entries(readDurations(root)), [
+    ['kit/c.test.ts', 12],
+    ['kit/b.test.ts', 8],
+  ]);
+});
+
+test('files that need commit order to themselves never run at the same time', async (t) => {
+  const busy = `import { mkdirSync, rmdirSync } from 'node:fs'; import { test } from 'node:test';
+test('alone', async () => { mkdirSync('kit/busy'); await new Promise((done) => setTimeout(done, 300)); rmdirSync('kit/busy'); });`;
+  const file = `import './own-cluster.ts';\n${busy}`;
+  const ran = await runOn(t, {
+    'kit/own-cluster.ts': '',
+    'kit/a.test.ts': file,
+    'kit/b.test.ts': file,
+    'kit/c.test.ts': file,
+    'kit/d.test.ts': PASSING,
+  });
+  assert.equal(ran.lines.at(-1), '4 passed, 0 failed, 0 skipped', ran.text);
 });

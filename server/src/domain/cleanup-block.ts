@@ -2,9 +2,11 @@
  * What an operator reads on a slot whose cleanup was given up: why, in the platform's words and in the host's, and what to
  * do next. A tenant reads only the first sentence, which names no host and no device.
  */
+import { RELEASE_ALLOCATION } from './workflow-steps.ts';
+
 export type LastFailure = Readonly<{ kind: string; state_reason: string | null }>;
 
-const STOPS: ReadonlySet<string> = new Set(['slice.vm_stop', 'allocation.deprovision_user']);
+const STOPS: ReadonlySet<string> = new Set(Object.values(RELEASE_ALLOCATION.steps.stopRuntime.task));
 const WORDS_MAX = 400;
 
 const asSentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);

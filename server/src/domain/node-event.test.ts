@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { nodeChanged, nodeRebooted } from './node-event.ts';
+import { nodeChanged, nodeDrift, nodeRebooted } from './node-event.ts';
 
 const NODE = { node_id: 'nod_01k9zv3m8q4t6w2x5y7r0s1n3p', name: 'j22u15' };
 
@@ -16,5 +16,6 @@ describe('events of nodes', () => {
       correlation_id: 'c-1',
     });
     assert.equal(nodeRebooted(NODE, 'c-2').event_type, 'node.rebooted');
+    assert.equal(nodeDrift({ ...NODE, findings: 1, codes: ['vm_files_left'] }, 'c-3').subject, NODE.node_id);
   });
 });

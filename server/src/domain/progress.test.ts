@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isHostStep, PROGRESS_KINDS, type ProgressFacts, progressOf, stepLabel } from './progress.ts';
+import { PROGRESS_KINDS, PROGRESS_WORKFLOWS, type ProgressFacts, progressOf } from './progress.ts';
 
 const NOW = Date.parse('2026-11-15T10:00:30.000Z');
 const facts = (more: Partial<ProgressFacts>): ProgressFacts => ({
@@ -25,20 +25,32 @@ const medians_s = {
   'slice.vm_readiness': 30,
 };
 
-test('without history every step with host work weighs the same', () => {
+test('only what moves an allocation between its states is shown as its progress', () => {
+  assert.deepEqual([...PROGRESS_WORKFLOWS].sort(), [
+    'provision-baremetal',
+    'provision-slice',
+    'reboot-slice',
+    'reinstall-slice',
+    'release-allocation',
+    'start-slice',
+    'stop-slice',
+  ]);
+});
+
+test('without history a step weighs what it usually takes', () => {
   assert.deepEqual(at({ percent: 40, bytes_per_s: 900 }), {
     workflow: 'provision-slice',
     step: 'cloneImage',
-    label: 'Copy the image',
+    label: 'Copy image',
     step_number: 2,
     step_count: 5,
     percent: 40,
     bytes_per_s: 900,
     started_at: '2026-11-15T10:00:00.000Z',
-    expected_s: null,
-    overall_percent: 35,
+    expected_s: 60,
+    overall_percent: 21,
   });
-  assert.equal(at({}).overall_percent, 25);
+  assert.equal(at({}).overall_percent, 25, 'half of the usual time has passed');
 });
 
 test('with history a step weighs what it took lately and moves by the clock', () => {
@@ -47,8 +59,8 @@ test('with history a step weighs what it took lately and moves by the clock', ()
   assert.equal(at({ medians_s, percent: 100 }).overall_percent, 65);
 });
 
-test('a step of unknown length weighs what the known ones weigh on average', () => {
-  assert.equal(at({ medians_s: { 'slice.bundle_lease': 10 }, percent: 50 }).overall_percent, 37);
+test('history of one step leaves the others at their usual time', () => {
+  assert.equal(at({ medians_s: { 'slice.bundle_lease': 15 }, percent: 50 }).overall_percent, 31);
 });
 
 test('a step that takes longer than usual is not called done', () => {
@@ -81,18 +93,4 @@ test('a release is expected to take what erasing such capacity took', () => {
 test('giving up is not progress, and neither is work that is about no allocation', () => {
   assert.equal(progressOf(facts({ step: 'abandon' }), NOW), null);
   assert.equal(progressOf(facts({ workflow: 'repair-slot' }), NOW), null);
-});
-
-test('every step has words, and an unknown one its name', () => {
-  assert.equal(stepLabel('release-allocation', 'wipe'), 'Erase the disks');
-  assert.equal(stepLabel('release-allocation', 'block'), 'Leave it to an operator');
-  assert.equal(stepLabel('elsewhere', 'count'), 'count');
-});
-
-test('a step is the host’s where the host does its work', () => {
-  assert.ok(isHostStep('provision-slice', 'cloneImage'));
-  assert.ok(isHostStep('install-keys', 'tell'));
-  assert.ok(!isHostStep('provision-slice', 'activate'));
-  assert.ok(!isHostStep('provision-slice', 'elsewhere'));
-  assert.ok(!isHostStep('elsewhere', 'count'));
 });

@@ -3,9 +3,9 @@
  * on but never which host: nothing here gives them a name, a node, a task or a word that was meant for operators.
  */
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
-import { isHostStep, stepLabel } from './progress.ts';
 import { auditTitle, eventTitle, stepTitle, taskTitle } from './trace-words.ts';
 import type { StepOutcome, WorkflowState } from './workflow.ts';
+import { isHostStep, stepLabel } from './workflow-steps.ts';
 
 export type TraceEntry = ResponseOf<PublicApi['adminTraceGet']>['entries'][number];
 export type Audience = 'tenant' | 'operator';

@@ -1,8 +1,8 @@
 /** Titles of a trace: what happened, in words of whoever reads it and not of the table it came from. */
 import { type EventType, events } from '@gpuaas/contract/events';
 import type { TaskKind } from '@gpuaas/contract/node';
-import { stepLabel } from './progress.ts';
 import type { StepOutcome } from './workflow.ts';
+import { stepLabel } from './workflow-steps.ts';
 
 /** Typed by the contract: a kind without words does not compile. */
 const TASKS: Readonly<Record<TaskKind, string>> = {
@@ -35,7 +35,7 @@ export const taskTitle = (kind: string, state: string): string => `${taskWords(k
 const OUTCOMES: Readonly<Record<StepOutcome, string>> = {
   next: 'done',
   wait: 'waited',
-  done: 'done, and with it the whole',
+  done: 'completed',
   stuck: 'stopped here',
   error: 'failed',
   timeout: 'took too long',

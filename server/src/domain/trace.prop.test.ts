@@ -135,7 +135,7 @@ describe('the first failure', () => {
     const first = firstFailureOf(entries);
     assert.equal(first?.key, 'step:wfr_1:000002');
     assert.equal(first?.host_role, 'worker_compute');
-    assert.equal(first?.title, 'Copy the image: stopped here');
+    assert.equal(first?.title, 'Copy image: stopped here');
   });
 
   it('is not a task of something else, of another id, or of much later', () => {
@@ -332,9 +332,9 @@ describe('entries', () => {
     assert.deepEqual(
       entries.map(({ key, title, level, detail }) => [key, title, level, detail]),
       [
-        ['step:wfr_1:000001', 'Copy the image: cancelled', 'warn', null],
-        ['run:wfr_1', 'Copy the image: waits', 'info', 'The image is being copied.'],
-        ['run:wfr_2', 'Hand it over: under way', 'info', 'inner'],
+        ['step:wfr_1:000001', 'Copy image: cancelled', 'warn', null],
+        ['run:wfr_1', 'Copy image: waits', 'info', 'The image is being copied.'],
+        ['run:wfr_2', 'Activate: under way', 'info', 'inner'],
       ],
     );
   });
@@ -381,7 +381,7 @@ describe('titles', () => {
     assert.equal(eventTitle('node.changed', { state: 'offline' }), 'The node is offline');
     assert.equal(
       eventTitle('workflow_run.changed', { state: 'stuck', workflow: 'provision-slice', step: 'cloneImage' }),
-      'The run is stuck at: Copy the image',
+      'The run is stuck at: Copy image',
     );
     assert.equal(eventTitle('node.rebooted', {}), 'A host booted since its agent was last seen');
     assert.equal(eventTitle('some.other', {}), 'some.other');

@@ -52,7 +52,7 @@ describe('power through the API', () => {
     assert.deepEqual(must(await owner.post(`${path}/stop`, { grace_s: 5 }, key), 202).body, stopping);
 
     const { progress } = await get(path);
-    assert.deepEqual([progress.workflow, progress.label, progress.step_count], ['stop-slice', 'Stop the machine', 2]);
+    assert.deepEqual([progress.workflow, progress.label, progress.step_count], ['stop-slice', 'Stop VM', 2]);
     const run = await get(`${path.replace(/\/allocations.*/, '')}/workflow-runs/${stopping.power.workflow_run_id}`);
     assert.equal(run.workflow, 'stop-slice');
     await settle(database);
@@ -63,7 +63,7 @@ describe('power through the API', () => {
 
     must(await owner.post(`${path}/start`, {}), 202);
     const [listed] = (await get(path.replace(/\/[^/]+$/, ''))).items;
-    assert.deepEqual([listed.power.state, listed.progress.label], ['starting', 'Start the machine']);
+    assert.deepEqual([listed.power.state, listed.progress.label], ['starting', 'Start VM']);
     await settle(database);
     must(await owner.post(`${path}/reboot`, { is_hard: true }), 202);
     await settle(database);
@@ -71,7 +71,7 @@ describe('power through the API', () => {
     const labels = (await get(`${path}/timeline`)).items.map((entry: { label: string }) => entry.label);
     assert.deepEqual(
       [...new Set(labels)],
-      [...['Stop the machine', 'Keep it for you', 'Start the machine', 'Boot', 'Hand it over', 'Reboot the machine']],
+      [...['Stop VM', 'Mark as stopped', 'Start VM', 'Wait for SSH', 'Mark as running', 'Reboot VM']],
     );
     await assertInvariants(database);
   });

@@ -10,6 +10,7 @@ import { assertInvariants } from '../../test/invariants.ts';
 import { aNode, aTenant } from '../../test/placement.ts';
 import { PLATFORM } from '../db/client.ts';
 import { insertLogLines, type LogLineRow } from '../db/log-line.ts';
+import { PROVISION_SLICE } from '../domain/workflow-steps.ts';
 import { refreshSummary } from '../placement/summary.ts';
 
 type Trace = ResponseOf<PublicApi['adminTraceGet']>;
@@ -154,7 +155,7 @@ describe('following a launch that failed', () => {
     const first = trace.entries.find(({ key }) => key === trace.first_failure_key);
     assert.deepEqual(
       [first?.source, first?.title, first?.detail, first?.host_role],
-      ['workflow', 'Copy the image: stopped here', 'The image could not be copied.', 'worker_compute'],
+      ['workflow', 'Copy image: stopped here', 'The image could not be copied.', 'worker_compute'],
     );
     assert.deepEqual([...new Set(trace.entries.map(({ source }) => source))].toSorted(), [
       'audit',
@@ -178,7 +179,7 @@ describe('following a launch that failed', () => {
     const now = trace.entries.find(({ key }) => key.startsWith('run:'));
     assert.deepEqual(
       [now?.title, now?.until, now?.detail],
-      ['Set the GPUs aside: waits', null, 'The host is setting the GPUs aside.'],
+      ['Reserve GPUs: waits', null, PROVISION_SLICE.steps.leaseBundle.doing],
     );
   });
 });

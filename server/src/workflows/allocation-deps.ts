@@ -8,6 +8,7 @@ import { cancelQueuedTasks, countTasksUnderWay, findLatestTask, insertTask } fro
 import type { AllocationState } from '../domain/allocation.ts';
 import { TASK_EXPIRES_S } from '../domain/task-limit.ts';
 import { judgeWipe, type WipeTarget } from '../domain/wipe.ts';
+import { RELEASE_ALLOCATION } from '../domain/workflow-steps.ts';
 import { notFound } from '../errors.ts';
 import { type AllocationDeps, type TaskAnswer, type TaskAsk, TRIES_MAX } from './allocation-steps.ts';
 import { taskParams } from './allocation-task.ts';
@@ -120,7 +121,7 @@ export const createAllocationDeps = (
     block: (id, reason) => (tx) => blockCleanup(tx, id, reason),
     judge: ({ id, ...allocation }, runId) =>
       database.read(PLATFORM, async (reader) => {
-        const kind = allocation.capacity_shape === 'gpu_slice' ? 'slice.cleanup' : 'node.cleanup';
+        const kind = RELEASE_ALLOCATION.steps.wipe.task[allocation.capacity_shape];
         const [task, node, slots] = await Promise.all([
           findLatestTask(reader, id, kind, runId),
           findHeldNode(reader, id),

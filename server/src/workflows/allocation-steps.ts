@@ -2,28 +2,19 @@
  * What the workflows of an allocation share: what they may do to the world, and the step that has a host do one thing.
  * Such a step asks for its task, finds it where it left it when it runs again, and rests until the host has answered.
  */
+import { invariant } from '@gpuaas/kit';
 import type { AllocationRow } from '../db/allocation.ts';
 import type { PowerRest } from '../domain/power.ts';
 import { CLEANUP_TRIES_MAX } from '../domain/task-limit.ts';
 import type { WipeVerdict } from '../domain/wipe.ts';
+import { taskKindOf } from '../domain/workflow-declaration.ts';
+import type { AllocationTaskKind } from '../domain/workflow-steps.ts';
 import { type Commit, done, next, type Outcome, stuck, wait, waitForSignal } from './engine/outcome.ts';
 import type { StepContext } from './engine/workflow.ts';
 
-export type TaskKind =
-  | 'slice.bundle_lease'
-  | 'slice.image_clone'
-  | 'slice.vm_start'
-  | 'slice.vm_readiness'
-  | 'slice.vm_reboot'
-  | 'slice.vm_stop'
-  | 'slice.cleanup'
-  | 'allocation.provision_user'
-  | 'allocation.deprovision_user'
-  | 'node.cleanup';
-
 export type TaskAsk = Readonly<{
   allocation_id: string;
-  kind: TaskKind;
+  kind: AllocationTaskKind;
   run_id: string;
   correlation_id: string;
   /**
@@ -47,7 +38,7 @@ export type SettlePower = Readonly<{
   to: PowerRest;
   reason: string | null;
   /** The kind of task that the host refused; without its refusal nothing is known. Null where no host was asked. */
-  kind: TaskKind | null;
+  kind: AllocationTaskKind | null;
 }>;
 
 export type AllocationDeps = Readonly<{
@@ -77,62 +68,56 @@ export const TASK_FINISHED = 'task_finished';
 const LOOK_AGAIN_MS = 5_000;
 export const TRIES_MAX = CLEANUP_TRIES_MAX;
 
-type Words = Readonly<{ doing: string; failed: string }>;
+type HostWork = Readonly<{ kind: AllocationTaskKind; doing: string; failed: string }>;
 
-/** For users: nothing that names a host, a device or an address. */
-export const WORDS: Readonly<Record<TaskKind, Words>> = {
-  'slice.bundle_lease': {
-    doing: 'The host is setting the GPUs aside.',
-    failed: 'The host could not set the GPUs aside.',
-  },
-  'slice.image_clone': { doing: 'The image is being copied.', failed: 'The image could not be copied.' },
-  'slice.vm_start': { doing: 'The machine is starting.', failed: 'The machine could not be started.' },
-  'slice.vm_readiness': { doing: 'The machine is booting.', failed: 'The machine did not become ready.' },
-  'slice.vm_reboot': { doing: 'The machine is being rebooted.', failed: 'The machine could not be rebooted.' },
-  'slice.vm_stop': { doing: 'The machine is being stopped.', failed: 'The machine could not be stopped.' },
-  'slice.cleanup': { doing: 'The disks are being erased.', failed: 'The disks could not be erased.' },
-  'allocation.provision_user': { doing: 'Access is being set up.', failed: 'Access could not be set up.' },
-  'allocation.deprovision_user': { doing: 'Access is being taken away.', failed: 'Access could not be taken away.' },
-  'node.cleanup': { doing: 'The disks are being erased.', failed: 'The disks could not be erased.' },
+/** What the running step has its host do, as it is declared. */
+export const hostWorkOf = ({ step }: StepContext, { capacity_shape }: AllocationRow): HostWork => {
+  const kind = taskKindOf(step, capacity_shape);
+  invariant(step.task !== null && kind !== null, `step "${step.label}" asks no host`);
+  // The declarations of these workflows are what the type is made of.
+  return { kind: kind as AllocationTaskKind, doing: step.doing, failed: step.failed };
 };
 
-type Asking = Readonly<{ kind: TaskKind; phase: TaskAsk['phase'] }>;
 export type Resting = Outcome<never> | 'completed' | 'failed' | 'gone';
 
-/** How far the host is, or the outcome of a step that has to wait for it. */
+/** How far the host is with the task of the running step, or the outcome of a step that has to wait for it. */
 export const askHost = async (
   deps: AllocationDeps,
   allocation: AllocationRow,
   ctx: StepContext,
-  asking: Asking,
+  phase: TaskAsk['phase'],
 ): Promise<Resting> => {
+  const { kind, doing } = hostWorkOf(ctx, allocation);
   // Used up before looking: what it told is in the task by now.
   ctx.signals.take(TASK_FINISHED);
   const answer = await deps.ensureTask({
     allocation_id: allocation.id,
-    ...asking,
+    kind,
+    phase,
     run_id: ctx.run.id,
     correlation_id: ctx.run.correlation_id,
-    tries_max: asking.phase === 'custody' ? TRIES_MAX : 1,
+    tries_max: phase === 'custody' ? TRIES_MAX : 1,
   });
-  if (answer.kind === 'later') return wait(answer.ms, `${WORDS[asking.kind].doing} It is tried again shortly.`);
-  return answer.kind === 'open' ? waitForSignal(TASK_FINISHED, LOOK_AGAIN_MS, WORDS[asking.kind].doing) : answer.kind;
+  if (answer.kind === 'later') return wait(answer.ms, `${doing} It is tried again shortly.`);
+  return answer.kind === 'open' ? waitForSignal(TASK_FINISHED, LOOK_AGAIN_MS, doing) : answer.kind;
 };
 
 /** A step of provisioning. What the host cannot do is not tried twice: the allocation has failed and is cleaned up. */
-export const provisionBy =
-  <const Step extends string>(kind: TaskKind, then: Step) =>
+export const provisionThen =
+  <const Step extends string>(then: Step) =>
   async (deps: AllocationDeps, allocation: AllocationRow, ctx: StepContext): Promise<Outcome<Step>> => {
-    const answer = await askHost(deps, allocation, ctx, { kind, phase: 'provisioning' });
+    const answer = await askHost(deps, allocation, ctx, 'provisioning');
     if (answer === 'completed') return next(then);
-    if (answer === 'failed') return stuck(WORDS[kind].failed, deps.fail(allocation.id, WORDS[kind].failed));
-    return answer === 'gone' ? done() : answer;
+    if (answer === 'gone') return done();
+    if (answer !== 'failed') return answer;
+    const { failed } = hostWorkOf(ctx, allocation);
+    return stuck(failed, deps.fail(allocation.id, failed));
   };
 
 export const activate = async (deps: AllocationDeps, allocation: AllocationRow) => done(deps.activate(allocation.id));
 
 /** Where provisioning goes that was cancelled, took too long or broke: the allocation has failed. */
-export const abandon = async (deps: AllocationDeps, allocation: AllocationRow) =>
+export const abort = async (deps: AllocationDeps, allocation: AllocationRow) =>
   done(deps.fail(allocation.id, 'Provisioning did not finish.'));
 
 export const PROVISION_DEADLINE_MS = 30 * 60_000;

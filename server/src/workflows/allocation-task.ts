@@ -2,12 +2,12 @@
  * What a host is told for each kind of work on an allocation: what it needs for that and nothing else, in the shapes of
  * the contract. Keys are public ones; nothing of the control plane goes to a host.
  */
-import type { TaskKind as AnyTaskKind, TaskParams, TaskSlot, WipeLevel } from '@gpuaas/contract/node';
+import type { TaskParams, TaskSlot, WipeLevel } from '@gpuaas/contract/node';
 import type { AllocationRow } from '../db/allocation.ts';
 import type { GuestImage } from '../db/guest.ts';
 import type { HeldNode, HeldSlot } from '../db/lifecycle.ts';
 import { hostnameOf, usernameOf } from '../domain/host-name.ts';
-import type { TaskKind } from './allocation-steps.ts';
+import type { AllocationTaskKind } from '../domain/workflow-steps.ts';
 
 export type TaskFacts = Readonly<{
   allocation: AllocationRow;
@@ -49,7 +49,7 @@ const user = (facts: TaskFacts) => ({
   username: usernameOf(facts.allocation.id),
 });
 
-const PARAMS: { readonly [K in TaskKind & AnyTaskKind]: (facts: TaskFacts) => TaskParams<K> } = {
+const PARAMS: { readonly [K in AllocationTaskKind]: (facts: TaskFacts) => TaskParams<K> } = {
   'slice.bundle_lease': (facts) => ({
     ...held(facts),
     vcpu_count: facts.allocation.vcpu_count ?? 0,
@@ -88,4 +88,5 @@ const PARAMS: { readonly [K in TaskKind & AnyTaskKind]: (facts: TaskFacts) => Ta
   }),
 };
 
-export const taskParams = (kind: TaskKind, facts: TaskFacts): Readonly<Record<string, unknown>> => PARAMS[kind](facts);
+export const taskParams = (kind: AllocationTaskKind, facts: TaskFacts): Readonly<Record<string, unknown>> =>
+  PARAMS[kind](facts);

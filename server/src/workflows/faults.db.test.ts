@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
 import { playHost } from '../../test/host.ts';
 import { type AllocationFacts, aNode, anAllocation } from '../../test/placement.ts';
-import { runFaults } from '../../test/workflow-faults.ts';
+import { runFaults, undisturbedPath } from '../../test/workflow-faults.ts';
 import { PLATFORM } from '../db/client.ts';
 import type { WorkflowRunRow } from '../db/workflow-run.ts';
 import { refreshSummary } from '../placement/summary.ts';
@@ -51,16 +51,13 @@ const suiteOn = async (t: TestContext, facts: Omit<AllocationFacts, 'node'>) => 
 
 const isWhole = (run: WorkflowRunRow): boolean => run.state === 'done' && run.state_reason === null;
 
-for (const { workflow, shape, path } of [
-  {
-    workflow: provisionSlice,
-    shape: 'gpu_slice',
-    path: ['leaseBundle', 'leaseBundle', 'cloneImage', 'cloneImage', 'startVm', 'startVm', 'awaitReady', 'awaitReady'],
-  },
-  { workflow: provisionBaremetal, shape: 'baremetal', path: ['provisionUser', 'provisionUser'] },
+for (const { workflow, shape } of [
+  { workflow: provisionSlice, shape: 'gpu_slice' },
+  { workflow: provisionBaremetal, shape: 'baremetal' },
 ] as const)
   test(`${workflow.name} survives every fault: active and charged once, or failed, held and being cleaned`, async (t) => {
     const { database, fresh, answer, look } = await suiteOn(t, { shape });
+    const path = undisturbedPath(workflow, shape);
     await runFaults<ReturnType<typeof createAllocationDeps>, never, string, Awaited<ReturnType<typeof fresh>>>({
       database,
       workflow: workflow as never,
@@ -76,14 +73,14 @@ for (const { workflow, shape, path } of [
         assert.ok(facts.claims > 0, 'custody ends with a proof, not with a failure');
       },
       // Each execution loads; each but the last asks its host; the last activates.
-      expected: { path: [...path, 'activate'], calls: 2 * path.length + 2 },
+      expected: { path, calls: 2 * path.length },
     });
   });
 
 for (const shape of ['gpu_slice', 'baremetal'] as const)
   test(`release of ${shape} survives every fault: proven and free, or blocked and still held`, async (t) => {
     const { database, fresh, answer, look } = await suiteOn(t, { shape, state: 'releasing' });
-    const path = ['stopRuntime', 'stopRuntime', 'wipe', 'wipe', 'prove'] as const;
+    const path = undisturbedPath(releaseAllocation, shape);
     await runFaults({
       database,
       workflow: releaseAllocation,
@@ -105,32 +102,15 @@ for (const shape of ['gpu_slice', 'baremetal'] as const)
     });
   });
 
-for (const { workflow, during, rest, path } of [
-  { workflow: stopSlice, during: 'stopping', rest: 'off', path: ['stopVm', 'stopVm', 'settleOff'] },
-  {
-    workflow: startSlice,
-    during: 'starting',
-    rest: 'on',
-    path: ['startVm', 'startVm', 'awaitReady', 'awaitReady', 'settleOn'],
-  },
-  {
-    workflow: rebootSlice,
-    during: 'rebooting',
-    rest: 'on',
-    path: ['rebootVm', 'rebootVm', 'awaitReady', 'awaitReady', 'settleOn'],
-  },
-  {
-    workflow: reinstallSlice,
-    during: 'reinstalling',
-    rest: 'on',
-    path: [
-      ...['stopVm', 'stopVm', 'cloneImage', 'cloneImage', 'startVm', 'startVm', 'awaitReady', 'awaitReady'],
-      'settleOn',
-    ],
-  },
+for (const { workflow, during, rest } of [
+  { workflow: stopSlice, during: 'stopping', rest: 'off' },
+  { workflow: startSlice, during: 'starting', rest: 'on' },
+  { workflow: rebootSlice, during: 'rebooting', rest: 'on' },
+  { workflow: reinstallSlice, during: 'reinstalling', rest: 'on' },
 ] as const)
   test(`${workflow.name} survives every fault: ${rest}, or unknown with a reason, and always held and charged`, async (t) => {
     const { database, sql, fresh, answer, look } = await suiteOn(t, { shape: 'gpu_slice', state: 'active' });
+    const path = undisturbedPath(workflow, 'gpu_slice');
     await runFaults<ReturnType<typeof createAllocationDeps>, never, string, Awaited<ReturnType<typeof fresh>>>({
       database,
       workflow: workflow as never,

@@ -93,7 +93,7 @@ test('install-keys survives every fault: told once or more, or failed with a rea
       if (run.state === 'done' && run.state_reason === null) assert.deepEqual(rows, whole);
     },
     // Each execution loads and looks; the second settles what was told, the third finds nothing left.
-    expected: { path: ['tell', 'tell', 'tell'], calls: 7 },
+    expected: { path: ['installKeys', 'installKeys', 'installKeys'], calls: 7 },
   });
 });
 

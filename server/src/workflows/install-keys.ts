@@ -20,17 +20,18 @@ import {
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { usernameOf } from '../domain/host-name.ts';
 import { TASK_EXPIRES_S } from '../domain/task-limit.ts';
+import type { StepOf } from '../domain/workflow-declaration.ts';
+import { INSTALL_KEYS } from '../domain/workflow-steps.ts';
 import { notFound } from '../errors.ts';
 import { TASK_FINISHED } from './allocation-steps.ts';
-import { type Commit, done, next, type Outcome, wait, waitForSignal } from './engine/outcome.ts';
-import { type StepContext, workflow } from './engine/workflow.ts';
+import { type Commit, done, next, wait, waitForSignal } from './engine/outcome.ts';
+import { workflow } from './engine/workflow.ts';
 
-const KIND = 'allocation.install_authorized_keys';
+const KIND = INSTALL_KEYS.steps.installKeys.task;
 const TRIES_MAX = 3;
 const LOOK_AGAIN_MS = 5_000;
 const UNDER_WAY_MS = 1_000;
 const DEADLINE_MS = 2 * 3_600_000;
-const DOING = 'The machine is told whose keys open it.';
 
 const NOT_TOLD = {
   pending: 'Its machine could not be told. See that it runs and is reachable, then grant it again.',
@@ -119,28 +120,27 @@ const tell = async (tx: Tx, ask: Parameters<KeysDeps['tell']>[0], delayMs: numbe
   return { kind: 'open' };
 };
 
-export const installKeys = workflow<KeysDeps, AllocationRow, 'tell' | 'giveUp'>({
-  name: 'install-keys',
-  version: 1,
-  first: 'tell',
+export const installKeys = workflow<KeysDeps, AllocationRow, StepOf<typeof INSTALL_KEYS>>({
+  declared: INSTALL_KEYS,
   deadlineMs: DEADLINE_MS,
-  onCancel: 'giveUp',
-  onDeadline: 'giveUp',
-  onFailure: 'giveUp',
+  onCancel: 'abort',
+  onDeadline: 'abort',
+  onFailure: 'abort',
   load: (deps, id) => deps.load(id),
   steps: {
-    tell: async (deps, { id }, ctx: StepContext): Promise<Outcome<'tell'>> => {
+    installKeys: async (deps, { id }, ctx) => {
       // Used up before looking: what it told is in the task by now.
       ctx.signals.take(TASK_FINISHED);
       const { id: run_id, correlation_id } = ctx.run;
       const answer = await deps.tell({ allocation_id: id, run_id, correlation_id });
       // Told, and looked at again: something may have been granted or revoked meanwhile.
-      if (answer.kind === 'completed') return next('tell', deps.settle(id, answer.task_id));
-      if (answer.kind === 'open') return waitForSignal(TASK_FINISHED, LOOK_AGAIN_MS, DOING);
-      if (answer.kind === 'later') return wait(answer.ms, DOING);
+      if (answer.kind === 'completed') return next('installKeys', deps.settle(id, answer.task_id));
+      if (answer.kind === 'open')
+        return waitForSignal(TASK_FINISHED, LOOK_AGAIN_MS, INSTALL_KEYS.steps.installKeys.doing);
+      if (answer.kind === 'later') return wait(answer.ms, INSTALL_KEYS.steps.installKeys.doing);
       return answer.kind === 'failed' ? done(deps.fail(id)) : done();
     },
-    giveUp: async (deps, { id }) => done(deps.fail(id)),
+    abort: async (deps, { id }) => done(deps.fail(id)),
   },
 });
 

@@ -8,6 +8,7 @@ import { type AllocationFacts, aNode, anAllocation, type TestNode } from '../../
 import { findAllocation } from '../db/allocation.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { INVARIANTS, listViolations } from '../db/invariant.ts';
+import { RELEASE_ALLOCATION } from '../domain/workflow-steps.ts';
 import { AppError } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { auditRun } from './allocation-transitions.ts';
@@ -411,7 +412,7 @@ test('a slot remembers what its last allocation did to it, beside the alerts of 
 
   await release(w.database, made.id);
   await settle(w.database, { answer: (task) => (task.kind === 'slice.cleanup' ? null : truth(task)) });
-  const reason = `The disks could not be erased. The test host failed. Next: put that right, then gpuaas admin allocation force-cleanup ${made.id}.`;
+  const reason = `${RELEASE_ALLOCATION.steps.wipe.failed} The test host failed. Next: put that right, then gpuaas admin allocation force-cleanup ${made.id}.`;
   assert.deepEqual((await remembered()).told, { ...told, event: 'cleanup_blocked', reason });
 
   await release(w.database, made.id);

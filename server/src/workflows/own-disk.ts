@@ -19,6 +19,8 @@ import { insertDiscoveryTask } from '../db/topology.ts';
 import { insertWipeProof } from '../db/wipe-proof.ts';
 import { whyNotErase } from '../domain/disk-use.ts';
 import { judgeWipe } from '../domain/wipe.ts';
+import type { StepOf } from '../domain/workflow-declaration.ts';
+import { OWN_DISK } from '../domain/workflow-steps.ts';
 import { notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { type Commit, done, next, stuck, wait, waitForSignal } from './engine/outcome.ts';
@@ -32,7 +34,6 @@ export type DiskDeps = Readonly<{
   /** How many tasks of the run a host is at all the same. */
   callOff(runId: string, reason: string): Promise<number>;
 }>;
-type Step = 'wipe' | 'awaitFree' | 'rediscover' | 'giveUp';
 
 /** Nobody sends it yet: the time that passes is what is waited for. */
 const LOOK_AGAIN = 'look_again';
@@ -87,13 +88,11 @@ const own = async (
   await refreshSummary(tx, disk.node_id);
 };
 
-export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, Step>({
-  name: 'own-disk',
-  version: 1,
-  first: 'wipe',
+export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, StepOf<typeof OWN_DISK>>({
+  declared: OWN_DISK,
   deadlineMs: DAYS_14_MS,
-  onCancel: 'giveUp',
-  onDeadline: 'giveUp',
+  onCancel: 'abort',
+  onDeadline: 'abort',
   load: (deps, id) => deps.load(id),
   steps: {
     wipe: async (deps, disk, ctx) => {
@@ -101,7 +100,7 @@ export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, Step>({
       if (disk.state === 'owned') return next('rediscover');
       const answer = await deps.ask(ctx, {
         node_id: disk.node_id,
-        kind: 'node.cleanup',
+        kind: OWN_DISK.steps.wipe.task,
         params: {
           allocation_id: null,
           disks: [{ serial: disk.serial, device: disk.device }],
@@ -109,7 +108,7 @@ export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, Step>({
           wipe_minimum: await deps.wipeMinimum(disk.node_id),
         },
         tries_max: Number.MAX_SAFE_INTEGER,
-        doing: 'The disk is being erased.',
+        doing: OWN_DISK.steps.wipe.doing,
         unless: (tx) => keptAwayFrom(tx, disk),
       });
       if (answer.kind === 'resting') return answer.outcome;
@@ -138,7 +137,7 @@ export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, Step>({
       done(async (tx) => {
         await insertDiscoveryTask(tx, disk.node_id, ctx.run.correlation_id);
       }),
-    giveUp: async (deps, disk, ctx) => {
+    abort: async (deps, disk, ctx) => {
       const reason = 'It was given up before the disk was erased.';
       // What a host is doing already cannot be called back: until it has answered nobody is told that the disk is safe.
       if ((await deps.callOff(ctx.run.id, reason)) > 0) return wait(LOOK_AGAIN_MS, 'The host is erasing the disk.');

@@ -4,9 +4,11 @@
  */
 import type { AllocationRow } from '../db/allocation.ts';
 import type { PowerChange } from '../domain/power.ts';
+import type { StepOf } from '../domain/workflow-declaration.ts';
+import { REBOOT_SLICE, REINSTALL_SLICE, START_SLICE, STOP_SLICE } from '../domain/workflow-steps.ts';
 import type { AllocationDeps } from './allocation-steps.ts';
 import { type BoundWorkflow, bind, type Startable, workflow } from './engine/workflow.ts';
-import { comeToRest, leaveUnknown, powerBy, type Refused } from './power-steps.ts';
+import { mark, markUnknown, powerThen, type Refused } from './power-steps.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -23,71 +25,54 @@ const NOT_COPIED: Refused = {
 };
 
 const common = {
-  version: 1,
   deadlineMs: HOUR_MS,
-  onCancel: 'leaveUnknown',
-  onDeadline: 'leaveUnknown',
-  onFailure: 'leaveUnknown',
+  onCancel: 'markUnknown',
+  onDeadline: 'markUnknown',
+  onFailure: 'markUnknown',
   load: (deps: AllocationDeps, id: string): Promise<AllocationRow> => deps.load(id),
 } as const;
 
-export const stopSlice = workflow<AllocationDeps, AllocationRow, 'stopVm' | 'settleOff' | 'leaveUnknown'>({
+export const stopSlice = workflow<AllocationDeps, AllocationRow, StepOf<typeof STOP_SLICE>>({
   ...common,
-  name: 'stop-slice',
-  first: 'stopVm',
-  steps: { stopVm: powerBy('slice.vm_stop', 'settleOff', NOT_STOPPED), settleOff: comeToRest('off'), leaveUnknown },
+  declared: STOP_SLICE,
+  steps: { stopVm: powerThen('markOff', NOT_STOPPED), markOff: mark('off'), markUnknown },
 });
 
-export const startSlice = workflow<
-  AllocationDeps,
-  AllocationRow,
-  'startVm' | 'awaitReady' | 'settleOn' | 'leaveUnknown'
->({
+export const startSlice = workflow<AllocationDeps, AllocationRow, StepOf<typeof START_SLICE>>({
   ...common,
-  name: 'start-slice',
-  first: 'startVm',
+  declared: START_SLICE,
   steps: {
-    startVm: powerBy('slice.vm_start', 'awaitReady', NOT_STARTED),
-    awaitReady: powerBy('slice.vm_readiness', 'settleOn', NOT_REACHED),
-    settleOn: comeToRest('on'),
-    leaveUnknown,
+    startVm: powerThen('awaitSsh', NOT_STARTED),
+    awaitSsh: powerThen('markOn', NOT_REACHED),
+    markOn: mark('on'),
+    markUnknown,
   },
 });
 
-export const rebootSlice = workflow<
-  AllocationDeps,
-  AllocationRow,
-  'rebootVm' | 'awaitReady' | 'settleOn' | 'leaveUnknown'
->({
+export const rebootSlice = workflow<AllocationDeps, AllocationRow, StepOf<typeof REBOOT_SLICE>>({
   ...common,
-  name: 'reboot-slice',
-  first: 'rebootVm',
+  declared: REBOOT_SLICE,
   steps: {
-    rebootVm: powerBy('slice.vm_reboot', 'awaitReady', { to: 'unknown', advice: 'Start it, or stop it and start it.' }),
-    awaitReady: powerBy('slice.vm_readiness', 'settleOn', NOT_REACHED),
-    settleOn: comeToRest('on'),
-    leaveUnknown,
+    rebootVm: powerThen('awaitSsh', { to: 'unknown', advice: 'Start it, or stop it and start it.' }),
+    awaitSsh: powerThen('markOn', NOT_REACHED),
+    markOn: mark('on'),
+    markUnknown,
   },
 });
 
-export const reinstallSlice = workflow<
-  AllocationDeps,
-  AllocationRow,
-  'stopVm' | 'cloneImage' | 'startVm' | 'awaitReady' | 'settleOn' | 'leaveUnknown'
->({
+export const reinstallSlice = workflow<AllocationDeps, AllocationRow, StepOf<typeof REINSTALL_SLICE>>({
   ...common,
-  name: 'reinstall-slice',
-  first: 'stopVm',
+  declared: REINSTALL_SLICE,
   steps: {
-    stopVm: powerBy('slice.vm_stop', 'cloneImage', {
+    stopVm: powerThen('cloneImage', {
       to: 'unknown',
       advice: 'Nothing was erased. Stop it without grace, and reinstall it then.',
     }),
-    cloneImage: powerBy('slice.image_clone', 'startVm', NOT_COPIED),
-    startVm: powerBy('slice.vm_start', 'awaitReady', NOT_STARTED),
-    awaitReady: powerBy('slice.vm_readiness', 'settleOn', NOT_REACHED),
-    settleOn: comeToRest('on'),
-    leaveUnknown,
+    cloneImage: powerThen('startVm', NOT_COPIED),
+    startVm: powerThen('awaitSsh', NOT_STARTED),
+    awaitSsh: powerThen('markOn', NOT_REACHED),
+    markOn: mark('on'),
+    markUnknown,
   },
 });
 

@@ -5,7 +5,7 @@
  */
 import type { AllocationRow } from '../db/allocation.ts';
 import type { PowerRest } from '../domain/power.ts';
-import { type AllocationDeps, askHost, type TaskKind, WORDS } from './allocation-steps.ts';
+import { type AllocationDeps, askHost, hostWorkOf } from './allocation-steps.ts';
 import { done, next, type Outcome, stuck } from './engine/outcome.ts';
 import type { StepContext } from './engine/workflow.ts';
 
@@ -13,20 +13,21 @@ import type { StepContext } from './engine/workflow.ts';
 export type Refused = Readonly<{ to: PowerRest; advice: string }>;
 
 /** Has the host do one thing. A change that is no longer this run's ends without a word: a release has won. */
-export const powerBy =
-  <const Step extends string>(kind: TaskKind, then: Step, refused: Refused) =>
+export const powerThen =
+  <const Step extends string>(then: Step, refused: Refused) =>
   async (deps: AllocationDeps, allocation: AllocationRow, ctx: StepContext): Promise<Outcome<Step>> => {
-    const answer = await askHost(deps, allocation, ctx, { kind, phase: 'power' });
+    const answer = await askHost(deps, allocation, ctx, 'power');
     if (answer === 'completed') return next(then);
     if (answer === 'gone') return done();
     if (answer !== 'failed') return answer;
-    const reason = `${WORDS[kind].failed} ${refused.advice}`;
+    const { kind, failed } = hostWorkOf(ctx, allocation);
+    const reason = `${failed} ${refused.advice}`;
     const settled = { run_id: ctx.run.id, correlation_id: ctx.run.correlation_id, to: refused.to, reason, kind };
     return stuck(reason, deps.settlePower(allocation.id, settled));
   };
 
-/** The machine is where it was asked to be. */
-export const comeToRest =
+/** The VM is as requested. */
+export const mark =
   (to: 'on' | 'off') =>
   async (deps: AllocationDeps, allocation: AllocationRow, { run }: StepContext): Promise<Outcome<never>> =>
     done(
@@ -40,7 +41,7 @@ export const comeToRest =
     );
 
 /** Where a change goes that was called off, took too long or broke. */
-export const leaveUnknown = async (
+export const markUnknown = async (
   deps: AllocationDeps,
   allocation: AllocationRow,
   { run }: StepContext,
@@ -50,7 +51,7 @@ export const leaveUnknown = async (
       run_id: run.id,
       correlation_id: run.correlation_id,
       to: 'unknown',
-      reason: 'The change was not finished. Start or stop the machine to settle it.',
+      reason: 'The change was not finished. Start or stop the VM to end this state.',
       kind: null,
     }),
   );

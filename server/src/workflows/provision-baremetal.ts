@@ -1,22 +1,20 @@
-/** Hands a whole node to its tenant: the host lets the tenant's keys in. */
+/** Provisions bare metal: the host installs the tenant's SSH keys. */
 import type { AllocationRow } from '../db/allocation.ts';
-import { type AllocationDeps, abandon, activate, PROVISION_DEADLINE_MS, provisionBy } from './allocation-steps.ts';
+import type { StepOf } from '../domain/workflow-declaration.ts';
+import { PROVISION_BAREMETAL } from '../domain/workflow-steps.ts';
+import { type AllocationDeps, abort, activate, PROVISION_DEADLINE_MS, provisionThen } from './allocation-steps.ts';
 import { workflow } from './engine/workflow.ts';
 
-type Step = 'provisionUser' | 'activate' | 'abandon';
-
-export const provisionBaremetal = workflow<AllocationDeps, AllocationRow, Step>({
-  name: 'provision-baremetal',
-  version: 1,
-  first: 'provisionUser',
+export const provisionBaremetal = workflow<AllocationDeps, AllocationRow, StepOf<typeof PROVISION_BAREMETAL>>({
+  declared: PROVISION_BAREMETAL,
   deadlineMs: PROVISION_DEADLINE_MS,
-  onCancel: 'abandon',
-  onDeadline: 'abandon',
-  onFailure: 'abandon',
+  onCancel: 'abort',
+  onDeadline: 'abort',
+  onFailure: 'abort',
   load: (deps, id) => deps.load(id),
   steps: {
-    provisionUser: provisionBy('allocation.provision_user', 'activate'),
+    provisionUser: provisionThen('activate'),
     activate,
-    abandon,
+    abort,
   },
 });

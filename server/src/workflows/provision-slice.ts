@@ -1,25 +1,23 @@
-/** Brings a GPU slice to life: its bundle is leased on the host, the image cloned, the machine started and seen ready. */
+/** Provisions a GPU slice: leases its bundle on the host, copies the image, starts the VM and waits for SSH. */
 import type { AllocationRow } from '../db/allocation.ts';
-import { type AllocationDeps, abandon, activate, PROVISION_DEADLINE_MS, provisionBy } from './allocation-steps.ts';
+import type { StepOf } from '../domain/workflow-declaration.ts';
+import { PROVISION_SLICE } from '../domain/workflow-steps.ts';
+import { type AllocationDeps, abort, activate, PROVISION_DEADLINE_MS, provisionThen } from './allocation-steps.ts';
 import { workflow } from './engine/workflow.ts';
 
-type Step = 'leaseBundle' | 'cloneImage' | 'startVm' | 'awaitReady' | 'activate' | 'abandon';
-
-export const provisionSlice = workflow<AllocationDeps, AllocationRow, Step>({
-  name: 'provision-slice',
-  version: 1,
-  first: 'leaseBundle',
+export const provisionSlice = workflow<AllocationDeps, AllocationRow, StepOf<typeof PROVISION_SLICE>>({
+  declared: PROVISION_SLICE,
   deadlineMs: PROVISION_DEADLINE_MS,
-  onCancel: 'abandon',
-  onDeadline: 'abandon',
-  onFailure: 'abandon',
+  onCancel: 'abort',
+  onDeadline: 'abort',
+  onFailure: 'abort',
   load: (deps, id) => deps.load(id),
   steps: {
-    leaseBundle: provisionBy('slice.bundle_lease', 'cloneImage'),
-    cloneImage: provisionBy('slice.image_clone', 'startVm'),
-    startVm: provisionBy('slice.vm_start', 'awaitReady'),
-    awaitReady: provisionBy('slice.vm_readiness', 'activate'),
+    leaseBundle: provisionThen('cloneImage'),
+    cloneImage: provisionThen('startVm'),
+    startVm: provisionThen('awaitSsh'),
+    awaitSsh: provisionThen('activate'),
     activate,
-    abandon,
+    abort,
   },
 });

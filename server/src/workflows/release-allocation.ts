@@ -5,11 +5,13 @@
  */
 import type { AllocationRow } from '../db/allocation.ts';
 import { CLEANUP_RUN_DEADLINE_MS } from '../domain/task-limit.ts';
-import { type AllocationDeps, askHost, WORDS } from './allocation-steps.ts';
+import type { StepOf } from '../domain/workflow-declaration.ts';
+import { RELEASE_ALLOCATION } from '../domain/workflow-steps.ts';
+import { type AllocationDeps, askHost, hostWorkOf } from './allocation-steps.ts';
 import { done, next, stuck } from './engine/outcome.ts';
 import { type StepFunction, workflow } from './engine/workflow.ts';
 
-type Step = 'stopRuntime' | 'wipe' | 'prove' | 'block';
+type Step = StepOf<typeof RELEASE_ALLOCATION>;
 
 /** Sent by an operator who has seen that nothing runs. It skips stopping, and nothing else. */
 export const RUNTIME_ABSENT = 'runtime_verified_absent';
@@ -17,24 +19,30 @@ export const RUNTIME_ABSENT = 'runtime_verified_absent';
 /** Erased and sold again, hardware that is in doubt would only fail the next launch. */
 const IN_DOUBT = 'The machine saw fewer GPUs than it was given, so its host is looked at first.';
 
-const kindsOf = (allocation: AllocationRow) =>
-  allocation.capacity_shape === 'gpu_slice'
-    ? ({ stop: 'slice.vm_stop', wipe: 'slice.cleanup' } as const)
-    : ({ stop: 'allocation.deprovision_user', wipe: 'node.cleanup' } as const);
+type Body = StepFunction<AllocationDeps, AllocationRow, Step>;
 
 /** A run that an operator retries finds the allocation blocked, and first takes it up again. */
 const inCustody =
-  (
-    own: Step,
-    step: StepFunction<AllocationDeps, AllocationRow, Step>,
-  ): StepFunction<AllocationDeps, AllocationRow, Step> =>
+  (own: Step, step: Body): Body =>
   async (deps, allocation, ctx) =>
     (await deps.isBlocked(allocation.id)) ? next(own, deps.resume(allocation.id)) : step(deps, allocation, ctx);
 
+/** Has the host do its part. What it cannot do in its tries is left to an operator. */
+const cleanUpThen =
+  (then: Step): Body =>
+  async (deps, allocation, ctx) => {
+    const answer = await askHost(deps, allocation, ctx, 'custody');
+    if (answer === 'completed') return next(then);
+    if (answer === 'gone') return done();
+    if (answer !== 'failed') return answer;
+    const { failed } = hostWorkOf(ctx, allocation);
+    return stuck(failed, deps.block(allocation.id, failed));
+  };
+const stopWorkloads = cleanUpThen('wipe');
+const wipeDisks = cleanUpThen('prove');
+
 export const releaseAllocation = workflow<AllocationDeps, AllocationRow, Step>({
-  name: 'release-allocation',
-  version: 1,
-  first: 'stopRuntime',
+  declared: RELEASE_ALLOCATION,
   deadlineMs: CLEANUP_RUN_DEADLINE_MS,
   onCancel: 'block',
   onDeadline: 'block',
@@ -45,19 +53,11 @@ export const releaseAllocation = workflow<AllocationDeps, AllocationRow, Step>({
       // A stop that waits for its host would reach whoever holds the slot by then.
       if (ctx.signals.take(RUNTIME_ABSENT) !== undefined)
         return next('wipe', deps.withdrawTasks(allocation.id, 'Nothing runs any more, so there is nothing to stop.'));
-      const { stop } = kindsOf(allocation);
-      const answer = await askHost(deps, allocation, ctx, { kind: stop, phase: 'custody' });
-      if (answer === 'completed') return next('wipe');
-      if (answer === 'failed') return stuck(WORDS[stop].failed, deps.block(allocation.id, WORDS[stop].failed));
-      return answer === 'gone' ? done() : answer;
+      return stopWorkloads(deps, allocation, ctx);
     }),
     wipe: inCustody('wipe', async (deps, allocation, ctx) => {
       if (await deps.isInDoubt(allocation)) return stuck(IN_DOUBT, deps.block(allocation.id, IN_DOUBT));
-      const { wipe } = kindsOf(allocation);
-      const answer = await askHost(deps, allocation, ctx, { kind: wipe, phase: 'custody' });
-      if (answer === 'completed') return next('prove');
-      if (answer === 'failed') return stuck(WORDS[wipe].failed, deps.block(allocation.id, WORDS[wipe].failed));
-      return answer === 'gone' ? done() : answer;
+      return wipeDisks(deps, allocation, ctx);
     }),
     prove: inCustody('prove', async (deps, allocation, ctx) => {
       const judged = await deps.judge(allocation, ctx.run.id);

@@ -13,6 +13,8 @@ import { insertDiscoveryTask } from '../db/topology.ts';
 import { insertWipeProof } from '../db/wipe-proof.ts';
 import { CLEANUP_RUN_DEADLINE_MS, CLEANUP_TRIES_MAX } from '../domain/task-limit.ts';
 import { judgeWipe } from '../domain/wipe.ts';
+import type { StepOf } from '../domain/workflow-declaration.ts';
+import { REPAIR_SLOT } from '../domain/workflow-steps.ts';
 import { conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { done, next, stuck } from './engine/outcome.ts';
@@ -25,7 +27,7 @@ export type RepairDeps = Readonly<{
   wipeMinimum(nodeId: string): Promise<WipeLevel>;
   ask: AskHost;
 }>;
-type Step = 'rebind' | 'rediscover' | 'wipe';
+const { rebind, rediscover, wipe } = REPAIR_SLOT.steps;
 
 /** Whoever retries an old run must not reach the devices of somebody who was given the slot since. */
 const keptAwayFrom = async (tx: Tx, slot: RepairSlot): Promise<string | undefined> => {
@@ -61,20 +63,18 @@ const restore = async (
   await refreshSummary(tx, slot.node_id);
 };
 
-export const repairSlot = workflow<RepairDeps, RepairSlot, Step>({
-  name: 'repair-slot',
-  version: 1,
-  first: 'rebind',
+export const repairSlot = workflow<RepairDeps, RepairSlot, StepOf<typeof REPAIR_SLOT>>({
+  declared: REPAIR_SLOT,
   deadlineMs: CLEANUP_RUN_DEADLINE_MS,
   load: (deps, id) => deps.load(id),
   steps: {
     rebind: async (deps, slot, ctx) => {
       const answer = await deps.ask(ctx, {
         node_id: slot.node_id,
-        kind: 'slice.reconcile',
+        kind: rebind.task,
         params: { rebind: [slot.task_slot] },
         tries_max: CLEANUP_TRIES_MAX,
-        doing: 'The devices are being bound anew.',
+        doing: rebind.doing,
         unless: (tx) => keptAwayFrom(tx, slot),
       });
       if (answer.kind === 'resting') return answer.outcome;
@@ -83,10 +83,10 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, Step>({
     rediscover: async (deps, slot, ctx) => {
       const answer = await deps.ask(ctx, {
         node_id: slot.node_id,
-        kind: 'slice.topology_discover',
+        kind: rediscover.task,
         params: { accelerators: [], private_network: await deps.privateNetwork(slot.node_id) },
         tries_max: CLEANUP_TRIES_MAX,
-        doing: 'The host is being looked at.',
+        doing: rediscover.doing,
       });
       if (answer.kind === 'resting') return answer.outcome;
       return answer.kind !== 'completed' ? stuck(answer.reason) : next('wipe');
@@ -94,7 +94,7 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, Step>({
     wipe: async (deps, slot, ctx) => {
       const answer = await deps.ask(ctx, {
         node_id: slot.node_id,
-        kind: 'node.cleanup',
+        kind: wipe.task,
         params: {
           allocation_id: null,
           disks: [],
@@ -102,7 +102,7 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, Step>({
           wipe_minimum: await deps.wipeMinimum(slot.node_id),
         },
         tries_max: CLEANUP_TRIES_MAX,
-        doing: 'The drive is being erased.',
+        doing: wipe.doing,
         unless: (tx) => keptAwayFrom(tx, slot),
       });
       if (answer.kind === 'resting') return answer.outcome;

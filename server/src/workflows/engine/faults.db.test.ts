@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testDatabase } from '../../../test/database.ts';
+import { declared } from '../../../test/declared.ts';
 import {
   createEffects,
   type ExampleWorld,
@@ -80,9 +81,7 @@ test('the fault suite finds a step whose effect doubles when it runs twice', asy
   await createEffects(ownerUrl);
   type Counter = Readonly<{ add(): Promise<void> }>;
   const careless = workflow<Counter, null, 'first' | 'second'>({
-    name: 'careless',
-    version: 1,
-    first: 'first',
+    declared: declared('careless', ['first', 'second']),
     deadlineMs: 600_000,
     load: async () => null,
     steps: {

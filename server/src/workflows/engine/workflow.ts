@@ -1,10 +1,12 @@
 /**
- * How a workflow is written: a table of named steps. Steps are ensure-style, because any of them may run twice: the
- * process can die after the work and before the record of it. The `Step` union is the diagram; a missing step or a
- * jump to an unknown one does not compile.
+ * How a workflow is written: what is declared of its steps (`domain/workflow-steps.ts`), and a function for each. Steps
+ * are ensure-style, because any of them may run twice: the process can die after the work and before the record of it.
+ * The declaration is the diagram; a step without a declaration or without a function, or a jump to an unknown step, does
+ * not compile.
  */
 import { backoffMs, invariant } from '@gpuaas/kit';
 import type { Plan } from '../../domain/workflow.ts';
+import { type StepDeclaration, stepEntries, type WorkflowDeclaration } from '../../domain/workflow-declaration.ts';
 import type { Outcome } from './outcome.ts';
 
 export type RunInfo = Readonly<{
@@ -32,6 +34,8 @@ export type StepContext = Readonly<{
   /** Aborted when the step ran out of time, its lease was lost, or the worker has to stop. */
   signal: AbortSignal;
   signals: Signals;
+  /** What is declared of the step that runs. */
+  step: StepDeclaration;
 }>;
 
 export type StepFunction<Deps, Subject, Step extends string> = (
@@ -45,10 +49,7 @@ const RETRY_DEFAULT: Retry = { attempts_max: 5, base_ms: 1_000, cap_ms: 60_000 }
 const STEP_TIMEOUT_DEFAULT_MS = 60_000;
 
 export type Definition<Deps, Subject, Step extends string> = Readonly<{
-  name: string;
-  /** Raised when live runs of the old steps could not go on with the new ones; both versions are registered meanwhile. */
-  version: number;
-  first: NoInfer<Step>;
+  declared: WorkflowDeclaration<Step>;
   deadlineMs: number;
   load(deps: Deps, subjectId: string): Promise<Subject>;
   steps: { readonly [K in Step]: StepFunction<Deps, Subject, Step> };
@@ -76,10 +77,13 @@ export type Workflow<Deps, Subject, Step extends string> = Definition<Deps, Subj
 export const workflow = <Deps, Subject, Step extends string>(
   definition: Definition<Deps, Subject, Step>,
 ): Workflow<Deps, Subject, Step> => {
-  invariant(/^[a-z0-9-]{1,64}$/.test(definition.name), 'a workflow is named in lower case with dashes');
-  const stepNames = Object.keys(definition.steps);
-  for (const name of stepNames) invariant(/^[A-Za-z0-9]{1,64}$/.test(name), `step ${name} is not a plain word`);
-  return { ...definition, stepNames };
+  const { name, version } = definition.declared;
+  invariant(/^[a-z0-9-]{1,64}$/.test(name), 'a workflow is named in lower case with dashes');
+  const stepNames = stepEntries(definition.declared).map(([key]) => key);
+  const [first] = stepNames;
+  invariant(first !== undefined, `workflow ${name} has no steps`);
+  for (const step of stepNames) invariant(/^[A-Za-z0-9]{1,64}$/.test(step), `step ${step} is not a plain word`);
+  return { ...definition, name, version, first, stepNames };
 };
 
 /** A workflow joined with what it works on. The worker knows only this. */
@@ -88,7 +92,7 @@ export type BoundWorkflow = Startable &
     plan: Plan;
     retry: Retry;
     timeoutMs(step: string): number;
-    take(step: string, ctx: StepContext): Promise<Outcome<string>>;
+    take(step: string, ctx: Omit<StepContext, 'step'>): Promise<Outcome<string>>;
   }>;
 
 export const bind = <Deps, Subject, Step extends string>(
@@ -101,6 +105,7 @@ export const bind = <Deps, Subject, Step extends string>(
       ? { default: definition.stepTimeoutMs }
       : { ...definition.stepTimeoutMs };
   const steps: Readonly<Record<string, StepFunction<Deps, Subject, Step> | undefined>> = definition.steps;
+  const declared: Readonly<Record<string, StepDeclaration | undefined>> = definition.declared.steps;
   return {
     name: definition.name,
     version: definition.version,
@@ -116,10 +121,11 @@ export const bind = <Deps, Subject, Step extends string>(
       retryDelayMs: (attempt) => backoffMs(attempt, { baseMs: retry.base_ms, capMs: retry.cap_ms }),
     },
     timeoutMs: (step) => timeouts[step] ?? timeouts['default'] ?? STEP_TIMEOUT_DEFAULT_MS,
-    take: async (step, ctx) => {
-      const run = steps[step];
-      invariant(run !== undefined, `workflow ${definition.name} version ${definition.version} has no step ${step}`);
-      return run(deps, await definition.load(deps, ctx.run.subject_id), ctx);
+    take: async (key, ctx) => {
+      const [run, step] = [steps[key], declared[key]];
+      const has = run !== undefined && step !== undefined;
+      invariant(has, `workflow ${definition.name} version ${definition.version} has no step ${key}`);
+      return run(deps, await definition.load(deps, ctx.run.subject_id), { ...ctx, step });
     },
   };
 };

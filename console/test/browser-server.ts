@@ -1,0 +1,12 @@
+/** One browser for the page tests of a run; each test file connects to it and has contexts of its own. */
+import { type BrowserServer, chromium } from 'playwright-core';
+import { findProgram } from '../../tools/test/requires.ts';
+
+export const BROWSER = {
+  executablePath: findProgram('chromium', 'chromium-browser') ?? 'chromium',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+};
+
+/** The runner ends it, also when it is interrupted: playwright's own handlers would end the runner first. */
+export const startBrowserServer = (): Promise<BrowserServer> =>
+  chromium.launchServer({ ...BROWSER, handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false });

@@ -1,0 +1,83 @@
+/**
+ * What is declared of a workflow before any of it runs: its steps in order, each with its words for people, its usual
+ * time and the host task it asks for. Pure data, so that the API, the trace, the documents, the tests and the mock API
+ * derive what they show from the same declaration that the engine runs.
+ */
+import type { TaskKind } from '@gpuaas/contract/node';
+
+export type CapacityShape = 'baremetal' | 'gpu_slice';
+
+/** What a run is for. People follow launch, power and cleanup as the progress of an allocation. */
+export type Phase = 'launch' | 'power' | 'access' | 'cleanup' | 'repair';
+
+/** The kind of task, by the shape of the allocation where shapes differ. */
+export type HostTask = TaskKind | Readonly<Record<CapacityShape, TaskKind>>;
+
+/** Tenants read every word here: none names a host, a device or an address. */
+type Words = Readonly<{
+  /** What the step does, as an imperative. */
+  label: string;
+  /** How long it usually takes, in seconds; what hosts really took replaces it where there is history. */
+  usual_s: number;
+  /** Outside the straight path: taken only when something went wrong or is in the way. */
+  is_aside?: true;
+}>;
+
+/** A step that the server does alone. */
+export type ServerStep = Words & Readonly<{ task: null }>;
+/** A step that asks a host for one task and waits for its result. */
+export type HostStep = Words &
+  Readonly<{
+    task: HostTask;
+    /** Shown while the step waits. */
+    doing: string;
+    /** Why the run stopped, when the host could not do it. */
+    failed: string;
+  }>;
+export type StepDeclaration = ServerStep | HostStep;
+
+export type WorkflowDeclaration<Step extends string = string> = Readonly<{
+  name: string;
+  /** Raised when live runs of the old steps could not go on with the new ones; both versions are registered meanwhile. */
+  version: number;
+  phase: Phase;
+  /** In the order in which an undisturbed run takes them; the first is where a run starts. */
+  steps: { readonly [K in Step]: StepDeclaration };
+}>;
+
+export const declare = <const D extends WorkflowDeclaration>(declaration: D): D => declaration;
+
+export type StepOf<D extends WorkflowDeclaration> = Extract<keyof D['steps'], string>;
+type KindOf<T> = T extends string ? T : T extends Readonly<Record<CapacityShape, string>> ? T[CapacityShape] : never;
+/** Every kind of task that a declaration asks for, as a type: a table over it cannot lack one. */
+export type TaskKindOf<D extends WorkflowDeclaration> = D extends WorkflowDeclaration
+  ? KindOf<D['steps'][keyof D['steps']]['task']>
+  : never;
+
+/** The kind of task that a step asks a host for; null where no host is asked. */
+export const taskKindOf = ({ task }: StepDeclaration, shape: CapacityShape): TaskKind | null =>
+  task === null || typeof task === 'string' ? task : task[shape];
+
+export const stepEntries = ({ steps }: WorkflowDeclaration): readonly (readonly [string, StepDeclaration])[] =>
+  Object.entries(steps);
+
+/** The steps of a run that nothing disturbs, in order. */
+export const pathOf = (declaration: WorkflowDeclaration): readonly (readonly [string, StepDeclaration])[] =>
+  stepEntries(declaration).filter(([, { is_aside }]) => is_aside !== true);
+
+export type Execution = Readonly<{ step: string; kind: TaskKind | null; execution: 'ask' | 'go_on' | 'only' }>;
+
+/**
+ * How often the engine executes each step of an undisturbed run: a step with a host task once to ask for it and once to
+ * go on with its result, any other step once.
+ */
+export const executionsOf = (declaration: WorkflowDeclaration, shape: CapacityShape): readonly Execution[] =>
+  pathOf(declaration).flatMap(([step, declared]): Execution[] => {
+    const kind = taskKindOf(declared, shape);
+    return kind === null
+      ? [{ step, kind, execution: 'only' }]
+      : [
+          { step, kind, execution: 'ask' },
+          { step, kind, execution: 'go_on' },
+        ];
+  });

@@ -1,0 +1,257 @@
+/**
+ * Every workflow by its steps. This is the only place where a step has its name, its words and its host task: progress,
+ * timeline, trace, the documents and the tests read it here. What a step does is in `workflows/`.
+ */
+import {
+  declare,
+  type HostStep,
+  type ServerStep,
+  type StepDeclaration,
+  stepEntries,
+  type TaskKindOf,
+  type WorkflowDeclaration,
+} from './workflow-declaration.ts';
+
+const COPY_IMAGE = {
+  label: 'Copy image',
+  usual_s: 60,
+  task: 'slice.image_clone',
+  doing: 'The image is being copied.',
+  failed: 'The image could not be copied.',
+} as const satisfies HostStep;
+
+const START_VM = {
+  label: 'Start VM',
+  usual_s: 10,
+  task: 'slice.vm_start',
+  doing: 'The VM is starting.',
+  failed: 'The VM could not be started.',
+} as const satisfies HostStep;
+
+const AWAIT_SSH = {
+  label: 'Wait for SSH',
+  usual_s: 60,
+  task: 'slice.vm_readiness',
+  doing: 'The VM is booting and not yet reachable by SSH.',
+  failed: 'The VM did not become ready.',
+} as const satisfies HostStep;
+
+const STOP_VM = {
+  label: 'Stop VM',
+  usual_s: 15,
+  task: 'slice.vm_stop',
+  doing: 'The VM is being stopped.',
+  failed: 'The VM could not be stopped.',
+} as const satisfies HostStep;
+
+const WIPE_DISKS = {
+  label: 'Wipe disks',
+  usual_s: 300,
+  task: { gpu_slice: 'slice.cleanup', baremetal: 'node.cleanup' },
+  doing: 'The disks are being wiped.',
+  failed: 'The disks could not be wiped.',
+} as const satisfies HostStep;
+
+/** A step of the server alone takes no time worth showing. */
+const server = (label: string): ServerStep => ({ label, usual_s: 0, task: null });
+const aside = (label: string): ServerStep => ({ ...server(label), is_aside: true });
+
+const ABORT = aside('Abort');
+const MARK_ON = server('Mark as running');
+const MARK_UNKNOWN = aside('Mark as unknown');
+
+export const PROVISION_SLICE = declare({
+  name: 'provision-slice',
+  version: 1,
+  phase: 'launch',
+  steps: {
+    leaseBundle: {
+      label: 'Reserve GPUs',
+      usual_s: 5,
+      task: 'slice.bundle_lease',
+      doing: 'The GPUs are being reserved on the host.',
+      failed: 'The GPUs could not be reserved on the host.',
+    },
+    cloneImage: COPY_IMAGE,
+    startVm: START_VM,
+    awaitSsh: AWAIT_SSH,
+    activate: server('Activate'),
+    abort: ABORT,
+  },
+});
+
+export const PROVISION_BAREMETAL = declare({
+  name: 'provision-baremetal',
+  version: 1,
+  phase: 'launch',
+  steps: {
+    provisionUser: {
+      label: 'Set up access',
+      usual_s: 10,
+      task: 'allocation.provision_user',
+      doing: 'Access is being set up.',
+      failed: 'Access could not be set up.',
+    },
+    activate: server('Activate'),
+    abort: ABORT,
+  },
+});
+
+export const STOP_SLICE = declare({
+  name: 'stop-slice',
+  version: 1,
+  phase: 'power',
+  steps: { stopVm: STOP_VM, markOff: server('Mark as stopped'), markUnknown: MARK_UNKNOWN },
+});
+
+export const START_SLICE = declare({
+  name: 'start-slice',
+  version: 1,
+  phase: 'power',
+  steps: { startVm: START_VM, awaitSsh: AWAIT_SSH, markOn: MARK_ON, markUnknown: MARK_UNKNOWN },
+});
+
+export const REBOOT_SLICE = declare({
+  name: 'reboot-slice',
+  version: 1,
+  phase: 'power',
+  steps: {
+    rebootVm: {
+      label: 'Reboot VM',
+      usual_s: 15,
+      task: 'slice.vm_reboot',
+      doing: 'The VM is being rebooted.',
+      failed: 'The VM could not be rebooted.',
+    },
+    awaitSsh: AWAIT_SSH,
+    markOn: MARK_ON,
+    markUnknown: MARK_UNKNOWN,
+  },
+});
+
+export const REINSTALL_SLICE = declare({
+  name: 'reinstall-slice',
+  version: 1,
+  phase: 'power',
+  steps: {
+    stopVm: STOP_VM,
+    cloneImage: COPY_IMAGE,
+    startVm: START_VM,
+    awaitSsh: AWAIT_SSH,
+    markOn: MARK_ON,
+    markUnknown: MARK_UNKNOWN,
+  },
+});
+
+export const RELEASE_ALLOCATION = declare({
+  name: 'release-allocation',
+  version: 1,
+  phase: 'cleanup',
+  steps: {
+    stopRuntime: {
+      label: 'Stop workloads',
+      usual_s: 15,
+      task: { gpu_slice: 'slice.vm_stop', baremetal: 'allocation.deprovision_user' },
+      doing: 'Workloads are being stopped.',
+      failed: 'Workloads could not be stopped.',
+    },
+    wipe: WIPE_DISKS,
+    prove: server('Verify wipe'),
+    block: aside('Mark cleanup as blocked'),
+  },
+});
+
+export const INSTALL_KEYS = declare({
+  name: 'install-keys',
+  version: 1,
+  phase: 'access',
+  steps: {
+    installKeys: {
+      label: 'Install SSH keys',
+      usual_s: 5,
+      task: 'allocation.install_authorized_keys',
+      doing: 'SSH keys are being installed.',
+      failed: 'SSH keys could not be installed.',
+    },
+    abort: ABORT,
+  },
+});
+
+export const REPAIR_SLOT = declare({
+  name: 'repair-slot',
+  version: 1,
+  phase: 'repair',
+  steps: {
+    rebind: {
+      label: 'Rebind devices',
+      usual_s: 10,
+      task: 'slice.reconcile',
+      doing: 'The devices are being rebound.',
+      failed: 'The devices could not be rebound.',
+    },
+    rediscover: {
+      label: 'Discover hardware',
+      usual_s: 10,
+      task: 'slice.topology_discover',
+      doing: 'The hardware is being discovered.',
+      failed: 'The hardware could not be discovered.',
+    },
+    wipe: { ...WIPE_DISKS, task: 'node.cleanup' },
+  },
+});
+
+export const OWN_DISK = declare({
+  name: 'own-disk',
+  version: 1,
+  phase: 'repair',
+  steps: {
+    wipe: { ...WIPE_DISKS, task: 'node.cleanup' },
+    awaitFree: aside('Wait until the disk is free'),
+    rediscover: server('Request discovery'),
+    abort: ABORT,
+  },
+});
+
+export const WORKFLOWS = [
+  PROVISION_SLICE,
+  PROVISION_BAREMETAL,
+  STOP_SLICE,
+  START_SLICE,
+  REBOOT_SLICE,
+  REINSTALL_SLICE,
+  RELEASE_ALLOCATION,
+  INSTALL_KEYS,
+  REPAIR_SLOT,
+  OWN_DISK,
+] as const satisfies readonly WorkflowDeclaration[];
+
+/** What the workflows that move an allocation ask hosts for. */
+export type AllocationTaskKind = TaskKindOf<
+  | typeof PROVISION_SLICE
+  | typeof PROVISION_BAREMETAL
+  | typeof STOP_SLICE
+  | typeof START_SLICE
+  | typeof REBOOT_SLICE
+  | typeof REINSTALL_SLICE
+  | typeof RELEASE_ALLOCATION
+>;
+
+/** By name, and by step where versions of it live side by side. */
+export const findWorkflow = (
+  name: string,
+  step: string,
+  among: readonly WorkflowDeclaration[] = WORKFLOWS,
+): WorkflowDeclaration | undefined => among.find((one) => one.name === name && Object.hasOwn(one.steps, step));
+
+const findStep = (name: string, step: string, among?: readonly WorkflowDeclaration[]): StepDeclaration | undefined => {
+  const found = findWorkflow(name, step, among);
+  return found === undefined ? undefined : stepEntries(found).find(([key]) => key === step)?.[1];
+};
+
+/** A step in words; its own name where the workflow is not declared any more. */
+export const stepLabel = (workflow: string, step: string, among?: readonly WorkflowDeclaration[]): string =>
+  findStep(workflow, step, among)?.label ?? step;
+
+/** Whether a host does the work of a step. */
+export const isHostStep = (workflow: string, step: string, among?: readonly WorkflowDeclaration[]): boolean =>
+  (findStep(workflow, step, among)?.task ?? null) !== null;

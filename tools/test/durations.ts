@@ -1,0 +1,37 @@
+/**
+ * How long each file took the last time somebody asked the runner to remember (`--remember`). The longest start first,
+ * so that no worker is left alone with a long file at the end of the run. Only the order depends on it.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Seconds by file, from the repository root. */
+export type Durations = Readonly<Record<string, number>>;
+
+const FILE = 'tools/test/durations.json';
+/** Shorter files are not listed: their order makes no difference. */
+const LISTED_FROM_S = 3;
+
+export const readDurations = (root: string): Durations => {
+  const file = join(root, FILE);
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Durations) : {};
+};
+
+/** A file that is not listed is short, or new. */
+export const longestFirst = (files: readonly string[], durations: Durations): readonly string[] =>
+  [...files].sort((a, b) => (durations[b] ?? 0) - (durations[a] ?? 0) || (a < b ? -1 : 1));
+
+/** What was measured replaces what was known of the same files; files that are gone are forgotten. */
+export const rememberDurations = (
+  root: string,
+  measured: readonly Readonly<{ file: string; durationMs: number }>[],
+): void => {
+  const seconds = new Map(Object.entries(readDurations(root)).filter(([file]) => existsSync(join(root, file))));
+  for (const { file, durationMs } of measured) {
+    const whole = Math.round(durationMs / 1000);
+    if (whole >= LISTED_FROM_S) seconds.set(file, whole);
+    else seconds.delete(file);
+  }
+  const sorted = [...seconds].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+  writeFileSync(join(root, FILE), `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`);
+};
