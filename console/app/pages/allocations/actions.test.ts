@@ -22,7 +22,7 @@ describe('what may be done', () => {
         update: null,
         role: null,
       }),
-      'It is being released.',
+      'Release is in progress.',
     );
   });
 
@@ -30,9 +30,9 @@ describe('what may be done', () => {
     assert.equal(connectRefusal(allocation()), null);
     const off = allocation({ power: { ...allocation().power, state: 'off' } as Allocation['power'] });
     assert.match(connectRefusal(off) ?? '', /off/);
-    assert.match(connectRefusal(allocation({ state: 'provisioning', power: null })) ?? '', /wait/);
+    assert.match(connectRefusal(allocation({ state: 'provisioning', power: null })) ?? '', /Wait/);
     assert.equal(consoleRefusal(allocation({ state: 'provisioning', power: null })), null);
-    assert.match(consoleRefusal(allocation({ capacity_shape: 'baremetal' })) ?? '', /whole node/);
+    assert.match(consoleRefusal(allocation({ capacity_shape: 'baremetal' })) ?? '', /Bare metal/);
     assert.match(consoleRefusal(allocation({ state: 'released' })) ?? '', /released/);
   });
 });

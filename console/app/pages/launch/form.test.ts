@@ -86,7 +86,7 @@ test('what is closed is kept, and said', () => {
   const problems = problemsOf(form({ sku: 'old-slice', region: 'eu-1', image: 'retired' }));
   assert.match(problems.sku ?? '', /Sold out for good/);
   assert.match(problems.region ?? '', /No hosts yet/);
-  assert.match(problems.image ?? '', /not offered any more/);
+  assert.match(problems.image ?? '', /is retired/);
 });
 
 test('an empty catalog is a form that says so', () => {

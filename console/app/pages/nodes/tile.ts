@@ -4,7 +4,7 @@
  */
 import type { SlotMapRow } from '@gpuaas/sdk';
 import { stateWord, type Tone } from '../../format/state.ts';
-import { ago } from '../../format/time.ts';
+import { span } from '../../format/time.ts';
 
 export type Tile = SlotMapRow['slots'][number];
 export type TileLook = Readonly<{ short: string; word: string; glyph: string; tone: Tone; isMarked: boolean }>;
@@ -88,7 +88,7 @@ export const tileSentence = (slot: Tile, isPlaceable: boolean, nowMs: number): s
       ? []
       : [stateWord('health', slot.health).word]),
     ...(slot.has_hardware_change ? ['hardware differs from approval'] : []),
-    `since ${ago(slot.status_since, nowMs)}`,
+    `for ${span(nowMs - Date.parse(slot.status_since))}`,
   ].join(', ');
 };
 
