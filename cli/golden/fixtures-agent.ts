@@ -41,6 +41,7 @@ const task: Task = {
   node_id: placementIds.node,
   allocation_id: null,
   kind: 'agent.update',
+  label: 'Update agent',
   attempt: 1,
   state: 'queued',
   state_reason: null,
@@ -89,11 +90,12 @@ export const agentAnswers = {
   adminNodeDelete: undefined,
   adminNodeTaskList: page<Task>(
     task,
-    { ...task, id: id('tsk', '2b'), kind: 'slice.image_clone', state: 'running', percent: 40 },
+    { ...task, id: id('tsk', '2b'), kind: 'slice.image_clone', label: 'Copy image', state: 'running', percent: 40 },
     {
       ...task,
       id: id('tsk', '3c'),
       kind: 'slice.cleanup',
+      label: 'Wipe disks',
       state: 'failed',
       state_reason: 'the disk is mounted',
       error_code: 'blocked',

@@ -16,7 +16,7 @@ type Disk = Operations['adminNodeDiskApprove']['response'];
 type Health = Operations['adminNodeHealthGet']['response'];
 type Breaker = Operations['adminHealthBreakerGet']['response'];
 
-const task = { ...agentAnswers.adminNodeAgentUpdate, kind: 'slice.topology_discover' };
+const task = { ...agentAnswers.adminNodeAgentUpdate, kind: 'slice.topology_discover', label: 'Discover hardware' };
 const hex = (index: number): string => (0x1b + index * 0x10).toString(16);
 
 const candidate = (index: number): View => ({

@@ -7,10 +7,9 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import type { TaskKind } from '@gpuaas/contract/node';
+import { TASK_KINDS, TASKS, type TaskKind } from '@gpuaas/contract/node';
 import { pause } from '@gpuaas/kit';
 import { PROFILE_NAMES } from '../../node-agent/src/host/sim/profile.ts';
-import { TIME_LIMITS_S } from '../../node-agent/src/limits.ts';
 import { startFleet } from './fleet.ts';
 import { fleetDir, stateDir } from './fleet-dir.ts';
 import { DEMO_HOSTS, type HostSpec, manyHosts } from './fleet-spec.ts';
@@ -100,7 +99,7 @@ const onSignal = (): Promise<void> =>
 
 /** Limits are of a host with processors of its own. Hosts that share this process's take as many times as long. */
 const limitsFor = (hosts: number): Partial<Record<TaskKind, number>> =>
-  Object.fromEntries(Object.entries(TIME_LIMITS_S).map(([kind, limit]) => [kind, limit * Math.max(1, hosts / 50)]));
+  Object.fromEntries(TASK_KINDS.map((kind) => [kind, TASKS[kind].timeout_s * Math.max(1, hosts / 50)]));
 
 const runHere = async (values: Values, specs: readonly HostSpec[], tell: (ready: number) => void): Promise<void> => {
   const stopped = onSignal();

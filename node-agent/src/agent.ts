@@ -23,7 +23,7 @@ import type { Patience } from './report.ts';
 import { type Boundary, createRunner, type Runner, type RunnerOptions } from './runner.ts';
 import { createOpenGateway } from './streams/gateway.ts';
 import { createStreams } from './streams/streams.ts';
-import type { TaskHandlers } from './tasks/task.ts';
+import type { AgentHandlers, TaskHandlers } from './tasks/task.ts';
 import { createUpdater, type Updater } from './update.ts';
 
 export type AgentConfig = Readonly<{
@@ -106,9 +106,6 @@ const spoolOf = (config: AgentConfig): LogSpool | null =>
         ...(config.ship_logs === 'memory' ? { bytes_max: 256 * 1024 } : {}),
       });
 
-/** The agent's own matter: it has a handler for them where it can do them. */
-const OWN_KINDS: ReadonlySet<TaskKind> = new Set(['agent.update', 'stream.open']);
-
 type Parts = Readonly<{ connection: Connection; journal: Journal; log: Log; spool: LogSpool | null }>;
 
 /** An agent that can be started and stopped as often as one likes. */
@@ -169,11 +166,11 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
     now,
     openGateway: createOpenGateway(connection, config.version),
   });
-  const handlers: TaskHandlers = {
-    ...(host.access === undefined ? {} : { 'stream.open': streams.handler }),
-    ...(updater === undefined ? {} : { 'agent.update': updater.handler }),
-    ...options.handlers,
+  const own: AgentHandlers = {
+    'stream.open': host.access === undefined ? undefined : streams.handler,
+    'agent.update': updater?.handler,
   };
+  const handlers: TaskHandlers = { ...own, ...options.handlers };
   const shared = { node_id: connection.node_id, journal, api, log, now, ...(options.at ? { at: options.at } : {}) };
   const runner: Runner = createRunner({
     ...shared,
@@ -205,8 +202,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
     await intake.deliver(answer.tasks);
   };
 
-  const kinds = (): TaskKind[] =>
-    (Object.keys(handlers) as TaskKind[]).filter((kind) => OWN_KINDS.has(kind) || host.kinds.includes(kind));
+  const kinds = (): TaskKind[] => host.kinds.filter((kind) => handlers[kind] !== undefined);
   const standing = createAgentStatus({ host, version: config.version, kinds, now, log });
   const reportHealth = async (report: HealthReport): Promise<void> => {
     await connection.call('healthReport', { params: { node_id: connection.node_id }, body: { report }, signal });

@@ -3,14 +3,13 @@
  * Each step is written before the next is taken, so the process may end anywhere: `resume` goes on from the journal.
  */
 import { setTimeout as timeout } from 'node:timers/promises';
-import type { TaskKind, TaskPayload, TaskResult } from '@gpuaas/contract/node';
+import { TASKS, type TaskKind, type TaskPayload, type TaskResult } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
 import { ControlPlaneError } from './control-plane/errors.ts';
 import type { TaskApi } from './control-plane/task-api.ts';
 import { execute, Stopping } from './execute.ts';
 import { type Host, HostError } from './host/host.ts';
 import { type Journal, slotsOf, type TaskRecord } from './journal.ts';
-import { TIME_LIMITS_S } from './limits.ts';
 import { createTeller } from './progress-reporter.ts';
 import { createQueue } from './queue.ts';
 import { PATIENCE, type Patience, untilAnswered } from './report.ts';
@@ -134,7 +133,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
       payload,
       ctx,
       controller,
-      limit_s: options.limits_s?.[payload.kind] ?? TIME_LIMITS_S[payload.kind],
+      limit_s: options.limits_s?.[payload.kind] ?? TASKS[payload.kind].timeout_s,
       grace_ms: graceMs,
     });
     return { outcome: outcome.finally(teller.stop), ended };

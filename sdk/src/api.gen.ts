@@ -358,6 +358,20 @@ export type DiskOwnership = {
   created_at: string;
 };
 
+export type Enrollment = {
+  /** Id of the enrollment. */
+  id: string;
+  /** Single use, shown once. */
+  token: string;
+  /** 15 minutes after it was made. */
+  expires_at: string;
+  node_api_url: string;
+  /** Fingerprint of the CA that the agent must find. */
+  ca_sha256: string;
+  /** Run it on the host as root. */
+  install_command: string;
+};
+
 export type Invitation = {
   /** Id of the invitation. */
   id: string;
@@ -467,10 +481,10 @@ export type Node = {
 };
 
 export type NodeFinding = {
-  /** Stable word, e.g. orphan_machine. */
+  /** Stable word, e.g. orphan_vm. */
   code: string;
   allocation_id: string | null;
-  machine: string | null;
+  vm: string | null;
   slot_ids: string[];
   message: string;
   /** Since when it stands. */
@@ -499,7 +513,7 @@ export type NodeInventory = {
   boot_id: string;
   /** Where the host is not as claims say. */
   findings: NodeFinding[];
-  machines: {
+  vms: {
     name: string;
     allocation_id: string | null;
     /** It carries our tag under the name that goes with it. */
@@ -529,6 +543,8 @@ export type NodeTask = {
   node_id: string;
   allocation_id: string | null;
   kind: string;
+  /** What the host does, in words for people. */
+  label: string;
   attempt: number;
   state: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled';
   state_reason: string | null;
@@ -1147,7 +1163,7 @@ export type WipeCertificate = {
     is_reservation_removed: boolean;
     is_lease_removed: boolean;
     is_translation_removed: boolean;
-    is_machine_removed: boolean;
+    is_vm_removed: boolean;
     is_seed_removed: boolean;
     partitions_deactivated: number;
   } | null;
@@ -1497,14 +1513,6 @@ export const operations = {
   adminAllocationGet: { method: 'GET', path: '/api/v1/admin/allocations/{allocation_id}' },
   adminAllocationForceRelease: { method: 'POST', path: '/api/v1/admin/allocations/{allocation_id}/force-release', idempotency: 'required', body: true },
   adminAllocationForceCleanup: { method: 'POST', path: '/api/v1/admin/allocations/{allocation_id}/force-cleanup', idempotency: 'required', body: true },
-  adminNodeList: { method: 'GET', path: '/api/v1/admin/nodes', page: true },
-  adminNodeGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}' },
-  adminNodeSlotList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/resource-slots', page: true },
-  adminNodeHold: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/hold', idempotency: 'required', body: true },
-  adminHoldCreate: { method: 'POST', path: '/api/v1/admin/holds', idempotency: 'required', body: true },
-  adminNodeDrain: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/drain', idempotency: 'required', body: true },
-  adminNodeConvertPlan: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/convert' },
-  adminNodeConvert: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/convert', idempotency: 'required', body: true },
   adminQuotaList: { method: 'GET', path: '/api/v1/admin/quotas', page: true },
   adminQuotaPut: { method: 'PUT', path: '/api/v1/admin/quotas', ifMatch: true, body: true },
   adminSchedulerSnapshot: { method: 'GET', path: '/api/v1/admin/scheduler/snapshot' },
@@ -1513,17 +1521,25 @@ export const operations = {
   adminCapacityList: { method: 'GET', path: '/api/v1/admin/capacity', page: true },
   adminCapacityHistoryList: { method: 'GET', path: '/api/v1/admin/capacity/history' },
   adminSlotMapList: { method: 'GET', path: '/api/v1/admin/slot-map', page: true },
+  adminNodeList: { method: 'GET', path: '/api/v1/admin/nodes', page: true },
+  adminNodeGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}' },
   adminNodeCreate: { method: 'POST', path: '/api/v1/admin/nodes', idempotency: 'required', secret: true, body: true },
+  adminNodeHold: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/hold', idempotency: 'required', body: true },
+  adminHoldCreate: { method: 'POST', path: '/api/v1/admin/holds', idempotency: 'required', body: true },
+  adminNodeDrain: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/drain', idempotency: 'required', body: true },
+  adminNodeConvertPlan: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/convert' },
+  adminNodeConvert: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/convert', idempotency: 'required', body: true },
+  adminNodeRetire: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/retire', idempotency: 'required', body: true },
+  adminNodeDelete: { method: 'DELETE', path: '/api/v1/admin/nodes/{node_id}' },
   adminNodeEnrollmentCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/enrollment', idempotency: 'required', secret: true, body: true },
   adminNodeAgentGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/agent' },
   adminNodeAgentRevoke: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/revoke', idempotency: 'required', body: true },
   adminNodeAgentUpdate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/update', idempotency: 'required', body: true },
-  adminNodeRetire: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/retire', idempotency: 'required', body: true },
-  adminNodeDelete: { method: 'DELETE', path: '/api/v1/admin/nodes/{node_id}' },
   adminNodeTaskList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/tasks', page: true },
   adminNodeDiscoveryCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery', idempotency: 'required', body: true },
   adminNodeDiscoveryGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery' },
   adminNodeDiscoveryFactsGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/facts' },
+  adminNodeSlotList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/resource-slots', page: true },
   adminNodeSlotGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}' },
   adminNodeSlotApprove: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/approve', idempotency: 'required', body: true },
   adminNodeSlotDisable: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/disable', idempotency: 'required', ifMatch: true, body: true },
@@ -1541,8 +1557,8 @@ export const operations = {
   adminHealthBreakerGet: { method: 'GET', path: '/api/v1/admin/health/breaker' },
   adminHealthBreakerReset: { method: 'POST', path: '/api/v1/admin/health/breaker/reset', idempotency: 'required', ifMatch: true, body: true },
   adminNodeInventoryGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/inventory' },
-  adminNodeVmRemove: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/machines/{machine_name}/remove', idempotency: 'required', body: true },
-  adminNodeBundleLeaseEnd: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/leases/{allocation_id}/end', idempotency: 'required', body: true },
+  adminNodeVmRemove: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/vms/{vm_name}/remove', idempotency: 'required', body: true },
+  adminNodeBundleLeaseEnd: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/bundle-leases/{allocation_id}/end', idempotency: 'required', body: true },
   adminNodeImageList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/images' },
   adminNodeImagePull: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/pull', idempotency: 'required', body: true },
   adminNodeImageEvict: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/evict', idempotency: 'required', body: true },
@@ -3256,130 +3272,6 @@ export type Operations = {
     };
     response: AdminAllocation;
   };
-  /** Nodes with mode, occupancy and what is free */
-  adminNodeList: {
-    request: {
-      query?: {
-        /** Rows per page. Default: 50. */
-        limit?: number | undefined;
-        /** The next_cursor of the page before. */
-        cursor?: string | undefined;
-        /** Only the node of this name. */
-        name?: string | undefined;
-        /** Lower-case name, unique where it is used. */
-        region_name?: string | undefined;
-        state?: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'quarantined' | 'draining' | 'retired' | 'removing' | 'deleted' | undefined;
-      } | undefined;
-    };
-    response: {
-      items: Node[];
-      /** Send as cursor for the next page; null on the last one. */
-      next_cursor: string | null;
-    };
-  };
-  /** One node */
-  adminNodeGet: {
-    request: {
-      params: node;
-    };
-    response: Node;
-  };
-  /** Slots of a node with bindings, claim and wipe proof */
-  adminNodeSlotList: {
-    request: {
-      params: node;
-      query?: {
-        /** Rows per page. Default: 50. */
-        limit?: number | undefined;
-        /** The next_cursor of the page before. */
-        cursor?: string | undefined;
-      } | undefined;
-    };
-    response: {
-      items: Slot[];
-      /** Send as cursor for the next page; null on the last one. */
-      next_cursor: string | null;
-    };
-  };
-  /** Keep a node for bare metal, or let it go */
-  adminNodeHold: {
-    request: {
-      params: node;
-      body: {
-        is_held: boolean;
-        /** Why; kept in the audit row. */
-        reason: string;
-      };
-    };
-    response: Node;
-  };
-  /** Keep a number of clean nodes for bare metal; the platform picks them */
-  adminHoldCreate: {
-    request: {
-      body: {
-        /** Lower-case name, unique where it is used. */
-        region_name: string;
-        /** GPU model. */
-        gpu_model: string;
-        node_count: number;
-        /** Why; kept in the audit row. */
-        reason: string;
-      };
-    };
-    response: {
-      held_node_ids: string[];
-      wanted: number;
-    };
-  };
-  /** Stop placing on a node, or take it back into use; what runs is untouched */
-  adminNodeDrain: {
-    request: {
-      params: node;
-      body: {
-        is_draining: boolean;
-        /** Why; kept in the audit row. */
-        reason: string;
-      };
-    };
-    response: Node;
-  };
-  /** What converting a node would take and give */
-  adminNodeConvertPlan: {
-    request: {
-      params: node;
-      query: {
-        to: 'slice' | 'baremetal';
-      };
-    };
-    response: {
-      /** Id of the node. */
-      node_id: string;
-      from: 'slice' | 'baremetal' | 'flexible';
-      to: 'slice' | 'baremetal';
-      is_possible: boolean;
-      /** Why it cannot be done now, as sentences. */
-      blockers: string[];
-      live_claims: number;
-      steps: string[];
-      gpus_gained: {
-        slice: number;
-        baremetal: number;
-      };
-      /** Send it back to apply exactly this plan. */
-      plan_hash: string;
-    };
-  };
-  /** Convert a node that nothing claims, by the plan that was shown */
-  adminNodeConvert: {
-    request: {
-      params: node;
-      body: {
-        to: 'slice' | 'baremetal';
-        plan_hash: string;
-      };
-    };
-    response: Node;
-  };
   /** GPU limits and what is used */
   adminQuotaList: {
     request: {
@@ -3537,6 +3429,34 @@ export type Operations = {
       next_cursor: string | null;
     };
   };
+  /** Nodes with mode, occupancy and what is free */
+  adminNodeList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        /** Only the node of this name. */
+        name?: string | undefined;
+        /** Lower-case name, unique where it is used. */
+        region_name?: string | undefined;
+        state?: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'quarantined' | 'draining' | 'retired' | 'removing' | 'deleted' | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Node[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** One node */
+  adminNodeGet: {
+    request: {
+      params: node;
+    };
+    response: Node;
+  };
   /** Add a host and mint the token that its agent enrols with. Nothing is placed on it before its agent is seen, its health is ok and, for slices, slots are approved. */
   adminNodeCreate: {
     request: {
@@ -3556,20 +3476,105 @@ export type Operations = {
     };
     response: {
       node: Node;
-      enrollment: {
-        /** Id of the enrollment. */
-        id: string;
-        /** Single use, shown once. */
-        token: string;
-        /** 15 minutes after it was made. */
-        expires_at: string;
-        node_api_url: string;
-        /** Fingerprint of the CA that the agent must find. */
-        ca_sha256: string;
-        /** Run it on the host as root. */
-        install_command: string;
+      enrollment: Enrollment;
+    };
+  };
+  /** Keep a node for bare metal, or let it go */
+  adminNodeHold: {
+    request: {
+      params: node;
+      body: {
+        is_held: boolean;
+        /** Why; kept in the audit row. */
+        reason: string;
       };
     };
+    response: Node;
+  };
+  /** Keep a number of clean nodes for bare metal; the platform picks them */
+  adminHoldCreate: {
+    request: {
+      body: {
+        /** Lower-case name, unique where it is used. */
+        region_name: string;
+        /** GPU model. */
+        gpu_model: string;
+        node_count: number;
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: {
+      held_node_ids: string[];
+      wanted: number;
+    };
+  };
+  /** Stop placing on a node, or take it back into use; what runs is untouched */
+  adminNodeDrain: {
+    request: {
+      params: node;
+      body: {
+        is_draining: boolean;
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: Node;
+  };
+  /** What converting a node would take and give */
+  adminNodeConvertPlan: {
+    request: {
+      params: node;
+      query: {
+        to: 'slice' | 'baremetal';
+      };
+    };
+    response: {
+      /** Id of the node. */
+      node_id: string;
+      from: 'slice' | 'baremetal' | 'flexible';
+      to: 'slice' | 'baremetal';
+      is_possible: boolean;
+      /** Why it cannot be done now, as sentences. */
+      blockers: string[];
+      live_claims: number;
+      steps: string[];
+      gpus_gained: {
+        slice: number;
+        baremetal: number;
+      };
+      /** Send it back to apply exactly this plan. */
+      plan_hash: string;
+    };
+  };
+  /** Convert a node that nothing claims, by the plan that was shown */
+  adminNodeConvert: {
+    request: {
+      params: node;
+      body: {
+        to: 'slice' | 'baremetal';
+        plan_hash: string;
+      };
+    };
+    response: Node;
+  };
+  /** Take a host out for good: nothing is placed on it and its agent is let in no more. Refused for an active node, which is drained first, and while anything stands on it. Its certificates are revoked, open tasks cancelled, slots disabled. There is no way back: the host may come again as a new node. */
+  adminNodeRetire: {
+    request: {
+      params: node;
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: Node;
+  };
+  /** Delete a retired node; its name and its disks are free for others. Refused while an approval to erase one of its disks is open. Its history is kept. */
+  adminNodeDelete: {
+    request: {
+      params: node;
+    };
+    response: undefined;
   };
   /** Mint another enrolment token: the first was lost, or the agent was away for too long. An unused earlier token stops working. Using the new one revokes the earlier certificates of the node. */
   adminNodeEnrollmentCreate: {
@@ -3580,19 +3585,7 @@ export type Operations = {
         reason: string;
       };
     };
-    response: {
-      /** Id of the enrollment. */
-      id: string;
-      /** Single use, shown once. */
-      token: string;
-      /** 15 minutes after it was made. */
-      expires_at: string;
-      node_api_url: string;
-      /** Fingerprint of the CA that the agent must find. */
-      ca_sha256: string;
-      /** Run it on the host as root. */
-      install_command: string;
-    };
+    response: Enrollment;
   };
   /** The agent of a node: when it was seen, what it can do, its certificates */
   adminNodeAgentGet: {
@@ -3667,24 +3660,6 @@ export type Operations = {
     };
     response: NodeTask;
   };
-  /** Take a host out for good: nothing is placed on it and its agent is let in no more. Refused for an active node, which is drained first, and while anything stands on it. Its certificates are revoked, open tasks cancelled, slots disabled. There is no way back: the host may come again as a new node. */
-  adminNodeRetire: {
-    request: {
-      params: node;
-      body: {
-        /** Why; kept in the audit row. */
-        reason: string;
-      };
-    };
-    response: Node;
-  };
-  /** Delete a retired node; its name and its disks are free for others. Refused while an approval to erase one of its disks is open. Its history is kept. */
-  adminNodeDelete: {
-    request: {
-      params: node;
-    };
-    response: undefined;
-  };
   /** Tasks of a node, newest first */
   adminNodeTaskList: {
     request: {
@@ -3724,6 +3699,23 @@ export type Operations = {
       params: node;
     };
     response: Record<string, unknown>;
+  };
+  /** Slots of a node with bindings, claim and wipe proof */
+  adminNodeSlotList: {
+    request: {
+      params: node;
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Slot[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
   };
   /** One slot */
   adminNodeSlotGet: {
@@ -4158,7 +4150,7 @@ export type Operations = {
         /** Id of the node. */
         node_id: string;
         /** As the inventory names it. */
-        machine_name: string;
+        vm_name: string;
       };
       body: {
         /** Why; kept in the audit row. */

@@ -2,7 +2,7 @@
 import type { HostFacts, TaskOutput } from '@gpuaas/contract/node';
 import type { Database } from '../src/db/client.ts';
 import { PLATFORM } from '../src/db/client.ts';
-import { insertHostTask } from '../src/db/task-view.ts';
+import { insertTask } from '../src/db/node-task.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
 import { recordDiscovery } from '../src/services/topology.ts';
 import { candidate } from './candidate.ts';
@@ -61,12 +61,11 @@ export const eight = (host: number) => [0, 1, 2, 3, 4, 5, 6, 7].map((index) => c
 /** The host answers: the node has this discovery from now on. */
 export const discover = (database: Database, nodeId: string, output: Output = discovery()): Promise<string> =>
   database.write(PLATFORM, async (tx) => {
-    const { id } = await insertHostTask(tx, {
+    const { id } = await insertTask(tx, {
       node_id: nodeId,
       kind: 'slice.topology_discover',
-      params: {},
+      params: { accelerators: [], private_network: '10.100.0.0/24' },
       correlation_id: 'test-discovery',
-      expires_in_s: 600,
     });
     await tx.query(
       "update node_tasks set state = 'completed', output = '{}', finished_at = clock_timestamp() where id = $1",

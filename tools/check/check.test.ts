@@ -107,6 +107,14 @@ describe('make check', () => {
       ['no test alone', 'kit/src/x.test.ts', `it.${'only'}('x')`, true],
       ['no test alone', 'kit/src/x.test.ts', 'readOnly(x)', false],
       ['no shell', 'lab/src/x.ts', `spawn(a, { ${'shell'}: true })`, true],
+      ['few numbered parameters', 'server/src/db/x.ts', 'values ($9, $10)', true],
+      ['few numbered parameters', 'server/src/db/x.ts', 'values ($8, $9)', false],
+      ['few numbered parameters', 'server/src/db/x.db.test.ts', 'values ($9, $10)', false],
+      ['rules of SQL stand once', 'server/src/db/x.ts', "where t.state in ('queued', 'dispatched', 'running')", true],
+      ['rules of SQL stand once', 'server/src/db/x.ts', "where r.state not in ('pending', 'running', 'waiting')", true],
+      ['rules of SQL stand once', 'server/src/db/statements/x.ts', 'and c.released_at is null', true],
+      ['rules of SQL stand once', 'server/src/db/x.ts', "and s.fabric_claim_mode = 'per_slot_vf'", true],
+      ['rules of SQL stand once', 'server/src/db/predicates.ts', 'and c.released_at is null', false],
     ];
     for (const [name, file, text, found] of cases) {
       const rule = TEXT_RULES.find((candidate) => candidate.name === name);

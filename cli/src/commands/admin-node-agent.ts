@@ -23,13 +23,14 @@ const TASK_STATES = [
 
 const columns: readonly Column<Task>[] = [
   { header: 'ID', value: ({ id }) => id },
-  { header: 'KIND', value: ({ kind }) => kind },
+  { header: 'TASK', value: ({ label }) => label },
   {
     header: 'STATE',
     value: ({ state, percent }) => (state === 'running' && percent !== null ? `${percent} %` : state),
   },
   { header: 'ATTEMPT', value: ({ attempt }) => attempt, align: 'right', optional: true },
   { header: 'ERROR', value: ({ error_code }) => error_code, optional: true },
+  { header: 'KIND', value: ({ kind }) => kind, optional: true },
   { header: 'ASKED', value: ({ created_at }) => shortTime(created_at), optional: true },
   { header: 'WHY', value: ({ state_reason }) => state_reason, shrink: 'cut', optional: true },
 ];

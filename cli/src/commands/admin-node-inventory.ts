@@ -9,7 +9,7 @@ import { type Column, shortDuration, shortTime } from '../table.ts';
 
 type Inventory = Operations['adminNodeInventoryGet']['response'];
 type Finding = Inventory['findings'][number];
-type Machine = Inventory['machines'][number];
+type Machine = Inventory['vms'][number];
 type Image = Operations['adminNodeImageList']['response']['images'][number];
 
 const node = { node: 'name or id' } as const;
@@ -48,14 +48,14 @@ const drift = command({
       node: found.node_id,
       'looked at': `${shortTime(found.observed_at)}, ${shortDuration(found.age_s * SECOND_MS)} ago`,
       findings: found.findings.length === 0 ? 'none' : found.findings.length,
-      machines: found.machines.length,
+      vms: found.vms.length,
       leases: found.leases.length,
       ...(found.repaired.length === 0 ? {} : { 'put right': found.repaired }),
     });
     if (cli.out.json) return;
     if (found.findings.length > 0) cli.out.table(found.findings, findingColumns);
-    if (found.machines.length > 0) cli.out.table(found.machines, machineColumns);
-    if (found.findings.some(({ code }) => code === 'orphan_machine'))
+    if (found.vms.length > 0) cli.out.table(found.vms, machineColumns);
+    if (found.findings.some(({ code }) => code === 'orphan_vm'))
       cli.out.say(`To remove a machine that nobody claims: gpuaas admin node machine-remove ${args.node} MACHINE`);
     if (found.findings.some(({ code }) => code === 'lease_without_claim'))
       cli.out.say(`To end a lease that no claim knows: gpuaas admin node lease-end ${args.node} ALLOCATION`);
@@ -68,7 +68,7 @@ const machineRemove = command({
   args: { ...node, machine: 'as drift names it' },
   flags: { reason: required(text('why; kept in the audit')), ...yesFlags, ...keyFlags },
   run: async (cli, { args, flags }) => {
-    const params = { node_id: await nodeId(cli, args.node), machine_name: args.machine };
+    const params = { node_id: await nodeId(cli, args.node), vm_name: args.machine };
     await cli.confirm(`Switch ${args.machine} off on ${args.node} and remove it?`, flags.yes);
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const request = { params, body: { reason: flags.reason } };

@@ -70,7 +70,7 @@ const isolationFields = (found: NonNullable<Certificate['isolation']>): Fields =
     'address reservation': said(found.is_reservation_removed),
     'address lease': said(found.is_lease_removed),
     'address translation': said(found.is_translation_removed),
-    'machine definition': said(found.is_machine_removed),
+    'machine definition': said(found.is_vm_removed),
     'seed with its keys': said(found.is_seed_removed),
     'fabric partitions': `${found.partitions_deactivated} deactivated`,
   };

@@ -1,4 +1,5 @@
 /** How hardware becomes capacity: looked at, approved by a person, taken out of sale and put back with proof. */
+import { taskLabel } from '@gpuaas/contract/task-kinds';
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, notFound, Refusal, refuse } from '../core/errors.ts';
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
@@ -36,6 +37,7 @@ const taskOf = (world: World, node: Node): NodeTask => {
     node_id: node.id,
     allocation_id: null,
     kind: 'slice.topology_discover',
+    label: taskLabel('slice.topology_discover'),
     attempt: 1,
     state: node.discovered_at === null ? 'queued' : 'completed',
     state_reason: null,

@@ -1,4 +1,5 @@
 /** Tasks of hosts: asked for, handed out, done. */
+import { taskLabel } from '@gpuaas/contract/task-kinds';
 import type { NodeTask } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { say } from './log.ts';
@@ -19,6 +20,7 @@ export const startTask = (world: World, { node_id, kind, allocation_id, correlat
     node_id,
     allocation_id,
     kind,
+    label: taskLabel(kind),
     attempt: 1,
     state: 'running',
     state_reason: null,

@@ -1,4 +1,5 @@
 /** What was done and written down before the demo began: audit rows, tasks, log lines, events, grants and sessions. */
+import { taskLabel } from '@gpuaas/contract/task-kinds';
 import { digestOf } from '../core/random.ts';
 import type { Allocation, AuditRow, KeptEvent, NodeTask } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
@@ -49,6 +50,7 @@ const task = (world: World, row: Allocation, kind: string, at: string, over: Par
     node_id: row.node_id ?? '',
     allocation_id: row.id,
     kind,
+    label: taskLabel(kind),
     attempt: 1,
     state: 'completed',
     state_reason: null,

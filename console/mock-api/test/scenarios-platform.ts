@@ -148,7 +148,7 @@ export const platformScenarios = {
     return { body: REASON, if_match: world.breaker.version };
   },
   adminNodeInventoryGet: (api) => ({ params: at(api, 'j22u31') }),
-  adminNodeVmRemove: (api) => ({ params: { ...at(api, 'j22u31'), machine_name: 'gpuaas-alc-leftover' }, body: REASON }),
+  adminNodeVmRemove: (api) => ({ params: { ...at(api, 'j22u31'), vm_name: 'gpuaas-alc-leftover' }, body: REASON }),
   adminNodeBundleLeaseEnd: (api) => ({
     params: { ...at(api), allocation_id: 'alc_01k9zv3m8q4t6w2x5y7r0s1n3p' },
     body: REASON,

@@ -6,7 +6,7 @@ import Type, { type Static, type TObject } from 'typebox';
 import { Closed, StringEnum } from '../common.ts';
 import { Id } from '../ids.ts';
 import { GRANT_STATES } from '../public/access-grant.ts';
-import { NODE_STATES } from '../public/admin-placement.ts';
+import { NODE_STATES } from '../public/admin-node.ts';
 import { ALLOCATION_STATES, POWER_STATES } from '../public/allocation.ts';
 import { WORKFLOW_STATES } from '../public/workflow-run.ts';
 import { PROJECT_ROLES, TENANT_ROLES } from '../roles.ts';

@@ -7,7 +7,8 @@ import { Closed, HostTime, INT_MAX, Nullable, StringEnum, Time } from '../common
 import { Id } from '../ids.ts';
 import { HealthReport } from './health.ts';
 import { Inventory } from './inventory.ts';
-import { SignedTask, TASK_KINDS, TaskProgress, TaskResult } from './task.ts';
+import { SignedTask, TaskProgress, TaskResult } from './task.ts';
+import { TASK_KINDS } from './task-kinds.ts';
 
 export type NodeOperation = Readonly<{
   method: 'GET' | 'POST';

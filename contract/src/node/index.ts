@@ -26,18 +26,16 @@ import type {
   HostDrift as DriftSchema,
   Inventory as InventorySchema,
   HeldLease as LeaseSchema,
-  HostMachine as MachineSchema,
+  HostVm as MachineSchema,
 } from './inventory.ts';
 import type {
-  DiskEvidence as EvidenceSchema,
   TaskPayload as PayloadSchema,
-  BundlePlan as PlanSchema,
   TaskProgress as ProgressSchema,
   TaskResult as ResultSchema,
   SignedTask as SignedSchema,
-  TaskSlot as SlotSchema,
-  TaskDisk as TaskDiskSchema,
 } from './task.ts';
+import type { BundlePlan as PlanSchema, TaskSlot as SlotSchema, TaskDisk as TaskDiskSchema } from './task-shapes.ts';
+import type { DiskEvidence as EvidenceSchema } from './wipe-evidence.ts';
 
 export {
   type NodeAnswer,
@@ -52,15 +50,22 @@ export { TopologyMap as TopologyMapShape, WIPE_METHODS } from './candidate.ts';
 export { HostFacts as HostFactsShape } from './facts.ts';
 export { candidateHash, mapHash } from './hash.ts';
 export { CLASSIFICATIONS, HealthReport as HealthReportShape } from './health.ts';
+export { TASK_ERRORS, TaskPayload as TaskPayloadShape } from './task.ts';
 export {
-  TASK_ERRORS,
+  defineTask,
+  HOST_PORTS,
+  type HostPort,
+  isTaskKind,
+  kindsOf,
+  TASK_EXPIRES_S,
   TASK_KINDS,
   TASKS,
+  type TaskEffect,
   type TaskKind,
   type TaskOutput,
   type TaskParams,
-  TaskPayload as TaskPayloadShape,
-} from './task.ts';
+  taskLabel,
+} from './task-kinds.ts';
 export { growTaskTree, taskTreeBytes } from './task-tree.ts';
 export { CLEANUP_LIMIT_S, type Isolation, meetsLevel, WIPE_LEVELS, type WipeLevel, wipeLevelOf } from './wipe.ts';
 
@@ -83,7 +88,7 @@ export type CachedImage = Static<typeof ImageSchema>;
 export type HealthAlert = Static<typeof AlertSchema>;
 export type HealthReport = Static<typeof ReportSchema>;
 export type HostDrift = Static<typeof DriftSchema>;
-export type HostMachine = Static<typeof MachineSchema>;
+export type HostVm = Static<typeof MachineSchema>;
 export type HeldLease = Static<typeof LeaseSchema>;
 export type Inventory = Static<typeof InventorySchema>;
 export type BundlePlan = Static<typeof PlanSchema>;

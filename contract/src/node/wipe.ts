@@ -39,7 +39,7 @@ export const IsolationEvidence = Closed({
     is_lease_removed: Look('no lease of its address'),
     is_translation_removed: Look('no rule of its own in the translation of addresses'),
   }),
-  is_machine_removed: Look('no definition of the machine'),
+  is_vm_removed: Look('no definition of the machine'),
   is_seed_removed: Look('no seed with its keys and user data'),
   partitions: Type.Array(
     Closed({ partition_id: Type.Integer(), is_deactivated: Look('the partition of the fabric inactive') }),

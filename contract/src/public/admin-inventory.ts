@@ -2,14 +2,19 @@ import Type from 'typebox';
 import { Closed, Nullable, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
-import { HeldLease, HostMachine } from '../node/inventory.ts';
-import { NodeTask, node, nodeChange, nodeRead, Reason } from './admin-node.ts';
+import { HeldLease, HostVm } from '../node/inventory.ts';
+import { node } from './admin-node.ts';
+import { NodeTask } from './admin-node-task.ts';
 import { imageDigest, imageName } from './catalog.ts';
+import { operatorChanges, operatorReads, Reason } from './operator.ts';
+
+const operatorRead = operatorReads('Nodes');
+const operatorChange = operatorChanges('Nodes');
 
 export const NodeFinding = Closed({
-  code: Type.String({ description: 'Stable word, e.g. orphan_machine.' }),
+  code: Type.String({ description: 'Stable word, e.g. orphan_vm.' }),
   allocation_id: Nullable(Type.String()),
-  machine: Nullable(Type.String()),
+  vm: Nullable(Type.String()),
   slot_ids: Type.Array(Type.String()),
   message: Type.String(),
   since: Time('Since when it stands.'),
@@ -24,7 +29,7 @@ export const NodeInventory = Closed({
   }),
   boot_id: Type.String(),
   findings: Type.Array(NodeFinding, { description: 'Where the host is not as claims say.' }),
-  machines: Type.Array(HostMachine),
+  vms: Type.Array(HostVm),
   leases: Type.Array(HeldLease),
   repaired: Type.Array(Type.String(), { description: 'What the agent put right by itself, in words.' }),
 });
@@ -39,14 +44,14 @@ export const NodeImage = Closed({
 
 const machine = Closed({
   node_id: Id('node'),
-  machine_name: Type.String({ minLength: 1, maxLength: 255, description: 'As the inventory names it.' }),
+  vm_name: Type.String({ minLength: 1, maxLength: 255, description: 'As the inventory names it.' }),
 });
 const task = { status: 202, response: NodeTask, location: '/api/v1/admin/nodes/{node_id}/tasks' } as const;
 const ofDigest = Closed({ digest: imageDigest('Which image, by its content.') });
 
 export const adminInventoryApi = define({
   adminNodeInventoryGet: {
-    ...nodeRead,
+    ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/inventory',
     summary: 'What is on a host, as its agent last found it, and where that is not what claims say',
     permission: 'admin.node.read',
@@ -54,33 +59,33 @@ export const adminInventoryApi = define({
     response: NodeInventory,
   },
   adminNodeVmRemove: {
-    ...nodeChange,
+    ...operatorChange,
     ...task,
-    path: '/api/v1/admin/nodes/{node_id}/machines/{machine_name}/remove',
+    path: '/api/v1/admin/nodes/{node_id}/vms/{vm_name}/remove',
     summary: 'Remove a machine of ours that nobody claims from its host',
     description:
       'Refused for a machine without our tag and for one that a claim holds; the host looks again before it acts. Drives are not erased by it: slots that it had devices of stay in quarantine until they are repaired.',
     permission: 'admin.node.update',
-    audit: 'node.machine.remove',
+    audit: 'node.vm.remove',
     params: machine,
     body: Closed({ reason: Reason }),
     errors: ['conflict'],
   },
   adminNodeBundleLeaseEnd: {
-    ...nodeChange,
+    ...operatorChange,
     ...task,
-    path: '/api/v1/admin/nodes/{node_id}/leases/{allocation_id}/end',
+    path: '/api/v1/admin/nodes/{node_id}/bundle-leases/{allocation_id}/end',
     summary: 'End a lease of a host that no claim knows, with the machine it is for',
     description:
       'For hosts that know more than a database that was restored from a backup. Refused while a claim holds the allocation. The machine is stopped and removed. Drives are not erased by it: the slots are set apart and are nobody’s until they are repaired, or until the cleanup of whoever claims them is proven.',
     permission: 'admin.node.update',
-    audit: 'node.lease.end',
+    audit: 'node.bundle_lease.end',
     params: Closed({ node_id: Id('node'), allocation_id: Id('allocation') }),
     body: Closed({ reason: Reason }),
     errors: ['conflict'],
   },
   adminNodeImageList: {
-    ...nodeRead,
+    ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/images',
     summary: 'Images at hand on a host, as its agent last found them',
     permission: 'admin.node.read',
@@ -93,7 +98,7 @@ export const adminInventoryApi = define({
     }),
   },
   adminNodeImagePull: {
-    ...nodeChange,
+    ...operatorChange,
     ...task,
     path: '/api/v1/admin/nodes/{node_id}/images/pull',
     summary: 'Have a host fetch an image of the catalog before a launch needs it',
@@ -108,7 +113,7 @@ export const adminInventoryApi = define({
     errors: ['conflict'],
   },
   adminNodeImageEvict: {
-    ...nodeChange,
+    ...operatorChange,
     ...task,
     path: '/api/v1/admin/nodes/{node_id}/images/evict',
     summary: 'Have a host drop an image from its cache',
@@ -120,7 +125,7 @@ export const adminInventoryApi = define({
     errors: ['conflict'],
   },
   adminNodeImageVerify: {
-    ...nodeChange,
+    ...operatorChange,
     ...task,
     path: '/api/v1/admin/nodes/{node_id}/images/verify',
     summary: 'Have a host hash an image in its cache again; one that is not what it was is dropped',

@@ -3,10 +3,13 @@ import Type from 'typebox';
 import { Closed, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
-import { nodeRead } from './admin-node.ts';
-import { APPROVALS, CAPACITY_MODES, HEALTHS, NODE_STATES, OCCUPANCIES, SLOT_STATUSES } from './admin-placement.ts';
+import { CAPACITY_MODES, HEALTHS, NODE_STATES, OCCUPANCIES } from './admin-node.ts';
+import { APPROVALS, SLOT_STATUSES } from './admin-slot.ts';
+import { operatorReads } from './operator.ts';
 
 /** A slot as a tile of the map: enough to see where something is wrong. */
+const operatorRead = operatorReads('Nodes');
+
 const SlotTile = Closed({
   id: Id('slot'),
   slot_index: Type.Integer(),
@@ -46,7 +49,7 @@ export const SlotMapRow = Closed({
 
 export const adminSlotMapApi = define({
   adminSlotMapList: {
-    ...nodeRead,
+    ...operatorRead,
     tag: 'Placement',
     path: '/api/v1/admin/slot-map',
     summary: 'Every node with its slots as tiles, by name',

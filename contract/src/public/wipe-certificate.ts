@@ -89,7 +89,7 @@ export const WipeCertificate = Closed({
       is_reservation_removed: Type.Boolean(),
       is_lease_removed: Type.Boolean(),
       is_translation_removed: Type.Boolean(),
-      is_machine_removed: Type.Boolean(),
+      is_vm_removed: Type.Boolean(),
       is_seed_removed: Type.Boolean(),
       partitions_deactivated: Count,
     }),

@@ -1,5 +1,5 @@
 /**
- * The life of slices on one real host, told by the public API: the platform and the agent are processes, machines, network
+ * The life of slices on one real host, told by the public API: the platform and the agent are processes, vms, network
  * and drives are real, and the agent is killed where it hurts. The stories share a host and are told in order.
  */
 import assert from 'node:assert/strict';

@@ -4,7 +4,6 @@ import { parseArgs } from 'node:util';
 import { ENV_FILE } from '../config.ts';
 import { enroll } from '../control-plane/enroll.ts';
 import { createLinuxHost } from '../host/linux/host.ts';
-import { handlers } from '../tasks/index.ts';
 import { VERSION } from '../version.ts';
 import { COMMON_OPTIONS, type Io, needed, settingsOf, UsageError } from './io.ts';
 
@@ -33,7 +32,7 @@ export const enrollCommand = async (argv: readonly string[], io: Io): Promise<nu
       agent_version: VERSION,
       boot_id,
       booted_at,
-      kinds: host.kinds.filter((kind) => kind === 'agent.update' || kind in handlers),
+      kinds: [...host.kinds],
     },
   });
   io.out(`Enrolled as ${identity.node_id}; the certificate is renewed from ${identity.renew_after} on.\n`);

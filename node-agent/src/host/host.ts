@@ -12,6 +12,7 @@ import type {
   DiskFacts,
   FabricFacts,
   GpuFacts,
+  HostPort,
   HypervisorFacts,
   NetworkFacts,
   NicFacts,
@@ -228,26 +229,35 @@ export type System = Readonly<{
   sshHostKey(): Promise<string | null>;
 }>;
 
-export type Host = Readonly<{
-  pci: Pci;
-  disks: Disks;
-  images: Images;
-  hypervisor: Hypervisor;
-  network: Network;
-  fabric: Fabric;
-  gpu: Gpu;
-  system: System;
-  /** Missing where no tenant can be let in. */
-  access?: Access;
-  /** The weakest erase that the site allows; none is weaker than a discard. */
-  wipe_minimum?: WipeMethod;
-  /** GPUs and fabric functions that the site names; without it the agent knows them by class and maker. */
-  devices?: DeviceIds;
-  /** What can be asked of this host at all. */
-  kinds: readonly TaskKind[];
-  /**
-   * Does the work of one task. A real host has no use for it; the simulated one finds by it the faults that were laid
-   * for a kind of task and for what its params name. `host.during?.(task, work) ?? work()`.
-   */
-  during?<T>(task: Readonly<{ kind: TaskKind; params: object }>, work: () => Promise<T>): Promise<T>;
-}>;
+type EachPort<T extends Readonly<Record<HostPort, object>>> = T;
+/** One port for each name of the contract, by which task kinds declare what they need. */
+type Ports = EachPort<
+  Readonly<{
+    pci: Pci;
+    disks: Disks;
+    images: Images;
+    hypervisor: Hypervisor;
+    network: Network;
+    fabric: Fabric;
+    gpu: Gpu;
+    system: System;
+    access: Access;
+  }>
+>;
+
+export type Host = Omit<Ports, 'access'> &
+  Readonly<{
+    /** Missing where no tenant can be let in. */
+    access?: Access;
+    /** The weakest erase that the site allows; none is weaker than a discard. */
+    wipe_minimum?: WipeMethod;
+    /** GPUs and fabric functions that the site names; without it the agent knows them by class and maker. */
+    devices?: DeviceIds;
+    /** What can be asked of this host at all. */
+    kinds: readonly TaskKind[];
+    /**
+     * Does the work of one task. A real host has no use for it; the simulated one finds by it the faults that were laid
+     * for a kind of task and for what its params name. `host.during?.(task, work) ?? work()`.
+     */
+    during?<T>(task: Readonly<{ kind: TaskKind; params: object }>, work: () => Promise<T>): Promise<T>;
+  }>;

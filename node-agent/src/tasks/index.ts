@@ -1,7 +1,4 @@
-/**
- * Which handler does which task. `agent.update` and `stream.open` are the agent's own matter and are added where the agent is
- * put together.
- */
+/** The handler of each task kind that works on the host. The agent's own kinds have theirs in `agent.ts`. */
 import { bundleLease } from './bundle-lease.ts';
 import { healthProbe } from './health-probe.ts';
 import { imageEvict, imagePull, imageVerify } from './image-cache.ts';
@@ -10,14 +7,14 @@ import { nodeCleanup } from './node-cleanup.ts';
 import { orphanRemove } from './orphan-remove.ts';
 import { reconcile } from './reconcile.ts';
 import { sliceCleanup } from './slice-cleanup.ts';
-import type { TaskHandlers } from './task.ts';
+import type { HostHandlers } from './task.ts';
 import { topologyDiscover } from './topology-discover.ts';
 import { deprovisionUser, installAuthorizedKeys, provisionUser } from './user.ts';
 import { vmReboot, vmStop } from './vm-power.ts';
 import { vmReadiness } from './vm-readiness.ts';
 import { vmStart } from './vm-start.ts';
 
-export const handlers = {
+export const handlers: HostHandlers = {
   'diag.health_probe': healthProbe,
   'slice.topology_discover': topologyDiscover,
   'slice.bundle_lease': bundleLease,
@@ -36,4 +33,4 @@ export const handlers = {
   'allocation.provision_user': provisionUser,
   'allocation.install_authorized_keys': installAuthorizedKeys,
   'allocation.deprovision_user': deprovisionUser,
-} satisfies TaskHandlers;
+};

@@ -27,5 +27,12 @@ export type TaskContext = Readonly<{
 }>;
 
 export type TaskHandler<K extends TaskKind> = (ctx: TaskContext, params: TaskParams<K>) => Promise<TaskOutput<K>>;
-/** A kind without a handler is answered `unsupported`. */
-export type TaskHandlers = { readonly [K in TaskKind]?: TaskHandler<K> };
+/** A kind without a handler fails as `unsupported`. */
+export type TaskHandlers = { readonly [K in TaskKind]?: TaskHandler<K> | undefined };
+
+/** Kinds that the agent does itself, on its own installation and connections. */
+export type AgentKind = 'agent.update' | 'stream.open';
+/** Undefined where this agent cannot do it. */
+export type AgentHandlers = { readonly [K in AgentKind]: TaskHandler<K> | undefined };
+/** Kinds that work on the host: a kind without a handler does not compile. */
+export type HostHandlers = { readonly [K in Exclude<TaskKind, AgentKind>]: TaskHandler<K> };

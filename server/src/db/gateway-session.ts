@@ -4,7 +4,6 @@
  */
 import type { ProjectRole, TenantRole } from '@gpuaas/contract';
 import type { SessionEndReason, SessionKind } from '@gpuaas/contract/stream';
-import { mintId } from '@gpuaas/kit';
 import { ACCESS_DEFAULTS } from './access-policy.ts';
 import type { AllocationState } from './allocation.ts';
 import type { Reader, Tx } from './client.ts';
@@ -63,26 +62,9 @@ export const findTicketRefusal = async (reader: Reader, ticketHash: Buffer): Pro
     )
   ).rows[0]?.refusal ?? 'unknown';
 
-/** The row names no allocation, so that it waits behind no other work of it. */
-export const insertStreamTask = async (
-  tx: Tx,
-  task: Readonly<{
-    session_id: string;
-    node_id: string;
-    params: Readonly<Record<string, unknown>>;
-    correlation_id: string;
-    expires_in_s: number;
-  }>,
-): Promise<string> => {
-  const id = mintId('tsk');
-  await tx.query(
-    `with task as (
-       insert into node_tasks (id, node_id, kind, params, correlation_id, expires_at)
-       values ($1, $2, 'stream.open', $3, $4, clock_timestamp() + make_interval(secs => $5)))
-     update terminal_sessions set task_id = $1 where id = $6`,
-    [id, task.node_id, JSON.stringify(task.params), task.correlation_id, task.expires_in_s, task.session_id],
-  );
-  return id;
+/** The task by which the host comes to the session. */
+export const putSessionTask = async (tx: Tx, sessionId: string, taskId: string): Promise<void> => {
+  await tx.query('update terminal_sessions set task_id = $2 where id = $1', [sessionId, taskId]);
 };
 
 /** What no host has begun is not begun any more: nobody waits for it. */

@@ -2,10 +2,15 @@
  * Work for hosts. A task is written once per (allocation, kind, attempt); whoever executes it takes it with `skip
  * locked` and may finish it only while it is the one who runs it, so a result that comes late changes nothing.
  */
-import { mintId } from '@gpuaas/kit';
+import type { TaskKind, TaskParams } from '@gpuaas/contract/node';
+import { invariant, mintId } from '@gpuaas/kit';
+import { taskExpiresS } from '../domain/task-limit.ts';
 import type { Reader, Tx } from './client.ts';
+import { TASK_HANDED_OUT, TASK_OPEN } from './predicates.ts';
+import { statement } from './statement.ts';
+import { type NodeTaskState, type TaskView, VIEW, type ViewRow, viewOf } from './task-view.ts';
 
-export type NodeTaskState = 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled';
+export type { NodeTaskState } from './task-view.ts';
 
 export type NodeTaskRow = Readonly<{
   id: string;
@@ -28,37 +33,50 @@ export type NodeTaskRow = Readonly<{
 const TASK = `t.id, t.node_id, t.allocation_id, t.slot_id, t.kind, t.params, t.attempt, t.slot_generation, t.state,
   t.state_reason, t.output, t.correlation_id, t.created_at, t.finished_at, t.workflow_run_id`;
 
-export type NewNodeTask = Readonly<{
+export type NewTask<K extends TaskKind> = Readonly<{
   node_id: string;
-  allocation_id: string;
-  kind: string;
-  params: Readonly<Record<string, unknown>>;
-  attempt: number;
+  kind: K;
+  params: TaskParams<K>;
   correlation_id: string;
-  expires_in_s: number;
+  /** Work on one allocation is done in order, one task at a time. */
+  allocation_id?: string;
   /** The run that waits for it. */
-  workflow_run_id: string;
+  workflow_run_id?: string;
+  /** Counted per allocation and kind, or per run and kind where there is no allocation. */
+  attempt?: number;
 }>;
 
-/** Undefined when this attempt exists already. */
-export const insertTask = async (tx: Tx, task: NewNodeTask): Promise<NodeTaskRow | undefined> => {
-  const { rows } = await tx.query<NodeTaskRow>(
-    `insert into node_tasks as t (id, node_id, allocation_id, kind, params, attempt, correlation_id, expires_at, workflow_run_id)
-     values ($1, $2, $3, $4, $5, $6, $7, clock_timestamp() + make_interval(secs => $8), $9)
-     on conflict do nothing returning ${TASK}`,
-    [
-      mintId('tsk'),
-      task.node_id,
-      task.allocation_id,
-      task.kind,
-      JSON.stringify(task.params),
-      task.attempt,
-      task.correlation_id,
-      task.expires_in_s,
-      task.workflow_run_id,
-    ],
-  );
-  return rows[0];
+const INSERT_TASK = statement(
+  {
+    id: 'text',
+    node_id: 'text',
+    allocation_id: 'text | null',
+    kind: 'text',
+    params: 'jsonb',
+    attempt: 'integer',
+    correlation_id: 'text',
+    expires_in_s: 'float8',
+    workflow_run_id: 'text | null',
+  },
+  `insert into node_tasks as t (id, node_id, allocation_id, kind, params, attempt, correlation_id, expires_at, workflow_run_id)
+   values (:id, :node_id, :allocation_id, :kind, :params, :attempt, :correlation_id,
+     clock_timestamp() + make_interval(secs => :expires_in_s), :workflow_run_id)
+   returning ${VIEW}`,
+);
+
+/** The only way to ask a host for work. How long the task may take is declared with its kind. */
+export const insertTask = async <K extends TaskKind>(tx: Tx, task: NewTask<K>): Promise<TaskView> => {
+  const { rows } = await INSERT_TASK.query<ViewRow>(tx, {
+    allocation_id: null,
+    attempt: 1,
+    workflow_run_id: null,
+    ...task,
+    id: mintId('tsk'),
+    expires_in_s: taskExpiresS(task.kind),
+  });
+  const [row] = rows;
+  invariant(row !== undefined, 'the task was just written');
+  return viewOf(row);
 };
 
 export type LatestTask = NodeTaskRow &
@@ -90,7 +108,7 @@ export const findLatestTask = async (
 /** Tasks that a host may be working on, whatever for. */
 export const countTasksUnderWay = async (reader: Reader, allocationId: string): Promise<number> => {
   const { rows } = await reader.query<{ count: number }>(
-    "select count(*) as count from node_tasks where allocation_id = $1 and state in ('dispatched', 'running')",
+    `select count(*) as count from node_tasks where allocation_id = $1 and state ${TASK_HANDED_OUT}`,
     [allocationId],
   );
   return rows[0]?.count ?? 0;
@@ -134,7 +152,7 @@ export type TaskResult = Readonly<{
 export const finishTask = async (tx: Tx, result: TaskResult): Promise<NodeTaskRow | undefined> => {
   const { rows } = await tx.query<NodeTaskRow>(
     `update node_tasks t set state = $3, state_reason = $4, output = $5, finished_at = clock_timestamp()
-     where t.id = $1 and t.attempt = $2 and t.state in ('dispatched', 'running') and t.expires_at > clock_timestamp() returning ${TASK}`,
+     where t.id = $1 and t.attempt = $2 and t.state ${TASK_HANDED_OUT} and t.expires_at > clock_timestamp() returning ${TASK}`,
     [
       result.id,
       result.attempt,
@@ -171,7 +189,7 @@ export const rejectTask = async (tx: Tx, id: string, reason: string): Promise<vo
 export const expireTasks = async (tx: Tx, limit: number): Promise<NodeTaskRow[]> => {
   const { rows } = await tx.query<NodeTaskRow>(
     `with late as materialized (
-       select id from node_tasks where state in ('queued', 'dispatched', 'running') and expires_at <= clock_timestamp()
+       select id from node_tasks where state ${TASK_OPEN} and expires_at <= clock_timestamp()
        order by expires_at limit $1 for update skip locked)
      update node_tasks t set state = 'expired', state_reason = 'It was not done in time.', finished_at = clock_timestamp()
      from late where t.id = late.id returning ${TASK}`,

@@ -1,9 +1,11 @@
-/** Tasks as operators see them, and those that no allocation asked for: a discovery, a repair, a probe. */
-import { invariant, mintId } from '@gpuaas/kit';
-import type { Reader, Tx } from './client.ts';
-import type { NodeTaskState } from './node-task.ts';
+/** Tasks as operators see them. */
+import { taskLabel } from '@gpuaas/contract/node';
+import type { Reader } from './client.ts';
+import { TASK_OPEN } from './predicates.ts';
 
-export type TaskView = Readonly<{
+export type NodeTaskState = 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled';
+
+export type ViewRow = Readonly<{
   id: string;
   node_id: string;
   allocation_id: string | null;
@@ -21,8 +23,13 @@ export type TaskView = Readonly<{
   expires_at: string;
 }>;
 
-const VIEW = `t.id, t.node_id, t.allocation_id, t.kind, t.attempt, t.state, t.state_reason, t.error_code, t.percent,
+export type TaskView = ViewRow & Readonly<{ label: string }>;
+
+/** Of `node_tasks t`. */
+export const VIEW = `t.id, t.node_id, t.allocation_id, t.kind, t.attempt, t.state, t.state_reason, t.error_code, t.percent,
   t.correlation_id, t.created_at, t.dispatched_at, t.started_at, t.finished_at, t.expires_at`;
+
+export const viewOf = (row: ViewRow): TaskView => ({ ...row, label: taskLabel(row.kind) });
 
 /** Newest first. */
 export const listNodeTasks = async (
@@ -30,12 +37,12 @@ export const listNodeTasks = async (
   page: Readonly<{ node_id: string; kind?: string; before: string | null; state: string | null; limit: number }>,
 ): Promise<TaskView[]> =>
   (
-    await reader.query<TaskView>(
+    await reader.query<ViewRow>(
       `select ${VIEW} from node_tasks t where t.node_id = $1 and ($2::text is null or t.id < $2)
          and ($3::text is null or t.state = $3) and ($5::text is null or t.kind = $5) order by t.id desc limit $4`,
       [page.node_id, page.before, page.state, page.limit, page.kind ?? null],
     )
-  ).rows;
+  ).rows.map(viewOf);
 
 export const findOpenTask = async (
   reader: Reader,
@@ -45,39 +52,9 @@ export const findOpenTask = async (
   params: Readonly<Record<string, unknown>> = {},
 ): Promise<TaskView | undefined> =>
   (
-    await reader.query<TaskView>(
-      `select ${VIEW} from node_tasks t where t.node_id = $1 and t.kind = $2 and t.state in ('queued', 'dispatched', 'running')
+    await reader.query<ViewRow>(
+      `select ${VIEW} from node_tasks t where t.node_id = $1 and t.kind = $2 and t.state ${TASK_OPEN}
          and t.params @> $3::jsonb order by t.id desc limit 1`,
       [nodeId, kind, JSON.stringify(params)],
     )
-  ).rows[0];
-
-export type NewHostTask = Readonly<{
-  node_id: string;
-  kind: string;
-  params: Readonly<Record<string, unknown>>;
-  correlation_id: string;
-  expires_in_s: number;
-  /** The run that waits for it, and which of its tries this is. */
-  run?: Readonly<{ id: string; attempt: number }>;
-}>;
-
-export const insertHostTask = async (tx: Tx, task: NewHostTask): Promise<TaskView> => {
-  const { rows } = await tx.query<TaskView>(
-    `insert into node_tasks as t (id, node_id, kind, params, attempt, correlation_id, expires_at, workflow_run_id)
-     values ($1, $2, $3, $4, $5, $6, clock_timestamp() + make_interval(secs => $7), $8) returning ${VIEW}`,
-    [
-      mintId('tsk'),
-      task.node_id,
-      task.kind,
-      JSON.stringify(task.params),
-      task.run?.attempt ?? 1,
-      task.correlation_id,
-      task.expires_in_s,
-      task.run?.id ?? null,
-    ],
-  );
-  const [row] = rows;
-  invariant(row !== undefined, 'the task was just written');
-  return row;
-};
+  ).rows.map(viewOf)[0];

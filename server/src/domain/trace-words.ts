@@ -1,36 +1,10 @@
 /** Titles of a trace: what happened, in words of whoever reads it and not of the table it came from. */
 import { type EventType, events } from '@gpuaas/contract/events';
-import type { TaskKind } from '@gpuaas/contract/node';
+import { taskLabel } from '@gpuaas/contract/node';
 import type { StepOutcome } from './workflow.ts';
 import { stepLabel } from './workflow-steps.ts';
 
-/** Typed by the contract: a kind without words does not compile. */
-const TASKS: Readonly<Record<TaskKind, string>> = {
-  'agent.update': 'Update the agent',
-  'allocation.deprovision_user': 'Take access away',
-  'allocation.install_authorized_keys': 'Tell the machine its keys',
-  'allocation.provision_user': 'Set up access',
-  'diag.health_probe': 'Probe the health',
-  'image.evict': 'Remove an image',
-  'image.pull': 'Fetch an image',
-  'image.verify': 'Check an image',
-  'node.cleanup': 'Erase the disks',
-  'slice.bundle_lease': 'Set the GPUs aside',
-  'slice.cleanup': 'Erase the disks',
-  'slice.image_clone': 'Copy the image',
-  'slice.orphan_remove': 'Remove what nobody claims',
-  'slice.reconcile': 'Compare what runs with what is claimed',
-  'slice.topology_discover': 'Discover the hardware',
-  'slice.vm_readiness': 'Boot',
-  'slice.vm_reboot': 'Reboot the machine',
-  'slice.vm_start': 'Start the machine',
-  'slice.vm_stop': 'Stop the machine',
-  'stream.open': 'Open a session',
-};
-
-export const taskWords = (kind: string): string => (TASKS as Readonly<Record<string, string>>)[kind] ?? kind;
-
-export const taskTitle = (kind: string, state: string): string => `${taskWords(kind)}: ${state}`;
+export const taskTitle = (kind: string, state: string): string => `${taskLabel(kind)}: ${state}`;
 
 const OUTCOMES: Readonly<Record<StepOutcome, string>> = {
   next: 'done',

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { capEntries, entriesOf, firstFailureOf, gapsOf, type TraceFacts } from './trace.ts';
 import type { AuditFact, EventFact, LogFact, RunFact, StepFact, TaskFact, TraceEntry } from './trace-entry.ts';
-import { eventTitle, taskWords } from './trace-words.ts';
+import { eventTitle, taskTitle } from './trace-words.ts';
 
 const T0 = Date.parse('2026-11-15T10:00:00.000Z');
 const time = (ms: number): string => new Date(T0 + ms).toISOString();
@@ -388,8 +388,8 @@ describe('titles', () => {
   });
 
   it('of tasks are words, and a kind nobody knows is its own name', () => {
-    assert.equal(taskWords('slice.cleanup'), 'Erase the disks');
-    assert.equal(taskWords('some.kind'), 'some.kind');
+    assert.equal(taskTitle('slice.cleanup', 'queued'), 'Wipe disks: queued');
+    assert.equal(taskTitle('some.kind', 'queued'), 'some.kind: queued');
   });
 
   it('of a run’s event are about what the run is about', () => {
@@ -429,7 +429,7 @@ describe('gaps', () => {
       '2 log lines of gpuaas-node-agent on j22u15 carry no correlation id.',
       '1 log line of a does not say its host.',
       '2 log lines of b do not say their host.',
-      'j22u15 wrote no log line about the task "Copy the image" (tsk_2).',
+      'j22u15 wrote no log line about the task "Copy image" (tsk_2).',
     ]);
   });
 

@@ -6,6 +6,7 @@
  * failure (the same correlation id or run, not about different things, at most ten seconds later) the one closest to where it
  * broke: the host's task, then the step, then what came first. What failed and went well at a later try is no failure.
  */
+import { taskLabel } from '@gpuaas/contract/node';
 import {
   type Audience,
   type AuditFact,
@@ -24,7 +25,6 @@ import {
   type TraceEntry,
   taskEntry,
 } from './trace-entry.ts';
-import { taskWords } from './trace-words.ts';
 
 export type TraceFacts = Readonly<{
   audit: readonly AuditFact[];
@@ -146,7 +146,7 @@ const taskGaps = (tasks: readonly TaskFact[], window: GapWindow): string[] => {
   return [
     ...silent
       .slice(0, TASK_GAPS_MAX)
-      .map(({ id, host_name, kind }) => `${host_name} wrote no log line about the task "${taskWords(kind)}" (${id}).`),
+      .map(({ id, host_name, kind }) => `${host_name} wrote no log line about the task "${taskLabel(kind)}" (${id}).`),
     ...(more > 0 ? [`${counted(more, 'more task', 'more tasks')} ended without a log line of the host.`] : []),
   ];
 };

@@ -9,8 +9,9 @@ import type { HealthReport } from '@gpuaas/contract/node';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Reader, Tx } from '../db/client.ts';
 import * as db from '../db/health-report.ts';
+import { insertTask } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
-import { findOpenTask, insertHostTask } from '../db/task-view.ts';
+import { findOpenTask } from '../db/task-view.ts';
 import {
   BREAKER_WINDOW_MIN,
   HOST_CHANGES_PREVENTED,
@@ -24,8 +25,6 @@ import { refreshSummary } from '../placement/summary.ts';
 import { getNode, refuseNode } from '../views/node.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
-
-const PROBE_EXPIRES_S = 120;
 
 const judge = async (reader: Reader, nodeId: string) => {
   const [reports, overrides, slots, unsold] = await Promise.all([
@@ -135,12 +134,11 @@ export const probe = async (ctx: WriteCtx, { params }: Req<'adminNodeHealthProbe
   await refuseNode(ctx.tx, node, 'probe');
   const task =
     (await findOpenTask(ctx.tx, node.id, 'diag.health_probe')) ??
-    (await insertHostTask(ctx.tx, {
+    (await insertTask(ctx.tx, {
       node_id: node.id,
       kind: 'diag.health_probe',
       params: {},
       correlation_id: ctx.correlation_id,
-      expires_in_s: PROBE_EXPIRES_S,
     }));
   ctx.target('node', node.id);
   ctx.tx.afterCommit(() => ctx.deps.events.wake());

@@ -6,16 +6,17 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
-import type { NodeAnswer, NodeBody } from '@gpuaas/contract/node';
+import type { NodeAnswer, NodeBody, TaskParams } from '@gpuaas/contract/node';
 import type { Clock, Log } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import * as db from '../db/inventory.ts';
 import { findNode } from '../db/node.ts';
+import { insertTask } from '../db/node-task.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
-import { findOpenTask, insertHostTask } from '../db/task-view.ts';
+import { findOpenTask } from '../db/task-view.ts';
 import { datedFindings, type InventoryVerdict, judgeInventory } from '../domain/inventory.ts';
 import { nodeDrift } from '../domain/node-event.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
@@ -32,7 +33,6 @@ export type InventoryDeps = Readonly<{
 }>;
 
 const AHEAD_MAX_MS = 5 * 60_000;
-const REMOVE_EXPIRES_S = 20 * 60;
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
@@ -117,7 +117,7 @@ export const get = (ctx: ReadCtx, { params }: Req<'adminNodeInventoryGet'>) =>
     const node = await getNode(reader, params.node_id);
     const row = await db.findInventory(reader, node.id);
     if (row === undefined) throw notFound('inventory of this node');
-    const { machines, leases, repaired } = row.content;
+    const { vms, leases, repaired } = row.content;
     return {
       node_id: node.id,
       observed_at: row.observed_at,
@@ -125,7 +125,7 @@ export const get = (ctx: ReadCtx, { params }: Req<'adminNodeInventoryGet'>) =>
       age_s: Math.round(Math.max(0, row.age_s)),
       boot_id: row.boot_id,
       findings: row.findings.map((finding) => ({ ...finding, slot_ids: [...finding.slot_ids] })),
-      machines,
+      vms,
       leases,
       repaired,
     };
@@ -135,7 +135,7 @@ export const get = (ctx: ReadCtx, { params }: Req<'adminNodeInventoryGet'>) =>
 export const machineRemove = async (ctx: WriteCtx, { params, body }: Req<'adminNodeVmRemove'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   const row = await db.findInventory(ctx.tx, node.id);
-  const machine = row?.content.machines.find(({ name }) => name === params.machine_name);
+  const machine = row?.content.vms.find(({ name }) => name === params.vm_name);
   if (machine === undefined) throw notFound('machine of this node');
   if (!machine.is_managed || machine.allocation_id === null)
     throw conflict('The machine does not carry our tag; only whoever made it may remove it, on the host.');
@@ -148,16 +148,15 @@ export const machineRemove = async (ctx: WriteCtx, { params, body }: Req<'adminN
 };
 
 /** One at a time, and not while an alert keeps changes away from the host. */
-const askToRemove = async (ctx: WriteCtx, node_id: string, params: Readonly<Record<string, unknown>>) => {
+const askToRemove = async (ctx: WriteCtx, node_id: string, params: TaskParams<'slice.orphan_remove'>) => {
   await refuseHostChanges(ctx.tx, node_id);
   if ((await findOpenTask(ctx.tx, node_id, 'slice.orphan_remove')) !== undefined)
     throw conflict('A machine of this node is being removed already.');
-  const task = await insertHostTask(ctx.tx, {
+  const task = await insertTask(ctx.tx, {
     node_id,
     kind: 'slice.orphan_remove',
     params,
     correlation_id: ctx.correlation_id,
-    expires_in_s: REMOVE_EXPIRES_S,
   });
   ctx.target('node', node_id);
   ctx.tx.afterCommit(() => ctx.deps.events.wake());

@@ -19,7 +19,8 @@ import {
   revokeEnrollments,
 } from '../db/node-certificate.ts';
 import { ensureSharedPool, findPoolId, isRegion, setPrivateNetwork } from '../db/node-create.ts';
-import { findOpenTask, insertHostTask, listNodeTasks } from '../db/task-view.ts';
+import { insertTask } from '../db/node-task.ts';
+import { findOpenTask, listNodeTasks } from '../db/task-view.ts';
 import { findShownFingerprint } from '../db/trust-key.ts';
 import { AppError, conflict } from '../errors.ts';
 import { hashToken } from '../identity/token.ts';
@@ -31,7 +32,6 @@ import { getNode, nodeView, refuseNode } from '../views/node.ts';
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
 const TOKEN_LIFE_S = 15 * 60;
-const UPDATE_EXPIRES_S = 30 * 60;
 const CERTIFICATES_SHOWN = 20;
 const SHARED = 'shared';
 
@@ -168,12 +168,11 @@ export const update = async (ctx: WriteCtx, { params, body }: Req<'adminNodeAgen
   if (!agent.kinds.includes('agent.update')) throw conflict('The agent of this node cannot replace itself.');
   if ((await findOpenTask(ctx.tx, node.id, 'agent.update')) !== undefined)
     throw conflict('An update of this agent is under way already.');
-  const task = await insertHostTask(ctx.tx, {
+  const task = await insertTask(ctx.tx, {
     node_id: node.id,
     kind: 'agent.update',
     params: { version: body.version, digest: body.digest },
     correlation_id: ctx.correlation_id,
-    expires_in_s: UPDATE_EXPIRES_S,
   });
   ctx.target('node', node.id);
   ctx.note({ task_id: task.id, version: body.version, digest: body.digest });

@@ -3,24 +3,20 @@
  * launch pulls what it needs by itself; pulling before saves it the wait. An image that a machine is being made of is kept.
  */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
+import type { TaskParams } from '@gpuaas/contract/node';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import type { Tx } from '../db/client.ts';
 import { findInventory } from '../db/inventory.ts';
 import { findAgent } from '../db/node-agent.ts';
 import { isBeingCloned } from '../db/node-image.ts';
+import { insertTask } from '../db/node-task.ts';
 import { findOsImage } from '../db/os-image.ts';
-import { findOpenTask, insertHostTask, type TaskView } from '../db/task-view.ts';
+import { findOpenTask, type TaskView } from '../db/task-view.ts';
 import { conflict, notFound } from '../errors.ts';
 import { getNode } from '../views/node.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 type Kind = 'image.pull' | 'image.evict' | 'image.verify';
-
-const EXPIRES_S: Readonly<Record<Kind, number>> = {
-  'image.pull': 2 * 3600,
-  'image.evict': 20 * 60,
-  'image.verify': 2 * 3600,
-};
 
 export const list = (ctx: ReadCtx, { params }: Req<'adminNodeImageList'>) =>
   ctx.read(async (reader) => {
@@ -48,20 +44,19 @@ const refuseUnable = async (tx: Tx, nodeId: string, kind: Kind): Promise<void> =
 };
 
 /** Asking twice for the same is asking once. */
-const ask = async (
+const ask = async <K extends Kind>(
   ctx: WriteCtx,
   nodeId: string,
-  task: Readonly<{ kind: Kind; params: Readonly<Record<string, unknown>>; digest: string }>,
+  task: Readonly<{ kind: K; params: TaskParams<K>; digest: string }>,
 ): Promise<TaskView> => {
   await refuseUnable(ctx.tx, nodeId, task.kind);
   const asked =
     (await findOpenTask(ctx.tx, nodeId, task.kind, task.params)) ??
-    (await insertHostTask(ctx.tx, {
+    (await insertTask(ctx.tx, {
       node_id: nodeId,
       kind: task.kind,
       params: task.params,
       correlation_id: ctx.correlation_id,
-      expires_in_s: EXPIRES_S[task.kind],
     }));
   ctx.target('node', nodeId);
   ctx.note({ task_id: asked.id, digest: task.digest });

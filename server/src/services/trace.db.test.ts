@@ -102,7 +102,7 @@ describe('following a launch that failed', () => {
     const first = byAllocation.entries.find(({ key }) => key === byAllocation.first_failure_key);
     assert.deepEqual(
       [first?.source, first?.title, first?.host_role, first?.node_id, first?.is_failure],
-      ['task', 'Copy the image: failed', 'worker_compute', w.node.id, true],
+      ['task', 'Copy image: failed', 'worker_compute', w.node.id, true],
     );
     assert.deepEqual([...new Set(byAllocation.entries.map(({ source }) => source))].toSorted(), [
       'audit',
@@ -119,7 +119,7 @@ describe('following a launch that failed', () => {
       [[w.node.id, 60_000]],
     );
     assert.ok(
-      byAllocation.entries.some(({ title }) => title === 'Erase the disks: completed'),
+      byAllocation.entries.some(({ title }) => title === 'Wipe disks: completed'),
       'its cleanup is there',
     );
     assert.deepEqual(byAllocation.subjects[0]?.id, id);
@@ -289,13 +289,13 @@ describe('following a node', () => {
     await w.sql.query("update node_tasks set finished_at = now() - interval '2 minutes' where kind = 'slice.vm_start'");
     const trace = await w.trace(w.node.id);
     const titles = trace.entries.map(({ title }) => title);
-    for (const title of ['Copy the image: completed', 'node.hold succeeded', 'the fan is loud'])
+    for (const title of ['Copy image: completed', 'node.hold succeeded', 'the fan is loud'])
       assert.ok(titles.includes(title), `${title} in ${titles}`);
     for (const title of ['said in passing', 'long ago']) assert.ok(!titles.includes(title), title);
     assert.ok(trace.correlation_ids.includes('c-on-the-node'));
     assert.ok(trace.subjects.some((subject) => subject.id === id && subject.kind === 'allocation'));
     assert.match(trace.gaps.join(' '), /1 log line of gpuaas-node-agent on the-host carries no correlation id\./);
-    assert.match(trace.gaps.join(' '), /wrote no log line about the task "Start the machine"/);
+    assert.match(trace.gaps.join(' '), /wrote no log line about the task "Start VM"/);
     const slot = (
       await w.sql.query<{ slot_id: string }>(
         'select slot_id from allocation_resource_claims where allocation_id = $1',

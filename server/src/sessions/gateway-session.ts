@@ -13,11 +13,11 @@ import {
   findTicketRefusal,
   type GatewaySessionRow,
   insertRecordingPart,
-  insertStreamTask,
   listSessionStandings,
   moveSessionClosed,
   moveSessionOpen,
   noteSessions,
+  putSessionTask,
   type SessionCount,
   type SessionEnd,
   type SessionStandingRow,
@@ -25,6 +25,7 @@ import {
   takeTicket,
 } from '../db/gateway-session.ts';
 import { listGoodEnrollments } from '../db/node-certificate.ts';
+import { insertTask } from '../db/node-task.ts';
 import { usernameOf } from '../domain/host-name.ts';
 import { endOf, endOfGone, LOST, permissionOf, roleBehind, type SessionLook } from './session-access.ts';
 
@@ -63,8 +64,7 @@ export type GatewaySessions = Readonly<{
   ): Promise<void>;
 }>;
 
-/** Longer than a host gets to connect, so that a late one is told by the gateway that nobody waits. */
-const TASK_EXPIRES_S = 30;
+/** How long an agent may take to connect. Its task expires later, so that the gateway can answer a late one. */
 export const UNSEEN_S = 15;
 const ABANDONED_PER_TURN = 500;
 
@@ -167,13 +167,14 @@ export const createGatewaySessions = (
           return { end };
         }
         await insertAuditLog(tx, auditOpen(session, standing, user_agent));
-        await insertStreamTask(tx, {
-          session_id: session.id,
+        // It names no allocation, so that it waits behind no other work of the allocation.
+        const task = await insertTask(tx, {
           node_id: session.node_id,
+          kind: 'stream.open',
           params: streamTask(session, deps.gateway_url()),
           correlation_id: session.correlation_id,
-          expires_in_s: TASK_EXPIRES_S,
         });
+        tx.defer(putSessionTask(tx, session.id, task.id));
         tx.afterCommit(deps.wake);
         return { session };
       }),

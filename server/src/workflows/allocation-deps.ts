@@ -6,7 +6,7 @@ import { findHeldNode, listHeldSlots } from '../db/lifecycle.ts';
 import { findWipeMinimum } from '../db/node.ts';
 import { cancelQueuedTasks, countTasksUnderWay, findLatestTask, insertTask } from '../db/node-task.ts';
 import type { AllocationState } from '../domain/allocation.ts';
-import { TASK_EXPIRES_S } from '../domain/task-limit.ts';
+import { isTaskOpen } from '../domain/task.ts';
 import { judgeWipe, type WipeTarget } from '../domain/wipe.ts';
 import { RELEASE_ALLOCATION } from '../domain/workflow-steps.ts';
 import { notFound } from '../errors.ts';
@@ -53,7 +53,7 @@ const ensureTask = async (tx: Tx, ask: TaskAsk, delayMs: Delay): Promise<TaskAns
   const isOwn = latest?.workflow_run_id === ask.run_id && latest.tries > 0;
   if (latest !== undefined && isOwn) {
     if (latest.state === 'completed') return { kind: 'completed' };
-    if (['queued', 'dispatched', 'running'].includes(latest.state)) return { kind: 'open' };
+    if (isTaskOpen(latest.state)) return { kind: 'open' };
     if (latest.tries >= ask.tries_max) return { kind: 'failed' };
     const ms = delayMs(latest.tries) - latest.age_ms;
     if (ms > 0) return { kind: 'later', ms };
@@ -69,7 +69,6 @@ const ensureTask = async (tx: Tx, ask: TaskAsk, delayMs: Delay): Promise<TaskAns
     kind: ask.kind,
     attempt: (latest?.attempt ?? 0) + 1,
     correlation_id: ask.correlation_id,
-    expires_in_s: TASK_EXPIRES_S,
     workflow_run_id: ask.run_id,
     params: taskParams(ask.kind, { slots, node, wipe_minimum, ...made }),
   });

@@ -88,5 +88,5 @@ const PARAMS: { readonly [K in AllocationTaskKind]: (facts: TaskFacts) => TaskPa
   }),
 };
 
-export const taskParams = (kind: AllocationTaskKind, facts: TaskFacts): Readonly<Record<string, unknown>> =>
+export const taskParams = <K extends AllocationTaskKind>(kind: K, facts: TaskFacts): TaskParams<K> =>
   PARAMS[kind](facts);

@@ -4,9 +4,8 @@
  */
 import type { TaskKind, TaskParams } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { findRunTask } from '../db/node-task.ts';
-import { insertHostTask } from '../db/task-view.ts';
-import { TASK_EXPIRES_S } from '../domain/task-limit.ts';
+import { findRunTask, insertTask } from '../db/node-task.ts';
+import { isTaskOpen } from '../domain/task.ts';
 import { TASK_FINISHED } from './allocation-steps.ts';
 import { type Outcome, wait, waitForSignal } from './engine/outcome.ts';
 import type { StepContext } from './engine/workflow.ts';
@@ -34,7 +33,7 @@ const ask = async <K extends TaskKind>(tx: Tx, ctx: StepContext, wanted: HostAsk
   const latest = await findRunTask(tx, ctx.run.id, wanted.kind);
   if (latest?.state === 'completed') return { kind: 'completed', task_id: latest.id, output: latest.output ?? {} };
   if (latest !== undefined) {
-    if (['queued', 'dispatched', 'running'].includes(latest.state))
+    if (isTaskOpen(latest.state))
       return { kind: 'resting', outcome: waitForSignal(TASK_FINISHED, LOOK_AGAIN_MS, wanted.doing) };
     if (latest.tries >= wanted.tries_max)
       return { kind: 'failed', reason: latest.state_reason ?? 'The host did not say why.' };
@@ -43,13 +42,13 @@ const ask = async <K extends TaskKind>(tx: Tx, ctx: StepContext, wanted: HostAsk
   }
   const keptAway = await wanted.unless?.(tx);
   if (keptAway !== undefined) return { kind: 'kept_away', reason: keptAway };
-  await insertHostTask(tx, {
+  await insertTask(tx, {
     node_id: wanted.node_id,
     kind: wanted.kind,
-    params: wanted.params as Readonly<Record<string, unknown>>,
+    params: wanted.params,
     correlation_id: ctx.run.correlation_id,
-    expires_in_s: TASK_EXPIRES_S,
-    run: { id: ctx.run.id, attempt: (latest?.attempt ?? 0) + 1 },
+    workflow_run_id: ctx.run.id,
+    attempt: (latest?.attempt ?? 0) + 1,
   });
   return { kind: 'resting', outcome: waitForSignal(TASK_FINISHED, LOOK_AGAIN_MS, wanted.doing) };
 };

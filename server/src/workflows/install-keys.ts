@@ -19,7 +19,7 @@ import {
 } from '../db/node-task.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { usernameOf } from '../domain/host-name.ts';
-import { TASK_EXPIRES_S } from '../domain/task-limit.ts';
+import { isTaskOpen } from '../domain/task.ts';
 import type { StepOf } from '../domain/workflow-declaration.ts';
 import { INSTALL_KEYS } from '../domain/workflow-steps.ts';
 import { notFound } from '../errors.ts';
@@ -85,7 +85,7 @@ const standing = (
 ): Telling | undefined => {
   if (own === undefined) return undefined;
   if (own.state === 'completed') return { kind: 'completed', task_id: own.id };
-  if (['queued', 'dispatched', 'running'].includes(own.state)) return { kind: 'open' };
+  if (isTaskOpen(own.state)) return { kind: 'open' };
   if (own.tries >= TRIES_MAX) return { kind: 'failed' };
   const ms = delayMs - own.age_ms;
   return ms > 0 ? { kind: 'later', ms } : undefined;
@@ -114,7 +114,6 @@ const tell = async (tx: Tx, ask: Parameters<KeysDeps['tell']>[0], delayMs: numbe
     params,
     attempt: (latest?.attempt ?? 0) + 1,
     correlation_id: ask.correlation_id,
-    expires_in_s: TASK_EXPIRES_S,
     workflow_run_id: ask.run_id,
   });
   return { kind: 'open' };

@@ -15,8 +15,8 @@ import {
 import { findWipeMinimum } from '../db/node.ts';
 import { cancelRunTasks, releaseRunTask } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
+import { insertWipeProof } from '../db/statements/prove.ts';
 import { insertDiscoveryTask } from '../db/topology.ts';
-import { insertWipeProof } from '../db/wipe-proof.ts';
 import { whyNotErase } from '../domain/disk-use.ts';
 import { judgeWipe } from '../domain/wipe.ts';
 import type { StepOf } from '../domain/workflow-declaration.ts';

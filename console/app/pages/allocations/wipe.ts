@@ -57,7 +57,7 @@ export const isolationFacts = (
   ['DHCP reservation', said(found.is_reservation_removed)],
   ['DHCP lease', said(found.is_lease_removed)],
   ['NAT rules', said(found.is_translation_removed)],
-  ['VM definition', said(found.is_machine_removed)],
+  ['VM definition', said(found.is_vm_removed)],
   ['Cloud-init seed with SSH keys', said(found.is_seed_removed)],
   ['Fabric partitions', `${found.partitions_deactivated} deactivated`],
 ];

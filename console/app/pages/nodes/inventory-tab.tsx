@@ -15,7 +15,7 @@ import { ReasonAction } from './action-controls.tsx';
 import { isMissing } from './hooks.ts';
 import { AllocationLink } from './links.tsx';
 
-type Machine = NodeInventory['machines'][number];
+type Machine = NodeInventory['vms'][number];
 type Lease = NodeInventory['leases'][number];
 
 const STALE_S = 300;
@@ -24,7 +24,7 @@ const SECOND_MS = 1_000;
 const findingColumns: readonly Column<NodeFinding>[] = [
   { header: 'Finding', cell: ({ code }) => <ToneBadge tone="warn">{code.replaceAll('_', ' ')}</ToneBadge> },
   { header: 'Details', cell: ({ message }) => <span className="long-text">{message}</span> },
-  { header: 'VM', cell: ({ machine }) => <span className="mono">{machine ?? 'none'}</span>, isSecondary: true },
+  { header: 'VM', cell: ({ vm }) => <span className="mono">{vm ?? 'none'}</span>, isSecondary: true },
   { header: 'Allocation', cell: ({ allocation_id }) => <AllocationLink id={allocation_id} />, isSecondary: true },
   { header: 'Since', cell: ({ since }) => <Ago at={since} /> },
 ];
@@ -33,7 +33,7 @@ const CLAIMED = 'A claim holds this allocation. Release the allocation first.';
 
 type Rules = Readonly<{ refusal: string | null; claimed: ReadonlySet<string> }>;
 
-const machineColumns = (node: Node, { refusal, claimed }: Rules): readonly Column<Machine>[] => [
+const vmColumns = (node: Node, { refusal, claimed }: Rules): readonly Column<Machine>[] => [
   { header: 'VM', cell: ({ name }) => <span className="mono">{name}</span> },
   {
     header: 'State',
@@ -70,7 +70,7 @@ const machineColumns = (node: Node, { refusal, claimed }: Rules): readonly Colum
         isDestructive
         typeToConfirm={name}
         operation="adminNodeVmRemove"
-        request={(reason) => ({ params: { node_id: node.id, machine_name: name }, body: { reason } })}
+        request={(reason) => ({ params: { node_id: node.id, vm_name: name }, body: { reason } })}
         command={(reason) => command(['admin', 'node', 'machine-remove', node.name, name], [['reason', reason]])}
       >
         The VM is powered off and removed from the host. Refused if a claim holds it. Disks are not wiped: the slots
@@ -128,7 +128,7 @@ const Body = ({ node, inventory }: Readonly<{ node: Node; inventory: NodeInvento
             label="Findings"
             columns={findingColumns}
             rows={inventory.findings}
-            rowKey={({ code, machine, allocation_id, message }) => `${code} ${machine} ${allocation_id} ${message}`}
+            rowKey={({ code, vm, allocation_id, message }) => `${code} ${vm} ${allocation_id} ${message}`}
           />
         )}
       </Section>
@@ -141,15 +141,15 @@ const Body = ({ node, inventory }: Readonly<{ node: Node; inventory: NodeInvento
         </p>
       )}
       <Section title="VMs" flush>
-        {inventory.machines.length === 0 ? (
+        {inventory.vms.length === 0 ? (
           <Text p="md" className="muted">
             No VMs on this host.
           </Text>
         ) : (
           <DataTable
             label="VMs"
-            columns={machineColumns(node, rules)}
-            rows={inventory.machines}
+            columns={vmColumns(node, rules)}
+            rows={inventory.vms}
             rowKey={({ name }) => name}
           />
         )}

@@ -21,11 +21,11 @@ const FLOOR_MS = 10_000;
 const columns: readonly Column<NodeTask>[] = [
   {
     header: 'Task',
-    cell: ({ kind, attempt }) => (
-      <>
-        {kind}
+    cell: ({ kind, label, attempt }) => (
+      <span title={kind}>
+        {label}
         {attempt > 1 && <span className="muted">, attempt {attempt}</span>}
-      </>
+      </span>
     ),
   },
   {

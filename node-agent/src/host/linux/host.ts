@@ -1,10 +1,11 @@
 /**
  * A real machine. It reads everything; of writing it does driver bindings and resets, wipes and
- * accounts, and, where it was told how, images, network ports and machines. What is missing says so by `unsupported`, and `kinds` leaves the tasks out that would need it.
+ * accounts, and, where it is configured for them, images, network ports and VMs. A missing part fails as `unsupported`, and
+ * the task kinds that need it are not offered.
  *
  * Below a root of its own it reads a recording instead (see node-agent/README.md): nothing is run and nothing written.
  */
-import type { PciFunction, TaskKind } from '@gpuaas/contract/node';
+import { type HostPort, kindsOf, type PciFunction } from '@gpuaas/contract/node';
 import type { DeviceIds } from '../../topology/kinds.ts';
 import { type Domain, type Host, HostError, type WipeMethod } from '../host.ts';
 import { createAccess } from './access.ts';
@@ -26,15 +27,8 @@ import { readKernelLog, readSshHostKey, readSystem } from './system.ts';
 import { listTools } from './tools.ts';
 import { ensureUser, hasUser, removeUser } from './users.ts';
 
-const KINDS: readonly TaskKind[] = [
-  'diag.health_probe',
-  'slice.topology_discover',
-  'node.cleanup',
-  'allocation.provision_user',
-  'allocation.install_authorized_keys',
-  'allocation.deprovision_user',
-  'agent.update',
-];
+/** What every real host has; it has images and VMs where it is configured for them. */
+const PORTS: readonly HostPort[] = ['pci', 'disks', 'network', 'fabric', 'gpu', 'system'];
 
 const refuse = (what: string) => async (): Promise<never> => {
   throw new HostError('unsupported', `This agent cannot ${what} on a real host yet.`);
@@ -48,7 +42,6 @@ const NO_IMAGES: Host['images'] = {
   check: refuse('check an image'),
   clone: refuse('clone an image'),
 };
-const IMAGE_KINDS: readonly TaskKind[] = ['image.pull', 'image.evict', 'image.verify'];
 
 /** Machines are libvirt's; a host without it has none. */
 const listMachines = async (run: Run): Promise<readonly Domain[]> => {
@@ -74,17 +67,6 @@ const noMachines = (run: Run): Host['hypervisor'] => ({
   remove: refuse('remove a virtual machine'),
   guest: refuse('ask a virtual machine'),
 });
-const SLICE_KINDS: readonly TaskKind[] = [
-  'slice.bundle_lease',
-  'slice.image_clone',
-  'slice.vm_start',
-  'slice.vm_readiness',
-  'slice.vm_reboot',
-  'slice.vm_stop',
-  'slice.cleanup',
-  'slice.reconcile',
-  'slice.orphan_remove',
-];
 
 export type LinuxOptions = Readonly<{
   root?: string;
@@ -100,6 +82,14 @@ export type LinuxOptions = Readonly<{
   hypervisor?: HypervisorConfig;
 }>;
 
+const portsOf = (given: LinuxOptions): ReadonlySet<HostPort> =>
+  new Set([
+    ...PORTS,
+    'access' as const,
+    ...(given.images === undefined ? [] : (['images'] as const)),
+    ...(given.hypervisor === undefined ? [] : (['hypervisor'] as const)),
+  ]);
+
 export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Host => {
   const files = given.files ?? createFiles(root);
   const isRecording = root !== '/' && given.run === undefined;
@@ -112,13 +102,7 @@ export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Ho
   };
   const fabric = createFabric(run, async () => readFabric(files, run, await pci()));
   return {
-    kinds: isRecording
-      ? ['diag.health_probe', 'slice.topology_discover']
-      : [
-          ...KINDS,
-          ...(given.images === undefined ? [] : IMAGE_KINDS),
-          ...(given.images === undefined || given.hypervisor === undefined ? [] : SLICE_KINDS),
-        ],
+    kinds: isRecording ? kindsOf(new Set(PORTS), true) : kindsOf(portsOf(given)),
     pci: {
       list: pci,
       iommuGroups: () => listIommuGroups(files),

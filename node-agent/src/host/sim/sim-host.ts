@@ -4,7 +4,7 @@
  * timer and no open file, so a thousand of them fit in a few processes.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TASK_KINDS } from '@gpuaas/contract/node';
+import { HOST_PORTS, kindsOf } from '@gpuaas/contract/node';
 import type { Host } from '../host.ts';
 import { createAccess } from './access.ts';
 import { createCore, type Pace } from './core.ts';
@@ -90,7 +90,7 @@ export const createSimHost = (options: SimOptions): SimHost => {
     gpu: createGpu(core),
     system: createSystem(core),
     access: createAccess(core),
-    kinds: TASK_KINDS,
+    kinds: kindsOf(new Set(HOST_PORTS)),
     during: core.during,
     name: core.name,
     dir: core.dir,

@@ -1,9 +1,10 @@
 /** The catalog facts a launch is decided by, and the quota it would draw on, in one query. */
 import type { SchedulerNode } from '@gpuaas/scheduler';
-import type { Reader, Tx } from './client.ts';
-import { CURRENT_VERSION } from './os-image.ts';
-import { NODE, NODE_FROM, type NodeRow, toNode } from './placement.ts';
-import { type CandidateQuery, LOCKED_NODE, sendLock } from './placement-index.ts';
+import type { Reader, Tx } from '../client.ts';
+import { CURRENT_VERSION } from '../os-image.ts';
+import { NODE, NODE_FROM, type NodeRow, toNode } from '../placement.ts';
+import { type CandidateQuery, LOCKED_NODE, sendLock } from '../placement-index.ts';
+import { statement } from '../statement.ts';
 
 export type LaunchFacts = Readonly<{
   sku: Readonly<{
@@ -40,31 +41,34 @@ export type LaunchQuery = Readonly<{
   project_id: string;
 }>;
 
+const PARAMETERS = {
+  sku_name: 'text',
+  region_name: 'text',
+  image_name: 'text | null',
+  gpu_count: 'integer',
+  vm_profile: 'text | null',
+  ssh_key_ids: 'text[]',
+  organization_id: 'text',
+  project_id: 'text',
+} as const;
+
 const FACTS = `
-  (select row_to_json(k) from sku_catalog k where k.name = $1) as sku,
-  (select row_to_json(r) from regions r where r.name = $2) as region,
+  (select row_to_json(k) from sku_catalog k where k.name = :sku_name) as sku,
+  (select row_to_json(r) from regions r where r.name = :region_name) as region,
   (select json_build_object('name', i.name, 'digest', c.digest) from os_images i join os_image_skus x on x.image_name = i.name
-    cross join lateral (${CURRENT_VERSION}) c where x.sku_name = $1 and ($3::text is null or i.name = $3) order by i.name limit 1) as image,
+    cross join lateral (${CURRENT_VERSION}) c where x.sku_name = :sku_name and (:image_name is null or i.name = :image_name) order by i.name limit 1) as image,
   (select json_build_object('name', f.name, 'vcpu_count', f.vcpu_count, 'memory_mib', f.memory_mib) from sku_vm_profiles f
-    where f.sku_name = $1 and f.gpu_count = $4 and case when $5::text is null then f.is_default else f.name = $5 end) as profile,
-  (select count(*) from ssh_keys s where s.id = any ($6)) as ssh_keys_found,
-  (select min(q.gpu_limit - q.gpu_used) from quotas q where q.organization_id = $7 and q.project_id in ('', $8) and q.gpu_limit is not null)
+    where f.sku_name = :sku_name and f.gpu_count = :gpu_count and case when :vm_profile is null then f.is_default else f.name = :vm_profile end) as profile,
+  (select count(*) from ssh_keys s where s.id = any (:ssh_key_ids)) as ssh_keys_found,
+  (select min(q.gpu_limit - q.gpu_used) from quotas q where q.organization_id = :organization_id and q.project_id in ('', :project_id) and q.gpu_limit is not null)
     as quota_gpus_remaining,
   clock_timestamp() as now`;
 
-const FIND_FACTS = `select ${FACTS}`;
-const READ_LAUNCH = `select ${FACTS}, ${NODE} from (values (1)) one left join (${NODE_FROM}) on n.id = ${LOCKED_NODE}`;
-
-const factValues = (query: LaunchQuery): unknown[] => [
-  query.sku_name,
-  query.region_name,
-  query.image_name,
-  query.gpu_count,
-  query.vm_profile,
-  query.ssh_key_ids,
-  query.organization_id,
-  query.project_id,
-];
+const FIND_FACTS = statement(PARAMETERS, `select ${FACTS}`);
+const READ_LAUNCH = statement(
+  PARAMETERS,
+  `select ${FACTS}, ${NODE} from (values (1)) one left join (${NODE_FROM}) on n.id = ${LOCKED_NODE}`,
+);
 
 const onlyRow = <R>(rows: readonly R[]): R => {
   const [row] = rows;
@@ -73,7 +77,7 @@ const onlyRow = <R>(rows: readonly R[]): R => {
 };
 
 export const findLaunchFacts = async (reader: Reader, query: LaunchQuery): Promise<LaunchFacts> =>
-  onlyRow((await reader.query<LaunchFacts>(FIND_FACTS, factValues(query))).rows);
+  onlyRow((await FIND_FACTS.query<LaunchFacts>(reader, query)).rows);
 
 /** The facts and the best node, locked: all that a launch is decided by, in one packet. */
 export const lockLaunch = async (
@@ -83,7 +87,7 @@ export const lockLaunch = async (
 ): Promise<Readonly<{ facts: LaunchFacts; node: SchedulerNode | null }>> => {
   const [, { rows }] = await Promise.all([
     sendLock(tx, candidates),
-    tx.query<LaunchFacts & (NodeRow | { id: null })>(READ_LAUNCH, factValues(query)),
+    READ_LAUNCH.query<LaunchFacts & (NodeRow | { id: null })>(tx, query),
   ]);
   const row = onlyRow(rows);
   return { facts: row, node: row.id === null ? null : toNode(row, [query.sku_name]) };

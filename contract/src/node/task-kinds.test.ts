@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { HOST_PORTS, isTaskKind, kindsOf, TASK_KINDS, TASKS, taskLabel } from './task-kinds.ts';
+
+test('every kind has a label in the imperative, without a stop', () => {
+  for (const kind of TASK_KINDS) assert.match(TASKS[kind].label, /^[A-Z][A-Za-z ]{3,30}$/, kind);
+});
+
+test('a kind that destroys data names the slots or disks it destroys, so that stale ones are refused', () => {
+  for (const kind of TASK_KINDS.filter((one) => TASKS[one].effect === 'destroy')) {
+    const { properties } = TASKS[kind].params;
+    assert.ok('slots' in properties || 'disks' in properties, kind);
+  }
+});
+
+test('the server waits for a begun task longer than the agent works on it, where its work must not be lost', () => {
+  for (const kind of TASK_KINDS) {
+    const { effect, is_waited_out, output } = TASKS[kind];
+    // A wipe under way leaves a proof.
+    if (effect === 'destroy' && 'disks' in output.properties) assert.ok(is_waited_out, kind);
+  }
+});
+
+test('a host offers the kinds whose ports it has: fewer ports never mean more kinds', () => {
+  const ports = fc.subarray([...HOST_PORTS]);
+  fc.assert(
+    fc.property(ports, ports, fc.boolean(), (some, more, isReadOnly) => {
+      const few = kindsOf(new Set(some), isReadOnly);
+      const many = new Set(kindsOf(new Set([...some, ...more]), isReadOnly));
+      assert.ok(few.every((kind) => many.has(kind)));
+      assert.ok(few.every((kind) => TASKS[kind].needs.every((port) => some.includes(port))));
+    }),
+  );
+  assert.deepEqual(kindsOf(new Set(HOST_PORTS)), TASK_KINDS);
+});
+
+test('a host that is only read is asked for nothing that changes it', () => {
+  for (const kind of kindsOf(new Set(HOST_PORTS), true)) assert.equal(TASKS[kind].effect, 'read', kind);
+});
+
+test('a kind of another version is shown by its name', () => {
+  assert.equal(taskLabel('slice.image_clone'), 'Copy image');
+  for (const kind of ['some.kind', 'constructor', '__proto__']) {
+    assert.equal(isTaskKind(kind), false);
+    assert.equal(taskLabel(kind), kind);
+  }
+});

@@ -1,0 +1,66 @@
+/** Shapes that several task kinds share. */
+import Type from 'typebox';
+import { Closed, INT_MAX, Nullable, StringEnum } from '../common.ts';
+import { Id } from '../ids.ts';
+import { WIPE_METHODS } from './candidate.ts';
+import { PciAddress } from './facts.ts';
+import { WipeLevelShape } from './wipe.ts';
+
+export const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+/** One slot as approved: what the host must find, or refuse. */
+export const TaskSlot = Closed({
+  slot_id: Id('slot'),
+  slot_index: Count,
+  generation: Count,
+  module_id: Nullable(Type.Integer()),
+  gpu_pci_address: PciAddress,
+  nvme_serial: Type.String(),
+  nvme_device: Type.String(),
+  mac_address: Type.String(),
+  private_ip: Type.String(),
+  fabric_vf_pci_address: PciAddress,
+  wipe_method: Nullable(StringEnum(WIPE_METHODS)),
+});
+export const TaskDisk = Closed({ serial: Type.String(), device: Type.String() });
+
+/** What a task that works on slots names: at least one. */
+export const slots = Type.Array(TaskSlot, { minItems: 1, maxItems: 64 });
+export const TaskImage = Closed({ name: Type.String(), digest: Nullable(Type.String()) });
+/** Above 0 the tenant's own boot disk is written over, and the guest is told that it is another machine. */
+export const Install = Type.Optional(
+  Type.Integer({ minimum: 0, maximum: INT_MAX, description: 'How often the allocation was reinstalled.' }),
+);
+
+/** The concrete bundle: what the machine will be made of. */
+export const BundlePlan = Closed({
+  boot_slot_id: Id('slot'),
+  slots: Type.Array(
+    Closed({
+      slot_id: Id('slot'),
+      generation: Count,
+      gpu_pci_address: PciAddress,
+      fabric_vf_pci_address: PciAddress,
+      nvme_device: Type.String(),
+      nvme_serial: Type.String(),
+      nvme_major_minor: Nullable(Type.String()),
+    }),
+  ),
+  mac_address: Type.String(),
+  private_ip: Type.String(),
+  ovs_port: Type.String(),
+  numa_nodes: Type.Array(Type.Integer()),
+  cpuset: Type.String(),
+  vcpu_count: Count,
+  memory_mib: Count,
+  hugepages: Nullable(Closed({ size_kib: Count, count: Count })),
+  fabric_partition_id: Nullable(Type.Integer()),
+  profile: Type.String(),
+});
+
+export const SshKeys = Type.Array(Type.String({ maxLength: 16_384 }), { maxItems: 100 });
+/** What the image promises of a guest: its own program answers for each, and all must hold. */
+export const ReadinessChecks = Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), { maxItems: 32 });
+/** The weakest wipe level that the region allows (default `clear`). A host may require more. */
+export const wipe_minimum = Type.Optional(WipeLevelShape);
+export const Username = Type.String({ pattern: '^[a-z][a-z0-9-]{0,30}$' });
