@@ -100,10 +100,7 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
       const panel = page.getByRole('alert', { name: 'Launch failed' });
       await panel.getByText('No charges.').waitFor();
       await panel.getByText(/“Boot” stopped/).waitFor();
-      assert.match(
-        (await panel.getByRole('link', { name: 'Report by email' }).getAttribute('href')) ?? '',
-        /^mailto:/,
-      );
+      assert.match((await panel.getByRole('link', { name: 'Report by email' }).getAttribute('href')) ?? '', /^mailto:/);
       const again = await panel.getByRole('link', { name: 'Launch again' }).getAttribute('href');
       const asked = new URL(again ?? '', page.url()).searchParams;
       assert.equal(asked.get('name'), 'finetune-broken');

@@ -26,7 +26,10 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
 
   test('the start leads to what runs, what it costs and what needs somebody', () =>
     demo.page('/', async (page) => {
-      await page.getByRole('region', { name: 'Running allocations' }).getByRole('link', { name: 'train-llama' }).waitFor();
+      await page
+        .getByRole('region', { name: 'Running allocations' })
+        .getByRole('link', { name: 'train-llama' })
+        .waitFor();
       const attention = page.getByRole('region', { name: 'Needs attention' });
       await attention.getByText('still charged: the GPUs stay reserved until release').waitFor();
       await page

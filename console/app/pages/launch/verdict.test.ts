@@ -72,10 +72,7 @@ test('a code that nobody here knows is shown as it is', () => {
 
 test('the quota after a launch is said in words, also without a limit and beyond it', () => {
   assert.equal(quotaSentence('project', { gpu_limit: 16, gpu_used: 4 }, 4), '8 of 16 GPUs used by the project.');
-  assert.match(
-    quotaSentence('project', { gpu_limit: 4, gpu_used: 3 }, 4),
-    /^3 GPUs over the project limit of 4/,
-  );
+  assert.match(quotaSentence('project', { gpu_limit: 4, gpu_used: 3 }, 4), /^3 GPUs over the project limit of 4/);
   assert.match(
     quotaSentence('organization', { gpu_limit: null, gpu_used: 0 }, 1),
     /1 GPU used by the organization, no limit/,

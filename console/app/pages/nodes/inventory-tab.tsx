@@ -71,7 +71,7 @@ const vmColumns = (node: Node, { refusal, claimed }: Rules): readonly Column<Mac
         typeToConfirm={name}
         operation="adminNodeVmRemove"
         request={(reason) => ({ params: { node_id: node.id, vm_name: name }, body: { reason } })}
-        command={(reason) => command(['admin', 'node', 'machine-remove', node.name, name], [['reason', reason]])}
+        command={(reason) => command(['admin', 'node', 'vm', 'remove', node.name, name], [['reason', reason]])}
       >
         The VM is powered off and removed from the host. Refused if a claim holds it. Disks are not wiped: the slots
         stay quarantined until repaired.
@@ -104,7 +104,9 @@ const leaseColumns = (node: Node, { refusal, claimed }: Rules): readonly Column<
         typeToConfirm={allocation_id}
         operation="adminNodeBundleLeaseEnd"
         request={(reason) => ({ params: { node_id: node.id, allocation_id }, body: { reason } })}
-        command={(reason) => command(['admin', 'node', 'lease-end', node.name, allocation_id], [['reason', reason]])}
+        command={(reason) =>
+          command(['admin', 'node', 'bundle-lease', 'end', node.name, allocation_id], [['reason', reason]])
+        }
       >
         Use this after restoring the database from a backup. Refused while a claim holds the allocation. The VM is
         removed and its slots are quarantined until repaired.
@@ -146,12 +148,7 @@ const Body = ({ node, inventory }: Readonly<{ node: Node; inventory: NodeInvento
             No VMs on this host.
           </Text>
         ) : (
-          <DataTable
-            label="VMs"
-            columns={vmColumns(node, rules)}
-            rows={inventory.vms}
-            rowKey={({ name }) => name}
-          />
+          <DataTable label="VMs" columns={vmColumns(node, rules)} rows={inventory.vms} rowKey={({ name }) => name} />
         )}
       </Section>
       <Section title="Bundle leases" flush>
