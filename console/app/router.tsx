@@ -1,6 +1,5 @@
 /**
- * Every page of the console and its address. Addresses hold the state of a page, so that whatever is looked at can be sent
- * to somebody else. A page's code is loaded when it is first looked at.
+ * Every page of the console and its address. Addresses hold the state of a page, so that a view can be shared. The code * of a page is loaded on its first visit.
  */
 import type { QueryClient } from '@tanstack/react-query';
 import {

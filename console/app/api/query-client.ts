@@ -10,10 +10,7 @@ const FRESH_MS = 1_000;
 
 export const isSignedOut = (err: unknown): boolean => err instanceof GpuaasError && err.code === 'unauthenticated';
 
-/**
- * How often to ask again by itself. Whoever is signed out would only use up what the server lets strangers ask, and then find
- * no way to sign in; coming back to the page asks again.
- */
+/** * The polling interval. A signed-out page does not poll: it would use up the rate limit for anonymous requests, which * sign-in needs. Returning to the page reads again. */
 export const repeatEvery =
   (everyMs: number | false) =>
   ({ state }: Readonly<{ state: Readonly<{ error: unknown }> }>): number | false =>

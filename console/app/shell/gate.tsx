@@ -8,7 +8,7 @@ import { ErrorPanel } from '../ui/error-panel.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { Shell } from './shell.tsx';
 
-/** A page that nobody touches asks nothing else; roles and sessions end meanwhile. */
+/** An idle page reads nothing else, but roles and sessions may end meanwhile. */
 const LOOK_MS = 15_000;
 
 /** Somebody else has signed in with this browser: nothing that was read or typed as the one before may stay. */

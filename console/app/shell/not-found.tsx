@@ -1,4 +1,4 @@
-/** No such page, or nothing that one may see: the API does not tell the two apart, so neither does this. */
+/** Page or resource not found, or no access: the API does not distinguish the two. */
 import { Button, Group } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { EmptyState, Page } from '../ui/page.tsx';

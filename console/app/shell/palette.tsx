@@ -18,7 +18,7 @@ import { useEntries } from './palette/use-entries.ts';
 /** How long after g its letter may come. */
 const AFTER_G_MS = 1_500;
 
-/** Whether somebody types there: what is pressed or pasted then is theirs. */
+/** Whether the target is a text field: keys and pastes there belong to the field. */
 const isField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || target.closest('input, textarea, select, [role="textbox"], .xterm') !== null);

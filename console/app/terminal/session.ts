@@ -62,7 +62,7 @@ export const startSession = (connect: Connect, hooks: SessionHooks): Session => 
         }
       }
     } catch {
-      // The stream is over, and says why by itself.
+      // The stream has ended and reports the reason.
     } finally {
       isSending = false;
     }

@@ -1,4 +1,4 @@
-/** What stands around the terminal: the notice above it and the line below it. All of it is text, whoever wrote it. */
+/** The notice above the terminal and the status line below it. All of it is inserted as text, never as HTML. */
 
 export type Status = Readonly<{
   element: HTMLElement;

@@ -12,7 +12,7 @@ const OVER: Readonly<Partial<Record<Allocation['state'], string>>> = {
 };
 const OFF = 'The VM is off. Start it first.';
 
-/** Why there is no shell, SSH or forward now. The server decides; this says it before somebody tries. */
+/** Why terminal, SSH and port forwarding are not available now. The server decides; this explains it in advance. */
 export const connectRefusal = ({ capacity_shape, state, power }: Facts): string | null => {
   const over = OVER[state];
   if (over !== undefined) return over;
@@ -22,7 +22,7 @@ export const connectRefusal = ({ capacity_shape, state, power }: Facts): string 
   return power.state === 'off' ? OFF : `The VM is ${power.state}. Wait for it to finish, or open the serial console.`;
 };
 
-/** The serial line of a slice is there for a machine that does not come up, so it may be looked at earlier. */
+/** The serial console is available earlier, to debug a VM that does not boot. */
 export const consoleRefusal = ({ capacity_shape, state, power }: Facts): string | null => {
   const over = OVER[state];
   if (over !== undefined) return over;
@@ -34,7 +34,7 @@ export const consoleRefusal = ({ capacity_shape, state, power }: Facts): string 
 /** The name under which `gpuaas ssh-config --write` makes it known to ssh. */
 export const sshHostName = (name: string): string => `gpuaas-${name}`;
 
-/** `SHA256:…` as ssh prints it when it first sees the key; null where the browser cannot tell or it is no key. */
+/** `SHA256:…` as ssh prints it when it first sees the key; null if the browser cannot compute it or the key is invalid. */
 export const hostKeyFingerprint = async (hostKey: string): Promise<string | null> => {
   const encoded = hostKey.split(' ')[1] ?? '';
   try {

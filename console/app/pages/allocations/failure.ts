@@ -73,7 +73,7 @@ export const failureWords = (allocation: Failed, timeline: readonly TimelineEntr
   };
 };
 
-/** What somebody who helps needs to know, and nothing that names anything of the tenant's. */
+/** The data that operators need for support, without tenant names. */
 export const reportText = ({ id, correlation_id, state, state_reason }: Allocation): string =>
   [
     `Allocation: ${id}`,

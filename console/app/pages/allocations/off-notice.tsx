@@ -1,4 +1,4 @@
-/** A machine that is off costs as much as one that is on; whoever looks at it must read that, not find it on the bill. */
+/** A VM that is off is charged as before; its page must show that. */
 
 import type { Allocation } from '@gpuaas/sdk';
 import { Text } from '@mantine/core';

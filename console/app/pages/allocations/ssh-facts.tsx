@@ -1,4 +1,4 @@
-/** The host key and its fingerprint, so that nobody has to trust the first connection. */
+/** The SSH host key and its fingerprint, so that the first connection can be verified. */
 import type { Allocation } from '@gpuaas/sdk';
 import { useEffect, useState } from 'react';
 import { Copyable, CopyBlock } from '../../ui/copy.tsx';

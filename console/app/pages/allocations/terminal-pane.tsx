@@ -1,6 +1,5 @@
 /**
- * The terminal or serial console of an allocation in the page. Its code is loaded when somebody opens one. Leaving the page or
- * closing it ends the session.
+ * The terminal or serial console of an allocation in the page. Its code is loaded when it is opened. Leaving the page or * closing the pane ends the session.
  */
 import './terminal-pane.css';
 import type { Allocation } from '@gpuaas/sdk';
@@ -51,7 +50,7 @@ export const TerminalPane = ({
         label: name,
         theme: theme.current,
         connect: async ({ cols, rows }, signal) => {
-          // No event tells of sessions, and whoever opens or leaves one looks for it in the list.
+          // Sessions emit no events, so the list is read again when one opens or ends.
           const tell = () => void queries.invalidateQueries({ queryKey: ['terminalSessionList'] });
           const session = await backend.connect(backend.client, {
             project_id,

@@ -60,7 +60,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   quota: held('free, but beyond the quota'),
 };
 
-/** Names and amounts of a reason nobody here knows: `topology_unsafe: free 8, largest 3`. */
+/** Names and amounts of an unknown reason: `topology_unsafe: free 8, largest 3`. */
 const asItIs = ({ code, detail, ...rest }: Reason): string => {
   if (typeof detail === 'string') return detail;
   const facts = Object.entries(rest).flatMap(([name, value]) =>
@@ -110,7 +110,7 @@ export const SHAPE_WORDS: Readonly<Record<Sku['capacity_shape'], string>> = {
   baremetal: 'Bare metal',
 };
 
-/** What taking an alternative does to the form. A profile belongs to its SKU and count, so another one is chosen anew. */
+/** What taking an alternative does to the form. A profile belongs to its SKU and count, so it is reset. */
 export const alternativePatch = (alternative: LaunchAlternative, form: LaunchForm): LaunchSearch => ({
   shape: undefined,
   sku: alternative.sku_name,

@@ -50,7 +50,7 @@ export const differences = ({ approval_status, diff, content }: Candidate): Cand
 const isNothing = (value: unknown): boolean =>
   value === null || value === 0 || (Array.isArray(value) && value.length === 0);
 
-/** Disks that hold something of before: the platform erases them only after somebody has said so. */
+/** Disks with existing data: they are wiped only after an operator approves it. */
 export const disksToOwn = (map: TopologyMap): readonly Readonly<{ serial: string; slot: number; why: string }>[] =>
   map.candidates.flatMap((candidate) => {
     const { nvme_serial: serial, slot_index: slot } = candidate.content;

@@ -1,4 +1,4 @@
-/** Disks with existing data. The platform erases one only after somebody has said so, by its serial. */
+/** Disks with existing data. A disk is wiped only after an operator approves it by serial number. */
 import type { DiskOwnership, Node } from '@gpuaas/sdk';
 import { Stack, Text } from '@mantine/core';
 import { useMay } from '../../api/me.tsx';

@@ -89,7 +89,7 @@ export const NodeHeader = ({ node, agent }: Readonly<{ node: Node; agent: Agent 
   </dl>
 );
 
-/** What somebody has to do about it, each with the way there. */
+/** Required operator actions, each with a link. */
 export const nodeNotices = (
   node: Node,
 ): readonly Readonly<{ text: string; tab: 'candidates' | 'inventory' | 'health' }>[] => [

@@ -1,7 +1,4 @@
-/**
- * What somebody should look at, and why: what failed, what is blocked or late, what costs without being used, and what ends
- * soon. What runs as it should is not named, so that an empty list means something.
- */
+/** * Allocations that need attention, with the reason: failed, blocked, late, charged but unused, or ending soon. Healthy * allocations are not listed. */
 import type { Allocation } from '@gpuaas/sdk';
 import { money } from '../../format/money.ts';
 import { span } from '../../format/time.ts';

@@ -1,4 +1,4 @@
-/** Where a day begins: what runs and costs, what needs somebody, what is left of quota and capacity. */
+/** The project overview: running allocations, costs, items that need attention, quota and capacity. */
 import './overview.css';
 import { Button } from '@mantine/core';
 import { Link, useParams } from '@tanstack/react-router';

@@ -1,4 +1,4 @@
-/** A person's public keys: what opens the machines they launch. */
+/** The user's SSH public keys. */
 import type { SshKey } from '@gpuaas/sdk';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';

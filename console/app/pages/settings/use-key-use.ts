@@ -1,4 +1,4 @@
-/** Which machines a person's keys are on: allocations that were launched with them and are not gone, in all their projects. */
+/** Live allocations that were launched with the user's SSH keys, in all their projects. */
 import { useQueries } from '@tanstack/react-query';
 import { useBackend } from '../../api/backend.tsx';
 import { callOperation } from '../../api/call.ts';

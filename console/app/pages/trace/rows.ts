@@ -1,7 +1,4 @@
-/**
- * The rows of a trace: what happened one after the other, with runs of log lines folded into one row, because a person
- * looks for where it went wrong and not for every line. A line that tells of a failure always stands alone.
- */
+/** * The rows of a trace in order. Consecutive log lines are folded into one row, so that failures are easy to find. A log * line with a failure is never folded. */
 import { TRACE_SOURCES, type TraceEntry } from '@gpuaas/sdk';
 
 export type TraceRow =

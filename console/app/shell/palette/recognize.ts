@@ -1,7 +1,4 @@
-/**
- * What a pasted text names. Ids say it themselves: three letters and 26 characters; anything else that has the shape of a
- * correlation id may be one. A plain word has that shape too, so a guess is told from what is certain.
- */
+/** * Recognizes pasted IDs. Most have a three-letter prefix and 26 characters. Any other text in the form of a correlation ID * may be one; since a plain word has that form too, such a result is marked as uncertain. */
 const PREFIXES = {
   alc: 'allocation',
   nod: 'node',
@@ -49,7 +46,7 @@ export const recognizeId = (text: string): Recognized | null => {
   return CORRELATION.test(id) ? { id, kind: 'correlation ID', isCertain: LIKELY_CORRELATION.test(id) } : null;
 };
 
-/** What the platform can tell a whole story about; the rest stands in the audit log at most. */
+/** Kinds that have a trace. */
 const TRACEABLE: ReadonlySet<IdKind> = new Set([
   'allocation',
   'node',
