@@ -24,7 +24,7 @@ const inventory: Inventory = {
       allocation_id: ORPHAN,
       vm: ORPHAN_VM,
       slot_ids: [],
-      message: `Machine ${ORPHAN_VM} (running) is ours, and no claim on this node holds it. It has devices of slots 3.`,
+      message: `VM ${ORPHAN_VM} (running) is managed by GPUaaS but has no claim on this node. It has devices of slots 3.`,
       since: time,
     },
     {

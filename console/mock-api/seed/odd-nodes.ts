@@ -52,7 +52,7 @@ const unhealthySlot: Shaper = (world, node, slots) => {
     allocation_id: null,
     vm: 'gpuaas-alc-leftover',
     slot_ids: [slot.id],
-    message: 'Machine gpuaas-alc-leftover (shut_off) is ours, and no claim on this node holds it.',
+    message: 'Machine gpuaas-alc-leftover (shut_off) is managed by GPUaaS but has no claim on this node.',
     since: world.ago(4 * HOUR_MS),
   });
 };

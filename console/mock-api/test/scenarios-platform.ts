@@ -144,7 +144,7 @@ export const platformScenarios = {
   },
   adminHealthBreakerGet: () => ({}),
   adminHealthBreakerReset: ({ world }) => {
-    Object.assign(world.breaker, { is_tripped: true, reason: 'Nine hosts fell ill within a minute.' });
+    Object.assign(world.breaker, { is_tripped: true, reason: 'Nine hosts became unhealthy within a minute.' });
     return { body: REASON, if_match: world.breaker.version };
   },
   adminNodeInventoryGet: (api) => ({ params: at(api, 'j22u31') }),

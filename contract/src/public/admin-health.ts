@@ -42,7 +42,7 @@ const NodeHealth = Closed({
 
 const Breaker = Closed({
   is_tripped: Type.Boolean(),
-  tripped_at: Nullable(Time('When too many hosts fell ill at once.')),
+  tripped_at: Nullable(Time('When too many hosts became unhealthy within 10 minutes.')),
   reason: Nullable(Type.String()),
   reset_by: Nullable(Type.String()),
   reset_at: Nullable(Time('When a person reset it.')),

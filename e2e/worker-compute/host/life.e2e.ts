@@ -208,12 +208,12 @@ test('a drive that says it is erased and keeps the data is caught, blocked, and 
   await lab.replace('blkdiscard', 'exit 0');
   await lab.cloud.release(id);
   const failed = await lab.cloud.reaches(id, 'release_failed');
-  assert.match(failed.state_reason ?? '', /could not be proven/);
+  assert.match(failed.state_reason ?? '', /could not be verified/);
   const blocked = await lab.slotOf(id);
   assert.equal(blocked.status, 'cleanup_blocked');
   assert.match(
     blocked.status_reason ?? '',
-    /could not be proven\. .*Next: put that right, then gpuaas admin allocation/,
+    /could not be verified\. .*Next: put that right, then gpuaas admin allocation/,
   );
   assert.notEqual(await countOnDrive(lab.host, serial, CANARY), 0);
   const kept = await lab.cloud.sql.query(

@@ -74,7 +74,7 @@ const strangerIn = (
           : `Machine ${name} (${state}) carries the tag of ${allocation_id} under another name; it is left alone.`,
     };
   if (holdings.some((one) => one.allocation_id === allocation_id)) return null;
-  return { code: 'orphan_vm', message: `Machine ${name} (${state}) is ours, and no claim on this node holds it.` };
+  return { code: 'orphan_vm', message: `VM ${name} (${state}) is managed by GPUaaS but has no claim on this node.` };
 };
 
 const judgeStrangers = (vms: readonly HostVm[], holdings: readonly Holding[], slots: readonly SlotDevices[]) =>
