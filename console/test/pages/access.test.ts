@@ -1,6 +1,6 @@
 /** Access, audit and settings in a real browser: what people must be told, and what must never leave the page. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type Demo, needsBrowser, openDemo } from '../browser.ts';
@@ -68,7 +68,7 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       const everywhere = page.getByRole('button', { name: 'Sign out all others' });
       await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
-      assert.equal(await everywhere.getAttribute('aria-description'), 'You are signed in nowhere else.');
+      assert.equal(await everywhere.getAttribute('aria-description'), 'No other browser is signed in.');
       await page.getByRole('row', { name: /This browser/ }).waitFor();
     }));
 
@@ -77,7 +77,7 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
       await toProjectAccess(page, 'Service accounts');
       const create = page.getByRole('button', { name: 'New service account' });
       await create.click({ force: true });
-      assert.match((await create.getAttribute('aria-description')) ?? '', /viewer.*needs an admin/);
+      assert.match((await create.getAttribute('aria-description')) ?? '', /Requires an admin.*You are a viewer/);
       assert.equal(await page.getByRole('dialog').count(), 0);
       await toOrganization(page, 'Invitations');
       await page.getByText('Invitations require the admin role').waitFor();
@@ -98,7 +98,7 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
       await page.getByRole('button', { name: 'Disable' }).click();
       await page.getByText('Disabled', { exact: true }).waitFor();
       const token = page.getByRole('button', { name: 'New token' });
-      assert.equal(await token.getAttribute('aria-description'), 'The account is disabled; enable it first.');
+      assert.equal(await token.getAttribute('aria-description'), 'The account is disabled. Enable it first.');
       await page.getByRole('button', { name: 'Delete' }).click();
       await page.getByLabel('Type pipeline to confirm').fill('pipeline');
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
@@ -133,7 +133,7 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
         page.waitForEvent('download'),
         page.getByRole('button', { name: 'Export JSONL' }).click(),
       ]);
-      const rows = (await readFile(await file.path(), 'utf8')).trim().split('\n');
+      const rows = (await text(await file.createReadStream())).trim().split('\n');
       assert.ok(rows.length > 0);
       for (const row of rows) {
         const { action, result } = JSON.parse(row) as { action: string; result: string };

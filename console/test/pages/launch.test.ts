@@ -1,6 +1,6 @@
 /** Overview, launch and usage in a real browser, against the API in the page. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type Demo, needsBrowser, openDemo } from '../browser.ts';
@@ -74,7 +74,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       await page.getByLabel('Name', { exact: true }).fill('shared-form');
       await page.getByRole('textbox', { name: 'Tags' }).fill('team=vision');
       await page.getByRole('button', { name: 'Add user data' }).click();
-      await page.getByLabel('User data').fill('#cloud-config\npassword: hunter2\n');
+      await page.getByRole('textbox', { name: 'User data' }).fill('#cloud-config\npassword: hunter2\n');
       await page.waitForURL(/gpus=2.*hours=72.*name=shared-form.*tags=team/);
       assert.doesNotMatch(page.url(), /hunter2|cloud-config/);
       await page.reload();
@@ -225,7 +225,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
         page.waitForEvent('download'),
         page.getByRole('button', { name: 'CSV' }).click(),
       ]);
-      const lines = (await readFile(await file.path(), 'utf8')).trim().split('\r\n');
+      const lines = (await text(await file.createReadStream())).trim().split('\r\n');
       assert.equal(lines.length - 1, (await table.getByRole('row').count()) - 1);
       const shown = await table.getByRole('row', { name: /sweep-1/ }).textContent();
       const cost = lines.find((line) => line.includes(',sweep-1,'))?.split(',')[8] ?? '?';

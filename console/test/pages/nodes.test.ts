@@ -59,7 +59,7 @@ describe('the pages of nodes', { skip: needsBrowser }, () => {
       const promised = Number(/\((\d+)\)/.exec((await button.textContent()) ?? '')?.[1]);
       await button.click();
       await page.getByText(new RegExp(`^${promised} of `)).waitFor();
-      await page.getByLabel('State').selectOption('offline');
+      await page.getByLabel('State', { exact: true }).selectOption('offline');
       await page.waitForURL(/state=offline/);
       const { search } = new URL(page.url());
       const names = await page.getByRole('grid').getByRole('rowheader').getByRole('link').allTextContents();
@@ -99,7 +99,7 @@ describe('the pages of nodes', { skip: needsBrowser }, () => {
       const approve = page.getByRole('button', { name: 'Approve all' });
       assert.equal(await approve.getAttribute('aria-disabled'), 'true');
       const why = (await approve.getAttribute('aria-description')) ?? '';
-      assert.match(why, /restarted first/);
+      assert.match(why, /Reboot the host first/);
       assert.match(why, /Slot 2: .*mounted/);
       await page.getByRole('button', { name: 'Approve wipe' }).click();
       const dialog = page.getByRole('dialog');
