@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import { CAPACITY_MODES, NODE_STATES, OCCUPANCIES } from '@gpuaas/contract';
 import fc from 'fast-check';
 import { planConversion } from './conversion.ts';
-import { NODE_ACTIONS, type NodeFacts, nodeRefusal } from './node-actions.ts';
+import { NODE_RULES, type NodeFacts, nodeRefusal } from './node-actions.ts';
+
+const NODE_ACTIONS = Object.keys(NODE_RULES) as (keyof typeof NODE_RULES)[];
 
 const clean: NodeFacts = {
   id: 'nod_a',

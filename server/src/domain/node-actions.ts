@@ -61,7 +61,7 @@ const converts = (node: NodeFacts): Refusal | null => {
   return fewest.length === 0 ? null : refused(fewest.join(' '));
 };
 
-const RULES = {
+export const NODE_RULES = {
   discover: (node) =>
     firstOf(
       whenOver(node, 'its agent is locked out'),
@@ -84,6 +84,7 @@ const RULES = {
   approve: (node) =>
     firstOf(
       whenOver(node, 'its slots are over'),
+      node.host_role !== 'worker_compute' && refused(`The node is ${node.host_role}, not a compute host.`),
       !node.has_discovery && refused('Nothing has been discovered on this node yet.'),
       // Whoever holds the whole node may have written to these disks, and no wipe of theirs has been asked for.
       node.occupancy !== 'free' &&
@@ -110,7 +111,5 @@ const RULES = {
   revoke_agent: (node) => firstOf(isOver(node) && done('Its agent is locked out already.')),
 } as const satisfies Record<string, (node: NodeFacts) => Refusal | null>;
 
-export type NodeAction = keyof typeof RULES;
-export const NODE_ACTIONS = Object.keys(RULES) as NodeAction[];
-
-export const nodeRefusal = (action: NodeAction, node: NodeFacts): Refusal | null => RULES[action](node);
+export type NodeAction = keyof typeof NODE_RULES;
+export const nodeRefusal = (action: NodeAction, node: NodeFacts): Refusal | null => NODE_RULES[action](node);

@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import { ALLOCATION_STATES, NODE_STATES, OCCUPANCIES, SLOT_STATUSES } from '@gpuaas/contract';
 import fc from 'fast-check';
 import { firstOf } from './refusal.ts';
-import { cleanupRefusal, SLOT_ACTIONS, type SlotFacts, slotRefusal } from './slot-actions.ts';
+import { cleanupRefusal, SLOT_RULES, type SlotFacts, slotRefusal } from './slot-actions.ts';
+
+const SLOT_ACTIONS = Object.keys(SLOT_RULES) as (keyof typeof SLOT_RULES)[];
 
 const free: SlotFacts = {
   approval: 'approved',

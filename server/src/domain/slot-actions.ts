@@ -55,7 +55,7 @@ const retry = (slot: SlotFacts): Refusal | null => {
   return firstOf(cleanupRefusal(slot.holder.state), !isBlocked && done('The cleanup of its allocation is under way.'));
 };
 
-const RULES = {
+export const SLOT_RULES = {
   disable: (slot) => firstOf(onNode(slot), slot.approval === 'disabled' && done('It is disabled already.')),
   enable: (slot) =>
     firstOf(
@@ -93,7 +93,5 @@ const RULES = {
   retry_cleanup: retry,
 } as const satisfies Record<string, (slot: SlotFacts) => Refusal | null>;
 
-export type SlotAction = keyof typeof RULES;
-export const SLOT_ACTIONS = Object.keys(RULES) as SlotAction[];
-
-export const slotRefusal = (action: SlotAction, slot: SlotFacts): Refusal | null => RULES[action](slot);
+export type SlotAction = keyof typeof SLOT_RULES;
+export const slotRefusal = (action: SlotAction, slot: SlotFacts): Refusal | null => SLOT_RULES[action](slot);
