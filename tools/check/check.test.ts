@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { ROOT } from '../gen/file.ts';
 import { runTool, verdict } from './check.ts';
+import { missingPaths } from './documents.ts';
 import { firstDifference } from './drift.ts';
 import { cruise } from './imports.ts';
 import { findIn, TEXT_RULES } from './text-rules.ts';
@@ -126,6 +127,13 @@ describe('make check', () => {
   it('says where a generated file parts from a fresh run', () => {
     assert.equal(firstDifference('a\nb', 'a\nc'), 'line 2\n  committed: b\n  fresh:     c');
     assert.match(firstDifference('a\nb', 'a'), /line 2\n {2}committed: b\n {2}fresh: {5}\(end of file\)/);
+  });
+
+  it('finds paths and links of documents that lead nowhere', () => {
+    const files = ['doc/a.md', 'server/src/db/x.ts'];
+    const of = (text: string): string[] => missingPaths('doc/a.md', text, files);
+    assert.deepEqual(of('`server/src/db/x.ts` `db/x.ts` `dist/x/y.json` [a](a.md#top) [db](../server/src/db)'), []);
+    assert.deepEqual(of('`db/y.ts` [b](b.md)'), ['db/y.ts', 'doc/b.md']);
   });
 
   it('counts findings', () => {

@@ -39,6 +39,11 @@ const NEEDS = {
   sgdisk: () => (findProgram('sgdisk') ? false : 'sgdisk: not installed (Debian: gdisk)'),
   'nats-server': () => (findProgram('nats-server') ? false : 'nats-server: not installed (Debian: nats-server)'),
   chromium: () => (findProgram('chromium', 'chromium-browser') ? false : 'chromium: not installed (Debian: chromium)'),
+  pgbench: () => {
+    // Debian's /usr/bin/pgbench only looks for the pgbench of an installed server.
+    const tried = spawnSync('pgbench', ['--version']);
+    return tried.status === 0 ? false : 'pgbench: not installed (Debian: postgresql-contrib)';
+  },
   promtool: () => (findProgram('promtool') ? false : 'promtool: not installed (Debian: prometheus)'),
   'ovs-vswitchd': () =>
     findProgram('ovs-vswitchd') ? false : 'ovs-vswitchd: not installed (Debian: openvswitch-switch)',
@@ -65,6 +70,7 @@ const NEEDS = {
   'sftp-server': () =>
     existsSync('/usr/lib/openssh/sftp-server') ? false : 'sftp-server: not installed (Debian: openssh-sftp-server)',
   rsync: () => (findProgram('rsync') ? false : 'rsync: not installed (Debian: rsync)'),
+  bsdtar: () => (findProgram('bsdtar') ? false : 'bsdtar: not installed (Debian: libarchive-tools)'),
   mke2fs: () => (findProgram('mke2fs') ? false : 'mke2fs: not installed (Debian: e2fsprogs)'),
   gpu: () => (existsSync('/dev/nvidiactl') ? false : 'gpu: this machine has no NVIDIA GPU'),
 } as const satisfies Record<string, () => string | false>;

@@ -57,14 +57,14 @@ describe('the life of a slice', () => {
         is_lease_removed: true,
         is_translation_removed: true,
       },
-      is_machine_removed: true,
+      is_vm_removed: true,
       is_seed_removed: true,
       partitions: [{ partition_id: 4, is_deactivated: true }],
       fabric_functions: slots.map((slot) => ({
         fabric_vf_pci_address: slot.fabric_vf_pci_address,
         method: 'flr',
         is_cleared: true,
-        observed: 'it was reset and answered afterwards; its MAC and GUID were not read',
+        observed: 'it was reset and responded afterwards; its MAC and GUID were not read',
       })),
     });
     for (const [index, evidence] of cleaned.disks.entries()) {

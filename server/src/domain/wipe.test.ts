@@ -98,7 +98,7 @@ const isolation = {
     is_lease_removed: true,
     is_translation_removed: true,
   },
-  is_machine_removed: true,
+  is_vm_removed: true,
   is_seed_removed: true,
   partitions: [{ partition_id: 3, is_deactivated: true }],
   fabric_functions: [{ fabric_vf_pci_address: '0000:3b:00.1', method: 'flr', is_cleared: true }],
@@ -107,7 +107,7 @@ const isolation = {
 test('whatever the host itself finds left of a machine makes the wipe unproven', () => {
   const judge = (told: unknown) => judgeWipe({ ...output(good), isolation: told }, [target]);
   assert.equal(judge(isolation).is_verified, true);
-  for (const name of ['is_machine_removed', 'is_seed_removed'])
+  for (const name of ['is_vm_removed', 'is_seed_removed'])
     assert.match(judge({ ...isolation, [name]: false }).reason ?? '', /still/);
   for (const name of Object.keys(isolation.network))
     assert.match(judge({ ...isolation, network: { ...isolation.network, [name]: false } }).reason ?? '', /still/, name);

@@ -60,7 +60,7 @@ const gapOf = (target: WipeTarget, found: DiskEvidence, blocked: Told | undefine
 };
 
 const MUST_BE_GONE = [
-  ['is_machine_removed', 'The definition of the machine is still on the host.'],
+  ['is_vm_removed', 'The definition of the machine is still on the host.'],
   ['is_seed_removed', 'The seed of the machine is still on the host.'],
 ] as const;
 const MUST_BE_OFF = [

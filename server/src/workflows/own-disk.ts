@@ -127,7 +127,7 @@ export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, StepOf<typeof OWN_DI
         return next('rediscover', (tx) =>
           own(tx, disk, { task_id: answer.task_id, method: evidence.method, evidence: evidence.evidence }),
         );
-      return stuck(verdict.reason ?? 'The erasure could not be proven.');
+      return stuck(verdict.reason ?? 'The wipe could not be verified.');
     },
     awaitFree: async (_deps, disk, ctx) => {
       if (ctx.signals.take(LOOK_AGAIN) !== undefined || ctx.signals.timedOut(LOOK_AGAIN)) return next('wipe');

@@ -111,7 +111,7 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, StepOf<typeof REPAIR_
       const verdict = judgeWipe(answer.output, [{ ...of, serial }], await deps.wipeMinimum(slot.node_id));
       const [disk] = verdict.disks;
       if (!verdict.is_verified || disk === undefined)
-        return stuck(verdict.reason ?? 'The erasure could not be proven.');
+        return stuck(verdict.reason ?? 'The wipe could not be verified.');
       if (!disk.is_gpu_reset)
         return stuck(
           'The GPU or its fabric function could not be reset; reboot the host and take this up again.',
