@@ -3,7 +3,7 @@
  * them. A slot that somebody holds is never changed under them: what its holder left behind is cleaned by the holder's
  * own cleanup, which may be tried again.
  */
-import type { SLOT_STATUSES } from '@gpuaas/contract';
+import type { OperationId, SLOT_STATUSES } from '@gpuaas/contract';
 import type { AllocationState } from './allocation.ts';
 import { HOST_CHANGES_PREVENTED } from './health.ts';
 import type { NodeFacts } from './node-actions.ts';
@@ -55,7 +55,7 @@ const retry = (slot: SlotFacts): Refusal | null => {
   return firstOf(cleanupRefusal(slot.holder.state), !isBlocked && done('The cleanup of its allocation is under way.'));
 };
 
-export const SLOT_RULES = {
+const RULES = {
   disable: (slot) => firstOf(onNode(slot), slot.approval === 'disabled' && done('It is disabled already.')),
   enable: (slot) =>
     firstOf(
@@ -93,5 +93,16 @@ export const SLOT_RULES = {
   retry_cleanup: retry,
 } as const satisfies Record<string, (slot: SlotFacts) => Refusal | null>;
 
-export type SlotAction = keyof typeof SLOT_RULES;
-export const slotRefusal = (action: SlotAction, slot: SlotFacts): Refusal | null => SLOT_RULES[action](slot);
+export type SlotAction = keyof typeof RULES;
+
+/** The operation behind each action: who may not use the operation is not offered the action. */
+export const SLOT_OPERATIONS = {
+  disable: 'adminNodeSlotDisable',
+  enable: 'adminNodeSlotEnable',
+  quarantine: 'adminNodeSlotQuarantine',
+  repair: 'adminNodeSlotRepair',
+  mark_wiped: 'adminNodeSlotMarkWiped',
+  retry_cleanup: 'adminAllocationForceCleanup',
+} as const satisfies Record<SlotAction, OperationId>;
+
+export const slotRefusal = (action: SlotAction, slot: SlotFacts): Refusal | null => RULES[action](slot);
