@@ -20,7 +20,7 @@ export const HostVm = Closed({
   state: StringEnum(MACHINE_STATES),
   /** Why it is off, where the hypervisor remembers: asked by its guest, made by somebody on the host, or a crash. */
   ended_by: Nullable(StringEnum(['guest', 'host', 'crash'])),
-  devices: Type.Array(Word, { maxItems: 256, description: 'PCI addresses, and serials or paths of drives.' }),
+  devices: Type.Array(Word, { maxItems: 256, description: 'PCI addresses, and serials or paths of disks.' }),
 });
 
 export const HeldLease = Closed({

@@ -53,8 +53,8 @@ export const adminAllocationApi = define({
   adminAllocationForceRelease: {
     ...operatorChange,
     path: '/api/v1/admin/allocations/{allocation_id}/force-release',
-    summary: 'Release on behalf of the tenant, protection notwithstanding',
-    description: 'Cleanup and proof are the same as of any release.',
+    summary: 'Release on behalf of the tenant, even if protected',
+    description: 'Cleanup and proof are the same as for any release.',
     permission: 'admin.allocation.release',
     audit: 'allocation.force_release',
     params: allocation,
@@ -67,11 +67,11 @@ export const adminAllocationApi = define({
   adminAllocationForceCleanup: {
     ...operatorChange,
     path: '/api/v1/admin/allocations/{allocation_id}/force-cleanup',
-    summary: 'Start cleanup again for an allocation whose cleanup is blocked',
+    summary: 'Retry the cleanup of an allocation whose cleanup is blocked',
     description:
-      'runtime_verified_absent only skips stopping the machine. adopted_generations is for a database that was restored ' +
+      'runtime_verified_absent only skips stopping the VM. adopted_generations is for a database that was restored ' +
       'from a backup: it repeats, for each slot that has a host_generation, what the host knows, and so confirms that ' +
-      'what the host has there may be erased. Nothing but a verified wipe frees slots.',
+      'the data on the host may be wiped. Only a verified wipe frees slots.',
     permission: 'admin.allocation.release',
     audit: 'allocation.force_cleanup',
     params: allocation,

@@ -11,9 +11,9 @@ export const adminCatalogApi = define({
   adminRegionUpdate: {
     ...operatorUpdate,
     path: '/api/v1/admin/regions/{region_name}',
-    summary: 'Enable a region, disable it with a reason tenants read, or set its minimum of erasure',
+    summary: 'Enable a region, disable it with a reason tenants read, or set its minimum wipe level',
     description:
-      'A minimum of `purge` refuses to approve a drive that can only be cleared, and keeps a slot whose drive cannot meet it as cleanup_blocked.',
+      'A minimum of `purge` blocks approval of a disk that can only be cleared, and leaves a slot whose disk cannot meet it in cleanup_blocked.',
     permission: 'admin.region.update',
     audit: 'region.update',
     params: Closed({ region_name: Name() }),

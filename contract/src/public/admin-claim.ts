@@ -10,9 +10,9 @@ export const adminClaimApi = define({
   adminClaimBackfill: {
     ...operatorChange,
     path: '/api/v1/admin/claims/backfill',
-    summary: 'Give node-bound allocations without claims their claim rows',
+    summary: 'Create missing claim rows of node-bound allocations',
     description:
-      'One request is one batch in one transaction. Ask on with `after_id` until `next_after_id` is null. A dry run shows what it would do; running it again changes nothing.',
+      'One request is one batch in one transaction. Continue with `after_id` until `next_after_id` is null. A dry run changes nothing; repeating a batch changes nothing.',
     permission: 'admin.allocation.release',
     audit: 'claim.backfill',
     body: Closed({

@@ -46,7 +46,7 @@ export const adminDiscoveryApi = define({
   adminNodeDiscoveryCreate: {
     ...operatorChange,
     path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery',
-    summary: 'Have the agent look at its host and propose slots',
+    summary: 'Run discovery on the host and propose slots',
     permission: 'admin.node.update',
     audit: 'node.discover',
     params: node,
@@ -59,7 +59,7 @@ export const adminDiscoveryApi = define({
   adminNodeDiscoveryGet: {
     ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery',
-    summary: 'The newest discovery: candidates, blockers, prerequisites and how they differ from what is approved',
+    summary: 'The newest discovery: candidates, blockers, prerequisites and differences from the approved slots',
     permission: 'admin.node.read',
     params: node,
     response: Discovery,
@@ -67,7 +67,7 @@ export const adminDiscoveryApi = define({
   adminNodeDiscoveryFactsGet: {
     ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/slice-topology/facts',
-    summary: 'What the newest discovery read of the host',
+    summary: 'Hardware facts of the newest discovery',
     permission: 'admin.node.read',
     params: node,
     response: Type.Object({}, { additionalProperties: true }),

@@ -11,7 +11,7 @@ export const DiskOwnership = Closed({
   serial: Type.String(),
   device: Type.String(),
   state: StringEnum(['approved', 'wiping', 'blocked', 'owned', 'revoked']),
-  state_reason: Nullable(Type.String({ description: 'What stands in the way.' })),
+  state_reason: Nullable(Type.String({ description: 'The blocker.' })),
   state_since: Time('When it came into this state.'),
   approved_by: Type.String(),
   reason: Type.String(),
@@ -27,7 +27,7 @@ export const adminDiskApi = define({
   adminNodeDiskList: {
     ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/disks',
-    summary: 'Disks of a node that the platform may erase, and what stands in the way',
+    summary: 'Disks of a node that may be wiped, and their blockers',
     permission: 'admin.node.read',
     params: node,
     query: Closed({ ...PageQuery }),
@@ -36,9 +36,9 @@ export const adminDiskApi = define({
   adminNodeDiskApprove: {
     ...operatorChange,
     path: '/api/v1/admin/nodes/{node_id}/disks',
-    summary: 'Approve that the platform erases a disk, by serial',
+    summary: 'Approve a disk for wiping, by serial',
     description:
-      'The agent never unmounts anything: it waits until the disk is free, erases it, reads it back, and discovery runs again.',
+      'The agent never unmounts anything: it waits until the disk is free, wipes it and reads it back. Then discovery runs again.',
     permission: 'admin.slot.approve',
     audit: 'node.disk.own',
     params: node,
@@ -51,7 +51,7 @@ export const adminDiskApi = define({
   adminNodeDiskRevoke: {
     ...operatorChange,
     path: '/api/v1/admin/nodes/{node_id}/disks/{disk_ownership_id}/revoke',
-    summary: 'Take that approval back, while nothing has been erased',
+    summary: 'Revoke that approval before the wipe starts',
     permission: 'admin.slot.approve',
     audit: 'node.disk.revoke',
     params: Closed({ node_id: Id('node'), disk_ownership_id: Id('disk_ownership') }),

@@ -107,7 +107,7 @@ export const adminHealthApi = define({
   adminHealthBreakerGet: {
     ...operatorRead,
     path: '/api/v1/admin/health/breaker',
-    summary: 'Whether a wave of bad reports has been stopped from taking hosts out of sale',
+    summary: 'Whether the circuit breaker has tripped',
     permission: 'admin.node.read',
     query: Closed({}),
     response: Breaker,
@@ -115,7 +115,7 @@ export const adminHealthApi = define({
   adminHealthBreakerReset: {
     ...operatorChange,
     path: '/api/v1/admin/health/breaker/reset',
-    summary: 'Let reports take hosts out of sale again',
+    summary: 'Reset the circuit breaker: reports mark hosts unhealthy again',
     permission: 'admin.node.update',
     audit: 'health.breaker.reset',
     ifMatch: true,

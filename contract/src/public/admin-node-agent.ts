@@ -10,7 +10,7 @@ import { operatorChanges, operatorReads, Reason } from './operator.ts';
 const NodeAgent = Closed({
   node_id: Id('node'),
   is_connected: Type.Boolean(),
-  last_seen_at: Nullable(Time('When it last asked for work.')),
+  last_seen_at: Nullable(Time('Last heartbeat.')),
   agent_version: Nullable(Type.String()),
   boot_id: Nullable(Type.String()),
   booted_at: Nullable(Time('When the host booted.')),
@@ -34,7 +34,7 @@ export const adminNodeAgentApi = define({
   adminNodeEnrollmentCreate: {
     ...operatorChange,
     path: '/api/v1/admin/nodes/{node_id}/enrollment',
-    summary: 'Mint another enrolment token: the first was lost, or the agent was away for too long',
+    summary: 'Create another enrollment token: the first was lost, or the certificate expired',
     description:
       'An unused earlier token stops working. Using the new one revokes the earlier certificates of the node.',
     permission: 'admin.node.create',
@@ -50,7 +50,7 @@ export const adminNodeAgentApi = define({
   adminNodeAgentGet: {
     ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/agent',
-    summary: 'The agent of a node: when it was seen, what it can do, its certificates',
+    summary: 'The agent of a node: heartbeat, task kinds, certificates',
     permission: 'admin.node.read',
     params: node,
     response: NodeAgent,
@@ -58,8 +58,8 @@ export const adminNodeAgentApi = define({
   adminNodeAgentRevoke: {
     ...operatorChange,
     path: '/api/v1/admin/nodes/{node_id}/agent/revoke',
-    summary: 'Revoke every certificate of a node; its agent is let in no more until it is enrolled again',
-    description: 'What runs on the host is untouched.',
+    summary: 'Revoke every certificate of a node; its agent cannot connect until it is enrolled again',
+    description: 'Running allocations are untouched.',
     permission: 'admin.node.update',
     audit: 'node.agent.revoke',
     params: node,
@@ -70,7 +70,7 @@ export const adminNodeAgentApi = define({
   adminNodeAgentUpdate: {
     ...operatorChange,
     path: '/api/v1/admin/nodes/{node_id}/agent/update',
-    summary: 'Have the agent replace itself with a release, named by digest',
+    summary: 'Update the agent to a release, by digest',
     permission: 'admin.node.update',
     audit: 'node.agent.update',
     params: node,

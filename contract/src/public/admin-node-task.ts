@@ -13,18 +13,18 @@ export const NodeTask = Closed({
   node_id: Id('node'),
   allocation_id: Nullable(Type.String()),
   kind: Type.String(),
-  label: Type.String({ description: 'What the host does, in words for people.', examples: ['Copy image'] }),
+  label: Type.String({ description: 'What the host does.', examples: ['Copy image'] }),
   attempt: Type.Integer(),
   state: StringEnum(TASK_STATES),
   state_reason: Nullable(Type.String()),
   error_code: Nullable(Type.String()),
   percent: Nullable(Type.Integer()),
   correlation_id: Type.String(),
-  created_at: Time('When it was asked for.'),
+  created_at: Time('When it was requested.'),
   dispatched_at: Nullable(Time('When the agent got it.')),
   started_at: Nullable(Time('When the host began.')),
   finished_at: Nullable(Time('When it ended.')),
-  expires_at: Time('When it is given up.'),
+  expires_at: Time('When it expires.'),
 });
 
 const operatorRead = operatorReads('Nodes');

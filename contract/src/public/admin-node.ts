@@ -45,7 +45,7 @@ export const Node = Closed({
   state_since: Time('When it came into this state.'),
   capacity_mode: StringEnum(CAPACITY_MODES),
   occupancy: StringEnum(OCCUPANCIES),
-  is_held: Type.Boolean({ description: 'Kept for bare metal.' }),
+  is_held: Type.Boolean({ description: 'Held for bare metal.' }),
   held_reason: Nullable(Type.String()),
   health: StringEnum(HEALTHS),
   is_runtime_validated: Type.Boolean(),
@@ -53,18 +53,18 @@ export const Node = Closed({
   reboot_required: Type.Boolean(),
   reboot_reason: Nullable(
     Type.String({
-      description: 'Why, beside what the newest discovery asks for. It stands until the host has booted.',
+      description: 'Why, in addition to what the newest discovery requires. Cleared when the host has booted.',
     }),
   ),
-  reconciled_at: Nullable(Time('When its agent last told what is on the host.')),
-  finding_count: Type.Integer({ description: 'Where the host is not as claims say; see its inventory.' }),
-  last_seen_at: Nullable(Time('When its agent last asked for work.')),
+  reconciled_at: Nullable(Time('Last inventory report of its agent.')),
+  finding_count: Type.Integer({ description: 'Differences between host and claims; see its inventory.' }),
+  last_seen_at: Nullable(Time('Last heartbeat of its agent.')),
   is_connected: Type.Boolean({ description: 'Its agent was seen within 25 seconds.' }),
-  free_gpus: Type.Integer({ description: 'Could be launched now, in slices or with the whole node.' }),
+  free_gpus: Type.Integer({ description: 'Could be launched now, as slices or as the whole node.' }),
   largest_set: Type.Integer({ description: 'The most one allocation could get of it now.' }),
   version: Type.Integer(),
   created_at: Time('When it was added.'),
-  actions: Type.Array(Action, { description: 'What may be done with it now, or why not.' }),
+  actions: Type.Array(Action, { description: 'Actions available now, with the reason for each unavailable one.' }),
 });
 
 const ConversionPlan = Closed({
@@ -87,7 +87,7 @@ export const adminNodeApi = define({
   adminNodeList: {
     ...operatorRead,
     path: '/api/v1/admin/nodes',
-    summary: 'Nodes with mode, occupancy and what is free',
+    summary: 'Nodes with mode, occupancy and free GPUs',
     permission: 'admin.node.read',
     query: Closed({
       ...PageQuery,
@@ -108,7 +108,7 @@ export const adminNodeApi = define({
   adminNodeCreate: {
     ...operatorChange,
     path: '/api/v1/admin/nodes',
-    summary: 'Add a host and mint the token that its agent enrols with',
+    summary: 'Add a host and create the enrollment token for its agent',
     description:
       'Nothing is placed on it before its agent is seen, its health is ok and, for slices, slots are approved.',
     permission: 'admin.node.create',
@@ -137,7 +137,7 @@ export const adminNodeApi = define({
   adminNodeHold: {
     ...operatorChange,
     path: '/api/v1/admin/nodes/{node_id}/hold',
-    summary: 'Keep a node for bare metal, or let it go',
+    summary: 'Hold a node for bare metal, or end the hold',
     permission: 'admin.node.update',
     audit: 'node.hold',
     params: node,
@@ -148,7 +148,7 @@ export const adminNodeApi = define({
   adminHoldCreate: {
     ...operatorChange,
     path: '/api/v1/admin/holds',
-    summary: 'Keep a number of clean nodes for bare metal; the platform picks them',
+    summary: 'Hold a number of clean nodes for bare metal; the scheduler picks them',
     permission: 'admin.node.update',
     audit: 'node.hold',
     body: Closed({
@@ -164,7 +164,7 @@ export const adminNodeApi = define({
   adminNodeDrain: {
     ...operatorChange,
     path: '/api/v1/admin/nodes/{node_id}/drain',
-    summary: 'Stop placing on a node, or take it back into use; what runs is untouched',
+    summary: 'Drain a node, or resume it; running allocations are untouched',
     permission: 'admin.node.update',
     audit: 'node.drain',
     params: node,
@@ -176,7 +176,7 @@ export const adminNodeApi = define({
   adminNodeConvertPlan: {
     ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/convert',
-    summary: 'What converting a node would take and give',
+    summary: 'Plan the conversion of a node',
     permission: 'admin.node.read',
     params: node,
     query: Closed({ to: StringEnum(['slice', 'baremetal']) }),
@@ -185,7 +185,7 @@ export const adminNodeApi = define({
   adminNodeConvert: {
     ...operatorChange,
     path: '/api/v1/admin/nodes/{node_id}/convert',
-    summary: 'Convert a node that nothing claims, by the plan that was shown',
+    summary: 'Convert a node without claims, by plan hash',
     permission: 'admin.node.update',
     audit: 'node.convert',
     params: node,
@@ -200,9 +200,9 @@ export const adminNodeApi = define({
   adminNodeRetire: {
     ...operatorChange,
     path: '/api/v1/admin/nodes/{node_id}/retire',
-    summary: 'Take a host out for good: nothing is placed on it and its agent is let in no more',
+    summary: 'Retire a host: nothing is placed on it and its agent cannot connect',
     description:
-      'Refused for an active node, which is drained first, and while anything stands on it. Its certificates are revoked, open tasks cancelled, slots disabled. There is no way back: the host may come again as a new node.',
+      'Refused for an active node, which must be drained first, and while it has claims. Its certificates are revoked, open tasks cancelled, slots disabled. This cannot be undone; the host can be added again as a new node.',
     permission: 'admin.node.delete',
     audit: 'node.retire',
     params: node,
@@ -216,8 +216,8 @@ export const adminNodeApi = define({
     method: 'DELETE',
     idempotency: 'none',
     path: '/api/v1/admin/nodes/{node_id}',
-    summary: 'Delete a retired node; its name and its disks are free for others',
-    description: 'Refused while an approval to erase one of its disks is open. Its history is kept.',
+    summary: 'Delete a retired node; its name and disks can be registered again',
+    description: 'Refused while an approval to wipe one of its disks is open. Its history is kept.',
     permission: 'admin.node.delete',
     audit: 'node.delete',
     params: node,

@@ -42,7 +42,7 @@ export const SlotMapRow = Closed({
   has_hardware_change: Type.Boolean(),
   reboot_required: Type.Boolean(),
   finding_count: Type.Integer(),
-  free_gpus: Type.Integer({ description: 'Could be launched now, in slices or with the whole node.' }),
+  free_gpus: Type.Integer({ description: 'Could be launched now, as slices or as the whole node.' }),
   largest_set: Type.Integer({ description: 'The most one allocation could get of it now.' }),
   slots: Type.Array(SlotTile, { description: 'By index; empty before any was approved.' }),
 });

@@ -23,7 +23,7 @@ export const Slot = Closed({
   generation: Type.Integer(),
   host_generation: Nullable(
     Type.Integer({
-      description: 'What its host knows, where that is newer: this database was restored from a backup.',
+      description: 'Generation on the host if it is newer: this database was restored from a backup.',
     }),
   ),
   module_id: Nullable(Type.Integer()),
@@ -33,20 +33,20 @@ export const Slot = Closed({
   mac_address: Nullable(Type.String()),
   private_ip: Nullable(Type.String()),
   fabric_vf_pci_address: Nullable(Type.String()),
-  allocation_id: Nullable(Type.String({ description: 'Who holds it, by the live claim.' })),
+  allocation_id: Nullable(Type.String({ description: 'Allocation of the live claim.' })),
   last_claimed_at: Nullable(Time('Last claim.')),
   wiped_at: Nullable(Time('Last verified wipe.')),
   wipe_proof_id: Nullable(Type.String()),
   drift: Nullable(
     Type.Record(Type.String(), Closed({ approved: Type.Unknown(), found: Type.Unknown() }), {
       additionalProperties: false,
-      description: 'What the newest discovery found otherwise than approved, by field.',
+      description: 'Differences between the newest discovery and the approval, by field.',
     }),
   ),
   approved_by: Nullable(Type.String()),
   approved_at: Nullable(Time('When it was approved.')),
   version: Type.Integer(),
-  actions: Type.Array(Action, { description: 'What may be done with it now, or why not.' }),
+  actions: Type.Array(Action, { description: 'Actions available now, with the reason for each unavailable one.' }),
 });
 
 const SlotOverride = Closed({
@@ -55,8 +55,8 @@ const SlotOverride = Closed({
   kind: StringEnum(['mark_wiped']),
   reason: Type.String(),
   requested_by: Type.String(),
-  requested_at: Time('When it was asked for.'),
-  expires_at: Time('Until when a second person may confirm it.'),
+  requested_at: Time('When it was requested.'),
+  expires_at: Time('Deadline for a second operator to confirm.'),
   confirmed_by: Nullable(Type.String()),
   confirmed_at: Nullable(Time('When it was confirmed.')),
 });
@@ -99,7 +99,7 @@ export const adminSlotApi = define({
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/approve',
     summary: 'Approve candidates into slots: all, or those named',
     description:
-      'Names the discovery by its hash: if another was made since, 412. Refused with every reason while anything stands in the way. A changed slot is approved again only while nobody holds it.',
+      'Names the discovery by its hash; 412 if there is a newer one. Refused with every blocker. A changed slot can be approved again only while it has no claim.',
     permission: 'admin.slot.approve',
     audit: 'node.slot.approve',
     params: node,
@@ -117,28 +117,28 @@ export const adminSlotApi = define({
   adminNodeSlotDisable: {
     ...onSlot,
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/disable',
-    summary: 'Take a slot out of sale; what runs on it is untouched',
+    summary: 'Disable a slot; a running allocation is untouched',
     permission: 'admin.node.update',
     audit: 'node.slot.disable',
   },
   adminNodeSlotEnable: {
     ...onSlot,
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/enable',
-    summary: 'Put a disabled slot back into sale, if it still is what was approved',
+    summary: 'Enable a disabled slot if it still matches its approval',
     permission: 'admin.slot.approve',
     audit: 'node.slot.enable',
   },
   adminNodeSlotQuarantine: {
     ...onSlot,
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/quarantine',
-    summary: 'Keep a slot that nobody holds from being used until it is repaired',
+    summary: 'Quarantine an unclaimed slot until it is repaired',
     permission: 'admin.node.update',
     audit: 'node.slot.quarantine',
   },
   adminNodeSlotRepair: {
     ...onSlot,
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/repair',
-    summary: 'Bind anew, discover, wipe and approve again; each step is shown in the run',
+    summary: 'Rebind devices, discover, wipe and approve again; the run shows each step',
     description: 'The slot comes back only with a wipe proof. Refused while an allocation holds it.',
     permission: 'admin.slot.approve',
     audit: 'node.slot.repair',
@@ -148,9 +148,9 @@ export const adminSlotApi = define({
   adminNodeSlotMarkWiped: {
     ...operatorChange,
     path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/mark-wiped',
-    summary: 'Vouch for a wipe without proof; counts when a second person says the same',
+    summary: 'Two-person override: accept a wipe without proof; takes effect when a second operator confirms',
     description:
-      'The first call asks, a call by another operator within an hour confirms. Refused while an allocation holds the slot.',
+      'The first call requests it; a call by another operator within an hour confirms it. Refused while the slot has a claim.',
     permission: 'admin.slot.override',
     audit: 'node.slot.mark_wiped',
     params: slot,

@@ -38,7 +38,7 @@ export const adminTrustApi = define({
   adminTrustKeyList: {
     ...operatorRead,
     path: '/api/v1/admin/trust-keys',
-    summary: 'Keys that sign certificates of nodes, tasks and certificates of erasure, newest first',
+    summary: 'Keys that sign node certificates, tasks and wipe certificates, newest first',
     permission: 'admin.trust.read',
     query: Closed({ ...PageQuery, purpose: Type.Optional(StringEnum(TRUST_PURPOSES)) }),
     response: Page(TrustKey),
