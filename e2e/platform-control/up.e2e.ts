@@ -33,7 +33,7 @@ const isRunning = (pid: number): boolean => {
 test('in the foreground it says where it is and how to sign in, and Ctrl-C leaves nothing running', async (t) => {
   const lab = await labUnderTest(t);
   const up = lab.start(['up']);
-  await eventually('the lab is up', () => up.said().includes('Press Ctrl-C to stop it.') || up.child.exitCode !== null);
+  await eventually('the lab is up', () => up.said().includes('Ctrl-C stops it.') || up.child.exitCode !== null);
   const said = up.said();
   assert.match(said, new RegExp(`Console +${lab.url} `), said);
   const password = readFileSync(join(lab.stateDir, 'dev-password'), 'utf8').trim();
@@ -63,7 +63,7 @@ test('detached it returns when ready, a second start says so, and down stops eve
   const lab = await labUnderTest(t);
   const first = await lab.make(['up', 'DETACH=1']);
   assert.equal(first.code, 0, first.text);
-  assert.match(first.text, /Stop it with: make down/);
+  assert.match(first.text, /`make down` stops it\./);
   assert.equal(await lab.readyz(), 200);
   const { supervisor, server } = lab.run();
   const postmaster = postmasterPid(lab.stateDir);
@@ -107,7 +107,7 @@ test('what a killed supervisor left behind is cleared by the next start', async 
 test('a server that dies is told with the end of its log, and the database stops too', async (t) => {
   const lab = await labUnderTest(t);
   const up = lab.start(['up']);
-  await eventually('the lab is up', () => up.said().includes('Press Ctrl-C to stop it.'));
+  await eventually('the lab is up', () => up.said().includes('Ctrl-C stops it.'));
   const postmaster = postmasterPid(lab.stateDir);
   process.kill(pidOf(lab.run().server), 'SIGKILL');
   const { code, text } = await up.finished;
