@@ -82,7 +82,10 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
       await typed.fill('train-llama');
       await confirm.click();
       await dialog.waitFor({ state: 'detached' });
-      await page.getByRole('region', { name: 'What is under way' }).getByText(RELEASE_ALLOCATION.steps.wipe.label).waitFor();
+      await page
+        .getByRole('region', { name: 'What is under way' })
+        .getByText(RELEASE_ALLOCATION.steps.wipe.label)
+        .waitFor();
       await page.getByText('not charged').waitFor();
       await page.getByRole('tab', { name: 'Wipe certificate' }).click();
       await page.getByText('Signature valid').waitFor();
