@@ -358,7 +358,7 @@ test('a repair that is taken up again reaches no slot that is back in use', asyn
     await tx.query("update node_resource_slots set status = 'available' where id = $1", [slot.id]);
     await refreshSummary(tx, id);
   });
-  await answer(looking, {});
+  await answer(looking, discovery(eight(hosts)));
   await until('the run gives up', async () => (await runOf('repair-slot', slot.id)).state === 'stuck');
   const { rows } = await sql("select from node_tasks where node_id = $1 and kind = 'node.cleanup'", [id]);
   assert.equal(rows.length, 0);
