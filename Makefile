@@ -53,4 +53,5 @@ console-demo: install ## Run the web console in the browser with no backend (POR
 	@exec $(NODE) console/test/demo.ts $(PORT)
 
 bench: install ## Measure side by side, one JSON object per line
+	@./tools/test/ensure-packages.sh packages.txt bench-packages.txt
 	@exec $(NODE) bench/run.ts $(NAME)

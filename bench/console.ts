@@ -6,6 +6,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { requires } from '../tools/test/requires.ts';
 import { median, round } from './pairs.ts';
 import type { Bench, Measurement } from './types.ts';
 
@@ -28,6 +29,7 @@ const measure = (): Promise<Measured> => {
 
 const scrollBench: Bench = {
   name: 'console',
+  lacks: () => requires('chromium'),
   run: async (): Promise<Measurement> => {
     const { ours, bare } = await measure();
     const mine = median(ours.map(({ frame_p95_ms }) => frame_p95_ms));
@@ -49,6 +51,7 @@ const scrollBench: Bench = {
 
 const longTaskBench: Bench = {
   name: 'console',
+  lacks: () => requires('chromium'),
   run: async (): Promise<Measurement> => {
     const { ours } = await measure();
     const count = ours.reduce((sum, { long_tasks }) => sum + long_tasks, 0);

@@ -4,7 +4,7 @@ import autocannon from 'autocannon';
 import { startApi, stopChild } from './child.ts';
 import { interleave } from './pairs.ts';
 import { FLEET_NODES, REGION, SLICE_SKU, withFleet } from './placement/fleet.ts';
-import { CLIENTS, GPUS, pgbench, prepareReference } from './placement/reference.ts';
+import { CLIENTS, GPUS, lacksPgbench, pgbench, prepareReference } from './placement/reference.ts';
 import { addMembers, type Member } from './placement/tenants.ts';
 import type { Bench } from './types.ts';
 
@@ -44,6 +44,7 @@ const createLoad = async (url: string, members: readonly Member[]): Promise<numb
 
 export const placementHttpBench: Bench = {
   name: 'placement-http',
+  lacks: lacksPgbench,
   run: () =>
     withFleet(FLEET_NODES, async ({ database, url, dir }) => {
       const script = await prepareReference(url, dir);

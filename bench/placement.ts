@@ -5,7 +5,7 @@
 import { interleave, p50, round } from './pairs.ts';
 import { createOnce, createRate } from './placement/create.ts';
 import { FLEET_NODES, SMALL_FLEET_NODES, withFleet } from './placement/fleet.ts';
-import { CLIENTS, GPUS, pgbench, prepareReference } from './placement/reference.ts';
+import { CLIENTS, GPUS, lacksPgbench, pgbench, prepareReference } from './placement/reference.ts';
 import type { Bench } from './types.ts';
 
 const SLICE_S = 2;
@@ -13,6 +13,7 @@ const PAIRS = 9;
 
 export const placementBench: Bench = {
   name: 'placement',
+  lacks: lacksPgbench,
   run: () =>
     withFleet(FLEET_NODES, async ({ database, url, dir }) => {
       const script = await prepareReference(url, dir);

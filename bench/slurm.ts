@@ -6,7 +6,7 @@
  */
 import { interleave, round } from './pairs.ts';
 import { type Fleet, withFleet } from './placement/fleet.ts';
-import { CLIENTS, GPUS, pgbench } from './placement/reference.ts';
+import { CLIENTS, GPUS, lacksPgbench, pgbench } from './placement/reference.ts';
 import { type Flavour, NODES } from './slurm/config.ts';
 import { withController } from './slurm/controller.ts';
 import { whyNoSlurm } from './slurm/install.ts';
@@ -60,6 +60,7 @@ const part = (
   prepare: (fleet: Fleet) => Promise<Side> = product,
 ): Bench => ({
   name: 'placement-vs-slurm',
+  lacks: lacksPgbench,
   run: async () => {
     const reason = await whyNoSlurm();
     if (reason !== null) return { name, ratio: null, goal: null, reference: reason, ours: 'not measured', pairs: 0 };

@@ -167,9 +167,8 @@ const measure = async (lab: HostLab): Promise<Measurement> => {
 
 export const streamBench: Bench = {
   name: 'stream',
+  lacks: composedHostLacks,
   run: async () => {
-    const missing = composedHostLacks();
-    if (missing !== false) throw new Error(missing);
     const lab = await startHostLab({ slots: 1, processes: PROCESSES });
     try {
       return await measure(lab);

@@ -10,4 +10,9 @@ export type Measurement = Readonly<{
   pairs: number;
 }>;
 
-export type Bench = Readonly<{ name: string; run(): Promise<Measurement> }>;
+export type Bench = Readonly<{
+  name: string;
+  /** What this machine lacks for it, with the way to get it; false when nothing. */
+  lacks?(): string | false;
+  run(): Promise<Measurement>;
+}>;

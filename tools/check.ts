@@ -5,6 +5,7 @@
 import { breakingChange } from './check/breaking-change.ts';
 import { type Check, fail, toolCheck } from './check/check.ts';
 import { consoleBudget } from './check/console-budget.ts';
+import { documentPaths } from './check/documents.ts';
 import { contractDrift, schemaDrift, workflowDrift } from './check/drift.ts';
 import { importRules } from './check/imports.ts';
 import { textRules } from './check/text-rules.ts';
@@ -29,6 +30,7 @@ const CHECKS: readonly Check[] = [
   ]),
   breakingChange,
   textRules,
+  documentPaths,
 ];
 
 const failures: string[] = [];

@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
+import { requires } from '../../tools/test/requires.ts';
 import { FLEET_NODES } from './fleet.ts';
 
 /** What both sides of every comparison share. */
@@ -11,6 +12,8 @@ export const CLIENTS = 8;
 export const GPUS = 2;
 
 const run = promisify(execFile);
+
+export const lacksPgbench = (): string | false => requires('pgbench');
 
 /** Transactions per second that pgbench reports for one slice. */
 export const pgbench = async (url: string, script: string, seconds: number): Promise<number> => {

@@ -60,7 +60,7 @@ export const certificateCases: readonly Case[] = [
             target_id: 'slt_01k9zv3m8q4t6w2x5y7r0s1n1a',
             sequence: 41,
             wipe_proof_id: 'wpf_01k9zv3m8q4t6w2x5y7r0s1n1a',
-            detail: 'The proof does not give the hash it was written with.',
+            detail: 'The proof does not match its hash.',
           },
         ],
       },

@@ -1,4 +1,5 @@
 /** Command lines about launching, capacity and the fleet. */
+import type { Allocation } from '@gpuaas/sdk';
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
 import {
@@ -24,7 +25,13 @@ const line = (name: string, command: string, more: Partial<Case> = {}): Case => 
 
 const LAUNCH = '--sku h200-sxm-slice --region eu-north-1 --gpus 4';
 const files = { 's.json': JSON.stringify(snapshot) };
-const failed = { ...provisioning, state: 'failed', state_reason: 'the image does not boot', progress: null } as const;
+const failed: Allocation = {
+  ...provisioning,
+  state: 'failed',
+  state_reason: 'The image does not boot.',
+  progress: null,
+  actions: [],
+};
 const page = <T>(items: readonly T[]) => ({ items: [...items], next_cursor: null });
 /** The image is being copied at the first look, and the machine is active at the next. */
 const toActive: Case['answers'] = {
@@ -94,8 +101,8 @@ export const placementCases: readonly Case[] = [
   }),
   line('allocation-create-quota', `allocation create train ${LAUNCH} ${T}`, {
     answers: {
-      allocationCreate: new Refusal(409, 'quota_exceeded', '4 GPUs asked, 2 left in the quota.', {
-        reasons: [{ code: 'quota_exceeded', gpus: 2, detail: '4 GPUs asked, 2 left in the quota.' }],
+      allocationCreate: new Refusal(409, 'quota_exceeded', '4 GPUs requested, 2 left in the quota.', {
+        reasons: [{ code: 'quota_exceeded', gpus: 2, detail: '4 GPUs requested, 2 left in the quota.' }],
       }),
     },
   }),
@@ -150,7 +157,7 @@ export const placementCases: readonly Case[] = [
   }),
   line('allocation-update-nothing', `allocation update train ${T}`),
   line('allocation-release', `allocation release train --yes ${T}`),
-  line('allocation-release-unasked', `release ${id} ${T}`),
+  line('allocation-release-needs-yes', `release ${id} ${T}`),
   line('allocation-release-protected', `release ${id} --yes ${T}`, {
     answers: { allocationRelease: new Refusal(409, 'conflict', 'The allocation is protected.') },
   }),
@@ -159,7 +166,7 @@ export const placementCases: readonly Case[] = [
   }),
   line('allocation-release-blocked', `release ${id} --yes --wait ${T}`, {
     answers: {
-      allocationGet: { ...releasing, state: 'release_failed', state_reason: 'the wipe could not be proven.' },
+      allocationGet: { ...releasing, state: 'release_failed', state_reason: 'The disk wipe could not be verified.' },
     },
   }),
   line('allocation-release-timeout', `release ${id} --yes --wait --timeout 1s ${T}`, {
@@ -204,12 +211,12 @@ export const placementCases: readonly Case[] = [
   line('admin-node-slots', `admin node slots ${node} ${T}`),
   line('admin-node-hold', `admin node hold ${node} --reason acme ${T}`),
   line('admin-node-drain', `admin node drain ${node} --reason fans ${T}`),
-  line('admin-node-drain-off', `admin node drain ${node} --off --reason fixed ${T}`, {
+  line('admin-node-resume', `admin node resume ${node} --reason fixed ${T}`, {
     answers: { adminNodeDrain: { ...placementAnswers.adminNodeDrain, state: 'active' } },
   }),
   line('admin-node-convert', `admin node convert ${node} --to baremetal --yes ${T}`),
   line('admin-node-convert-json', `admin node convert ${node} --to baremetal --yes`),
-  line('admin-node-convert-unasked', `admin node convert ${node} --to baremetal ${T}`),
+  line('admin-node-convert-needs-yes', `admin node convert ${node} --to baremetal ${T}`),
   line('admin-node-convert-dry-run', `admin node convert ${node} --to baremetal --dry-run`),
   line('admin-node-convert-blocked', `admin node convert ${node} --to baremetal --yes ${T}`, {
     answers: {
@@ -223,7 +230,13 @@ export const placementCases: readonly Case[] = [
     },
   }),
   line('admin-node-convert-changed', `admin node convert ${node} --to baremetal --yes ${T}`, {
-    answers: { adminNodeConvert: new Refusal(412, 'precondition_failed', 'The plan is not the present one.') },
+    answers: {
+      adminNodeConvert: new Refusal(
+        412,
+        'precondition_failed',
+        'The node has changed since that plan; read the plan again.',
+      ),
+    },
   }),
   {
     name: 'admin-hold-create',
@@ -271,5 +284,5 @@ export const placementCases: readonly Case[] = [
     },
   }),
   line('admin-claims-backfill', `admin claims backfill --dry-run ${T}`),
-  line('admin-claims-backfill-unasked', `admin claims backfill ${T}`),
+  line('admin-claims-backfill-needs-yes', `admin claims backfill ${T}`),
 ];

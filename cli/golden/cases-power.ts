@@ -54,7 +54,7 @@ export const powerCases: readonly Case[] = [
     'allocation-reinstall-keys',
     `allocation reinstall ${id} --ssh-key key_01k9zv3m8q4t6w2x5y7r0s1n1a --no-user-data --yes`,
   ),
-  line('allocation-reinstall-unasked', `allocation reinstall train ${T}`),
+  line('allocation-reinstall-needs-yes', `allocation reinstall train ${T}`),
   line('allocation-reinstall-no-file', `allocation reinstall train --user-data none.yaml --yes ${T}`),
   line('allocation-get-off', `allocation get train ${T}`, { answers: { allocationGet: off } }),
   line('allocation-power-list', `allocation list ${T}`, {

@@ -41,7 +41,7 @@ export const sessionCases: readonly Case[] = [
   line('console-no-gateway', 'console train --project default'),
   line('forward-no-port', `forward train ${T}`),
   line('forward-bad-port', `forward train 70000 ${T}`),
-  line('forward', `forward train 0:8888 ${T}`, { interruptAfter: 'Ctrl-C ends it.' }),
+  line('forward', `forward train 0:8888 ${T}`, { interruptAfter: 'Press Ctrl-C to stop.' }),
   line('allocation-session-list', `allocation sessions train ${T}`),
   line('allocation-session-json', 'allocation sessions train'),
   line('allocation-session', `allocation session train ${session} ${T}`),

@@ -46,7 +46,7 @@ export const topologyCases: readonly Case[] = [
   line('admin-node-discover-failed', `admin node discover ${node} --wait ${T}`, {
     answers: {
       adminNodeDiscoveryGet: {
-        task: { ...task, state: 'expired', state_reason: 'The host did not answer in time.' },
+        task: { ...task, state: 'expired', state_reason: 'The agent did not respond in time.' },
         map,
       },
     },
@@ -65,16 +65,12 @@ export const topologyCases: readonly Case[] = [
   line('admin-slot-approve-json', `admin slot approve ${node} --slots 0,1 --wipe-method blkdiscard --yes`, {
     answers: clean,
   }),
-  line('admin-slot-approve-unasked', `admin slot approve ${node} --slots 1 ${T}`, { answers: clean }),
+  line('admin-slot-approve-needs-yes', `admin slot approve ${node} --slots 1 ${T}`, { answers: clean }),
   line('admin-slot-approve-blocked', `admin slot approve ${node} --all --yes ${T}`),
   line('admin-slot-approve-changed', `admin slot approve ${name} --all --yes ${T}`, {
     answers: {
       ...clean,
-      adminNodeSlotApprove: new Refusal(
-        412,
-        'precondition_failed',
-        'Another discovery has been made since; look at it and approve that.',
-      ),
+      adminNodeSlotApprove: new Refusal(412, 'precondition_failed', 'A newer discovery exists; review and approve it.'),
     },
   }),
   line('admin-slot-approve-which', `admin slot approve ${node} ${T}`),
@@ -87,13 +83,13 @@ export const topologyCases: readonly Case[] = [
       adminNodeSlotGet: { ...topologyAnswers.adminNodeSlotGet, status: 'available', allocation_id: null },
       adminWorkflowRunList: (count) => {
         const repairing = { ...run, workflow: 'repair-slot', step: 'wipe' };
-        const at = count === 0 ? { state: 'waiting' as const, state_reason: 'The drive is being erased.' } : DONE;
+        const at = count === 0 ? { state: 'waiting' as const, state_reason: 'The disk is being wiped.' } : DONE;
         return { items: [{ ...repairing, ...at }], next_cursor: null };
       },
     },
   }),
   line('admin-slot-repair-stuck', `admin slot repair ${name} ${slot} --reason replaced --yes --wait ${T}`),
-  line('admin-slot-repair-unasked', `admin slot repair ${node} ${slot} --reason replaced ${T}`),
+  line('admin-slot-repair-needs-yes', `admin slot repair ${node} ${slot} --reason replaced ${T}`),
   line('admin-slot-mark-wiped', `admin slot mark-wiped ${node} ${slot} --reason replaced --yes ${T}`),
   line('admin-slot-mark-wiped-confirmed', `admin slot mark-wiped ${node} ${slot} --reason seen --yes ${T}`, {
     answers: {
@@ -104,8 +100,8 @@ export const topologyCases: readonly Case[] = [
     },
   }),
   line('admin-disk-list', `admin disk list ${node} ${T}`),
-  line('admin-disk-own', `admin disk own ${node} S6XNNE0W500002 --reason empty --yes ${T}`),
-  line('admin-disk-own-unasked', `admin disk own ${name} S6XNNE0W500002 --reason empty ${T}`),
+  line('admin-disk-approve', `admin disk approve ${node} S6XNNE0W500002 --reason empty --yes ${T}`),
+  line('admin-disk-approve-needs-yes', `admin disk approve ${name} S6XNNE0W500002 --reason empty ${T}`),
   line('admin-disk-revoke', `admin disk revoke ${node} ${disk} --reason mistake ${T}`),
   line('admin-health-show', `admin health show ${node} ${T}`),
   line('admin-health-probe', `admin health probe ${node} ${T}`),
@@ -119,6 +115,6 @@ export const topologyCases: readonly Case[] = [
   ),
   line('admin-health-override-nothing', `admin health override ${node} node-agent --reason fans ${T}`),
   line('admin-health-override-remove', `admin health override-remove ${node} node-agent ${T}`),
-  line('admin-health-breaker', `admin health breaker ${T}`),
-  line('admin-health-breaker-reset', `admin health breaker-reset --reason looked --yes ${T}`),
+  line('admin-health-breaker-show', `admin health breaker show ${T}`),
+  line('admin-health-breaker-reset', `admin health breaker reset --reason looked --yes ${T}`),
 ];

@@ -67,7 +67,7 @@ export const cases: readonly Case[] = [
     answers: { projectUpdate: new Refusal(412, 'precondition_failed', 'The project is at version 3, not 9.') },
   }),
   line('project-delete', `project delete ${project} --yes ${T}`),
-  line('project-delete-unasked', `project delete ${project} ${T}`),
+  line('project-delete-needs-yes', `project delete ${project} ${T}`),
   line('project-use', `project use default --org ada ${T}`),
   line('project-member-list', `project member list ${T}`),
   line('project-member-put', `project member put grace@example.org --role member ${T}`),
@@ -139,7 +139,7 @@ export const cases: readonly Case[] = [
         intact: false,
         chains: answers.adminAuditLogVerify.chains.slice(1).map((chain) => ({
           ...chain,
-          findings: [{ kind: 'edited', sequence: 2, audit_log_id: null, detail: 'Row 2 is not what was sealed.' }],
+          findings: [{ kind: 'edited', sequence: 2, audit_log_id: null, detail: 'The row does not match its seal.' }],
         })),
       },
     },

@@ -79,7 +79,13 @@ const line: Line = {
 
 export const agentAnswers = {
   adminNodeCreate: {
-    node: { ...placementAnswers.adminNodeGet, state: 'bootstrap_issued', free_gpus: 0, is_connected: false },
+    node: {
+      ...placementAnswers.adminNodeGet,
+      name: 'j22u15',
+      state: 'bootstrap_issued',
+      free_gpus: 0,
+      is_connected: false,
+    },
     enrollment,
   },
   adminNodeEnrollmentCreate: enrollment,

@@ -54,7 +54,7 @@ export const allocation: Allocation = {
   created_at: time,
   actions: [
     { name: 'update', allowed: true, reason: null },
-    { name: 'release', allowed: false, reason: 'It is protected: take protection off first.' },
+    { name: 'release', allowed: false, reason: 'It is protected; remove the protection first.' },
   ],
 };
 export const requested: Allocation = {
@@ -66,6 +66,10 @@ export const requested: Allocation = {
   release_at: null,
   is_protected: false,
   cost_so_far: usd(0),
+  actions: [
+    { name: 'update', allowed: true, reason: null },
+    { name: 'release', allowed: true, reason: null },
+  ],
 };
 /** As far as the copy of the image. */
 export const provisioning: Allocation = {

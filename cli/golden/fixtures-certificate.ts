@@ -60,7 +60,7 @@ const certificate: SignedWipeCertificate['certificate'] = {
     is_reservation_removed: true,
     is_lease_removed: true,
     is_translation_removed: true,
-    is_machine_removed: true,
+    is_vm_removed: true,
     is_seed_removed: true,
     partitions_deactivated: 1,
   },

@@ -5,13 +5,13 @@ import { placementIds } from './fixtures-allocation.ts';
 
 const time = '2026-11-15T10:03:21.000Z';
 export const ORPHAN = 'alc_01k9zv3m8q4t6w2x5y7r0s1nzz';
-export const ORPHAN_MACHINE = `gpuaas-${ORPHAN.replace('_', '-')}`;
+export const ORPHAN_VM = `gpuaas-${ORPHAN.replace('_', '-')}`;
 const { allocation, node } = placementIds;
 
 type Inventory = Operations['adminNodeInventoryGet']['response'];
 type Task = Operations['adminNodeImagePull']['response'];
 
-const machine = { state: 'running', ended_by: null, is_managed: true } as const;
+const vm = { state: 'running', ended_by: null, is_managed: true } as const;
 const inventory: Inventory = {
   node_id: node,
   observed_at: time,
@@ -20,30 +20,30 @@ const inventory: Inventory = {
   boot_id: '5f2b7f2a-90c2-4a1c-8a53-1f6d5d6a7c11',
   findings: [
     {
-      code: 'orphan_machine',
+      code: 'orphan_vm',
       allocation_id: ORPHAN,
-      machine: ORPHAN_MACHINE,
+      vm: ORPHAN_VM,
       slot_ids: [],
-      message: `Machine ${ORPHAN_MACHINE} (running) is ours, and no claim on this node holds it. It has devices of slots 3.`,
+      message: `VM ${ORPHAN_VM} (running) is managed by GPUaaS but has no claim on this node. It has devices of slots 3.`,
       since: time,
     },
     {
       code: 'lease_without_claim',
       allocation_id: ORPHAN,
-      machine: null,
+      vm: null,
       slot_ids: [],
       message: `The host holds a lease of ${ORPHAN}, which claims nothing here.`,
       since: time,
     },
   ],
-  machines: [
+  vms: [
     {
-      ...machine,
+      ...vm,
       name: `gpuaas-${allocation.replace('_', '-')}`,
       allocation_id: allocation,
       devices: ['0000:1b:00.0'],
     },
-    { ...machine, name: ORPHAN_MACHINE, allocation_id: ORPHAN, devices: ['0000:3d:00.0', 'S6C0NE0T1'] },
+    { ...vm, name: ORPHAN_VM, allocation_id: ORPHAN, devices: ['0000:3d:00.0', 'S6C0NE0T1'] },
   ],
   leases: [{ allocation_id: allocation, slot_ids: [], is_used: true, is_cleaning: false, wanted: 'on' }],
   repaired: ['put back the flows of gp0123456789ab'],

@@ -208,7 +208,7 @@ export const plan: Operations['adminNodeConvertPlan']['response'] = {
   is_possible: true,
   blockers: [],
   live_claims: 0,
-  steps: ['Take the node out of slice placement.', 'Offer it as a whole.'],
+  steps: ['Take the node out of slice placement.', 'Offer it as bare metal.'],
   gpus_gained: { slice: -8, baremetal: 8 },
   plan_hash: '9f'.repeat(32),
 };

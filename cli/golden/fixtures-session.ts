@@ -86,7 +86,7 @@ export const recorded: readonly Operations['terminalRecordingGet']['response'][]
 export const sessionAnswers = {
   terminalTicketCreate: ticket,
   terminalSessionList: page(session, ended),
-  terminalSessionGet: ended,
+  terminalSessionGet: session,
   terminalSessionClose: undefined,
   accessGrantList: page(grant, { ...grant, id: id('grt', '2b'), state: 'failed', state_reason: 'The guest is off.' }),
   accessGrantCreate: { ...grant, state: 'pending', installed_at: null },

@@ -159,7 +159,7 @@ export const health: Health = {
 export const breaker: Breaker = {
   is_tripped: true,
   tripped_at: time,
-  reason: '6 of 40 hosts fell ill within 10 minutes.',
+  reason: '6 of 40 hosts became unhealthy within 10 minutes.',
   reset_by: null,
   reset_at: null,
   version: 3,
@@ -169,7 +169,7 @@ export const drifted: Slot = {
   ...slot,
   approval: 'needs_reapproval',
   status: 'cleanup_blocked',
-  status_reason: 'The disks could not be erased.',
+  status_reason: 'The disks could not be wiped.',
   health_detail: { alerts: [], allocation_id: placementIds.allocation, event: 'cleanup_blocked', at: time },
   drift: { nvme_serial: { approved: 'S6XN0001', found: 'S6XN0009' } },
 };
@@ -213,7 +213,7 @@ export const topologyAnswers = {
     images: { value: [] },
   },
   adminNodeSlotGet: slot,
-  adminNodeSlotApprove: { slots: [slot] },
+  adminNodeSlotApprove: { slots: [slot, { ...slot, id: id('slt', '2b'), slot_index: 1 }] },
   adminNodeSlotDisable: { ...slot, approval: 'disabled', version: 5 },
   adminNodeSlotEnable: { ...slot, version: 5 },
   adminNodeSlotQuarantine: { ...slot, status: 'quarantined', version: 5 },

@@ -84,7 +84,7 @@ export const command = <
 ): Command => ({ ...spec, args: spec.args ?? {}, flags: spec.flags ?? {} }) as unknown as Command;
 
 const wholeNumber = (raw: string): number => {
-  if (!/^\d{1,15}$/.test(raw)) throw new InvalidArgumentError('It must be a whole number.');
+  if (!/^\d{1,15}$/.test(raw)) throw new InvalidArgumentError('Use a whole number.');
   return Number(raw);
 };
 
@@ -94,7 +94,7 @@ const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_6
 export const parseDuration = (raw: string): number => {
   const [, count = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(raw) ?? [];
   const ms = Number(count) * (UNITS_MS[unit] ?? 0);
-  if (!(ms > 0)) throw new InvalidArgumentError('Write it like 90s, 30m, 12h or 7d.');
+  if (!(ms > 0)) throw new InvalidArgumentError('Use a duration like 90s, 30m, 12h or 7d.');
   return ms;
 };
 
@@ -117,16 +117,16 @@ const optionOf = (name: string, flag: Flag): Option => {
 
 /** Flags that every command takes. */
 export const GLOBAL_FLAGS = {
-  json: toggle('JSON on standard output, errors as JSON'),
-  'no-json': toggle('tables, also into a pipe'),
-  profile: text('profile of the configuration file', 'name'),
-  url: text('address of the API', 'url'),
-  'correlation-id': text('id to find this command by in logs and audit', 'id'),
+  json: toggle('Print JSON, also for errors'),
+  'no-json': toggle('Print tables, also into a pipe'),
+  profile: text('Profile of the configuration file to use', 'name'),
+  url: text('Address of the API', 'url'),
+  'correlation-id': text('ID that logs and the audit log carry for this command', 'id'),
 } as const;
 
 const SCOPE_FLAGS = {
-  organization: { org: text('organization, by name or id', 'name') },
-  project: { org: text('organization, by name or id', 'name'), project: text('project, by name or id', 'name') },
+  organization: { org: text('Organization, by name or ID', 'name') },
+  project: { org: text('Organization, by name or ID', 'name'), project: text('Project, by name or ID', 'name') },
 } as const;
 
 export const flagsOf = (spec: Command): Readonly<Record<string, Flag>> => ({

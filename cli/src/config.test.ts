@@ -26,7 +26,7 @@ test('a configuration that others can read is refused, with the command that men
   const path = await temporary(t);
   await updateConfig(path, (config) => withProfile(config, 'default', { token: 'gp_1' }));
   await chmod(path, 0o640);
-  await assert.rejects(readConfig(path), { exit: 'auth', help: `It holds credentials: chmod 600 ${path}` });
+  await assert.rejects(readConfig(path), { exit: 'auth', help: `It holds credentials. Run: chmod 600 ${path}` });
 });
 
 test('changes at the same time are all kept', async (t) => {

@@ -56,7 +56,7 @@ export const permissionProblem = async (path: string): Promise<string | null> =>
     (found) => found.mode & 0o777,
     () => 0o600,
   );
-  return (mode & 0o077) === 0 ? null : `${path} can be read by others (mode 0${mode.toString(8)}).`;
+  return (mode & 0o077) === 0 ? null : `${path} is readable by other users (mode 0${mode.toString(8)}).`;
 };
 
 const profileOf = (value: unknown): Profile => {
@@ -73,7 +73,7 @@ export const readConfig = async (path: string): Promise<ConfigFile> => {
     throw new CliError('failure', `${path} cannot be read: ${codeOf(err) ?? err}.`);
   }
   const problem = await permissionProblem(path);
-  if (problem !== null) throw new CliError('auth', problem, `It holds credentials: chmod 600 ${path}`);
+  if (problem !== null) throw new CliError('auth', problem, `It holds credentials. Run: chmod 600 ${path}`);
   let data: Record<string, unknown>;
   try {
     data = parse(text);
@@ -121,7 +121,11 @@ const withLock = async <T>(path: string, fn: () => Promise<T>): Promise<T> => {
       if (codeOf(err) !== 'EEXIST') throw err;
       if (await isStale(lock)) await rm(lock, { force: true });
       else if (Date.now() > deadline)
-        throw new CliError('transient', `${path} is in use by another command.`, `If none is running, remove ${lock}`);
+        throw new CliError(
+          'transient',
+          `${path} is in use by another command.`,
+          `If no other command is running, remove ${lock}`,
+        );
       else await sleep(25);
     }
   }

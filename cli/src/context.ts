@@ -25,7 +25,7 @@ export type Cli = Readonly<{
   me(): Promise<Me>;
   /** The id of the organization the command is about. */
   organization(): Promise<string>;
-  /** The id of the project the command is about. `named` is what the command line said, by name or id. */
+  /** The id of the project the command is about. `named` is what the command line said, by name or ID. */
   project(named?: string): Promise<string>;
   /** Asks before what cannot be undone. Without a terminal it refuses rather than guess. */
   confirm(question: string, yes: boolean | undefined): Promise<void>;
@@ -42,11 +42,11 @@ const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
 const oneOrAsk = <T extends { name: string }>(found: readonly T[], noun: string, flag: string): T => {
   const [only] = found;
   if (only !== undefined && found.length === 1) return only;
-  if (found.length === 0) throw new CliError('not_found', `You belong to no ${noun}.`);
+  if (found.length === 0) throw new CliError('not_found', `You are not a member of any ${noun}.`);
   const names = found.slice(0, 10).map(({ name }) => name);
   throw new UsageError(
-    `Which ${noun}? You have ${names.join(', ')}.`,
-    `Add ${flag} <name>, or choose a default with \`gpuaas project use\`.`,
+    `More than one ${noun} is available: ${names.join(', ')}.`,
+    `Add ${flag} <name>, or set a default: gpuaas project use <name>`,
   );
 };
 
@@ -56,7 +56,7 @@ export const createCli = (flags: GlobalFlags, io: Io): Cli => {
   const interactive = io.stdin.isTTY === true && io.stderr.isTTY === true && !isAutomated(env);
   const correlation_id = flags.correlationId ?? `cli-${randomBytes(12).toString('hex')}`;
   if (!/^[A-Za-z0-9._-]{1,64}$/.test(correlation_id))
-    throw new UsageError('--correlation-id takes up to 64 letters, digits, dots, dashes and underscores.');
+    throw new UsageError('--correlation-id accepts up to 64 letters, digits, dots, dashes and underscores.');
   const settings = once(() => readSettings(flags, env));
 
   const client = once(async () =>
@@ -76,7 +76,8 @@ export const createCli = (flags: GlobalFlags, io: Io): Cli => {
     const { organizations } = await me();
     if (named !== undefined) {
       const found = organizations.find(({ name }) => name === named);
-      if (found === undefined) throw new GpuaasError('not_found', `You belong to no organization named "${named}".`);
+      if (found === undefined)
+        throw new GpuaasError('not_found', `You are not a member of an organization named "${named}".`);
       return found.id;
     }
     if (organizations.length <= 1) return oneOrAsk(organizations, 'organization', '--org').id;
@@ -113,9 +114,10 @@ export const createCli = (flags: GlobalFlags, io: Io): Cli => {
 
   const confirm = async (question: string, yes: boolean | undefined): Promise<void> => {
     if (yes) return;
-    if (!interactive) throw new UsageError(`${question} Nobody is here to answer.`, 'Add --yes to go ahead.');
+    if (!interactive)
+      throw new UsageError(`${question} --yes is required when not interactive.`, 'Add --yes to confirm.');
     const { ask } = await import('./prompt.ts');
-    if (!(await ask(question, io))) throw new CliError('failure', 'Nothing was changed.');
+    if (!(await ask(question, io))) throw new CliError('failure', 'No changes were made.');
   };
 
   const scope_words = [

@@ -11,7 +11,7 @@ import type { Settings } from './settings.ts';
 
 const RENEW_BEFORE_MS = 30_000;
 
-const ended = (url: string): GpuaasError => new GpuaasError('unauthenticated', `The sign-in to ${url} has ended.`);
+const ended = (url: string): GpuaasError => new GpuaasError('unauthenticated', `The sign-in to ${url} has expired.`);
 
 const isFresh = (profile: Profile, rejected: string | undefined): boolean =>
   profile.access_token !== undefined &&

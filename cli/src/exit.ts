@@ -118,14 +118,14 @@ const asJson = (err: unknown): Record<string, unknown> => {
 
 /** The API's help speaks of requests and headers; at a command line the same thing is said in commands. */
 const HELP: Readonly<Partial<Record<GpuaasErrorCode, string>>> = {
-  invalid_request: 'Correct it and run the command again.',
+  invalid_request: 'Correct the value and retry.',
   unauthenticated: 'Sign in with: gpuaas login',
-  precondition_failed: 'Somebody changed it meanwhile: look at it again, then repeat.',
-  insufficient_capacity: 'Ask for less, for another region, or try again later.',
-  quota_exceeded: 'Release something or ask for a larger quota: gpuaas quota get',
-  sku_disabled: 'See what is offered: gpuaas sku list',
-  region_disabled: 'See what is open: gpuaas region list',
-  idempotency_key_reused: 'Give a new --idempotency-key for a different change.',
+  precondition_failed: 'It changed since you read it. Review and retry.',
+  insufficient_capacity: 'Request fewer GPUs or another region, or retry later.',
+  quota_exceeded: 'Release an allocation, or request a larger quota. Show quotas: gpuaas quota get',
+  sku_disabled: 'List available SKUs: gpuaas sku list',
+  region_disabled: 'List available regions: gpuaas region list',
+  idempotency_key_reused: 'Use a new --idempotency-key for a different change.',
   network: 'Check the address and the connection: gpuaas doctor',
   unexpected_answer: 'Check the address: gpuaas doctor',
 };
@@ -133,7 +133,7 @@ const HELP: Readonly<Partial<Record<GpuaasErrorCode, string>>> = {
 const helpOf = (err: GpuaasError): string | null => {
   const own = HELP[err.code];
   if (own !== undefined) return own;
-  return err.retry_after_s === null ? err.help : `Try again in ${err.retry_after_s} s.`;
+  return err.retry_after_s === null ? err.help : `Retry in ${err.retry_after_s} s.`;
 };
 
 /** The verdict alone: what fits instead follows as commands. */
@@ -153,7 +153,7 @@ const reasonLines = (err: GpuaasError): string[] => {
     );
     return [`  reason: ${[code, ...told].join(' ')}`];
   });
-  return lines.length > 0 && err instanceof RefusedError ? ['What holds the capacity:', ...lines] : lines;
+  return lines.length > 0 && err instanceof RefusedError ? ['Unavailable GPUs:', ...lines] : lines;
 };
 
 const alternativeLines = (err: GpuaasError): string[] => {
@@ -175,7 +175,7 @@ const asLines = (err: unknown): string[] => {
   const help = err instanceof RefusedError && err.commands.length > 0 ? null : helpOf(err);
   for (const { rel, text, href } of err.actions) if (rel !== 'help') lines.push(`${text} ${href}`);
   if (help !== null) lines.push(help);
-  for (const { rel, href } of err.actions) if (rel === 'help') lines.push(`more: ${href}`);
+  for (const { rel, href } of err.actions) if (rel === 'help') lines.push(`Details: ${href}`);
   if (err.correlation_id) lines.push(`correlation id ${err.correlation_id}`);
   return lines;
 };

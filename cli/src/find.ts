@@ -7,8 +7,8 @@ const find = async <T>(items: AsyncIterable<T>, matches: (item: T) => boolean, w
   const found: T[] = [];
   for await (const item of items) if (matches(item)) found.push(item);
   const [only] = found;
-  if (only === undefined) throw new GpuaasError('not_found', `There is no ${what}.`);
-  if (found.length > 1) throw new UsageError(`There is more than one ${what}.`, 'Name it by its id.');
+  if (only === undefined) throw new GpuaasError('not_found', `No ${what}.`);
+  if (found.length > 1) throw new UsageError(`More than one ${what}.`, 'Use its ID.');
   return only;
 };
 
@@ -63,8 +63,7 @@ export const allocationId = async (cli: Cli, project_id: string, named: string):
     ? await (await cli.client()).allocationList({ params: { project_id }, query }, { signal: cli.signal })
     : { items: [] };
   const found = items.find(({ state }) => state !== 'released' && state !== 'failed') ?? items[0];
-  if (found === undefined)
-    throw new GpuaasError('not_found', `There is no allocation named "${named}" in the project.`);
+  if (found === undefined) throw new GpuaasError('not_found', `No allocation named "${named}" in the project.`);
   return found.id;
 };
 
@@ -72,7 +71,7 @@ export const nodeId = async (cli: Cli, named: string): Promise<string> => {
   if (named.startsWith('nod_')) return named;
   const query = { name: named };
   const [found] = (await (await cli.client()).adminNodeList({ query }, { signal: cli.signal })).items;
-  if (found === undefined) throw new GpuaasError('not_found', `There is no node named "${named}".`);
+  if (found === undefined) throw new GpuaasError('not_found', `No node named "${named}".`);
   return found.id;
 };
 
@@ -81,7 +80,7 @@ export const slotOf = async (cli: Cli, node_id: string, named: string): Promise<
   const client = await cli.client();
   if (named.startsWith('slt_'))
     return client.adminNodeSlotGet({ params: { node_id, slot_id: named } }, { signal: cli.signal });
-  if (!/^\d{1,3}$/.test(named)) throw new UsageError(`"${named}" is not a slot.`, 'Name it by its index or id.');
+  if (!/^\d{1,3}$/.test(named)) throw new UsageError(`"${named}" is not a slot.`, 'Use its index or ID.');
   const slots = client.pages.adminNodeSlotList({ params: { node_id } }, { signal: cli.signal });
   return find(slots, ({ slot_index }) => slot_index === Number(named), `slot ${named} on the node`);
 };
@@ -91,7 +90,7 @@ export const anyOrganizationId = async (cli: Cli, named: string): Promise<string
   if (named.startsWith('org_')) return named;
   const query = { name: named };
   const [found] = (await (await cli.client()).adminOrganizationList({ query }, { signal: cli.signal })).items;
-  if (found === undefined) throw new GpuaasError('not_found', `There is no organization named "${named}".`);
+  if (found === undefined) throw new GpuaasError('not_found', `No organization named "${named}".`);
   return found.id;
 };
 

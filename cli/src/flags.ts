@@ -2,26 +2,26 @@
 import { duration, type FlagsOf, integer, text, toggle } from './command.ts';
 
 export const pageFlags = {
-  limit: integer('rows at most; 50 unless told'),
-  cursor: text('go on after the next_cursor of an earlier list', 'cursor'),
-  all: toggle('every row'),
+  limit: integer('Maximum number of rows (default 50)'),
+  cursor: text('Continue after the next_cursor of an earlier list', 'cursor'),
+  all: toggle('All rows'),
 } as const;
 
 /** For POSTs: the same key again gives the same answer and changes nothing twice. */
 export const keyFlags = {
-  'idempotency-key': text('reuse the same value when you retry', 'key'),
+  'idempotency-key': text('Repeat the same key when you retry the command', 'key'),
 } as const;
 
-export const yesFlags = { yes: toggle('do not ask') } as const;
+export const yesFlags = { yes: toggle('Skip the confirmation') } as const;
 
 export const waitFlags = {
-  wait: toggle('wait for the end'),
-  'no-wait': toggle('return at once; the default'),
-  timeout: duration('how long to wait, like 90s or 10m; 10m unless told'),
+  wait: toggle('Wait until it is finished'),
+  'no-wait': toggle('Return immediately (default)'),
+  timeout: duration('Maximum time to wait, like 90s or 10m (default 10m)'),
 } as const;
 
 export const ifMatchFlags = {
-  'if-match': integer('change only this version; the present one unless told', 'version'),
+  'if-match': integer('Change only this version (default: the current one)', 'version'),
 } as const;
 
 const PAGE_MAX = 200;

@@ -28,7 +28,7 @@ const PROCESSES: ReadonlySet<string> = new Set([
   'complete-nouns',
   'whoami',
   'whoami-json',
-  'project-delete-unasked',
+  'project-delete-needs-yes',
   'error-not-found-json',
   'error-denied',
   'error-network',
@@ -105,7 +105,7 @@ const normalise = (text: string, api: FixtureApi): string =>
     .replaceAll(api.url, 'http://api.test')
     .replaceAll(home, '/home')
     .replaceAll(`${process.execPath} ${MAIN}`, 'node main.ts')
-    .replace(/127\.0\.0\.1:\d{4,5} leads/g, '127.0.0.1:<port> leads')
+    .replace(/127\.0\.0\.1:\d{4,5} forwards/g, '127.0.0.1:<port> forwards')
     .replace(/cli-[0-9a-f]{24}/g, '<correlation id>')
     .replace(/"idempotency_key": "[0-9a-f]{32}"/g, '"idempotency_key": "<key>"')
     .replace(/expires_at = "[^"]+"/g, 'expires_at = "<time>"')
@@ -135,7 +135,7 @@ const transcript = (item: Case, api: FixtureApi, result: RunResult & { config: s
 
 describe('commands', { concurrency: 4 }, () => {
   for (const item of cases)
-    test(`golden: ${item.name}`, async (t) => {
+    test(`golden: ${item.name}`, { timeout: 30_000 }, async (t) => {
       const api = await startApi(item.answers);
       t.after(() => api.close());
       const text = transcript(item, api, await runCase(api, item));

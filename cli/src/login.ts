@@ -49,7 +49,7 @@ const request = async (address: string, init: RequestInit, signal: AbortSignal):
   } catch (err) {
     if (signal.aborted) throw signal.reason;
     const cause = err instanceof Error && err.cause instanceof Error ? err.cause.message : String(err);
-    throw new GpuaasError('network', `No answer from ${url.origin}: ${cause || 'the connection failed'}.`, {
+    throw new GpuaasError('network', `No response from ${url.origin}: ${cause || 'the connection failed'}.`, {
       retryable: true,
     });
   }
@@ -182,5 +182,5 @@ export const deviceLogin = async (
     if (reply.body['error'] === 'slow_down') intervalS += 5;
     else if (reply.body['error'] !== 'authorization_pending') throw refused(reply.body, reply.status);
   }
-  throw new CliError('timeout', 'The code expired before it was used.', 'Start again: gpuaas login');
+  throw new CliError('timeout', 'The code expired before you approved it.', 'Start again: gpuaas login');
 };

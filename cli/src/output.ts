@@ -66,9 +66,9 @@ export const createOutput = ({ json: asked, io: { env, stdout, stderr } }: Outpu
     table,
     list: (page, columns) => {
       if (json) return printJson({ schema_version: SCHEMA_VERSION, items: page.items, next_cursor: page.next_cursor });
-      if (page.items.length === 0) say('Nothing here.');
+      if (page.items.length === 0) say('No results.');
       else table(page.items, columns);
-      if (page.next_cursor !== null) say('There are more: add --all, or a larger --limit.');
+      if (page.next_cursor !== null) say('More rows exist: add --all or raise --limit.');
     },
     item: (resource, fields) => {
       if (json) return printJson({ schema_version: SCHEMA_VERSION, ...resource });

@@ -20,226 +20,226 @@ const WORK = 'Work:';
 const CONNECT = 'Connect:';
 const ACCESS = 'Access:';
 const CATALOG = 'Catalog:';
-const OBSERVE = 'What happened:';
+const OBSERVE = 'Observe:';
 const OPERATE = 'Operators:';
-const TOOL = 'This tool:';
+const TOOL = 'CLI:';
 
 export const ENTRIES: readonly Entry[] = [
-  { name: 'login', summary: 'sign in', group: TOOL, load: async () => (await import('./commands/login.ts')).login },
+  { name: 'login', summary: 'Sign in', group: TOOL, load: async () => (await import('./commands/login.ts')).login },
   {
     name: 'logout',
-    summary: 'forget the sign-in of a profile',
+    summary: 'Sign out and remove the credential from a profile',
     group: TOOL,
     load: async () => (await import('./commands/login.ts')).logout,
   },
   {
     name: 'whoami',
-    summary: 'who you are and where you may work',
+    summary: 'Show your account, organizations and projects',
     group: TOOL,
     load: async () => (await import('./commands/whoami.ts')).whoami,
   },
   {
     name: 'doctor',
-    summary: 'check connection, clock, sign-in and configuration',
+    summary: 'Check connection, clock, sign-in and configuration',
     group: TOOL,
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   {
     name: 'api',
-    summary: 'call any path of the API',
+    summary: 'Call any path of the API',
     group: TOOL,
     load: async () => (await import('./commands/api.ts')).api,
   },
   {
     name: 'completion',
-    summary: 'shell completion for bash, zsh and fish',
+    summary: 'Print a completion script for bash, zsh or fish',
     group: TOOL,
     load: async () => (await import('./commands/completion.ts')).completion,
   },
   {
     name: 'version',
-    summary: 'version of this tool',
+    summary: 'Show the version of this CLI',
     group: TOOL,
     load: async () => (await import('./commands/version.ts')).version,
   },
   {
     name: 'allocation',
-    summary: 'launch, watch and release GPUs',
+    summary: 'Launch, watch and release GPUs',
     group: WORK,
     load: async () => (await import('./commands/allocation.ts')).allocation,
   },
   {
     name: 'launch',
-    summary: 'short for allocation create',
+    summary: 'Alias of allocation create',
     group: WORK,
     load: async () => (await import('./commands/allocation.ts')).aliases.launch,
   },
   {
     name: 'ls',
-    summary: 'short for allocation list',
+    summary: 'Alias of allocation list',
     group: WORK,
     load: async () => (await import('./commands/allocation.ts')).aliases.ls,
   },
   {
     name: 'get',
-    summary: 'short for allocation get',
+    summary: 'Alias of allocation get',
     group: WORK,
     load: async () => (await import('./commands/allocation.ts')).aliases.get,
   },
   {
     name: 'release',
-    summary: 'short for allocation release',
+    summary: 'Alias of allocation release',
     group: WORK,
     load: async () => (await import('./commands/allocation.ts')).aliases.release,
   },
   {
     name: 'quota',
-    summary: 'GPU limits and what is used of them',
+    summary: 'Show GPU limits and usage',
     group: WORK,
     load: async () => (await import('./commands/capacity.ts')).quota,
   },
   {
     name: 'project',
-    summary: 'projects and their members',
+    summary: 'Manage projects and their members',
     group: WORK,
     load: async () => (await import('./commands/project.ts')).project,
   },
   {
     name: 'organization',
-    summary: 'organizations and their members',
+    summary: 'Manage organizations and their members',
     group: WORK,
     load: async () => (await import('./commands/organization.ts')).organization,
   },
   {
     name: 'invitation',
-    summary: 'invite people to an organization',
+    summary: 'Invite people to an organization',
     group: WORK,
     load: async () => (await import('./commands/invitation.ts')).invitation,
   },
   {
     name: 'ssh',
-    summary: 'connect with ssh, or run a command there',
+    summary: 'Connect with SSH, or run a remote command',
     group: CONNECT,
     load: async () => (await import('./commands/ssh.ts')).ssh,
   },
   {
     name: 'terminal',
-    summary: 'a shell without an SSH key of yours',
+    summary: 'Open a shell without an SSH key',
     group: CONNECT,
     load: async () => (await import('./commands/console.ts')).terminal,
   },
   {
     name: 'console',
-    summary: 'the serial line; works without network in the guest',
+    summary: 'Open the serial console; needs no network in the guest OS',
     group: CONNECT,
     load: async () => (await import('./commands/console.ts')).serialConsole,
   },
   {
     name: 'forward',
-    summary: 'reach ports of an allocation from this machine',
+    summary: 'Forward local ports to an allocation',
     group: CONNECT,
     load: async () => (await import('./commands/forward.ts')).forward,
   },
   {
     name: 'ssh-config',
-    summary: 'make ssh, scp, rsync and editors know your allocations',
+    summary: 'Configure SSH access to allocations',
     group: CONNECT,
     load: async () => (await import('./commands/ssh-config.ts')).sshConfigCommand,
   },
   {
     name: 'ssh-proxy',
-    summary: 'what ssh runs to reach an allocation',
+    summary: 'ProxyCommand of ssh',
     group: CONNECT,
     hidden: true,
     load: async () => (await import('./commands/ssh.ts')).sshProxy,
   },
   {
     name: 'token',
-    summary: 'your API tokens',
+    summary: 'Manage your API tokens',
     group: ACCESS,
     load: async () => (await import('./commands/token.ts')).token,
   },
   {
     name: 'web-session',
-    summary: 'browsers that you are signed in with',
+    summary: 'Manage your browser sessions',
     group: ACCESS,
     load: async () => (await import('./commands/web-session.ts')).webSession,
   },
   {
     name: 'service-account',
-    summary: 'accounts for programs',
+    summary: 'Manage service accounts for programs',
     group: ACCESS,
     load: async () => (await import('./commands/service-account.ts')).serviceAccount,
   },
   {
     name: 'ssh-key',
-    summary: 'your SSH public keys',
+    summary: 'Manage your SSH public keys',
     group: ACCESS,
     load: async () => (await import('./commands/ssh-key.ts')).sshKey,
   },
   {
     name: 'capacity',
-    summary: 'what could be launched now',
+    summary: 'Show capacity that is free now',
     group: CATALOG,
     load: async () => (await import('./commands/capacity.ts')).capacity,
   },
   {
     name: 'sku',
-    summary: 'what can be launched, with prices',
+    summary: 'List SKUs with prices',
     group: CATALOG,
     load: async () => (await import('./commands/catalog.ts')).sku,
   },
   {
     name: 'region',
-    summary: 'where it can be launched',
+    summary: 'List regions',
     group: CATALOG,
     load: async () => (await import('./commands/catalog.ts')).region,
   },
   {
     name: 'image',
-    summary: 'operating system images',
+    summary: 'List operating system images',
     group: CATALOG,
     load: async () => (await import('./commands/catalog.ts')).image,
   },
   {
     name: 'events',
-    summary: 'events of a project, as they happen with --follow',
+    summary: 'List or follow events of a project',
     group: OBSERVE,
     load: async () => (await import('./commands/events.ts')).events,
   },
   {
     name: 'usage',
-    summary: 'charged time and cost',
+    summary: 'Show billed time and cost',
     group: OBSERVE,
     load: async () => (await import('./commands/capacity.ts')).usage,
   },
   {
     name: 'workflow-run',
-    summary: 'progress of long work',
+    summary: 'Show workflow runs of a project',
     group: OBSERVE,
     load: async () => (await import('./commands/workflow-run.ts')).workflowRun,
   },
   {
     name: 'trace',
-    summary: 'follow one id through everything that happened',
+    summary: 'Show the timeline of one ID',
     group: OBSERVE,
     load: async () => (await import('./commands/trace.ts')).trace,
   },
   {
     name: 'audit',
-    summary: 'who did what in an organization',
+    summary: 'Show the audit log of an organization',
     group: OBSERVE,
     load: async () => (await import('./commands/audit.ts')).audit,
   },
   {
     name: 'logs',
-    summary: 'log lines of the platform by correlation id or node',
+    summary: 'Show control plane logs by correlation ID or node',
     group: OPERATE,
     load: async () => (await import('./commands/logs.ts')).logs,
   },
   {
     name: 'admin',
-    summary: 'run the platform',
+    summary: 'Operate the control plane',
     group: OPERATE,
     load: async () => (await import('./commands/admin.ts')).admin,
   },
@@ -248,12 +248,12 @@ export const ENTRIES: readonly Entry[] = [
 const FIRST_STEPS = `
 First steps:
   $ gpuaas login            sign in (on a laptop: gpuaas login --dev)
-  $ gpuaas whoami           see your organizations and projects
-  $ gpuaas sku list         see what can be launched and what it costs
-  $ gpuaas launch --help    launch it
+  $ gpuaas whoami           show your organizations and projects
+  $ gpuaas sku list         list SKUs with prices
+  $ gpuaas launch --help    see how to launch
 
-gpuaas <command> --help says more.
-Output is JSON when it does not go to a terminal.`;
+Run gpuaas <command> --help for details.
+Output is JSON unless it goes to a terminal.`;
 
 /** The words of the command line that are neither flags nor values of global flags. */
 export const wordsOf = (argv: readonly string[]): string[] => {
@@ -275,15 +275,15 @@ export const createProgram = async (
   const words = wordsOf(argv);
   const wanted = words[0] === 'help' ? words[1] : words[0];
   const program = new Commander('gpuaas')
-    .description('GPU capacity from your own cloud.')
+    .description('Launch and manage GPUs of a GPUaaS cloud.')
     .usage('<command> [options]')
-    .version(VERSION, '--version', 'version of this tool')
-    .helpOption('-h, --help', 'help for a command')
+    .version(VERSION, '--version', 'Show the version of this CLI')
+    .helpOption('-h, --help', 'Show help for a command')
     .showSuggestionAfterError()
     .configureHelp({ helpWidth: 80 })
     .addHelpText('after', FIRST_STEPS);
   program.addHelpCommand(
-    new Commander('help').arguments('[command]').description('help for a command').helpGroup(TOOL),
+    new Commander('help').arguments('[command]').description('Show help for a command').helpGroup(TOOL),
   );
   program.exitOverride().configureOutput({
     writeOut: (text) => void stdout.write(text),

@@ -40,9 +40,9 @@ type WayOn = Readonly<{ resume: string; undo?: string }>;
 
 /** When time ran out or somebody pressed Ctrl-C the work goes on, so the error says how to look at it again or undo it. */
 export const explained = (err: unknown, { resume, undo }: WayOn): unknown => {
-  const look = `See how it goes: ${resume}`;
+  const look = `Check progress: ${resume}`;
   if (err instanceof GpuaasError && err.code === 'timeout') return new CliError('timeout', err.detail, look);
-  if (err instanceof Interrupted) return new CliError('interrupted', 'Interrupted; the work goes on.', undo ?? look);
+  if (err instanceof Interrupted) return new CliError('interrupted', 'Interrupted; still running.', undo ?? look);
   return err;
 };
 

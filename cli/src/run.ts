@@ -23,7 +23,7 @@ const usageOf = (err: CommanderError, argv: readonly string[]): UsageError => {
   const isRemote = words[0] === 'ssh' && err.code === 'commander.unknownOption';
   const known = words.slice(0, unknown === undefined ? (isRemote ? 1 : 2) : words.indexOf(unknown));
   const hint = isRemote
-    ? 'Flags of what runs there come after --.'
+    ? 'Put flags of the remote command after --.'
     : more.filter((line) => line.trim() !== '').join(' ');
   return new UsageError(
     `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}${/[.?]$/.test(sentence) ? '' : '.'}`,

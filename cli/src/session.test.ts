@@ -86,7 +86,7 @@ test('why a session closed is said, with the command to connect again where that
   leg.say(sessionWord({ kind: 'console', is_writable: false }));
   leg.say({ type: 'closed', reason: 'revoked', message: 'Your role was taken away.' });
   assert.equal(await ended, 4);
-  assert.equal(said.stderr, 'You may look and not type here.\ngpuaas: Your role was taken away.\n');
+  assert.equal(said.stderr, 'This session is read-only.\ngpuaas: Your role was taken away.\n');
   const other = run('console', 'train');
   const later = await gateway.next();
   later.say(sessionWord({ kind: 'console' }));
@@ -137,9 +137,9 @@ test('an ssh that failed without a word of ours is told what puts a key on the m
   assert.equal(
     await with255(''),
     [
-      'If ssh said "Permission denied", none of your keys is on the machine. Put one there:',
+      'If ssh reported "Permission denied", none of your keys is installed. Grant one:',
       '  gpuaas allocation grant train --key NAME',
-      'Without a key: gpuaas terminal train',
+      'Connect without a key: gpuaas terminal train',
       '',
     ].join('\n'),
   );
@@ -181,8 +181,8 @@ test('the terminal is given back when the gateway goes away', { skip: noScript }
 test('each connection of a forward has its own session, and one that is refused ends no other', async (t) => {
   const { gateway, api, run } = await world(t);
   const { child, said, until, ended } = run('forward', 'train', '0:8888');
-  await until(() => said.stderr.includes('Ctrl-C ends it.'));
-  const port = Number(/127\.0\.0\.1:(\d+) leads/.exec(said.stdout)?.[1]);
+  await until(() => said.stderr.includes('Press Ctrl-C to stop.'));
+  const port = Number(/127\.0\.0\.1:(\d+) forwards/.exec(said.stdout)?.[1]);
   const dial = () => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     t.after(() => socket.destroy());

@@ -9,10 +9,14 @@ import { isUsable, type SshHost } from './ssh-files.ts';
 export const notReady = (cli: Cli, found: Allocation): CliError | null => {
   const next = (...words: string[]) => commandLine(['gpuaas', 'allocation', ...words, found.name, ...cli.scope_words]);
   if (found.state === 'requested' || found.state === 'provisioning')
-    return new CliError('conflict', `${found.name} is ${found.state}: nothing to connect to yet.`, next('watch'));
+    return new CliError(
+      'conflict',
+      `${found.name} is ${found.state}: it does not accept connections yet.`,
+      next('watch'),
+    );
   if (found.state !== 'active') return new CliError('conflict', `${found.name} is ${found.state}.`, next('get'));
   if (found.power !== null && found.power.state !== 'on')
-    return new CliError('conflict', `The machine of ${found.name} is ${found.power.state}.`, next('start'));
+    return new CliError('conflict', `The VM of ${found.name} is ${found.power.state}.`, next('start'));
   return null;
 };
 
@@ -30,8 +34,8 @@ export const assertSshHost = (cli: Cli, found: Allocation): SshHost => {
   if (host === null)
     throw new CliError(
       'conflict',
-      `${found.name} has told no SSH host key, and an unknown one is not trusted.`,
-      `Without SSH: ${commandLine(['gpuaas', 'terminal', found.name, ...cli.scope_words])}`,
+      `${found.name} has not reported an SSH host key, so ssh cannot verify it.`,
+      `Connect without SSH: ${commandLine(['gpuaas', 'terminal', found.name, ...cli.scope_words])}`,
     );
   return host;
 };

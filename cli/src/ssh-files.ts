@@ -27,8 +27,7 @@ export const isUsable = (host: SshHost): boolean =>
   HOST_KEY.test(host.host_key);
 
 const assertUsable = (host: SshHost): void => {
-  if (!isUsable(host))
-    throw new CliError('failure', `The platform's SSH facts of ${host.allocation_id} are not of the expected form.`);
+  if (!isUsable(host)) throw new CliError('failure', `The API returned invalid SSH data for ${host.allocation_id}.`);
 };
 
 export const knownHosts = (hosts: readonly SshHost[]): string =>
@@ -55,12 +54,12 @@ export const hostNames = (hosts: readonly SshHost[]): ReadonlyMap<string, string
 
 /** A path as one value of ssh_config: quoted, and with nothing that ssh would put something else for. */
 export const sshValue = (path: string): string => {
-  if (/[\p{Cc}"\\]|\$\{/u.test(path)) throw new CliError('failure', `OpenSSH cannot be told the path ${path}.`);
+  if (/[\p{Cc}"\\]|\$\{/u.test(path)) throw new CliError('failure', `OpenSSH cannot use the path ${path}.`);
   return `"${path.replaceAll('%', '%%')}"`;
 };
 
 const shellWord = (text: string): string => {
-  if (/\p{Cc}/u.test(text)) throw new CliError('failure', 'A path of this command holds a control character.');
+  if (/\p{Cc}/u.test(text)) throw new CliError('failure', 'A path contains a control character.');
   if (/^[\w@+=:,./-]+$/.test(text)) return text;
   // Windows has no POSIX shell for it; there a word in double quotes stays one word.
   return process.platform === 'win32' ? `"${text.replaceAll('"', '')}"` : `'${text.replaceAll("'", "'\\''")}'`;

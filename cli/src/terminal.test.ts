@@ -56,13 +56,13 @@ const atTerminal = async (
 test('a terminal gets a table with a bold header, not JSON', { skip: missing }, async () => {
   const { screen, code } = await atTerminal('region list');
   assert.equal(code, 0);
-  const header = '\u001b[1mREGION      NAME   DISKS ARE  OPEN\u001b[22m\r\n';
-  assert.ok(screen.includes(`${header}eu-north-1  North  purged     yes\r\n`), screen);
+  const header = '\u001b[1mREGION      NAME   WIPE LEVEL  ENABLED\u001b[22m\r\n';
+  assert.ok(screen.includes(`${header}eu-north-1  North  purge       yes\r\n`), screen);
 });
 
 test('NO_COLOR turns colour off', { skip: missing }, async () => {
   const { screen } = await atTerminal('region list', { env: { NO_COLOR: '1' } });
-  assert.match(screen, /REGION +NAME +DISKS ARE +OPEN/);
+  assert.match(screen, /REGION +NAME +WIPE LEVEL +ENABLED/);
   assert.ok(!screen.includes('\u001b['));
 });
 
@@ -70,7 +70,7 @@ test('a destructive command asks at a terminal, and no means no', { skip: missin
   const question = 'Delete project';
   const refused = await atTerminal(`project delete ${ids.project}`, { dialogue: { question, answer: 'n' } });
   assert.equal(refused.code, 1);
-  assert.match(refused.screen, /Nothing was changed/);
+  assert.match(refused.screen, /No changes were made/);
   assert.deepEqual(refused.requests, []);
   const agreed = await atTerminal(`project delete ${ids.project}`, { dialogue: { question, answer: 'y' } });
   assert.equal(agreed.code, 0);

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import type { Page, Request } from 'playwright-core';
+import type { Page, Request, Route } from 'playwright-core';
 import { ensureConsole } from '../../tools/build-console.ts';
 import { createMockApi, type MockApi } from '../mock-api/index.ts';
 import { contextOptions, launchBrowser, needsBrowser as skip } from './browser.ts';
@@ -29,20 +29,30 @@ type Stage = Readonly<{
   api: MockApi;
   /** What the page asked since it was last looked at. */
   asked(): Request[];
+  /** Stops the page's clock, and returns when everything it asked is answered: what it asks next, it asks of its own. */
+  quiet(): Promise<void>;
   /** From now on every request gets this; null lets the API answer again. */
   answerAll(answer: Answer | null): void;
 }>;
+
+/** Lets the page do what it has to do now; its timers stand still. */
+const taskOfPage = (): Promise<void> =>
+  new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => resolve();
+    port2.postMessage(null);
+  });
 
 const onStage = async (path: (api: MockApi) => string, work: (stage: Stage) => Promise<void>): Promise<void> => {
   const api = createMockApi();
   const context = await browser.newContext(contextOptions({}));
   let requests: Request[] = [];
+  let pending = 0;
   let forced: Answer | null = null;
   try {
     const page = await context.newPage();
     await page.clock.install();
-    await page.route(/\/(?:api|auth)\//, async (route, request) => {
-      requests.push(request);
+    const answer = async (route: Route, request: Request): Promise<void> => {
       if (forced !== null) {
         const { status, code } = forced;
         const body = JSON.stringify({ status, code, title: code, detail: code, errors: [], reasons: [], actions: [] });
@@ -51,18 +61,33 @@ const onStage = async (path: (api: MockApi) => string, work: (stage: Stage) => P
       if (request.url().includes('/stream')) return route.abort();
       const body = request.postData();
       const init = { method: request.method(), headers: request.headers(), ...(body === null ? {} : { body }) };
-      const answer = await api.fetch(request.url(), init);
+      const response = await api.fetch(request.url(), init);
       return route.fulfill({
-        status: answer.status,
-        headers: Object.fromEntries(answer.headers),
-        body: await answer.text(),
+        status: response.status,
+        headers: Object.fromEntries(response.headers),
+        body: await response.text(),
       });
+    };
+    await page.route(/\/(?:api|auth)\//, async (route, request) => {
+      requests.push(request);
+      pending += 1;
+      try {
+        await answer(route, request);
+      } finally {
+        pending -= 1;
+      }
     });
+    const quiet = async (): Promise<void> => {
+      await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 1);
+      // An answer may make the page ask the next thing, so it has to be idle several times in a row.
+      for (let idle = 0; idle < 5; idle = pending === 0 ? idle + 1 : 0) await page.evaluate(taskOfPage);
+    };
     await page.goto(`${server.url}${path(api)}`);
     await settled(page);
     await work({
       page,
       api,
+      quiet,
       asked: () => {
         const asked = requests;
         requests = [];
@@ -86,10 +111,12 @@ const starting = ({ world, cast }: MockApi): string => {
 };
 
 test('what a page asks while nobody is at it does not count as use, until somebody is', { skip }, () =>
-  onStage(starting, async ({ page, asked }) => {
+  onStage(starting, async ({ page, asked, quiet }) => {
     const isUnattended = (request: Request) => request.headers()['x-gpuaas-unattended'] === '1';
+    await quiet();
     assert.ok(asked().every((request) => !isUnattended(request)));
     await Promise.all([page.waitForRequest(/\/api\/v1\/me$/), page.clock.fastForward(125_000)]);
+    await quiet();
     const alone = asked();
     assert.ok(alone.length > 0 && alone.every(isUnattended));
     await page.keyboard.press('Shift');
@@ -99,16 +126,20 @@ test('what a page asks while nobody is at it does not count as use, until somebo
 );
 
 test('a page whose session has ended says so and stops asking', { skip }, () =>
-  onStage(starting, async ({ page, asked, answerAll }) => {
+  onStage(starting, async ({ page, asked, answerAll, quiet }) => {
+    await quiet();
     asked();
     await page.clock.runFor(20_000);
+    await quiet();
     assert.ok(asked().length > 0, 'it asks by itself');
     answerAll({ status: 401, code: 'unauthenticated' });
     await page.clock.runFor(20_000);
+    await page.clock.resume();
     await page.getByText('Your session has ended').waitFor();
-    await page.clock.runFor(20_000);
+    await quiet();
     asked();
     await page.clock.runFor(120_000);
+    await quiet();
     assert.deepEqual(
       asked().map((request) => request.url()),
       [],

@@ -24,6 +24,11 @@ const at = (path: string): JsonObject => {
 };
 
 describe('openapi', () => {
+  it('names an operation `admin…` exactly when it lies below /api/v1/admin', () => {
+    for (const [id, { path }] of operations)
+      assert.equal(/^admin[A-Z]/.test(id), path.startsWith('/api/v1/admin/'), id);
+  });
+
   it('holds every operation under its id, with permission, audit action and idempotency rule', () => {
     for (const [id, operation] of operations) {
       const emitted = at(`#/paths/${operation.path.replaceAll('/', '~1')}/${operation.method.toLowerCase()}`);

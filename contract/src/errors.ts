@@ -25,13 +25,13 @@ export const ERRORS = {
     status: 403,
     retryable: false,
     title: 'Permission denied',
-    help: 'Ask an owner or admin of the organization for a role that holds this permission.',
+    help: 'Ask an owner or admin of the organization for a role with this permission.',
   },
   not_found: {
     status: 404,
     retryable: false,
     title: 'Not found',
-    help: 'Check the id and the project or organization you are in.',
+    help: 'Check the ID, and the project or organization.',
   },
   method_not_allowed: {
     status: 405,
@@ -39,12 +39,17 @@ export const ERRORS = {
     title: 'Method not allowed',
     help: 'See /docs for the methods of this path.',
   },
-  request_timeout: { status: 408, retryable: true, title: 'Request timed out', help: 'Send the whole request sooner.' },
+  request_timeout: {
+    status: 408,
+    retryable: true,
+    title: 'Request timed out',
+    help: 'The request arrived too slowly. Retry.',
+  },
   conflict: {
     status: 409,
     retryable: false,
     title: 'Conflict with current state',
-    help: 'Read the resource again and decide from its present state.',
+    help: 'Read the resource again and retry if the change still applies.',
   },
   already_exists: {
     status: 409,
@@ -62,13 +67,13 @@ export const ERRORS = {
     status: 409,
     retryable: true,
     title: 'No capacity fits',
-    help: 'See reasons[] for what holds the capacity and alternatives[] for what fits now.',
+    help: 'See reasons[] for why GPUs are unavailable and alternatives[] for what fits now.',
   },
   quota_exceeded: {
     status: 409,
     retryable: false,
     title: 'Quota exceeded',
-    help: 'Release something or ask for a larger quota.',
+    help: 'Release an allocation, or request a larger quota.',
   },
   sku_disabled: {
     status: 409,
@@ -85,7 +90,7 @@ export const ERRORS = {
   precondition_failed: {
     status: 412,
     retryable: false,
-    title: 'Changed meanwhile',
+    title: 'Resource changed',
     help: 'Read the resource again and send its new ETag in If-Match.',
   },
   payload_too_large: { status: 413, retryable: false, title: 'Body too large', help: 'Send at most 1 MiB.' },
@@ -123,13 +128,13 @@ export const ERRORS = {
     status: 500,
     retryable: false,
     title: 'Internal error',
-    help: 'This is a defect. Report it with the correlation id.',
+    help: 'This is a defect. Report it with the correlation ID.',
   },
   unavailable: {
     status: 503,
     retryable: true,
     title: 'Temporarily unavailable',
-    help: 'Retry after the seconds given in Retry-After; nothing was half-written.',
+    help: 'Retry after the seconds given in Retry-After. No changes were made.',
   },
 } as const satisfies Record<string, { status: number; retryable: boolean; title: string; help: string }>;
 

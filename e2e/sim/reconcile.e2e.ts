@@ -100,7 +100,7 @@ test('a machine that somebody made beside us is told and left alone, and the slo
   await meanwhile((host) => host.defineForeignDomain('somebodys', [serial]));
   const found = await eventually('it is told', async () => {
     const { findings } = await inventory();
-    return findings.find(({ code }) => code === 'unknown_machine');
+    return findings.find(({ code }) => code === 'unknown_vm');
   });
   assert.equal(found.slot_ids.length, 1);
   const node = await eventually('the rest is for sale', async () => {

@@ -75,7 +75,7 @@ const CASES: readonly Case[] = [
     filter: 'count_on_one_node',
     node: { slots: onlyFree(0, 1) },
     request: aSlice(4),
-    detail: '2 free GPUs, 4 asked',
+    detail: '2 free GPUs, 4 requested',
     holds: 'fragmented',
   },
   {
@@ -89,7 +89,7 @@ const CASES: readonly Case[] = [
     filter: 'count_on_one_node',
     node: { capacity_mode: 'flexible', slots: slots({ 3: { health: 'unhealthy' } }) },
     request: bareMetal(),
-    detail: '7 usable GPUs, 8 asked',
+    detail: '7 usable GPUs, 8 requested',
     holds: 'fragmented',
   },
   {
@@ -102,7 +102,7 @@ const CASES: readonly Case[] = [
   {
     filter: 'quota',
     request: aSlice(2, { quota_gpus_remaining: 1 }),
-    detail: '2 asked, 1 left in the quota',
+    detail: '2 requested, 1 left in the quota',
     holds: 'quota',
   },
 ];

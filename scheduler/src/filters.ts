@@ -51,7 +51,7 @@ const rejectWholeNode = ({ slots }: SchedulerNode, request: PlacementRequest): R
   if (dirty > 0) return { detail: `${dirty} of ${slots.length} slots are not available`, holds: 'fragmented' };
   const usable = count(slots, isUsable);
   if (usable >= request.gpu_count) return null;
-  return { detail: `${usable} usable GPUs, ${request.gpu_count} asked`, holds: 'fragmented' };
+  return { detail: `${usable} usable GPUs, ${request.gpu_count} requested`, holds: 'fragmented' };
 };
 
 export const FILTERS: readonly Filter[] = [
@@ -141,7 +141,7 @@ export const FILTERS: readonly Filter[] = [
       if (request.shape === 'baremetal') return rejectWholeNode(candidate.node, request);
       const free = popcount(summaryOf(candidate).free_mask);
       if (free >= request.gpu_count) return null;
-      return { detail: `${free} free GPUs, ${request.gpu_count} asked`, holds: 'fragmented' };
+      return { detail: `${free} free GPUs, ${request.gpu_count} requested`, holds: 'fragmented' };
     },
   },
   {
@@ -161,7 +161,7 @@ export const FILTERS: readonly Filter[] = [
     reject: (_, { gpu_count, quota_gpus_remaining }) =>
       quota_gpus_remaining === null || gpu_count <= quota_gpus_remaining
         ? null
-        : { detail: `${gpu_count} asked, ${quota_gpus_remaining} left in the quota`, holds: 'quota' },
+        : { detail: `${gpu_count} requested, ${quota_gpus_remaining} left in the quota`, holds: 'quota' },
   },
 ];
 

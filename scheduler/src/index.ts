@@ -15,6 +15,7 @@ export { type Fragmentation, fragmentation, fragmentationLine } from './fragment
 export {
   freeMask,
   isComplete,
+  isUsable,
   type LegalSet,
   type LegalTable,
   largestLegalSet,

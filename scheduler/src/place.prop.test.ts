@@ -107,6 +107,11 @@ const nodeOf = (snapshot: Snapshot, placed: Placed): SchedulerNode => {
   return node;
 };
 
+/** Generated cases that never came to the point would prove nothing. */
+const isNotVacuous = (counts: Readonly<Record<string, number>>): void => {
+  for (const [what, count] of Object.entries(counts)) assert.ok(count >= 20, `${what}: only ${count} cases`);
+};
+
 const byNumber = (a: number, b: number): number => a - b;
 
 describe('placement', () => {
@@ -126,11 +131,13 @@ describe('placement', () => {
   });
 
   test('only free, complete and legal sets of one ready node are given', () => {
+    const given = { baremetal: 0, gpu_slice: 0, partitions: 0 };
     fc.assert(
       fc.property(requestArbitrary, FLEET, (request, nodes) => {
         const snapshot = aSnapshot(nodes);
         const decision = place(request, snapshot);
         if (decision.kind === 'unplaceable') return;
+        given[request.shape] += 1;
         const node = nodeOf(snapshot, decision);
         assert.ok(node.state === 'active' && node.health === 'ok' && node.host_role === 'worker_compute');
         assert.ok(node.region === request.region && node.sku_names.includes(request.sku));
@@ -145,15 +152,18 @@ describe('placement', () => {
         assert.ok(chosen.every(isComplete));
         assert.ok(node.runtime_validated && node.held_for === null && node.capacity_mode !== 'baremetal');
         if (node.partitions === null) return;
+        given.partitions += 1;
         const modules = chosen.map((slot) => slot.module_id ?? -1).sort(byNumber);
         const partition = node.partitions.find(({ id }) => id === decision.partition_id);
         assert.deepEqual(modules, [...(partition?.module_ids ?? [])].sort(byNumber));
       }),
       { numRuns: 500 },
     );
+    isNotVacuous(given);
   });
 
   test('the winner has the least key of the whole fleet, then the least id', () => {
+    const seen = { winners: 0, rivals: 0 };
     fc.assert(
       fc.property(requestArbitrary, FLEET, (request, nodes) => {
         const fitting = nodes
@@ -171,10 +181,14 @@ describe('placement', () => {
         else assert.equal(decision.kind === 'placed' ? decision.node_id : undefined, fitting[0]?.id);
         // So the first rows of an index over (key, id) decide like the whole fleet.
         const first = nodes.filter(({ id }) => id === fitting[0]?.id);
-        if (decision.kind === 'placed') assert.deepEqual(place(request, aSnapshot(first)), decision);
+        if (decision.kind === 'unplaceable') return;
+        seen.winners += 1;
+        if (fitting.length > 1) seen.rivals += 1;
+        assert.deepEqual(place(request, aSnapshot(first)), decision);
       }),
       { numRuns: 500 },
     );
+    isNotVacuous(seen);
   });
 
   test('every alternative that is offered fits on the same snapshot', () => {
@@ -199,10 +213,12 @@ describe('placement', () => {
   });
 
   test('every GPU in reach is counted once when a request is refused', () => {
+    const seen = { refused: 0 };
     fc.assert(
       fc.property(requestArbitrary, FLEET, (request, nodes) => {
         const decision = place(request, aSnapshot(nodes));
         if (decision.kind === 'placed' || decision.code !== 'insufficient_capacity') return;
+        seen.refused += 1;
         const held = Object.values(decision.held_by).reduce((sum, gpus) => sum + gpus, 0);
         assert.equal(held, decision.gpus_total);
         const { fabric, fragmented, quota } = decision.held_by;
@@ -218,23 +234,30 @@ describe('placement', () => {
       }),
       { numRuns: 500 },
     );
+    isNotVacuous(seen);
   });
 
   test('what fitted still fits after a release of others', () => {
+    const seen = { slices: 0, whole: 0 };
+    const isClaimed = ({ status }: SchedulerSlot): boolean => status === 'in_use' || status === 'reserved';
+    const busy = FLEET.map((nodes) =>
+      nodes.map((node): SchedulerNode => (node.slots.some(isClaimed) ? { ...node, occupancy: 'sliced' } : node)),
+    );
     fc.assert(
-      fc.property(requestArbitrary, FLEET, fc.nat(), (request, nodes, pick) => {
+      fc.property(requestArbitrary, busy, fc.nat({ max: 63 }), (request, nodes, releases) => {
         if (place(request, aSnapshot(nodes)).kind === 'unplaceable') return;
-        const freed = nodes.map((node, index) =>
-          index === pick % nodes.length && node.occupancy === 'sliced'
-            ? afterRelease(node, {
-                slot_ids: node.slots.filter(({ status }) => status === 'in_use').map(({ id }) => id),
-                oldest_claim_at_s: node.slots.some(({ status }) => status === 'reserved') ? 1 : null,
-              })
-            : node,
-        );
+        const freed = nodes.map((node, index) => {
+          const slot_ids = node.slots.filter(({ status }) => status === 'in_use').map(({ id }) => id);
+          if ((releases & (1 << index)) === 0 || node.occupancy !== 'sliced' || slot_ids.length === 0) return node;
+          seen[request.shape === 'baremetal' ? 'whole' : 'slices'] += 1;
+          const oldest_claim_at_s = node.slots.some(({ status }) => status === 'reserved') ? 1 : null;
+          return afterRelease(node, { slot_ids, oldest_claim_at_s });
+        });
         assert.equal(place(request, aSnapshot(freed)).kind, 'placed');
       }),
+      { numRuns: 500 },
     );
+    isNotVacuous(seen);
   });
 });
 
@@ -247,6 +270,7 @@ describe('a history of launches and releases', () => {
   );
 
   test('never gives a GPU twice, and what was released fits again', () => {
+    const seen = { claims: 0, refusals: 0, releases: 0 };
     fc.assert(
       fc.property(steps, fc.boolean(), (history, hasSwitch) => {
         let nodes: readonly SchedulerNode[] = ['nod_a', 'nod_b', 'nod_c'].map((id) => ({
@@ -263,7 +287,11 @@ describe('a history of launches and releases', () => {
           if ('ask' in step) {
             const request = step.ask === 'whole' ? bareMetal() : aSlice(step.ask);
             const decision = place(request, aSnapshot(nodes));
-            if (decision.kind === 'unplaceable') continue;
+            if (decision.kind === 'unplaceable') {
+              seen.refusals += 1;
+              continue;
+            }
+            seen.claims += 1;
             const { node_id, slot_ids } = decision;
             const taken = live.filter((claim) => claim.node_id === node_id).flatMap((claim) => claim.slot_ids);
             assert.equal(new Set([...taken, ...slot_ids]).size, taken.length + slot_ids.length, 'no slot twice');
@@ -272,6 +300,7 @@ describe('a history of launches and releases', () => {
           } else {
             const [claim] = live.splice(step.release % Math.max(1, live.length), 1);
             if (claim === undefined) continue;
+            seen.releases += 1;
             const rest = live.filter(({ node_id }) => node_id === claim.node_id).map((other) => other.at);
             const oldest_claim_at_s = rest.length === 0 ? null : Math.min(...rest);
             change(claim.node_id, (node) => afterRelease(node, { slot_ids: claim.slot_ids, oldest_claim_at_s }));
@@ -281,6 +310,7 @@ describe('a history of launches and releases', () => {
       }),
       { numRuns: 150 },
     );
+    isNotVacuous(seen);
   });
 });
 

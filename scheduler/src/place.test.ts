@@ -173,12 +173,12 @@ test('a quota that is too small is the reason, and alternatives respect it', () 
     aSnapshot([aNode(), aNode({ id: 'nod_b', region: 'south' })]),
   );
   assert.equal(decision.code, 'quota_exceeded');
-  assert.equal(decision.reasons[0]?.detail, '4 GPUs asked, 2 left in the quota.');
+  assert.equal(decision.reasons[0]?.detail, '4 GPUs requested, 2 left in the quota.');
   assert.equal(decision.held_by.quota, 8);
   assert.deepEqual([decision.free_gpus, decision.largest_set], [8, 8]);
   assert.deepEqual(offered(decision), ['gpu_count 2 h200-slice north']);
   const over = refused(aSlice(1, { quota_gpus_remaining: -3 }), aSnapshot([aNode()]));
-  assert.equal(over.reasons[0]?.detail, '1 GPU asked, 0 left in the quota.');
+  assert.equal(over.reasons[0]?.detail, '1 GPU requested, 0 left in the quota.');
 });
 
 test('a disabled SKU or region refuses before any node is asked', () => {
@@ -259,7 +259,7 @@ test('operators read the nodes left after each filter, who holds the GPUs and wh
   ];
   const decision = refused(aSlice(4), aSnapshot(nodes));
   assert.deepEqual(decision.rejections, [
-    { node_id: 'nod_a', filter: 'count_on_one_node', detail: '2 free GPUs, 4 asked' },
+    { node_id: 'nod_a', filter: 'count_on_one_node', detail: '2 free GPUs, 4 requested' },
     { node_id: 'nod_b', filter: 'node_state', detail: 'node is draining' },
   ]);
   const lines = explainToOperator(decision, aSlice(4)).split('\n');

@@ -85,7 +85,7 @@ const headReason = (facts: RefusalFacts, request: PlacementRequest, quotaLeft: n
       return {
         code: facts.code,
         gpus: quotaLeft,
-        detail: `${gpus(request.gpu_count)} asked, ${quotaLeft} left in the quota.`,
+        detail: `${gpus(request.gpu_count)} requested, ${quotaLeft} left in the quota.`,
       };
     case 'insufficient_capacity':
       return capacityReason(facts, request);

@@ -18,9 +18,9 @@ export type AccessGrant = {
   correlation_id: string;
   /** When it was granted. */
   created_at: string;
-  /** When the machine had it. */
+  /** When it was installed on the VM. */
   installed_at: string | null;
-  /** When it was taken back. */
+  /** When it was revoked. */
   revoked_at: string | null;
 };
 
@@ -33,7 +33,7 @@ export type AccessPolicy = {
   session_max_s: number;
   /** Sessions end when the sign-in that opened them expires. Tokens that expire or are revoked always end theirs. */
   ends_with_sign_in: boolean;
-  /** What terminals show is recorded. Whoever opens one is told. */
+  /** Terminal output is recorded. The user is informed when a terminal opens. */
   records_terminals: boolean;
   /** How long recordings are kept. */
   recording_days: number;
@@ -108,7 +108,7 @@ export type Allocation = {
     /** From 1. */
     step_number: number;
     step_count: number;
-    /** Of the step; null where nobody can tell. */
+    /** Of the step; null if unknown. */
     percent: number | null;
     bytes_per_s: number | null;
     /** When the step began. */
@@ -135,7 +135,7 @@ export type Allocation = {
   /** Release is refused until protection is taken off. */
   is_protected: boolean;
   max_duration_s: number | null;
-  /** When it is released by itself. */
+  /** When it is released automatically. */
   release_at: string | null;
   /** When charging began. */
   activated_at: string | null;
@@ -147,7 +147,7 @@ export type Allocation = {
   requested_by: string;
   correlation_id: string;
   version: number;
-  /** When it was asked for. */
+  /** When it was requested. */
   created_at: string;
   actions: Action[];
 };
@@ -155,7 +155,7 @@ export type Allocation = {
 /** Of an active slice; null otherwise. */
 export type AllocationPower = {
   state: 'on' | 'stopping' | 'off' | 'starting' | 'rebooting' | 'reinstalling' | 'unknown';
-  /** Why the last change did not end as it was asked for. */
+  /** Why the last change did not reach its goal. */
   reason: string | null;
   /** When it came into this state. */
   since: string;
@@ -301,7 +301,7 @@ export type Discovery = {
           code: string;
           /** The field of the candidate it concerns. */
           field: string;
-          /** What stands in the way and what would fix it. */
+          /** The blocker and what would fix it. */
           message: string;
         }[];
       };
@@ -310,7 +310,7 @@ export type Discovery = {
         code: string;
         /** The field of the candidate it concerns. */
         field: string;
-        /** What stands in the way and what would fix it. */
+        /** The blocker and what would fix it. */
         message: string;
       }[];
       /** The approved slot of this index. */
@@ -346,7 +346,7 @@ export type DiskOwnership = {
   serial: string;
   device: string;
   state: 'approved' | 'wiping' | 'blocked' | 'owned' | 'revoked';
-  /** What stands in the way. */
+  /** The blocker. */
   state_reason: string | null;
   /** When it came into this state. */
   state_since: string;
@@ -356,6 +356,20 @@ export type DiskOwnership = {
   version: number;
   /** When it was approved. */
   created_at: string;
+};
+
+export type Enrollment = {
+  /** Id of the enrollment. */
+  id: string;
+  /** Single use, shown once. */
+  token: string;
+  /** 15 minutes after it was made. */
+  expires_at: string;
+  node_api_url: string;
+  /** Fingerprint of the CA that the agent must find. */
+  ca_sha256: string;
+  /** Run it on the host as root. */
+  install_command: string;
 };
 
 export type Invitation = {
@@ -437,7 +451,7 @@ export type Node = {
   state_since: string;
   capacity_mode: 'slice' | 'baremetal' | 'flexible';
   occupancy: 'free' | 'sliced' | 'exclusive' | 'cleaning' | 'cleanup_blocked';
-  /** Kept for bare metal. */
+  /** Held for bare metal. */
   is_held: boolean;
   held_reason: string | null;
   health: 'ok' | 'unhealthy' | 'unknown';
@@ -445,32 +459,32 @@ export type Node = {
   /** The newest discovery differs from what was approved. */
   has_hardware_change: boolean;
   reboot_required: boolean;
-  /** Why, beside what the newest discovery asks for. It stands until the host has booted. */
+  /** Why, in addition to what the newest discovery requires. Cleared when the host has booted. */
   reboot_reason: string | null;
-  /** When its agent last told what is on the host. */
+  /** Last inventory report of its agent. */
   reconciled_at: string | null;
-  /** Where the host is not as claims say; see its inventory. */
+  /** Differences between host and claims; see its inventory. */
   finding_count: number;
-  /** When its agent last asked for work. */
+  /** Last heartbeat of its agent. */
   last_seen_at: string | null;
   /** Its agent was seen within 25 seconds. */
   is_connected: boolean;
-  /** Could be launched now, in slices or with the whole node. */
+  /** Could be launched now, as slices or as the whole node. */
   free_gpus: number;
   /** The most one allocation could get of it now. */
   largest_set: number;
   version: number;
   /** When it was added. */
   created_at: string;
-  /** What may be done with it now, or why not. */
+  /** Actions available now, with the reason for each unavailable one. */
   actions: Action[];
 };
 
 export type NodeFinding = {
-  /** Stable word, e.g. orphan_machine. */
+  /** Stable word, e.g. orphan_vm. */
   code: string;
   allocation_id: string | null;
-  machine: string | null;
+  vm: string | null;
   slot_ids: string[];
   message: string;
   /** Since when it stands. */
@@ -483,7 +497,7 @@ export type NodeImage = {
   size_bytes: number;
   /** When its bytes were last hashed. */
   verified_at: string | null;
-  /** When a machine was last made of it. */
+  /** When a VM was last created from it. */
   last_used_at: string | null;
 };
 
@@ -492,21 +506,21 @@ export type NodeInventory = {
   node_id: string;
   /** When the host was looked at, by its own clock. */
   observed_at: string;
-  /** When it was told. */
+  /** When it was received. */
   received_at: string;
-  /** How long ago that was. A host looks every minute and tells every two at least. */
+  /** Age of the report. An agent reports on every change, and at least every two minutes. */
   age_s: number;
   boot_id: string;
   /** Where the host is not as claims say. */
   findings: NodeFinding[];
-  machines: {
+  vms: {
     name: string;
     allocation_id: string | null;
     /** It carries our tag under the name that goes with it. */
     is_managed: boolean;
     state: 'running' | 'shut_off' | 'paused' | 'crashed';
     ended_by: 'guest' | 'host' | 'crash' | null;
-    /** PCI addresses, and serials or paths of drives. */
+    /** PCI addresses, and serials or paths of disks. */
     devices: string[];
   }[];
   leases: {
@@ -518,7 +532,7 @@ export type NodeInventory = {
     is_cleaning: boolean;
     wanted: 'on' | 'off';
   }[];
-  /** What the agent put right by itself, in words. */
+  /** What the agent repaired, as sentences. */
   repaired: string[];
 };
 
@@ -529,7 +543,7 @@ export type NodeTask = {
   node_id: string;
   allocation_id: string | null;
   kind: string;
-  /** What the host does, in words for people. */
+  /** What the host does. */
   label: string;
   attempt: number;
   state: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled';
@@ -537,7 +551,7 @@ export type NodeTask = {
   error_code: string | null;
   percent: number | null;
   correlation_id: string;
-  /** When it was asked for. */
+  /** When it was requested. */
   created_at: string;
   /** When the agent got it. */
   dispatched_at: string | null;
@@ -545,7 +559,7 @@ export type NodeTask = {
   started_at: string | null;
   /** When it ended. */
   finished_at: string | null;
-  /** When it is given up. */
+  /** When it expires. */
   expires_at: string;
 };
 
@@ -582,13 +596,13 @@ export type OsImage = {
   digest: string;
   format: 'raw' | 'qcow2';
   size_bytes: number;
-  /** How the GPU driver gets into a guest: it is in the image, cloud-init brings it, or it does not. */
+  /** How the GPU driver is installed: in the image, by cloud-init, or not at all. */
   driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
-  /** What must hold in a guest before it counts as ready; the program of the image answers for each. */
+  /** Readiness checks that the image runs in the guest OS; all must pass. */
   readiness_checks: string[];
   /** What it was made from. */
   source: string;
-  /** Who vouches that this digest is that image. */
+  /** Authority for the digest of this image. */
   digest_authority: string;
   /** SKUs it may run on. */
   sku_names: string[];
@@ -603,17 +617,17 @@ export type OsImageVersion = {
   digest: string;
   format: 'raw' | 'qcow2';
   size_bytes: number;
-  /** How the GPU driver gets into a guest: it is in the image, cloud-init brings it, or it does not. */
+  /** How the GPU driver is installed: in the image, by cloud-init, or not at all. */
   driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
-  /** What must hold in a guest before it counts as ready; the program of the image answers for each. */
+  /** Readiness checks that the image runs in the guest OS; all must pass. */
   readiness_checks: string[];
   /** What it was made from. */
   source: string;
-  /** Who vouches that this digest is that image. */
+  /** Authority for the digest of this image. */
   digest_authority: string;
   /** When it was registered. */
   registered_at: string;
-  /** When it was taken back; what runs keeps running. */
+  /** When it was retired; running allocations are untouched. */
   retired_at: string | null;
   retired_reason: string | null;
 };
@@ -671,7 +685,7 @@ export type ProjectEvent = {
   id: string;
   type: string;
   source: string;
-  /** Id of what it is about. */
+  /** ID of its subject. */
   subject: string;
   /** When it happened. */
   time: string;
@@ -710,7 +724,7 @@ export type Region = {
   enabled: boolean;
   /** Why nothing can be launched here, as a sentence. */
   disabled_reason: string | null;
-  /** The weakest erasure of a disk between two tenants here, in the words of NIST SP 800-88. */
+  /** Minimum wipe level between two tenants, in terms of NIST SP 800-88. */
   wipe_minimum: 'clear' | 'purge';
   version: number;
 };
@@ -796,7 +810,7 @@ export type Slot = {
   health: 'ok' | 'unhealthy' | 'unknown';
   health_detail: Record<string, unknown>;
   generation: number;
-  /** What its host knows, where that is newer: this database was restored from a backup. */
+  /** Generation on the host if it is newer: this database was restored from a backup. */
   host_generation: number | null;
   module_id: number | null;
   numa_node: number | null;
@@ -805,14 +819,14 @@ export type Slot = {
   mac_address: string | null;
   private_ip: string | null;
   fabric_vf_pci_address: string | null;
-  /** Who holds it, by the live claim. */
+  /** Allocation of the live claim. */
   allocation_id: string | null;
   /** Last claim. */
   last_claimed_at: string | null;
   /** Last verified wipe. */
   wiped_at: string | null;
   wipe_proof_id: string | null;
-  /** What the newest discovery found otherwise than approved, by field. */
+  /** Differences between the newest discovery and the approval, by field. */
   drift: Record<string, {
     approved: unknown;
     found: unknown;
@@ -821,7 +835,7 @@ export type Slot = {
   /** When it was approved. */
   approved_at: string | null;
   version: number;
-  /** What may be done with it now, or why not. */
+  /** Actions available now, with the reason for each unavailable one. */
   actions: Action[];
 };
 
@@ -843,7 +857,7 @@ export type SlotMapRow = {
   has_hardware_change: boolean;
   reboot_required: boolean;
   finding_count: number;
-  /** Could be launched now, in slices or with the whole node. */
+  /** Could be launched now, as slices or as the whole node. */
   free_gpus: number;
   /** The most one allocation could get of it now. */
   largest_set: number;
@@ -876,7 +890,7 @@ export type SshKey = {
   public_key: string;
   /** SHA256:… as ssh-keygen -l prints it. */
   fingerprint: string;
-  /** When it was last placed on a machine. */
+  /** When it was last installed on a VM. */
   last_used_at: string | null;
   /** When it was added. */
   created_at: string;
@@ -899,9 +913,9 @@ export type TerminalSession = {
   principal_name: string;
   /** Where the client connected from. */
   source_ip: string | null;
-  /** From the client to the guest. */
+  /** From client to VM. */
   bytes_in: number;
-  /** From the guest to the client. */
+  /** From VM to client. */
   bytes_out: number;
   /** When the ticket was given. */
   created_at: string;
@@ -963,7 +977,7 @@ export type TokenCreated = {
 };
 
 export type Trace = {
-  /** As it was asked for. */
+  /** As requested. */
   id: string;
   kind: 'correlation' | 'allocation' | 'node' | 'slot' | 'node_task' | 'workflow_run';
   /** What was followed, oldest first, at most 50. */
@@ -1149,7 +1163,7 @@ export type WipeCertificate = {
     is_reservation_removed: boolean;
     is_lease_removed: boolean;
     is_translation_removed: boolean;
-    is_machine_removed: boolean;
+    is_vm_removed: boolean;
     is_seed_removed: boolean;
     partitions_deactivated: number;
   } | null;
@@ -1204,7 +1218,7 @@ export type WorkflowRun = {
   /** When being in this run becomes too long. */
   state_deadline_at: string | null;
   attempt: number;
-  /** When it goes on by itself. */
+  /** When it continues automatically. */
   wake_at: string | null;
   /** The worker that holds it now. */
   owner: string | null;
@@ -1258,13 +1272,13 @@ export const ERRORS = {
     "status": 403,
     "retryable": false,
     "title": "Permission denied",
-    "help": "Ask an owner or admin of the organization for a role that holds this permission."
+    "help": "Ask an owner or admin of the organization for a role with this permission."
   },
   "not_found": {
     "status": 404,
     "retryable": false,
     "title": "Not found",
-    "help": "Check the id and the project or organization you are in."
+    "help": "Check the ID, and the project or organization."
   },
   "method_not_allowed": {
     "status": 405,
@@ -1276,13 +1290,13 @@ export const ERRORS = {
     "status": 408,
     "retryable": true,
     "title": "Request timed out",
-    "help": "Send the whole request sooner."
+    "help": "The request arrived too slowly. Retry."
   },
   "conflict": {
     "status": 409,
     "retryable": false,
     "title": "Conflict with current state",
-    "help": "Read the resource again and decide from its present state."
+    "help": "Read the resource again and retry if the change still applies."
   },
   "already_exists": {
     "status": 409,
@@ -1300,13 +1314,13 @@ export const ERRORS = {
     "status": 409,
     "retryable": true,
     "title": "No capacity fits",
-    "help": "See reasons[] for what holds the capacity and alternatives[] for what fits now."
+    "help": "See reasons[] for why GPUs are unavailable and alternatives[] for what fits now."
   },
   "quota_exceeded": {
     "status": 409,
     "retryable": false,
     "title": "Quota exceeded",
-    "help": "Release something or ask for a larger quota."
+    "help": "Release an allocation, or request a larger quota."
   },
   "sku_disabled": {
     "status": 409,
@@ -1323,7 +1337,7 @@ export const ERRORS = {
   "precondition_failed": {
     "status": 412,
     "retryable": false,
-    "title": "Changed meanwhile",
+    "title": "Resource changed",
     "help": "Read the resource again and send its new ETag in If-Match."
   },
   "payload_too_large": {
@@ -1366,13 +1380,13 @@ export const ERRORS = {
     "status": 500,
     "retryable": false,
     "title": "Internal error",
-    "help": "This is a defect. Report it with the correlation id."
+    "help": "This is a defect. Report it with the correlation ID."
   },
   "unavailable": {
     "status": 503,
     "retryable": true,
     "title": "Temporarily unavailable",
-    "help": "Retry after the seconds given in Retry-After; nothing was half-written."
+    "help": "Retry after the seconds given in Retry-After. No changes were made."
   }
 } as const;
 
@@ -1499,14 +1513,6 @@ export const operations = {
   adminAllocationGet: { method: 'GET', path: '/api/v1/admin/allocations/{allocation_id}' },
   adminAllocationForceRelease: { method: 'POST', path: '/api/v1/admin/allocations/{allocation_id}/force-release', idempotency: 'required', body: true },
   adminAllocationForceCleanup: { method: 'POST', path: '/api/v1/admin/allocations/{allocation_id}/force-cleanup', idempotency: 'required', body: true },
-  adminNodeList: { method: 'GET', path: '/api/v1/admin/nodes', page: true },
-  adminNodeGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}' },
-  adminNodeSlotList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/resource-slots', page: true },
-  adminNodeHold: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/hold', idempotency: 'required', body: true },
-  adminHoldCreate: { method: 'POST', path: '/api/v1/admin/holds', idempotency: 'required', body: true },
-  adminNodeDrain: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/drain', idempotency: 'required', body: true },
-  adminNodeConvertPlan: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/convert' },
-  adminNodeConvert: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/convert', idempotency: 'required', body: true },
   adminQuotaList: { method: 'GET', path: '/api/v1/admin/quotas', page: true },
   adminQuotaPut: { method: 'PUT', path: '/api/v1/admin/quotas', ifMatch: true, body: true },
   adminSchedulerSnapshot: { method: 'GET', path: '/api/v1/admin/scheduler/snapshot' },
@@ -1515,17 +1521,25 @@ export const operations = {
   adminCapacityList: { method: 'GET', path: '/api/v1/admin/capacity', page: true },
   adminCapacityHistoryList: { method: 'GET', path: '/api/v1/admin/capacity/history' },
   adminSlotMapList: { method: 'GET', path: '/api/v1/admin/slot-map', page: true },
+  adminNodeList: { method: 'GET', path: '/api/v1/admin/nodes', page: true },
+  adminNodeGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}' },
   adminNodeCreate: { method: 'POST', path: '/api/v1/admin/nodes', idempotency: 'required', secret: true, body: true },
+  adminNodeHold: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/hold', idempotency: 'required', body: true },
+  adminHoldCreate: { method: 'POST', path: '/api/v1/admin/holds', idempotency: 'required', body: true },
+  adminNodeDrain: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/drain', idempotency: 'required', body: true },
+  adminNodeConvertPlan: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/convert' },
+  adminNodeConvert: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/convert', idempotency: 'required', body: true },
+  adminNodeRetire: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/retire', idempotency: 'required', body: true },
+  adminNodeDelete: { method: 'DELETE', path: '/api/v1/admin/nodes/{node_id}' },
   adminNodeEnrollmentCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/enrollment', idempotency: 'required', secret: true, body: true },
   adminNodeAgentGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/agent' },
   adminNodeAgentRevoke: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/revoke', idempotency: 'required', body: true },
   adminNodeAgentUpdate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/agent/update', idempotency: 'required', body: true },
-  adminNodeRetire: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/retire', idempotency: 'required', body: true },
-  adminNodeDelete: { method: 'DELETE', path: '/api/v1/admin/nodes/{node_id}' },
   adminNodeTaskList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/tasks', page: true },
   adminNodeDiscoveryCreate: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery', idempotency: 'required', body: true },
   adminNodeDiscoveryGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/discovery' },
   adminNodeDiscoveryFactsGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/slice-topology/facts' },
+  adminNodeSlotList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/resource-slots', page: true },
   adminNodeSlotGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}' },
   adminNodeSlotApprove: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/approve', idempotency: 'required', body: true },
   adminNodeSlotDisable: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/resource-slots/{slot_id}/disable', idempotency: 'required', ifMatch: true, body: true },
@@ -1543,8 +1557,8 @@ export const operations = {
   adminHealthBreakerGet: { method: 'GET', path: '/api/v1/admin/health/breaker' },
   adminHealthBreakerReset: { method: 'POST', path: '/api/v1/admin/health/breaker/reset', idempotency: 'required', ifMatch: true, body: true },
   adminNodeInventoryGet: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/inventory' },
-  adminNodeVmRemove: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/machines/{machine_name}/remove', idempotency: 'required', body: true },
-  adminNodeBundleLeaseEnd: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/leases/{allocation_id}/end', idempotency: 'required', body: true },
+  adminNodeVmRemove: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/vms/{vm_name}/remove', idempotency: 'required', body: true },
+  adminNodeBundleLeaseEnd: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/bundle-leases/{allocation_id}/end', idempotency: 'required', body: true },
   adminNodeImageList: { method: 'GET', path: '/api/v1/admin/nodes/{node_id}/images' },
   adminNodeImagePull: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/pull', idempotency: 'required', body: true },
   adminNodeImageEvict: { method: 'POST', path: '/api/v1/admin/nodes/{node_id}/images/evict', idempotency: 'required', body: true },
@@ -2222,7 +2236,7 @@ export type Operations = {
       next_cursor: string | null;
     };
   };
-  /** GPU limits of the project and its organization, and what is used */
+  /** GPU limits and usage of the project and its organization */
   quotaGet: {
     request: {
       params: {
@@ -2328,7 +2342,7 @@ export type Operations = {
         /** Labels of your own. */
         tags?: Record<string, string> | undefined;
         is_protected?: boolean | undefined;
-        /** Released by itself this long after it became active. */
+        /** Released automatically this long after activation. */
         max_duration_s?: number | undefined;
         /** Cloud-config or script for its first start, at most 64 KiB. For slices. */
         user_data?: string | undefined;
@@ -2408,7 +2422,7 @@ export type Operations = {
         /** Labels of your own. */
         tags?: Record<string, string> | undefined;
         is_protected?: boolean | undefined;
-        /** Released by itself this long after it became active. */
+        /** Released automatically this long after activation. */
         max_duration_s?: number | null | undefined;
       } | undefined;
     };
@@ -2427,7 +2441,7 @@ export type Operations = {
     };
     response: Allocation;
   };
-  /** Switch a slice off; it stays yours and is charged. The guest is asked to shut down and switched off when its time is over. The allocation stays active: its GPUs, address and disks are kept for it, and it is charged, until it is released. Refused for a whole node, in any state but active, and while another change of power is under way; a release always wins. */
+  /** Switch a slice off; it stays yours and is charged. The guest OS is asked to shut down; after the timeout the VM is powered off. The allocation stays active: its GPUs, address and disks are kept for it, and it is charged, until it is released. Refused for a whole node, in any state but active, and while another change of power is under way; a release always wins. */
   allocationStop: {
     request: {
       params: {
@@ -2437,9 +2451,9 @@ export type Operations = {
         allocation_id: string;
       };
       body?: {
-        /** How long the guest may take; 60 unless told. */
+        /** Seconds for the guest OS to shut down (default 60). */
         grace_s?: number | undefined;
-        /** Switch it off without asking the guest. */
+        /** Power off without asking the guest OS. */
         is_hard?: boolean | undefined;
       } | undefined;
     };
@@ -2458,7 +2472,7 @@ export type Operations = {
     };
     response: Allocation;
   };
-  /** Reboot a slice; everything on it stays. The guest is asked first, and reset when it does not listen. Refused for a whole node, in any state but active, and while another change of power is under way; a release always wins. */
+  /** Reboot a slice; everything on it stays. The guest OS is asked first; the VM is reset if it does not respond. Refused for a whole node, in any state but active, and while another change of power is under way; a release always wins. */
   allocationReboot: {
     request: {
       params: {
@@ -2468,13 +2482,13 @@ export type Operations = {
         allocation_id: string;
       };
       body?: {
-        /** Reset it without asking the guest. */
+        /** Reset without asking the guest OS. */
         is_hard?: boolean | undefined;
       } | undefined;
     };
     response: Allocation;
   };
-  /** Install a slice anew: its boot disk is erased, its data disks stay. Stops the guest, writes the image over the boot disk, the disk of the first GPU, and starts it with a host key of its own. The disks of its other GPUs are not touched. The allocation stays active: its GPUs, address and disks are kept for it, and it is charged, until it is released. Also refused while protected. Refused for a whole node, in any state but active, and while another change of power is under way; a release always wins. */
+  /** Reinstall a slice: its boot disk is overwritten, its data disks stay. Stops the VM, writes the image over the boot disk, the disk of the first GPU, and starts it with a host key of its own. The disks of its other GPUs are not touched. The allocation stays active: its GPUs, address and disks are kept for it, and it is charged, until it is released. Also refused while protected. Refused for a whole node, in any state but active, and while another change of power is under way; a release always wins. */
   allocationReinstall: {
     request: {
       params: {
@@ -2494,7 +2508,7 @@ export type Operations = {
     };
     response: Allocation;
   };
-  /** A ticket for one session with an allocation. Good once, for 30 seconds, for this caller, allocation and kind. A terminal needs no SSH key of yours. Who may only look gets the console without typing. Service accounts get one where the organization’s access policy allows it. A terminal, SSH and forwards need a machine that is on; the console of a slice can be looked at while it is provisioned, and a whole node has none. At most 256 sessions of one allocation are open at once. A new ticket is given each time, so it takes no Idempotency-Key. */
+  /** A ticket for one session with an allocation. Good once, for 30 seconds, for this caller, allocation and kind. A terminal needs no SSH key of yours. Who may only look gets the console without typing. Service accounts get one where the organization’s access policy allows it. Terminals, SSH and forwards need a running VM; the serial console of a slice is available while it is provisioned, and a whole node has none. At most 256 sessions of one allocation are open at once. A new ticket is given each time, so it takes no Idempotency-Key. */
   terminalTicketCreate: {
     request: {
       params: {
@@ -2505,7 +2519,7 @@ export type Operations = {
       };
       body: {
         kind: 'terminal' | 'console' | 'ssh' | 'forward';
-        /** Of the guest; for a forward, and only for that. */
+        /** Port of the VM; only for a forward. */
         port?: number | undefined;
         cols?: number | undefined;
         rows?: number | undefined;
@@ -2513,7 +2527,7 @@ export type Operations = {
     };
     response: TerminalTicket;
   };
-  /** Who was connected to an allocation, newest first. Kept for 90 days, or as long as a recording of it. Tickets that nobody used in time are not in it. */
+  /** Who was connected to an allocation, newest first. Kept for 90 days, or as long as its recording. Unused tickets are not listed. */
   terminalSessionList: {
     request: {
       params: {
@@ -2549,7 +2563,7 @@ export type Operations = {
     };
     response: TerminalSession;
   };
-  /** End a session. Your own, or anybody’s for who manages the project. It is over within seconds, and a ticket at once. */
+  /** End a session. Your own session; managers of the project can end any. A session ends within seconds, a ticket immediately. */
   terminalSessionClose: {
     request: {
       params: {
@@ -2563,7 +2577,7 @@ export type Operations = {
     };
     response: undefined;
   };
-  /** What a recorded terminal showed, as an asciicast. Kept for as long as the organization’s access policy says. Only what was shown is in it, not what was typed. */
+  /** What a recorded terminal showed, as an asciicast. Kept as long as the access policy of the organization requires. It contains output only, not input. */
   terminalRecordingGet: {
     request: {
       params: {
@@ -2582,7 +2596,7 @@ export type Operations = {
       [name: string]: unknown;
     } | (number | string)[];
   };
-  /** Whose keys open an allocation beside those of its launch */
+  /** SSH keys granted on an allocation after launch */
   accessGrantList: {
     request: {
       params: {
@@ -2620,7 +2634,7 @@ export type Operations = {
     };
     response: AccessGrant;
   };
-  /** Take a grant back: the key is removed from the machine. By whose key it is, who granted it or who manages the project. Connections that are open stay open. */
+  /** Revoke a grant: the key is removed from the VM. For the owner of the key, the user who granted it, and managers of the project. Open connections stay open. */
   accessGrantRevoke: {
     request: {
       params: {
@@ -2634,7 +2648,7 @@ export type Operations = {
     };
     response: AccessGrant;
   };
-  /** What the organization asks of those who connect */
+  /** The access policy of the organization */
   accessPolicyGet: {
     request: {
       params: {
@@ -2644,7 +2658,7 @@ export type Operations = {
     };
     response: AccessPolicy;
   };
-  /** Change what the organization asks of those who connect. Shorter times reach sessions that are open. What is recorded is decided when a session opens. */
+  /** Change the access policy of the organization. Shorter times reach sessions that are open. What is recorded is decided when a session opens. */
   accessPolicyUpdate: {
     request: {
       params: {
@@ -2658,7 +2672,7 @@ export type Operations = {
         session_max_s?: number | undefined;
         /** Sessions end when the sign-in that opened them expires. Tokens that expire or are revoked always end theirs. */
         ends_with_sign_in?: boolean | undefined;
-        /** What terminals show is recorded. Whoever opens one is told. */
+        /** Terminal output is recorded. The user is informed when a terminal opens. */
         records_terminals?: boolean | undefined;
         /** How long recordings are kept. */
         recording_days?: number | undefined;
@@ -2668,7 +2682,7 @@ export type Operations = {
     };
     response: AccessPolicy;
   };
-  /** The signed certificate that its disks were erased and read back. There is one from the moment its capacity was proven clean; until then 409 says what is waited for. */
+  /** The signed wipe certificate of an allocation. Available once the wipe is proven; until then 409 states what is pending. */
   allocationWipeCertificateGet: {
     request: {
       params: {
@@ -2680,7 +2694,7 @@ export type Operations = {
     };
     response: SignedWipeCertificate;
   };
-  /** Public keys that certificates of erasure are verified with, newest first; needs no sign-in */
+  /** Public keys that verify wipe certificates, newest first; needs no sign-in */
   wipeCertificateKeyList: {
     request: {
       query?: {
@@ -2718,7 +2732,7 @@ export type Operations = {
       next_cursor: string | null;
     };
   };
-  /** Recompute the chains of wipe proofs and compare them with the audit rows that tell of them */
+  /** Recompute the chains of wipe proofs and compare them with their audit rows */
   adminWipeProofVerify: {
     request: Record<string, never>;
     response: {
@@ -2883,7 +2897,7 @@ export type Operations = {
       id: string;
       type: string;
       source: string;
-      /** Id of what it is about. */
+      /** ID of its subject. */
       subject: string;
       /** When it happened. */
       time: string;
@@ -3115,7 +3129,7 @@ export type Operations = {
     };
     response: User;
   };
-  /** Enable a region, disable it with a reason tenants read, or set its minimum of erasure. A minimum of `purge` refuses to approve a drive that can only be cleared, and keeps a slot whose drive cannot meet it as cleanup_blocked. */
+  /** Enable a region, disable it with a reason tenants read, or set its minimum wipe level. A minimum of `purge` blocks approval of a disk that can only be cleared, and leaves a slot whose disk cannot meet it in cleanup_blocked. */
   adminRegionUpdate: {
     request: {
       params: {
@@ -3147,7 +3161,7 @@ export type Operations = {
     };
     response: Sku;
   };
-  /** Register an image, or a new version of one. The newest version that is not retired is what launches get from now on; allocations keep the digest they were launched with. A digest is registered once: one that was retired does not come back. */
+  /** Register an image, or a new version of one. New launches use the newest version that is not retired; allocations keep the digest they were launched with. A digest is registered once: a retired one cannot return. */
   adminOsImageRegister: {
     request: {
       body: {
@@ -3163,13 +3177,13 @@ export type Operations = {
         digest: string;
         format: 'raw' | 'qcow2';
         size_bytes: number;
-        /** How the GPU driver gets into a guest: it is in the image, cloud-init brings it, or it does not. */
+        /** How the GPU driver is installed: in the image, by cloud-init, or not at all. */
         driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
-        /** What must hold in a guest before it counts as ready; the program of the image answers for each. */
+        /** Readiness checks that the image runs in the guest OS; all must pass. */
         readiness_checks: string[];
         /** What it was made from. */
         source: string;
-        /** Who vouches that this digest is that image. */
+        /** Authority for the digest of this image. */
         digest_authority: string;
         /** SKUs it may run on. */
         sku_names: string[];
@@ -3185,7 +3199,7 @@ export type Operations = {
         image_name: string;
       };
       body: {
-        /** The version that is taken back. */
+        /** The version to retire. */
         digest: string;
         /** Why; kept with the version and in the audit row. */
         reason: string;
@@ -3224,7 +3238,7 @@ export type Operations = {
     };
     response: AdminAllocation;
   };
-  /** Release on behalf of the tenant, protection notwithstanding. Cleanup and proof are the same as of any release. */
+  /** Release on behalf of the tenant, even if protected. Cleanup and proof are the same as for any release. */
   adminAllocationForceRelease: {
     request: {
       params: {
@@ -3238,7 +3252,7 @@ export type Operations = {
     };
     response: AdminAllocation;
   };
-  /** Start cleanup again for an allocation whose cleanup is blocked. runtime_verified_absent only skips stopping the machine. adopted_generations is for a database that was restored from a backup: it repeats, for each slot that has a host_generation, what the host knows, and so confirms that what the host has there may be erased. Nothing but a verified wipe frees slots. */
+  /** Retry the cleanup of an allocation whose cleanup is blocked. runtime_verified_absent only skips stopping the VM. adopted_generations is for a database that was restored from a backup: it repeats, for each slot that has a host_generation, what the host knows, and so confirms that the data on the host may be wiped. Only a verified wipe frees slots. */
   adminAllocationForceCleanup: {
     request: {
       params: {
@@ -3258,131 +3272,7 @@ export type Operations = {
     };
     response: AdminAllocation;
   };
-  /** Nodes with mode, occupancy and what is free */
-  adminNodeList: {
-    request: {
-      query?: {
-        /** Rows per page. Default: 50. */
-        limit?: number | undefined;
-        /** The next_cursor of the page before. */
-        cursor?: string | undefined;
-        /** Only the node of this name. */
-        name?: string | undefined;
-        /** Lower-case name, unique where it is used. */
-        region_name?: string | undefined;
-        state?: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'quarantined' | 'draining' | 'retired' | 'removing' | 'deleted' | undefined;
-      } | undefined;
-    };
-    response: {
-      items: Node[];
-      /** Send as cursor for the next page; null on the last one. */
-      next_cursor: string | null;
-    };
-  };
-  /** One node */
-  adminNodeGet: {
-    request: {
-      params: node;
-    };
-    response: Node;
-  };
-  /** Slots of a node with bindings, claim and wipe proof */
-  adminNodeSlotList: {
-    request: {
-      params: node;
-      query?: {
-        /** Rows per page. Default: 50. */
-        limit?: number | undefined;
-        /** The next_cursor of the page before. */
-        cursor?: string | undefined;
-      } | undefined;
-    };
-    response: {
-      items: Slot[];
-      /** Send as cursor for the next page; null on the last one. */
-      next_cursor: string | null;
-    };
-  };
-  /** Keep a node for bare metal, or let it go */
-  adminNodeHold: {
-    request: {
-      params: node;
-      body: {
-        is_held: boolean;
-        /** Why; kept in the audit row. */
-        reason: string;
-      };
-    };
-    response: Node;
-  };
-  /** Keep a number of clean nodes for bare metal; the platform picks them */
-  adminHoldCreate: {
-    request: {
-      body: {
-        /** Lower-case name, unique where it is used. */
-        region_name: string;
-        /** GPU model. */
-        gpu_model: string;
-        node_count: number;
-        /** Why; kept in the audit row. */
-        reason: string;
-      };
-    };
-    response: {
-      held_node_ids: string[];
-      wanted: number;
-    };
-  };
-  /** Stop placing on a node, or take it back into use; what runs is untouched */
-  adminNodeDrain: {
-    request: {
-      params: node;
-      body: {
-        is_draining: boolean;
-        /** Why; kept in the audit row. */
-        reason: string;
-      };
-    };
-    response: Node;
-  };
-  /** What converting a node would take and give */
-  adminNodeConvertPlan: {
-    request: {
-      params: node;
-      query: {
-        to: 'slice' | 'baremetal';
-      };
-    };
-    response: {
-      /** Id of the node. */
-      node_id: string;
-      from: 'slice' | 'baremetal' | 'flexible';
-      to: 'slice' | 'baremetal';
-      is_possible: boolean;
-      /** Why it cannot be done now, as sentences. */
-      blockers: string[];
-      live_claims: number;
-      steps: string[];
-      gpus_gained: {
-        slice: number;
-        baremetal: number;
-      };
-      /** Send it back to apply exactly this plan. */
-      plan_hash: string;
-    };
-  };
-  /** Convert a node that nothing claims, by the plan that was shown */
-  adminNodeConvert: {
-    request: {
-      params: node;
-      body: {
-        to: 'slice' | 'baremetal';
-        plan_hash: string;
-      };
-    };
-    response: Node;
-  };
-  /** GPU limits and what is used */
+  /** GPU limits and usage */
   adminQuotaList: {
     request: {
       query?: {
@@ -3402,7 +3292,7 @@ export type Operations = {
       next_cursor: string | null;
     };
   };
-  /** Set the GPU limit of an organization or one of its projects. A limit below what is used stops new launches and touches nothing that runs. A limit that was never set has version 1. */
+  /** Set the GPU limit of an organization or one of its projects. A limit below current usage stops new launches; running allocations are untouched. A limit that was never set has version 1. */
   adminQuotaPut: {
     request: {
       body: {
@@ -3415,7 +3305,7 @@ export type Operations = {
     };
     response: Quota;
   };
-  /** What the scheduler sees, for replay with `gpuaas admin scheduler explain` */
+  /** The scheduler’s input, for replay with `gpuaas admin scheduler explain` */
   adminSchedulerSnapshot: {
     request: {
       query?: {
@@ -3441,11 +3331,11 @@ export type Operations = {
         subject_id: string;
         detail: string;
       }[];
-      /** How many invariants were looked at. */
+      /** How many invariants were checked. */
       checks: number;
     };
   };
-  /** Give node-bound allocations without claims their claim rows. One request is one batch in one transaction. Ask on with `after_id` until `next_after_id` is null. A dry run shows what it would do; running it again changes nothing. */
+  /** Create missing claim rows of node-bound allocations. One request is one batch in one transaction. Continue with `after_id` until `next_after_id` is null. A dry run changes nothing; repeating a batch changes nothing. */
   adminClaimBackfill: {
     request: {
       body: {
@@ -3495,7 +3385,7 @@ export type Operations = {
         free_gpus: number;
         largest_set: number;
         empty_nodes: number;
-        /** The same by what is sold. GPUs of a node that may be both whole and sliced count for both. */
+        /** The same per SKU. GPUs of a flexible node count for both shapes. */
         skus: SkuCapacity[];
         fragmentation: string;
         /** When it was counted. */
@@ -3539,7 +3429,35 @@ export type Operations = {
       next_cursor: string | null;
     };
   };
-  /** Add a host and mint the token that its agent enrols with. Nothing is placed on it before its agent is seen, its health is ok and, for slices, slots are approved. */
+  /** Nodes with mode, occupancy and free GPUs */
+  adminNodeList: {
+    request: {
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+        /** Only the node of this name. */
+        name?: string | undefined;
+        /** Lower-case name, unique where it is used. */
+        region_name?: string | undefined;
+        state?: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'quarantined' | 'draining' | 'retired' | 'removing' | 'deleted' | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Node[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
+  };
+  /** One node */
+  adminNodeGet: {
+    request: {
+      params: node;
+    };
+    response: Node;
+  };
+  /** Add a host and create the enrollment token for its agent. Nothing is placed on it before its agent is seen, its health is ok and, for slices, slots are approved. */
   adminNodeCreate: {
     request: {
       body: {
@@ -3558,22 +3476,107 @@ export type Operations = {
     };
     response: {
       node: Node;
-      enrollment: {
-        /** Id of the enrollment. */
-        id: string;
-        /** Single use, shown once. */
-        token: string;
-        /** 15 minutes after it was made. */
-        expires_at: string;
-        node_api_url: string;
-        /** Fingerprint of the CA that the agent must find. */
-        ca_sha256: string;
-        /** Run it on the host as root. */
-        install_command: string;
-      };
+      enrollment: Enrollment;
     };
   };
-  /** Mint another enrolment token: the first was lost, or the agent was away for too long. An unused earlier token stops working. Using the new one revokes the earlier certificates of the node. */
+  /** Hold a node for bare metal, or end the hold */
+  adminNodeHold: {
+    request: {
+      params: node;
+      body: {
+        is_held: boolean;
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: Node;
+  };
+  /** Hold a number of clean nodes for bare metal; the scheduler picks them */
+  adminHoldCreate: {
+    request: {
+      body: {
+        /** Lower-case name, unique where it is used. */
+        region_name: string;
+        /** GPU model. */
+        gpu_model: string;
+        node_count: number;
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: {
+      held_node_ids: string[];
+      wanted: number;
+    };
+  };
+  /** Drain a node, or resume it; running allocations are untouched */
+  adminNodeDrain: {
+    request: {
+      params: node;
+      body: {
+        is_draining: boolean;
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: Node;
+  };
+  /** Plan the conversion of a node */
+  adminNodeConvertPlan: {
+    request: {
+      params: node;
+      query: {
+        to: 'slice' | 'baremetal';
+      };
+    };
+    response: {
+      /** Id of the node. */
+      node_id: string;
+      from: 'slice' | 'baremetal' | 'flexible';
+      to: 'slice' | 'baremetal';
+      is_possible: boolean;
+      /** Why it cannot be done now, as sentences. */
+      blockers: string[];
+      live_claims: number;
+      steps: string[];
+      gpus_gained: {
+        slice: number;
+        baremetal: number;
+      };
+      /** Send it back to apply exactly this plan. */
+      plan_hash: string;
+    };
+  };
+  /** Convert a node without claims, by plan hash */
+  adminNodeConvert: {
+    request: {
+      params: node;
+      body: {
+        to: 'slice' | 'baremetal';
+        plan_hash: string;
+      };
+    };
+    response: Node;
+  };
+  /** Retire a host: nothing is placed on it and its agent cannot connect. Refused for an active node, which must be drained first, and while it has claims. Its certificates are revoked, open tasks cancelled, slots disabled. This cannot be undone; the host can be added again as a new node. */
+  adminNodeRetire: {
+    request: {
+      params: node;
+      body: {
+        /** Why; kept in the audit row. */
+        reason: string;
+      };
+    };
+    response: Node;
+  };
+  /** Delete a retired node; its name and disks can be registered again. Refused while an approval to wipe one of its disks is open. Its history is kept. */
+  adminNodeDelete: {
+    request: {
+      params: node;
+    };
+    response: undefined;
+  };
+  /** Create another enrollment token: the first was lost, or the certificate expired. An unused earlier token stops working. Using the new one revokes the earlier certificates of the node. */
   adminNodeEnrollmentCreate: {
     request: {
       params: node;
@@ -3582,21 +3585,9 @@ export type Operations = {
         reason: string;
       };
     };
-    response: {
-      /** Id of the enrollment. */
-      id: string;
-      /** Single use, shown once. */
-      token: string;
-      /** 15 minutes after it was made. */
-      expires_at: string;
-      node_api_url: string;
-      /** Fingerprint of the CA that the agent must find. */
-      ca_sha256: string;
-      /** Run it on the host as root. */
-      install_command: string;
-    };
+    response: Enrollment;
   };
-  /** The agent of a node: when it was seen, what it can do, its certificates */
+  /** The agent of a node: heartbeat, task kinds, certificates */
   adminNodeAgentGet: {
     request: {
       params: node;
@@ -3605,7 +3596,7 @@ export type Operations = {
       /** Id of the node. */
       node_id: string;
       is_connected: boolean;
-      /** When it last asked for work. */
+      /** Last heartbeat. */
       last_seen_at: string | null;
       agent_version: string | null;
       boot_id: string | null;
@@ -3625,7 +3616,7 @@ export type Operations = {
       }[];
     };
   };
-  /** Revoke every certificate of a node; its agent is let in no more until it is enrolled again. What runs on the host is untouched. */
+  /** Revoke every certificate of a node; its agent cannot connect until it is enrolled again. Running allocations are untouched. */
   adminNodeAgentRevoke: {
     request: {
       params: node;
@@ -3638,7 +3629,7 @@ export type Operations = {
       /** Id of the node. */
       node_id: string;
       is_connected: boolean;
-      /** When it last asked for work. */
+      /** Last heartbeat. */
       last_seen_at: string | null;
       agent_version: string | null;
       boot_id: string | null;
@@ -3658,7 +3649,7 @@ export type Operations = {
       }[];
     };
   };
-  /** Have the agent replace itself with a release, named by digest */
+  /** Update the agent to a release, by digest */
   adminNodeAgentUpdate: {
     request: {
       params: node;
@@ -3668,24 +3659,6 @@ export type Operations = {
       };
     };
     response: NodeTask;
-  };
-  /** Take a host out for good: nothing is placed on it and its agent is let in no more. Refused for an active node, which is drained first, and while anything stands on it. Its certificates are revoked, open tasks cancelled, slots disabled. There is no way back: the host may come again as a new node. */
-  adminNodeRetire: {
-    request: {
-      params: node;
-      body: {
-        /** Why; kept in the audit row. */
-        reason: string;
-      };
-    };
-    response: Node;
-  };
-  /** Delete a retired node; its name and its disks are free for others. Refused while an approval to erase one of its disks is open. Its history is kept. */
-  adminNodeDelete: {
-    request: {
-      params: node;
-    };
-    response: undefined;
   };
   /** Tasks of a node, newest first */
   adminNodeTaskList: {
@@ -3705,7 +3678,7 @@ export type Operations = {
       next_cursor: string | null;
     };
   };
-  /** Have the agent look at its host and propose slots */
+  /** Run discovery on the host and propose slots */
   adminNodeDiscoveryCreate: {
     request: {
       params: node;
@@ -3713,19 +3686,36 @@ export type Operations = {
     };
     response: NodeTask;
   };
-  /** The newest discovery: candidates, blockers, prerequisites and how they differ from what is approved */
+  /** The newest discovery: candidates, blockers, prerequisites and differences from the approved slots */
   adminNodeDiscoveryGet: {
     request: {
       params: node;
     };
     response: Discovery;
   };
-  /** What the newest discovery read of the host */
+  /** Hardware facts of the newest discovery */
   adminNodeDiscoveryFactsGet: {
     request: {
       params: node;
     };
     response: Record<string, unknown>;
+  };
+  /** Slots of a node with bindings, claim and wipe proof */
+  adminNodeSlotList: {
+    request: {
+      params: node;
+      query?: {
+        /** Rows per page. Default: 50. */
+        limit?: number | undefined;
+        /** The next_cursor of the page before. */
+        cursor?: string | undefined;
+      } | undefined;
+    };
+    response: {
+      items: Slot[];
+      /** Send as cursor for the next page; null on the last one. */
+      next_cursor: string | null;
+    };
   };
   /** One slot */
   adminNodeSlotGet: {
@@ -3739,7 +3729,7 @@ export type Operations = {
     };
     response: Slot;
   };
-  /** Approve candidates into slots: all, or those named. Names the discovery by its hash: if another was made since, 412. Refused with every reason while anything stands in the way. A changed slot is approved again only while nobody holds it. */
+  /** Approve candidates into slots: all, or those named. Names the discovery by its hash; 412 if there is a newer one. Refused with every blocker. A changed slot can be approved again only while it has no claim. */
   adminNodeSlotApprove: {
     request: {
       params: node;
@@ -3753,7 +3743,7 @@ export type Operations = {
       slots: Slot[];
     };
   };
-  /** Take a slot out of sale; what runs on it is untouched */
+  /** Disable a slot; a running allocation is untouched */
   adminNodeSlotDisable: {
     request: {
       params: {
@@ -3769,7 +3759,7 @@ export type Operations = {
     };
     response: Slot;
   };
-  /** Put a disabled slot back into sale, if it still is what was approved */
+  /** Enable a disabled slot if it still matches its approval */
   adminNodeSlotEnable: {
     request: {
       params: {
@@ -3785,7 +3775,7 @@ export type Operations = {
     };
     response: Slot;
   };
-  /** Keep a slot that nobody holds from being used until it is repaired */
+  /** Quarantine an unclaimed slot until it is repaired */
   adminNodeSlotQuarantine: {
     request: {
       params: {
@@ -3801,7 +3791,7 @@ export type Operations = {
     };
     response: Slot;
   };
-  /** Bind anew, discover, wipe and approve again; each step is shown in the run. The slot comes back only with a wipe proof. Refused while an allocation holds it. */
+  /** Rebind devices, discover, wipe and approve again; the run shows each step. The slot comes back only with a wipe proof. Refused while an allocation holds it. */
   adminNodeSlotRepair: {
     request: {
       params: {
@@ -3817,7 +3807,7 @@ export type Operations = {
     };
     response: Slot;
   };
-  /** Vouch for a wipe without proof; counts when a second person says the same. The first call asks, a call by another operator within an hour confirms. Refused while an allocation holds the slot. */
+  /** Two-person override: accept a wipe without proof; takes effect when a second operator confirms. The first call requests it; a call by another operator within an hour confirms it. Refused while the slot has a claim. */
   adminNodeSlotMarkWiped: {
     request: {
       params: {
@@ -3840,9 +3830,9 @@ export type Operations = {
         kind: 'mark_wiped';
         reason: string;
         requested_by: string;
-        /** When it was asked for. */
+        /** When it was requested. */
         requested_at: string;
-        /** Until when a second person may confirm it. */
+        /** Deadline for a second operator to confirm. */
         expires_at: string;
         confirmed_by: string | null;
         /** When it was confirmed. */
@@ -3851,7 +3841,7 @@ export type Operations = {
       slot: Slot;
     };
   };
-  /** Disks of a node that the platform may erase, and what stands in the way */
+  /** Disks of a node that may be wiped, and their blockers */
   adminNodeDiskList: {
     request: {
       params: node;
@@ -3868,7 +3858,7 @@ export type Operations = {
       next_cursor: string | null;
     };
   };
-  /** Approve that the platform erases a disk, by serial. The agent never unmounts anything: it waits until the disk is free, erases it, reads it back, and discovery runs again. */
+  /** Approve a disk for wiping, by serial. The agent never unmounts anything: it waits until the disk is free, wipes it and reads it back. Then discovery runs again. */
   adminNodeDiskApprove: {
     request: {
       params: node;
@@ -3880,7 +3870,7 @@ export type Operations = {
     };
     response: DiskOwnership;
   };
-  /** Take that approval back, while nothing has been erased */
+  /** Revoke that approval before the wipe starts */
   adminNodeDiskRevoke: {
     request: {
       params: {
@@ -3916,7 +3906,7 @@ export type Operations = {
         since: string;
         /** For operators. */
         message: string;
-        /** For the tenant; null tells them nothing. */
+        /** For the tenant; null for no message. */
         tenant_message: string | null;
         classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
       }[];
@@ -3934,7 +3924,7 @@ export type Operations = {
           since: string;
           /** For operators. */
           message: string;
-          /** For the tenant; null tells them nothing. */
+          /** For the tenant; null for no message. */
           tenant_message: string | null;
           classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
         }[];
@@ -3950,7 +3940,7 @@ export type Operations = {
           since: string;
           /** For operators. */
           message: string;
-          /** For the tenant; null tells them nothing. */
+          /** For the tenant; null for no message. */
           tenant_message: string | null;
           classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
         }[];
@@ -3975,7 +3965,7 @@ export type Operations = {
           since: string;
           /** For operators. */
           message: string;
-          /** For the tenant; null tells them nothing. */
+          /** For the tenant; null for no message. */
           tenant_message: string | null;
           classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
         }[];
@@ -4008,7 +3998,7 @@ export type Operations = {
           since: string;
           /** For operators. */
           message: string;
-          /** For the tenant; null tells them nothing. */
+          /** For the tenant; null for no message. */
           tenant_message: string | null;
           classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
         }[];
@@ -4034,7 +4024,7 @@ export type Operations = {
         since: string;
         /** For operators. */
         message: string;
-        /** For the tenant; null tells them nothing. */
+        /** For the tenant; null for no message. */
         tenant_message: string | null;
         classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
       }[];
@@ -4052,7 +4042,7 @@ export type Operations = {
           since: string;
           /** For operators. */
           message: string;
-          /** For the tenant; null tells them nothing. */
+          /** For the tenant; null for no message. */
           tenant_message: string | null;
           classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
         }[];
@@ -4068,7 +4058,7 @@ export type Operations = {
           since: string;
           /** For operators. */
           message: string;
-          /** For the tenant; null tells them nothing. */
+          /** For the tenant; null for no message. */
           tenant_message: string | null;
           classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
         }[];
@@ -4093,7 +4083,7 @@ export type Operations = {
           since: string;
           /** For operators. */
           message: string;
-          /** For the tenant; null tells them nothing. */
+          /** For the tenant; null for no message. */
           tenant_message: string | null;
           classifications: ('prevent_allocations' | 'prevent_host_changes' | 'suppress_alert')[];
         }[];
@@ -4111,14 +4101,14 @@ export type Operations = {
     };
     response: undefined;
   };
-  /** Whether a wave of bad reports has been stopped from taking hosts out of sale */
+  /** Whether the circuit breaker has tripped */
   adminHealthBreakerGet: {
     request: {
       query?: Record<string, never> | undefined;
     };
     response: {
       is_tripped: boolean;
-      /** When too many hosts fell ill at once. */
+      /** When too many hosts became unhealthy within 10 minutes. */
       tripped_at: string | null;
       reason: string | null;
       reset_by: string | null;
@@ -4127,7 +4117,7 @@ export type Operations = {
       version: number;
     };
   };
-  /** Let reports take hosts out of sale again */
+  /** Reset the circuit breaker: reports mark hosts unhealthy again */
   adminHealthBreakerReset: {
     request: {
       body: {
@@ -4137,7 +4127,7 @@ export type Operations = {
     };
     response: {
       is_tripped: boolean;
-      /** When too many hosts fell ill at once. */
+      /** When too many hosts became unhealthy within 10 minutes. */
       tripped_at: string | null;
       reason: string | null;
       reset_by: string | null;
@@ -4153,14 +4143,14 @@ export type Operations = {
     };
     response: NodeInventory;
   };
-  /** Remove a machine of ours that nobody claims from its host. Refused for a machine without our tag and for one that a claim holds; the host looks again before it acts. Drives are not erased by it: slots that it had devices of stay in quarantine until they are repaired. */
+  /** Remove a managed VM without a claim from its host. Refused for a VM without our tag and for one with a claim; the agent checks again before it acts. Disks are not wiped: slots whose devices it used stay in quarantine until they are repaired. */
   adminNodeVmRemove: {
     request: {
       params: {
         /** Id of the node. */
         node_id: string;
         /** As the inventory names it. */
-        machine_name: string;
+        vm_name: string;
       };
       body: {
         /** Why; kept in the audit row. */
@@ -4169,7 +4159,7 @@ export type Operations = {
     };
     response: NodeTask;
   };
-  /** End a lease of a host that no claim knows, with the machine it is for. For hosts that know more than a database that was restored from a backup. Refused while a claim holds the allocation. The machine is stopped and removed. Drives are not erased by it: the slots are set apart and are nobody’s until they are repaired, or until the cleanup of whoever claims them is proven. */
+  /** End a bundle lease without a claim, and remove its VM. For hosts that are ahead of a database restored from a backup. Refused while the allocation has a claim. The VM is stopped and removed. Disks are not wiped: the slots are quarantined until they are repaired, or until the cleanup of their current claim is proven. */
   adminNodeBundleLeaseEnd: {
     request: {
       params: {
@@ -4207,13 +4197,13 @@ export type Operations = {
       body: {
         /** Image slug. */
         image_name: string;
-        /** A version that is not retired; the newest unless told. */
+        /** A version that is not retired (default: the newest). */
         digest?: string | undefined;
       };
     };
     response: NodeTask;
   };
-  /** Have a host drop an image from its cache. Refused while a machine is being made of it. */
+  /** Have a host drop an image from its cache. Refused while a VM is being created from it. */
   adminNodeImageEvict: {
     request: {
       params: node;
@@ -4224,7 +4214,7 @@ export type Operations = {
     };
     response: NodeTask;
   };
-  /** Have a host hash an image in its cache again; one that is not what it was is dropped */
+  /** Verify the digest of a cached image on a host; a changed image is removed */
   adminNodeImageVerify: {
     request: {
       params: node;
@@ -4235,7 +4225,7 @@ export type Operations = {
     };
     response: NodeTask;
   };
-  /** Keys that sign certificates of nodes, tasks and certificates of erasure, newest first */
+  /** Keys that sign node certificates, tasks and wipe certificates, newest first */
   adminTrustKeyList: {
     request: {
       query?: {

@@ -83,7 +83,7 @@ const reasonOf = (err: unknown): string => {
 export const networkError = (url: URL, err: unknown): GpuaasError =>
   err instanceof GpuaasError
     ? err
-    : new GpuaasError('network', `No answer from ${url.origin}: ${reasonOf(err)}.`, { retryable: true, cause: err });
+    : new GpuaasError('network', `No response from ${url.origin}: ${reasonOf(err)}.`, { retryable: true, cause: err });
 
 const isTransient = (err: GpuaasError): boolean =>
   err.code === 'network' ||
@@ -101,7 +101,7 @@ export const createTransport = (options: TransportOptions): Transport => {
     const timer = setTimeout(
       () =>
         timeout.abort(
-          new GpuaasError('network', `No answer from ${url.origin} within ${options.timeoutMs / 1000} s.`, {
+          new GpuaasError('network', `No response from ${url.origin} within ${options.timeoutMs / 1000} s.`, {
             retryable: true,
           }),
         ),

@@ -24,7 +24,7 @@ export const wait = async <T>(read: () => Promise<T>, options: WaitOptions<T>): 
     if (options.until(value)) return value;
     const left = deadline - Date.now();
     if (left <= 0)
-      throw new GpuaasError('timeout', `Still not so after ${timeoutMs / 1000} s; the work goes on.`, {
+      throw new GpuaasError('timeout', `Timed out after ${timeoutMs / 1000} s; still running.`, {
         retryable: true,
       });
     await pause(Math.min(left, backoffMs(reads, intervalMs, intervalMaxMs)), options.signal);

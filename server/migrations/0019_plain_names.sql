@@ -6,3 +6,5 @@ alter table node_resource_slots
 alter table terminal_sessions rename column end_wanted_by to close_requested_by;
 update terminal_sessions set end_reason = 'client_disconnected' where end_reason = 'client_left';
 update terminal_sessions set end_reason = 'agent_disconnected' where end_reason = 'host_left';
+-- The content of a report has new field names. Each agent sends a report every two minutes.
+delete from node_inventories;

@@ -5,14 +5,14 @@ import { newDiscovered } from './scenarios-topology.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 const ORPHAN = 'alc_01k9zv3m8q4t6w2x5y7r0s1nzz';
-export const ORPHAN_MACHINE = `gpuaas-${ORPHAN.replace('_', '-')}`;
+export const ORPHAN_VM = `gpuaas-${ORPHAN.replace('_', '-')}`;
 
 /** A node whose agent told of one machine of ours that nobody claims, and keeps images. */
 export const newInventoried = async (cast: Cast): Promise<string> => {
   const id = await newDiscovered(cast);
-  const machine = { name: ORPHAN_MACHINE, allocation_id: ORPHAN, is_managed: true, state: 'shut_off', ended_by: null };
+  const machine = { name: ORPHAN_VM, allocation_id: ORPHAN, is_managed: true, state: 'shut_off', ended_by: null };
   const content = {
-    machines: [{ ...machine, devices: [] }],
+    vms: [{ ...machine, devices: [] }],
     leases: [{ allocation_id: ORPHAN, slot_ids: [], is_used: true, is_cleaning: false, wanted: 'on' }],
     drift: [],
     leftovers: [],
@@ -20,9 +20,9 @@ export const newInventoried = async (cast: Cast): Promise<string> => {
     images: { value: [{ digest: DIGEST, name: 'ubuntu-24.04-h200-cuda', size_bytes: 4096 }] },
   };
   const finding = {
-    code: 'orphan_machine',
+    code: 'orphan_vm',
     allocation_id: ORPHAN,
-    machine: ORPHAN_MACHINE,
+    machine: ORPHAN_VM,
     slot_ids: [],
     message: 'Nobody claims it.',
     since: new Date().toISOString(),
@@ -55,7 +55,7 @@ export const inventoryScenarios: Pick<Scenarios, Mine> = {
   adminNodeInventoryGet: atNode,
   adminNodeVmRemove: async (cast) => {
     const { as, params } = await atNode(cast);
-    return { as, params: { ...params, machine_name: ORPHAN_MACHINE }, body: { reason: 'It was left behind' } };
+    return { as, params: { ...params, vm_name: ORPHAN_VM }, body: { reason: 'It was left behind' } };
   },
   adminNodeBundleLeaseEnd: async (cast) => {
     const { as, params } = await atNode(cast);

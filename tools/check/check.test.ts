@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { ROOT } from '../gen/file.ts';
 import { runTool, verdict } from './check.ts';
+import { missingPaths } from './documents.ts';
 import { firstDifference } from './drift.ts';
 import { cruise } from './imports.ts';
 import { findIn, TEXT_RULES } from './text-rules.ts';
@@ -107,6 +108,14 @@ describe('make check', () => {
       ['no test alone', 'kit/src/x.test.ts', `it.${'only'}('x')`, true],
       ['no test alone', 'kit/src/x.test.ts', 'readOnly(x)', false],
       ['no shell', 'lab/src/x.ts', `spawn(a, { ${'shell'}: true })`, true],
+      ['few numbered parameters', 'server/src/db/x.ts', 'values ($9, $10)', true],
+      ['few numbered parameters', 'server/src/db/x.ts', 'values ($8, $9)', false],
+      ['few numbered parameters', 'server/src/db/x.db.test.ts', 'values ($9, $10)', false],
+      ['rules of SQL stand once', 'server/src/db/x.ts', "where t.state in ('queued', 'dispatched', 'running')", true],
+      ['rules of SQL stand once', 'server/src/db/x.ts', "where r.state not in ('pending', 'running', 'waiting')", true],
+      ['rules of SQL stand once', 'server/src/db/statements/x.ts', 'and c.released_at is null', true],
+      ['rules of SQL stand once', 'server/src/db/x.ts', "and s.fabric_claim_mode = 'per_slot_vf'", true],
+      ['rules of SQL stand once', 'server/src/db/predicates.ts', 'and c.released_at is null', false],
     ];
     for (const [name, file, text, found] of cases) {
       const rule = TEXT_RULES.find((candidate) => candidate.name === name);
@@ -118,6 +127,13 @@ describe('make check', () => {
   it('says where a generated file parts from a fresh run', () => {
     assert.equal(firstDifference('a\nb', 'a\nc'), 'line 2\n  committed: b\n  fresh:     c');
     assert.match(firstDifference('a\nb', 'a'), /line 2\n {2}committed: b\n {2}fresh: {5}\(end of file\)/);
+  });
+
+  it('finds paths and links of documents that lead nowhere', () => {
+    const files = ['doc/a.md', 'server/src/db/x.ts'];
+    const of = (text: string): string[] => missingPaths('doc/a.md', text, files);
+    assert.deepEqual(of('`server/src/db/x.ts` `db/x.ts` `dist/x/y.json` [a](a.md#top) [db](../server/src/db)'), []);
+    assert.deepEqual(of('`db/y.ts` [b](b.md)'), ['db/y.ts', 'doc/b.md']);
   });
 
   it('counts findings', () => {

@@ -40,6 +40,20 @@ export const TEXT_RULES: readonly TextRule[] = [
     applies: (file) => code(file) && !/^tools\/check\/text-rules/.test(file),
     breaks: /\bshell: (?:true|['"`])/,
   },
+  {
+    name: 'few numbered parameters',
+    reason: 'Nobody can count to $10 in a statement: declare names with statement() of server/src/db/statement.ts.',
+    applies: (file) => /^server\/src\/db\/.*\.ts$/.test(file) && !file.endsWith('.test.ts'),
+    breaks: /\$[1-9]\d/,
+  },
+  {
+    name: 'rules of SQL stand once',
+    reason: 'Open tasks, live runs, live claims and complete slots are fragments of server/src/db/predicates.ts.',
+    applies: (file) =>
+      /^server\/src\/db\/.*\.ts$/.test(file) && !/\.test\.ts$|\/(?:predicates|types\.gen)\.ts$/.test(file),
+    breaks:
+      /in \('(?:queued', ')?dispatched', 'running'\)|in \('pending', 'running', 'waiting'\)|\bc\.released_at is null|and s\.fabric_claim_mode /,
+  },
 ];
 
 export const findIn = (rule: TextRule, file: string, text: string): string[] =>

@@ -39,6 +39,11 @@ const NEEDS = {
   sgdisk: () => (findProgram('sgdisk') ? false : 'sgdisk: not installed (Debian: gdisk)'),
   'nats-server': () => (findProgram('nats-server') ? false : 'nats-server: not installed (Debian: nats-server)'),
   chromium: () => (findProgram('chromium', 'chromium-browser') ? false : 'chromium: not installed (Debian: chromium)'),
+  pgbench: () => {
+    // Debian's /usr/bin/pgbench only looks for the pgbench of an installed server.
+    const tried = spawnSync('pgbench', ['--version']);
+    return tried.status === 0 ? false : 'pgbench: not installed (Debian: postgresql-contrib)';
+  },
   promtool: () => (findProgram('promtool') ? false : 'promtool: not installed (Debian: prometheus)'),
   'ovs-vswitchd': () =>
     findProgram('ovs-vswitchd') ? false : 'ovs-vswitchd: not installed (Debian: openvswitch-switch)',

@@ -96,7 +96,7 @@ const child = spawn('sleep', ['600'], { stdio: 'inherit' }); console.log('sleepe
     { args: ['--hang-after-s', '2'] },
   );
   assert.equal(ran.code, 1);
-  assert.match(ran.text, /this file hung: no end after 2 s/);
+  assert.match(ran.text, /this file hung: no test ended for 2 s/);
   const sleeper = Number(/sleeper=(\d+)/.exec(ran.text)?.[1]);
   assert.ok(sleeper > 0);
   assert.throws(() => process.kill(sleeper, 0), { code: 'ESRCH' });

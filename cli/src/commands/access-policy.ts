@@ -26,11 +26,11 @@ export const policyFrom = (words: readonly string[]): Change => {
     const [, name = '', raw = ''] = /^([^=]*)=(.*)$/s.exec(word) ?? [];
     if (!isSetting(name))
       throw new UsageError(
-        `"${word}" sets nothing.`,
-        `Write name=value; there are ${Object.keys(SETTINGS).join(', ')}.`,
+        `"${word}" is not a setting.`,
+        `Use name=value with one of ${Object.keys(SETTINGS).join(', ')}.`,
       );
     const value = SETTINGS[name] === 'yes or no' ? WORDS[raw] : /^\d{1,9}$/.test(raw) ? Number(raw) : undefined;
-    if (value === undefined) throw new UsageError(`${name} takes ${SETTINGS[name]}, not "${raw}".`);
+    if (value === undefined) throw new UsageError(`${name} expects ${SETTINGS[name]}, not "${raw}".`);
     return [name, value];
   });
   return Object.fromEntries(entries) as Change;
@@ -49,9 +49,9 @@ const fieldsOf = (policy: AccessPolicy): Record<string, unknown> => ({
 
 export const accessPolicy = command({
   name: 'access-policy',
-  summary: 'what is asked of those who connect; --set changes it',
+  summary: 'Show the access policy, or change it with --set',
   scope: 'organization',
-  flags: { set: list('change a setting; repeatable', 'name=value'), ...ifMatchFlags },
+  flags: { set: list('Change a setting; repeatable', 'name=value'), ...ifMatchFlags },
   examples: [
     'gpuaas organization access-policy',
     'gpuaas organization access-policy --set records_terminals=yes --set recording_days=30',

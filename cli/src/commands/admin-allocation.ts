@@ -8,9 +8,9 @@ import { shortTime } from '../table.ts';
 import { ALLOCATION_STATES, allocationFields } from './allocation-view.ts';
 import { finish } from './allocation-wait.ts';
 
-const allocation = { allocation: 'id' } as const;
+const allocation = { allocation: 'ID' } as const;
 const changeFlags = {
-  reason: required(text('why; kept in the audit')),
+  reason: required(text('Reason, recorded in the audit log')),
   ...waitFlags,
   ...yesFlags,
   ...keyFlags,
@@ -56,31 +56,31 @@ const outrunSlots = async (cli: Cli, allocation_id: string): Promise<readonly Ou
   const isOutrun = (slot: Slot): slot is Outrun =>
     slot.allocation_id === allocation_id && slot.host_generation !== null;
   const found = items.filter(isOutrun);
-  if (found.length === 0)
-    throw new CliError('conflict', 'The host has not said that it knows a newer generation of its slots.');
+  if (found.length === 0) throw new CliError('conflict', 'The agent has not reported a newer slot generation.');
   return found;
 };
 
 const adoptionQuestion = (id: string, slots: readonly Outrun[]): string => {
   const told = slots.map(
-    ({ slot_index, generation, host_generation }) => `slot ${slot_index}: ${generation} here, ${host_generation} there`,
+    ({ slot_index, generation, host_generation }) =>
+      `slot ${slot_index}: ${generation} in the database, ${host_generation} on the host`,
   );
-  return `The host of ${id} has seen later claims (${told.join('; ')}). Erase what it has of them?`;
+  return `The host of ${id} has newer claims than the database (${told.join('; ')}). Wipe their data?`;
 };
 
 const confirmed = ({ id, host_generation }: Outrun) => ({ slot_id: id, host_generation });
 
 export const adminAllocation: Group = {
   name: 'allocation',
-  summary: 'allocations of every tenant',
+  summary: 'Manage allocations of all organizations',
   commands: [
     command({
       name: 'list',
-      summary: 'allocations of every tenant, newest first',
+      summary: 'List allocations of all organizations, newest first',
       flags: {
-        state: choice('only this state', ALLOCATION_STATES),
-        node: text('only on this node, by name or id', 'node'),
-        'in-organization': text('only this organization', 'id'),
+        state: choice('Only this state', ALLOCATION_STATES),
+        node: text('Only on this node, by name or ID', 'node'),
+        'in-organization': text('Only this organization', 'id'),
         ...pageFlags,
       },
       run: async (cli, { flags }) => {
@@ -107,7 +107,7 @@ export const adminAllocation: Group = {
     }),
     command({
       name: 'get',
-      summary: 'one allocation with shape, placement and claims',
+      summary: 'Show one allocation with its placement and claims',
       args: allocation,
       run: async (cli, { args }) => {
         const params = { allocation_id: args.allocation };
@@ -132,11 +132,11 @@ export const adminAllocation: Group = {
     }),
     command({
       name: 'force-release',
-      summary: 'release on behalf of the tenant, protection notwithstanding',
+      summary: 'Release for the organization, even if protected',
       args: allocation,
       flags: changeFlags,
       run: async (cli, { args, flags }) => {
-        await cli.confirm(`Release ${args.allocation} of a tenant? What is on it is erased.`, flags.yes);
+        await cli.confirm(`Release ${args.allocation} for its organization? Its data is wiped.`, flags.yes);
         const params = { allocation_id: args.allocation };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const request = { params, body: { reason: flags.reason } };
@@ -146,16 +146,16 @@ export const adminAllocation: Group = {
     }),
     command({
       name: 'force-cleanup',
-      summary: 'start cleanup again where it is blocked; only a wipe proof frees slots',
+      summary: 'Retry a blocked cleanup; slots become schedulable only with a wipe proof',
       args: allocation,
       flags: {
-        'runtime-verified-absent': toggle('you have seen that the machine is gone: skip stopping it'),
-        'adopt-host-generation': toggle('after a restored backup: go on from what the host knows of the slots'),
+        'runtime-verified-absent': toggle('Skip stopping the VM: you verified that it is gone'),
+        'adopt-host-generation': toggle('After a restored backup: adopt the slot generations of the host'),
         ...changeFlags,
       },
       run: async (cli, { args, flags }) => {
         const outrun = flags.adoptHostGeneration === true ? await outrunSlots(cli, args.allocation) : undefined;
-        if (outrun === undefined) await cli.confirm(`Start cleanup of ${args.allocation} again?`, flags.yes);
+        if (outrun === undefined) await cli.confirm(`Retry cleanup of ${args.allocation}?`, flags.yes);
         else await cli.confirm(adoptionQuestion(args.allocation, outrun), flags.yes);
         const params = { allocation_id: args.allocation };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
@@ -165,7 +165,7 @@ export const adminAllocation: Group = {
           ...(outrun === undefined ? {} : { adopted_generations: outrun.map(confirmed) }),
         };
         const answer = await (await cli.client()).call('adminAllocationForceCleanup', { params, body }, options);
-        await finishRelease(cli, answer, flags, `Cleaning up ${args.allocation} again.`);
+        await finishRelease(cli, answer, flags, `Retrying cleanup of ${args.allocation}.`);
       },
     }),
   ],

@@ -5,12 +5,12 @@ import { auditColumns, auditFilters, auditQuery } from './audit.ts';
 
 export const adminAudit: Group = {
   name: 'audit',
-  summary: 'audit of the whole platform',
+  summary: 'Read and verify the audit log',
   commands: [
     command({
       name: 'list',
-      summary: 'audit rows of every organization, newest first',
-      flags: { 'in-organization': text('only this organization', 'id'), ...auditFilters, ...pageFlags },
+      summary: 'List audit rows of all organizations, newest first',
+      flags: { 'in-organization': text('Only this organization', 'id'), ...auditFilters, ...pageFlags },
       run: async (cli, { flags }) => {
         const client = await cli.client();
         const read = (page: { limit: number; cursor: string | undefined }) =>
@@ -23,8 +23,8 @@ export const adminAudit: Group = {
     }),
     command({
       name: 'verify',
-      summary: 'recompute every chain and compare it with the signed heads; exit 1 if it was tampered with',
-      flags: { 'in-organization': text('only this organization', 'id') },
+      summary: 'Verify all chains against the signed heads; exit code 1 if tampered with',
+      flags: { 'in-organization': text('Only this organization', 'id') },
       run: async (cli, { flags }) => {
         const query = { organization_id: flags.inOrganization };
         const verdict = await (await cli.client()).adminAuditLogVerify({ query }, { signal: cli.signal });
@@ -54,7 +54,7 @@ export const adminAudit: Group = {
           throw new CliError(
             'failure',
             `The audit log was tampered with: ${findings.length === 1 ? 'one finding' : `${findings.length} findings`}.`,
-            'Keep the database and the heads file as they are, and compare them with your backups.',
+            'Do not change the database or the heads file. Compare them with your backups.',
           );
         if (!cli.out.json) cli.out.say(`Intact, checked against ${verdict.heads_file_lines} signed heads.`);
       },

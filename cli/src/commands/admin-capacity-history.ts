@@ -3,11 +3,11 @@ import { shortTime } from '../table.ts';
 
 export const capacityHistory = command({
   name: 'history',
-  summary: 'the same counts over time, oldest first; every five minutes for a day, fewer for longer',
+  summary: 'Show capacity over time, oldest first; every 5 minutes for 1 day, less often for longer',
   flags: {
-    region: text('only this region', 'name'),
-    'gpu-model': text('only this GPU model, like "H200 SXM"', 'model'),
-    since: duration('how far to look back, like 6h or 30d; a day unless told, 90 days at most'),
+    region: text('Only this region', 'name'),
+    'gpu-model': text('Only this GPU model, like "H200 SXM"', 'model'),
+    since: duration('Time to look back, like 6h or 30d (default 1d, maximum 90d)'),
   },
   examples: ['gpuaas admin capacity history --since 7d', 'gpuaas admin capacity history --json | jq .items'],
   run: async (cli, { flags }) => {

@@ -7,16 +7,16 @@ import { capacityHistory } from './admin-capacity-history.ts';
 
 export const adminHold: Group = {
   name: 'hold',
-  summary: 'keep clean nodes for bare metal',
+  summary: 'Hold nodes for bare metal',
   commands: [
     command({
       name: 'create',
-      summary: 'keep a number of clean nodes; the platform picks them',
+      summary: 'Hold a number of free nodes; the scheduler picks them',
       flags: {
-        region: required(text('where', 'name')),
+        region: required(text('Region', 'name')),
         'gpu-model': required(text('GPU model, like "H200 SXM"', 'model')),
-        nodes: required(integer('how many nodes')),
-        reason: required(text('why; kept in the audit')),
+        nodes: required(integer('Number of nodes')),
+        reason: required(text('Reason, recorded in the audit log')),
         ...keyFlags,
       },
       run: async (cli, { flags }) => {
@@ -26,7 +26,7 @@ export const adminHold: Group = {
         const answer = await (await cli.client()).call('adminHoldCreate', { body }, options);
         const { held_node_ids } = answer.data;
         const count = held_node_ids.length === 1 ? '1 node' : `${held_node_ids.length} nodes`;
-        cli.out.done(`Keeping ${count} for bare metal.`, answer);
+        cli.out.done(`Holding ${count} for bare metal.`, answer);
         if (!cli.out.json) for (const id of held_node_ids) cli.out.print(id);
       },
     }),
@@ -35,11 +35,11 @@ export const adminHold: Group = {
 
 export const adminCapacity: Group = {
   name: 'capacity',
-  summary: 'capacity of the whole platform',
+  summary: 'Show capacity of all regions',
   commands: [
     command({
       name: 'list',
-      summary: 'delivered, healthy, reserved, active and free GPUs, and how fragmented',
+      summary: 'List delivered, healthy, reserved, active and free GPUs, and fragmentation',
       flags: pageFlags,
       run: async (cli, { flags }) => {
         const client = await cli.client();
@@ -87,12 +87,12 @@ const quotaVersion = async (cli: Cli, organization_id: string, project_id: strin
 
 export const adminQuota: Group = {
   name: 'quota',
-  summary: 'GPU limits of tenants',
+  summary: 'Manage GPU limits of organizations',
   commands: [
     command({
       name: 'list',
-      summary: 'limits and what is used',
-      flags: { 'in-organization': text('only this organization, by name or id', 'name'), ...pageFlags },
+      summary: 'List limits and usage',
+      flags: { 'in-organization': text('Only this organization, by name or ID', 'name'), ...pageFlags },
       run: async (cli, { flags }) => {
         const client = await cli.client();
         const organization_id =
@@ -109,18 +109,18 @@ export const adminQuota: Group = {
     }),
     command({
       name: 'set',
-      summary: 'set the GPU limit of an organization or of one of its projects',
-      args: { organization: 'name or id' },
+      summary: 'Set the GPU limit of an organization or of one of its projects',
+      args: { organization: 'Name or ID' },
       flags: {
-        gpus: integer('GPUs at most'),
-        unlimited: toggle('no limit at this level'),
-        'in-project': text('the limit of this project only', 'id'),
+        gpus: integer('Maximum number of GPUs'),
+        unlimited: toggle('No limit at this level'),
+        'in-project': text('The limit of this project only', 'id'),
         ...ifMatchFlags,
       },
       examples: ['gpuaas admin quota set acme --gpus 64'],
       run: async (cli, { args, flags }) => {
         if ((flags.gpus === undefined) === (flags.unlimited !== true))
-          throw new UsageError('What limit?', 'Give either --gpus or --unlimited.');
+          throw new UsageError('Specify a limit.', 'Add --gpus or --unlimited.');
         const organization_id = await anyOrganizationId(cli, args.organization);
         const body = { organization_id, project_id: flags.inProject, gpu_limit: flags.gpus ?? null };
         const client = await cli.client();

@@ -6,8 +6,8 @@ import { type Column, shortTime } from '../table.ts';
 
 type Disk = Operations['adminNodeDiskList']['response']['items'][number];
 
-const node = { node: 'name or id' } as const;
-const reason = required(text('why; kept in the audit'));
+const node = { node: 'Name or ID' } as const;
+const reason = required(text('Reason, recorded in the audit log'));
 
 const columns: readonly Column<Disk>[] = [
   { header: 'ID', value: ({ id }) => id },
@@ -20,11 +20,11 @@ const columns: readonly Column<Disk>[] = [
 
 export const adminDisk: Group = {
   name: 'disk',
-  summary: 'disks of a node that the platform may erase',
+  summary: 'Manage disks that may be wiped',
   commands: [
     command({
       name: 'list',
-      summary: 'disks that were approved for erasure, and what stands in the way',
+      summary: 'List disks approved for wiping, and their blockers',
       args: node,
       flags: pageFlags,
       run: async (cli, { args, flags }) => {
@@ -39,13 +39,13 @@ export const adminDisk: Group = {
       },
     }),
     command({
-      name: 'own',
-      summary: 'approve that the platform erases a disk; the agent never unmounts it',
-      args: { ...node, serial: 'serial number of the disk' },
+      name: 'approve',
+      summary: 'Approve a disk for wiping; the agent never unmounts it',
+      args: { ...node, serial: 'Serial number of the disk' },
       flags: { reason, ...yesFlags, ...keyFlags },
       run: async (cli, { args, flags }) => {
         const params = { node_id: await nodeId(cli, args.node) };
-        await cli.confirm(`Erase everything on disk ${args.serial} of ${args.node} once it is free?`, flags.yes);
+        await cli.confirm(`Wipe all data on disk ${args.serial} of ${args.node} once it is free?`, flags.yes);
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const body = { serial: args.serial, reason: flags.reason };
         const answer = await (await cli.client()).call('adminNodeDiskApprove', { params, body }, options);
@@ -55,8 +55,8 @@ export const adminDisk: Group = {
     }),
     command({
       name: 'revoke',
-      summary: 'take that approval back, while nothing has been erased',
-      args: { ...node, ownership: 'id, as disk list shows it' },
+      summary: 'Revoke the approval before the disk is wiped',
+      args: { ...node, ownership: 'ID from disk list' },
       flags: { reason, ...keyFlags },
       run: async (cli, { args, flags }) => {
         const params = { node_id: await nodeId(cli, args.node), disk_ownership_id: args.ownership };

@@ -11,9 +11,9 @@ type Health = Operations['adminNodeHealthGet']['response'];
 type Alert = Health['alerts'][number];
 type Breaker = Operations['adminHealthBreakerGet']['response'];
 
-const node = { node: 'name or id' } as const;
-const sourceOf = { ...node, source: 'who reports, as health show names it' } as const;
-const reason = required(text('why; kept in the audit'));
+const node = { node: 'Name or ID' } as const;
+const sourceOf = { ...node, source: 'Source of the reports, from health show' } as const;
+const reason = required(text('Reason, recorded in the audit log'));
 
 /** As the classifications are said to a person: what an alert keeps from happening. */
 const PREVENTS: Readonly<Record<Alert['classifications'][number], string>> = {
@@ -47,7 +47,7 @@ const showHealth = (cli: Cli, health: Health): void => {
   }
   out.table(health.reports, [
     { header: 'SOURCE', value: ({ source }) => source },
-    { header: 'LOOKED', value: ({ observed_at }) => shortTime(observed_at) },
+    { header: 'CHECKED', value: ({ observed_at }) => shortTime(observed_at) },
     { header: 'PASSED', value: ({ successes }) => successes.length, align: 'right' },
     { header: 'ALERTS', value: ({ alerts }) => alerts.map(({ id }) => id).join(', '), shrink: 'wrap' },
   ]);
@@ -57,28 +57,27 @@ const showHealth = (cli: Cli, health: Health): void => {
     { header: 'MODE', value: ({ mode }) => mode },
     { header: 'UNTIL', value: ({ expires_at }) => (expires_at === null ? 'removed' : shortTime(expires_at)) },
     { header: 'MUTED', value: ({ muted_alert_ids }) => muted_alert_ids.join(', '), shrink: 'wrap' },
-    { header: 'WHY', value: ({ reason: why }) => why, shrink: 'wrap' },
+    { header: 'REASON', value: ({ reason: why }) => why, shrink: 'wrap' },
   ]);
 };
 
 /** `gpu_loud=The fan is loud` as an alert of the node. */
 const alertFrom = (given: string, classifications: Alert['classifications'], since: string): Alert => {
   const [, id = '', message = ''] = /^([a-z0-9_.-]{1,64})=(.+)$/s.exec(given) ?? [];
-  if (id === '')
-    throw new UsageError(`"${given}" is not an alert.`, 'Write it like --alert "gpu_loud=The fan is loud."');
+  if (id === '') throw new UsageError(`"${given}" is not an alert.`, 'Use --alert "gpu_loud=The fan is loud."');
   return { id, target: 'node', since, message, tenant_message: null, classifications };
 };
 
 const override = command({
   name: 'override',
-  summary: 'say otherwise than a source: mute or add alerts, or replace them all',
+  summary: 'Override a health source: mute, add or replace alerts',
   args: sourceOf,
   flags: {
-    mute: list('do not count this alert; repeatable', 'alert'),
-    alert: list('count this too, for the whole node; repeatable', 'id=message'),
-    prevents: choice('what --alert keeps from happening; launches unless told', ['launches', 'host-changes'] as const),
-    replace: toggle('forget what the source says; only --alert counts'),
-    for: duration('until when it counts, like 4h; until it is removed unless told'),
+    mute: list('Ignore this alert; repeatable', 'alert'),
+    alert: list('Add this alert for the whole node; repeatable', 'id=message'),
+    prevents: choice('What --alert blocks (default launches)', ['launches', 'host-changes'] as const),
+    replace: toggle('Replace all alerts of the source by those of --alert'),
+    for: duration('How long the override applies, like 4h (default: until removed)'),
     reason,
   },
   examples: [
@@ -86,7 +85,7 @@ const override = command({
   ],
   run: async (cli, { args, flags }) => {
     if (flags.mute === undefined && flags.alert === undefined && !flags.replace)
-      throw new UsageError('Nothing to say.', 'Add --mute, --alert or --replace.');
+      throw new UsageError('No override specified.', 'Add --mute, --alert or --replace.');
     const now = Date.now();
     const prevented = flags.prevents === 'host-changes' ? 'prevent_host_changes' : 'prevent_allocations';
     const since = new Date(now).toISOString();
@@ -103,23 +102,23 @@ const override = command({
       { params, body },
       { signal: cli.signal },
     );
-    cli.out.done(`${args.node} is ${answer.data.health} with what you said about ${args.source}.`, answer);
+    cli.out.done(`Override for ${args.source} applied; health of ${args.node}: ${answer.data.health}.`, answer);
   },
 });
 
 const breakerFields = (breaker: Breaker): Record<string, unknown> => ({
   tripped: breaker.is_tripped,
-  ...(breaker.tripped_at === null ? {} : { 'tripped at': shortTime(breaker.tripped_at), because: breaker.reason }),
+  ...(breaker.tripped_at === null ? {} : { 'tripped at': shortTime(breaker.tripped_at), reason: breaker.reason }),
   ...(breaker.reset_at === null ? {} : { 'reset at': shortTime(breaker.reset_at), 'reset by': breaker.reset_by }),
 });
 
 export const adminHealth: Group = {
   name: 'health',
-  summary: 'health of nodes, overrides, and the breaker',
+  summary: 'Show node health; manage overrides and the circuit breaker',
   commands: [
     command({
       name: 'show',
-      summary: 'what every source says about a node and its slots, and what counts',
+      summary: 'Show health of a node and its slots, by source',
       args: node,
       run: async (cli, { args }) => {
         const params = { node_id: await nodeId(cli, args.node) };
@@ -128,7 +127,7 @@ export const adminHealth: Group = {
     }),
     command({
       name: 'probe',
-      summary: 'have the agent look at its host’s health now',
+      summary: 'Run a health check on the host now',
       args: node,
       flags: keyFlags,
       run: async (cli, { args, flags }) => {
@@ -144,7 +143,7 @@ export const adminHealth: Group = {
     override,
     command({
       name: 'override-remove',
-      summary: 'believe the source again',
+      summary: 'Remove a health override',
       args: sourceOf,
       run: async (cli, { args }) => {
         const params = { node_id: await nodeId(cli, args.node), source: args.source };
@@ -153,34 +152,40 @@ export const adminHealth: Group = {
           { params },
           { signal: cli.signal },
         );
-        cli.out.done(`What ${args.source} says about ${args.node} counts again.`, answer);
+        cli.out.done(`Removed the override for ${args.source} on ${args.node}.`, answer);
       },
     }),
-    command({
+    {
       name: 'breaker',
-      summary: 'whether a wave of bad reports was stopped from taking hosts out of sale',
-      run: async (cli) => {
-        const breaker = await (await cli.client()).adminHealthBreakerGet({}, { signal: cli.signal });
-        cli.out.item(breaker, breakerFields(breaker));
-        if (breaker.is_tripped && !cli.out.json)
-          cli.out.say(
-            'Reports take no more hosts out of sale. When you have looked: gpuaas admin health breaker-reset',
-          );
-      },
-    }),
-    command({
-      name: 'breaker-reset',
-      summary: 'let reports take hosts out of sale again',
-      flags: { reason, ...ifMatchFlags, ...yesFlags, ...keyFlags },
-      run: async (cli, { flags }) => {
-        const client = await cli.client();
-        const { version } = await client.adminHealthBreakerGet({}, { signal: cli.signal });
-        await cli.confirm('Let bad reports take hosts out of sale again?', flags.yes);
-        const ifMatch = flags.ifMatch ?? version;
-        const options = { idempotencyKey: flags.idempotencyKey, ifMatch, signal: cli.signal };
-        const answer = await client.call('adminHealthBreakerReset', { body: { reason: flags.reason } }, options);
-        cli.out.done('The breaker is reset.', answer);
-      },
-    }),
+      summary: 'Show and reset the circuit breaker',
+      commands: [
+        command({
+          name: 'show',
+          summary: 'Show whether the circuit breaker has tripped',
+          run: async (cli) => {
+            const breaker = await (await cli.client()).adminHealthBreakerGet({}, { signal: cli.signal });
+            cli.out.item(breaker, breakerFields(breaker));
+            if (breaker.is_tripped && !cli.out.json)
+              cli.out.say(
+                'New health reports do not make hosts unschedulable. After checking the cause: gpuaas admin health breaker reset',
+              );
+          },
+        }),
+        command({
+          name: 'reset',
+          summary: 'Reset the circuit breaker',
+          flags: { reason, ...ifMatchFlags, ...yesFlags, ...keyFlags },
+          run: async (cli, { flags }) => {
+            const client = await cli.client();
+            const { version } = await client.adminHealthBreakerGet({}, { signal: cli.signal });
+            await cli.confirm('Reset the circuit breaker? Health reports make hosts unschedulable again.', flags.yes);
+            const ifMatch = flags.ifMatch ?? version;
+            const options = { idempotencyKey: flags.idempotencyKey, ifMatch, signal: cli.signal };
+            const answer = await client.call('adminHealthBreakerReset', { body: { reason: flags.reason } }, options);
+            cli.out.done('The circuit breaker is reset.', answer);
+          },
+        }),
+      ],
+    },
   ],
 };

@@ -14,42 +14,42 @@ const KEPT = [
 
 const readEntry = async (io: Io, file: string): Promise<Omit<Register, 'sku_names'>> => {
   const content = await readNamed(io, file);
-  if (content === null) throw new UsageError(`There is no file ${file}.`);
+  if (content === null) throw new UsageError(`The file ${file} cannot be read.`);
   let entry: unknown;
   try {
     entry = JSON.parse(content);
   } catch {
-    throw new UsageError(`${file} holds no JSON.`);
+    throw new UsageError(`${file} is not JSON.`);
   }
-  if (typeof entry !== 'object' || entry === null) throw new UsageError(`${file} holds no entry of an image.`);
+  if (typeof entry !== 'object' || entry === null) throw new UsageError(`${file} contains no image entry.`);
   // The platform judges what is missing or wrong.
   return Object.fromEntries(Object.entries(entry).filter(([key]) => KEPT.includes(key))) as Omit<Register, 'sku_names'>;
 };
 
 export const adminImage: Group = {
   name: 'image',
-  summary: 'images and their versions',
+  summary: 'Manage images and their versions',
   commands: [
     command({
       name: 'register',
-      summary: 'register an image or a new version of one, from the catalog.json of its build',
-      args: { file: 'catalog.json of the build, or - for standard input' },
-      flags: { sku: required(list('SKU it may run on; several by repeating', 'name')), ...keyFlags },
+      summary: 'Register an image or a new version, from the catalog.json of its build',
+      args: { file: 'Catalog.json of the build, or - for standard input' },
+      flags: { sku: required(list('SKU it can run on; repeatable', 'name')), ...keyFlags },
       examples: ['gpuaas admin image register catalog.json --sku h200-sxm-slice'],
       run: async (cli, { args, flags }) => {
         const body = { ...(await readEntry(cli.io, args.file)), sku_names: flags.sku };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const answer = await (await cli.client()).call('adminOsImageRegister', { body }, options);
-        cli.out.done(`Launches of ${answer.data.name} get ${answer.data.digest} from now on.`, answer);
+        cli.out.done(`New launches of ${answer.data.name} use ${answer.data.digest}.`, answer);
       },
     }),
     command({
       name: 'retire',
-      summary: 'take a version of an image back; what runs keeps running',
-      args: { image: 'name' },
+      summary: 'Retire a version of an image; running allocations keep it',
+      args: { image: 'Name' },
       flags: {
-        digest: required(text('which version', 'sha256:…')),
-        reason: required(text('why; kept in the audit row')),
+        digest: required(text('Version to retire', 'sha256:…')),
+        reason: required(text('Reason, recorded in the audit log')),
         ...keyFlags,
       },
       run: async (cli, { args, flags }) => {
@@ -58,7 +58,7 @@ export const adminImage: Group = {
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const answer = await (await cli.client()).call('adminOsImageRetire', { params, body }, options);
         const { name, enabled, digest } = answer.data;
-        const then = enabled ? `launches get ${digest}` : 'it is no longer offered';
+        const then = enabled ? `new launches use ${digest}` : 'the image is disabled';
         cli.out.done(`${flags.digest} of ${name} is retired; ${then}.`, answer);
       },
     }),

@@ -5,11 +5,11 @@ import { yesFlags } from '../flags.ts';
 
 export const adminInvariants: Group = {
   name: 'invariants',
-  summary: 'what must always be true',
+  summary: 'Check invariants',
   commands: [
     command({
       name: 'check',
-      summary: 'run the read-only invariant queries now; exit 1 if one is violated',
+      summary: 'Run the invariant queries (read-only); exit code 1 on a violation',
       run: async (cli) => {
         const verdict = await (await cli.client()).adminInvariantCheck({ query: {} }, { signal: cli.signal });
         const { violations, checks } = verdict;
@@ -24,7 +24,7 @@ export const adminInvariants: Group = {
           throw new CliError(
             'failure',
             `${violations.length === 1 ? 'One violation' : `${violations.length} violations`} in ${checks} invariants.`,
-            'Change nothing by hand: find out first how it came about, by the audit and timeline of what is named.',
+            'Do not change data by hand. First find the cause in the audit log and timeline of each resource.',
           );
         if (!cli.out.json) cli.out.print(`All ${checks} invariants hold.`);
       },
@@ -34,11 +34,11 @@ export const adminInvariants: Group = {
 
 export const adminWipeProof: Group = {
   name: 'wipe-proof',
-  summary: 'proofs that disks were erased',
+  summary: 'Verify wipe proofs',
   commands: [
     command({
       name: 'verify',
-      summary: 'recompute the chains of proofs and compare them with the audit; exit 1 if one was touched',
+      summary: 'Verify all proof chains against the audit log; exit code 1 if tampered with',
       run: async (cli) => {
         const verdict = await (await cli.client()).adminWipeProofVerify({}, { signal: cli.signal });
         const { findings, proofs, chains } = verdict;
@@ -55,9 +55,9 @@ export const adminWipeProof: Group = {
           throw new CliError(
             'failure',
             `${findings.length === 1 ? 'One finding' : `${findings.length} findings`} in ${proofs} proofs.`,
-            'Keep the database as it is and compare it with a backup; the audit log is checked by gpuaas admin audit verify.',
+            'Do not change the database. Compare it with a backup, and verify the audit log: gpuaas admin audit verify',
           );
-        if (!cli.out.json) cli.out.print(`All ${proofs} proofs in ${chains} chains are as they were written.`);
+        if (!cli.out.json) cli.out.print(`All ${proofs} proofs in ${chains} chains are intact.`);
       },
     }),
   ],
@@ -65,19 +65,19 @@ export const adminWipeProof: Group = {
 
 export const adminClaims: Group = {
   name: 'claims',
-  summary: 'claims of allocations on nodes and slots',
+  summary: 'Manage claims of allocations',
   commands: [
     command({
       name: 'backfill',
-      summary: 'give node-bound allocations without claims their claim rows, batch by batch; go on by running it again',
+      summary: 'Create missing claim rows in batches; rerun to continue',
       flags: {
-        'dry-run': toggle('show what it would do'),
-        'batch-size': integer('allocations per transaction; 100 unless told'),
+        'dry-run': toggle('Show the changes without making them'),
+        'batch-size': integer('Allocations per transaction (default 100)'),
         ...yesFlags,
       },
       run: async (cli, { flags }) => {
         const is_dry_run = flags.dryRun === true;
-        if (!is_dry_run) await cli.confirm('Write the missing claims? See them first with --dry-run.', flags.yes);
+        if (!is_dry_run) await cli.confirm('Create the missing claims? Preview them with --dry-run.', flags.yes);
         const client = await cli.client();
         const claimed: { allocation_id: string; node_id: string }[] = [];
         const skipped: { allocation_id: string; reason: string }[] = [];
@@ -97,11 +97,11 @@ export const adminClaims: Group = {
         if (!cli.out.json && rows.length > 0)
           cli.out.table(rows, [
             { header: 'ALLOCATION', value: ({ allocation_id }) => allocation_id },
-            { header: 'VERDICT', value: ({ verdict }) => verdict, shrink: 'wrap' },
+            { header: 'RESULT', value: ({ verdict }) => verdict, shrink: 'wrap' },
           ]);
         const sentence = is_dry_run
-          ? `${claimed.length} would get a claim, ${skipped.length} skipped; nothing was written.`
-          : `${claimed.length} got a claim, ${skipped.length} skipped.`;
+          ? `${claimed.length} to create, ${skipped.length} skipped. No changes were made.`
+          : `${claimed.length} created, ${skipped.length} skipped.`;
         cli.out.done(sentence, last, { is_dry_run, claimed, skipped });
       },
     }),

@@ -8,8 +8,8 @@ import { type Column, shortTime } from '../table.ts';
 type Enrollment = Operations['adminNodeEnrollmentCreate']['response'];
 type Task = Operations['adminNodeTaskList']['response']['items'][number];
 
-const node = { node: 'name or id' } as const;
-const reason = required(text('why; kept in the audit'));
+const node = { node: 'Name or ID' } as const;
+const reason = required(text('Reason, recorded in the audit log'));
 
 const TASK_STATES = [
   'queued',
@@ -31,8 +31,8 @@ const columns: readonly Column<Task>[] = [
   { header: 'ATTEMPT', value: ({ attempt }) => attempt, align: 'right', optional: true },
   { header: 'ERROR', value: ({ error_code }) => error_code, optional: true },
   { header: 'KIND', value: ({ kind }) => kind, optional: true },
-  { header: 'ASKED', value: ({ created_at }) => shortTime(created_at), optional: true },
-  { header: 'WHY', value: ({ state_reason }) => state_reason, shrink: 'cut', optional: true },
+  { header: 'CREATED', value: ({ created_at }) => shortTime(created_at), optional: true },
+  { header: 'REASON', value: ({ state_reason }) => state_reason, shrink: 'cut', optional: true },
 ];
 
 /** The token is shown here and never again. */
@@ -45,15 +45,15 @@ const sayEnrollment = (cli: Cli, { install_command, expires_at }: Enrollment): v
 export const nodeAgentCommands = [
   command({
     name: 'create',
-    summary: 'add a host and get the command that installs its agent',
-    args: { name: 'name of the host' },
+    summary: 'Register a host and print the command that installs its agent',
+    args: { name: 'Name of the host' },
     flags: {
-      region: required(text('where it stands', 'name')),
-      'gpu-model': required(text('as SKUs name it', 'model')),
-      gpus: required(integer('how many GPUs it has')),
-      mode: required(choice('what it may be sold as', ['slice', 'baremetal', 'flexible'] as const)),
-      pool: text('pool it belongs to; shared unless told', 'name'),
-      'private-network': text('network behind the host that slices get addresses of', 'cidr'),
+      region: required(text('Region', 'name')),
+      'gpu-model': required(text('GPU model, as in the SKU', 'model')),
+      gpus: required(integer('Number of GPUs')),
+      mode: required(choice('Capacity mode', ['slice', 'baremetal', 'flexible'] as const)),
+      pool: text('Node pool (default shared)', 'name'),
+      'private-network': text('Private network of the slices on this host', 'cidr'),
       ...keyFlags,
     },
     examples: ['gpuaas admin node create j22u15 --region us-buffalo-1 --gpu-model "H200 SXM" --gpus 8 --mode slice'],
@@ -70,13 +70,13 @@ export const nodeAgentCommands = [
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
       const answer = await (await cli.client()).call('adminNodeCreate', { body }, options);
       const { node: made, enrollment } = answer.data;
-      cli.out.done(`Node ${made.name} (${made.id}) waits for its agent.`, answer);
+      cli.out.done(`Created node ${made.name} (${made.id}). It is waiting for its agent.`, answer);
       sayEnrollment(cli, enrollment);
     },
   }),
   command({
     name: 'enroll',
-    summary: 'another command to install the agent with; the one before stops working',
+    summary: 'Print a new install command; the earlier one stops working',
     args: node,
     flags: { reason, ...keyFlags },
     run: async (cli, { args, flags }) => {
@@ -84,13 +84,13 @@ export const nodeAgentCommands = [
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
       const request = { params, body: { reason: flags.reason } };
       const answer = await (await cli.client()).call('adminNodeEnrollmentCreate', request, options);
-      cli.out.done(`Node ${params.node_id} may be enrolled again.`, answer);
+      cli.out.done(`Node ${params.node_id} can be enrolled again.`, answer);
       sayEnrollment(cli, answer.data);
     },
   }),
   command({
     name: 'agent',
-    summary: 'the agent of a node: when it was seen, what it can do, its certificates',
+    summary: 'Show the agent of a node and its certificates',
     args: node,
     run: async (cli, { args }) => {
       const params = { node_id: await nodeId(cli, args.node) };
@@ -102,18 +102,21 @@ export const nodeAgentCommands = [
         { header: 'CERTIFICATE', value: ({ serial_number }) => serial_number },
         { header: 'UNTIL', value: ({ not_after }) => shortTime(not_after) },
         { header: 'REVOKED', value: ({ revoked_at }) => shortTime(revoked_at) },
-        { header: 'WHY', value: ({ revoked_reason }) => revoked_reason, shrink: 'cut' },
+        { header: 'REASON', value: ({ revoked_reason }) => revoked_reason, shrink: 'cut' },
       ]);
     },
   }),
   command({
     name: 'revoke',
-    summary: 'lock the agent of a node out; what runs on the host is untouched',
+    summary: 'Revoke the certificates of an agent; allocations continue',
     args: node,
     flags: { reason, ...yesFlags, ...keyFlags },
     run: async (cli, { args, flags }) => {
       const params = { node_id: await nodeId(cli, args.node) };
-      await cli.confirm(`Lock the agent of ${args.node} out until it is enrolled again?`, flags.yes);
+      await cli.confirm(
+        `Revoke the certificates of the agent of ${args.node}? It stays disconnected until enrolled again.`,
+        flags.yes,
+      );
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
       const request = { params, body: { reason: flags.reason } };
       const answer = await (await cli.client()).call('adminNodeAgentRevoke', request, options);
@@ -122,11 +125,11 @@ export const nodeAgentCommands = [
   }),
   command({
     name: 'update-agent',
-    summary: 'have the agent replace itself with a release, named by digest',
+    summary: 'Update the agent to a release',
     args: node,
     flags: {
-      release: required(text('version of the release', 'version')),
-      digest: required(text('digest of the release', 'sha256:hex')),
+      release: required(text('Version of the release', 'version')),
+      digest: required(text('Digest of the release', 'sha256:hex')),
       ...keyFlags,
     },
     run: async (cli, { args, flags }) => {
@@ -139,9 +142,9 @@ export const nodeAgentCommands = [
   }),
   command({
     name: 'tasks',
-    summary: 'tasks of a node, newest first',
+    summary: 'List tasks of a node, newest first',
     args: node,
-    flags: { state: choice('only this state', TASK_STATES), ...pageFlags },
+    flags: { state: choice('Only this state', TASK_STATES), ...pageFlags },
     run: async (cli, { args, flags }) => {
       const [client, params] = [await cli.client(), { node_id: await nodeId(cli, args.node) }];
       const read = (page: { limit: number; cursor: string | undefined }) =>

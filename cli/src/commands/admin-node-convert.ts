@@ -30,11 +30,11 @@ const showPlan = (cli: Cli, plan: Plan): void => {
 
 export const convert = command({
   name: 'convert',
-  summary: 'show what converting a node takes and gives, then do it',
-  args: { node: 'name or id' },
+  summary: 'Convert a node to another capacity mode, after showing the plan',
+  args: { node: 'Name or ID' },
   flags: {
-    to: required(choice('what the node will be sold as', ['slice', 'baremetal'])),
-    'dry-run': toggle('show the plan only'),
+    to: required(choice('New capacity mode', ['slice', 'baremetal'])),
+    'dry-run': toggle('Show the plan only'),
     ...yesFlags,
     ...keyFlags,
   },
@@ -47,7 +47,7 @@ export const convert = command({
     if (flags.dryRun) return;
     if (!plan.is_possible)
       throw new CliError('conflict', `The node cannot be converted now: ${plan.blockers.join(' ')}`);
-    await cli.confirm(`Convert ${plan.node_id} by this plan?`, flags.yes);
+    await cli.confirm(`Convert ${plan.node_id} as shown?`, flags.yes);
     const body = { to: flags.to, plan_hash: plan.plan_hash };
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const answer = await client.call('adminNodeConvert', { params, body }, options);

@@ -2,18 +2,18 @@ import { command, required, text } from '../command.ts';
 import { nodeId } from '../find.ts';
 import { keyFlags, yesFlags } from '../flags.ts';
 
-const node = { node: 'name or id' } as const;
+const node = { node: 'Name or ID' } as const;
 
 /** How a host leaves: retired first, deleted then. */
 export const nodeEndCommands = [
   command({
     name: 'retire',
-    summary: 'take a host out for good, once it is drained and nothing stands on it',
+    summary: 'Retire a drained node without allocations, permanently',
     args: node,
-    flags: { reason: required(text('why; kept in the audit')), ...yesFlags, ...keyFlags },
+    flags: { reason: required(text('Reason, recorded in the audit log')), ...yesFlags, ...keyFlags },
     run: async (cli, { args, flags }) => {
       const params = { node_id: await nodeId(cli, args.node) };
-      await cli.confirm(`Take ${args.node} out for good? It can come again only as a new node.`, flags.yes);
+      await cli.confirm(`Retire ${args.node} permanently? It can return only as a new node.`, flags.yes);
       const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
       const request = { params, body: { reason: flags.reason } };
       const answer = await (await cli.client()).call('adminNodeRetire', request, options);
@@ -23,7 +23,7 @@ export const nodeEndCommands = [
   }),
   command({
     name: 'delete',
-    summary: 'delete a retired node; its name and disks are free for others',
+    summary: 'Delete a retired node and free its name',
     args: node,
     flags: yesFlags,
     run: async (cli, { args, flags }) => {

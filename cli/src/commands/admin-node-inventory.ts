@@ -1,4 +1,4 @@
-/** What is on hosts: where that is not what claims say, machines that nobody claims, and images at hand. */
+/** What is on hosts: drift from the claims, unclaimed VMs and bundle leases, and cached images. */
 import { type Answer, GpuaasError, type Operations } from '@gpuaas/sdk';
 import { command, type Group, required, text } from '../command.ts';
 import type { Cli } from '../context.ts';
@@ -9,23 +9,23 @@ import { type Column, shortDuration, shortTime } from '../table.ts';
 
 type Inventory = Operations['adminNodeInventoryGet']['response'];
 type Finding = Inventory['findings'][number];
-type Machine = Inventory['machines'][number];
+type Vm = Inventory['vms'][number];
 type Image = Operations['adminNodeImageList']['response']['images'][number];
 
-const node = { node: 'name or id' } as const;
+const node = { node: 'Name or ID' } as const;
 const SECOND_MS = 1000;
-/** Enough to tell images of a host apart; every command takes the beginning of a digest. */
+/** Enough to distinguish images of a host; every command accepts a digest prefix. */
 const SHORT_DIGEST = 'sha256:'.length + 12;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
 const findingColumns: readonly Column<Finding>[] = [
-  { header: 'FOUND', value: ({ code }) => code },
+  { header: 'FINDING', value: ({ code }) => code },
   { header: 'SINCE', value: ({ since }) => shortTime(since) },
-  { header: 'WHAT', value: ({ message }) => message, shrink: 'wrap' },
+  { header: 'DETAIL', value: ({ message }) => message, shrink: 'wrap' },
 ];
-const machineColumns: readonly Column<Machine>[] = [
-  { header: 'MACHINE', value: ({ name }) => name },
-  { header: 'OURS', value: ({ is_managed }) => is_managed },
+const vmColumns: readonly Column<Vm>[] = [
+  { header: 'VM', value: ({ name }) => name },
+  { header: 'MANAGED', value: ({ is_managed }) => is_managed },
   { header: 'STATE', value: ({ state }) => state },
   { header: 'DEVICES', value: ({ devices }) => devices.length, align: 'right', optional: true },
 ];
@@ -33,43 +33,43 @@ const imageColumns: readonly Column<Image>[] = [
   { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
   { header: 'DIGEST', value: ({ digest }) => digest.slice(0, SHORT_DIGEST) },
   { header: 'MIB', value: ({ size_bytes }) => Math.ceil(size_bytes / 1024 ** 2), align: 'right' },
-  { header: 'USED', value: ({ last_used_at }) => shortTime(last_used_at), optional: true },
+  { header: 'LAST USED', value: ({ last_used_at }) => shortTime(last_used_at), optional: true },
   { header: 'VERIFIED', value: ({ verified_at }) => shortTime(verified_at), optional: true },
 ];
 
 const drift = command({
   name: 'drift',
-  summary: 'where a host is not as claims say: machines, leases, devices, network',
+  summary: 'Show differences between a host and its claims',
   args: node,
   run: async (cli, { args }) => {
     const params = { node_id: await nodeId(cli, args.node) };
     const found = await (await cli.client()).adminNodeInventoryGet({ params }, { signal: cli.signal });
     cli.out.item(found, {
       node: found.node_id,
-      'looked at': `${shortTime(found.observed_at)}, ${shortDuration(found.age_s * SECOND_MS)} ago`,
+      reported: `${shortTime(found.observed_at)}, ${shortDuration(found.age_s * SECOND_MS)} ago`,
       findings: found.findings.length === 0 ? 'none' : found.findings.length,
-      machines: found.machines.length,
-      leases: found.leases.length,
-      ...(found.repaired.length === 0 ? {} : { 'put right': found.repaired }),
+      VMs: found.vms.length,
+      'bundle leases': found.leases.length,
+      ...(found.repaired.length === 0 ? {} : { repaired: found.repaired }),
     });
     if (cli.out.json) return;
     if (found.findings.length > 0) cli.out.table(found.findings, findingColumns);
-    if (found.machines.length > 0) cli.out.table(found.machines, machineColumns);
-    if (found.findings.some(({ code }) => code === 'orphan_machine'))
-      cli.out.say(`To remove a machine that nobody claims: gpuaas admin node machine-remove ${args.node} MACHINE`);
+    if (found.vms.length > 0) cli.out.table(found.vms, vmColumns);
+    if (found.findings.some(({ code }) => code === 'orphan_vm'))
+      cli.out.say(`Remove an unclaimed VM: gpuaas admin node vm remove ${args.node} VM`);
     if (found.findings.some(({ code }) => code === 'lease_without_claim'))
-      cli.out.say(`To end a lease that no claim knows: gpuaas admin node lease-end ${args.node} ALLOCATION`);
+      cli.out.say(`End an unclaimed bundle lease: gpuaas admin node bundle-lease end ${args.node} ALLOCATION`);
   },
 });
 
-const machineRemove = command({
-  name: 'machine-remove',
-  summary: 'remove a machine of ours that nobody claims from its host',
-  args: { ...node, machine: 'as drift names it' },
-  flags: { reason: required(text('why; kept in the audit')), ...yesFlags, ...keyFlags },
+const vmRemove = command({
+  name: 'remove',
+  summary: 'Remove an unclaimed VM from a host',
+  args: { ...node, vm: 'Name from drift' },
+  flags: { reason: required(text('Reason, recorded in the audit log')), ...yesFlags, ...keyFlags },
   run: async (cli, { args, flags }) => {
-    const params = { node_id: await nodeId(cli, args.node), machine_name: args.machine };
-    await cli.confirm(`Switch ${args.machine} off on ${args.node} and remove it?`, flags.yes);
+    const params = { node_id: await nodeId(cli, args.node), vm_name: args.vm };
+    await cli.confirm(`Power off ${args.vm} on ${args.node} and remove it?`, flags.yes);
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const request = { params, body: { reason: flags.reason } };
     const answer = await (await cli.client()).call('adminNodeVmRemove', request, options);
@@ -77,24 +77,24 @@ const machineRemove = command({
   },
 });
 
-const leaseEnd = command({
-  name: 'lease-end',
-  summary: 'end a lease of a host that no claim knows, and the machine it is for',
-  args: { ...node, allocation: 'id, as drift names it' },
-  flags: { reason: required(text('why; kept in the audit')), ...yesFlags, ...keyFlags },
+const bundleLeaseEnd = command({
+  name: 'end',
+  summary: 'End an unclaimed bundle lease and remove its VM',
+  args: { ...node, allocation: 'Allocation ID from drift' },
+  flags: { reason: required(text('Reason, recorded in the audit log')), ...yesFlags, ...keyFlags },
   run: async (cli, { args, flags }) => {
     const params = { node_id: await nodeId(cli, args.node), allocation_id: args.allocation };
-    await cli.confirm(`End the lease of ${args.allocation} on ${args.node} and remove its machine?`, flags.yes);
+    await cli.confirm(`End the bundle lease of ${args.allocation} on ${args.node} and remove its VM?`, flags.yes);
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const request = { params, body: { reason: flags.reason } };
-    told(cli, args.node, await (await cli.client()).call('adminNodeBundleLeaseEnd', request, options));
+    printTask(cli, args.node, await (await cli.client()).call('adminNodeBundleLeaseEnd', request, options));
   },
 });
 
-const told = (cli: Cli, named: string, answer: Answer<Operations['adminNodeImageEvict']['response']>): void =>
+const printTask = (cli: Cli, named: string, answer: Answer<Operations['adminNodeImageEvict']['response']>): void =>
   cli.out.done(`Task ${answer.data.id} is ${answer.data.state}; see gpuaas admin node tasks ${named}.`, answer);
 
-/** By name, digest, or the beginning of one. */
+/** By name, digest or digest prefix. */
 const digestOf = async (cli: Cli, node_id: string, named: string): Promise<string> => {
   if (DIGEST.test(named)) return named;
   const { images: all } = await (await cli.client()).adminNodeImageList(
@@ -103,8 +103,8 @@ const digestOf = async (cli: Cli, node_id: string, named: string): Promise<strin
   );
   const found = all.filter(({ name, digest }) => name === named || digest.startsWith(named));
   const [only] = found;
-  if (only === undefined) throw new GpuaasError('not_found', `There is no image ${named} on the node.`);
-  if (found.length > 1) throw new UsageError(`More than one image is ${named}.`, 'Name it by its digest.');
+  if (only === undefined) throw new GpuaasError('not_found', `No image ${named} on the node.`);
+  if (found.length > 1) throw new UsageError(`More than one image matches ${named}.`, 'Use its digest.');
   return only.digest;
 };
 
@@ -119,15 +119,15 @@ const call = async (
   return (await cli.client()).call(operation, { params: { node_id }, body }, options);
 };
 
-const ofImage = { ...node, image: 'name or digest, as image list has it' } as const;
+const ofImage = { ...node, image: 'Name or digest, from image list' } as const;
 
 const images: Group = {
   name: 'image',
-  summary: 'images at hand on hosts',
+  summary: 'Manage cached images of hosts',
   commands: [
     command({
       name: 'list',
-      summary: 'images in the cache of a host, when they were used and checked',
+      summary: 'List cached images of a host',
       args: node,
       run: async (cli, { args }) => {
         const params = { node_id: await nodeId(cli, args.node) };
@@ -138,36 +138,43 @@ const images: Group = {
     }),
     command({
       name: 'pull',
-      summary: 'have hosts fetch an image before a launch needs it',
-      args: { nodes: 'name or id; several with commas between', image: 'name in the catalog' },
-      flags: { digest: text('a certain version; the newest unless told', 'sha256:hex') },
+      summary: 'Download an image to hosts before a launch needs it',
+      args: { nodes: 'Name or ID; separate several by commas', image: 'Name in the catalog' },
+      flags: { digest: text('Version to use (default: the newest)', 'sha256:hex') },
       examples: ['gpuaas admin node image pull j22u15,j22u16 ubuntu-24.04-h200-cuda'],
       run: async (cli, { args, flags }) => {
         const body = { image_name: args.image, ...(flags.digest === undefined ? {} : { digest: flags.digest }) };
         for (const named of args.nodes.split(',')) {
           const params = { node_id: await nodeId(cli, named) };
           const client = await cli.client();
-          told(cli, named, await client.call('adminNodeImagePull', { params, body }, { signal: cli.signal }));
+          printTask(cli, named, await client.call('adminNodeImagePull', { params, body }, { signal: cli.signal }));
         }
       },
     }),
     command({
       name: 'evict',
-      summary: 'have a host drop an image; refused while a machine is being made of it',
+      summary: 'Remove an image from a host; refused while a launch uses it',
       args: ofImage,
       flags: keyFlags,
       run: async (cli, { args, flags }) =>
-        told(cli, args.node, await call(cli, 'adminNodeImageEvict', { ...args, key: flags.idempotencyKey })),
+        printTask(cli, args.node, await call(cli, 'adminNodeImageEvict', { ...args, key: flags.idempotencyKey })),
     }),
     command({
       name: 'verify',
-      summary: 'have a host hash an image again; one that is not what it was is dropped',
+      summary: 'Verify the digest of an image on a host; a changed image is removed',
       args: ofImage,
       flags: keyFlags,
       run: async (cli, { args, flags }) =>
-        told(cli, args.node, await call(cli, 'adminNodeImageVerify', { ...args, key: flags.idempotencyKey })),
+        printTask(cli, args.node, await call(cli, 'adminNodeImageVerify', { ...args, key: flags.idempotencyKey })),
     }),
   ],
 };
 
-export const nodeInventoryCommands = [drift, machineRemove, leaseEnd, images] as const;
+const vms: Group = { name: 'vm', summary: 'Remove unclaimed VMs', commands: [vmRemove] };
+const bundleLeases: Group = {
+  name: 'bundle-lease',
+  summary: 'End unclaimed bundle leases',
+  commands: [bundleLeaseEnd],
+};
+
+export const nodeInventoryCommands = [drift, vms, bundleLeases, images] as const;

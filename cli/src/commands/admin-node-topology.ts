@@ -14,7 +14,7 @@ export type Discovery = Operations['adminNodeDiscoveryGet']['response'];
 export type TopologyMap = NonNullable<Discovery['map']>;
 export type CandidateView = TopologyMap['candidates'][number];
 
-const node = { node: 'name or id' } as const;
+const node = { node: 'Name or ID' } as const;
 const WAIT_MS = 180_000;
 const OPEN: ReadonlySet<Discovery['task']['state']> = new Set(['queued', 'dispatched', 'running']);
 
@@ -24,7 +24,7 @@ export const candidateColumns: readonly Column<CandidateView>[] = [
   { header: 'NVME', value: ({ content }) => content.nvme_serial, shrink: 'cut' },
   { header: 'VF', value: ({ content }) => content.fabric_vf_pci_address },
   { header: 'NUMA', value: ({ content }) => content.numa_node, align: 'right' },
-  { header: 'STANDING', value: ({ approval_status }) => approval_status },
+  { header: 'APPROVAL', value: ({ approval_status }) => approval_status },
   { header: 'BLOCKERS', value: ({ blockers }) => blockers.length, align: 'right' },
   { header: 'MODULE', value: ({ content }) => content.module_id, align: 'right', optional: true },
   { header: 'IP', value: ({ content }) => content.private_ip, optional: true },
@@ -47,13 +47,13 @@ export const blockerLines = (candidates: readonly CandidateView[]): string[] => 
 
 export const showMap = (cli: Cli, map: TopologyMap): void => {
   const { out } = cli;
-  out.print(`Found ${shortTime(map.created_at)}.\nmap ${map.map_hash}`);
-  if (map.candidates.length === 0) out.print('No candidate slots: the host has no GPU that the agent could read.');
+  out.print(`Discovered ${shortTime(map.created_at)}.\nmap ${map.map_hash}`);
+  if (map.candidates.length === 0) out.print('No candidate slots: the agent found no readable GPU.');
   else out.table(map.candidates, candidateColumns);
   const blockers = blockerLines(map.candidates);
-  if (blockers.length > 0) out.print(`What stands in the way of approval:\n${blockers.join('\n')}`);
+  if (blockers.length > 0) out.print(`Blockers of approval:\n${blockers.join('\n')}`);
   const unmet = map.prerequisites.filter(({ is_met }) => !is_met);
-  if (unmet.length === 0) out.print(`Every prerequisite of the host is met (${map.prerequisites.length}).`);
+  if (unmet.length === 0) out.print(`All ${map.prerequisites.length} host prerequisites are met.`);
   else
     out.print(
       `Prerequisites that are not met (${unmet.length} of ${map.prerequisites.length}):\n${unmet
@@ -62,7 +62,8 @@ export const showMap = (cli: Cli, map: TopologyMap): void => {
     );
   if (map.reboot_required) out.print('The host must be rebooted before its slots can be used.');
   const changed = map.candidates.filter(({ approval_status }) => approval_status === 'changed');
-  if (changed.length > 0) out.say(`Not as approved any more: ${indexes(changed)}. Add --diff to see each field.`);
+  if (changed.length > 0)
+    out.say(`Hardware changed since approval: ${indexes(changed)}. Add --diff to see each field.`);
 };
 
 type Difference = Readonly<{ field: string; approved: string; found: string }>;
@@ -80,7 +81,7 @@ const showDiff = (cli: Cli, map: TopologyMap): void => {
   const rows = map.candidates.flatMap(({ slot_index: slot, diff }) =>
     differencesOf(diff).map((difference) => ({ slot, ...difference })),
   );
-  if (rows.length === 0) cli.out.print('What was found is what was approved.');
+  if (rows.length === 0) cli.out.print('No hardware changes since approval.');
   else
     cli.out.table(rows, [
       { header: '#', value: ({ slot }) => slot, align: 'right' },
@@ -96,9 +97,9 @@ export const readDiscovery = async (cli: Cli, node_id: string): Promise<Discover
 const show = (cli: Cli, discovery: Discovery, diff: boolean | undefined): void => {
   const { task, map } = discovery;
   if (cli.out.json) cli.out.item(discovery);
-  else if (map === null) cli.out.print(`The discovery is ${task.state}; nothing is found yet.`);
+  else if (map === null) cli.out.print(`The discovery is ${task.state}; no result yet.`);
   else {
-    if (OPEN.has(task.state)) cli.out.say(`A newer discovery is ${task.state}; this is the one before.`);
+    if (OPEN.has(task.state)) cli.out.say(`A newer discovery is ${task.state}; this is the previous result.`);
     if (diff) showDiff(cli, map);
     else showMap(cli, map);
   }
@@ -126,11 +127,11 @@ const waitForDiscovery = async (
 export const nodeTopologyCommands = [
   command({
     name: 'discover',
-    summary: 'have the agent look at its host and propose slots',
+    summary: 'Run discovery on a host',
     args: node,
     flags: {
-      wait: toggle('wait for the answer and show it'),
-      timeout: duration('how long to wait, like 90s; 3m unless told'),
+      wait: toggle('Wait for the result and show it'),
+      timeout: duration('Maximum time to wait, like 90s (default 3m)'),
       ...keyFlags,
     },
     run: async (cli, { args, flags }) => {
@@ -145,14 +146,14 @@ export const nodeTopologyCommands = [
   }),
   command({
     name: 'candidates',
-    summary: 'slots the newest discovery proposes, what stands in the way, what changed',
+    summary: 'Show candidate slots, blockers and hardware changes',
     args: node,
-    flags: { diff: toggle('field by field: what was approved, what was found') },
+    flags: { diff: toggle('Show each field as approved and as discovered') },
     run: async (cli, { args, flags }) => show(cli, await readDiscovery(cli, await nodeId(cli, args.node)), flags.diff),
   }),
   command({
     name: 'facts',
-    summary: 'what the newest discovery read of the host; all of it with --json',
+    summary: 'Show hardware facts of the newest discovery; --json shows all',
     args: node,
     run: async (cli, { args }) => {
       const params = { node_id: await nodeId(cli, args.node) };

@@ -1,5 +1,5 @@
 import type { Node } from '@gpuaas/sdk';
-import { choice, command, type Group, required, text, toggle } from '../command.ts';
+import { choice, command, type Group, required, text } from '../command.ts';
 import { nodeId } from '../find.ts';
 import { collect, keyFlags, pageFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
@@ -22,15 +22,15 @@ const NODE_STATES = [
   'deleted',
 ] as const satisfies readonly Node['state'][];
 
-/** `never` waits for its first enrolment; `lost` was there and is not. */
+/** `never` waits for its first enrollment. */
 const agentWord = ({ is_connected, last_seen_at }: Node): string =>
-  is_connected ? 'here' : last_seen_at === null ? 'never' : 'lost';
+  is_connected ? 'connected' : last_seen_at === null ? 'never' : 'disconnected';
 
 /** A bare-metal node has no slots: it is free as a whole or not at all. */
 const freeWord = ({ capacity_mode, occupancy, free_gpus, gpu_count }: Node): string =>
   capacity_mode === 'baremetal' ? (occupancy === 'free' ? 'whole' : 'no') : `${free_gpus}/${gpu_count}`;
 
-/** What somebody has to do about it. */
+/** What an operator has to do. */
 const needs = ({ has_hardware_change, reboot_required, finding_count }: Node): string =>
   [
     ...(has_hardware_change ? ['review'] : []),
@@ -38,7 +38,7 @@ const needs = ({ has_hardware_change, reboot_required, finding_count }: Node): s
     ...(finding_count > 0 ? ['reconcile'] : []),
   ].join(', ');
 
-/** A name is unique and every command takes it, so the id gives way where something has to be said. */
+/** Names are unique and every command accepts them, so the ID is the column to drop. */
 const columns: readonly Column<Node>[] = [
   { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
   { header: 'STATE', value: ({ state }) => state },
@@ -55,20 +55,54 @@ const columns: readonly Column<Node>[] = [
   { header: 'SEEN', value: ({ last_seen_at }) => shortTime(last_seen_at), optional: true },
 ];
 
-const node = { node: 'name or id' } as const;
-const reason = required(text('why; kept in the audit'));
+const node = { node: 'Name or ID' } as const;
+const reason = required(text('Reason, recorded in the audit log'));
+
+/** A command and its opposite are one operation with the wanted value. */
+const holdCommand = (name: 'hold' | 'unhold', summary: string) =>
+  command({
+    name,
+    summary,
+    args: node,
+    flags: { reason, ...keyFlags },
+    run: async (cli, { args, flags }) => {
+      const params = { node_id: await nodeId(cli, args.node) };
+      const body = { is_held: name === 'hold', reason: flags.reason };
+      const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+      const answer = await (await cli.client()).call('adminNodeHold', { params, body }, options);
+      const { name: held, id, is_held } = answer.data;
+      cli.out.done(`Node ${held} (${id}) is ${is_held ? '' : 'no longer '}held for bare metal.`, answer);
+    },
+  });
+
+const drainCommand = (name: 'drain' | 'resume', summary: string) =>
+  command({
+    name,
+    summary,
+    args: node,
+    flags: { reason, ...keyFlags },
+    run: async (cli, { args, flags }) => {
+      const params = { node_id: await nodeId(cli, args.node) };
+      const body = { is_draining: name === 'drain', reason: flags.reason };
+      const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
+      const answer = await (await cli.client()).call('adminNodeDrain', { params, body }, options);
+      const { name: drained, id, state } = answer.data;
+      const note = name === 'drain' ? '; its allocations continue' : '';
+      cli.out.done(`Node ${drained} (${id}) is ${state}${note}.`, answer);
+    },
+  });
 
 export const adminNode: Group = {
   name: 'node',
-  summary: 'nodes, their slots and what they are kept for',
+  summary: 'Manage nodes',
   commands: [
     command({
       name: 'list',
-      summary: 'nodes: whether their agent is there, what is free, what they need',
+      summary: 'List nodes with agent, free GPUs and required actions',
       flags: {
-        name: text('only the node of this name', 'name'),
-        region: text('only this region', 'name'),
-        state: choice('only this state', NODE_STATES),
+        name: text('Only the node with this name', 'name'),
+        region: text('Only this region', 'name'),
+        state: choice('Only this state', NODE_STATES),
         ...pageFlags,
       },
       run: async (cli, { flags }) => {
@@ -83,7 +117,7 @@ export const adminNode: Group = {
     }),
     command({
       name: 'get',
-      summary: 'one node',
+      summary: 'Show one node',
       args: node,
       run: async (cli, { args }) => {
         const params = { node_id: await nodeId(cli, args.node) };
@@ -91,34 +125,10 @@ export const adminNode: Group = {
       },
     }),
     { ...slotList, name: 'slots' },
-    command({
-      name: 'hold',
-      summary: 'keep a node for bare metal, or let it go with --off',
-      args: node,
-      flags: { off: toggle('let it go'), reason, ...keyFlags },
-      run: async (cli, { args, flags }) => {
-        const params = { node_id: await nodeId(cli, args.node) };
-        const body = { is_held: flags.off !== true, reason: flags.reason };
-        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await (await cli.client()).call('adminNodeHold', { params, body }, options);
-        const { name, id, is_held } = answer.data;
-        cli.out.done(`Node ${name} (${id}) is ${is_held ? '' : 'no longer '}kept for bare metal.`, answer);
-      },
-    }),
-    command({
-      name: 'drain',
-      summary: 'stop placing on a node, or take it back into use with --off',
-      args: node,
-      flags: { off: toggle('take it back into use'), reason, ...keyFlags },
-      run: async (cli, { args, flags }) => {
-        const params = { node_id: await nodeId(cli, args.node) };
-        const body = { is_draining: flags.off !== true, reason: flags.reason };
-        const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
-        const answer = await (await cli.client()).call('adminNodeDrain', { params, body }, options);
-        const { name, id, state } = answer.data;
-        cli.out.done(`Node ${name} (${id}) is ${state}${flags.off ? '' : '; what runs on it is untouched'}.`, answer);
-      },
-    }),
+    holdCommand('hold', 'Hold a node for bare metal: no slices are placed on it'),
+    holdCommand('unhold', 'Release a hold'),
+    drainCommand('drain', 'Stop new placements on a node; allocations continue'),
+    drainCommand('resume', 'End a drain'),
     convert,
     ...nodeAgentCommands,
     ...nodeTopologyCommands,

@@ -11,26 +11,26 @@ const WIPE_LEVELS = ['clear', 'purge'] as const satisfies readonly Region['wipe_
 const USER_STATES = ['active', 'disabled'] as const satisfies readonly User['state'][];
 
 const switchFlags = {
-  enable: toggle('open it to tenants'),
-  disable: toggle('close it to tenants'),
-  reason: text('with --disable: what tenants read'),
+  enable: toggle('Enable it for tenants'),
+  disable: toggle('Disable it for tenants'),
+  reason: text('With --disable: reason shown to tenants'),
 } as const;
 
 /** `true`, `false`, or undefined for no change. */
 const switched = (flags: { enable: boolean | undefined; disable: boolean | undefined; reason: string | undefined }) => {
-  if (flags.enable && flags.disable) throw new UsageError('--enable and --disable exclude each other.');
-  if (flags.reason !== undefined && !flags.disable) throw new UsageError('--reason goes with --disable.');
+  if (flags.enable && flags.disable) throw new UsageError('--enable and --disable cannot be combined.');
+  if (flags.reason !== undefined && !flags.disable) throw new UsageError('--reason requires --disable.');
   return flags.enable ? true : flags.disable ? false : undefined;
 };
 
 export const adminOrganization: Group = {
   name: 'organization',
-  summary: 'organizations of the platform',
+  summary: 'List organizations',
   commands: [
     command({
       name: 'list',
-      summary: 'every organization',
-      flags: { ...pageFlags, name: text('only the one of this name', 'name') },
+      summary: 'List all organizations',
+      flags: { ...pageFlags, name: text('Only the organization with this name', 'name') },
       run: async (cli, { flags }) => {
         const client = await cli.client();
         const read = (query: { limit: number; cursor: string | undefined }) =>
@@ -43,12 +43,12 @@ export const adminOrganization: Group = {
 
 export const adminUser: Group = {
   name: 'user',
-  summary: 'users of the platform',
+  summary: 'Manage users',
   commands: [
     command({
       name: 'list',
-      summary: 'every user',
-      flags: { ...pageFlags, email: text('only the one with this address', 'address') },
+      summary: 'List all users',
+      flags: { ...pageFlags, email: text('Only the user with this e-mail address', 'address') },
       run: async (cli, { flags }) => {
         const client = await cli.client();
         const read = (query: { limit: number; cursor: string | undefined }) =>
@@ -65,8 +65,8 @@ export const adminUser: Group = {
     }),
     command({
       name: 'get',
-      summary: 'one user',
-      args: { user: 'id' },
+      summary: 'Show one user',
+      args: { user: 'ID' },
       run: async (cli, { args }) => {
         cli.out.item(
           await (await cli.client()).adminUserGet({ params: { user_id: args.user } }, { signal: cli.signal }),
@@ -75,11 +75,11 @@ export const adminUser: Group = {
     }),
     command({
       name: 'update',
-      summary: 'disable or enable a user, or change the platform role',
-      args: { user: 'id' },
+      summary: 'Disable or enable a user, or change the platform role',
+      args: { user: 'ID' },
       flags: {
-        state: choice('whether the user may work', USER_STATES),
-        'platform-role': choice('role on the platform', PLATFORM_ROLES),
+        state: choice('Active or disabled', USER_STATES),
+        'platform-role': choice('Platform role', PLATFORM_ROLES),
         ...ifMatchFlags,
       },
       run: async (cli, { args, flags }) => {
@@ -99,14 +99,14 @@ export const adminUser: Group = {
 
 export const adminRegion: Group = {
   name: 'region',
-  summary: 'open and close regions, and how disks are erased there',
+  summary: 'Enable and disable regions, and set their wipe level',
   commands: [
     command({
       name: 'update',
-      summary: 'open a region, close it with a reason tenants read, or set its minimum of erasure',
-      args: { region: 'name' },
+      summary: 'Enable or disable a region, or set its minimum wipe level',
+      args: { region: 'Name' },
       flags: {
-        'wipe-minimum': choice('the weakest erasure of a disk between two tenants', WIPE_LEVELS),
+        'wipe-minimum': choice('Minimum wipe level of disks between tenants', WIPE_LEVELS),
         ...switchFlags,
         ...ifMatchFlags,
       },
@@ -120,14 +120,14 @@ export const adminRegion: Group = {
         if (ifMatch === undefined) {
           for await (const found of client.pages.regionList({}, { signal: cli.signal }))
             if (found.name === args.region) ifMatch = found.version;
-          if (ifMatch === undefined) throw new GpuaasError('not_found', `There is no region "${args.region}".`);
+          if (ifMatch === undefined) throw new GpuaasError('not_found', `No region "${args.region}".`);
         }
         const params = { region_name: args.region };
         const body = { enabled, disabled_reason: flags.reason, wipe_minimum: flags.wipeMinimum };
         const answer = await client.call('adminRegionUpdate', { params, body }, { ifMatch, signal: cli.signal });
-        const { name, enabled: open, wipe_minimum } = answer.data;
+        const { name, enabled: isEnabled, wipe_minimum } = answer.data;
         cli.out.done(
-          `Region ${name} is ${open ? 'open' : 'closed'}; disks are erased to ${wipe_minimum} at least.`,
+          `Region ${name} is ${isEnabled ? 'enabled' : 'disabled'}; minimum wipe level ${wipe_minimum}.`,
           answer,
         );
       },
@@ -137,14 +137,14 @@ export const adminRegion: Group = {
 
 export const adminSku: Group = {
   name: 'sku',
-  summary: 'prices and offers',
+  summary: 'Set prices, enable and disable SKUs',
   commands: [
     command({
       name: 'update',
-      summary: 'change the price of a SKU, or open or close it',
-      args: { sku: 'name' },
+      summary: 'Change the price of a SKU, or enable or disable it',
+      args: { sku: 'Name' },
       flags: {
-        'gpu-hourly-price-minor': integer('price of a GPU for an hour in minor units, e.g. cents'),
+        'gpu-hourly-price-minor': integer('Price per GPU hour in minor units, such as cents'),
         ...switchFlags,
         ...ifMatchFlags,
       },
@@ -156,8 +156,11 @@ export const adminSku: Group = {
         const ifMatch = flags.ifMatch ?? (await client.skuGet({ params }, { signal: cli.signal })).version;
         const body = { gpu_hourly_price_minor: flags.gpuHourlyPriceMinor, enabled, disabled_reason: flags.reason };
         const answer = await client.call('adminSkuUpdate', { params, body }, { ifMatch, signal: cli.signal });
-        const { name, gpu_hourly_price, enabled: open } = answer.data;
-        cli.out.done(`SKU ${name} is ${open ? 'open' : 'closed'} at ${price(gpu_hourly_price)} per GPU hour.`, answer);
+        const { name, gpu_hourly_price, enabled: isEnabled } = answer.data;
+        cli.out.done(
+          `SKU ${name} is ${isEnabled ? 'enabled' : 'disabled'} at ${price(gpu_hourly_price)} per GPU hour.`,
+          answer,
+        );
       },
     }),
   ],

@@ -39,7 +39,7 @@ const snapshotFrom = async (io: Io, file: string): Promise<Snapshot> => {
   if (!isSnapshot(snapshot))
     throw new UsageError(
       `${file} is not a scheduler snapshot of version ${SNAPSHOT_VERSION}.`,
-      'Make one with: gpuaas admin scheduler snapshot > s.json',
+      'Create one with: gpuaas admin scheduler snapshot > s.json',
     );
   return snapshot;
 };
@@ -61,7 +61,7 @@ const requestFrom = (snapshot: Snapshot, asked: Asked): PlacementRequest => {
   if (shape === undefined)
     throw new UsageError(
       `The snapshot has no SKU ${asked.sku}.`,
-      `It has ${snapshot.skus.map(({ name }) => name).join(', ') || 'none'}; or add --shape.`,
+      `It has ${snapshot.skus.map(({ name }) => name).join(', ') || 'none'}. Use one of these, or add --shape.`,
     );
   return {
     shape,
@@ -100,8 +100,8 @@ const refusalsOf = (decision: Decision): readonly { filter: string; detail: stri
 
 const snapshot = command({
   name: 'snapshot',
-  summary: 'what the scheduler sees, as JSON for explain',
-  flags: { region: text('only this region', 'name'), limit: integer('nodes at most; 1000 unless told') },
+  summary: 'Print the scheduler input as JSON, for explain',
+  flags: { region: text('Only this region', 'name'), limit: integer('Maximum number of nodes (default 1000)') },
   examples: ['gpuaas admin scheduler snapshot > s.json'],
   run: async (cli, { flags }) => {
     const query = { region_name: flags.region, limit: flags.limit };
@@ -113,16 +113,16 @@ const snapshot = command({
 
 const explain = command({
   name: 'explain',
-  summary: 'replay a decision over a snapshot, offline; exit 6 if nothing fits',
-  args: { file: 'file of a snapshot, or - for standard input' },
+  summary: 'Replay a placement decision on a snapshot, offline; exit code 6 if nothing fits',
+  args: { file: 'Snapshot file, or - for standard input' },
   flags: {
     sku: required(text('SKU to place', 'name')),
-    region: required(text('where', 'name')),
-    gpus: required(integer('how many GPUs')),
-    shape: choice('shape; the SKU says it unless told', ['baremetal', 'gpu_slice']),
-    tenant: text('as this organization, for pools that belong to one', 'id'),
-    image: text('with this image', 'name'),
-    'quota-left': integer('GPUs left in the quota; no quota unless told'),
+    region: required(text('Region', 'name')),
+    gpus: required(integer('Number of GPUs')),
+    shape: choice('Capacity shape (default: that of the SKU)', ['baremetal', 'gpu_slice']),
+    tenant: text('Organization, for pools reserved to one', 'id'),
+    image: text('Image', 'name'),
+    'quota-left': integer('GPUs left in the quota (default: no quota)'),
   },
   examples: ['gpuaas admin scheduler explain s.json --sku h200-sxm-slice --region us-buffalo-1 --gpus 4'],
   run: async (cli, { args, flags }) => {
@@ -135,7 +135,7 @@ const explain = command({
       cli.out.print(explainToOperator(decision, request));
       if (decision.kind === 'placed') {
         const width = Math.max(...filters.map(({ name }) => name.length));
-        cli.out.print(`nodes left after each filter, of ${seen.nodes.length}:`);
+        cli.out.print(`Nodes left after each filter, of ${seen.nodes.length}:`);
         for (const { name, survivors } of filters) cli.out.print(`  ${name.padEnd(width)}  ${survivors}`);
       }
       for (const { filter, detail, nodes } of refusalsOf(decision).slice(0, 20))
@@ -147,6 +147,6 @@ const explain = command({
 
 export const adminScheduler: Group = {
   name: 'scheduler',
-  summary: 'why something was placed where it was, or not at all',
+  summary: 'Explain placement decisions',
   commands: [snapshot, explain],
 };

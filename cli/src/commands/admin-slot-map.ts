@@ -13,8 +13,8 @@ const SIGNS = [
   ['!', 'cleanup blocked'],
   ['q', 'quarantined'],
   ['-', 'disabled'],
-  ['d', 'differs from what was approved'],
-  ['x', 'ill'],
+  ['d', 'hardware changed'],
+  ['x', 'unhealthy'],
 ] as const;
 
 /** So that a line of it fits 80 columns. */
@@ -31,8 +31,8 @@ const signOf = ({ status, approval, health }: Tile): string => {
 
 export const slotMap = command({
   name: 'map',
-  summary: 'every node by name with its slots as signs',
-  flags: { region: text('only nodes of this region', 'name'), ...pageFlags },
+  summary: 'Show all nodes with one character per slot',
+  flags: { region: text('Only this region', 'name'), ...pageFlags },
   examples: ['gpuaas admin slot map --all', 'gpuaas admin slot map --region us-buffalo-1'],
   run: async (cli, { flags }) => {
     const client = await cli.client();
@@ -46,7 +46,7 @@ export const slotMap = command({
       { header: 'FREE', value: ({ free_gpus }) => free_gpus, align: 'right' },
       { header: 'LARGEST', value: ({ largest_set }) => largest_set, align: 'right' },
       { header: 'HEALTH', value: ({ health }) => health, optional: true },
-      { header: 'AGENT', value: ({ is_connected }) => (is_connected ? 'connected' : 'gone'), optional: true },
+      { header: 'AGENT', value: ({ is_connected }) => (is_connected ? 'connected' : 'disconnected'), optional: true },
       { header: 'REGION', value: ({ region_name }) => region_name, optional: true },
     ]);
     if (cli.out.json || found.items.length === 0) return;

@@ -20,8 +20,8 @@ const reasonIn = ({ reason: told }: WipeProof['evidence'] & { reason?: unknown }
 
 export const proofs = command({
   name: 'proofs',
-  summary: 'wipe proofs of a slot, newest first, also those that proved nothing',
-  args: { node: 'name or id', slot: 'index or id' },
+  summary: 'List wipe proofs of a slot, newest first, including failed ones',
+  args: { node: 'Name or ID', slot: 'Index or ID' },
   flags: pageFlags,
   run: async (cli, { args, flags }) => {
     const node_id = await nodeId(cli, args.node);

@@ -29,21 +29,21 @@ const waitForRepair = async (cli: Cli, slotId: string, resume: string, timeout: 
     until: ({ state }) => ENDED.has(state),
     timeoutMs: timeout ?? WAIT_MS,
     signal: cli.signal,
-    describe: ({ step, state, state_reason }) => `The repair is at ${step}: ${state_reason ?? state}`,
+    describe: ({ step, state, state_reason }) => `Repair step ${step}: ${state_reason ?? state}`,
     resume,
   });
   if (run.state === 'done') return;
   const why = run.state_reason === null ? '.' : `: ${run.state_reason}`;
-  const help = `See its steps: gpuaas admin workflow-run steps ${run.id}`;
+  const help = `Steps: gpuaas admin workflow-run steps ${run.id}`;
   throw new CliError('failure', `The repair is ${run.state}${why}`, help);
 };
 
 export const repair = command({
   name: 'repair',
-  summary: 'bind anew, discover, wipe and approve again; it comes back only with a proof',
-  args: { node: 'name or id', slot: 'index or id' },
+  summary: 'Rebind, rediscover, wipe and reapprove; schedulable only with a wipe proof',
+  args: { node: 'Name or ID', slot: 'Index or ID' },
   flags: {
-    reason: required(text('why; kept in the audit')),
+    reason: required(text('Reason, recorded in the audit log')),
     ...waitFlags,
     ...ifMatchFlags,
     ...yesFlags,
@@ -52,7 +52,7 @@ export const repair = command({
   run: async (cli, { args, flags }) => {
     const node_id = await nodeId(cli, args.node);
     const slot = await slotOf(cli, node_id, args.slot);
-    await cli.confirm('Repair this slot? Its disk is erased.', flags.yes);
+    await cli.confirm('Repair this slot? Its disk is wiped.', flags.yes);
     const options = {
       idempotencyKey: flags.idempotencyKey,
       ifMatch: flags.ifMatch ?? slot.version,

@@ -17,9 +17,9 @@ import { slotMap } from './admin-slot-map.ts';
 import { proofs } from './admin-slot-proof.ts';
 import { repair, stateOf } from './admin-slot-repair.ts';
 
-const node = { node: 'name or id' } as const;
-const oneSlot = { ...node, slot: 'index or id' } as const;
-const reason = required(text('why; kept in the audit'));
+const node = { node: 'Name or ID' } as const;
+const oneSlot = { ...node, slot: 'Index or ID' } as const;
+const reason = required(text('Reason, recorded in the audit log'));
 
 const columns: readonly Column<Slot>[] = [
   { header: '#', value: ({ slot_index }) => slot_index, align: 'right' },
@@ -38,7 +38,7 @@ const NEEDS_HANDS: ReadonlySet<Slot['status']> = new Set(['cleanup_blocked', 'qu
 
 export const slotList = command({
   name: 'list',
-  summary: 'slots of a node with who holds them and when they were wiped',
+  summary: 'List slots of a node with their allocations',
   args: node,
   flags: pageFlags,
   run: async (cli, { args, flags }) => {
@@ -53,7 +53,7 @@ export const slotList = command({
         cli.out.say(`slot ${slot_index} is ${status}: ${status_reason}`);
       if (approval === 'needs_reapproval')
         cli.out.say(
-          `slot ${slot_index} differs from what was approved: gpuaas admin node candidates ${args.node} --diff`,
+          `slot ${slot_index} changed since approval. Show the changes: gpuaas admin node candidates ${args.node} --diff`,
         );
     }
   },
@@ -61,7 +61,7 @@ export const slotList = command({
 
 const show = command({
   name: 'show',
-  summary: 'one slot: bindings, who holds it, drift, its last wipe',
+  summary: 'Show one slot',
   args: oneSlot,
   run: async (cli, { args }) => {
     const slot = await slotOf(cli, await nodeId(cli, args.node), args.slot);
@@ -70,14 +70,13 @@ const show = command({
     cli.out.item(slot, { ...fields, ...Object.fromEntries(told.map(([name, value]) => [`last ${name}`, value])) });
     if (cli.out.json || drift === null) return;
     for (const { field, approved, found } of differencesOf(drift))
-      cli.out.print(`${field} differs: approved ${approved}, found ${found}`);
+      cli.out.print(`${field} changed: approved ${approved}, discovered ${found}`);
   },
 });
 
 const indexesFrom = (given: string): number[] =>
   given.split(',').map((word) => {
-    if (!/^\d{1,2}$/.test(word))
-      throw new UsageError(`"${word}" is not the index of a slot.`, 'Write it like --slots 0,1');
+    if (!/^\d{1,2}$/.test(word)) throw new UsageError(`"${word}" is not the index of a slot.`, 'Use --slots 0,1');
     return Number(word);
   });
 
@@ -90,20 +89,18 @@ const chosen = (candidates: readonly CandidateView[], indexes: readonly number[]
 /** Says what to look at before the refusal is told. */
 const explainChanged = (cli: Cli, named: string) => (err: unknown) => {
   if (err instanceof GpuaasError && err.code === 'precondition_failed' && !cli.out.json)
-    cli.out.say(
-      `Nothing was approved: the map you were shown is not the newest. See it with gpuaas admin node candidates ${named}`,
-    );
+    cli.out.say(`Nothing was approved: a newer discovery exists. Show it: gpuaas admin node candidates ${named}`);
   throw err;
 };
 
 const approve = command({
   name: 'approve',
-  summary: 'approve candidates of the newest discovery into slots',
+  summary: 'Approve candidate slots of the newest discovery',
   args: node,
   flags: {
-    all: toggle('every candidate'),
-    slots: text('only these, like 0,1', 'indexes'),
-    'wipe-method': choice('how their disks are erased; what the agent proposes unless told', [
+    all: toggle('All candidates'),
+    slots: text('Only these, like 0,1', 'indexes'),
+    'wipe-method': choice('Wipe method of their disks (default: proposed by the agent)', [
       'nvme_sanitize',
       'nvme_format',
       'blkdiscard',
@@ -113,7 +110,8 @@ const approve = command({
   },
   examples: ['gpuaas admin slot approve j22u15 --all', 'gpuaas admin slot approve j22u15 --slots 0,1 --yes'],
   run: async (cli, { args, flags }) => {
-    if ((flags.all === true) === (flags.slots !== undefined)) throw new UsageError('Say which: --all, or --slots 0,1.');
+    if ((flags.all === true) === (flags.slots !== undefined))
+      throw new UsageError('Specify the slots.', 'Add --all or --slots 0,1.');
     const slot_indexes = flags.slots === undefined ? undefined : indexesFrom(flags.slots);
     const node_id = await nodeId(cli, args.node);
     const { map } = await readDiscovery(cli, node_id);
@@ -125,12 +123,12 @@ const approve = command({
       if (!cli.out.json) cli.out.say(blockers.join('\n'));
       throw new CliError(
         'conflict',
-        'What stands in the way must be put right first.',
-        'Then discover again, or leave these slots out with --slots.',
+        'Resolve the blockers first.',
+        'Then run discovery again, or select other slots with --slots.',
       );
     }
     const count = wanted.length === 1 ? '1 slot' : `${wanted.length} slots`;
-    await cli.confirm(`Approve ${count} of ${args.node}? Their disks are erased after each use.`, flags.yes);
+    await cli.confirm(`Approve ${count} of ${args.node}? Their disks are wiped after each use.`, flags.yes);
     const body = { map_hash: map.map_hash, slot_indexes, wipe_method: flags.wipeMethod };
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const client = await cli.client();
@@ -140,7 +138,7 @@ const approve = command({
     const { slots } = answer.data;
     const indexes = slots.map(({ slot_index }) => slot_index).join(', ');
     cli.out.done(
-      slots.length === 0 ? 'They were approved already; nothing changed.' : `Approved: slot ${indexes}.`,
+      slots.length === 0 ? 'They were already approved. No changes were made.' : `Approved: slot ${indexes}.`,
       answer,
     );
   },
@@ -174,14 +172,14 @@ const moveCommand = ({ name, operation, summary }: Move) =>
 
 const markWiped = command({
   name: 'mark-wiped',
-  summary: 'vouch for a wipe without proof; counts when a second operator says the same',
+  summary: 'Accept a wipe without proof; requires a second operator',
   args: oneSlot,
   flags: { reason, ...yesFlags, ...keyFlags },
   run: async (cli, { args, flags }) => {
     const node_id = await nodeId(cli, args.node);
     const slot = await slotOf(cli, node_id, args.slot);
     await cli.confirm(
-      `Vouch that nothing of its last tenant is left on slot ${slot.slot_index} of ${args.node}?`,
+      `Confirm that slot ${slot.slot_index} of ${args.node} has no data of its last tenant?`,
       flags.yes,
     );
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
@@ -190,7 +188,7 @@ const markWiped = command({
     const { override, slot: after } = answer.data;
     const sentence =
       override.confirmed_at === null
-        ? `Asked. It counts when another operator runs the same command before ${shortTime(override.expires_at)}.`
+        ? `Requested. Another operator must run the same command before ${shortTime(override.expires_at)}.`
         : `Confirmed. ${stateOf(after)}`;
     cli.out.done(sentence, answer);
   },
@@ -198,7 +196,7 @@ const markWiped = command({
 
 export const adminSlot: Group = {
   name: 'slot',
-  summary: 'slots of a node: approve, disable, quarantine, repair',
+  summary: 'Approve, disable, quarantine and repair slots',
   commands: [
     slotMap,
     slotList,
@@ -208,17 +206,17 @@ export const adminSlot: Group = {
     moveCommand({
       name: 'disable',
       operation: 'adminNodeSlotDisable',
-      summary: 'take a slot out of sale; what runs on it is untouched',
+      summary: 'Make a slot unschedulable; its allocation continues',
     }),
     moveCommand({
       name: 'enable',
       operation: 'adminNodeSlotEnable',
-      summary: 'put a disabled slot back into sale, if it still is what was approved',
+      summary: 'Make a disabled slot schedulable, if its hardware is as approved',
     }),
     moveCommand({
       name: 'quarantine',
       operation: 'adminNodeSlotQuarantine',
-      summary: 'keep a slot that nobody holds from being used until it is repaired',
+      summary: 'Make a free slot unschedulable until it is repaired',
     }),
     repair,
     markWiped,

@@ -17,13 +17,13 @@ const columns: readonly Column<Key>[] = [
   { header: 'FINGERPRINT', value: ({ fingerprint_sha256 }) => fingerprint_sha256, shrink: 'cut', optional: true },
 ];
 
-const reason = required(text('why; kept in the audit'));
+const reason = required(text('Reason, recorded in the audit log'));
 
 /** A warning: these agents still meet the key before, until the end of its grace. */
 const sayUninformed = (cli: Cli, { nodes_without_key }: Operations['adminTrustKeyActivate']['response']): void => {
   if (cli.out.json) return;
   cli.out.say(
-    `${nodes_without_key} ${nodes_without_key === 1 ? 'node has' : 'nodes have'} not heard of it yet; bring them back while the key before is in grace.`,
+    `${nodes_without_key} ${nodes_without_key === 1 ? 'node does' : 'nodes do'} not have it yet; reconnect them before the grace period of the earlier key ends.`,
   );
 };
 
@@ -39,7 +39,7 @@ const moveCommand = ({ name, operation, summary, question }: Move) =>
   command({
     name,
     summary,
-    args: { key: 'id' },
+    args: { key: 'ID' },
     flags: { reason, ...ifMatchFlags, ...(question === undefined ? {} : yesFlags), ...keyFlags },
     run: async (cli, { args, flags }) => {
       const client = await cli.client();
@@ -56,12 +56,12 @@ const moveCommand = ({ name, operation, summary, question }: Move) =>
 
 export const adminTrust: Group = {
   name: 'trust',
-  summary: 'keys that sign certificates of nodes, tasks and certificates of erasure',
+  summary: 'Manage keys that sign node certificates, tasks and wipe certificates',
   commands: [
     command({
       name: 'list',
-      summary: 'keys, newest first',
-      flags: { purpose: choice('only this purpose', PURPOSES), ...pageFlags },
+      summary: 'List keys, newest first',
+      flags: { purpose: choice('Only this purpose', PURPOSES), ...pageFlags },
       run: async (cli, { flags }) => {
         const client = await cli.client();
         const read = (page: { limit: number; cursor: string | undefined }) =>
@@ -71,8 +71,8 @@ export const adminTrust: Group = {
     }),
     command({
       name: 'stage',
-      summary: 'make a new key that agents learn to trust; activate it later',
-      args: { purpose: 'node_ca, task_signer or certificate_signer' },
+      summary: 'Create a key that agents learn to trust; activate it later',
+      args: { purpose: 'Node_ca, task_signer or certificate_signer' },
       flags: { reason, ...keyFlags },
       run: async (cli, { args, flags }) => {
         const purpose = args.purpose as Key['purpose'];
@@ -80,25 +80,25 @@ export const adminTrust: Group = {
         const body = { purpose, reason: flags.reason };
         const answer = await (await cli.client()).call('adminTrustKeyCreate', { body }, options);
         const { id } = answer.data;
-        cli.out.done(`The ${purpose} key ${id} is staged; activate it with gpuaas admin trust activate ${id}.`, answer);
+        cli.out.done(`The ${purpose} key ${id} is staged; activate it: gpuaas admin trust activate ${id}`, answer);
       },
     }),
     moveCommand({
       name: 'activate',
       operation: 'adminTrustKeyActivate',
-      summary: 'sign with a staged key from now on; the one before stays trusted for a while',
+      summary: 'Start signing with a staged key; the earlier key stays trusted for a grace period',
     }),
     moveCommand({
       name: 'retire',
       operation: 'adminTrustKeyRetire',
-      summary: 'stop trusting a key that is in grace or was only staged',
-      question: 'Stop trusting this key? Agents that know no newer one are locked out.',
+      summary: 'Retire a key that is staged or in its grace period',
+      question: 'Retire this key? Agents without a newer key are locked out.',
     }),
     moveCommand({
       name: 'revoke',
       operation: 'adminTrustKeyRevoke',
-      summary: 'stop trusting a key at once',
-      question: 'Revoke this key? Agents that know no newer one are locked out.',
+      summary: 'Revoke a key immediately',
+      question: 'Revoke this key? Agents without a newer key are locked out.',
     }),
   ],
 };

@@ -37,19 +37,19 @@ const finish = async (
   if (cli.out.json) cli.out.done('', { ...answer, data: run });
   else cli.out.print(describe(run));
   if (!options.wanted.includes(run.state))
-    throw new CliError('failure', `${describe(run)}.`, `See its timeline: gpuaas admin workflow-run steps ${id}`);
+    throw new CliError('failure', `${describe(run)}.`, `Timeline: gpuaas admin workflow-run steps ${id}`);
 };
 
-const runId = { run: 'id' } as const;
+const runId = { run: 'ID' } as const;
 
 export const adminWorkflowRun: Group = {
   name: 'workflow-run',
-  summary: 'long work of the whole platform',
+  summary: 'Manage workflow runs',
   commands: [
     command({
       name: 'list',
-      summary: 'runs of the platform, newest first',
-      flags: { 'in-organization': text('only this organization', 'id'), ...runFilters, ...pageFlags },
+      summary: 'List runs, newest first',
+      flags: { 'in-organization': text('Only this organization', 'id'), ...runFilters, ...pageFlags },
       run: async (cli, { flags }) => {
         const client = await cli.client();
         const read = (page: { limit: number; cursor: string | undefined }) =>
@@ -62,7 +62,7 @@ export const adminWorkflowRun: Group = {
     }),
     command({
       name: 'get',
-      summary: 'one run',
+      summary: 'Show one run',
       args: runId,
       run: async (cli, { args }) => {
         const params = { workflow_run_id: args.run };
@@ -71,7 +71,7 @@ export const adminWorkflowRun: Group = {
     }),
     command({
       name: 'steps',
-      summary: 'the timeline of a run, oldest first',
+      summary: 'Show the timeline of a run, oldest first',
       args: runId,
       flags: pageFlags,
       run: async (cli, { args, flags }) => {
@@ -83,9 +83,9 @@ export const adminWorkflowRun: Group = {
     }),
     command({
       name: 'retry',
-      summary: 'retry a stuck run from a step',
+      summary: 'Retry a stuck run from a step',
       args: runId,
-      flags: { step: text('step to go on from; where it stuck unless told', 'step'), ...waitFlags, ...keyFlags },
+      flags: { step: text('Step to continue from (default: the step that failed)', 'step'), ...waitFlags, ...keyFlags },
       run: async (cli, { args, flags }) => {
         const [client, params] = [await cli.client(), { workflow_run_id: args.run }];
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
@@ -98,9 +98,9 @@ export const adminWorkflowRun: Group = {
     }),
     command({
       name: 'cancel',
-      summary: 'ask a run to end at its next step boundary',
+      summary: 'Cancel a run at its next step boundary',
       args: runId,
-      flags: { reason: text('why, for the timeline'), ...waitFlags, ...yesFlags, ...keyFlags },
+      flags: { reason: text('Reason, shown in the timeline'), ...waitFlags, ...yesFlags, ...keyFlags },
       run: async (cli, { args, flags }) => {
         await cli.confirm(`Cancel run ${args.run}?`, flags.yes);
         const [client, params] = [await cli.client(), { workflow_run_id: args.run }];

@@ -17,7 +17,7 @@ import { adminTrace } from './trace.ts';
 
 export const admin: Group = {
   name: 'admin',
-  summary: 'run the platform; needs a platform role',
+  summary: 'Operate the control plane (requires a platform role)',
   commands: [
     adminAllocation,
     adminNode,

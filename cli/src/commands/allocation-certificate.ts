@@ -34,17 +34,15 @@ const amount = (bytes: number): string => {
 const at = (time: string): string => `${time.slice(0, 19).replace('T', ' ')}Z`;
 
 const resetText = ({ gpu_reset }: Disk): string => {
-  if (gpu_reset === null) return 'no reset is on record';
+  if (gpu_reset === null) return 'no reset recorded';
   const { method, functions, is_ok } = gpu_reset;
-  if (!is_ok) return 'not reset; it is kept out of use until it is';
+  if (!is_ok) return 'not reset; unschedulable until it is';
   return `reset (${method}), ${functions === 1 ? '1 function' : `${functions} functions`} reached`;
 };
 
 const fabricText = ({ fabric_function: fabric }: Disk): string => {
-  if (fabric === null) return 'nothing is on record';
-  return fabric.is_cleared
-    ? `reset (${fabric.method}), answered afterwards`
-    : 'not reset; it is kept out of use until it is';
+  if (fabric === null) return 'nothing recorded';
+  return fabric.is_cleared ? `reset (${fabric.method}), responding afterwards` : 'not reset; unschedulable until it is';
 };
 
 const diskFields = (disk: Disk): Fields => ({
@@ -70,20 +68,20 @@ const isolationFields = (found: NonNullable<Certificate['isolation']>): Fields =
     'address reservation': said(found.is_reservation_removed),
     'address lease': said(found.is_lease_removed),
     'address translation': said(found.is_translation_removed),
-    'machine definition': said(found.is_machine_removed),
-    'seed with its keys': said(found.is_seed_removed),
+    'VM definition': said(found.is_vm_removed),
+    'cloud-init seed': said(found.is_seed_removed),
     'fabric partitions': `${found.partitions_deactivated} deactivated`,
   };
 };
 
 const show = (cli: Cli, { certificate, signature }: SignedWipeCertificate): void => {
   const { allocation: of, disks, isolation } = certificate;
-  cli.out.print('Certificate of erasure\n');
+  cli.out.print('Wipe certificate\n');
   cli.out.item(certificate, {
     allocation: `${of.name} (${of.id})`,
     capacity: `${gpus(of.gpu_count)} of ${of.sku_name} in ${of.region_name}`,
     'in use': `${shortTime(of.activated_at ?? of.release_requested_at)} to ${shortTime(of.release_requested_at)}`,
-    'proven clean': shortTime(of.released_at ?? disks[0]?.proven_at ?? null),
+    'wipe verified': shortTime(of.released_at ?? disks[0]?.proven_at ?? null),
     'site minimum': certificate.wipe_minimum,
   });
   for (const [index, disk] of disks.entries()) {
@@ -91,7 +89,7 @@ const show = (cli: Cli, { certificate, signature }: SignedWipeCertificate): void
     cli.out.item(disk, diskFields(disk));
   }
   if (isolation !== null) {
-    cli.out.print('\nWhat else was taken away');
+    cli.out.print('\nAlso removed');
     cli.out.item(isolation, isolationFields(isolation));
   }
   cli.out.print(`\nIssued by ${certificate.issuer}, signed with ${signature.key_id}.`);
@@ -103,7 +101,7 @@ const parsed = async (io: Io, file: string): Promise<unknown> => {
   try {
     return JSON.parse(content);
   } catch {
-    throw new UsageError(`The file "${file}" holds no JSON.`);
+    throw new UsageError(`The file "${file}" is not JSON.`);
   }
 };
 
@@ -114,10 +112,10 @@ const readCertificate = async (cli: Cli, named: string, file: string | undefined
     return (await cli.client()).allocationWipeCertificateGet({ params }, { signal: cli.signal });
   }
   const found = await parsed(cli.io, file);
-  if (!isSignedCertificate(found)) throw new CliError('failure', `The file "${file}" is no certificate of erasure.`);
+  if (!isSignedCertificate(found)) throw new CliError('failure', `The file "${file}" is not a wipe certificate.`);
   const { id, name } = found.certificate.allocation;
   if (named !== id && named !== name)
-    throw new CliError('failure', `The certificate is about ${name} (${id}) and not about ${named}.`);
+    throw new CliError('failure', `The certificate is for ${name} (${id}), not for ${named}.`);
   return { certificate: found.certificate, signature: found.signature };
 };
 
@@ -135,28 +133,28 @@ const readKeys = async (cli: Cli, file: string | undefined): Promise<readonly Wi
 
 export const wipeCertificate = command({
   name: 'wipe-certificate',
-  summary: 'the signed certificate that its disks were erased',
+  summary: 'Show, save or verify the signed wipe certificate',
   scope: 'project',
-  args: { allocation: 'name or id' },
+  args: { allocation: 'Name or ID' },
   flags: {
-    verify: toggle('check the signature; exit 1 if it does not fit'),
-    output: { ...text('write the certificate to a file that does not exist yet', 'file'), short: 'o' },
-    file: text('read the certificate from this file instead of asking for it', 'file'),
-    keys: text('with --verify: public keys from this file instead of asking for them', 'file'),
+    verify: toggle('Verify the signature; exit code 1 if it is invalid'),
+    output: { ...text('Write the certificate to a new file', 'file'), short: 'o' },
+    file: text('Read the certificate from this file instead of the API', 'file'),
+    keys: text('With --verify: read public keys from this file instead of the API', 'file'),
   },
   examples: [
     'gpuaas allocation wipe-certificate a --output a.json',
     'gpuaas allocation wipe-certificate a --file a.json --verify',
   ],
   run: async (cli, { args, flags }) => {
-    if (flags.keys !== undefined && !flags.verify) throw new UsageError('--keys goes with --verify.');
+    if (flags.keys !== undefined && !flags.verify) throw new UsageError('--keys requires --verify.');
     const signed = await readCertificate(cli, args.allocation, flags.file);
     const verdict = flags.verify ? await verifyWipeCertificate(signed, await readKeys(cli, flags.keys)) : null;
     if (verdict?.is_valid === false)
       throw new CliError(
         'failure',
-        `The certificate does not hold. ${verdict.reason}`,
-        `Ask for it again: ${commandLine(['gpuaas', 'allocation', 'wipe-certificate', args.allocation, ...cli.scope_words])}`,
+        `The certificate is invalid. ${verdict.reason}`,
+        `Download it again: ${commandLine(['gpuaas', 'allocation', 'wipe-certificate', args.allocation, ...cli.scope_words])}`,
       );
     if (flags.output !== undefined)
       await writeFile(pathOf(cli.io, flags.output), `${JSON.stringify(signed, null, 2)}\n`, { flag: 'wx' }).catch(
@@ -169,7 +167,7 @@ export const wipeCertificate = command({
       return cli.out.item({ ...signed, ...(verdict === null ? {} : { verification: { is_valid: true, key_id } }) });
     }
     if (flags.output === undefined) show(cli, signed);
-    else cli.out.print(`The certificate of ${signed.certificate.allocation.name} is in ${flags.output}.`);
-    if (verdict !== null) cli.out.print(`The signature holds: it was made with ${verdict.key.key_id}.`);
+    else cli.out.print(`Wrote the certificate of ${signed.certificate.allocation.name} to ${flags.output}.`);
+    if (verdict !== null) cli.out.print(`The signature is valid: made with ${verdict.key.key_id}.`);
   },
 });

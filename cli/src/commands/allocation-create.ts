@@ -31,17 +31,17 @@ export const tagsFrom = (given: readonly string[]): Record<string, string> => {
 };
 
 const flags = {
-  sku: required(text('what to launch; see gpuaas sku list', 'name')),
-  region: required(text('where; see gpuaas region list', 'name')),
-  gpus: required(integer('how many GPUs')),
-  image: text('operating system image; see gpuaas image list', 'name'),
+  sku: required(text('SKU to launch; see gpuaas sku list', 'name')),
+  region: required(text('Region; see gpuaas region list', 'name')),
+  gpus: required(integer('Number of GPUs')),
+  image: text('Operating system image; see gpuaas image list', 'name'),
   'vm-profile': text('CPU and memory of a slice; see gpuaas sku get', 'name'),
-  'ssh-key': list('key that may sign in, by name or id; repeatable', 'key'),
-  tag: list('label of your own, like team=vision; repeatable', 'key=value'),
-  protect: toggle('refuse release until protection is taken off'),
-  'max-duration': duration('release it by itself so long after it became active, like 4h'),
-  'user-data': text('cloud-config or script for the first start of a slice', 'file'),
-  'dry-run': toggle('say price, quota and whether it fits; launch nothing'),
+  'ssh-key': list('SSH key to install, by name or ID; repeatable', 'key'),
+  tag: list('Tag, like team=vision; repeatable', 'key=value'),
+  protect: toggle('Block release until unprotected'),
+  'max-duration': duration('Release automatically this long after activation, like 4h'),
+  'user-data': text('Cloud-config or script for the first boot of a slice', 'file'),
+  'dry-run': toggle('Show price, quota and fit without launching'),
   ...waitFlags,
   ...keyFlags,
 } as const;
@@ -54,7 +54,7 @@ type Fits = Readonly<{ sku_name?: string; region_name?: string; gpu_count?: numb
 const commandFor = (cli: Cli, { name, flags: asked }: Launch, fits: Fits): string => {
   const sku = fits.sku_name ?? asked.sku;
   const count = fits.gpu_count ?? asked.gpus;
-  const isSameMachine = sku === asked.sku && count === asked.gpus;
+  const isSameShape = sku === asked.sku && count === asked.gpus;
   const option = (word: string, value: string | undefined) => (value === undefined ? [] : [`--${word}`, value]);
   return commandLine([
     ...['gpuaas', 'allocation', 'create', name],
@@ -62,7 +62,7 @@ const commandFor = (cli: Cli, { name, flags: asked }: Launch, fits: Fits): strin
     ...option('region', fits.region_name ?? asked.region),
     ...option('gpus', String(count)),
     ...option('image', asked.image),
-    ...option('vm-profile', isSameMachine ? asked.vmProfile : undefined),
+    ...option('vm-profile', isSameShape ? asked.vmProfile : undefined),
     ...(asked.sshKey ?? []).flatMap((key) => ['--ssh-key', key]),
     ...(asked.tag ?? []).flatMap((tag) => ['--tag', tag]),
     ...(asked.protect ? ['--protect'] : []),
@@ -106,7 +106,7 @@ const dryRun = async (cli: Cli, project_id: string, launch: Launch): Promise<voi
   const estimate = await client.allocationEstimate({ params: { project_id }, body }, { signal: cli.signal });
   const left = estimate.quota_gpus_after;
   cli.out.item(estimate, {
-    asked: `${gpus(gpu_count)} of ${sku} in ${region}`,
+    request: `${gpus(gpu_count)} of ${sku} in ${region}`,
     'fits now': fitsText(estimate),
     'largest set': gpus(estimate.largest_set),
     'per hour': price(estimate.price_per_hour),
@@ -128,9 +128,9 @@ const delayed = (signal: AbortSignal): AbortSignal => {
 
 export const create = command({
   name: 'create',
-  summary: 'launch a whole node or a slice of 1, 2, 4 or 8 GPUs',
+  summary: 'Launch bare metal, or a slice of 1, 2, 4 or 8 GPUs',
   scope: 'project',
-  args: { name: 'lower-case name, unique among the live ones of the project' },
+  args: { name: 'Lower-case name, unique among live allocations of the project' },
   flags,
   examples: ['gpuaas launch a --sku h200-sxm-slice --region us-buffalo-1 --gpus 4 --wait'],
   run: async (cli, { args, flags: asked }) => {
@@ -161,15 +161,15 @@ export const create = command({
       if (!(err instanceof Interrupted)) throw err;
       throw new CliError(
         'interrupted',
-        'Interrupted before the answer came; it may have been launched.',
-        `The same command with --idempotency-key ${idempotencyKey} finds out and launches nothing twice.`,
+        'Interrupted before the API responded; it may have been launched.',
+        `Run the same command with --idempotency-key ${idempotencyKey}: it returns the launch, or launches once.`,
       );
     });
     const { id, name, gpu_count, sku_name, region_name } = answer.data;
     const sentence = `Launching ${name} (${id}): ${gpus(gpu_count)} of ${sku_name} in ${region_name}.`;
     const undo = commandLine(['gpuaas', 'allocation', 'release', id, ...cli.scope_words]);
     if (cli.signal.aborted && !asked.wait)
-      throw new CliError('interrupted', `Interrupted, but accepted. ${sentence}`, `Give it back: ${undo}`);
+      throw new CliError('interrupted', `Interrupted; the launch was accepted. ${sentence}`, `Release it: ${undo}`);
     await finish(cli, answer, {
       ...ownAllocation(cli, { project_id, allocation_id: id }, 'active', asked.timeout),
       sentence,

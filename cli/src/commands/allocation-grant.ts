@@ -18,17 +18,17 @@ const columns: readonly Column<AccessGrant>[] = [
 
 const grants = listCommand({
   name: 'grants',
-  summary: 'whose keys open it beside those of its launch',
+  summary: 'List SSH keys granted after launch',
   columns,
   read: (client, asked, options) => client.accessGrantList(asked, options),
 });
 
 const grant = command({
   name: 'grant',
-  summary: 'let a key open it',
+  summary: 'Grant SSH access to a key',
   scope: 'project',
   args: named,
-  flags: { key: required(text('your key by name, or any member’s by id', 'key')), ...keyFlags },
+  flags: { key: required(text('Your key by name, or a member’s key by ID', 'key')), ...keyFlags },
   examples: ['gpuaas allocation grant train --key laptop'],
   run: async (cli, { args, flags }) => {
     const params = await allocationParams(cli, args.allocation);
@@ -36,19 +36,19 @@ const grant = command({
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const answer = await (await cli.client()).call('accessGrantCreate', { params, body }, options);
     const { id, user_name, fingerprint, state } = answer.data;
-    cli.out.done(`Granted ${user_name} (${fingerprint}): ${id}, ${state}.`, answer);
+    cli.out.done(`Granted access to ${user_name} (${fingerprint}): ${id} is ${state}.`, answer);
   },
 });
 
 const revoke = command({
   name: 'revoke',
-  summary: 'take a grant back; open connections stay open',
+  summary: 'Revoke a grant; open connections stay open',
   scope: 'project',
-  args: { ...named, grant: 'id' },
+  args: { ...named, grant: 'ID' },
   flags: yesFlags,
   run: async (cli, { args, flags }) => {
     const params = { ...(await allocationParams(cli, args.allocation)), access_grant_id: args.grant };
-    await cli.confirm(`Take grant ${args.grant} back?`, flags.yes);
+    await cli.confirm(`Revoke grant ${args.grant}?`, flags.yes);
     const answer = await (await cli.client()).call('accessGrantRevoke', { params }, { signal: cli.signal });
     cli.out.done(`Grant ${answer.data.id} of ${answer.data.user_name} is ${answer.data.state}.`, answer);
   },

@@ -11,7 +11,7 @@ type Asked = {
 };
 type Page<T> = { items: T[]; next_cursor: string | null };
 
-export const named = { allocation: 'name or id' } as const;
+export const named = { allocation: 'Name or ID' } as const;
 
 export const listCommand = <T>({
   columns,

@@ -12,7 +12,7 @@ import { userDataFrom } from '../user-data.ts';
 import { named } from './allocation-pages.ts';
 import { finish, ownAllocation } from './allocation-wait.ts';
 
-const hard = (what: string) => ({ hard: toggle(`${what} without asking the guest`) }) as const;
+const hard = (what: string) => ({ hard: toggle(`${what} without shutting down the guest OS`) }) as const;
 
 type Flags = Readonly<{
   wait: boolean | undefined;
@@ -37,21 +37,21 @@ const followed = (
 };
 
 const optionsOf = (cli: Cli, flags: Flags) => ({ idempotencyKey: flags.idempotencyKey, signal: cli.signal });
-const CHARGED = 'Its GPUs stay yours and are charged until you release it.';
+const CHARGED = 'Its GPUs stay allocated and billed until release.';
 
 const stop = command({
   name: 'stop',
-  summary: 'switch a slice off; its GPUs stay yours and are charged',
+  summary: 'Power off a slice; its GPUs stay allocated and billed',
   scope: 'project',
   args: named,
   flags: {
-    grace: duration('how long the guest may take to shut down, like 90s; 60s unless told'),
-    ...hard('switch it off'),
+    grace: duration('Time for the guest OS to shut down, like 90s (default 60s)'),
+    ...hard('Power off'),
     ...waitFlags,
     ...keyFlags,
   },
   run: async (cli, { args, flags }) => {
-    if (flags.hard && flags.grace !== undefined) throw new UsageError('--hard and --grace exclude each other.');
+    if (flags.hard && flags.grace !== undefined) throw new UsageError('--hard and --grace cannot be combined.');
     const [client, params] = [await cli.client(), await allocationParams(cli, args.allocation)];
     const body = {
       is_hard: flags.hard,
@@ -64,7 +64,7 @@ const stop = command({
 
 const start = command({
   name: 'start',
-  summary: 'switch a slice on again, at the same address',
+  summary: 'Power on a slice; it keeps its address',
   scope: 'project',
   args: named,
   flags: { ...waitFlags, ...keyFlags },
@@ -77,10 +77,10 @@ const start = command({
 
 const reboot = command({
   name: 'reboot',
-  summary: 'reboot a slice; everything on it stays',
+  summary: 'Reboot a slice; it keeps its data',
   scope: 'project',
   args: named,
-  flags: { ...hard('reset it'), ...waitFlags, ...keyFlags },
+  flags: { ...hard('Reset'), ...waitFlags, ...keyFlags },
   run: async (cli, { args, flags }) => {
     const [client, params] = [await cli.client(), await allocationParams(cli, args.allocation)];
     const body = { is_hard: flags.hard };
@@ -91,14 +91,14 @@ const reboot = command({
 
 const reinstall = command({
   name: 'reinstall',
-  summary: 'install a slice anew: its boot disk is erased, data disks stay',
+  summary: 'Reinstall a slice: wipes its boot disk, keeps data disks',
   scope: 'project',
   args: named,
   flags: {
-    image: text('another image, in its newest version; see gpuaas image list', 'name'),
-    'ssh-key': list('key that may sign in, by name or id; repeatable; those it has unless told', 'key'),
-    'user-data': text('cloud-config or script for its first start; what it has unless told', 'file'),
-    'no-user-data': toggle('start without user data'),
+    image: text('Another image, newest version; see gpuaas image list', 'name'),
+    'ssh-key': list('SSH key to install, by name or ID; repeatable (default: its present keys)', 'key'),
+    'user-data': text('Cloud-config or script for its first boot (default: its present one)', 'file'),
+    'no-user-data': toggle('Boot without user data'),
     ...waitFlags,
     ...yesFlags,
     ...keyFlags,
@@ -109,12 +109,12 @@ const reinstall = command({
     const keys =
       flags.sshKey === undefined ? undefined : await Promise.all(flags.sshKey.map((key) => sshKeyId(cli, key)));
     await cli.confirm(
-      `Reinstall ${args.allocation}? Its boot disk is erased; its data disks, id and address stay.`,
+      `Reinstall ${args.allocation}? Its boot disk is wiped. It keeps its data disks, ID and address.`,
       flags.yes,
     );
     const body = { image_name: flags.image, ssh_key_ids: keys, user_data };
     const answer = await client.call('allocationReinstall', { params, body }, optionsOf(cli, flags));
-    const note = 'It will have a new host key: then run gpuaas ssh-config --write if you use that.';
+    const note = 'It will have a new SSH host key: if you use ssh-config, run gpuaas ssh-config --write afterwards.';
     await followed(cli, answer, { flags, goal: 'on', doing: 'Reinstalling', note });
   },
 });

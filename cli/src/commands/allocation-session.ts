@@ -26,16 +26,16 @@ const columns: readonly Column<TerminalSession>[] = [
 
 const sessions = listCommand({
   name: 'sessions',
-  summary: 'who is and was connected, newest first',
+  summary: 'List sessions, newest first',
   columns,
   read: (client, asked, options) => client.terminalSessionList(asked, options),
 });
 
 const session = command({
   name: 'session',
-  summary: 'one session: who, from where, how much, why it ended',
+  summary: 'Show one session',
   scope: 'project',
-  args: { ...named, session: 'id' },
+  args: { ...named, session: 'ID' },
   run: async (cli, { args }) => {
     const params = { ...(await allocationParams(cli, args.allocation)), session_id: args.session };
     cli.out.item(await (await cli.client()).terminalSessionGet({ params }, { signal: cli.signal }));
@@ -44,24 +44,24 @@ const session = command({
 
 const sessionEnd = command({
   name: 'session-end',
-  summary: 'end a session within seconds',
+  summary: 'Close a session',
   scope: 'project',
-  args: { ...named, session: 'id' },
+  args: { ...named, session: 'ID' },
   flags: yesFlags,
   run: async (cli, { args, flags }) => {
     const params = { ...(await allocationParams(cli, args.allocation)), session_id: args.session };
-    await cli.confirm(`End session ${args.session}?`, flags.yes);
+    await cli.confirm(`Close session ${args.session}?`, flags.yes);
     const answer = await (await cli.client()).call('terminalSessionClose', { params }, { signal: cli.signal });
-    cli.out.done(`Session ${args.session} is being ended.`, answer, { id: args.session, ending: true });
+    cli.out.done(`Closing session ${args.session}.`, answer, { id: args.session, ending: true });
   },
 });
 
 const recording = command({
   name: 'recording',
-  summary: 'what a recorded terminal showed, for asciinema play',
+  summary: 'Download a terminal recording for asciinema',
   scope: 'project',
-  args: { ...named, session: 'id' },
-  flags: { output: { ...text('write to a file that does not exist yet', 'file'), short: 'o' } },
+  args: { ...named, session: 'ID' },
+  flags: { output: { ...text('Write to a new file', 'file'), short: 'o' } },
   examples: ['gpuaas allocation recording train ses_1 -o train.cast', 'asciinema play train.cast'],
   run: async (cli, { args, flags }) => {
     const params = { ...(await allocationParams(cli, args.allocation)), session_id: args.session };
@@ -72,7 +72,8 @@ const recording = command({
       return;
     }
     const file = await open(pathOf(cli.io, flags.output), 'wx', 0o600).catch((err) => {
-      if (err.code === 'EEXIST') throw new UsageError(`The file "${flags.output}" exists.`, 'Name another with -o.');
+      if (err.code === 'EEXIST')
+        throw new UsageError(`The file "${flags.output}" already exists.`, 'Use another file with -o.');
       throw new UsageError(`The file "${flags.output}" cannot be written: ${err.code ?? err.message}.`);
     });
     let count = 0;
@@ -85,7 +86,7 @@ const recording = command({
       await file.close();
     }
     if (cli.out.json) return cli.out.item({ session_id: args.session, output: flags.output, line_count: count });
-    cli.out.print(`The recording of ${args.session} is in ${flags.output}: ${count} lines.`);
+    cli.out.print(`Wrote the recording of ${args.session} to ${flags.output}: ${count} lines.`);
   },
 });
 

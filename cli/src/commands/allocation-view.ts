@@ -26,7 +26,7 @@ export const sentenceOf = (found: Allocation): string => {
   return `${found.name} (${found.id}) is ${stateOf(found)}${why === null ? '' : `: ${why}`}`;
 };
 
-/** For whoever asked for power: also when it is on. */
+/** For commands about power: also when it is on. */
 export const powerSentenceOf = (found: Allocation): string =>
   found.power?.state === 'on' ? `${found.name} (${found.id}) is on` : sentenceOf(found);
 
@@ -64,20 +64,20 @@ const placementOf = ({ capacity_shape, placement }: Allocation): string => {
 const timeLeft = ({ release_at, max_duration_s, state }: Allocation, nowMs: number): string | null => {
   if (max_duration_s === null) return null;
   if (state === 'requested' || state === 'provisioning')
-    return `${shortDuration(max_duration_s * 1000)} from when it becomes active`;
+    return `${shortDuration(max_duration_s * 1000)} after activation`;
   if (state !== 'active' || release_at === null) return null;
   const left = Date.parse(release_at) - nowMs;
-  return left > 0 ? `${shortDuration(left)}, then it is released` : 'none: it is about to be released';
+  return left > 0 ? `${shortDuration(left)}, then it is released` : 'None; release is due';
 };
 
 /** The names of what may be done now, and of what may not with the reason. */
 const actionsOf = ({ actions }: Allocation): Record<string, unknown> => {
   const refused = actions.filter(({ allowed }) => !allowed);
   return {
-    'can now': actions.filter(({ allowed }) => allowed).map(({ name }) => name),
+    actions: actions.filter(({ allowed }) => allowed).map(({ name }) => name),
     ...(refused.length === 0
       ? {}
-      : { 'cannot now': refused.map(({ name, reason }) => (reason === null ? name : `${name} (${reason})`)) }),
+      : { 'blocked actions': refused.map(({ name, reason }) => (reason === null ? name : `${name} (${reason})`)) }),
   };
 };
 
@@ -131,10 +131,10 @@ export const allocationFields = (found: Allocation, nowMs: number, { isOwn = tru
     'cost so far': price(found.cost_so_far),
     ...Object.fromEntries(Object.entries(optional).filter(([name, value]) => name !== 'reason' && value !== null)),
     protected: found.is_protected,
-    asked: shortTime(found.created_at),
-    ...(found.activated_at === null ? {} : { 'charged from': shortTime(found.activated_at) }),
-    ...(found.release_requested_at === null ? {} : { 'charged until': shortTime(found.release_requested_at) }),
-    ...(found.released_at === null ? {} : { 'proven clean': shortTime(found.released_at) }),
+    requested: shortTime(found.created_at),
+    ...(found.activated_at === null ? {} : { 'billed from': shortTime(found.activated_at) }),
+    ...(found.release_requested_at === null ? {} : { 'billed until': shortTime(found.release_requested_at) }),
+    ...(found.released_at === null ? {} : { 'wipe verified': shortTime(found.released_at) }),
     'correlation id': found.correlation_id,
     ...actionsOf(found),
   };

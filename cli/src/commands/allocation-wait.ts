@@ -64,7 +64,7 @@ export const followAllocation = async (
   try {
     return await wait(read, options);
   } catch (err) {
-    const undo = waited.undo && `Give it back: ${suggest(cli, waited.undo)}`;
+    const undo = waited.undo && `Release it: ${suggest(cli, waited.undo)}`;
     throw explained(err, { resume: suggest(cli, waited.resume), ...(undo === undefined ? {} : { undo }) });
   } finally {
     steps.end();
@@ -83,7 +83,7 @@ export const assertArrived = (cli: Cli, allocation: Allocation, waited: WaitedFo
   throw new CliError(
     'failure',
     `${sentence}${/[.!?]$/.test(sentence) ? '' : '.'}`,
-    `See its timeline: ${suggest(cli, waited.timeline)}`,
+    `Timeline: ${suggest(cli, waited.timeline)}`,
   );
 };
 
@@ -95,7 +95,7 @@ export const finish = async <T extends object>(
 ): Promise<void> => {
   if (!options.wait) {
     cli.out.done(options.sentence, answer);
-    if (!cli.out.json) cli.out.say(`See how it goes: ${suggest(cli, options.resume)}`);
+    if (!cli.out.json) cli.out.say(`Check progress: ${suggest(cli, options.resume)}`);
     return;
   }
   cli.out.say(`${options.sentence} correlation id ${answer.correlation_id ?? 'unknown'}`);

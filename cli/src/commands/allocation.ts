@@ -20,9 +20,9 @@ import { assertArrived, finish, followAllocation, GOALS, ownAllocation, waitForA
 
 export const ls = command({
   name: 'list',
-  summary: 'allocations of the project, newest first',
+  summary: 'List allocations of the project, newest first',
   scope: 'project',
-  flags: { state: choice('only this state', ALLOCATION_STATES), ...pageFlags },
+  flags: { state: choice('Only this state', ALLOCATION_STATES), ...pageFlags },
   run: async (cli, { flags }) => {
     const [client, project_id] = [await cli.client(), await cli.project()];
     const read = (page: { limit: number; cursor: string | undefined }) =>
@@ -33,7 +33,7 @@ export const ls = command({
 
 export const get = command({
   name: 'get',
-  summary: 'one allocation: placement, cost so far, time left, what may be done',
+  summary: 'Show one allocation',
   scope: 'project',
   args: named,
   run: async (cli, { args }) => {
@@ -45,13 +45,13 @@ export const get = command({
 
 export const release = command({
   name: 'release',
-  summary: 'give it back: charging ends at once, its disks are wiped',
+  summary: 'Release it: billing ends, its disks are wiped',
   scope: 'project',
   args: named,
   flags: { ...waitFlags, ...yesFlags, ...keyFlags },
   run: async (cli, { args, flags }) => {
     const params = await allocationParams(cli, args.allocation);
-    await cli.confirm(`Release ${args.allocation}? What is on it is erased.`, flags.yes);
+    await cli.confirm(`Release ${args.allocation}? Its data is wiped.`, flags.yes);
     const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
     const answer = await (await cli.client()).call('allocationRelease', { params, body: {} }, options);
     await finish(cli, answer, {
@@ -65,17 +65,17 @@ export const release = command({
 
 const timeline = listCommand({
   name: 'timeline',
-  summary: 'what has happened to it, oldest first',
+  summary: 'Show its timeline, oldest first',
   columns: timelineColumns,
   read: (client, asked, options) => client.allocationTimeline(asked, options),
 });
 
 const wait = command({
   name: 'wait',
-  summary: 'wait until it is active, released, or its machine on or off',
+  summary: 'Wait until it is active, released, or its VM is on or off',
   scope: 'project',
   args: named,
-  flags: { for: choice('what to wait for; active unless told', GOALS), timeout: waitFlags.timeout },
+  flags: { for: choice('State to wait for (default active)', GOALS), timeout: waitFlags.timeout },
   run: async (cli, { args, flags }) => {
     const params = await allocationParams(cli, args.allocation);
     const { undo: _, ...waited } = ownAllocation(cli, params, flags.for ?? 'active', flags.timeout);
@@ -91,10 +91,10 @@ const MOVING: ReadonlySet<Allocation['state']> = new Set(['requested', 'provisio
 
 const watch = command({
   name: 'watch',
-  summary: 'watch it step by step until it is active, released or failed',
+  summary: 'Watch progress until it is active, released or failed',
   scope: 'project',
   args: named,
-  flags: { timeout: duration('how long to watch, like 90s or 10m; 1h unless told') },
+  flags: { timeout: duration('Maximum time to watch, like 90s or 10m (default 1h)') },
   run: async (cli, { args, flags }) => {
     const params = await allocationParams(cli, args.allocation);
     const { undo: _, ...own } = ownAllocation(cli, params, 'active', flags.timeout ?? WATCH_MS);
@@ -119,23 +119,23 @@ const tagsAfter = ({ tags }: Allocation, { tag, untag }: Change): Allocation['ta
 
 const update = command({
   name: 'update',
-  summary: 'rename, tag, protect, or change the maximum duration',
+  summary: 'Rename, tag, protect, or change the maximum duration',
   scope: 'project',
   args: named,
   flags: {
-    name: text('new name', 'name'),
-    tag: list('set a label, like team=vision; repeatable', 'key=value'),
-    untag: list('take a label away; repeatable', 'key'),
-    protect: toggle('refuse release until protection is taken off'),
-    'no-protect': toggle('take protection off'),
-    'max-duration': duration('release it by itself so long after it became active, like 4h'),
-    unlimited: toggle('take the maximum duration off'),
+    name: text('New name', 'name'),
+    tag: list('Set a tag, like team=vision; repeatable', 'key=value'),
+    untag: list('Remove a tag; repeatable', 'key'),
+    protect: toggle('Block release until unprotected'),
+    'no-protect': toggle('Remove the protection'),
+    'max-duration': duration('Release automatically this long after activation, like 4h'),
+    unlimited: toggle('Remove the maximum duration'),
     ...ifMatchFlags,
   },
   run: async (cli, { args, flags }) => {
     const { name, protect, maxDuration, unlimited } = flags;
     if (unlimited && maxDuration !== undefined)
-      throw new UsageError('--unlimited and --max-duration exclude each other.');
+      throw new UsageError('--unlimited and --max-duration cannot be combined.');
     if ([name, flags.tag, flags.untag, protect, maxDuration, unlimited].every((value) => value === undefined))
       throw new UsageError(
         'Nothing to change.',
@@ -153,7 +153,7 @@ const update = command({
 
 export const allocation: Group = {
   name: 'allocation',
-  summary: 'launch, watch and release GPUs',
+  summary: 'Launch, watch and release GPUs',
   commands: [
     ...[create, ls, get, timeline, watch, wait, update],
     ...powerCommands,

@@ -10,7 +10,7 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 const split = (pair: string, flag: string): [string, string] => {
   const at = pair.indexOf('=');
-  if (at < 1) throw new UsageError(`${flag} takes name=value, not "${pair}".`);
+  if (at < 1) throw new UsageError(`${flag} expects name=value, not "${pair}".`);
   return [pair.slice(0, at), pair.slice(at + 1)];
 };
 
@@ -19,7 +19,7 @@ const typed = (pair: string): [string, unknown] => {
   try {
     return [name, JSON.parse(value)];
   } catch {
-    throw new UsageError(`The value of ${name} is not JSON: ${value}`, 'For text use -f.');
+    throw new UsageError(`The value of ${name} is not JSON: ${value}`, 'Use -f for text.');
   }
 };
 
@@ -34,16 +34,16 @@ const pretty = (body: string): string => {
 
 export const api = command({
   name: 'api',
-  summary: 'call any path of the API and print its answer',
+  summary: 'Call any path of the API and print the response',
   args: {
-    method: 'GET, POST, PUT, PATCH or DELETE; may be left out',
-    'path?': 'path below the API, such as /api/v1/me or me',
+    method: 'GET, POST, PUT, PATCH or DELETE (default GET, or POST with a body)',
+    'path?': 'Path below the API, such as /api/v1/me or me',
   },
   flags: {
-    field: { ...list('a text field of the body', 'name=value'), short: 'f' },
-    'json-field': { ...list('a field of the body whose value is JSON', 'name=json'), short: 'F' },
-    query: { ...list('a query parameter', 'name=value'), short: 'q' },
-    input: text('body from a file, or - for standard input', 'file'),
+    field: { ...list('A text field of the body', 'name=value'), short: 'f' },
+    'json-field': { ...list('A field of the body whose value is JSON', 'name=json'), short: 'F' },
+    query: { ...list('A query parameter', 'name=value'), short: 'q' },
+    input: text('Body from a file, or - for standard input', 'file'),
     'if-match': text('ETag or version the change is based on', 'etag'),
     ...keyFlags,
   },
@@ -58,11 +58,11 @@ export const api = command({
       ...(flags.field ?? []).map((pair) => split(pair, '--field')),
       ...(flags.jsonField ?? []).map(typed),
     ];
-    if (fields.length > 0 && flags.input !== undefined) throw new UsageError('Fields and --input exclude each other.');
+    if (fields.length > 0 && flags.input !== undefined) throw new UsageError('Fields and --input cannot be combined.');
     const hasBody = fields.length > 0 || flags.input !== undefined;
     const method = (second === undefined ? (hasBody ? 'POST' : 'GET') : first).toUpperCase();
     if (!METHODS.includes(method))
-      throw new UsageError(`${first} is not a method.`, `Use one of ${METHODS.join(', ')}.`);
+      throw new UsageError(`${first} is not an HTTP method.`, `Use one of ${METHODS.join(', ')}.`);
     const given = second ?? first;
     const path = given.startsWith('/') ? given : `/api/v1/${given}`;
     const query = new URLSearchParams((flags.query ?? []).map((pair) => split(pair, '--query'))).toString();

@@ -18,14 +18,14 @@ export const auditColumns: readonly Column<AuditLog>[] = [
 const RESULTS = ['success', 'failure', 'denied'] as const satisfies readonly AuditLog['result'][];
 
 export const auditFilters = {
-  action: text('only this action, such as project.create', 'action'),
-  actor: text('only what this user or service account did', 'id'),
-  target: text('only what was done to this', 'id'),
-  'in-project': text('only in this project', 'id'),
-  result: choice('only this result', RESULTS),
-  'by-correlation-id': text('only this correlation id', 'id'),
-  since: text('not before, RFC 3339 such as 2026-11-15T00:00:00Z', 'time'),
-  until: text('before, RFC 3339', 'time'),
+  action: text('Only this action, such as project.create', 'action'),
+  actor: text('Only by this user or service account', 'id'),
+  target: text('Only on this target', 'id'),
+  'in-project': text('Only in this project', 'id'),
+  result: choice('Only this result', RESULTS),
+  'by-correlation-id': text('Only this correlation id', 'id'),
+  since: text('From this time, RFC 3339 such as 2026-11-15T00:00:00Z', 'time'),
+  until: text('Before this time, RFC 3339', 'time'),
 } as const;
 
 type Filters = {
@@ -60,11 +60,11 @@ async function* asLines(rows: AsyncIterable<AuditLog>, count: (rows: number) => 
 
 export const audit: Group = {
   name: 'audit',
-  summary: 'who did what in an organization',
+  summary: 'Show the audit log of an organization',
   commands: [
     command({
       name: 'list',
-      summary: 'audit rows, newest first',
+      summary: 'List audit rows, newest first',
       scope: 'organization',
       flags: { ...auditFilters, ...pageFlags },
       run: async (cli, { flags }) => {
@@ -79,9 +79,9 @@ export const audit: Group = {
     }),
     command({
       name: 'export',
-      summary: 'all rows as JSON lines, oldest first',
+      summary: 'Export all rows as JSON lines, oldest first',
       scope: 'organization',
-      flags: { ...auditFilters, output: { ...text('write to a file that does not exist yet', 'file'), short: 'o' } },
+      flags: { ...auditFilters, output: { ...text('Write to a new file', 'file'), short: 'o' } },
       run: async (cli, { flags }) => {
         const [client, organization_id] = [await cli.client(), await cli.organization()];
         const rows = client.auditLogExport(

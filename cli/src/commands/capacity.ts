@@ -6,11 +6,11 @@ import { price } from './catalog.ts';
 
 export const capacity: Group = {
   name: 'capacity',
-  summary: 'what could be launched now',
+  summary: 'Show capacity that is free now',
   commands: [
     command({
       name: 'list',
-      summary: 'free GPUs per region and SKU, and the largest set',
+      summary: 'List free GPUs per region and SKU, and the largest set on one node',
       scope: 'project',
       flags: pageFlags,
       run: async (cli, { flags }) => {
@@ -32,11 +32,11 @@ export const capacity: Group = {
 
 export const quota: Group = {
   name: 'quota',
-  summary: 'GPU limits and what is used of them',
+  summary: 'Show GPU limits and usage',
   commands: [
     command({
       name: 'get',
-      summary: 'limits of the project and its organization',
+      summary: 'Show limits of the project and its organization',
       scope: 'project',
       run: async (cli) => {
         const [client, project_id] = [await cli.client(), await cli.project()];
@@ -57,9 +57,7 @@ export const quota: Group = {
           { header: 'LIMIT', value: ({ gpu_limit }) => gpu_limit ?? 'none', align: 'right' },
         ]);
         const left = found.gpus_remaining;
-        cli.out.say(
-          left === null ? 'There is no limit.' : `${left} more ${left === 1 ? 'GPU' : 'GPUs'} may be launched.`,
-        );
+        cli.out.say(left === null ? 'No limit.' : `${left} more ${left === 1 ? 'GPU' : 'GPUs'} can be launched.`);
       },
     }),
   ],
@@ -67,13 +65,13 @@ export const quota: Group = {
 
 export const usage: Group = {
   name: 'usage',
-  summary: 'charged time and cost',
+  summary: 'Show billed time and cost',
   commands: [
     command({
       name: 'list',
-      summary: 'charged time per allocation, newest first',
+      summary: 'List billed time per allocation, newest first',
       scope: 'project',
-      flags: { allocation: text('only this allocation, by name or id', 'name'), ...pageFlags },
+      flags: { allocation: text('Only this allocation, by name or ID', 'name'), ...pageFlags },
       run: async (cli, { flags }) => {
         const [client, project_id] = [await cli.client(), await cli.project()];
         const allocation_id =
@@ -97,7 +95,7 @@ export const usage: Group = {
     }),
     command({
       name: 'summary',
-      summary: 'what the project cost this month and costs per hour now',
+      summary: 'Show the cost of this month and the present cost per hour',
       scope: 'project',
       run: async (cli) => {
         const [client, project_id] = [await cli.client(), await cli.project()];

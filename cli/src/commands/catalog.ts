@@ -11,17 +11,17 @@ export const price = ({ amount_minor, currency }: Money): string => {
 
 const SHAPES = ['baremetal', 'gpu_slice'] as const satisfies readonly Sku['capacity_shape'][];
 
-const offered = ({ enabled, disabled_reason }: { enabled: boolean; disabled_reason: string | null }): string =>
+const enabledText = ({ enabled, disabled_reason }: { enabled: boolean; disabled_reason: string | null }): string =>
   enabled ? 'yes' : `no: ${disabled_reason ?? 'disabled'}`;
 
 export const sku: Group = {
   name: 'sku',
-  summary: 'what can be launched, with prices',
+  summary: 'List SKUs with prices',
   commands: [
     command({
       name: 'list',
-      summary: 'SKUs with the price of a GPU for an hour',
-      flags: { ...pageFlags, shape: choice('only this shape', SHAPES) },
+      summary: 'List SKUs with their price per GPU hour',
+      flags: { ...pageFlags, shape: choice('Only this shape', SHAPES) },
       run: async (cli, { flags }) => {
         const client = await cli.client();
         const read = (query: { limit: number; cursor: string | undefined }) =>
@@ -31,15 +31,15 @@ export const sku: Group = {
           { header: 'SHAPE', value: ({ capacity_shape }) => capacity_shape },
           { header: 'GPUS', value: ({ allowed_gpu_counts }) => allowed_gpu_counts.join(',') },
           { header: 'PER GPU HOUR', value: ({ gpu_hourly_price }) => price(gpu_hourly_price), align: 'right' },
-          { header: 'OFFERED', value: offered, shrink: 'wrap' },
+          { header: 'ENABLED', value: enabledText, shrink: 'wrap' },
           { header: 'GPU', value: ({ gpu_model }) => gpu_model, optional: true },
         ]);
       },
     }),
     command({
       name: 'get',
-      summary: 'one SKU with its VM profiles',
-      args: { sku: 'name' },
+      summary: 'Show one SKU with its VM profiles',
+      args: { sku: 'Name' },
       run: async (cli, { args }) => {
         const found = await (await cli.client()).skuGet({ params: { sku_name: args.sku } }, { signal: cli.signal });
         const { vm_profiles, gpu_hourly_price, ...rest } = found;
@@ -60,11 +60,11 @@ export const sku: Group = {
 
 export const region: Group = {
   name: 'region',
-  summary: 'where it can be launched',
+  summary: 'List regions',
   commands: [
     command({
       name: 'list',
-      summary: 'regions; those that are closed say why',
+      summary: 'List regions, with the reason where one is disabled',
       flags: pageFlags,
       run: async (cli, { flags }) => {
         const client = await cli.client();
@@ -73,8 +73,8 @@ export const region: Group = {
         cli.out.list(await collect(flags, read), [
           { header: 'REGION', value: ({ name }) => name },
           { header: 'NAME', value: ({ display_name }) => display_name, shrink: 'cut' },
-          { header: 'DISKS ARE', value: ({ wipe_minimum }) => (wipe_minimum === 'purge' ? 'purged' : 'cleared') },
-          { header: 'OPEN', value: offered, shrink: 'wrap' },
+          { header: 'WIPE LEVEL', value: ({ wipe_minimum }) => wipe_minimum },
+          { header: 'ENABLED', value: enabledText, shrink: 'wrap' },
         ]);
       },
     }),
@@ -83,12 +83,12 @@ export const region: Group = {
 
 export const image: Group = {
   name: 'image',
-  summary: 'operating system images',
+  summary: 'List operating system images',
   commands: [
     command({
       name: 'list',
-      summary: 'images',
-      flags: { ...pageFlags, sku: text('only images for this SKU', 'name') },
+      summary: 'Images',
+      flags: { ...pageFlags, sku: text('Only images for this SKU', 'name') },
       run: async (cli, { flags }) => {
         const client = await cli.client();
         const read = (query: { limit: number; cursor: string | undefined }) =>
@@ -98,15 +98,15 @@ export const image: Group = {
           { header: 'SYSTEM', value: ({ os_family, os_version }) => `${os_family} ${os_version}`, shrink: 'cut' },
           { header: 'DRIVER', value: ({ driver_strategy }) => driver_strategy },
           { header: 'GIB', value: ({ size_bytes }) => (size_bytes / 2 ** 30).toFixed(1), align: 'right' },
-          { header: 'OFFERED', value: ({ enabled }) => enabled },
+          { header: 'ENABLED', value: ({ enabled }) => enabled },
           { header: 'DIGEST', value: ({ digest }) => digest.slice(0, 19), optional: true },
         ]);
       },
     }),
     command({
       name: 'get',
-      summary: 'one image',
-      args: { image: 'name' },
+      summary: 'Show one image',
+      args: { image: 'Name' },
       run: async (cli, { args }) => {
         cli.out.item(
           await (await cli.client()).osImageGet({ params: { image_name: args.image } }, { signal: cli.signal }),

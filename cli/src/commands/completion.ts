@@ -30,6 +30,6 @@ const shell = (name: keyof typeof SCRIPTS) =>
 
 export const completion: Group = {
   name: 'completion',
-  summary: 'shell completion',
+  summary: 'Shell completion',
   commands: [shell('bash'), shell('zsh'), shell('fish')],
 };

@@ -9,19 +9,19 @@ import { named } from './allocation-pages.ts';
 const LEAVE = 'Type ~. at the start of a line to leave.';
 
 const sayHowToLeave = (cli: Cli, isTyped = true): void => {
-  if (cli.io.stdin.isTTY === true) cli.out.say(isTyped ? LEAVE : 'Ctrl-C leaves.');
+  if (cli.io.stdin.isTTY === true) cli.out.say(isTyped ? LEAVE : 'Press Ctrl-C to leave.');
 };
 
 export const serialConsole = command({
   name: 'console',
-  summary: 'the serial line; works without network in the guest',
+  summary: 'Open the serial console; needs no network in the guest OS',
   scope: 'project',
   args: named,
-  flags: { 'read-only': toggle('look, and type nothing') },
+  flags: { 'read-only': toggle('Show output only; send no input') },
   run: async (cli, { args, flags }) => {
     const stream = await openSession(cli, { ...(await allocationParams(cli, args.allocation)), kind: 'console' });
     const reads = flags.readOnly !== true;
-    if (reads && !stream.session.is_writable) cli.out.say('You may look and not type here.');
+    if (reads && !stream.session.is_writable) cli.out.say('This session is read-only.');
     sayHowToLeave(cli, reads && stream.session.is_writable);
     const end = await interact(cli, stream, { reads });
     if (end.reason === 'ended') cli.out.say(end.message);
@@ -31,7 +31,7 @@ export const serialConsole = command({
 
 export const terminal = command({
   name: 'terminal',
-  summary: 'a shell without an SSH key of yours',
+  summary: 'Open a shell without an SSH key',
   scope: 'project',
   args: named,
   run: async (cli, { args }) => {

@@ -27,20 +27,20 @@ const checkConfig = async (path: string): Promise<Check> => {
   const [file, folder] = await Promise.all([path, dirname(path)].map((name) => stat(name).catch(() => null)));
   if (!file || !folder) return ok('configuration', `${path} does not exist yet`);
   if (process.platform !== 'win32' && (folder.mode & 0o022) !== 0)
-    return fail('configuration', `${dirname(path)} can be changed by others.`, `chmod 700 ${dirname(path)}`);
+    return fail('configuration', `${dirname(path)} is writable by other users.`, `chmod 700 ${dirname(path)}`);
   return ok('configuration', path);
 };
 
 const checkClock = (date: string | null): Check => {
   const serverMs = Date.parse(date ?? '');
   if (Number.isNaN(serverMs))
-    return warn('clock', 'The server tells no time.', 'Compare your clock with another source.');
+    return warn('clock', 'The server sends no time.', 'Compare your clock with another source.');
   // The header has whole seconds, so half a second is the best guess.
   const skew = Math.round((Date.now() - serverMs - 500) / 1000);
   const detail = `${Math.abs(skew)} s ${skew < 0 ? 'behind' : 'ahead of'} the server`;
   if (Math.abs(skew) > SKEW_FAIL_S)
-    return fail('clock', `Your clock is ${detail}.`, 'Set the clock: tokens are refused by their times.');
-  if (Math.abs(skew) > SKEW_WARN_S) return warn('clock', `Your clock is ${detail}.`, 'Turn on time synchronisation.');
+    return fail('clock', `Your clock is ${detail}.`, 'Set the clock: tokens are rejected by time.');
+  if (Math.abs(skew) > SKEW_WARN_S) return warn('clock', `Your clock is ${detail}.`, 'Enable time synchronization.');
   return ok('clock', 'within 5 s of the server');
 };
 
@@ -55,8 +55,8 @@ const checkServer = async (cli: Cli, { url }: Settings): Promise<Check[]> => {
         ? ok('version', `gpuaas ${VERSION}, API ${platform.api_version}`)
         : fail(
             'version',
-            `This tool speaks ${API_VERSION}, the server ${platform.api_version || 'does not say'}.`,
-            'Update this tool.',
+            `This CLI uses API ${API_VERSION}; the server has ${platform.api_version || 'an unknown version'}.`,
+            'Update this CLI.',
           ),
       checkClock(platform.date),
     );
@@ -71,7 +71,7 @@ const checkServer = async (cli: Cli, { url }: Settings): Promise<Check[]> => {
       fail(
         'reachable',
         sentenceOf(err),
-        'Check the address (--url, GPUAAS_URL or the profile); on a laptop start it with: make up',
+        'Check the address (--url, GPUAAS_URL or the profile); on a laptop, start it with: make up',
       ),
     ];
   }
@@ -96,7 +96,7 @@ const checkSignIn = async (cli: Cli, { credential, profile_name }: Settings): Pr
 
 export const doctor = command({
   name: 'doctor',
-  summary: 'check connection, clock, sign-in and configuration',
+  summary: 'Check connection, clock, sign-in and configuration',
   run: async (cli) => {
     const checks: Check[] = [await checkConfig(configPath(cli.env))];
     const settings = await cli.settings().catch((err: unknown) => {

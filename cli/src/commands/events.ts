@@ -19,20 +19,20 @@ const follow = async (
   const stream = open({
     signal: cli.signal,
     lastEventId: after,
-    onReconnect: (err) => cli.out.say(`${err.detail} Connecting again ...`),
+    onReconnect: (err) => cli.out.say(`${err.detail} Reconnecting ...`),
   });
-  if (!cli.out.json) cli.out.say('Waiting for events; Ctrl-C ends.');
+  if (!cli.out.json) cli.out.say('Waiting for events. Press Ctrl-C to stop.');
   for await (const event of stream) cli.out.print(cli.out.json ? safeJson(event) : line(event));
 };
 
 export const events = command({
   name: 'events',
-  summary: 'events of a project, oldest first; as they happen with --follow',
+  summary: 'List events of a project, oldest first, or follow them',
   scope: 'project',
   flags: {
-    follow: { ...toggle('stay and print events as they happen, one JSON object a line in a pipe'), short: 'f' },
-    type: text('only this type, such as project.updated', 'type'),
-    after: text('with --follow: begin after this event', 'id'),
+    follow: { ...toggle('Print events as they occur; in a pipe, one JSON object per line'), short: 'f' },
+    type: text('Only this type, such as project.updated', 'type'),
+    after: text('With --follow: start after this event', 'id'),
     ...pageFlags,
   },
   examples: ['gpuaas events --all', 'gpuaas events --follow --type workflow_run.changed'],
@@ -55,10 +55,10 @@ export const events = command({
 
 export const adminEvents = command({
   name: 'events',
-  summary: 'events of the whole platform as they happen',
+  summary: 'Follow events of the control plane',
   flags: {
-    type: text('only this type, such as node.changed', 'type'),
-    after: text('begin after this event', 'id'),
+    type: text('Only this type, such as node.changed', 'type'),
+    after: text('Start after this event', 'id'),
   },
   examples: ['gpuaas admin events', 'gpuaas admin events --type node.changed'],
   run: async (cli, { flags }) => {

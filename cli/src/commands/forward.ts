@@ -14,7 +14,7 @@ type Target = Readonly<{ project_id: string; allocation_id: string }>;
 const portOf = (raw: string, min: number): number => {
   const port = /^\d{1,5}$/.test(raw) ? Number(raw) : -1;
   if (port < min || port > 65_535)
-    throw new UsageError(`"${raw}" is not a port.`, 'Write REMOTE or LOCAL:REMOTE, like 8888 or 9000:8888.');
+    throw new UsageError(`"${raw}" is not a port.`, 'Use REMOTE or LOCAL:REMOTE, like 8888 or 9000:8888.');
   return port;
 };
 
@@ -45,8 +45,8 @@ const listen = (server: Server, { local: port, remote }: Ports, address: string)
     server.once('error', (err: NodeJS.ErrnoException) =>
       reject(
         err.code === 'EADDRINUSE'
-          ? new CliError('failure', `Port ${port} of ${address} is in use here.`, `Any free one: 0:${remote}`)
-          : new CliError('failure', `${address} port ${port} cannot be used here: ${err.code ?? err.message}.`),
+          ? new CliError('failure', `Port ${port} on ${address} is in use.`, `Use any free port: 0:${remote}`)
+          : new CliError('failure', `Port ${port} on ${address} cannot be used: ${err.code ?? err.message}.`),
       ),
     );
     server.listen(port, address, () => {
@@ -57,14 +57,14 @@ const listen = (server: Server, { local: port, remote }: Ports, address: string)
 
 export const forward = command({
   name: 'forward',
-  summary: 'reach ports of an allocation from this machine',
+  summary: 'Forward local ports to an allocation',
   scope: 'project',
-  args: { allocation: 'name or id', 'ports...': 'REMOTE or LOCAL:REMOTE; 0:REMOTE takes any free port here' },
-  flags: { address: text('where to listen; 127.0.0.1 unless told', 'ip') },
+  args: { allocation: 'Name or ID', 'ports...': 'REMOTE or LOCAL:REMOTE; 0:REMOTE picks a free local port' },
+  flags: { address: text('Address to listen on (default 127.0.0.1)', 'ip') },
   examples: ['gpuaas forward train 8888', 'gpuaas forward train 9000:8888 6006'],
   run: async (cli, { args, flags }) => {
     const ports = args.ports.map(parsePorts);
-    if (ports.length === 0) throw new UsageError('Say which port.', 'For example: gpuaas forward train 8888');
+    if (ports.length === 0) throw new UsageError('Specify a port.', 'For example: gpuaas forward train 8888');
     const target = await allocationParams(cli, args.allocation);
     const found = await (await cli.client()).allocationGet({ params: target }, { signal: cli.signal });
     const problem = notReady(cli, found);
@@ -83,9 +83,9 @@ export const forward = command({
         const { local = 0, remote = 0 } = ports[index] ?? {};
         const bound = await listen(server, { local, remote }, address);
         if (cli.out.json) cli.out.item({ address, local_port: bound, remote_port: remote });
-        else cli.out.print(`${address}:${bound} leads to port ${remote} of ${found.name}`);
+        else cli.out.print(`${address}:${bound} forwards to port ${remote} of ${found.name}`);
       }
-      cli.out.say('Ctrl-C ends it.');
+      cli.out.say('Press Ctrl-C to stop.');
       if (!cli.signal.aborted)
         await new Promise((resolve) => cli.signal.addEventListener('abort', resolve, { once: true }));
     } finally {

@@ -5,11 +5,11 @@ import { TENANT_ROLES } from './organization.ts';
 
 export const invitation: Group = {
   name: 'invitation',
-  summary: 'invite people to an organization',
+  summary: 'Invite people to an organization',
   commands: [
     command({
       name: 'list',
-      summary: 'invitations and their state',
+      summary: 'List invitations',
       scope: 'organization',
       flags: pageFlags,
       run: async (cli, { flags }) => {
@@ -27,12 +27,12 @@ export const invitation: Group = {
     }),
     command({
       name: 'create',
-      summary: 'invite a person; the token is shown once',
+      summary: 'Invite a person; the token is shown once',
       scope: 'organization',
-      args: { email: 'address of the person' },
+      args: { email: 'E-mail address of the person' },
       flags: {
-        role: required(choice('role in the organization', TENANT_ROLES)),
-        'expires-in': duration('how long it can be accepted, like 12h or 7d; 7d unless told'),
+        role: required(choice('Role in the organization', TENANT_ROLES)),
+        'expires-in': duration('Time in which it can be accepted, like 12h or 7d (default 7d)'),
         ...keyFlags,
       },
       run: async (cli, { args, flags }) => {
@@ -44,14 +44,14 @@ export const invitation: Group = {
         cli.out.done(`Invited ${args.email} as ${flags.role} (${answer.data.invitation.id}).`, answer);
         if (cli.out.json) return;
         cli.out.print(answer.data.token);
-        cli.out.say(`Shown once. The person runs: gpuaas invitation accept ${answer.data.token}`);
+        cli.out.say(`The token is shown once. The person runs: gpuaas invitation accept ${answer.data.token}`);
       },
     }),
     command({
       name: 'revoke',
-      summary: 'withdraw a pending invitation',
+      summary: 'Withdraw a pending invitation',
       scope: 'organization',
-      args: { invitation: 'id' },
+      args: { invitation: 'ID' },
       flags: yesFlags,
       run: async (cli, { args, flags }) => {
         const params = { organization_id: await cli.organization(), invitation_id: args.invitation };
@@ -62,8 +62,8 @@ export const invitation: Group = {
     }),
     command({
       name: 'accept',
-      summary: 'join the organization that invited you',
-      args: { token: 'the token of the invitation' },
+      summary: 'Join the organization that invited you',
+      args: { token: 'The token of the invitation' },
       flags: { ...keyFlags },
       run: async (cli, { args, flags }) => {
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };

@@ -20,8 +20,8 @@ const devPassword = async ({ env, io, interactive }: Cli, username: string): Pro
   if (stored.trim() !== '') return stored.trim();
   if (!interactive)
     throw new UsageError(
-      `There is no password for ${username}: ${file} is not there.`,
-      'Set GPUAAS_DEV_PASSWORD, or run this where `make up` runs.',
+      `No password for ${username}: ${file} does not exist.`,
+      'Set GPUAAS_DEV_PASSWORD, or run this in the directory where `make up` runs.',
     );
   const { askSecret } = await import('../prompt.ts');
   return askSecret(`Password of ${username}`, io);
@@ -30,17 +30,14 @@ const devPassword = async ({ env, io, interactive }: Cli, username: string): Pro
 const tokenFromInput = async ({ stdin }: Io): Promise<string> => {
   const given = (await readText(stdin)).trim();
   if (!/^[\x21-\x7e]{1,4096}$/.test(given))
-    throw new UsageError('Standard input holds no token.', 'gpuaas login --token-stdin < token-file');
+    throw new UsageError('Standard input contains no token.', 'gpuaas login --token-stdin < token-file');
   return given;
 };
 
 const signIn = async (cli: Cli, settings: Settings, dev: string | undefined): Promise<Profile> => {
   const platform = await readPlatform(settings.url, cli.signal);
   if (dev !== undefined && !platform.embedded_issuer)
-    throw new UsageError(
-      `${settings.url} has no embedded issuer, so --dev does not work there.`,
-      'Sign in with: gpuaas login',
-    );
+    throw new UsageError(`${settings.url} has no embedded issuer; --dev cannot be used.`, 'Sign in with: gpuaas login');
   const issuer = await discover(platform.issuer, cli.signal);
   const client_id = platform.cli_client_id;
   let tokens: Tokens;
@@ -49,7 +46,7 @@ const signIn = async (cli: Cli, settings: Settings, dev: string | undefined): Pr
   } else {
     const show = (code: { user_code: string; verification_uri: string; verification_uri_complete: string | null }) =>
       cli.out.say(
-        `Open ${code.verification_uri_complete ?? code.verification_uri}\nand check that it shows the code ${code.user_code}\nWaiting for you to agree there ...`,
+        `Open ${code.verification_uri_complete ?? code.verification_uri}\nand check that it shows the code ${code.user_code}\nWaiting for your approval in the browser ...`,
       );
     tokens = await deviceLogin(issuer, client_id, show, cli.signal);
   }
@@ -88,11 +85,11 @@ const defaults = async (
 
 export const login = command({
   name: 'login',
-  summary: 'sign in and remember it in a profile',
+  summary: 'Sign in and store the credential in a profile',
   flags: {
-    dev: toggle('sign in to the embedded issuer of a laptop, without a browser'),
-    user: text('with --dev: dev-admin or dev-user; dev-admin unless told', 'name'),
-    'token-stdin': toggle('use an API token read from standard input'),
+    dev: toggle('Sign in to the embedded issuer of a laptop, without a browser'),
+    user: text('With --dev: dev-admin or dev-user (default dev-admin)', 'name'),
+    'token-stdin': toggle('Use an API token read from standard input'),
   },
   examples: [
     'gpuaas login --url https://gpuaas.example',
@@ -100,8 +97,8 @@ export const login = command({
     'gpuaas login --token-stdin < token-file',
   ],
   run: async (cli, { flags }) => {
-    if (flags.dev && flags.tokenStdin) throw new UsageError('--dev and --token-stdin exclude each other.');
-    if (flags.user !== undefined && !flags.dev) throw new UsageError('--user goes with --dev.');
+    if (flags.dev && flags.tokenStdin) throw new UsageError('--dev and --token-stdin cannot be combined.');
+    if (flags.user !== undefined && !flags.dev) throw new UsageError('--user requires --dev.');
     const settings = await cli.settings();
     const dev = flags.dev ? (flags.user ?? 'dev-admin') : undefined;
     const credential: Profile = flags.tokenStdin
@@ -127,18 +124,18 @@ export const login = command({
       cli.out.say(
         `Signed in to ${settings.url} as ${me.name}${me.email === null ? '' : ` <${me.email}>`} (profile ${settings.profile_name}).`,
       );
-    if (cli.env['GPUAAS_TOKEN']) cli.out.say('GPUAAS_TOKEN is set and wins over this sign-in.');
+    if (cli.env['GPUAAS_TOKEN']) cli.out.say('GPUAAS_TOKEN is set and takes precedence over this sign-in.');
   },
 });
 
 export const logout = command({
   name: 'logout',
-  summary: 'forget the sign-in of a profile',
+  summary: 'Sign out and remove the credential from a profile',
   run: async (cli) => {
     const { config_file, profile_name } = await cli.settings();
     const config = await readConfig(config_file);
     if (config.profiles[profile_name] === undefined)
-      throw new CliError('not_found', `There is no profile ${profile_name} in ${config_file}.`);
+      throw new CliError('not_found', `No profile ${profile_name} in ${config_file}.`);
     await updateConfig(config_file, (current) => {
       const { url, organization, project } = current.profiles[profile_name] ?? {};
       const kept: Profile = {
@@ -149,6 +146,6 @@ export const logout = command({
       return withProfile(current, profile_name, kept);
     });
     if (cli.out.json) cli.out.item({ profile: profile_name, signed_in: false });
-    else cli.out.say(`Forgot the sign-in of profile ${profile_name}.`);
+    else cli.out.say(`Signed out of profile ${profile_name}.`);
   },
 });

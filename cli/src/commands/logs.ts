@@ -23,12 +23,12 @@ const columns: readonly Column<Line>[] = [
 
 export const logs = command({
   name: 'logs',
-  summary: 'log lines of every process and agent, by correlation id or node',
-  args: { 'id?': 'a correlation id; --correlation-id names one, too' },
+  summary: 'Show log lines of all processes and agents, by correlation ID or node',
+  args: { 'id?': 'A correlation id; --correlation-id names one, too' },
   flags: {
-    node: text('lines of this node', 'name'),
-    level: choice('this level and above', LEVELS),
-    since: duration('how far to look back, like 30m or 2d; a day unless told'),
+    node: text('Only this node', 'name'),
+    level: choice('Minimum level', LEVELS),
+    since: duration('Time to look back, like 30m or 2d (default 1d)'),
     ...pageFlags,
   },
   examples: ['gpuaas logs --correlation-id c-01k9zv3m8q4t6w2x5y7r0s1n3p', 'gpuaas logs --node j22u15 --level warn'],
@@ -36,7 +36,7 @@ export const logs = command({
     // Every command takes this flag to be found by; here it is also what to find.
     const correlation_id = args.id ?? (flags as { correlationId?: string }).correlationId;
     if (correlation_id === undefined && flags.node === undefined)
-      throw new UsageError('Say which lines.', 'Name a correlation id, or a node with --node.');
+      throw new UsageError('Specify a correlation ID or a node.', 'For example: gpuaas logs --node j22u15');
     const client = await cli.client();
     const node_id = flags.node === undefined ? undefined : await nodeId(cli, flags.node);
     const since = flags.since === undefined ? undefined : new Date(Date.now() - flags.since).toISOString();

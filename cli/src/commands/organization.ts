@@ -17,16 +17,16 @@ export const organizationColumns: readonly Column<Organization>[] = [
   { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
   { header: 'KIND', value: ({ kind }) => kind },
   { header: 'CREATED', value: ({ created_at }) => shortTime(created_at) },
-  { header: 'SHOWN AS', value: ({ display_name }) => display_name, shrink: 'cut', optional: true },
+  { header: 'DISPLAY NAME', value: ({ display_name }) => display_name, shrink: 'cut', optional: true },
 ];
 
 const member: Group = {
   name: 'member',
-  summary: 'who belongs to an organization',
+  summary: 'Manage members of an organization',
   commands: [
     command({
       name: 'list',
-      summary: 'members and their roles',
+      summary: 'List members and their roles',
       scope: 'organization',
       flags: pageFlags,
       run: async (cli, { flags }) => {
@@ -43,10 +43,10 @@ const member: Group = {
     }),
     command({
       name: 'update',
-      summary: 'change the role of a member',
+      summary: 'Change the role of a member',
       scope: 'organization',
-      args: { user: 'e-mail address or id' },
-      flags: { role: required(choice('role in the organization', TENANT_ROLES)), ...ifMatchFlags },
+      args: { user: 'E-mail address or ID' },
+      flags: { role: required(choice('Role in the organization', TENANT_ROLES)), ...ifMatchFlags },
       run: async (cli, { args, flags }) => {
         const [client, organization_id] = [await cli.client(), await cli.organization()];
         const found = await organizationMember(cli, organization_id, args.user);
@@ -58,9 +58,9 @@ const member: Group = {
     }),
     command({
       name: 'remove',
-      summary: 'remove a member from the organization and all its projects',
+      summary: 'Remove a member from the organization and all its projects',
       scope: 'organization',
-      args: { user: 'e-mail address or id' },
+      args: { user: 'E-mail address or ID' },
       flags: yesFlags,
       run: async (cli, { args, flags }) => {
         const [client, organization_id] = [await cli.client(), await cli.organization()];
@@ -68,7 +68,7 @@ const member: Group = {
         await cli.confirm(`Remove ${args.user} from the organization and all its projects?`, flags.yes);
         const params = { organization_id, user_id };
         const answer = await client.call('organizationMemberRemove', { params }, { signal: cli.signal });
-        cli.out.done(`Removed ${user_id}. It takes effect within 60 seconds.`, answer, { user_id, removed: true });
+        cli.out.done(`Removed ${user_id}. This takes effect within 60 seconds.`, answer, { user_id, removed: true });
       },
     }),
   ],
@@ -76,11 +76,11 @@ const member: Group = {
 
 export const organization: Group = {
   name: 'organization',
-  summary: 'organizations and their members',
+  summary: 'Manage organizations and their members',
   commands: [
     command({
       name: 'list',
-      summary: 'organizations you belong to',
+      summary: 'List your organizations',
       flags: pageFlags,
       run: async (cli, { flags }) => {
         const client = await cli.client();
@@ -91,7 +91,7 @@ export const organization: Group = {
     }),
     command({
       name: 'get',
-      summary: 'one organization',
+      summary: 'Show one organization',
       scope: 'organization',
       run: async (cli) => {
         const params = { organization_id: await cli.organization() };
@@ -100,9 +100,9 @@ export const organization: Group = {
     }),
     command({
       name: 'create',
-      summary: 'create an organization with a default project; you become its owner',
-      args: { name: 'lower-case name, unique on the platform' },
-      flags: { 'display-name': text('name shown to people'), ...keyFlags },
+      summary: 'Create an organization with a default project; you become its owner',
+      args: { name: 'Lower-case name, unique on the platform' },
+      flags: { 'display-name': text('Display name'), ...keyFlags },
       run: async (cli, { args, flags }) => {
         const body = { name: args.name, display_name: flags.displayName };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
@@ -112,9 +112,9 @@ export const organization: Group = {
     }),
     command({
       name: 'update',
-      summary: 'change the name shown to people',
+      summary: 'Change the display name',
       scope: 'organization',
-      flags: { 'display-name': required(text('name shown to people')), ...ifMatchFlags },
+      flags: { 'display-name': required(text('Display name')), ...ifMatchFlags },
       run: async (cli, { flags }) => {
         const [client, params] = [await cli.client(), { organization_id: await cli.organization() }];
         const ifMatch = flags.ifMatch ?? (await client.organizationGet({ params }, { signal: cli.signal })).version;

@@ -11,19 +11,19 @@ export const PROJECT_ROLES = ['admin', 'member', 'viewer'] as const satisfies re
 const columns: readonly Column<Project>[] = [
   { header: 'ID', value: ({ id }) => id },
   { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
-  { header: 'SHOWN AS', value: ({ display_name }) => display_name, shrink: 'cut' },
+  { header: 'DISPLAY NAME', value: ({ display_name }) => display_name, shrink: 'cut' },
   { header: 'CREATED', value: ({ created_at }) => shortTime(created_at) },
 ];
 
-const named = { 'project?': 'name or id; the default project unless told' } as const;
+const named = { 'project?': 'Name or ID (default: the default project)' } as const;
 
 const member: Group = {
   name: 'member',
-  summary: 'who works in a project',
+  summary: 'Manage members of a project',
   commands: [
     command({
       name: 'list',
-      summary: 'members and their roles',
+      summary: 'List members and their roles',
       scope: 'project',
       flags: pageFlags,
       run: async (cli, { flags }) => {
@@ -40,10 +40,10 @@ const member: Group = {
     }),
     command({
       name: 'put',
-      summary: 'add a member of the organization, or change the role',
+      summary: 'Add a member of the organization, or change the role',
       scope: 'project',
-      args: { user: 'e-mail address or id' },
-      flags: { role: required(choice('role in the project', PROJECT_ROLES)) },
+      args: { user: 'E-mail address or ID' },
+      flags: { role: required(choice('Role in the project', PROJECT_ROLES)) },
       run: async (cli, { args, flags }) => {
         const [client, project_id] = [await cli.client(), await cli.project()];
         const user_id = await projectUserId(cli, project_id, args.user);
@@ -58,9 +58,9 @@ const member: Group = {
     }),
     command({
       name: 'remove',
-      summary: 'remove a member from the project',
+      summary: 'Remove a member from the project',
       scope: 'project',
-      args: { user: 'e-mail address or id' },
+      args: { user: 'E-mail address or ID' },
       flags: yesFlags,
       run: async (cli, { args, flags }) => {
         const [client, project_id] = [await cli.client(), await cli.project()];
@@ -71,7 +71,7 @@ const member: Group = {
           { params: { project_id, user_id } },
           { signal: cli.signal },
         );
-        cli.out.done(`Removed ${user_id}. It takes effect within 60 seconds.`, answer, { user_id, removed: true });
+        cli.out.done(`Removed ${user_id}. This takes effect within 60 seconds.`, answer, { user_id, removed: true });
       },
     }),
   ],
@@ -79,11 +79,11 @@ const member: Group = {
 
 export const project: Group = {
   name: 'project',
-  summary: 'projects and their members',
+  summary: 'Manage projects and their members',
   commands: [
     command({
       name: 'list',
-      summary: 'projects of the organization',
+      summary: 'List projects of the organization',
       scope: 'organization',
       flags: pageFlags,
       run: async (cli, { flags }) => {
@@ -95,7 +95,7 @@ export const project: Group = {
     }),
     command({
       name: 'get',
-      summary: 'one project',
+      summary: 'Show one project',
       scope: 'organization',
       args: named,
       run: async (cli, { args }) => {
@@ -105,10 +105,10 @@ export const project: Group = {
     }),
     command({
       name: 'create',
-      summary: 'create a project',
+      summary: 'Create a project',
       scope: 'organization',
-      args: { name: 'lower-case name, unique in the organization' },
-      flags: { 'display-name': text('name shown to people'), ...keyFlags },
+      args: { name: 'Lower-case name, unique in the organization' },
+      flags: { 'display-name': text('Display name'), ...keyFlags },
       examples: ['gpuaas project create research --display-name "Research group"'],
       run: async (cli, { args, flags }) => {
         const params = { organization_id: await cli.organization() };
@@ -120,10 +120,10 @@ export const project: Group = {
     }),
     command({
       name: 'update',
-      summary: 'change the name shown to people',
+      summary: 'Change the display name',
       scope: 'organization',
       args: named,
-      flags: { 'display-name': required(text('name shown to people')), ...ifMatchFlags },
+      flags: { 'display-name': required(text('Display name')), ...ifMatchFlags },
       run: async (cli, { args, flags }) => {
         const [client, params] = [await cli.client(), { project_id: await cli.project(args.project) }];
         const ifMatch = flags.ifMatch ?? (await client.projectGet({ params }, { signal: cli.signal })).version;
@@ -134,9 +134,9 @@ export const project: Group = {
     }),
     command({
       name: 'delete',
-      summary: 'delete an empty project',
+      summary: 'Delete an empty project',
       scope: 'organization',
-      args: { project: 'name or id' },
+      args: { project: 'Name or ID' },
       flags: yesFlags,
       run: async (cli, { args, flags }) => {
         const [client, project_id] = [await cli.client(), await cli.project(args.project)];
@@ -147,9 +147,9 @@ export const project: Group = {
     }),
     command({
       name: 'use',
-      summary: 'make a project the default of the profile',
+      summary: 'Set the default project of the profile',
       scope: 'organization',
-      args: { project: 'name or id' },
+      args: { project: 'Name or ID' },
       run: async (cli, { args }) => {
         const { config_file, profile_name, url, profile_url } = await cli.settings();
         if (profile_url !== undefined && profile_url !== url)
@@ -170,7 +170,7 @@ export const project: Group = {
         });
         if (cli.out.json)
           cli.out.item({ profile: profile_name, organization_id: found.organization_id, project_id: found.id });
-        else cli.out.say(`Profile ${profile_name} now works in project ${found.name} (${found.id}).`);
+        else cli.out.say(`The default project of profile ${profile_name} is now ${found.name} (${found.id}).`);
       },
     }),
     member,

@@ -15,7 +15,7 @@ const columns: readonly Column<ServiceAccount>[] = [
   { header: 'DESCRIPTION', value: ({ description }) => description, shrink: 'wrap', optional: true },
 ];
 
-const account = { account: 'name or id' } as const;
+const account = { account: 'Name or ID' } as const;
 
 const paramsOf = async (cli: Cli, named: string) => {
   const project_id = await cli.project();
@@ -24,11 +24,11 @@ const paramsOf = async (cli: Cli, named: string) => {
 
 const token: Group = {
   name: 'token',
-  summary: 'long-lived tokens of a service account',
+  summary: 'Manage tokens of a service account',
   commands: [
     command({
       name: 'list',
-      summary: 'tokens of a service account',
+      summary: 'List tokens of a service account',
       scope: 'project',
       args: account,
       flags: pageFlags,
@@ -41,9 +41,9 @@ const token: Group = {
     }),
     command({
       name: 'create',
-      summary: 'create a token for a service account; it is shown once',
+      summary: 'Create a token for a service account; it is shown once',
       scope: 'project',
-      args: { ...account, name: 'what the token is for' },
+      args: { ...account, name: 'Name, such as its purpose' },
       flags: { ...tokenFlags, ...keyFlags },
       run: async (cli, { args, flags }) => {
         const [client, params] = [await cli.client(), await paramsOf(cli, args.account)];
@@ -56,20 +56,22 @@ const token: Group = {
         cli.out.done(`Created token ${answer.data.api_token.name} (${answer.data.api_token.id}).`, answer);
         if (cli.out.json) return;
         cli.out.print(answer.data.token);
-        cli.out.say(`Shown once: store it now. It ends ${shortTime(answer.data.api_token.expires_at)}.`);
+        cli.out.say(
+          `The token is shown once: store it now. It expires ${shortTime(answer.data.api_token.expires_at)}.`,
+        );
       },
     }),
     command({
       name: 'revoke',
-      summary: 'end a token of a service account',
+      summary: 'Revoke a token of a service account',
       scope: 'project',
-      args: { ...account, token: 'id' },
+      args: { ...account, token: 'ID' },
       flags: yesFlags,
       run: async (cli, { args, flags }) => {
         const params = { ...(await paramsOf(cli, args.account)), token_id: args.token };
         await cli.confirm(`Revoke token ${args.token}?`, flags.yes);
         const answer = await (await cli.client()).call('serviceAccountTokenRevoke', { params }, { signal: cli.signal });
-        cli.out.done(`Revoked token ${args.token}. It takes effect within 60 seconds.`, answer, {
+        cli.out.done(`Revoked token ${args.token}. This takes effect within 60 seconds.`, answer, {
           id: args.token,
           revoked: true,
         });
@@ -80,11 +82,11 @@ const token: Group = {
 
 export const serviceAccount: Group = {
   name: 'service-account',
-  summary: 'accounts for programs',
+  summary: 'Manage service accounts for programs',
   commands: [
     command({
       name: 'list',
-      summary: 'service accounts of the project',
+      summary: 'List service accounts of the project',
       scope: 'project',
       flags: pageFlags,
       run: async (cli, { flags }) => {
@@ -96,7 +98,7 @@ export const serviceAccount: Group = {
     }),
     command({
       name: 'get',
-      summary: 'one service account',
+      summary: 'Show one service account',
       scope: 'project',
       args: account,
       run: async (cli, { args }) => {
@@ -106,10 +108,10 @@ export const serviceAccount: Group = {
     }),
     command({
       name: 'create',
-      summary: 'create a service account; its client secret is shown once',
+      summary: 'Create a service account; its client secret is shown once',
       scope: 'project',
-      args: { name: 'lower-case name, unique in the project' },
-      flags: { description: text('what it is for'), ...keyFlags },
+      args: { name: 'Lower-case name, unique in the project' },
+      flags: { description: text('Name, such as its purpose'), ...keyFlags },
       run: async (cli, { args, flags }) => {
         const params = { project_id: await cli.project() };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
@@ -119,20 +121,20 @@ export const serviceAccount: Group = {
         cli.out.done(`Created service account ${service_account.name} (${service_account.id}).`, answer);
         if (cli.out.json) return;
         cli.out.print(client_secret);
-        cli.out.say(`The client secret is shown once: store it now. The client id is ${service_account.id}.`);
+        cli.out.say(`The client secret is shown once: store it now. The client ID is ${service_account.id}.`);
       },
     }),
     command({
       name: 'update',
-      summary: 'enable, disable or describe a service account',
+      summary: 'Enable, disable or describe a service account',
       scope: 'project',
       args: account,
       flags: {
-        state: choice('whether it may sign in', [
+        state: choice('Enabled or disabled', [
           'enabled',
           'disabled',
         ] as const satisfies readonly ServiceAccount['state'][]),
-        description: text('what it is for'),
+        description: text('Name, such as its purpose'),
         ...ifMatchFlags,
       },
       run: async (cli, { args, flags }) => {
@@ -147,7 +149,7 @@ export const serviceAccount: Group = {
     }),
     command({
       name: 'delete',
-      summary: 'delete a service account and revoke its tokens',
+      summary: 'Delete a service account and revoke its tokens',
       scope: 'project',
       args: account,
       flags: yesFlags,
@@ -161,11 +163,11 @@ export const serviceAccount: Group = {
     }),
     command({
       name: 'rotate',
-      summary: 'make a new client secret; it is shown once',
+      summary: 'Rotate the client secret; the new one is shown once',
       scope: 'project',
       args: account,
       flags: {
-        overlap: duration('how long the old secret still works, like 1h; not at all unless told'),
+        overlap: duration('Time the old secret stays valid, like 1h (default 0)'),
         ...yesFlags,
         ...keyFlags,
       },
@@ -173,7 +175,10 @@ export const serviceAccount: Group = {
         const params = await paramsOf(cli, args.account);
         const overlap_s = flags.overlap === undefined ? undefined : flags.overlap / 1000;
         if (overlap_s === undefined)
-          await cli.confirm(`Replace the secret of ${args.account}? The old one ends at once.`, flags.yes);
+          await cli.confirm(
+            `Replace the secret of ${args.account}? The old secret stops working immediately.`,
+            flags.yes,
+          );
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
         const answer = await (await cli.client()).call(
           'serviceAccountSecretRotate',

@@ -72,32 +72,29 @@ const hostsOf = async (cli: Cli, places: readonly Place[], names: readonly strin
       for (const word of [row.name, row.id]) seen.add(word);
       const params = { project_id: place.id, allocation_id: row.id };
       const host = sshHost(await client.allocationGet({ params }, { signal: cli.signal }), place.name);
-      if (host === null) cli.out.say(`${row.name} is left out: it has told no SSH host key.`);
+      if (host === null) cli.out.say(`${row.name} is left out: it has not reported an SSH host key.`);
       else hosts.push(host);
     }
   }
   const missing = names.filter((name) => !seen.has(name));
   if (missing.length > 0)
-    throw new CliError(
-      'not_found',
-      `There is no active allocation named ${missing.map((name) => `"${name}"`).join(', ')}.`,
-    );
+    throw new CliError('not_found', `No active allocation named ${missing.map((name) => `"${name}"`).join(', ')}.`);
   return hosts.sort((a, b) => (a.allocation_id < b.allocation_id ? -1 : 1));
 };
 
 export const sshConfigCommand = command({
   name: 'ssh-config',
-  summary: 'make ssh, scp, rsync and editors know your allocations',
+  summary: 'Configure SSH access to allocations',
   scope: 'project',
-  args: { 'allocations...': 'names or ids; all active ones unless told' },
+  args: { 'allocations...': 'Names or IDs (default: all active allocations)' },
   flags: {
-    write: toggle('write the files and include them in ~/.ssh/config'),
-    remove: toggle('take the files and the line away again'),
-    file: text('where to write; ~/.ssh/gpuaas_config unless told', 'file'),
+    write: toggle('Write the files and include them in ~/.ssh/config'),
+    remove: toggle('Remove the files and the Include line'),
+    file: text('File to write (default ~/.ssh/gpuaas_config)', 'file'),
   },
   examples: ['gpuaas ssh-config --write', 'ssh gpuaas-train', 'scp data.tar gpuaas-train:'],
   run: async (cli, { args, flags }) => {
-    if (flags.write && flags.remove) throw new UsageError('--write and --remove exclude each other.');
+    if (flags.write && flags.remove) throw new UsageError('--write and --remove cannot be combined.');
     const own = join(cli.env['HOME'] || homedir(), '.ssh');
     const file = pathOf(cli.io, flags.file ?? join(own, 'gpuaas_config'));
     const config_file = join(own, 'config');
@@ -110,7 +107,7 @@ export const sshConfigCommand = command({
         await replace(config_file, withoutInclude(config, include));
       for (const path of [file, known_hosts_file]) await rm(path, { force: true });
       if (cli.out.json) return cli.out.item({ file, removed: true });
-      return cli.out.print(`Removed ${file} and its line in ${config_file}.`);
+      return cli.out.print(`Removed ${file} and its Include line in ${config_file}.`);
     }
     const { project } = flags as { project?: string };
     const hosts = await hostsOf(cli, await placesOf(cli, project), args.allocations);
@@ -126,7 +123,7 @@ export const sshConfigCommand = command({
     const before = (await readText(config_file)) ?? '';
     const after = withInclude(before, include);
     if (after !== before) await replace(config_file, after);
-    if (settings.credential === 'environment') cli.out.say('GPUAAS_TOKEN must be set where ssh runs, too.');
+    if (settings.credential === 'environment') cli.out.say('Set GPUAAS_TOKEN also in the environment of ssh.');
     const names = hostNames(hosts);
     const rows = hosts.map(({ allocation_id, name }) => ({
       host: names.get(allocation_id) ?? allocation_id,

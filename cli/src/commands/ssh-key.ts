@@ -18,21 +18,21 @@ const columns: readonly Column<SshKey>[] = [
 const publicKeyFrom = async (io: Io, source: string): Promise<string> => {
   const content = await readNamed(io, source);
   if (content === null)
-    throw new UsageError(`${source} cannot be read.`, 'Name the file of the public key, such as ~/.ssh/id_ed25519.pub');
+    throw new UsageError(`${source} cannot be read.`, 'Specify the public key file, such as ~/.ssh/id_ed25519.pub');
   if (content.includes('PRIVATE KEY'))
-    throw new UsageError(`${source} is a private key.`, 'Add the public one: the file that ends in .pub');
+    throw new UsageError(`${source} is a private key.`, 'Use the public key: the file that ends in .pub');
   const line = content.split('\n').find((candidate) => candidate.trim() !== '' && !candidate.startsWith('#'));
-  if (line === undefined) throw new UsageError(`${source} holds no key.`);
+  if (line === undefined) throw new UsageError(`${source} contains no key.`);
   return line.trim();
 };
 
 export const sshKey: Group = {
   name: 'ssh-key',
-  summary: 'your SSH public keys',
+  summary: 'Manage your SSH public keys',
   commands: [
     command({
       name: 'list',
-      summary: 'your keys',
+      summary: 'List your keys',
       flags: pageFlags,
       run: async (cli, { flags }) => {
         const client = await cli.client();
@@ -43,8 +43,8 @@ export const sshKey: Group = {
     }),
     command({
       name: 'add',
-      summary: 'add a public key',
-      args: { name: 'lower-case name', file: 'file of the public key, or - for standard input' },
+      summary: 'Add a public key',
+      args: { name: 'Lower-case name', file: 'Public key file, or - for standard input' },
       flags: { ...keyFlags },
       examples: ['gpuaas ssh-key add laptop ~/.ssh/id_ed25519.pub'],
       run: async (cli, { args, flags }) => {
@@ -56,8 +56,8 @@ export const sshKey: Group = {
     }),
     command({
       name: 'get',
-      summary: 'one key',
-      args: { key: 'name or id' },
+      summary: 'Show one key',
+      args: { key: 'Name or ID' },
       run: async (cli, { args }) => {
         const params = { ssh_key_id: await sshKeyId(cli, args.key) };
         cli.out.item(await (await cli.client()).sshKeyGet({ params }, { signal: cli.signal }));
@@ -65,8 +65,8 @@ export const sshKey: Group = {
     }),
     command({
       name: 'delete',
-      summary: 'remove a key',
-      args: { key: 'name or id' },
+      summary: 'Remove a key',
+      args: { key: 'Name or ID' },
       flags: yesFlags,
       run: async (cli, { args, flags }) => {
         const id = await sshKeyId(cli, args.key);

@@ -41,11 +41,7 @@ const runSsh = (words: readonly string[]): Promise<Readonly<{ code: number; isIn
       const isMissing = err.code === 'ENOENT';
       reject(
         isMissing
-          ? new CliError(
-              'failure',
-              'The program ssh is not installed.',
-              'Install OpenSSH, or use: gpuaas terminal <name>',
-            )
+          ? new CliError('failure', 'ssh is not installed.', 'Install OpenSSH, or use: gpuaas terminal <name>')
           : err,
       );
     });
@@ -59,21 +55,21 @@ const runSsh = (words: readonly string[]): Promise<Readonly<{ code: number; isIn
 const withoutKey = (cli: Cli, name: string): string => {
   const next = (...words: string[]) => commandLine(['gpuaas', ...words, ...cli.scope_words]);
   return [
-    'If ssh said "Permission denied", none of your keys is on the machine. Put one there:',
+    'If ssh reported "Permission denied", none of your keys is installed. Grant one:',
     `  ${next('allocation', 'grant', name, '--key', 'NAME')}`,
-    `Without a key: ${next('terminal', name)}`,
+    `Connect without a key: ${next('terminal', name)}`,
   ].join('\n');
 };
 
 export const ssh = command({
   name: 'ssh',
-  summary: 'connect with ssh, or run a command there',
+  summary: 'Connect with SSH, or run a remote command',
   scope: 'project',
-  args: { allocation: 'name or id', 'command...': 'what to run there; after -- it may have flags' },
+  args: { allocation: 'Name or ID', 'command...': 'Remote command; put it after -- if it has flags' },
   flags: {
-    identity: { ...list('private key file for ssh; repeatable', 'file'), short: 'i' },
-    option: { ...list('option for ssh, like LocalForward=8888 localhost:8888', 'name=value'), short: 'o' },
-    tty: { ...toggle('give the command a terminal'), short: 't' },
+    identity: { ...list('Private key file for ssh; repeatable', 'file'), short: 'i' },
+    option: { ...list('Option for ssh, like LocalForward=8888 localhost:8888', 'name=value'), short: 'o' },
+    tty: { ...toggle('Allocate a terminal for the command'), short: 't' },
   },
   examples: [
     'gpuaas ssh train',
@@ -110,11 +106,11 @@ export const ssh = command({
 /** Bytes between ssh and the machine's SSH port. A refusal is one sentence, whoever reads standard error. */
 export const sshProxy = command({
   name: 'ssh-proxy',
-  summary: 'what ssh runs to reach an allocation',
+  summary: 'ProxyCommand of ssh',
   scope: 'project',
   hidden: true,
-  args: { allocation: 'id' },
-  flags: { said: text('written when a sentence was said', 'file') },
+  args: { allocation: 'ID' },
+  flags: { said: text('File to create when an error was printed', 'file') },
   run: async (cli, { args, flags }) => {
     const say = (sentence: string) => {
       cli.io.stderr.write(`gpuaas: ${clean(sentence)}\n`);

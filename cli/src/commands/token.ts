@@ -18,11 +18,8 @@ export const tokenColumns: readonly Column<ApiToken>[] = [
 
 /** Short lives by default: a forgotten token should end by itself. */
 export const tokenFlags = {
-  scope: list(
-    '`all`, `read`, a permission or a prefix such as service_account.*; repeatable; read unless told',
-    'scope',
-  ),
-  'expires-in': duration('lifetime, like 12h or 90d; 30d unless told'),
+  scope: list('`all`, `read`, a permission or a prefix such as service_account.*; repeatable (default read)', 'scope'),
+  'expires-in': duration('Lifetime, like 12h or 90d (default 30d)'),
 } as const;
 
 export const tokenBody = (name: string, flags: { scope: string[] | undefined; expiresIn: number | undefined }) => ({
@@ -33,11 +30,11 @@ export const tokenBody = (name: string, flags: { scope: string[] | undefined; ex
 
 export const token: Group = {
   name: 'token',
-  summary: 'your API tokens',
+  summary: 'Manage your API tokens',
   commands: [
     command({
       name: 'list',
-      summary: 'your tokens',
+      summary: 'List your tokens',
       flags: pageFlags,
       run: async (cli, { flags }) => {
         const client = await cli.client();
@@ -48,12 +45,12 @@ export const token: Group = {
     }),
     command({
       name: 'create',
-      summary: 'create a scoped, expiring token; it is shown once',
-      args: { name: 'what it is for' },
+      summary: 'Create a scoped, expiring token; it is shown once',
+      args: { name: 'Name, such as its purpose' },
       flags: {
         ...tokenFlags,
-        project: text('bind it to one project, by name or id', 'name'),
-        org: text('organization of that project', 'name'),
+        project: text('Bind it to one project, by name or ID', 'name'),
+        org: text('Organization of that project', 'name'),
         ...keyFlags,
       },
       examples: ['gpuaas token create ci --scope read --expires-in 90d'],
@@ -68,13 +65,15 @@ export const token: Group = {
         cli.out.done(`Created token ${answer.data.api_token.name} (${answer.data.api_token.id}).`, answer);
         if (cli.out.json) return;
         cli.out.print(answer.data.token);
-        cli.out.say(`Shown once: store it now. It ends ${shortTime(answer.data.api_token.expires_at)}.`);
+        cli.out.say(
+          `The token is shown once: store it now. It expires ${shortTime(answer.data.api_token.expires_at)}.`,
+        );
       },
     }),
     command({
       name: 'revoke',
-      summary: 'end a token',
-      args: { token: 'name or id' },
+      summary: 'Revoke a token',
+      args: { token: 'Name or ID' },
       flags: yesFlags,
       run: async (cli, { args, flags }) => {
         const token_id = await tokenId(cli, args.token);
@@ -84,7 +83,7 @@ export const token: Group = {
           { params: { token_id } },
           { signal: cli.signal },
         );
-        cli.out.done(`Revoked token ${token_id}. It takes effect within 60 seconds.`, answer, {
+        cli.out.done(`Revoked token ${token_id}. This takes effect within 60 seconds.`, answer, {
           id: token_id,
           revoked: true,
         });

@@ -42,7 +42,7 @@ const SECOND_MS = 1_000;
 const skewOf = ({ host_name, skew_ms }: Trace['clock_skews'][number]): string => {
   const ms = Math.abs(skew_ms);
   const off = ms >= SECOND_MS ? shortDuration(ms) : `${ms} ms`;
-  return `The clock of ${host_name} is ${off} ${skew_ms >= 0 ? 'ahead' : 'behind'}; its times are corrected by that.`;
+  return `The clock of ${host_name} is ${off} ${skew_ms >= 0 ? 'ahead' : 'behind'}; its times are corrected.`;
 };
 
 /** Tasks and runs are many and stand in the timeline themselves. */
@@ -66,10 +66,10 @@ const show = (cli: Cli, trace: Trace): void => {
   });
   if (cli.out.json) return;
   cli.out.print('');
-  if (trace.entries.length === 0) cli.out.say('Nothing was written down lately.');
+  if (trace.entries.length === 0) cli.out.say('No recent entries.');
   else cli.out.table(trace.entries, columns);
   const remarks = [
-    ...(trace.is_truncated ? ['There is more than is shown: failures and the newest entries are kept.'] : []),
+    ...(trace.is_truncated ? ['Not all entries are shown: only failures and the newest.'] : []),
     ...trace.clock_skews.map(skewOf),
     ...trace.gaps.map((gap) => `Missing: ${gap}`),
   ];
@@ -78,9 +78,9 @@ const show = (cli: Cli, trace: Trace): void => {
 
 export const trace = command({
   name: 'trace',
-  summary: 'everything of the project under one id, in one timeline',
+  summary: 'Show one timeline for an ID within the project',
   scope: 'project',
-  args: { id: 'a correlation id, or the id of an allocation or workflow run' },
+  args: { id: 'Correlation ID, or ID of an allocation or workflow run' },
   examples: ['gpuaas trace alc_01k9zv3m8q4t6w2x5y7r0s1n3p'],
   run: async (cli, { args }) => {
     const params = { project_id: await cli.project() };
@@ -90,8 +90,8 @@ export const trace = command({
 
 export const adminTrace = command({
   name: 'trace',
-  summary: 'everything under one id across all hosts, in one timeline',
-  args: { id: 'a correlation id, or the id of an allocation, node, slot, task or workflow run' },
+  summary: 'Show one timeline for an ID across the control plane and hosts',
+  args: { id: 'Correlation ID, or ID of an allocation, node, slot, task or workflow run' },
   examples: ['gpuaas admin trace c-01k9zv3m8q4t6w2x5y7r0s1n3p'],
   run: async (cli, { args }) => {
     show(cli, await (await cli.client()).adminTraceGet({ query: { id: args.id } }, { signal: cli.signal }));

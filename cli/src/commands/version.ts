@@ -3,7 +3,7 @@ import { VERSION } from '../version.ts';
 
 export const version = command({
   name: 'version',
-  summary: 'version of this tool',
+  summary: 'Show the version of this CLI',
   run: async ({ out }) => {
     const facts = {
       version: VERSION,

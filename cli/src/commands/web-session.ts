@@ -14,11 +14,11 @@ const columns: readonly Column<WebSession>[] = [
 
 export const webSession: Group = {
   name: 'web-session',
-  summary: 'browsers that you are signed in with',
+  summary: 'Manage your browser sessions',
   commands: [
     command({
       name: 'list',
-      summary: 'browsers that you are signed in with',
+      summary: 'Manage your browser sessions',
       flags: pageFlags,
       run: async (cli, { flags }) => {
         const client = await cli.client();
@@ -29,21 +29,25 @@ export const webSession: Group = {
     }),
     command({
       name: 'revoke',
-      summary: 'sign a browser out',
-      args: { session: 'its id' },
+      summary: 'Sign out a browser session',
+      args: { session: 'ID' },
       flags: yesFlags,
       run: async (cli, { args, flags }) => {
         const web_session_id = args.session;
-        await cli.confirm(`Sign the browser of ${web_session_id} out?`, flags.yes);
+        await cli.confirm(`Sign out browser session ${web_session_id}?`, flags.yes);
         const answer = await (await cli.client()).call(
           'webSessionRevoke',
           { params: { web_session_id } },
           { signal: cli.signal },
         );
-        cli.out.done(`Signed the browser of ${web_session_id} out. What it has open ends within seconds.`, answer, {
-          id: web_session_id,
-          revoked: true,
-        });
+        cli.out.done(
+          `Signed out browser session ${web_session_id}. Its open connections close within seconds.`,
+          answer,
+          {
+            id: web_session_id,
+            revoked: true,
+          },
+        );
       },
     }),
   ],

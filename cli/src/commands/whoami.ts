@@ -3,7 +3,7 @@ import { shortTime } from '../table.ts';
 
 export const whoami = command({
   name: 'whoami',
-  summary: 'who you are and where you may work',
+  summary: 'Show your account, organizations and projects',
   run: async (cli) => {
     const me = await cli.me();
     if (cli.out.json) return cli.out.item(me);

@@ -31,10 +31,10 @@ export const stepColumns: readonly Column<WorkflowStep>[] = [
 ];
 
 export const runFilters = {
-  subject: text('only runs about this id', 'id'),
-  workflow: text('only this workflow', 'name'),
-  state: choice('only this state', WORKFLOW_STATES),
-  'by-correlation-id': text('only runs of this correlation id', 'id'),
+  subject: text('Only runs with this subject ID', 'id'),
+  workflow: text('Only this workflow', 'name'),
+  state: choice('Only this state', WORKFLOW_STATES),
+  'by-correlation-id': text('Only runs of this correlation id', 'id'),
 } as const;
 
 type Filters = {
@@ -52,11 +52,11 @@ export const runQuery = (flags: Filters) => ({
 
 export const workflowRun: Group = {
   name: 'workflow-run',
-  summary: 'progress of long work',
+  summary: 'Show workflow runs of a project',
   commands: [
     command({
       name: 'list',
-      summary: 'runs of the project, newest first',
+      summary: 'List runs of the project, newest first',
       scope: 'project',
       flags: { ...runFilters, ...pageFlags },
       run: async (cli, { flags }) => {
@@ -71,9 +71,9 @@ export const workflowRun: Group = {
     }),
     command({
       name: 'get',
-      summary: 'one run',
+      summary: 'Show one run',
       scope: 'project',
-      args: { run: 'id' },
+      args: { run: 'ID' },
       run: async (cli, { args }) => {
         const params = { project_id: await cli.project(), workflow_run_id: args.run };
         cli.out.item(await (await cli.client()).workflowRunGet({ params }, { signal: cli.signal }));
@@ -81,9 +81,9 @@ export const workflowRun: Group = {
     }),
     command({
       name: 'steps',
-      summary: 'the timeline of a run, oldest first',
+      summary: 'Show the timeline of a run, oldest first',
       scope: 'project',
-      args: { run: 'id' },
+      args: { run: 'ID' },
       flags: pageFlags,
       run: async (cli, { args, flags }) => {
         const client = await cli.client();

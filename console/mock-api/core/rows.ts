@@ -67,7 +67,7 @@ export type Node = Omit<
   clock_skew_ms: number;
   certificates: Certificate[];
   findings: Finding[];
-  machines: Answer<'adminNodeInventoryGet'>['machines'];
+  vms: Answer<'adminNodeInventoryGet'>['vms'];
   alerts: HealthAlert[];
   overrides: HealthOverride[];
   images: NodeImage[];

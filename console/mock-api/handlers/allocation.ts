@@ -196,7 +196,7 @@ export const allocation = {
   allocationRelease: async (ctx: MockCtx, { params }: Req<'allocationRelease'>) => {
     const row = getAllocation(ctx, params.allocation_id);
     if (row.is_protected && row.state !== 'releasing')
-      throw conflict('The allocation is protected; take the protection off first.');
+      throw conflict('The allocation is protected; remove the protection first.');
     if (row.state === 'released' || row.state === 'failed') throw conflict(`The allocation is ${row.state}.`);
     beginRelease(ctx.world, row, 'Its release was asked for.');
     return allocationView(ctx, { withProgress: false })(row);

@@ -61,7 +61,7 @@ export const inventory = {
       age_s: Math.round((world.now() - Date.parse(at)) / 1000),
       boot_id: node.boot_id,
       findings: node.findings,
-      machines: node.machines,
+      vms: node.vms,
       leases: leasesOf(world, node),
       repaired: node.number % 9 === 0 ? ['A port of the switch was put back after its restart.'] : [],
     };
@@ -70,15 +70,15 @@ export const inventory = {
     const { world } = ctx;
     const node = getNode(ctx, params.node_id);
     const machine = must(
-      node.machines.find((one) => one.name === params.machine_name),
+      node.vms.find((one) => one.name === params.vm_name),
       'machine',
     );
     if (!machine.is_managed) throw conflict('The machine does not carry our tag; it is never touched.');
     const row = machine.allocation_id === null ? undefined : world.allocations.get(machine.allocation_id);
     if (row?.state === 'active') throw conflict('A claim holds the machine; release the allocation instead.');
     return taskFor(ctx, node, 'slice.orphan_remove', () => {
-      node.machines = node.machines.filter((one) => one !== machine);
-      node.findings = node.findings.filter((one) => one.machine !== machine.name);
+      node.vms = node.vms.filter((one) => one !== machine);
+      node.findings = node.findings.filter((one) => one.vm !== machine.name);
       emitDrift(world, node, ctx.correlation_id);
     });
   },

@@ -27,7 +27,7 @@ const NOT_READY: Failing = {
 };
 const NOT_PROVEN: Failing = {
   step: 'prove',
-  reason: 'The erasure of the disks could not be proven.',
+  reason: 'The disk wipe could not be verified.',
   error_code: 'wipe_unproven',
 };
 

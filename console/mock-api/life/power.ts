@@ -34,7 +34,7 @@ export const powerRefusal = (row: Allocation, change: PowerChange): string | nul
   const state = row.power?.state ?? 'unknown';
   if (!['on', 'off', 'unknown'].includes(state)) return `It is ${state}; wait until that is over, or release it.`;
   if (change === 'reboot' && state === 'off') return 'It is off; start it instead.';
-  return change === 'reinstall' && row.is_protected ? 'It is protected; take the protection off first.' : null;
+  return change === 'reinstall' && row.is_protected ? 'It is protected; remove the protection first.' : null;
 };
 
 const movePower = (world: World, row: Allocation, power: Power, correlation_id: string): void => {

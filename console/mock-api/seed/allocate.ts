@@ -124,7 +124,7 @@ export const addActive = (world: World, past: Past): Allocation => {
     };
   pastRun(world, row, past.is_whole ? 'provision-baremetal' : 'provision-slice', Date.parse(row.created_at));
   addUsage(world, row, row.activated_at, null);
-  past.node.machines.push({
+  past.node.vms.push({
     name: `gpuaas-${row.id.slice(-8)}`,
     allocation_id: row.id,
     is_managed: true,

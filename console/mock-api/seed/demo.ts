@@ -190,7 +190,7 @@ const seedFailed = (world: World, past: Past): void => {
 const seedBlocked = (world: World, past: Past): void => {
   const row = newAllocation(world, past);
   const start = Date.parse(row.created_at);
-  const reason = 'The erasure of the disks could not be proven.';
+  const reason = 'The disk wipe could not be verified.';
   claimSlots(world, row, past.slots, 'cleanup_blocked');
   for (const slot of past.slots) {
     slot.status_reason = blockedWords(row, reason);

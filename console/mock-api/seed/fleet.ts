@@ -52,7 +52,7 @@ export const addNode = (world: World, name: string, number: number, over: Partia
       },
     ],
     findings: [],
-    machines: [],
+    vms: [],
     alerts: [],
     overrides: [],
     images: world.images.slice(0, 2).map((image) => ({

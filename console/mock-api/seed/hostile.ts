@@ -59,7 +59,7 @@ const hosts = (world: World): void => {
     node.boot_id = SCRIPT;
     for (const alert of node.alerts) Object.assign(alert, { message: IMG, tenant_message: SCRIPT });
     for (const finding of node.findings) Object.assign(finding, { message: IMG, machine: SCRIPT });
-    for (const machine of node.machines) machine.name += IMG;
+    for (const machine of node.vms) machine.name += IMG;
     for (const unmet of node.unmet) unmet.message += SCRIPT;
     for (const found of node.found.values()) {
       found.nvme_mounts = [IMG];

@@ -39,7 +39,7 @@ const unhealthySlot: Shaper = (world, node, slots) => {
   slot.health = 'unhealthy';
   slot.health_detail = { alerts: [alert.id], message: alert.message };
   node.alerts.push(alert);
-  node.machines.push({
+  node.vms.push({
     name: 'gpuaas-alc-leftover',
     allocation_id: null,
     is_managed: true,
@@ -48,11 +48,11 @@ const unhealthySlot: Shaper = (world, node, slots) => {
     devices: [slot.gpu_pci_address ?? ''],
   });
   node.findings.push({
-    code: 'orphan_machine',
+    code: 'orphan_vm',
     allocation_id: null,
-    machine: 'gpuaas-alc-leftover',
+    vm: 'gpuaas-alc-leftover',
     slot_ids: [slot.id],
-    message: 'Machine gpuaas-alc-leftover (shut_off) is ours, and no claim on this node holds it.',
+    message: 'Machine gpuaas-alc-leftover (shut_off) is managed by GPUaaS but has no claim on this node.',
     since: world.ago(4 * HOUR_MS),
   });
 };

@@ -144,11 +144,11 @@ export const platformScenarios = {
   },
   adminHealthBreakerGet: () => ({}),
   adminHealthBreakerReset: ({ world }) => {
-    Object.assign(world.breaker, { is_tripped: true, reason: 'Nine hosts fell ill within a minute.' });
+    Object.assign(world.breaker, { is_tripped: true, reason: 'Nine hosts became unhealthy within a minute.' });
     return { body: REASON, if_match: world.breaker.version };
   },
   adminNodeInventoryGet: (api) => ({ params: at(api, 'j22u31') }),
-  adminNodeVmRemove: (api) => ({ params: { ...at(api, 'j22u31'), machine_name: 'gpuaas-alc-leftover' }, body: REASON }),
+  adminNodeVmRemove: (api) => ({ params: { ...at(api, 'j22u31'), vm_name: 'gpuaas-alc-leftover' }, body: REASON }),
   adminNodeBundleLeaseEnd: (api) => ({
     params: { ...at(api), allocation_id: 'alc_01k9zv3m8q4t6w2x5y7r0s1n3p' },
     body: REASON,

@@ -11,7 +11,7 @@ export const action = (name: string, reason: string | null) => ({ name, allowed:
 const ENDED: readonly Allocation['state'][] = ['released', 'failed'];
 
 const releaseReason = (row: Allocation): string | null => {
-  if (row.is_protected) return 'It is protected; take the protection off first.';
+  if (row.is_protected) return 'It is protected; remove the protection first.';
   if (ENDED.includes(row.state)) return `It is ${row.state}.`;
   return row.state === 'releasing' ? 'It is being released.' : null;
 };

@@ -15,7 +15,7 @@ const envelope = Type.Object(
     id: Id('event', 'Unique. The same event may arrive twice: consumers remember the ids they have seen.'),
     source: Type.String({ examples: ['/gpuaas'] }),
     type: Type.String({ description: 'The event type, which is also the end of the subject.' }),
-    subject: Type.String({ description: 'Id of what it is about.', examples: ['prj_01k9zv3m8q4t6w2x5y7r0s1n3p'] }),
+    subject: Type.String({ description: 'ID of its subject.', examples: ['prj_01k9zv3m8q4t6w2x5y7r0s1n3p'] }),
     time: Time('When it happened.'),
     datacontenttype: Type.Literal('application/json'),
     correlationid: Type.String({ description: 'The request that caused it.' }),
@@ -26,7 +26,7 @@ const envelope = Type.Object(
   { description: 'CloudEvents 1.0, structured JSON mode.' },
 );
 
-const description = `What happened, told after the transaction that made it so.
+const description = `What happened, emitted after the transaction that made it so.
 
 Events are hints and history, never the truth: a consumer that missed one reads the resource. They are published to
 NATS JetStream in commit order, at least once, with the event id as message id.`;

@@ -98,11 +98,11 @@ export const nodeOpenapi = (api: Readonly<Record<string, NodeOperation>>): JsonO
     openapi: '3.1.0',
     info: { ...INFO, version: pkg.version },
     servers: [{ url: 'https://localhost:8443', description: 'The laptop default of `make up`.' }],
-    tags: [{ name: 'Node', description: 'Enrolment, tasks, health and logs of one node.' }],
+    tags: [{ name: 'Node', description: 'Enrollment, tasks, health and logs of one node.' }],
     paths,
     components: {
       securitySchemes: {
-        certificate: { type: 'mutualTLS', description: 'The certificate that the node was given at enrolment.' },
+        certificate: { type: 'mutualTLS', description: 'The certificate issued to the node at enrollment.' },
       },
       headers: { 'X-Correlation-Id': HEADERS['X-Correlation-Id'] as Json },
       responses: Object.fromEntries(

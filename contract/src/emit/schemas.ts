@@ -11,17 +11,22 @@ import * as health from '../node/health.ts';
 import * as inventory from '../node/inventory.ts';
 import * as accessGrant from '../public/access-grant.ts';
 import * as accessPolicy from '../public/access-policy.ts';
-import * as admin from '../public/admin.ts';
+import * as adminAllocation from '../public/admin-allocation.ts';
 import * as adminCapacity from '../public/admin-capacity.ts';
+import * as adminDiscovery from '../public/admin-discovery.ts';
+import * as adminDisk from '../public/admin-disk.ts';
+import * as adminEnrollment from '../public/admin-enrollment.ts';
 import * as adminHealth from '../public/admin-health.ts';
 import * as adminImage from '../public/admin-image.ts';
 import * as adminInventory from '../public/admin-inventory.ts';
 import * as adminLog from '../public/admin-log.ts';
 import * as adminNode from '../public/admin-node.ts';
-import * as adminPlacement from '../public/admin-placement.ts';
+import * as adminNodeAgent from '../public/admin-node-agent.ts';
+import * as adminNodeTask from '../public/admin-node-task.ts';
+import * as adminSlot from '../public/admin-slot.ts';
 import * as adminSlotMap from '../public/admin-slot-map.ts';
-import * as adminTopology from '../public/admin-topology.ts';
 import * as adminTrust from '../public/admin-trust.ts';
+import * as adminUser from '../public/admin-user.ts';
 import * as allocation from '../public/allocation.ts';
 import * as apiToken from '../public/api-token.ts';
 import * as auditLog from '../public/audit-log.ts';
@@ -44,14 +49,15 @@ export type Json = null | boolean | number | string | readonly Json[] | JsonObje
 export type JsonObject = { [key: string]: Json };
 
 const modules = [
-  ...[adminPlacement, adminCapacity],
-  ...[adminImage, adminNode, adminSlotMap, adminTopology, adminHealth, adminInventory, adminTrust, adminLog],
+  ...[adminAllocation, adminCapacity, adminImage, adminTrust, adminLog, adminUser],
+  ...[adminNode, adminNodeAgent, adminEnrollment, adminNodeTask, adminDiscovery, adminDisk],
+  ...[adminSlot, adminSlotMap, adminHealth, adminInventory],
   ...[candidate, facts, health, inventory],
   ...[allocation, wipeCertificate, terminalSession, accessGrant, accessPolicy],
   capacity,
   { Action, Money, Problem },
   ...[me, organization, invitation, project, serviceAccount, apiToken, sshKey, webSession],
-  ...[catalog, auditLog, event, trace, workflowRun, admin],
+  ...[catalog, auditLog, event, trace, workflowRun],
 ];
 
 /** Exported schemas by identity: the same object is the same component wherever it is used. */

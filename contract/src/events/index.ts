@@ -6,7 +6,7 @@ import Type, { type Static, type TObject } from 'typebox';
 import { Closed, StringEnum } from '../common.ts';
 import { Id } from '../ids.ts';
 import { GRANT_STATES } from '../public/access-grant.ts';
-import { NODE_STATES } from '../public/admin-placement.ts';
+import { NODE_STATES } from '../public/admin-node.ts';
 import { ALLOCATION_STATES, POWER_STATES } from '../public/allocation.ts';
 import { WORKFLOW_STATES } from '../public/workflow-run.ts';
 import { PROJECT_ROLES, TENANT_ROLES } from '../roles.ts';
@@ -74,7 +74,7 @@ export const events = defineEvents({
     }),
   },
   'allocation.power_changed': {
-    summary: 'The machine of a slice was switched on or off, rebooted or reinstalled, or is about to be.',
+    summary: 'The VM of a slice was started, stopped, rebooted or reinstalled, or is about to be.',
     data: Closed({
       allocation_id: Id('allocation'),
       ...named,
@@ -87,7 +87,7 @@ export const events = defineEvents({
     data: Closed({ allocation_id: Id('allocation'), ...named }),
   },
   'allocation.access_grant.changed': {
-    summary: 'A key was granted or taken back, or its machine has been told of it.',
+    summary: 'A key was granted or revoked, or was installed on or removed from its VM.',
     data: Closed({
       access_grant_id: Id('access_grant'),
       allocation_id: Id('allocation'),
@@ -96,7 +96,7 @@ export const events = defineEvents({
     }),
   },
   'access_policy.updated': {
-    summary: 'An organization asks something else of those who connect.',
+    summary: 'The access policy changed.',
     data: Closed({ organization_id: Id('organization') }),
   },
   'node.changed': {
@@ -109,7 +109,7 @@ export const events = defineEvents({
     }),
   },
   'node.drift_changed': {
-    summary: 'What is on a host and what is claimed there differ in another way than before, or agree again.',
+    summary: 'The drift of a host changed: findings appeared, changed or were resolved.',
     data: Closed({
       node_id: Id('node'),
       ...named,

@@ -40,7 +40,7 @@ const Certificate = Closed({
   node_id: Id('node'),
   certificate_pem: Pem,
   not_after: Time('When it ends.'),
-  renew_after: Time('When to ask for the next.'),
+  renew_after: Time('When to renew it.'),
   trust: TrustBundle,
 });
 

@@ -9,7 +9,7 @@ import { FabricPartition, PciAddress } from './facts.ts';
 export const Blocker = Closed({
   code: Type.String({ description: 'Stable word, e.g. nvme_mounted.' }),
   field: Type.String({ description: 'The field of the candidate it concerns.' }),
-  message: Type.String({ description: 'What stands in the way and what would fix it.' }),
+  message: Type.String({ description: 'The blocker and what would fix it.' }),
 });
 
 export const WIPE_METHODS = ['nvme_sanitize', 'nvme_format', 'blkdiscard'] as const;

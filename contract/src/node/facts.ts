@@ -136,7 +136,7 @@ export const HypervisorFacts = Closed({
   libvirt_version: Nullable(Type.String({ description: 'Null: libvirt does not answer.' })),
   /** Found by running a guest on it, once in each boot of the host. */
   kvm: Closed({ is_usable: Type.Boolean(), reason: Nullable(Type.String()) }),
-  accelerator: StringEnum(['kvm', 'tcg'], { description: 'What guests run on here.' }),
+  accelerator: StringEnum(['kvm', 'tcg'], { description: 'Accelerator that VMs use on this host.' }),
   missing_files: Type.Array(Type.String(), { description: 'Emulator and firmware that the settings name.' }),
 });
 

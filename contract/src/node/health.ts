@@ -10,7 +10,7 @@ export const HealthAlert = Closed({
   target: Type.String({ minLength: 1, maxLength: 128 }),
   since: HostTime('When it was first seen.'),
   message: Type.String({ maxLength: 500, description: 'For operators.' }),
-  tenant_message: Nullable(Type.String({ maxLength: 200, description: 'For the tenant; null tells them nothing.' })),
+  tenant_message: Nullable(Type.String({ maxLength: 200, description: 'For the tenant; null for no message.' })),
   classifications: Type.Array(StringEnum(CLASSIFICATIONS), { maxItems: 8 }),
 });
 

@@ -26,7 +26,7 @@ import type {
   HostDrift as DriftSchema,
   Inventory as InventorySchema,
   HeldLease as LeaseSchema,
-  HostMachine as MachineSchema,
+  HostVm as MachineSchema,
 } from './inventory.ts';
 import type {
   TaskPayload as PayloadSchema,
@@ -89,7 +89,7 @@ export type CachedImage = Static<typeof ImageSchema>;
 export type HealthAlert = Static<typeof AlertSchema>;
 export type HealthReport = Static<typeof ReportSchema>;
 export type HostDrift = Static<typeof DriftSchema>;
-export type HostMachine = Static<typeof MachineSchema>;
+export type HostVm = Static<typeof MachineSchema>;
 export type HeldLease = Static<typeof LeaseSchema>;
 export type Inventory = Static<typeof InventorySchema>;
 export type BundlePlan = Static<typeof PlanSchema>;

@@ -12,7 +12,7 @@ const Word = Type.String({ maxLength: 255 });
 
 export const MACHINE_STATES = ['running', 'shut_off', 'paused', 'crashed'] as const;
 
-export const HostMachine = Closed({
+export const HostVm = Closed({
   name: Word,
   /** From the tag in its definition; null for a machine without one. */
   allocation_id: Nullable(Word),
@@ -20,7 +20,7 @@ export const HostMachine = Closed({
   state: StringEnum(MACHINE_STATES),
   /** Why it is off, where the hypervisor remembers: asked by its guest, made by somebody on the host, or a crash. */
   ended_by: Nullable(StringEnum(['guest', 'host', 'crash'])),
-  devices: Type.Array(Word, { maxItems: 256, description: 'PCI addresses, and serials or paths of drives.' }),
+  devices: Type.Array(Word, { maxItems: 256, description: 'PCI addresses, and serials or paths of disks.' }),
 });
 
 export const HeldLease = Closed({
@@ -41,7 +41,7 @@ export const HostDrift = Closed({
 export const Inventory = Closed({
   observed_at: HostTime('When it was looked at.'),
   boot_id: Type.String({ maxLength: 64 }),
-  machines: Type.Array(HostMachine, { maxItems: 500 }),
+  vms: Type.Array(HostVm, { maxItems: 500 }),
   leases: Type.Array(HeldLease, { maxItems: 200 }),
   drift: Type.Array(HostDrift, { maxItems: 500 }),
   /** Allocations of whom something is left that has neither lease nor machine: a port, a reservation, a seed. */

@@ -34,12 +34,12 @@ const Look = (what: string) => Type.Boolean({ description: `Whether a look after
 /** What a look after the cleanup found. True is good: it is gone. */
 export const IsolationEvidence = Closed({
   network: Closed({
-    is_port_removed: Look('no port of the machine on the switch'),
+    is_port_removed: Look('no port of the VM on the switch'),
     is_reservation_removed: Look('no address reserved for it'),
     is_lease_removed: Look('no lease of its address'),
     is_translation_removed: Look('no rule of its own in the translation of addresses'),
   }),
-  is_machine_removed: Look('no definition of the machine'),
+  is_vm_removed: Look('no definition of the VM'),
   is_seed_removed: Look('no seed with its keys and user data'),
   partitions: Type.Array(
     Closed({ partition_id: Type.Integer(), is_deactivated: Look('the partition of the fabric inactive') }),

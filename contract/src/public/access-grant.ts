@@ -22,8 +22,8 @@ export const AccessGrant = Closed({
   granted_by: Type.String(),
   correlation_id: Type.String(),
   created_at: Time('When it was granted.'),
-  installed_at: Nullable(Time('When the machine had it.')),
-  revoked_at: Nullable(Time('When it was taken back.')),
+  installed_at: Nullable(Time('When it was installed on the VM.')),
+  revoked_at: Nullable(Time('When it was revoked.')),
 });
 
 const params = Closed({ project_id: Id('project'), allocation_id: Id('allocation') });
@@ -35,7 +35,7 @@ export const accessGrantApi = define({
     method: 'GET',
     path,
     tag,
-    summary: 'Whose keys open an allocation beside those of its launch',
+    summary: 'SSH keys granted on an allocation after launch',
     access: 'project',
     permission: 'allocation.read',
     audit: null,
@@ -70,8 +70,9 @@ export const accessGrantApi = define({
     method: 'DELETE',
     path: `${path}/{access_grant_id}`,
     tag,
-    summary: 'Take a grant back: the key is removed from the machine',
-    description: 'By whose key it is, who granted it or who manages the project. Connections that are open stay open.',
+    summary: 'Revoke a grant: the key is removed from the VM',
+    description:
+      'For the owner of the key, the user who granted it, and managers of the project. Open connections stay open.',
     access: 'project',
     permission: 'allocation.grant.create',
     audit: 'allocation.access_grant.revoke',

@@ -26,7 +26,7 @@ const settings = {
       'Sessions end when the sign-in that opened them expires. Tokens that expire or are revoked always end theirs.',
   }),
   records_terminals: Type.Boolean({
-    description: 'What terminals show is recorded. Whoever opens one is told.',
+    description: 'Terminal output is recorded. The user is informed when a terminal opens.',
   }),
   recording_days: Type.Integer({
     minimum: 1,
@@ -54,7 +54,7 @@ export const accessPolicyApi = define({
     method: 'GET',
     path,
     tag,
-    summary: 'What the organization asks of those who connect',
+    summary: 'The access policy of the organization',
     access: 'tenant',
     permission: 'organization.read',
     audit: null,
@@ -67,7 +67,7 @@ export const accessPolicyApi = define({
     method: 'PATCH',
     path,
     tag,
-    summary: 'Change what the organization asks of those who connect',
+    summary: 'Change the access policy of the organization',
     description: 'Shorter times reach sessions that are open. What is recorded is decided when a session opens.',
     access: 'tenant',
     permission: 'organization.update',

@@ -55,7 +55,7 @@ export const adminCapacityApi = define({
         largest_set: Type.Integer(),
         empty_nodes: Type.Integer(),
         skus: Type.Array(SkuCapacity, {
-          description: 'The same by what is sold. GPUs of a node that may be both whole and sliced count for both.',
+          description: 'The same per SKU. GPUs of a flexible node count for both shapes.',
         }),
         fragmentation: Type.String({ examples: ['free 11, largest set 4; draining nod_… would free a whole node'] }),
         counted_at: Time('When it was counted.'),

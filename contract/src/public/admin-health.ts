@@ -3,8 +3,12 @@ import { Closed, Nullable, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 import { CLASSIFICATIONS, HealthAlert, HealthReport } from '../node/health.ts';
-import { NodeTask, node, nodeChange, nodeRead, Reason } from './admin-node.ts';
-import { HEALTHS } from './admin-placement.ts';
+import { HEALTHS, node } from './admin-node.ts';
+import { NodeTask } from './admin-node-task.ts';
+import { operatorChanges, operatorReads, Reason } from './operator.ts';
+
+const operatorRead = operatorReads('Nodes');
+const operatorChange = operatorChanges('Nodes');
 
 export const OVERRIDE_MODES = ['merge', 'replace'] as const;
 
@@ -38,7 +42,7 @@ const NodeHealth = Closed({
 
 const Breaker = Closed({
   is_tripped: Type.Boolean(),
-  tripped_at: Nullable(Time('When too many hosts fell ill at once.')),
+  tripped_at: Nullable(Time('When too many hosts became unhealthy within 10 minutes.')),
   reason: Nullable(Type.String()),
   reset_by: Nullable(Type.String()),
   reset_at: Nullable(Time('When a person reset it.')),
@@ -49,7 +53,7 @@ const source = Closed({ node_id: Id('node'), source: Type.String({ pattern: '^[a
 
 export const adminHealthApi = define({
   adminNodeHealthGet: {
-    ...nodeRead,
+    ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/health',
     summary: 'What every source says about a node and its slots, and what counts',
     permission: 'admin.node.read',
@@ -57,7 +61,7 @@ export const adminHealthApi = define({
     response: NodeHealth,
   },
   adminNodeHealthProbe: {
-    ...nodeChange,
+    ...operatorChange,
     path: '/api/v1/admin/nodes/{node_id}/health/probe',
     summary: 'Have the agent look at its host’s health now',
     permission: 'admin.node.update',
@@ -70,7 +74,7 @@ export const adminHealthApi = define({
     errors: ['conflict'],
   },
   adminNodeHealthOverridePut: {
-    ...nodeChange,
+    ...operatorChange,
     method: 'PUT',
     idempotency: 'none',
     path: '/api/v1/admin/nodes/{node_id}/health/overrides/{source}',
@@ -89,7 +93,7 @@ export const adminHealthApi = define({
     response: NodeHealth,
   },
   adminNodeHealthOverrideDelete: {
-    ...nodeChange,
+    ...operatorChange,
     method: 'DELETE',
     idempotency: 'none',
     path: '/api/v1/admin/nodes/{node_id}/health/overrides/{source}',
@@ -101,17 +105,17 @@ export const adminHealthApi = define({
     response: null,
   },
   adminHealthBreakerGet: {
-    ...nodeRead,
+    ...operatorRead,
     path: '/api/v1/admin/health/breaker',
-    summary: 'Whether a wave of bad reports has been stopped from taking hosts out of sale',
+    summary: 'Whether the circuit breaker has tripped',
     permission: 'admin.node.read',
     query: Closed({}),
     response: Breaker,
   },
   adminHealthBreakerReset: {
-    ...nodeChange,
+    ...operatorChange,
     path: '/api/v1/admin/health/breaker/reset',
-    summary: 'Let reports take hosts out of sale again',
+    summary: 'Reset the circuit breaker: reports mark hosts unhealthy again',
     permission: 'admin.node.update',
     audit: 'health.breaker.reset',
     ifMatch: true,

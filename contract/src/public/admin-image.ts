@@ -12,7 +12,7 @@ export const adminImageApi = define({
     path: '/api/v1/admin/os-images',
     summary: 'Register an image, or a new version of one',
     description:
-      'The newest version that is not retired is what launches get from now on; allocations keep the digest they were launched with. A digest is registered once: one that was retired does not come back.',
+      'New launches use the newest version that is not retired; allocations keep the digest they were launched with. A digest is registered once: a retired one cannot return.',
     permission,
     audit: 'image.register',
     status: 201,
@@ -43,7 +43,7 @@ export const adminImageApi = define({
     status: 200,
     params: Closed({ image_name: imageName('Image slug.') }),
     body: Closed({
-      digest: imageDigest('The version that is taken back.'),
+      digest: imageDigest('The version to retire.'),
       reason: DisplayText('Why; kept with the version and in the audit row.', 240),
     }),
     response: OsImage,

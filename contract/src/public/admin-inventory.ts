@@ -2,14 +2,19 @@ import Type from 'typebox';
 import { Closed, Nullable, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
-import { HeldLease, HostMachine } from '../node/inventory.ts';
-import { NodeTask, node, nodeChange, nodeRead, Reason } from './admin-node.ts';
+import { HeldLease, HostVm } from '../node/inventory.ts';
+import { node } from './admin-node.ts';
+import { NodeTask } from './admin-node-task.ts';
 import { imageDigest, imageName } from './catalog.ts';
+import { operatorChanges, operatorReads, Reason } from './operator.ts';
+
+const operatorRead = operatorReads('Nodes');
+const operatorChange = operatorChanges('Nodes');
 
 export const NodeFinding = Closed({
-  code: Type.String({ description: 'Stable word, e.g. orphan_machine.' }),
+  code: Type.String({ description: 'Stable word, e.g. orphan_vm.' }),
   allocation_id: Nullable(Type.String()),
-  machine: Nullable(Type.String()),
+  vm: Nullable(Type.String()),
   slot_ids: Type.Array(Type.String()),
   message: Type.String(),
   since: Time('Since when it stands.'),
@@ -18,15 +23,15 @@ export const NodeFinding = Closed({
 export const NodeInventory = Closed({
   node_id: Id('node'),
   observed_at: Time('When the host was looked at, by its own clock.'),
-  received_at: Time('When it was told.'),
+  received_at: Time('When it was received.'),
   age_s: Type.Integer({
-    description: 'How long ago that was. A host looks every minute and tells every two at least.',
+    description: 'Age of the report. An agent reports on every change, and at least every two minutes.',
   }),
   boot_id: Type.String(),
   findings: Type.Array(NodeFinding, { description: 'Where the host is not as claims say.' }),
-  machines: Type.Array(HostMachine),
+  vms: Type.Array(HostVm),
   leases: Type.Array(HeldLease),
-  repaired: Type.Array(Type.String(), { description: 'What the agent put right by itself, in words.' }),
+  repaired: Type.Array(Type.String(), { description: 'What the agent repaired, as sentences.' }),
 });
 
 export const NodeImage = Closed({
@@ -34,19 +39,19 @@ export const NodeImage = Closed({
   name: Nullable(Type.String()),
   size_bytes: Type.Integer(),
   verified_at: Nullable(Time('When its bytes were last hashed.')),
-  last_used_at: Nullable(Time('When a machine was last made of it.')),
+  last_used_at: Nullable(Time('When a VM was last created from it.')),
 });
 
 const machine = Closed({
   node_id: Id('node'),
-  machine_name: Type.String({ minLength: 1, maxLength: 255, description: 'As the inventory names it.' }),
+  vm_name: Type.String({ minLength: 1, maxLength: 255, description: 'As the inventory names it.' }),
 });
 const task = { status: 202, response: NodeTask, location: '/api/v1/admin/nodes/{node_id}/tasks' } as const;
 const ofDigest = Closed({ digest: imageDigest('Which image, by its content.') });
 
 export const adminInventoryApi = define({
   adminNodeInventoryGet: {
-    ...nodeRead,
+    ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/inventory',
     summary: 'What is on a host, as its agent last found it, and where that is not what claims say',
     permission: 'admin.node.read',
@@ -54,33 +59,33 @@ export const adminInventoryApi = define({
     response: NodeInventory,
   },
   adminNodeVmRemove: {
-    ...nodeChange,
+    ...operatorChange,
     ...task,
-    path: '/api/v1/admin/nodes/{node_id}/machines/{machine_name}/remove',
-    summary: 'Remove a machine of ours that nobody claims from its host',
+    path: '/api/v1/admin/nodes/{node_id}/vms/{vm_name}/remove',
+    summary: 'Remove a managed VM without a claim from its host',
     description:
-      'Refused for a machine without our tag and for one that a claim holds; the host looks again before it acts. Drives are not erased by it: slots that it had devices of stay in quarantine until they are repaired.',
+      'Refused for a VM without our tag and for one with a claim; the agent checks again before it acts. Disks are not wiped: slots whose devices it used stay in quarantine until they are repaired.',
     permission: 'admin.node.update',
-    audit: 'node.machine.remove',
+    audit: 'node.vm.remove',
     params: machine,
     body: Closed({ reason: Reason }),
     errors: ['conflict'],
   },
   adminNodeBundleLeaseEnd: {
-    ...nodeChange,
+    ...operatorChange,
     ...task,
-    path: '/api/v1/admin/nodes/{node_id}/leases/{allocation_id}/end',
-    summary: 'End a lease of a host that no claim knows, with the machine it is for',
+    path: '/api/v1/admin/nodes/{node_id}/bundle-leases/{allocation_id}/end',
+    summary: 'End a bundle lease without a claim, and remove its VM',
     description:
-      'For hosts that know more than a database that was restored from a backup. Refused while a claim holds the allocation. The machine is stopped and removed. Drives are not erased by it: the slots are set apart and are nobody’s until they are repaired, or until the cleanup of whoever claims them is proven.',
+      'For hosts that are ahead of a database restored from a backup. Refused while the allocation has a claim. The VM is stopped and removed. Disks are not wiped: the slots are quarantined until they are repaired, or until the cleanup of their current claim is proven.',
     permission: 'admin.node.update',
-    audit: 'node.lease.end',
+    audit: 'node.bundle_lease.end',
     params: Closed({ node_id: Id('node'), allocation_id: Id('allocation') }),
     body: Closed({ reason: Reason }),
     errors: ['conflict'],
   },
   adminNodeImageList: {
-    ...nodeRead,
+    ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/images',
     summary: 'Images at hand on a host, as its agent last found them',
     permission: 'admin.node.read',
@@ -93,7 +98,7 @@ export const adminInventoryApi = define({
     }),
   },
   adminNodeImagePull: {
-    ...nodeChange,
+    ...operatorChange,
     ...task,
     path: '/api/v1/admin/nodes/{node_id}/images/pull',
     summary: 'Have a host fetch an image of the catalog before a launch needs it',
@@ -103,16 +108,16 @@ export const adminInventoryApi = define({
     params: node,
     body: Closed({
       image_name: imageName('Image slug.'),
-      digest: Type.Optional(imageDigest('A version that is not retired; the newest unless told.')),
+      digest: Type.Optional(imageDigest('A version that is not retired (default: the newest).')),
     }),
     errors: ['conflict'],
   },
   adminNodeImageEvict: {
-    ...nodeChange,
+    ...operatorChange,
     ...task,
     path: '/api/v1/admin/nodes/{node_id}/images/evict',
     summary: 'Have a host drop an image from its cache',
-    description: 'Refused while a machine is being made of it.',
+    description: 'Refused while a VM is being created from it.',
     permission: 'admin.node.update',
     audit: 'node.image.evict',
     params: node,
@@ -120,10 +125,10 @@ export const adminInventoryApi = define({
     errors: ['conflict'],
   },
   adminNodeImageVerify: {
-    ...nodeChange,
+    ...operatorChange,
     ...task,
     path: '/api/v1/admin/nodes/{node_id}/images/verify',
-    summary: 'Have a host hash an image in its cache again; one that is not what it was is dropped',
+    summary: 'Verify the digest of a cached image on a host; a changed image is removed',
     permission: 'admin.node.update',
     audit: 'node.image.verify',
     params: node,

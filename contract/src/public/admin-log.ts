@@ -2,7 +2,9 @@ import Type from 'typebox';
 import { Closed, HOST_ROLES, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
-import { nodeRead } from './admin-node.ts';
+import { operatorReads } from './operator.ts';
+
+const operatorRead = operatorReads('Nodes');
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
@@ -21,7 +23,7 @@ const LogEntry = Closed({
 
 export const adminLogApi = define({
   adminLogList: {
-    ...nodeRead,
+    ...operatorRead,
     path: '/api/v1/admin/logs',
     summary: 'Log lines of every process and agent by correlation id or node, oldest first',
     permission: 'admin.log.read',

@@ -1,78 +1,114 @@
 import Type from 'typebox';
-import { Closed, DisplayText, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
+import {
+  Action,
+  Closed,
+  DisplayText,
+  HOST_ROLES,
+  Name,
+  Nullable,
+  Page,
+  PageQuery,
+  StringEnum,
+  Time,
+} from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
-import { CAPACITY_MODES, Node } from './admin-placement.ts';
+import { Enrollment } from './admin-enrollment.ts';
+import { operatorChanges, operatorReads, Reason } from './operator.ts';
 
-export const TASK_STATES = ['queued', 'dispatched', 'running', 'completed', 'failed', 'expired', 'cancelled'] as const;
+export const NODE_STATES = [
+  'bootstrap_issued',
+  'enrolling',
+  'active',
+  'offline',
+  'quarantined',
+  'draining',
+  'retired',
+  'removing',
+  'deleted',
+] as const;
+export const CAPACITY_MODES = ['slice', 'baremetal', 'flexible'] as const;
+export const OCCUPANCIES = ['free', 'sliced', 'exclusive', 'cleaning', 'cleanup_blocked'] as const;
+export const HEALTHS = ['ok', 'unhealthy', 'unknown'] as const;
 
-/** A task as operators see it. Its parameters name hardware, never secrets. */
-export const NodeTask = Closed({
-  id: Id('node_task'),
-  node_id: Id('node'),
-  allocation_id: Nullable(Type.String()),
-  kind: Type.String(),
-  label: Type.String({ description: 'What the host does, in words for people.', examples: ['Copy image'] }),
-  attempt: Type.Integer(),
-  state: StringEnum(TASK_STATES),
+export const Node = Closed({
+  id: Id('node'),
+  name: Type.String(),
+  region_name: Type.String(),
+  pool_name: Type.String(),
+  pool_organization_id: Nullable(Type.String()),
+  gpu_model: Type.String(),
+  gpu_count: Type.Integer(),
+  host_role: StringEnum(HOST_ROLES),
+  state: StringEnum(NODE_STATES),
   state_reason: Nullable(Type.String()),
-  error_code: Nullable(Type.String()),
-  percent: Nullable(Type.Integer()),
-  correlation_id: Type.String(),
-  created_at: Time('When it was asked for.'),
-  dispatched_at: Nullable(Time('When the agent got it.')),
-  started_at: Nullable(Time('When the host began.')),
-  finished_at: Nullable(Time('When it ended.')),
-  expires_at: Time('When it is given up.'),
-});
-
-const Enrollment = Closed({
-  id: Id('enrollment'),
-  token: Type.String({ description: 'Single use, shown once.' }),
-  expires_at: Time('15 minutes after it was made.'),
-  node_api_url: Type.String(),
-  ca_sha256: Type.String({ description: 'Fingerprint of the CA that the agent must find.' }),
-  install_command: Type.String({ description: 'Run it on the host as root.' }),
-});
-
-const NodeAgent = Closed({
-  node_id: Id('node'),
-  is_connected: Type.Boolean(),
-  last_seen_at: Nullable(Time('When it last asked for work.')),
-  agent_version: Nullable(Type.String()),
-  boot_id: Nullable(Type.String()),
-  booted_at: Nullable(Time('When the host booted.')),
-  clock_skew_ms: Nullable(Type.Integer()),
-  kinds: Type.Array(Type.String()),
-  certificates: Type.Array(
-    Closed({
-      serial_number: Type.String(),
-      not_before: Time('From.'),
-      not_after: Time('Until.'),
-      revoked_at: Nullable(Time('When it was revoked.')),
-      revoked_reason: Nullable(Type.String()),
+  state_since: Time('When it came into this state.'),
+  capacity_mode: StringEnum(CAPACITY_MODES),
+  occupancy: StringEnum(OCCUPANCIES),
+  is_held: Type.Boolean({ description: 'Held for bare metal.' }),
+  held_reason: Nullable(Type.String()),
+  health: StringEnum(HEALTHS),
+  is_runtime_validated: Type.Boolean(),
+  has_hardware_change: Type.Boolean({ description: 'The newest discovery differs from what was approved.' }),
+  reboot_required: Type.Boolean(),
+  reboot_reason: Nullable(
+    Type.String({
+      description: 'Why, in addition to what the newest discovery requires. Cleared when the host has booted.',
     }),
   ),
+  reconciled_at: Nullable(Time('Last inventory report of its agent.')),
+  finding_count: Type.Integer({ description: 'Differences between host and claims; see its inventory.' }),
+  last_seen_at: Nullable(Time('Last heartbeat of its agent.')),
+  is_connected: Type.Boolean({ description: 'Its agent was seen within 25 seconds.' }),
+  free_gpus: Type.Integer({ description: 'Could be launched now, as slices or as the whole node.' }),
+  largest_set: Type.Integer({ description: 'The most one allocation could get of it now.' }),
+  version: Type.Integer(),
+  created_at: Time('When it was added.'),
+  actions: Type.Array(Action, { description: 'Actions available now, with the reason for each unavailable one.' }),
+});
+
+const ConversionPlan = Closed({
+  node_id: Id('node'),
+  from: StringEnum(CAPACITY_MODES),
+  to: StringEnum(['slice', 'baremetal']),
+  is_possible: Type.Boolean(),
+  blockers: Type.Array(Type.String(), { description: 'Why it cannot be done now, as sentences.' }),
+  live_claims: Type.Integer(),
+  steps: Type.Array(Type.String()),
+  gpus_gained: Closed({ slice: Type.Integer(), baremetal: Type.Integer() }),
+  plan_hash: Type.String({ description: 'Send it back to apply exactly this plan.' }),
 });
 
 export const node = Closed({ node_id: Id('node') });
-export const Reason = DisplayText('Why; kept in the audit row.', 240);
-const tag = 'Nodes';
-export const nodeRead = {
-  method: 'GET',
-  tag,
-  access: 'platform',
-  audit: null,
-  idempotency: 'none',
-  status: 200,
-} as const;
-export const nodeChange = { method: 'POST', tag, access: 'platform', idempotency: 'required' } as const;
+const operatorRead = operatorReads('Nodes');
+const operatorChange = operatorChanges('Nodes');
 
 export const adminNodeApi = define({
-  adminNodeCreate: {
-    ...nodeChange,
+  adminNodeList: {
+    ...operatorRead,
     path: '/api/v1/admin/nodes',
-    summary: 'Add a host and mint the token that its agent enrols with',
+    summary: 'Nodes with mode, occupancy and free GPUs',
+    permission: 'admin.node.read',
+    query: Closed({
+      ...PageQuery,
+      name: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$', description: 'Only the node of this name.' })),
+      region_name: Type.Optional(Name()),
+      state: Type.Optional(StringEnum(NODE_STATES)),
+    }),
+    response: Page(Node),
+  },
+  adminNodeGet: {
+    ...operatorRead,
+    path: '/api/v1/admin/nodes/{node_id}',
+    summary: 'One node',
+    permission: 'admin.node.read',
+    params: node,
+    response: Node,
+  },
+  adminNodeCreate: {
+    ...operatorChange,
+    path: '/api/v1/admin/nodes',
+    summary: 'Add a host and create the enrollment token for its agent',
     description:
       'Nothing is placed on it before its agent is seen, its health is ok and, for slices, slots are approved.',
     permission: 'admin.node.create',
@@ -98,64 +134,75 @@ export const adminNodeApi = define({
     location: '/api/v1/admin/nodes/{node.id}',
     errors: ['already_exists'],
   },
-  adminNodeEnrollmentCreate: {
-    ...nodeChange,
-    path: '/api/v1/admin/nodes/{node_id}/enrollment',
-    summary: 'Mint another enrolment token: the first was lost, or the agent was away for too long',
-    description:
-      'An unused earlier token stops working. Using the new one revokes the earlier certificates of the node.',
-    permission: 'admin.node.create',
-    audit: 'node.enroll',
-    secret: true,
+  adminNodeHold: {
+    ...operatorChange,
+    path: '/api/v1/admin/nodes/{node_id}/hold',
+    summary: 'Hold a node for bare metal, or end the hold',
+    permission: 'admin.node.update',
+    audit: 'node.hold',
     params: node,
-    body: Closed({ reason: Reason }),
-    status: 201,
-    response: Enrollment,
-    location: '/api/v1/admin/nodes/{node_id}/agent',
+    body: Closed({ is_held: Type.Boolean(), reason: Reason }),
+    status: 200,
+    response: Node,
+  },
+  adminHoldCreate: {
+    ...operatorChange,
+    path: '/api/v1/admin/holds',
+    summary: 'Hold a number of clean nodes for bare metal; the scheduler picks them',
+    permission: 'admin.node.update',
+    audit: 'node.hold',
+    body: Closed({
+      region_name: Name(),
+      gpu_model: DisplayText('GPU model.', 64),
+      node_count: Type.Integer({ minimum: 1, maximum: 1000 }),
+      reason: Reason,
+    }),
+    status: 200,
+    response: Closed({ held_node_ids: Type.Array(Id('node')), wanted: Type.Integer() }),
+    errors: ['insufficient_capacity'],
+  },
+  adminNodeDrain: {
+    ...operatorChange,
+    path: '/api/v1/admin/nodes/{node_id}/drain',
+    summary: 'Drain a node, or resume it; running allocations are untouched',
+    permission: 'admin.node.update',
+    audit: 'node.drain',
+    params: node,
+    body: Closed({ is_draining: Type.Boolean(), reason: Reason }),
+    status: 200,
+    response: Node,
     errors: ['conflict'],
   },
-  adminNodeAgentGet: {
-    ...nodeRead,
-    path: '/api/v1/admin/nodes/{node_id}/agent',
-    summary: 'The agent of a node: when it was seen, what it can do, its certificates',
+  adminNodeConvertPlan: {
+    ...operatorRead,
+    path: '/api/v1/admin/nodes/{node_id}/convert',
+    summary: 'Plan the conversion of a node',
     permission: 'admin.node.read',
     params: node,
-    response: NodeAgent,
+    query: Closed({ to: StringEnum(['slice', 'baremetal']) }),
+    response: ConversionPlan,
   },
-  adminNodeAgentRevoke: {
-    ...nodeChange,
-    path: '/api/v1/admin/nodes/{node_id}/agent/revoke',
-    summary: 'Revoke every certificate of a node; its agent is let in no more until it is enrolled again',
-    description: 'What runs on the host is untouched.',
+  adminNodeConvert: {
+    ...operatorChange,
+    path: '/api/v1/admin/nodes/{node_id}/convert',
+    summary: 'Convert a node without claims, by plan hash',
     permission: 'admin.node.update',
-    audit: 'node.agent.revoke',
-    params: node,
-    body: Closed({ reason: Reason }),
-    status: 200,
-    response: NodeAgent,
-  },
-  adminNodeAgentUpdate: {
-    ...nodeChange,
-    path: '/api/v1/admin/nodes/{node_id}/agent/update',
-    summary: 'Have the agent replace itself with a release, named by digest',
-    permission: 'admin.node.update',
-    audit: 'node.agent.update',
+    audit: 'node.convert',
     params: node,
     body: Closed({
-      version: Type.String({ pattern: '^[0-9A-Za-z.+-]{1,64}$', examples: ['0.2.0'] }),
-      digest: Type.String({ pattern: '^sha256:[0-9a-f]{64}$', examples: [`sha256:${'0'.repeat(64)}`] }),
+      to: StringEnum(['slice', 'baremetal']),
+      plan_hash: Type.String({ pattern: '^[0-9a-f]{64}$', examples: ['0'.repeat(64)] }),
     }),
-    status: 202,
-    response: NodeTask,
-    location: '/api/v1/admin/nodes/{node_id}/tasks',
-    errors: ['conflict'],
+    status: 200,
+    response: Node,
+    errors: ['conflict', 'precondition_failed'],
   },
   adminNodeRetire: {
-    ...nodeChange,
+    ...operatorChange,
     path: '/api/v1/admin/nodes/{node_id}/retire',
-    summary: 'Take a host out for good: nothing is placed on it and its agent is let in no more',
+    summary: 'Retire a host: nothing is placed on it and its agent cannot connect',
     description:
-      'Refused for an active node, which is drained first, and while anything stands on it. Its certificates are revoked, open tasks cancelled, slots disabled. There is no way back: the host may come again as a new node.',
+      'Refused for an active node, which must be drained first, and while it has claims. Its certificates are revoked, open tasks cancelled, slots disabled. This cannot be undone; the host can be added again as a new node.',
     permission: 'admin.node.delete',
     audit: 'node.retire',
     params: node,
@@ -165,26 +212,17 @@ export const adminNodeApi = define({
     errors: ['conflict'],
   },
   adminNodeDelete: {
-    ...nodeChange,
+    ...operatorChange,
     method: 'DELETE',
     idempotency: 'none',
     path: '/api/v1/admin/nodes/{node_id}',
-    summary: 'Delete a retired node; its name and its disks are free for others',
-    description: 'Refused while an approval to erase one of its disks is open. Its history is kept.',
+    summary: 'Delete a retired node; its name and disks can be registered again',
+    description: 'Refused while an approval to wipe one of its disks is open. Its history is kept.',
     permission: 'admin.node.delete',
     audit: 'node.delete',
     params: node,
     status: 204,
     response: null,
     errors: ['conflict'],
-  },
-  adminNodeTaskList: {
-    ...nodeRead,
-    path: '/api/v1/admin/nodes/{node_id}/tasks',
-    summary: 'Tasks of a node, newest first',
-    permission: 'admin.node.read',
-    params: node,
-    query: Closed({ ...PageQuery, state: Type.Optional(StringEnum(TASK_STATES)) }),
-    response: Page(NodeTask),
   },
 });

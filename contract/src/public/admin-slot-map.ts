@@ -3,10 +3,13 @@ import Type from 'typebox';
 import { Closed, Name, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
-import { nodeRead } from './admin-node.ts';
-import { APPROVALS, CAPACITY_MODES, HEALTHS, NODE_STATES, OCCUPANCIES, SLOT_STATUSES } from './admin-placement.ts';
+import { CAPACITY_MODES, HEALTHS, NODE_STATES, OCCUPANCIES } from './admin-node.ts';
+import { APPROVALS, SLOT_STATUSES } from './admin-slot.ts';
+import { operatorReads } from './operator.ts';
 
 /** A slot as a tile of the map: enough to see where something is wrong. */
+const operatorRead = operatorReads('Nodes');
+
 const SlotTile = Closed({
   id: Id('slot'),
   slot_index: Type.Integer(),
@@ -39,14 +42,14 @@ export const SlotMapRow = Closed({
   has_hardware_change: Type.Boolean(),
   reboot_required: Type.Boolean(),
   finding_count: Type.Integer(),
-  free_gpus: Type.Integer({ description: 'Could be launched now, in slices or with the whole node.' }),
+  free_gpus: Type.Integer({ description: 'Could be launched now, as slices or as the whole node.' }),
   largest_set: Type.Integer({ description: 'The most one allocation could get of it now.' }),
   slots: Type.Array(SlotTile, { description: 'By index; empty before any was approved.' }),
 });
 
 export const adminSlotMapApi = define({
   adminSlotMapList: {
-    ...nodeRead,
+    ...operatorRead,
     tag: 'Placement',
     path: '/api/v1/admin/slot-map',
     summary: 'Every node with its slots as tiles, by name',

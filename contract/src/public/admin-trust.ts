@@ -2,7 +2,10 @@ import Type from 'typebox';
 import { Closed, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
-import { nodeChange, nodeRead, Reason } from './admin-node.ts';
+import { operatorChanges, operatorReads, Reason } from './operator.ts';
+
+const operatorRead = operatorReads('Nodes');
+const operatorChange = operatorChanges('Nodes');
 
 export const TRUST_KEY_STATES = ['staged', 'active', 'grace', 'retired', 'revoked'] as const;
 export const TRUST_PURPOSES = ['node_ca', 'task_signer', 'certificate_signer'] as const;
@@ -21,7 +24,7 @@ const TrustKey = Closed(keyFields);
 
 const key = Closed({ trust_key_id: Id('trust_key') });
 const move = {
-  ...nodeChange,
+  ...operatorChange,
   permission: 'admin.trust.update',
   params: key,
   ifMatch: true,
@@ -33,15 +36,15 @@ const move = {
 
 export const adminTrustApi = define({
   adminTrustKeyList: {
-    ...nodeRead,
+    ...operatorRead,
     path: '/api/v1/admin/trust-keys',
-    summary: 'Keys that sign certificates of nodes, tasks and certificates of erasure, newest first',
+    summary: 'Keys that sign node certificates, tasks and wipe certificates, newest first',
     permission: 'admin.trust.read',
     query: Closed({ ...PageQuery, purpose: Type.Optional(StringEnum(TRUST_PURPOSES)) }),
     response: Page(TrustKey),
   },
   adminTrustKeyGet: {
-    ...nodeRead,
+    ...operatorRead,
     path: '/api/v1/admin/trust-keys/{trust_key_id}',
     summary: 'One key',
     permission: 'admin.trust.read',
@@ -49,7 +52,7 @@ export const adminTrustApi = define({
     response: TrustKey,
   },
   adminTrustKeyCreate: {
-    ...nodeChange,
+    ...operatorChange,
     path: '/api/v1/admin/trust-keys',
     summary: 'Stage a new key: agents learn to trust it before anything is signed with it',
     permission: 'admin.trust.update',

@@ -35,13 +35,13 @@ export const allocationPowerApi = define({
     ...change,
     path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/stop',
     summary: 'Switch a slice off; it stays yours and is charged',
-    description: `The guest is asked to shut down and switched off when its time is over. ${STAYS} ${REFUSED}`,
+    description: `The guest OS is asked to shut down; after the timeout the VM is powered off. ${STAYS} ${REFUSED}`,
     audit: 'allocation.stop',
     body: Closed({
       grace_s: Type.Optional(
-        Type.Integer({ minimum: 0, maximum: 900, description: 'How long the guest may take; 60 unless told.' }),
+        Type.Integer({ minimum: 0, maximum: 900, description: 'Seconds for the guest OS to shut down (default 60).' }),
       ),
-      is_hard: Type.Optional(Type.Boolean({ description: 'Switch it off without asking the guest.' })),
+      is_hard: Type.Optional(Type.Boolean({ description: 'Power off without asking the guest OS.' })),
     }),
   },
   allocationStart: {
@@ -58,16 +58,16 @@ export const allocationPowerApi = define({
     ...change,
     path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/reboot',
     summary: 'Reboot a slice; everything on it stays',
-    description: `The guest is asked first, and reset when it does not listen. ${REFUSED}`,
+    description: `The guest OS is asked first; the VM is reset if it does not respond. ${REFUSED}`,
     audit: 'allocation.reboot',
-    body: Closed({ is_hard: Type.Optional(Type.Boolean({ description: 'Reset it without asking the guest.' })) }),
+    body: Closed({ is_hard: Type.Optional(Type.Boolean({ description: 'Reset without asking the guest OS.' })) }),
   },
   allocationReinstall: {
     ...change,
     path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/reinstall',
-    summary: 'Install a slice anew: its boot disk is erased, its data disks stay',
+    summary: 'Reinstall a slice: its boot disk is overwritten, its data disks stay',
     description:
-      'Stops the guest, writes the image over the boot disk, the disk of the first GPU, and starts it with a host key of ' +
+      'Stops the VM, writes the image over the boot disk, the disk of the first GPU, and starts it with a host key of ' +
       `its own. The disks of its other GPUs are not touched. ${STAYS} Also refused while protected. ${REFUSED}`,
     audit: 'allocation.reinstall',
     body: Closed({

@@ -48,7 +48,7 @@ const Progress = Closed(
     label: Type.String({ description: 'The step in words.', examples: ['Copy the image'] }),
     step_number: Type.Integer({ description: 'From 1.' }),
     step_count: Type.Integer(),
-    percent: Nullable(Type.Integer({ description: 'Of the step; null where nobody can tell.' })),
+    percent: Nullable(Type.Integer({ description: 'Of the step; null if unknown.' })),
     bytes_per_s: Nullable(Type.Integer()),
     started_at: Time('When the step began.'),
     expected_s: Nullable(
@@ -65,7 +65,7 @@ export const POWER_STATES = ['on', 'stopping', 'off', 'starting', 'rebooting', '
 export const AllocationPower = Closed(
   {
     state: StringEnum(POWER_STATES),
-    reason: Nullable(Type.String({ description: 'Why the last change did not end as it was asked for.' })),
+    reason: Nullable(Type.String({ description: 'Why the last change did not reach its goal.' })),
     since: Time('When it came into this state.'),
     workflow_run_id: Nullable(Type.String({ description: 'The run that is changing it; null when none is.' })),
     is_charged: Type.Boolean({
@@ -111,7 +111,7 @@ export const Allocation = Closed({
   tags: Tags,
   is_protected: Type.Boolean({ description: 'Release is refused until protection is taken off.' }),
   max_duration_s: Nullable(Type.Integer()),
-  release_at: Nullable(Time('When it is released by itself.')),
+  release_at: Nullable(Time('When it is released automatically.')),
   activated_at: Nullable(Time('When charging began.')),
   release_requested_at: Nullable(Time('When charging ended.')),
   released_at: Nullable(Time('When its capacity was proven clean.')),
@@ -119,7 +119,7 @@ export const Allocation = Closed({
   requested_by: Type.String(),
   correlation_id: Type.String(),
   version: Type.Integer(),
-  created_at: Time('When it was asked for.'),
+  created_at: Time('When it was requested.'),
   actions: Type.Array(Action),
 });
 
@@ -161,7 +161,7 @@ export const DURATION_MAX_S = 31_536_000;
 const MaxDuration = Type.Integer({
   minimum: DURATION_MIN_S,
   maximum: DURATION_MAX_S,
-  description: 'Released by itself this long after it became active.',
+  description: 'Released automatically this long after activation.',
 });
 const tag = 'Allocations';
 

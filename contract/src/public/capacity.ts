@@ -65,7 +65,7 @@ export const capacityApi = define({
     ...read,
     path: '/api/v1/projects/{project_id}/quota',
     tag: 'Allocations',
-    summary: 'GPU limits of the project and its organization, and what is used',
+    summary: 'GPU limits and usage of the project and its organization',
     permission: 'allocation.read',
     response: Closed({
       organization: Quota,

@@ -11,7 +11,7 @@ export const Region = Closed({
   enabled: Type.Boolean(),
   disabled_reason: Nullable(Type.String({ description: 'Why nothing can be launched here, as a sentence.' })),
   wipe_minimum: StringEnum(WIPE_LEVELS, {
-    description: 'The weakest erasure of a disk between two tenants here, in the words of NIST SP 800-88.',
+    description: 'Minimum wipe level between two tenants, in terms of NIST SP 800-88.',
   }),
   version: Type.Integer(),
 });
@@ -55,21 +55,21 @@ export const imageVersion = {
   format: StringEnum(['raw', 'qcow2']),
   size_bytes: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
   driver_strategy: StringEnum(['preinstalled', 'cloud_init', 'none'], {
-    description: 'How the GPU driver gets into a guest: it is in the image, cloud-init brings it, or it does not.',
+    description: 'How the GPU driver is installed: in the image, by cloud-init, or not at all.',
   }),
   readiness_checks: Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$', examples: ['cuda_compiler'] }), {
     maxItems: 32,
     uniqueItems: true,
-    description: 'What must hold in a guest before it counts as ready; the program of the image answers for each.',
+    description: 'Readiness checks that the image runs in the guest OS; all must pass.',
   }),
   source: DisplayText('What it was made from.', 240),
-  digest_authority: DisplayText('Who vouches that this digest is that image.', 240),
+  digest_authority: DisplayText('Authority for the digest of this image.', 240),
 };
 
 export const OsImageVersion = Closed({
   ...imageVersion,
   registered_at: Time('When it was registered.'),
-  retired_at: Nullable(Time('When it was taken back; what runs keeps running.')),
+  retired_at: Nullable(Time('When it was retired; running allocations are untouched.')),
   retired_reason: Nullable(Type.String()),
 });
 

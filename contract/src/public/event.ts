@@ -9,7 +9,7 @@ export const ProjectEvent = Closed({
   id: Id('event'),
   type: Type.String({ examples: ['project.updated'] }),
   source: Type.String({ examples: ['/gpuaas'] }),
-  subject: Type.String({ description: 'Id of what it is about.' }),
+  subject: Type.String({ description: 'ID of its subject.' }),
   time: Time('When it happened.'),
   datacontenttype: Type.Literal('application/json'),
   correlationid: Type.String(),

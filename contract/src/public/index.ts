@@ -1,17 +1,27 @@
 /** The public API: the table of contents of what users, the CLI, the console and apps can call. */
 import { accessGrantApi } from './access-grant.ts';
 import { accessPolicyApi } from './access-policy.ts';
-import { adminApi } from './admin.ts';
+import { adminAllocationApi } from './admin-allocation.ts';
 import { adminCapacityApi } from './admin-capacity.ts';
+import { adminCatalogApi } from './admin-catalog.ts';
+import { adminClaimApi } from './admin-claim.ts';
+import { adminDiscoveryApi } from './admin-discovery.ts';
+import { adminDiskApi } from './admin-disk.ts';
 import { adminHealthApi } from './admin-health.ts';
 import { adminImageApi } from './admin-image.ts';
+import { adminInvariantApi } from './admin-invariant.ts';
 import { adminInventoryApi } from './admin-inventory.ts';
 import { adminLogApi } from './admin-log.ts';
 import { adminNodeApi } from './admin-node.ts';
-import { adminPlacementApi } from './admin-placement.ts';
+import { adminNodeAgentApi } from './admin-node-agent.ts';
+import { adminNodeTaskApi } from './admin-node-task.ts';
+import { adminOrganizationApi } from './admin-organization.ts';
+import { adminQuotaApi } from './admin-quota.ts';
+import { adminSchedulerApi } from './admin-scheduler.ts';
+import { adminSlotApi } from './admin-slot.ts';
 import { adminSlotMapApi } from './admin-slot-map.ts';
-import { adminTopologyApi } from './admin-topology.ts';
 import { adminTrustApi } from './admin-trust.ts';
+import { adminUserApi } from './admin-user.ts';
 import { allocationApi } from './allocation.ts';
 import { allocationPowerApi } from './allocation-power.ts';
 import { apiTokenApi } from './api-token.ts';
@@ -52,13 +62,23 @@ export const api = {
   ...eventApi,
   ...traceApi,
   ...workflowRunApi,
-  ...adminApi,
+  ...adminOrganizationApi,
+  ...adminUserApi,
+  ...adminCatalogApi,
   ...adminImageApi,
-  ...adminPlacementApi,
+  ...adminAllocationApi,
+  ...adminQuotaApi,
+  ...adminSchedulerApi,
+  ...adminInvariantApi,
+  ...adminClaimApi,
   ...adminCapacityApi,
   ...adminSlotMapApi,
   ...adminNodeApi,
-  ...adminTopologyApi,
+  ...adminNodeAgentApi,
+  ...adminNodeTaskApi,
+  ...adminDiscoveryApi,
+  ...adminSlotApi,
+  ...adminDiskApi,
   ...adminHealthApi,
   ...adminInventoryApi,
   ...adminTrustApi,

@@ -9,7 +9,7 @@ export const SshKey = Closed({
   algorithm: Type.String({ examples: ['ssh-ed25519'] }),
   public_key: Type.String({ description: 'Without its comment.' }),
   fingerprint: Type.String({ description: 'SHA256:… as ssh-keygen -l prints it.' }),
-  last_used_at: Nullable(Time('When it was last placed on a machine.')),
+  last_used_at: Nullable(Time('When it was last installed on a VM.')),
   created_at: Time('When it was added.'),
 });
 

@@ -21,8 +21,8 @@ export const TerminalSession = Closed({
   principal_id: Type.String({ description: 'Who opened it.' }),
   principal_name: Type.String(),
   source_ip: Nullable(Type.String({ description: 'Where the client connected from.' })),
-  bytes_in: Type.Integer({ description: 'From the client to the guest.' }),
-  bytes_out: Type.Integer({ description: 'From the guest to the client.' }),
+  bytes_in: Type.Integer({ description: 'From client to VM.' }),
+  bytes_out: Type.Integer({ description: 'From VM to client.' }),
   created_at: Time('When the ticket was given.'),
   opened_at: Nullable(Time('When both ends had met.')),
   closed_at: Nullable(Time('When it was over.')),
@@ -67,7 +67,7 @@ export const terminalSessionApi = define({
     description:
       'Good once, for 30 seconds, for this caller, allocation and kind. A terminal needs no SSH key of yours. Who may only ' +
       'look gets the console without typing. Service accounts get one where the organization’s access policy allows it. ' +
-      'A terminal, SSH and forwards need a machine that is on; the console of a slice can be looked at while it is provisioned, ' +
+      'Terminals, SSH and forwards need a running VM; the serial console of a slice is available while it is provisioned, ' +
       'and a whole node has none. At most 256 sessions of one allocation are open at once. ' +
       'A new ticket is given each time, so it takes no Idempotency-Key.',
     access: 'project',
@@ -79,7 +79,7 @@ export const terminalSessionApi = define({
     body: Closed({
       kind: StringEnum(SESSION_KINDS),
       port: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 65_535, description: 'Of the guest; for a forward, and only for that.' }),
+        Type.Integer({ minimum: 1, maximum: 65_535, description: 'Port of the VM; only for a forward.' }),
       ),
       cols: Type.Optional(TerminalSize.cols),
       rows: Type.Optional(TerminalSize.rows),
@@ -92,7 +92,7 @@ export const terminalSessionApi = define({
     ...read,
     path: `${base}/sessions`,
     summary: 'Who was connected to an allocation, newest first',
-    description: 'Kept for 90 days, or as long as a recording of it. Tickets that nobody used in time are not in it.',
+    description: 'Kept for 90 days, or as long as its recording. Unused tickets are not listed.',
     permission: 'allocation.read',
     params,
     query: Closed({ ...PageQuery }),
@@ -111,7 +111,8 @@ export const terminalSessionApi = define({
     path: `${base}/sessions/{session_id}`,
     tag,
     summary: 'End a session',
-    description: 'Your own, or anybody’s for who manages the project. It is over within seconds, and a ticket at once.',
+    description:
+      'Your own session; managers of the project can end any. A session ends within seconds, a ticket immediately.',
     access: 'project',
     permission: 'allocation.session.create',
     audit: 'allocation.session.end',
@@ -124,8 +125,7 @@ export const terminalSessionApi = define({
     ...read,
     path: `${base}/sessions/{session_id}/recording`,
     summary: 'What a recorded terminal showed, as an asciicast',
-    description:
-      'Kept for as long as the organization’s access policy says. Only what was shown is in it, not what was typed.',
+    description: 'Kept as long as the access policy of the organization requires. It contains output only, not input.',
     permission: 'allocation.recording.read',
     params: sessionParams,
     response: RecordingLine,

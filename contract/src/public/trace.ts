@@ -37,7 +37,7 @@ const TraceSubject = Closed({
 });
 
 export const Trace = Closed({
-  id: Type.String({ description: 'As it was asked for.' }),
+  id: Type.String({ description: 'As requested.' }),
   kind: StringEnum(TRACE_KINDS),
   correlation_ids: Type.Array(Type.String(), { description: 'What was followed, oldest first, at most 50.' }),
   subjects: Type.Array(TraceSubject, { description: 'What it touched.' }),

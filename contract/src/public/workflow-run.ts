@@ -18,7 +18,7 @@ export const WorkflowRun = Closed({
   state_since: Time('When it came into this state.'),
   state_deadline_at: Nullable(Time('When being in this run becomes too long.')),
   attempt: Type.Integer(),
-  wake_at: Nullable(Time('When it goes on by itself.')),
+  wake_at: Nullable(Time('When it continues automatically.')),
   owner: Nullable(Type.String({ description: 'The worker that holds it now.' })),
   correlation_id: Type.String(),
   created_at: Time('When it started.'),

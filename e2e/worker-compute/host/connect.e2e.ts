@@ -1,7 +1,7 @@
 /**
  * How a tenant reaches a machine on a real host: by the command and ordinary OpenSSH programs, through gateway and agent,
  * both processes. The machine is behind its host's private network; nothing on the host listens. The stories share a machine
- * and are told in order.
+ * and are told in order. `connect.slow.e2e.ts` has those with many sessions and many bytes.
  */
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -12,12 +12,12 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { pause } from '@gpuaas/kit';
-import { type Allocation, connect, GpuaasError, type SessionKind, type SessionStream } from '@gpuaas/sdk';
+import { type Allocation, connect, type SessionKind, type SessionStream } from '@gpuaas/sdk';
 import { composedHostLacks } from '../../../node-agent/test/composed-host.ts';
 import { findProgram } from '../../../tools/test/requires.ts';
 import { eventually } from '../../sim/platform.ts';
 import { type HostLab, startHostLab } from './host-lab.ts';
+import { reader } from './session-reader.ts';
 
 const GPUAAS = fileURLToPath(new URL('../../../bin/gpuaas', import.meta.url));
 const GATEWAY = 'gpuaas-terminal-gateway';
@@ -69,32 +69,6 @@ const open = async (
   return stream;
 };
 
-/** Reads on until the text is there; what came with it. */
-const reader = (stream: SessionStream) => {
-  const chunks = stream.bytes[Symbol.asyncIterator]();
-  let text = '';
-  return {
-    until: async (wanted: string | RegExp): Promise<string> => {
-      for (;;) {
-        const found = typeof wanted === 'string' ? text.indexOf(wanted) : text.search(wanted);
-        if (found >= 0) {
-          const said = text;
-          text = '';
-          return said;
-        }
-        const { done, value } = await chunks.next();
-        if (done === true)
-          assert.fail(`it ended before ${String(wanted)}: ${text} ${JSON.stringify(await stream.closed)}`);
-        text += Buffer.from(value).toString();
-      }
-    },
-    rest: async (): Promise<string> => {
-      for (let next = await chunks.next(); next.done !== true; next = await chunks.next())
-        text += Buffer.from(next.value).toString();
-      return text;
-    },
-  };
-};
 const type = (stream: SessionStream, text: string): Promise<void> => stream.write(Buffer.from(text));
 
 const residentBytes = (child: ChildProcess): number =>
@@ -254,19 +228,6 @@ test('a terminal needs no key: it has a size that changes, takes Ctrl-C, keeps U
   assert.ok(keys.includes(lab.tenant.public_key.split(' ')[1] ?? '-'));
 });
 
-test('ten megabytes pasted into a terminal arrive byte by byte', { skip, timeout }, async () => {
-  const stream = await open('terminal');
-  const screen = reader(stream);
-  await stream.ready;
-  await type(stream, 'stty raw -echo; printf go-; echo; head -c 10485760 | sha256sum; stty sane; echo done-$((1+1))\n');
-  await screen.until('go-\n');
-  const bytes = Buffer.from(randomBytes(5 * MIB).toString('hex'));
-  await stream.write(bytes);
-  const said = await screen.until('done-2');
-  assert.ok(said.includes(sha256(bytes)), said.slice(-500));
-  stream.close();
-});
-
 test('the serial line shows the boot and answers a machine whose network is gone', { skip, timeout }, async () => {
   const stream = await open('console');
   const screen = reader(stream);
@@ -314,36 +275,6 @@ test('a reader that stops reading stops the machine’s program, and the gateway
     taken += (await chunks.next()).value?.byteLength ?? assert.fail('it ended');
   await eventually('the program goes on', async () => (await written()) > still || undefined);
   stream.close();
-});
-
-test('two hundred sessions at once each get their own bytes back', { skip, timeout }, async () => {
-  await lab.ssh(machine, 'setsid busybox nc -ll -p 7007 -e cat >/dev/null 2>&1 </dev/null &');
-  await eventually(
-    'it listens',
-    async () => /:1B5F [0-9A:]+ 0A /.test(await lab.ssh(machine, 'cat /proc/net/tcp /proc/net/tcp6')) || undefined,
-  );
-  // Two hundred tickets asked for in one instant may be more than a busy machine gives at once; who is told so asks again.
-  const openPatiently = async (): Promise<SessionStream> => {
-    for (;;)
-      try {
-        return await open('forward', { port: 7007 });
-      } catch (err) {
-        if (!(err instanceof GpuaasError) || err.code !== 'unavailable') throw err;
-        await pause(100);
-      }
-  };
-  const echo = async (n: number): Promise<string> => {
-    const stream = await openPatiently();
-    await stream.ready;
-    const text = `${n} `.repeat(2000);
-    await stream.write(Buffer.from(text));
-    await stream.end();
-    const back = await reader(stream).rest();
-    assert.equal(back, text);
-    return stream.session.session_id;
-  };
-  const ids = await Promise.all(Array.from({ length: 200 }, (_, n) => echo(n)));
-  assert.equal(new Set(ids).size, 200);
 });
 
 test('an agent that is killed ends its sessions, which say so; a new one opens when it is back', {
@@ -430,6 +361,6 @@ test('a released machine ends its sessions within seconds, and each is in the au
     );
     return rows[0]?.live === 0 ? rows[0] : undefined;
   });
-  assert.ok(found.opened > 200);
+  assert.ok(found.opened > 10, `${found.opened} sessions`);
   assert.equal(found.closed, found.opened);
 });

@@ -1,5 +1,5 @@
 /**
- * The life of slices on one real host, told by the public API: the platform and the agent are processes, machines, network
+ * The life of slices on one real host, told by the public API: the platform and the agent are processes, vms, network
  * and drives are real, and the agent is killed where it hurts. The stories share a host and are told in order.
  */
 import assert from 'node:assert/strict';
@@ -208,12 +208,12 @@ test('a drive that says it is erased and keeps the data is caught, blocked, and 
   await lab.replace('blkdiscard', 'exit 0');
   await lab.cloud.release(id);
   const failed = await lab.cloud.reaches(id, 'release_failed');
-  assert.match(failed.state_reason ?? '', /could not be proven/);
+  assert.match(failed.state_reason ?? '', /could not be verified/);
   const blocked = await lab.slotOf(id);
   assert.equal(blocked.status, 'cleanup_blocked');
   assert.match(
     blocked.status_reason ?? '',
-    /could not be proven\. .*Next: put that right, then gpuaas admin allocation/,
+    /could not be verified\. .*Next: put that right, then gpuaas admin allocation/,
   );
   assert.notEqual(await countOnDrive(lab.host, serial, CANARY), 0);
   const kept = await lab.cloud.sql.query(

@@ -45,11 +45,11 @@ const drift = (code: string, message: string, about: About = {}): HostDrift => (
 const ofMachine = (domain: SeenDomain, leases: readonly Lease[]): readonly HostDrift[] => {
   const { name, allocation_id, state } = domain;
   if (allocation_id !== null && !isOurs(domain))
-    return [drift('unknown_machine', `domain ${name} carries the tag of ${allocation_id} under another name`)];
-  if (!isOurs(domain)) return [drift('unknown_machine', `domain ${name} is not of this platform; it is left alone`)];
+    return [drift('unknown_vm', `domain ${name} carries the tag of ${allocation_id} under another name`)];
+  if (!isOurs(domain)) return [drift('unknown_vm', `domain ${name} is not of this platform; it is left alone`)];
   if (leases.some((lease) => lease.allocation_id === allocation_id)) return [];
   const message = `domain ${name}, ${state}, has no lease on this host; it is left alone`;
-  return [drift('machine_without_lease', message, { allocation_id })];
+  return [drift('vm_without_lease', message, { allocation_id })];
 };
 
 /** Fabric Manager forgets what was active when it starts anew; the guest then has no NVLink. */
@@ -98,8 +98,8 @@ const ofLease = (lease: Lease, scene: Scene): readonly HostDrift[] => {
       ? []
       : [drift('vm_running_unexpectedly', `domain ${name} is ${domain.state}, but was switched off`, about)];
   if (domain === undefined)
-    return [drift('machine_missing', `allocation ${allocation_id} is leased, but has no domain here`, about)];
-  if (domain.state !== 'running') return [drift('machine_off', `domain ${name} is ${domain.state}`, about)];
+    return [drift('vm_missing', `allocation ${allocation_id} is leased, but has no domain here`, about)];
+  if (domain.state !== 'running') return [drift('vm_off', `domain ${name} is ${domain.state}`, about)];
   const silentSince = scene.silent.get(allocation_id);
   return [
     ...(scene.unread.has('ports') || scene.ports.some((port) => port.name === lease.plan.ovs_port)

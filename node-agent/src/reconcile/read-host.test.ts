@@ -27,11 +27,11 @@ test('a part of the host that cannot be read is told, and nothing is concluded f
       [code],
     );
     assert.match(seen.drift[0]?.message ?? '', /it does not answer/);
-    assert.equal(seen.machines.length, 1);
+    assert.equal(seen.vms.length, 1);
     clearFaults(host.sim.dir);
   }
   host.fault({ when: 'hypervisor.inspect', do: 'fail' });
-  await assert.rejects(lookAt(host.sim, host.state), { code: 'host_error' }, 'all else is held against the machines');
+  await assert.rejects(lookAt(host.sim, host.state), { code: 'host_error' }, 'all else is held against the vms');
 });
 
 test('devices are not bound anew while nobody can say how they are bound', async (t) => {
@@ -53,5 +53,5 @@ test('a report keeps the limits of the contract, whatever is found', async (t) =
   const seen = await lookAt(full, host.state);
   const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(nodeApi.inventoryReport.body);
   assert.ok(validate({ inventory: seen }), JSON.stringify(validate.errors));
-  assert.ok(seen.machines.some(({ devices }) => devices[0]?.length === 255));
+  assert.ok(seen.vms.some(({ devices }) => devices[0]?.length === 255));
 });

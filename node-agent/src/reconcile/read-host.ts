@@ -2,7 +2,7 @@
  * One look at the whole host beside what it holds leases for. Nothing is remembered but since when a guest is silent: an
  * agent that starts anew finds its machines by their names, and so does this.
  */
-import type { CachedImage, Fact, HostDrift, HostMachine, Inventory } from '@gpuaas/contract/node';
+import type { CachedImage, Fact, HostDrift, HostVm, Inventory } from '@gpuaas/contract/node';
 import type { DhcpLease, Host, SeenDomain } from '../host/host.ts';
 import { type Lease, readLeases } from '../leases.ts';
 import { domainName } from '../tasks/names.ts';
@@ -76,7 +76,7 @@ export const readScene = async (looking: Looking): Promise<Scene & Readonly<{ bl
       tell(`unreadable_${part}`, what, err);
       return [];
     });
-  const [machines, ports, pci, partitions] = await Promise.all([
+  const [vms, ports, pci, partitions] = await Promise.all([
     host.hypervisor.inspect(),
     readPart('ports', 'the ports of guests', host.network.ports()),
     readPart('pci', 'the PCI functions', host.pci.list()),
@@ -87,7 +87,7 @@ export const readScene = async (looking: Looking): Promise<Scene & Readonly<{ bl
     ),
   ]);
   const running = leases.filter(
-    (lease) => lease.touched_at !== null && lease.cleaning_since === null && isRunning(machines.domains, lease),
+    (lease) => lease.touched_at !== null && lease.cleaning_since === null && isRunning(vms.domains, lease),
   );
   const addresses = await readAddresses(looking, running).catch((err: unknown) => {
     tell('unreadable_addresses', 'the addresses of guests', err);
@@ -96,7 +96,7 @@ export const readScene = async (looking: Looking): Promise<Scene & Readonly<{ bl
   const silent = await listenToGuests(looking, running);
   // In one order, whichever answered first: a report is due when it says something new.
   blind.sort((a, b) => (a.code < b.code ? -1 : 1));
-  return { leases, ...machines, ports, pci, partitions, addresses, silent, unread, blind };
+  return { leases, ...vms, ports, pci, partitions, addresses, silent, unread, blind };
 };
 
 /** A drive by its serial, where one of the host's own goes by this path or number. */
@@ -116,7 +116,7 @@ const serialsOf = async (host: Host): Promise<(device: string) => string> => {
 
 /** As the contract has them; a report that breaks one is refused as a whole. */
 const LIMITS = {
-  machines: 500,
+  vms: 500,
   leases: 200,
   drift: 500,
   leftovers: 500,
@@ -151,8 +151,8 @@ export const inventoryOf = async (
   return {
     observed_at: looking.now().toISOString(),
     boot_id: system.boot_id,
-    machines: scene.domains.slice(0, LIMITS.machines).map(
-      (domain): HostMachine => ({
+    vms: scene.domains.slice(0, LIMITS.vms).map(
+      (domain): HostVm => ({
         name: cut(domain.name),
         allocation_id: domain.allocation_id === null ? null : cut(domain.allocation_id),
         is_managed: isOurs(domain),

@@ -48,11 +48,11 @@ test('a look on real parts finds what runs, why what does not ended, and whose d
   const calm = await agent.turn();
   assert.deepEqual(calm.drift, []);
   assert.deepEqual(
-    calm.machines.map(({ name, is_managed, state }) => [name, is_managed, state]),
+    calm.vms.map(({ name, is_managed, state }) => [name, is_managed, state]),
     [[NAME, true, 'running']],
   );
   for (const device of [slot.gpu_pci_address, slot.fabric_vf_pci_address, slot.nvme_serial])
-    assert.ok(calm.machines[0]?.devices.includes(device), device);
+    assert.ok(calm.vms[0]?.devices.includes(device), device);
 
   // Another agent process finds the same machine.
   agent = start();
@@ -73,8 +73,8 @@ test('a look on real parts finds what runs, why what does not ended, and whose d
   );
   await libvirt.virsh('define', xml);
   const strange = await agent.turn();
-  assert.deepEqual(codes(strange), ['unknown_machine']);
-  const stranger = strange.machines.find(({ name }) => name === 'somebodys');
+  assert.deepEqual(codes(strange), ['unknown_vm']);
+  const stranger = strange.vms.find(({ name }) => name === 'somebodys');
   assert.deepEqual([stranger?.is_managed, stranger?.state], [false, 'shut_off']);
   assert.ok(stranger?.devices.includes(spare.nvme_serial), JSON.stringify(stranger));
   await libvirt.virsh('undefine', 'somebodys');
@@ -100,9 +100,9 @@ test('a look on real parts finds what runs, why what does not ended, and whose d
     await pause(500);
   }
   const shut = await agent.turn();
-  assert.deepEqual([codes(shut), shut.machines[0]?.ended_by], [['machine_off'], 'guest']);
+  assert.deepEqual([codes(shut), shut.vms[0]?.ended_by], [['vm_off'], 'guest']);
   await lab.run('slice.vm_start', { ...lab.start, slots });
   await libvirt.virsh('destroy', NAME);
   const off = await agent.turn();
-  assert.deepEqual([codes(off), off.machines[0]?.ended_by], [['machine_off'], 'host']);
+  assert.deepEqual([codes(off), off.vms[0]?.ended_by], [['vm_off'], 'host']);
 });

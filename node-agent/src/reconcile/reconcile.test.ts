@@ -66,11 +66,11 @@ describe('the agent’s own look at its host', () => {
     const first = await agent.look();
     assert.deepEqual(first.drift, []);
     assert.deepEqual(
-      first.machines.map(({ name, is_managed, state, ended_by }) => [name, is_managed, state, ended_by]),
+      first.vms.map(({ name, is_managed, state, ended_by }) => [name, is_managed, state, ended_by]),
       [[NAME, true, 'running', null]],
     );
     const devices = slots.flatMap((slot) => [slot.gpu_pci_address, slot.fabric_vf_pci_address, slot.nvme_serial]);
-    assert.deepEqual(first.machines[0]?.devices.toSorted(), devices.toSorted());
+    assert.deepEqual(first.vms[0]?.devices.toSorted(), devices.toSorted());
     assert.deepEqual(
       first.leases.map((lease) => [lease.allocation_id, lease.slot_ids.length, lease.wanted, lease.is_used]),
       [[ALLOCATION, 2, 'on', true]],
@@ -85,7 +85,7 @@ describe('the agent’s own look at its host', () => {
     assert.equal(agent.sent.length, 3, 'something new');
   });
 
-  test('an agent that starts anew finds its machines and takes nothing for lost', async (t) => {
+  test('an agent that starts anew finds its vms and takes nothing for lost', async (t) => {
     const { host, agent } = await withSlice(t);
     await agent.look();
     const before = host.sim.state().domains;
@@ -103,8 +103,8 @@ describe('the agent’s own look at its host', () => {
     host.sim.defineForeignDomain('somebodys', [slot.gpu_pci_address, `/dev/${disk.name}p2`]);
     agent.holdsNothing(ALLOCATION);
     const seen = await agent.look();
-    assert.deepEqual(codes(seen), ['unknown_machine']);
-    assert.deepEqual(seen.machines[0]?.devices, [slot.gpu_pci_address, slot.nvme_serial]);
+    assert.deepEqual(codes(seen), ['unknown_vm']);
+    assert.deepEqual(seen.vms[0]?.devices, [slot.gpu_pci_address, slot.nvme_serial]);
     await agent.look();
     assert.deepEqual(
       host.sim.state().domains.map(({ name, state }) => [name, state]),
@@ -115,7 +115,7 @@ describe('the agent’s own look at its host', () => {
   test('tells a machine that its guest shut down from one that somebody switched off, and from a host that booted', async (t) => {
     const { host, agent } = await withSlice(t);
     const boot = (await agent.look()).boot_id;
-    const endedBy = async () => (await agent.look()).machines.map(({ state, ended_by }) => [state, ended_by]);
+    const endedBy = async () => (await agent.look()).vms.map(({ state, ended_by }) => [state, ended_by]);
     host.sim.endDomain(NAME, 'guest');
     assert.deepEqual(await endedBy(), [['shut_off', 'guest']]);
     host.sim.endDomain(NAME, 'host');
@@ -123,13 +123,13 @@ describe('the agent’s own look at its host', () => {
     host.sim.reboot();
     const booted = await agent.look();
     assert.deepEqual(
-      booted.machines.map(({ state, ended_by }) => [state, ended_by]),
+      booted.vms.map(({ state, ended_by }) => [state, ended_by]),
       [['shut_off', null]],
     );
     assert.notEqual(booted.boot_id, boot);
-    assert.deepEqual(codes(booted), ['machine_off']);
+    assert.deepEqual(codes(booted), ['vm_off']);
     host.sim.endDomain(NAME, 'undefined');
-    assert.deepEqual(codes(await agent.look()), ['machine_missing']);
+    assert.deepEqual(codes(await agent.look()), ['vm_missing']);
     assert.deepEqual(host.sim.state().domains, [], 'it starts nothing by itself');
   });
 
@@ -138,7 +138,7 @@ describe('the agent’s own look at its host', () => {
     await host.run('slice.vm_stop', { ...of(slots), grace_s: 0 });
     assert.deepEqual(codes(await agent.look()), []);
     await wantPower(host.state, ALLOCATION, 'on');
-    assert.deepEqual(codes(await agent.look()), ['machine_off']);
+    assert.deepEqual(codes(await agent.look()), ['vm_off']);
   });
 
   test('declares a fabric partition again that Fabric Manager forgot, for a machine that runs', async (t) => {

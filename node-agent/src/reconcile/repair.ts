@@ -68,7 +68,7 @@ export const redeclarePartitions = async (mending: Mending, scene: Scene): Promi
 export const clearLeftovers = async (mending: Mending, unclaimed: readonly string[]): Promise<readonly string[]> => {
   const { host, state } = mending;
   if (unclaimed.length === 0) return [];
-  const [{ leases }, machines, ports] = await Promise.all([
+  const [{ leases }, vms, ports] = await Promise.all([
     readLeases(state),
     host.hypervisor.inspect(),
     host.network.ports(),
@@ -77,10 +77,10 @@ export const clearLeftovers = async (mending: Mending, unclaimed: readonly strin
   for (const id of new Set(unclaimed)) {
     const name = domainName(id);
     if (leases.some((lease) => lease.allocation_id === id)) continue;
-    if (machines.domains.some((domain) => domain.name === name || domain.allocation_id === id)) continue;
+    if (vms.domains.some((domain) => domain.name === name || domain.allocation_id === id)) continue;
     for (const port of ports.filter((each) => each.allocation_id === id))
       told.push(...(await tried(mending, `removed port ${port.name} of ${id}`, () => host.network.detach(port))));
-    if (machines.leftovers.some((left) => allocationNamed(left) === id))
+    if (vms.leftovers.some((left) => allocationNamed(left) === id))
       told.push(...(await tried(mending, `removed what ${name} left`, () => host.hypervisor.remove(name))));
   }
   return told;

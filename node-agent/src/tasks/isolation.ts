@@ -80,7 +80,7 @@ export const lookAfter = async (ctx: TaskContext, act: Act, looked: Looked): Pro
       is_lease_removed: !network.lease,
       is_translation_removed: !network.translation,
     },
-    is_machine_removed: !domains.some(({ name }) => names.includes(name)),
+    is_vm_removed: !domains.some(({ name }) => names.includes(name)),
     is_seed_removed: !leftovers.some((name) => names.includes(name)),
     partitions: looked.partition_ids.map((partition_id) => ({
       partition_id,

@@ -57,7 +57,7 @@ test('a slice lives on real parts from its lease to a proven wipe', {
   assert.equal(cleaned.removed.length, 3, 'network, machine and partition');
   const { network, fabric_functions, partitions, ...gone } =
     cleaned.isolation ?? assert.fail('no evidence of isolation');
-  assert.deepEqual(gone, { is_machine_removed: true, is_seed_removed: true });
+  assert.deepEqual(gone, { is_vm_removed: true, is_seed_removed: true });
   assert.deepEqual(
     Object.values(network),
     [true, true, true, true],

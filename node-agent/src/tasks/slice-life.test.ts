@@ -57,7 +57,7 @@ describe('the life of a slice', () => {
         is_lease_removed: true,
         is_translation_removed: true,
       },
-      is_machine_removed: true,
+      is_vm_removed: true,
       is_seed_removed: true,
       partitions: [{ partition_id: 4, is_deactivated: true }],
       fabric_functions: slots.map((slot) => ({

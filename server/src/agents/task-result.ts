@@ -19,6 +19,7 @@ import {
 } from '../db/agent-task.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import type { TaskResult } from '../db/node-task.ts';
+import { isTaskOpen } from '../domain/task.ts';
 import { BEGUN_EXPIRES_S } from '../domain/task-limit.ts';
 import { AppError, notFound } from '../errors.ts';
 import { createAjv } from '../schema.ts';
@@ -68,7 +69,7 @@ const lateReason = (task: Pick<AgentTaskRow, 'state' | 'attempt' | 'is_overdue'>
 };
 
 const isUnderWay = (task: AgentTaskRow, attempt: number): boolean =>
-  task.attempt === attempt && !task.is_overdue && ['queued', 'dispatched', 'running'].includes(task.state);
+  task.attempt === attempt && !task.is_overdue && isTaskOpen(task.state);
 
 export const start = async (
   deps: ResultDeps,

@@ -4,6 +4,7 @@
  */
 import type { GRANT_STATES, ProjectRole, TenantRole } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';
+import { statement } from './statement.ts';
 
 export type GrantRow = Readonly<{
   id: string;
@@ -38,27 +39,28 @@ export type NewGrant = Readonly<{
   correlation_id: string;
 }>;
 
+const INSERT_GRANT = statement(
+  {
+    id: 'text',
+    organization_id: 'text',
+    project_id: 'text',
+    allocation_id: 'text',
+    user_id: 'text',
+    user_name: 'text',
+    ssh_key_id: 'text',
+    public_key: 'text',
+    fingerprint: 'text',
+    granted_by: 'text',
+    correlation_id: 'text',
+  },
+  `insert into allocation_access_grants as g (id, organization_id, project_id, allocation_id, user_id, user_name, ssh_key_id,
+     public_key, fingerprint, granted_by, correlation_id)
+   values (:id, :organization_id, :project_id, :allocation_id, :user_id, :user_name, :ssh_key_id, :public_key, :fingerprint, :granted_by,
+     :correlation_id) returning ${GRANT}`,
+);
+
 export const insertGrant = async (tx: Tx, row: NewGrant): Promise<GrantRow | undefined> =>
-  (
-    await tx.query<GrantRow>(
-      `insert into allocation_access_grants as g (id, organization_id, project_id, allocation_id, user_id, user_name, ssh_key_id,
-         public_key, fingerprint, granted_by, correlation_id)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning ${GRANT}`,
-      [
-        row.id,
-        row.organization_id,
-        row.project_id,
-        row.allocation_id,
-        row.user_id,
-        row.user_name,
-        row.ssh_key_id,
-        row.public_key,
-        row.fingerprint,
-        row.granted_by,
-        row.correlation_id,
-      ],
-    )
-  ).rows[0];
+  (await INSERT_GRANT.query<GrantRow>(tx, row)).rows[0];
 
 /** Newest first. */
 export const listGrants = async (

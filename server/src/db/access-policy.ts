@@ -1,5 +1,6 @@
 /** What an organization asks of those who connect. One that never changed it has no row, and is asked what the table says. */
 import type { Reader, Tx } from './client.ts';
+import { statement } from './statement.ts';
 
 export type AccessSettings = Readonly<{
   session_idle_s: number;
@@ -38,6 +39,27 @@ export const ensureAccessPolicy = async (tx: Tx, organizationId: string): Promis
   await tx.query('insert into access_policies (organization_id) values ($1) on conflict do nothing', [organizationId]);
 };
 
+const UPDATE_ACCESS_POLICY = statement(
+  {
+    organization_id: 'text',
+    version: 'integer',
+    session_idle_s: 'integer | null',
+    session_max_s: 'integer | null',
+    ends_with_sign_in: 'boolean | null',
+    records_terminals: 'boolean | null',
+    recording_days: 'integer | null',
+    allows_service_accounts: 'boolean | null',
+  },
+  `update access_policies p set session_idle_s = coalesce(:session_idle_s, session_idle_s), session_max_s = coalesce(:session_max_s,
+     session_max_s),
+     ends_with_sign_in = coalesce(:ends_with_sign_in, ends_with_sign_in), records_terminals = coalesce(:records_terminals,
+     records_terminals),
+     recording_days = coalesce(:recording_days, recording_days), allows_service_accounts = coalesce(:allows_service_accounts,
+     allows_service_accounts),
+     version = version + 1, updated_at = clock_timestamp()
+   where p.organization_id = :organization_id and p.version = :version returning ${POLICY}`,
+);
+
 /** Undefined when its version is another. */
 export const updateAccessPolicy = async (
   tx: Tx,
@@ -46,21 +68,14 @@ export const updateAccessPolicy = async (
   change: Partial<AccessSettings>,
 ): Promise<AccessPolicyRow | undefined> =>
   (
-    await tx.query<AccessPolicyRow>(
-      `update access_policies p set session_idle_s = coalesce($3, session_idle_s), session_max_s = coalesce($4, session_max_s),
-         ends_with_sign_in = coalesce($5, ends_with_sign_in), records_terminals = coalesce($6, records_terminals),
-         recording_days = coalesce($7, recording_days), allows_service_accounts = coalesce($8, allows_service_accounts),
-         version = version + 1, updated_at = clock_timestamp()
-       where p.organization_id = $1 and p.version = $2 returning ${POLICY}`,
-      [
-        organizationId,
-        version,
-        change.session_idle_s ?? null,
-        change.session_max_s ?? null,
-        change.ends_with_sign_in ?? null,
-        change.records_terminals ?? null,
-        change.recording_days ?? null,
-        change.allows_service_accounts ?? null,
-      ],
-    )
+    await UPDATE_ACCESS_POLICY.query<AccessPolicyRow>(tx, {
+      organization_id: organizationId,
+      version,
+      session_idle_s: change.session_idle_s ?? null,
+      session_max_s: change.session_max_s ?? null,
+      ends_with_sign_in: change.ends_with_sign_in ?? null,
+      records_terminals: change.records_terminals ?? null,
+      recording_days: change.recording_days ?? null,
+      allows_service_accounts: change.allows_service_accounts ?? null,
+    })
   ).rows[0];

@@ -4,6 +4,7 @@
  */
 import type { Tx } from './client.ts';
 import { HELD } from './lifecycle.ts';
+import { claimIsLive } from './predicates.ts';
 
 export type OutrunSlot = Readonly<{ id: string; slot_index: number; generation: number; host_generation: number }>;
 
@@ -27,7 +28,7 @@ export const adoptGenerations = async (tx: Tx, allocationId: string, slots: read
   await tx.query(
     `update allocation_resource_claims c set adopted_generation = w.generation
      from unnest($1::text[], $2::integer[]) as w (id, generation)
-     where c.slot_id = w.id and c.allocation_id = $3 and c.released_at is null`,
+     where c.slot_id = w.id and c.allocation_id = $3 and ${claimIsLive('c')}`,
     [...values, allocationId],
   );
 };

@@ -4,6 +4,8 @@
  */
 import type { Reader, Tx } from './client.ts';
 import type { NodeTaskState } from './node-task.ts';
+import { TASK_HANDED_OUT, TASK_OPEN } from './predicates.ts';
+import { statement } from './statement.ts';
 
 /**
  * The ids of what is queued and not too late, oldest first, a few for each node: of these nodes, or of all. One pass over
@@ -89,7 +91,7 @@ export const redispatchTasks = async (
   (
     await tx.query<OutgoingTask>(
       `with lost as materialized (
-         select o.id from node_tasks o where o.node_id = any ($1) and o.state in ('dispatched', 'running')
+         select o.id from node_tasks o where o.node_id = any ($1) and o.state ${TASK_HANDED_OUT}
            and o.expires_at > clock_timestamp() and o.node_id || ' ' || o.id <> all ($2)
            and o.dispatched_at <= clock_timestamp() - make_interval(secs => $3)
          order by o.id for update skip locked)
@@ -102,7 +104,7 @@ export const redispatchTasks = async (
 export const listNodesLacking = async (reader: Reader, agents: readonly InHand[]): Promise<string[]> =>
   (
     await reader.query<{ node_id: string }>(
-      `select distinct node_id from node_tasks where node_id = any ($1) and state in ('dispatched', 'running')
+      `select distinct node_id from node_tasks where node_id = any ($1) and state ${TASK_HANDED_OUT}
          and expires_at > clock_timestamp() and node_id || ' ' || id <> all ($2)`,
       [nodesOf(agents), pairsOf(agents)],
     )
@@ -117,7 +119,7 @@ export const listOverTasks = async (
     await reader.query<{ node_id: string; task_id: string }>(
       `select h.node_id, h.task_id from unnest($1::text[], $2::text[]) as h (node_id, task_id)
          left join node_tasks t on t.id = h.task_id and t.node_id = h.node_id
-       where t.id is null or t.state not in ('queued', 'dispatched', 'running') or t.expires_at <= clock_timestamp()`,
+       where t.id is null or t.state not ${TASK_OPEN} or t.expires_at <= clock_timestamp()`,
       [pairs.node_ids, pairs.task_ids],
     )
   ).rows;
@@ -140,25 +142,31 @@ export const startTask = async (
          dispatched_at = coalesce(dispatched_at, clock_timestamp()),
          expires_at = case when started_at is null
            then greatest(expires_at, clock_timestamp() + make_interval(secs => ($4::jsonb ->> kind)::float8)) else expires_at end
-       where id = $1 and node_id = $2 and attempt = $3 and state in ('queued', 'dispatched', 'running')
+       where id = $1 and node_id = $2 and attempt = $3 and state ${TASK_OPEN}
          and expires_at > clock_timestamp()`,
       [task.id, task.node_id, task.attempt, JSON.stringify(begunExpiresS)],
     )
   ).rowCount === 1;
+
+const NOTE_PROGRESS = statement(
+  {
+    id: 'text',
+    node_id: 'text',
+    attempt: 'integer',
+    percent: 'integer | null',
+    bytes_per_s: 'bigint | null',
+    note: 'text | null',
+  },
+  `update node_tasks set percent = :percent, bytes_per_s = :bytes_per_s, progress_note = :note, progressed_at = clock_timestamp()
+   where id = :id and node_id = :node_id and attempt = :attempt and state ${TASK_HANDED_OUT} and expires_at > clock_timestamp()`,
+);
 
 /** True while anyone wants to know. */
 export const noteProgress = async (
   tx: Tx,
   task: TaskOnNode,
   progress: Readonly<{ percent: number; bytes_per_s: number | null; note: string | null }>,
-): Promise<boolean> =>
-  (
-    await tx.query(
-      `update node_tasks set percent = $4, bytes_per_s = $5, progress_note = $6, progressed_at = clock_timestamp()
-       where id = $1 and node_id = $2 and attempt = $3 and state in ('dispatched', 'running') and expires_at > clock_timestamp()`,
-      [task.id, task.node_id, task.attempt, progress.percent, progress.bytes_per_s, progress.note],
-    )
-  ).rowCount === 1;
+): Promise<boolean> => (await NOTE_PROGRESS.query(tx, { ...progress, ...task })).rowCount === 1;
 
 export type AgentTaskRow = Readonly<{
   id: string;

@@ -2,6 +2,7 @@
 import type { ALLOCATION_STATES } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';
 import type { PowerState } from './power.ts';
+import { statement } from './statement.ts';
 
 export type AllocationState = (typeof ALLOCATION_STATES)[number];
 
@@ -82,23 +83,23 @@ export type AllocationFilter = Readonly<{
   limit: number;
 }>;
 
+const LIST_ALLOCATIONS = statement(
+  {
+    project_id: 'text | null',
+    organization_id: 'text | null',
+    node_id: 'text | null',
+    state: 'text | null',
+    name: 'text | null',
+    before: 'text | null',
+    limit: 'integer',
+  },
+  `select ${ALLOCATION} where (:project_id is null or a.project_id = :project_id) and (:organization_id is null or a.organization_id = :organization_id)
+   and (:node_id is null or a.node_id = :node_id) and (:state is null or a.state = :state) and (:name is null or a.name = :name)
+   and (:before is null or a.id < :before) order by a.id desc limit :limit`,
+);
+
 export const listAllocations = async (reader: Reader, filter: AllocationFilter): Promise<AllocationRow[]> =>
-  (
-    await reader.query<AllocationRow>(
-      `select ${ALLOCATION} where ($1::text is null or a.project_id = $1) and ($2::text is null or a.organization_id = $2)
-         and ($3::text is null or a.node_id = $3) and ($4::text is null or a.state = $4) and ($5::text is null or a.name = $5)
-         and ($6::text is null or a.id < $6) order by a.id desc limit $7`,
-      [
-        filter.project_id,
-        filter.organization_id,
-        filter.node_id,
-        filter.state,
-        filter.name,
-        filter.before,
-        filter.limit,
-      ],
-    )
-  ).rows;
+  (await LIST_ALLOCATIONS.query<AllocationRow>(reader, filter)).rows;
 
 export type AllocationMove = Readonly<{
   id: string;
@@ -133,6 +134,25 @@ export type AllocationChange = Readonly<{
   max_duration_s: number | null | undefined;
 }>;
 
+const UPDATE_ALLOCATION = statement(
+  {
+    project_id: 'text',
+    id: 'text',
+    version: 'integer',
+    name: 'text | null',
+    tags: 'jsonb | null',
+    is_protected: 'boolean | null',
+    changes_duration: 'boolean',
+    max_duration_s: 'integer | null',
+  },
+  `update allocations set name = coalesce(:name, name), tags = coalesce(:tags, tags), is_protected = coalesce(:is_protected, is_protected),
+     max_duration_s = case when :changes_duration then :max_duration_s else max_duration_s end,
+     release_at = case when not :changes_duration then release_at when :max_duration_s is null then null
+       when activated_at is not null then activated_at + make_interval(secs => :max_duration_s) end,
+     version = version + 1
+   where project_id = :project_id and id = :id and version = :version`,
+);
+
 export const updateAllocation = async (
   tx: Tx,
   projectId: string,
@@ -141,24 +161,14 @@ export const updateAllocation = async (
   change: AllocationChange,
 ): Promise<boolean> =>
   (
-    await tx.query(
-      `update allocations set name = coalesce($4, name), tags = coalesce($5, tags), is_protected = coalesce($6, is_protected),
-         max_duration_s = case when $7 then $8 else max_duration_s end,
-         release_at = case when not $7 then release_at when $8::integer is null then null
-           when activated_at is not null then activated_at + make_interval(secs => $8) end,
-         version = version + 1
-       where project_id = $1 and id = $2 and version = $3`,
-      [
-        projectId,
-        id,
-        version,
-        change.name,
-        change.tags === null ? null : JSON.stringify(change.tags),
-        change.is_protected,
-        change.max_duration_s !== undefined,
-        change.max_duration_s ?? null,
-      ],
-    )
+    await UPDATE_ALLOCATION.query(tx, {
+      ...change,
+      project_id: projectId,
+      id,
+      version,
+      changes_duration: change.max_duration_s !== undefined,
+      max_duration_s: change.max_duration_s ?? null,
+    })
   ).rowCount === 1;
 
 export type TimelineRow = Readonly<{

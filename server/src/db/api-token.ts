@@ -1,4 +1,5 @@
 import type { Reader, Tx } from './client.ts';
+import { statement } from './statement.ts';
 
 export type ApiTokenRow = Readonly<{
   id: string;
@@ -28,26 +29,28 @@ export type NewApiToken = Readonly<{
   expires_in_s: number;
 }>;
 
+const INSERT_API_TOKEN = statement(
+  {
+    id: 'text',
+    kind: 'text',
+    user_id: 'text | null',
+    service_account_id: 'text | null',
+    organization_id: 'text | null',
+    project_id: 'text | null',
+    name: 'text',
+    token_prefix: 'text',
+    token_hash: 'bytea',
+    scopes: 'text[]',
+    expires_in_s: 'float8',
+  },
+  `insert into api_tokens (id, kind, user_id, service_account_id, organization_id, project_id, name, token_prefix, token_hash, scopes,
+     expires_at)
+   values (:id, :kind, :user_id, :service_account_id, :organization_id, :project_id, :name, :token_prefix, :token_hash, :scopes,
+     now() + make_interval(secs => :expires_in_s)) returning ${TOKEN}`,
+);
+
 export const insertApiToken = async (tx: Tx, row: NewApiToken): Promise<ApiTokenRow | undefined> =>
-  (
-    await tx.query<ApiTokenRow>(
-      `insert into api_tokens (id, kind, user_id, service_account_id, organization_id, project_id, name, token_prefix, token_hash, scopes, expires_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now() + make_interval(secs => $11)) returning ${TOKEN}`,
-      [
-        row.id,
-        row.kind,
-        row.user_id,
-        row.service_account_id,
-        row.organization_id,
-        row.project_id,
-        row.name,
-        row.token_prefix,
-        row.token_hash,
-        row.scopes,
-        row.expires_in_s,
-      ],
-    )
-  ).rows[0];
+  (await INSERT_API_TOKEN.query<ApiTokenRow>(tx, row)).rows[0];
 
 type Owner = Readonly<{ user_id: string }> | Readonly<{ service_account_id: string }>;
 const ownerOf = (owner: Owner): readonly [string, string] =>

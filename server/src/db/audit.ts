@@ -4,6 +4,7 @@
  */
 import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
+import { statement } from './statement.ts';
 
 export type AuditRow = Readonly<{
   organization_id: string | null;
@@ -26,31 +27,36 @@ export type AuditRow = Readonly<{
 export const AUDIT_COLUMNS = `id, organization_id, project_id, actor_kind, actor_id, actor_role, source_ip, user_agent,
   action, target_kind, target_id, result, error_code, policy, correlation_id, metadata`;
 
-export const auditValues = (row: AuditRow): unknown[] => [
-  mintId('aud'),
-  row.organization_id,
-  row.project_id,
-  row.actor_kind,
-  row.actor_id,
-  row.actor_role,
-  row.source_ip,
-  row.user_agent,
-  row.action,
-  row.target_kind,
-  row.target_id,
-  row.result,
-  row.error_code,
-  row.policy,
-  row.correlation_id,
-  JSON.stringify(row.metadata),
-];
+/** The values of those columns, for a statement that makes the metadata itself and puts it last. */
+export const AUDIT_VALUES = `:audit_id, :organization_id, :project_id, :actor_kind, :actor_id, :actor_role, :source_ip, :user_agent,
+  :action, :target_kind, :target_id, :result, :error_code, :policy, :correlation_id`;
+
+/** Of AUDIT_VALUES. */
+export const AUDIT_PARAMETERS = {
+  audit_id: 'text',
+  organization_id: 'text | null',
+  project_id: 'text | null',
+  actor_kind: 'text',
+  actor_id: 'text | null',
+  actor_role: 'text | null',
+  source_ip: 'text | null',
+  user_agent: 'text | null',
+  action: 'text',
+  target_kind: 'text | null',
+  target_id: 'text | null',
+  result: 'text',
+  error_code: 'text | null',
+  policy: 'text',
+  correlation_id: 'text',
+} as const;
+
+/** Needs AUDIT_PARAMETERS and :metadata. */
+export const INSERT_AUDIT = `insert into audit_logs (${AUDIT_COLUMNS}) values (${AUDIT_VALUES}, :metadata)`;
+
+const INSERT = statement({ ...AUDIT_PARAMETERS, metadata: 'jsonb' }, INSERT_AUDIT);
 
 export const insertAuditLog = async (tx: Tx, row: AuditRow): Promise<void> => {
-  await tx.query(
-    `insert into audit_logs (${AUDIT_COLUMNS})
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-    auditValues(row),
-  );
+  await INSERT.query(tx, { ...row, audit_id: mintId('aud') });
 };
 
 export type SystemAction = Pick<

@@ -1,5 +1,6 @@
 /** Node-bound allocations from before claims, and the rows that make them like any other. */
 import type { Reader, Tx } from './client.ts';
+import { claimIsLive } from './predicates.ts';
 
 export type UnclaimedRow = Readonly<{
   allocation_id: string;
@@ -28,7 +29,7 @@ export const listUnclaimed = async (
   (
     await reader.query<UnclaimedRow>(
       `select u.*, n.host_role, n.occupancy,
-         (select c.allocation_id from allocation_resource_claims c where c.node_id = u.node_id and c.released_at is null order by c.id limit 1)
+         (select c.allocation_id from allocation_resource_claims c where c.node_id = u.node_id and ${claimIsLive('c')} order by c.id limit 1)
            as holder_allocation_id,
          (select a.id from allocations a where a.node_id = u.node_id and a.id < u.allocation_id and ${UNCLAIMED} order by a.id desc limit 1)
            as earlier_allocation_id

@@ -5,6 +5,7 @@
  * of was approved yet has no slice to give.
  */
 import type { Reader, Tx } from './client.ts';
+import { runtimeIsValidated, slotUnavailableReason } from './predicates.ts';
 
 const COUNTED_KINDS = [
   'claimed',
@@ -53,14 +54,6 @@ export type CapacityCounts = Readonly<{
   baremetal: ShapeCounts;
 }>;
 
-const IS_COMPLETE = `(s.gpu_pci_address is not null and s.nvme_serial is not null and s.nvme_device is not null and s.mac_address is not null
-  and s.private_ip is not null and s.fabric_vf_pci_address is not null and s.fabric_claim_mode = 'per_slot_vf')`;
-
-/** The slot's own hold; null when it is free. */
-const SLOT_KIND = `case when s.status in ('reserved', 'in_use') then 'claimed' when s.status <> 'available' then s.status
-  when s.approval = 'disabled' then 'unapproved' when s.approval <> 'approved' then 'drift' when s.health <> 'ok' then 'unhealthy'
-  when not ${IS_COMPLETE} then 'incomplete' end`;
-
 /** Node states that are capacity at all. */
 const DELIVERED = "('active', 'offline', 'quarantined', 'draining')";
 
@@ -77,15 +70,14 @@ const RESERVED_AS = `case shape when 'baremetal' then whole is not null or (is_h
 const COUNT = `
 with slot as (
   select node_id, kind, count(*) as gpus, count(*) filter (where status = 'in_use') as in_use, count(*) filter (where health = 'ok') as ok
-  from (select s.node_id, s.status, s.health, ${SLOT_KIND} as kind from node_resource_slots s where s.parent_slot_id is null offset 0) s
+  from (select s.node_id, s.status, s.health, ${slotUnavailableReason('s')} as kind from node_resource_slots s where s.parent_slot_id is null offset 0) s
   group by node_id, kind),
 node as (
   select n.id, n.region_name, n.gpu_model, coalesce(p.organization_id, '') as pool_organization_id, n.gpu_count, n.is_held, n.capacity_mode,
     n.occupancy, n.state = 'active' and n.health = 'ok' as is_ready, n.state in ('active', 'draining') and n.health = 'ok' as is_healthy,
     case when n.state = 'quarantined' then 'quarantined' when n.state <> 'active' then 'not_ready' end as by_state,
     case when n.health <> 'ok' then 'unhealthy' end as by_health,
-    case when not (n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at))
-      then 'not_ready' end as by_runtime,
+    case when not ${runtimeIsValidated('n')} then 'not_ready' end as by_runtime,
     case n.occupancy when 'exclusive' then 'claimed' when 'cleaning' then 'cleaning' when 'cleanup_blocked' then 'cleanup_blocked' end as whole,
     m.key_1, m.key_2, m.key_4, m.key_8, m.key_node, coalesce(m.free_count, 0) as free_count, coalesce(m.largest_set, 0) as largest_set
   from nodes n join pools p on p.id = n.pool_id left join node_placement_summary m on m.node_id = n.id

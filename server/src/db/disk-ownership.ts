@@ -1,6 +1,7 @@
 /** Disks that an operator lets the platform erase, by serial. */
 import type { DiskUse } from '../domain/disk-use.ts';
 import type { Reader, Tx } from './client.ts';
+import { statement } from './statement.ts';
 import type { DiskOwnerships } from './types.gen.ts';
 
 export type DiskOwnershipRow = Readonly<{
@@ -25,19 +26,28 @@ const OWNERSHIP =
 export const findOwnership = async (reader: Reader, id: string): Promise<DiskOwnershipRow | undefined> =>
   (await reader.query<DiskOwnershipRow>(`select ${OWNERSHIP} from disk_ownerships where id = $1`, [id])).rows[0];
 
+const INSERT_OWNERSHIP = statement(
+  {
+    id: 'text',
+    node_id: 'text',
+    region_name: 'text',
+    serial: 'text',
+    device: 'text',
+    approved_by: 'text',
+    reason: 'text',
+    correlation_id: 'text',
+  },
+  `insert into disk_ownerships (id, node_id, region_name, serial, device, state, approved_by, reason, correlation_id)
+   values (:id, :node_id, :region_name, :serial, :device, 'approved', :approved_by, :reason, :correlation_id)
+   on conflict do nothing returning ${OWNERSHIP}`,
+);
+
 /** Undefined when the disk is owned, or about to be, already. */
 export const insertOwnership = async (
   tx: Tx,
   row: Pick<DiskOwnershipRow, 'id' | 'node_id' | 'serial' | 'device' | 'approved_by' | 'reason' | 'correlation_id'> &
     Readonly<{ region_name: string }>,
-): Promise<DiskOwnershipRow | undefined> =>
-  (
-    await tx.query<DiskOwnershipRow>(
-      `insert into disk_ownerships (id, node_id, region_name, serial, device, state, approved_by, reason, correlation_id)
-       values ($1, $2, $3, $4, $5, 'approved', $6, $7, $8) on conflict do nothing returning ${OWNERSHIP}`,
-      [row.id, row.node_id, row.region_name, row.serial, row.device, row.approved_by, row.reason, row.correlation_id],
-    )
-  ).rows[0];
+): Promise<DiskOwnershipRow | undefined> => (await INSERT_OWNERSHIP.query<DiskOwnershipRow>(tx, row)).rows[0];
 
 export const listOwnerships = async (
   reader: Reader,

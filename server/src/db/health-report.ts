@@ -2,6 +2,7 @@
 import type { HealthAlert, HealthReport } from '@gpuaas/contract/node';
 import type { HealthOverride, SlotTargets } from '../domain/health.ts';
 import type { Reader, Tx } from './client.ts';
+import { statement } from './statement.ts';
 
 export type ReportRow = HealthReport;
 export type OverrideRow = HealthOverride & Readonly<{ reason: string; created_by: string; created_at: string }>;
@@ -19,26 +20,26 @@ export type BreakerRow = Readonly<{
 /** A node is looked at from this many sides; each stays until the node is gone. */
 const SOURCES_MAX = 16;
 
+const UPSERT_REPORT = statement(
+  {
+    node_id: 'text',
+    source: 'text',
+    observed_at: 'timestamptz',
+    successes: 'jsonb',
+    alerts: 'jsonb',
+    sources_max: 'integer',
+  },
+  `insert into node_health_reports as r (node_id, source, observed_at, successes, alerts)
+   select :node_id, :source, :observed_at, :successes, :alerts
+   where :observed_at <= clock_timestamp() + interval '5 min 10 s' and (select count(*) from node_health_reports o
+     where o.node_id = :node_id and o.source <> :source) < :sources_max
+   on conflict (node_id, source) do update set observed_at = excluded.observed_at, received_at = clock_timestamp(),
+     successes = excluded.successes, alerts = excluded.alerts where r.observed_at <= excluded.observed_at`,
+);
+
 /** False when a newer report of this source is there already, when it is from the future, or of one source too many. */
 export const upsertReport = async (tx: Tx, nodeId: string, report: HealthReport): Promise<boolean> =>
-  (
-    await tx.query(
-      `insert into node_health_reports as r (node_id, source, observed_at, successes, alerts)
-       select $1, $2, $3::timestamptz, $4::jsonb, $5::jsonb
-       where $3::timestamptz <= clock_timestamp() + interval '5 min 10 s' and (select count(*) from node_health_reports o
-         where o.node_id = $1 and o.source <> $2) < $6
-       on conflict (node_id, source) do update set observed_at = excluded.observed_at, received_at = clock_timestamp(),
-         successes = excluded.successes, alerts = excluded.alerts where r.observed_at <= excluded.observed_at`,
-      [
-        nodeId,
-        report.source,
-        report.observed_at,
-        JSON.stringify(report.successes),
-        JSON.stringify(report.alerts),
-        SOURCES_MAX,
-      ],
-    )
-  ).rowCount === 1;
+  (await UPSERT_REPORT.query(tx, { ...report, node_id: nodeId, sources_max: SOURCES_MAX })).rowCount === 1;
 
 /** The report before, and whether what counts may have changed since for another reason: a reset, an override that ended. */
 export const findReport = async (
@@ -72,27 +73,30 @@ export const listOverrides = async (reader: Reader, nodeId: string): Promise<Ove
     )
   ).rows;
 
+const PUT_OVERRIDE = statement(
+  {
+    node_id: 'text',
+    source: 'text',
+    mode: 'text',
+    alerts: 'jsonb',
+    muted_alert_ids: 'text[]',
+    reason: 'text',
+    created_by: 'text',
+    expires_at: 'timestamptz | null',
+  },
+  `insert into node_health_overrides (node_id, source, mode, alerts, muted_alert_ids, reason, created_by, expires_at)
+   values (:node_id, :source, :mode, :alerts, :muted_alert_ids, :reason, :created_by, :expires_at)
+   on conflict (node_id, source) do update set mode = excluded.mode, alerts = excluded.alerts,
+     muted_alert_ids = excluded.muted_alert_ids, reason = excluded.reason, created_by = excluded.created_by,
+     created_at = clock_timestamp(), expires_at = excluded.expires_at`,
+);
+
 export const putOverride = async (
   tx: Tx,
   nodeId: string,
   row: HealthOverride & Readonly<{ reason: string; created_by: string }>,
 ): Promise<void> => {
-  await tx.query(
-    `insert into node_health_overrides (node_id, source, mode, alerts, muted_alert_ids, reason, created_by, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (node_id, source) do update set mode = excluded.mode, alerts = excluded.alerts,
-       muted_alert_ids = excluded.muted_alert_ids, reason = excluded.reason, created_by = excluded.created_by,
-       created_at = clock_timestamp(), expires_at = excluded.expires_at`,
-    [
-      nodeId,
-      row.source,
-      row.mode,
-      JSON.stringify(row.alerts),
-      row.muted_alert_ids,
-      row.reason,
-      row.created_by,
-      row.expires_at,
-    ],
-  );
+  await PUT_OVERRIDE.query(tx, { ...row, node_id: nodeId });
 };
 
 export const deleteOverride = async (tx: Tx, nodeId: string, source: string): Promise<boolean> =>

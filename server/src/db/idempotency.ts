@@ -44,17 +44,21 @@ export const findStoredResponse = async (reader: Reader, id: IdempotencyKey): Pr
   return rows[0];
 };
 
-export const ANSWER_COLUMNS = 'tenant, principal_id, operation, key, request_hash, status, response, response_sealed';
+/** Of `INSERT_RESPONSE`. */
+export const RESPONSE_PARAMETERS = {
+  tenant: 'text',
+  principal_id: 'text',
+  operation: 'text',
+  key: 'text',
+  request_hash: 'bytea',
+  status: 'integer',
+  response: 'bytea',
+  response_sealed: 'boolean',
+} as const;
 
-export const answerValues = (id: IdempotencyKey, record: StoredResponse): unknown[] => [
-  ...keyValues(id),
-  record.request_hash,
-  record.status,
-  record.response,
-  record.response_sealed,
-];
-
-/** An expired record of the same key is replaced: its time was promised to be over. */
-export const REPLACE_EXPIRED = `on conflict (tenant, principal_id, operation, key) do update set request_hash = excluded.request_hash,
-  status = excluded.status, response = excluded.response, response_sealed = excluded.response_sealed, created_at = now(),
-  expires_at = excluded.expires_at where idempotency_keys.expires_at <= now()`;
+/** An expired record of the same key is replaced. */
+export const INSERT_RESPONSE = `insert into idempotency_keys (tenant, principal_id, operation, key, request_hash, status, response, response_sealed)
+  values (:tenant, :principal_id, :operation, :key, :request_hash, :status, :response, :response_sealed)
+  on conflict (tenant, principal_id, operation, key) do update set request_hash = excluded.request_hash,
+    status = excluded.status, response = excluded.response, response_sealed = excluded.response_sealed, created_at = now(),
+    expires_at = excluded.expires_at where idempotency_keys.expires_at <= now()`;

@@ -1,5 +1,6 @@
 /** What a reinstallation makes of an allocation. It is kept aside until the image is on the boot disk, and is what runs then. */
 import type { Reader, Tx } from './client.ts';
+import { statement } from './statement.ts';
 
 export type WantedInstall = Readonly<{
   install_number: number;
@@ -15,27 +16,29 @@ type Wanting = WantedInstall &
 
 const WANTED = 'i.install_number, i.image_name, i.image_digest, i.ssh_key_ids, i.user_data';
 
+const PUT_WANTED_INSTALL = statement(
+  {
+    allocation_id: 'text',
+    organization_id: 'text',
+    project_id: 'text',
+    run_id: 'text',
+    install_number: 'integer',
+    image_name: 'text | null',
+    image_digest: 'text | null',
+    ssh_key_ids: 'text[]',
+    user_data: 'text | null',
+  },
+  `insert into allocation_installs
+     (allocation_id, organization_id, project_id, run_id, install_number, image_name, image_digest, ssh_key_ids, user_data)
+   values (:allocation_id, :organization_id, :project_id, :run_id, :install_number, :image_name, :image_digest, :ssh_key_ids, :user_data)
+   on conflict (allocation_id) do update set run_id = excluded.run_id, install_number = excluded.install_number,
+     image_name = excluded.image_name, image_digest = excluded.image_digest, ssh_key_ids = excluded.ssh_key_ids,
+     user_data = excluded.user_data, created_at = clock_timestamp()`,
+);
+
 /** What an earlier run wanted and did not get is wanted no more. */
 export const putWantedInstall = async (tx: Tx, wanted: Wanting): Promise<void> => {
-  await tx.query(
-    `insert into allocation_installs
-       (allocation_id, organization_id, project_id, run_id, install_number, image_name, image_digest, ssh_key_ids, user_data)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-     on conflict (allocation_id) do update set run_id = excluded.run_id, install_number = excluded.install_number,
-       image_name = excluded.image_name, image_digest = excluded.image_digest, ssh_key_ids = excluded.ssh_key_ids,
-       user_data = excluded.user_data, created_at = clock_timestamp()`,
-    [
-      wanted.allocation_id,
-      wanted.organization_id,
-      wanted.project_id,
-      wanted.run_id,
-      wanted.install_number,
-      wanted.image_name,
-      wanted.image_digest,
-      wanted.ssh_key_ids,
-      wanted.user_data,
-    ],
-  );
+  await PUT_WANTED_INSTALL.query(tx, wanted);
 };
 
 /** Of this run: what another wants is not what it makes. */

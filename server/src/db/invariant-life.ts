@@ -1,5 +1,6 @@
 /** What must hold of allocations through their lives, of host tasks, and of the money that they cost. */
 import { type Invariant, RECENT } from './invariant-rule.ts';
+import { claimIsLive, TASK_OPEN } from './predicates.ts';
 
 /** A run that has just ended or begun is not a missing owner. */
 const SETTLED = "statement_timestamp() - interval '5 minutes'";
@@ -8,11 +9,11 @@ export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'claims_end_with_allocation',
     rule: 'Claims live as long as their allocation: none is released before its release, none is left after it.',
-    sql: `select a.id as subject_id, a.state || ' with ' || count(*) filter (where c.released_at is null) || ' unreleased and '
+    sql: `select a.id as subject_id, a.state || ' with ' || count(*) filter (where ${claimIsLive('c')}) || ' unreleased and '
         || count(*) filter (where c.released_at is not null) || ' released claims' as detail
       from allocations a join allocation_resource_claims c on c.allocation_id = a.id
       where a.state in ('requested', 'provisioning', 'active') or a.released_at > ${RECENT} group by a.id
-      having case when a.state = 'released' then bool_or(c.released_at is null) else bool_or(c.released_at is not null) end`,
+      having case when a.state = 'released' then bool_or(${claimIsLive('c')}) else bool_or(c.released_at is not null) end`,
   },
   {
     name: 'allocation_is_whole',
@@ -67,7 +68,7 @@ export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
           select t.slot_id, t.slot_generation as generation where t.slot_id is not null
           union all select x.slot_id, x.generation
           from jsonb_to_recordset(coalesce(t.params -> 'slots', '[]')) as x (slot_id text, generation integer)) s
-        where t.state in ('queued', 'dispatched', 'running'))
+        where t.state ${TASK_OPEN})
       select t.slot_id as subject_id, count(*) || ' tasks run: ' || string_agg(t.id, ', ' order by t.id) as detail from task t
       where t.state <> 'queued' group by t.slot_id having count(*) > 1
       union all
@@ -130,7 +131,7 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
         'used ' || coalesce(q.gpu_used, 0) || ', claims hold ' || coalesce(held.gpus, 0) as detail
       from quotas q full join (
         select c.organization_id, level.project_id, sum(c.gpu_count) as gpus from allocation_resource_claims c
-        cross join lateral (values (''), (c.project_id)) level (project_id) where c.released_at is null group by 1, 2) held
+        cross join lateral (values (''), (c.project_id)) level (project_id) where ${claimIsLive('c')} group by 1, 2) held
         on held.organization_id = q.organization_id and held.project_id = q.project_id
       where coalesce(q.gpu_used, 0) <> coalesce(held.gpus, 0)`,
   },

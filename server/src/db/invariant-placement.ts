@@ -3,8 +3,9 @@
  * gives back who breaks it; most repeat a constraint on purpose, because a constraint can be dropped or come too late.
  */
 import { type Invariant, RECENT } from './invariant-rule.ts';
+import { claimHoldsSlot, claimIsLive, runtimeIsValidated, slotIsComplete, slotIsUsable } from './predicates.ts';
 
-const LIVE = 'allocation_resource_claims c where c.released_at is null';
+const LIVE = `allocation_resource_claims c where ${claimIsLive('c')}`;
 
 /** What is bound, where it must be unique, and its column. One grouping each: together they would sort a million rows. */
 const BINDINGS = [
@@ -35,15 +36,14 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
     name: 'available_slot_is_unclaimed',
     rule: 'A slot that is for sale has no unreleased claim, nor has its whole node.',
     sql: `select s.id as subject_id, 'held by claim ' || c.id as detail from node_resource_slots s
-      join allocation_resource_claims c on c.node_id = s.node_id and c.released_at is null and (c.slot_id = s.id or c.claim_kind = 'node_exclusive')
+      join allocation_resource_claims c on ${claimHoldsSlot('c', 's')}
       where s.status = 'available'`,
   },
   {
     name: 'available_slot_is_complete',
     rule: 'A slot that is for sale has its GPU, disk, addresses and its own fabric function.',
     sql: `select s.id as subject_id, 'a binding is missing' as detail from node_resource_slots s where s.status = 'available'
-      and (s.gpu_pci_address is null or s.nvme_serial is null or s.nvme_device is null or s.mac_address is null or s.private_ip is null
-        or s.fabric_vf_pci_address is null or s.fabric_claim_mode is distinct from 'per_slot_vf')`,
+      and not ${slotIsComplete('s')}`,
   },
   {
     name: 'available_slot_is_wiped',
@@ -85,7 +85,7 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
     rule: 'On a board with a fabric the GPUs of a slice are one of its partitions.',
     sql: `select held.allocation_id as subject_id, 'modules ' || array_to_string(held.modules, ', ') as detail
       from (select c.allocation_id, c.node_id, array_agg(s.module_id order by s.module_id) as modules from allocation_resource_claims c
-        join node_resource_slots s on s.id = c.slot_id where c.released_at is null group by c.allocation_id, c.node_id) held
+        join node_resource_slots s on s.id = c.slot_id where ${claimIsLive('c')} group by c.allocation_id, c.node_id) held
       where exists (select from node_fabric_partitions f where f.node_id = held.node_id)
         and not exists (select from node_fabric_partitions f where f.node_id = held.node_id
           and cardinality(f.module_ids) = cardinality(held.modules) and f.module_ids @> held.modules)`,
@@ -138,9 +138,7 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
     sql: `select m.node_id as subject_id, 'index mask ' || m.free_mask || ', slots give ' || coalesce(s.mask, 0) as detail
       from node_placement_summary m left join (
         select s.node_id, sum(1::bigint << s.slot_index) as mask, count(*) as free from node_resource_slots s
-        where s.parent_slot_id is null and s.approval = 'approved' and s.status = 'available' and s.health = 'ok' and s.slot_index < 31
-          and s.gpu_pci_address is not null and s.nvme_serial is not null and s.nvme_device is not null and s.mac_address is not null
-          and s.private_ip is not null and s.fabric_vf_pci_address is not null and s.fabric_claim_mode = 'per_slot_vf' group by s.node_id) s
+        where ${slotIsUsable('s')} and ${slotIsComplete('s')} group by s.node_id) s
         on s.node_id = m.node_id
       where m.free_mask <> coalesce(s.mask, 0) or m.free_count <> coalesce(s.free, 0)`,
   },
@@ -152,8 +150,7 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
         coalesce(m.key_1, m.key_2, m.key_4, m.key_8) is not null as slices, m.key_node is not null as whole) offered
       where (offered.slices or offered.whole) and (n.state <> 'active' or n.health <> 'ok' or n.host_role <> 'worker_compute'
           or n.occupancy in ('exclusive', 'cleaning', 'cleanup_blocked') or m.occupancy <> n.occupancy or m.capacity_mode <> n.capacity_mode)
-        or offered.slices and (n.capacity_mode = 'baremetal' or n.is_held or not n.is_runtime_passed
-          or n.runtime_checked_at is null or n.runtime_checked_at <= n.booted_at)
+        or offered.slices and (n.capacity_mode = 'baremetal' or n.is_held or not ${runtimeIsValidated('n')})
         or offered.whole and (n.capacity_mode = 'slice' or n.occupancy <> 'free')`,
   },
 ];

@@ -82,7 +82,7 @@ describe('invariants', () => {
       'insert into node_inventories (node_id, observed_at, boot_id, content, findings) values ($1, now(), $2, $3, $4)',
       node.id,
       'boot-1',
-      JSON.stringify({ machines: [machine] }),
+      JSON.stringify({ vms: [machine] }),
       JSON.stringify(findings),
     ] as const;
 
@@ -705,7 +705,7 @@ describe('invariants', () => {
         finds: () => [],
       },
     ],
-    machine_has_claim_or_is_told: [
+    vm_has_claim_or_finding: [
       {
         what: 'a machine of ours that no claim holds, reported and not told',
         do: () => [found(nodes.empty, machineOf('alc_gone'), [])],
@@ -715,7 +715,7 @@ describe('invariants', () => {
         what: 'nothing about one that is told, nor about one that is claimed',
         do: () => [
           found(nodes.empty, machineOf('alc_gone'), [
-            { code: 'orphan_machine', machine: 'gpuaas-alc_gone', slot_ids: [] },
+            { code: 'orphan_vm', machine: 'gpuaas-alc_gone', slot_ids: [] },
           ]),
           found(nodes.sliced, machineOf(active.id), []),
         ],
@@ -727,7 +727,7 @@ describe('invariants', () => {
         what: 'a slot for sale whose devices a stranger has',
         do: () => [
           found(nodes.empty, machineOf(null), [
-            { code: 'unknown_machine', machine: 'somebodys', slot_ids: nodes.empty.slot_ids.slice(0, 1) },
+            { code: 'unknown_vm', machine: 'somebodys', slot_ids: nodes.empty.slot_ids.slice(0, 1) },
           ]),
         ],
         finds: () => nodes.empty.slot_ids.slice(0, 1),

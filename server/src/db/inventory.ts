@@ -2,6 +2,8 @@
 import type { Inventory } from '@gpuaas/contract/node';
 import type { Finding, Holding, SlotDevices } from '../domain/inventory.ts';
 import type { Reader, Tx } from './client.ts';
+import { claimIsLive, TASK_OPEN } from './predicates.ts';
+import { statement } from './statement.ts';
 
 export type DatedFinding = Finding & Readonly<{ since: string }>;
 export type InventoryContent = Omit<Inventory, 'observed_at' | 'boot_id'>;
@@ -35,18 +37,28 @@ export const touchInventory = async (tx: Tx, nodeId: string, observedAt: string)
   ]);
 };
 
+const PUT_INVENTORY = statement(
+  {
+    node_id: 'text',
+    observed_at: 'timestamptz',
+    boot_id: 'text',
+    content: 'jsonb',
+    findings: 'jsonb',
+    is_news: 'boolean',
+  },
+  `insert into node_inventories as i (node_id, observed_at, boot_id, content, findings)
+   values (:node_id, :observed_at, :boot_id, :content, :findings)
+   on conflict (node_id) do update set observed_at = excluded.observed_at, received_at = clock_timestamp(),
+     boot_id = excluded.boot_id, content = excluded.content, findings = excluded.findings,
+     changed_at = case when :is_news then clock_timestamp() else i.changed_at end`,
+);
+
 export const putInventory = async (
   tx: Tx,
   row: Pick<InventoryRow, 'node_id' | 'observed_at' | 'boot_id' | 'content' | 'findings'> &
     Readonly<{ is_news: boolean }>,
 ): Promise<void> => {
-  await tx.query(
-    `insert into node_inventories as i (node_id, observed_at, boot_id, content, findings) values ($1, $2, $3, $4, $5)
-     on conflict (node_id) do update set observed_at = excluded.observed_at, received_at = clock_timestamp(),
-       boot_id = excluded.boot_id, content = excluded.content, findings = excluded.findings,
-       changed_at = case when $6 then clock_timestamp() else i.changed_at end`,
-    [row.node_id, row.observed_at, row.boot_id, JSON.stringify(row.content), JSON.stringify(row.findings), row.is_news],
-  );
+  await PUT_INVENTORY.query(tx, row);
 };
 
 /** A claim counts for so long after its release: what was seen a moment before it is still on its way to us. */
@@ -78,11 +90,11 @@ export const listHoldings = async (reader: Reader, nodeId: string): Promise<Hold
   (
     await reader.query<Holding>(
       `with held as materialized (
-         select c.allocation_id, c.claim_kind from allocation_resource_claims c where c.node_id = $1 and c.released_at is null
+         select c.allocation_id, c.claim_kind from allocation_resource_claims c where c.node_id = $1 and ${claimIsLive('c')}
          union select c.allocation_id, c.claim_kind from allocation_resource_claims c
            where c.node_id = $1 and c.released_at > statement_timestamp() - ${AFTER_RELEASE})
        select h.allocation_id, h.claim_kind, a.state, a.power_state, ${TO_RUN} as is_to_run, a.power_run_id is null and not exists (select from node_tasks t
-         where t.allocation_id = h.allocation_id and (t.state in ('queued', 'dispatched', 'running')
+         where t.allocation_id = h.allocation_id and (t.state ${TASK_OPEN}
            or t.finished_at > statement_timestamp() - ${AFTER_TASK})) as is_quiet
        from held h join allocations a on a.id = h.allocation_id order by h.allocation_id`,
       [nodeId],

@@ -1,5 +1,6 @@
 import type { TenantRole } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';
+import { statement } from './statement.ts';
 
 export type InvitationRow = Readonly<{
   id: string;
@@ -27,14 +28,23 @@ type NewInvitation = Readonly<{
   expires_in_s: number;
 }>;
 
+const INSERT_INVITATION = statement(
+  {
+    id: 'text',
+    organization_id: 'text',
+    email: 'text',
+    role: 'text',
+    token_hash: 'bytea',
+    invited_by: 'text',
+    expires_in_s: 'float8',
+  },
+  `insert into invitations (id, organization_id, email, role, token_hash, invited_by, expires_at)
+   values (:id, :organization_id, :email, :role, :token_hash, :invited_by, now() + make_interval(secs => :expires_in_s))
+   returning ${INVITATION}`,
+);
+
 export const insertInvitation = async (tx: Tx, row: NewInvitation): Promise<InvitationRow | undefined> =>
-  (
-    await tx.query<InvitationRow>(
-      `insert into invitations (id, organization_id, email, role, token_hash, invited_by, expires_at)
-       values ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7)) returning ${INVITATION}`,
-      [row.id, row.organization_id, row.email, row.role, row.token_hash, row.invited_by, row.expires_in_s],
-    )
-  ).rows[0];
+  (await INSERT_INVITATION.query<InvitationRow>(tx, row)).rows[0];
 
 export const listInvitations = async (
   reader: Reader,

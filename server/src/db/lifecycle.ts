@@ -6,6 +6,8 @@
  * Locks are taken in one order everywhere: workflow run, allocation, index row of the node, slots and node, quota.
  */
 import type { Reader, Tx } from './client.ts';
+import { claimHoldsSlot, claimIsLive } from './predicates.ts';
+import { statement } from './statement.ts';
 
 export type ClaimRow = Readonly<{
   id: string;
@@ -34,7 +36,7 @@ export const listClaims = async (reader: Reader, allocationIds: readonly string[
 /** Locks the claims that still hold something. */
 export const lockLiveClaims = async (tx: Tx, allocationId: string): Promise<ClaimRow[]> => {
   const { rows } = await tx.query<ClaimRow>(
-    `select ${CLAIM} from allocation_resource_claims c where c.allocation_id = $1 and c.released_at is null
+    `select ${CLAIM} from allocation_resource_claims c where c.allocation_id = $1 and ${claimIsLive('c')}
      order by c.id for update`,
     [allocationId],
   );
@@ -58,20 +60,20 @@ export type HeldSlot = Readonly<{
   wipe_method: string | null;
 }>;
 
-/** Slots that an allocation ($1) holds. */
-export const HELD = `from node_resource_slots s join allocation_resource_claims c on c.allocation_id = $1 and c.released_at is null
-  and c.node_id = s.node_id and (c.slot_id = s.id or c.claim_kind = 'node_exclusive') and s.parent_slot_id is null`;
+/** Slots that the allocation `:allocation_id` holds. */
+export const HELD = `from node_resource_slots s join allocation_resource_claims c on c.allocation_id = :allocation_id
+  and ${claimHoldsSlot('c', 's')} and s.parent_slot_id is null`;
 
-export const listHeldSlots = async (reader: Reader, allocationId: string): Promise<HeldSlot[]> => {
-  const { rows } = await reader.query<HeldSlot>(
-    `select s.id, s.node_id, s.slot_index, s.status, coalesce(c.adopted_generation, c.slot_generation, s.generation) as generation, s.module_id,
-       s.gpu_pci_address, s.nvme_serial, s.nvme_device, s.mac_address::text as mac_address,
-       host(s.private_ip) as private_ip, s.fabric_vf_pci_address, s.wipe_method
-     ${HELD} order by s.slot_index`,
-    [allocationId],
-  );
-  return rows;
-};
+const LIST_HELD = statement(
+  { allocation_id: 'text' },
+  `select s.id, s.node_id, s.slot_index, s.status, coalesce(c.adopted_generation, c.slot_generation, s.generation) as generation, s.module_id,
+     s.gpu_pci_address, s.nvme_serial, s.nvme_device, s.mac_address::text as mac_address,
+     host(s.private_ip) as private_ip, s.fabric_vf_pci_address, s.wipe_method
+   ${HELD} order by s.slot_index`,
+);
+
+export const listHeldSlots = async (reader: Reader, allocationId: string): Promise<HeldSlot[]> =>
+  (await LIST_HELD.query<HeldSlot>(reader, { allocation_id: allocationId })).rows;
 
 export type HeldNode = Readonly<{
   id: string;
@@ -83,7 +85,7 @@ export type HeldNode = Readonly<{
 export const findHeldNode = async (reader: Reader, allocationId: string): Promise<HeldNode | undefined> => {
   const { rows } = await reader.query<HeldNode>(
     `select n.id, n.occupancy, n.data_disks from nodes n join allocation_resource_claims c on c.node_id = n.id
-     where c.allocation_id = $1 and c.released_at is null and c.claim_kind = 'node_exclusive'`,
+     where c.allocation_id = $1 and ${claimIsLive('c')} and c.claim_kind = 'node_exclusive'`,
     [allocationId],
   );
   return rows[0];
@@ -95,20 +97,20 @@ export type SlotMove = Readonly<{
   to: string;
   reason: string | null;
   /** What the slot remembers of it beside the alerts of its health, for whoever asks later what happened to it. */
-  event?: 'provisioned' | 'cleanup_blocked';
+  event?: 'provisioned' | 'cleanup_blocked' | null;
 }>;
 
-export const moveHeldSlots = async (tx: Tx, move: SlotMove): Promise<number> => {
-  const { rowCount } = await tx.query(
-    `with held as (select s.id ${HELD} where s.status = any ($2))
-     update node_resource_slots t set status = $3, status_reason = $4, status_since = clock_timestamp(), version = t.version + 1,
-       health_detail = case when $5::text is null then t.health_detail else (t.health_detail - 'wipe_proof_id') || jsonb_build_object(
-         'allocation_id', $1::text, 'event', $5::text, 'reason', $4::text, 'at', clock_timestamp()) end
-     from held where t.id = held.id`,
-    [move.allocation_id, move.from, move.to, move.reason, move.event ?? null],
-  );
-  return rowCount;
-};
+const MOVE_HELD = statement(
+  { allocation_id: 'text', from: 'text[]', to: 'text', reason: 'text | null', event: 'text | null' },
+  `with held as (select s.id ${HELD} where s.status = any (:from))
+   update node_resource_slots t set status = :to, status_reason = :reason, status_since = clock_timestamp(), version = t.version + 1,
+     health_detail = case when :event is null then t.health_detail else (t.health_detail - 'wipe_proof_id') || jsonb_build_object(
+       'allocation_id', :allocation_id, 'event', :event, 'reason', :reason, 'at', clock_timestamp()) end
+   from held where t.id = held.id`,
+);
+
+export const moveHeldSlots = async (tx: Tx, move: SlotMove): Promise<number> =>
+  (await MOVE_HELD.query(tx, { event: null, ...move })).rowCount;
 
 /** Only between modes that the claim allows: `exclusive`, `cleaning` and `cleanup_blocked` are one to the claim. */
 export const moveHeldNode = async (
@@ -117,7 +119,7 @@ export const moveHeldNode = async (
 ): Promise<number> => {
   const { rowCount } = await tx.query(
     `update nodes n set occupancy = $3, version = n.version + 1 from allocation_resource_claims c
-     where c.allocation_id = $1 and c.released_at is null and c.claim_kind = 'node_exclusive' and n.id = c.node_id
+     where c.allocation_id = $1 and ${claimIsLive('c')} and c.claim_kind = 'node_exclusive' and n.id = c.node_id
        and n.occupancy = any ($2)`,
     [move.allocation_id, move.from, move.to],
   );

@@ -1,6 +1,7 @@
 /** What is known of agents: when they were seen and what they said of themselves. Written for many nodes at once. */
 import type { Reader, Tx } from './client.ts';
 import type { NodeState } from './node.ts';
+import { agentIsSeen } from './predicates.ts';
 
 export type Sighting = Readonly<{
   node_id: string;
@@ -86,8 +87,8 @@ export type AgentRow = Readonly<{
 export const findAgent = async (reader: Reader, nodeId: string): Promise<AgentRow | undefined> =>
   (
     await reader.query<AgentRow>(
-      `select last_seen_at > clock_timestamp() - interval '25 s' as is_connected, last_seen_at, agent_version, boot_id,
-         booted_at, clock_skew_ms, kinds from node_agents where node_id = $1`,
+      `select ${agentIsSeen('a')} as is_connected, a.last_seen_at, a.agent_version, a.boot_id, a.booted_at, a.clock_skew_ms, a.kinds
+       from node_agents a where a.node_id = $1`,
       [nodeId],
     )
   ).rows[0];
@@ -105,26 +106,21 @@ export const countNodesWithoutKey = async (reader: Reader, trustVersion: string)
 /** Nodes whose state says other than when their agent was last seen. Nodes that never had an agent are not meant. */
 export const listMistakenNodes = async (
   reader: Reader,
-  offlineAfterS: number,
   limit: number,
 ): Promise<Readonly<{ id: string; name: string; is_seen: boolean }>[]> =>
   (
     await reader.query<{ id: string; name: string; is_seen: boolean }>(
       `select n.id, n.name, false as is_seen from nodes n join node_agents a on a.node_id = n.id
-         where n.state = 'active' and a.last_seen_at <= clock_timestamp() - make_interval(secs => $1)
+         where n.state = 'active' and not (${agentIsSeen('a')})
        union all
        select n.id, n.name, true from nodes n join node_agents a on a.node_id = n.id
-         where n.state = 'offline' and a.last_seen_at > clock_timestamp() - make_interval(secs => $1)
-       order by id limit $2`,
-      [offlineAfterS, limit],
+         where n.state = 'offline' and ${agentIsSeen('a')}
+       order by id limit $1`,
+      [limit],
     )
   ).rows;
 
 /** Whether the agent was seen lately, read again under the lock of its node. */
-export const isAgentSeen = async (reader: Reader, nodeId: string, withinS: number): Promise<boolean> =>
-  (
-    await reader.query(
-      `select 1 as one from node_agents where node_id = $1 and last_seen_at > clock_timestamp() - make_interval(secs => $2)`,
-      [nodeId, withinS],
-    )
-  ).rowCount === 1;
+export const isAgentSeen = async (reader: Reader, nodeId: string): Promise<boolean> =>
+  (await reader.query(`select 1 as one from node_agents a where a.node_id = $1 and ${agentIsSeen('a')}`, [nodeId]))
+    .rowCount === 1;

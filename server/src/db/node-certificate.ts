@@ -1,6 +1,7 @@
 /** How agents come in: enrolment tokens, of which only the hash is kept, and the certificates they were exchanged for. */
 import type { Reader, Tx } from './client.ts';
 import type { NodeState } from './node.ts';
+import { statement } from './statement.ts';
 
 /** The first of two halves of a lock's name; the other is the node. */
 const CERTIFICATES_LOCK = 4_752_013;
@@ -14,6 +15,13 @@ export const revokeEnrollments = async (tx: Tx, nodeId: string): Promise<void> =
   );
 };
 
+const INSERT_ENROLLMENT = statement(
+  { id: 'text', node_id: 'text', token_hash: 'bytea', created_by: 'text', correlation_id: 'text', life_s: 'float8' },
+  `insert into node_enrollments (id, node_id, token_hash, created_by, correlation_id, expires_at)
+   values (:id, :node_id, :token_hash, :created_by, :correlation_id, clock_timestamp() + make_interval(secs => :life_s))
+   returning expires_at`,
+);
+
 export const insertEnrollment = async (
   tx: Tx,
   row: Readonly<{
@@ -25,11 +33,7 @@ export const insertEnrollment = async (
     life_s: number;
   }>,
 ): Promise<string> => {
-  const { rows } = await tx.query<{ expires_at: string }>(
-    `insert into node_enrollments (id, node_id, token_hash, created_by, correlation_id, expires_at)
-     values ($1, $2, $3, $4, $5, clock_timestamp() + make_interval(secs => $6)) returning expires_at`,
-    [row.id, row.node_id, row.token_hash, row.created_by, row.correlation_id, row.life_s],
-  );
+  const { rows } = await INSERT_ENROLLMENT.query<{ expires_at: string }>(tx, row);
   return rows[0]?.expires_at ?? '';
 };
 
@@ -74,20 +78,22 @@ export type NewCertificate = Readonly<{
   not_after: string;
 }>;
 
+const INSERT_CERTIFICATE = statement(
+  {
+    serial_number: 'text',
+    node_id: 'text',
+    ca_key_id: 'text',
+    enrollment_id: 'text',
+    fingerprint_sha256: 'text',
+    not_before: 'timestamptz',
+    not_after: 'timestamptz',
+  },
+  `insert into node_certificates (serial_number, node_id, ca_key_id, enrollment_id, fingerprint_sha256, not_before, not_after)
+   values (:serial_number, :node_id, :ca_key_id, :enrollment_id, :fingerprint_sha256, :not_before, :not_after)`,
+);
+
 export const insertCertificate = async (tx: Tx, row: NewCertificate): Promise<void> => {
-  await tx.query(
-    `insert into node_certificates (serial_number, node_id, ca_key_id, enrollment_id, fingerprint_sha256, not_before, not_after)
-     values ($1, $2, $3, $4, $5, $6, $7)`,
-    [
-      row.serial_number,
-      row.node_id,
-      row.ca_key_id,
-      row.enrollment_id,
-      row.fingerprint_sha256,
-      row.not_before,
-      row.not_after,
-    ],
-  );
+  await INSERT_CERTIFICATE.query(tx, row);
 };
 
 /** One at a time opens doors of a node and gives or takes its certificates, until its transaction ends. Taken before their rows. */

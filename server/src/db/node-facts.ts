@@ -1,6 +1,7 @@
 /** What decides, beside a node's own row, what may be done with it; a page of nodes in one statement. */
 import type { Reader } from './client.ts';
 import type { LiveClaimRow } from './node.ts';
+import { claimIsLive } from './predicates.ts';
 import type { SlotFact } from './slot.ts';
 
 export type NodeFactsRow = Readonly<{
@@ -19,10 +20,10 @@ export const listNodeFacts = async (reader: Reader, nodeIds: readonly string[]):
     await reader.query<NodeFactsRow>(
       `select n.node_id,
          coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'allocation_id', c.allocation_id, 'claim_kind', c.claim_kind,
-           'gpu_count', c.gpu_count) order by c.id) from allocation_resource_claims c where c.node_id = n.node_id and c.released_at is null), '[]') as claims,
+           'gpu_count', c.gpu_count) order by c.id) from allocation_resource_claims c where c.node_id = n.node_id and ${claimIsLive('c')}), '[]') as claims,
          coalesce((select jsonb_agg(jsonb_build_object('slot_index', s.slot_index, 'approval', s.approval, 'status', s.status) order by s.slot_index)
            from node_resource_slots s where s.node_id = n.node_id), '[]') as slots,
-         array(select c.allocation_id from allocation_resource_claims c where c.node_id = n.node_id and c.released_at is null
+         array(select c.allocation_id from allocation_resource_claims c where c.node_id = n.node_id and ${claimIsLive('c')}
            union select a.id from allocations a where a.node_id = n.node_id and a.state in ('active', 'releasing', 'release_failed') order by 1) as holders,
          coalesce((select jsonb_agg(jsonb_build_object('serial', d.serial, 'state', d.state) order by d.id) from disk_ownerships d
            where d.node_id = n.node_id and d.state in ('approved', 'wiping', 'blocked')), '[]') as disks,

@@ -6,6 +6,8 @@ import type { TaskKind, TaskParams } from '@gpuaas/contract/node';
 import { invariant, mintId } from '@gpuaas/kit';
 import { taskExpiresS } from '../domain/task-limit.ts';
 import type { Reader, Tx } from './client.ts';
+import { TASK_HANDED_OUT, TASK_OPEN } from './predicates.ts';
+import { statement } from './statement.ts';
 import { type NodeTaskState, type TaskView, VIEW, type ViewRow, viewOf } from './task-view.ts';
 
 export type { NodeTaskState } from './task-view.ts';
@@ -44,23 +46,34 @@ export type NewTask<K extends TaskKind> = Readonly<{
   attempt?: number;
 }>;
 
+const INSERT_TASK = statement(
+  {
+    id: 'text',
+    node_id: 'text',
+    allocation_id: 'text | null',
+    kind: 'text',
+    params: 'jsonb',
+    attempt: 'integer',
+    correlation_id: 'text',
+    expires_in_s: 'float8',
+    workflow_run_id: 'text | null',
+  },
+  `insert into node_tasks as t (id, node_id, allocation_id, kind, params, attempt, correlation_id, expires_at, workflow_run_id)
+   values (:id, :node_id, :allocation_id, :kind, :params, :attempt, :correlation_id,
+     clock_timestamp() + make_interval(secs => :expires_in_s), :workflow_run_id)
+   returning ${VIEW}`,
+);
+
 /** The only way to ask a host for work. How long the task may take is declared with its kind. */
 export const insertTask = async <K extends TaskKind>(tx: Tx, task: NewTask<K>): Promise<TaskView> => {
-  const { rows } = await tx.query<ViewRow>(
-    `insert into node_tasks as t (id, node_id, allocation_id, kind, params, attempt, correlation_id, expires_at, workflow_run_id)
-     values ($1, $2, $3, $4, $5, $6, $7, clock_timestamp() + make_interval(secs => $8), $9) returning ${VIEW}`,
-    [
-      mintId('tsk'),
-      task.node_id,
-      task.allocation_id ?? null,
-      task.kind,
-      JSON.stringify(task.params),
-      task.attempt ?? 1,
-      task.correlation_id,
-      taskExpiresS(task.kind),
-      task.workflow_run_id ?? null,
-    ],
-  );
+  const { rows } = await INSERT_TASK.query<ViewRow>(tx, {
+    allocation_id: null,
+    attempt: 1,
+    workflow_run_id: null,
+    ...task,
+    id: mintId('tsk'),
+    expires_in_s: taskExpiresS(task.kind),
+  });
   const [row] = rows;
   invariant(row !== undefined, 'the task was just written');
   return viewOf(row);
@@ -81,7 +94,7 @@ export const findLastAttempt = async (
 /** Tasks that a host may be working on, whatever for. */
 export const countTasksUnderWay = async (reader: Reader, allocationId: string): Promise<number> => {
   const { rows } = await reader.query<{ count: number }>(
-    "select count(*) as count from node_tasks where allocation_id = $1 and state in ('dispatched', 'running')",
+    `select count(*) as count from node_tasks where allocation_id = $1 and state ${TASK_HANDED_OUT}`,
     [allocationId],
   );
   return rows[0]?.count ?? 0;
@@ -108,7 +121,7 @@ export type TaskResult = Readonly<{
 export const finishTask = async (tx: Tx, result: TaskResult): Promise<NodeTaskRow | undefined> => {
   const { rows } = await tx.query<NodeTaskRow>(
     `update node_tasks t set state = $3, state_reason = $4, output = $5, finished_at = clock_timestamp()
-     where t.id = $1 and t.attempt = $2 and t.state in ('dispatched', 'running') and t.expires_at > clock_timestamp() returning ${TASK}`,
+     where t.id = $1 and t.attempt = $2 and t.state ${TASK_HANDED_OUT} and t.expires_at > clock_timestamp() returning ${TASK}`,
     [
       result.id,
       result.attempt,
@@ -145,7 +158,7 @@ export const rejectTask = async (tx: Tx, id: string, reason: string): Promise<vo
 export const expireTasks = async (tx: Tx, limit: number): Promise<NodeTaskRow[]> => {
   const { rows } = await tx.query<NodeTaskRow>(
     `with late as materialized (
-       select id from node_tasks where state in ('queued', 'dispatched', 'running') and expires_at <= clock_timestamp()
+       select id from node_tasks where state ${TASK_OPEN} and expires_at <= clock_timestamp()
        order by expires_at limit $1 for update skip locked)
      update node_tasks t set state = 'expired', state_reason = 'It was not done in time.', finished_at = clock_timestamp()
      from late where t.id = late.id returning ${TASK}`,

@@ -1,5 +1,7 @@
 /** Nodes and pools: what operators see and change. Whoever changes a node locks its row of the placement index first. */
 import type { Reader, Tx } from './client.ts';
+import { agentIsConnected, claimIsLive } from './predicates.ts';
+import { statement } from './statement.ts';
 import type { Nodes } from './types.gen.ts';
 
 export type NodeState = Nodes['state'];
@@ -48,7 +50,7 @@ export const FREE_OF_NODE = `${freeOf('free_count')} as free_gpus, ${freeOf('lar
 const NODE = `n.id, n.name, n.region_name, p.name as pool_name, p.organization_id as pool_organization_id, n.gpu_model, n.gpu_count,
   n.host_role, n.state, n.state_reason, n.state_since, n.capacity_mode, n.occupancy, n.is_held, n.held_reason, n.health,
   n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at) as is_runtime_validated,
-  n.has_hardware_change, n.reboot_required, n.reboot_reason, i.received_at as reconciled_at, coalesce(jsonb_array_length(i.findings), 0) as finding_count, a.last_seen_at, coalesce(a.last_seen_at > clock_timestamp() - interval '25 s', false) as is_connected,
+  n.has_hardware_change, n.reboot_required, n.reboot_reason, i.received_at as reconciled_at, coalesce(jsonb_array_length(i.findings), 0) as finding_count, a.last_seen_at, ${agentIsConnected('a')} as is_connected,
   ${FREE_OF_NODE}, n.version, n.created_at
   from nodes n join pools p on p.id = n.pool_id left join node_placement_summary s on s.node_id = n.id
   left join node_agents a on a.node_id = n.id left join node_inventories i on i.node_id = n.id`;
@@ -112,31 +114,31 @@ export type NewNode = Readonly<{
   data_disks: readonly Readonly<{ serial: string; device: string }>[];
 }>;
 
+const INSERT_NODE = statement(
+  {
+    id: 'text',
+    name: 'text',
+    region_name: 'text',
+    pool_id: 'text',
+    gpu_model: 'text',
+    gpu_count: 'integer',
+    host_role: 'text',
+    state: 'text',
+    capacity_mode: 'text',
+    health: 'text',
+    booted_at: 'timestamptz | null',
+    runtime_checked_at: 'timestamptz | null',
+    is_runtime_passed: 'boolean',
+    data_disks: 'jsonb',
+  },
+  `insert into nodes (id, name, region_name, pool_id, gpu_model, gpu_count, host_role, state, capacity_mode, health, booted_at,
+         runtime_checked_at, is_runtime_passed, data_disks)
+       values (:id, :name, :region_name, :pool_id, :gpu_model, :gpu_count, :host_role, :state, :capacity_mode, :health, :booted_at, :runtime_checked_at, :is_runtime_passed, :data_disks) on conflict (id) do nothing`,
+);
+
 /** False when the node is there already. */
 export const insertNode = async (tx: Tx, row: NewNode): Promise<boolean> =>
-  (
-    await tx.query(
-      `insert into nodes (id, name, region_name, pool_id, gpu_model, gpu_count, host_role, state, capacity_mode, health, booted_at,
-         runtime_checked_at, is_runtime_passed, data_disks)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) on conflict (id) do nothing`,
-      [
-        row.id,
-        row.name,
-        row.region_name,
-        row.pool_id,
-        row.gpu_model,
-        row.gpu_count,
-        row.host_role,
-        row.state,
-        row.capacity_mode,
-        row.health,
-        row.booted_at,
-        row.runtime_checked_at,
-        row.is_runtime_passed,
-        JSON.stringify(row.data_disks),
-      ],
-    )
-  ).rowCount === 1;
+  (await INSERT_NODE.query(tx, row)).rowCount === 1;
 
 export const holdNode = async (tx: Tx, id: string, heldReason: string | null): Promise<void> => {
   await tx.query(
@@ -180,7 +182,7 @@ export const convertNode = async (
   (
     await tx.query(
       `update nodes set capacity_mode = $3, version = version + 1 where id = $1 and capacity_mode = $2 and occupancy = 'free'
-         and not exists (select from allocation_resource_claims c where c.node_id = $1 and c.released_at is null)`,
+         and not exists (select from allocation_resource_claims c where c.node_id = $1 and ${claimIsLive('c')})`,
       [change.id, change.from, change.to],
     )
   ).rowCount === 1;
@@ -195,7 +197,8 @@ export type LiveClaimRow = Readonly<{
 export const listLiveClaims = async (reader: Reader, nodeId: string): Promise<LiveClaimRow[]> =>
   (
     await reader.query<LiveClaimRow>(
-      'select id, allocation_id, claim_kind, gpu_count from allocation_resource_claims where node_id = $1 and released_at is null order by id',
+      `select c.id, c.allocation_id, c.claim_kind, c.gpu_count from allocation_resource_claims c
+       where c.node_id = $1 and ${claimIsLive('c')} order by c.id`,
       [nodeId],
     )
   ).rows;

@@ -1,5 +1,6 @@
 /** Rows of the embedded issuer. Identifiers arrive hashed and contents sealed: nothing here can read them. */
 import type { Reader, Tx } from './client.ts';
+import { statement } from './statement.ts';
 
 export type OidcRecordRow = Readonly<{
   model: string;
@@ -50,24 +51,26 @@ export const findOidcRecordByUserCode = async (
   return rows[0];
 };
 
+const UPSERT_OIDC_RECORD = statement(
+  {
+    model: 'text',
+    id_hash: 'bytea',
+    grant_hash: 'bytea | null',
+    uid_hash: 'bytea | null',
+    user_code_hash: 'bytea | null',
+    sealed_payload: 'bytea',
+    ttl_s: 'float8',
+  },
+  `insert into oidc_records (model, id_hash, grant_hash, uid_hash, user_code_hash, sealed_payload, expires_at)
+   values (:model, :id_hash, :grant_hash, :uid_hash, :user_code_hash, :sealed_payload, now() + :ttl_s * interval '1 second')
+   on conflict (model, id_hash) do update set
+     grant_hash = excluded.grant_hash, uid_hash = excluded.uid_hash, user_code_hash = excluded.user_code_hash,
+     sealed_payload = excluded.sealed_payload, expires_at = excluded.expires_at`,
+);
+
 /** A later write of the same record keeps the moment it was consumed: a used code never becomes fresh again. */
 export const upsertOidcRecord = async (tx: Tx, record: OidcRecordWrite): Promise<void> => {
-  await tx.query(
-    `insert into oidc_records (model, id_hash, grant_hash, uid_hash, user_code_hash, sealed_payload, expires_at)
-     values ($1, $2, $3, $4, $5, $6, now() + $7 * interval '1 second')
-     on conflict (model, id_hash) do update set
-       grant_hash = excluded.grant_hash, uid_hash = excluded.uid_hash, user_code_hash = excluded.user_code_hash,
-       sealed_payload = excluded.sealed_payload, expires_at = excluded.expires_at`,
-    [
-      record.model,
-      record.id_hash,
-      record.grant_hash,
-      record.uid_hash,
-      record.user_code_hash,
-      record.sealed_payload,
-      record.ttl_s,
-    ],
-  );
+  await UPSERT_OIDC_RECORD.query(tx, record);
 };
 
 /** Answers false when the record was consumed before: of two racing callers, one wins. */

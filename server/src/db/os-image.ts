@@ -1,5 +1,6 @@
 /** Images and their versions. The newest version that is not retired is the one a launch gets; see `0002_catalog.sql`. */
 import type { Reader, Tx } from './client.ts';
+import { statement } from './statement.ts';
 
 export type OsImageVersionRow = Readonly<{
   digest: string;
@@ -63,24 +64,24 @@ export const upsertOsImage = (tx: Tx, image: NewOsImage) =>
     [image.name, image.display_name, image.os_family, image.os_version],
   );
 
+const INSERT_OS_IMAGE_VERSION = statement(
+  {
+    name: 'text',
+    digest: 'text',
+    format: 'text',
+    size_bytes: 'bigint',
+    driver_strategy: 'text',
+    readiness_checks: 'text[]',
+    source: 'text',
+    digest_authority: 'text',
+  },
+  `insert into os_image_versions (image_name, digest, format, size_bytes, driver_strategy, readiness_checks, source, digest_authority)
+   values (:name, :digest, :format, :size_bytes, :driver_strategy, :readiness_checks, :source, :digest_authority) on conflict do nothing`,
+);
+
 /** Whether it was new. */
 export const insertOsImageVersion = async (tx: Tx, image: NewOsImage): Promise<boolean> =>
-  (
-    await tx.query(
-      `insert into os_image_versions (image_name, digest, format, size_bytes, driver_strategy, readiness_checks, source, digest_authority)
-       values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`,
-      [
-        image.name,
-        image.digest,
-        image.format,
-        image.size_bytes,
-        image.driver_strategy,
-        image.readiness_checks,
-        image.source,
-        image.digest_authority,
-      ],
-    )
-  ).rowCount === 1;
+  (await INSERT_OS_IMAGE_VERSION.query(tx, image)).rowCount === 1;
 
 /** The named SKUs, if there are such, become all that the image runs on; the names of those. */
 export const replaceOsImageSkus = async (tx: Tx, image: NewOsImage): Promise<readonly string[]> =>

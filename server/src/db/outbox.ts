@@ -6,6 +6,7 @@
 import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
 import { queryByIndex } from './plan.ts';
+import { statement } from './statement.ts';
 
 export type NewOutboxEvent = Readonly<{
   event_type: string;
@@ -40,29 +41,31 @@ const successor = (id: string): string => {
   return digits.join('');
 };
 
-export const EVENT_COLUMNS = 'id, event_type, organization_id, project_id, subject, data, correlation_id';
-/** The columns' types, for a statement that writes events beside other rows: `jsonb_to_recordset($n) as e ${EVENT_RECORD}`. */
-export const EVENT_RECORD =
-  '(id text, event_type text, organization_id text, project_id text, subject text, data jsonb, correlation_id text)';
+const EVENT_COLUMNS = 'id, event_type, organization_id, project_id, subject, data, correlation_id';
+/** For a statement that writes events beside other rows: `events` is `eventRecords`, as jsonb; a row of it is `e`. */
+export const INSERT_EVENTS = `insert into outbox_events (${EVENT_COLUMNS}) select e.* from jsonb_to_recordset(:events)
+  as e (id text, event_type text, organization_id text, project_id text, subject text, data jsonb, correlation_id text)`;
 
-/** Events as one value of such a statement, in the order in which they are told. */
-export const eventRecords = (events: readonly NewOutboxEvent[]): string =>
-  JSON.stringify(events.map((event) => ({ id: mintEventId(), ...event })));
+/** In the order in which they happened. */
+export const eventRecords = (events: readonly NewOutboxEvent[]): readonly object[] =>
+  events.map((event) => ({ ...event, id: mintEventId() }));
+
+const INSERT_OUTBOX_EVENT = statement(
+  {
+    id: 'text',
+    event_type: 'text',
+    organization_id: 'text | null',
+    project_id: 'text | null',
+    subject: 'text',
+    data: 'jsonb',
+    correlation_id: 'text',
+  },
+  `insert into outbox_events (${EVENT_COLUMNS})
+   values (:id, :event_type, :organization_id, :project_id, :subject, :data, :correlation_id)`,
+);
 
 export const insertOutboxEvent = async (tx: Tx, event: NewOutboxEvent): Promise<void> => {
-  await tx.query(
-    `insert into outbox_events (${EVENT_COLUMNS})
-     values ($1, $2, $3, $4, $5, $6, $7)`,
-    [
-      mintEventId(),
-      event.event_type,
-      event.organization_id,
-      event.project_id,
-      event.subject,
-      JSON.stringify(event.data),
-      event.correlation_id,
-    ],
-  );
+  await INSERT_OUTBOX_EVENT.query(tx, { ...event, id: mintEventId() });
 };
 
 export type OutboxRow = NewOutboxEvent & Readonly<{ id: string; xid: string; created_at: string }>;

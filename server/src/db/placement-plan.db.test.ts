@@ -9,9 +9,9 @@ import { Client } from 'pg';
 import { type TestDatabase, testDatabase } from '../../test/database.ts';
 import { aNode, aTenant, REGION, SLICE_SKU, type Tenant, type TestNode } from '../../test/placement.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { claimRefusal, insertClaimSet } from './claim.ts';
 import { PLATFORM, type Tx } from './client.ts';
 import { type CandidateQuery, lockBestNode } from './placement-index.ts';
+import { claimRefusal, insertClaimSet } from './statements/claim.ts';
 
 const CLAIMS = 'allocation_resource_claims';
 

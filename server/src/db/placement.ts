@@ -1,16 +1,18 @@
 /** Nodes as the scheduler sees them, and the row of the placement index that each change of a node writes anew. */
 import type { SchedulerNode, SchedulerSlot } from '@gpuaas/scheduler';
 import type { Reader, Tx } from './client.ts';
+import { runtimeIsValidated, SLOT_PARTS } from './predicates.ts';
+import { statement } from './statement.ts';
 
 export type KeyColumn = 'key_1' | 'key_2' | 'key_4' | 'key_8' | 'key_node';
 
 /** A node as the scheduler sees it. Slots say whether they have a device, never which. */
 export const NODE = `n.id, n.region_name, n.gpu_model, n.state, n.host_role, n.capacity_mode, n.occupancy, n.is_held, n.health,
-  n.is_runtime_passed and n.runtime_checked_at is not null and (n.booted_at is null or n.runtime_checked_at > n.booted_at) as runtime_validated,
+  ${runtimeIsValidated('n')} as runtime_validated,
   p.id as pool_id, p.organization_id as pool_tenant_id,
   (select json_agg(json_build_array(s.id, s.slot_index, s.module_id, s.numa_node, s.approval, s.status, s.health,
-     s.gpu_pci_address is not null, s.nvme_serial is not null and s.nvme_device is not null, s.mac_address is not null,
-     s.private_ip is not null, s.fabric_vf_pci_address is not null, s.fabric_claim_mode, s.parent_slot_id is not null,
+     ${SLOT_PARTS.has_gpu('s')}, ${SLOT_PARTS.has_nvme('s')}, ${SLOT_PARTS.has_mac('s')},
+     ${SLOT_PARTS.has_private_ip('s')}, ${SLOT_PARTS.has_fabric_vf('s')}, s.fabric_claim_mode, s.parent_slot_id is not null,
      case when s.status <> 'available' then floor(date_part('epoch', s.last_claimed_at)) end) order by s.slot_index)
    from node_resource_slots s where s.node_id = n.id) as slots,
   (select json_agg(json_build_array(f.partition_id, f.module_ids) order by f.partition_id)
@@ -174,33 +176,43 @@ export const lockSummary = async (tx: Tx, nodeId: string): Promise<boolean> =>
   (await tx.query('select 1 as one from node_placement_summary where node_id = $1 for update', [nodeId])).rowCount ===
   1;
 
-const SUMMARY_VALUES = (row: SummaryRow): unknown[] => [
-  row.node_id,
-  row.region_name,
-  row.gpu_model,
-  row.pool_organization_id,
-  row.capacity_mode,
-  row.occupancy,
-  row.is_schedulable,
-  row.free_mask,
-  row.free_count,
-  row.largest_set,
-  row.key_1,
-  row.key_2,
-  row.key_4,
-  row.key_8,
-  row.key_node,
-];
+/** The part of a node's index row that a claim or a release changes. */
+export const SUMMARY_STATE = {
+  occupancy: 'text',
+  is_schedulable: 'boolean',
+  free_mask: 'bigint',
+  free_count: 'integer',
+  largest_set: 'integer',
+  key_1: 'bigint | null',
+  key_2: 'bigint | null',
+  key_4: 'bigint | null',
+  key_8: 'bigint | null',
+  key_node: 'bigint | null',
+} as const;
 
-export const putSummary = (tx: Tx, row: SummaryRow) =>
-  tx.query(
-    `insert into node_placement_summary (node_id, region_name, gpu_model, pool_organization_id, capacity_mode, occupancy, is_schedulable,
-       free_mask, free_count, largest_set, key_1, key_2, key_4, key_8, key_node)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
-     on conflict (node_id) do update set region_name = excluded.region_name, gpu_model = excluded.gpu_model,
-       pool_organization_id = excluded.pool_organization_id, capacity_mode = excluded.capacity_mode, occupancy = excluded.occupancy,
-       is_schedulable = excluded.is_schedulable, free_mask = excluded.free_mask, free_count = excluded.free_count,
-       largest_set = excluded.largest_set, key_1 = excluded.key_1, key_2 = excluded.key_2, key_4 = excluded.key_4, key_8 = excluded.key_8,
-       key_node = excluded.key_node, updated_at = now()`,
-    SUMMARY_VALUES(row),
-  );
+/** For a statement that changes the node as well: needs SUMMARY_STATE and :node_id. */
+export const SET_SUMMARY = `update node_placement_summary set occupancy = :occupancy, is_schedulable = :is_schedulable, free_mask = :free_mask,
+      free_count = :free_count, largest_set = :largest_set, key_1 = :key_1, key_2 = :key_2, key_4 = :key_4, key_8 = :key_8, key_node = :key_node,
+      updated_at = now() where node_id = :node_id`;
+
+const PUT_SUMMARY = statement(
+  {
+    node_id: 'text',
+    region_name: 'text',
+    gpu_model: 'text',
+    pool_organization_id: 'text',
+    capacity_mode: 'text',
+    ...SUMMARY_STATE,
+  },
+  `insert into node_placement_summary (node_id, region_name, gpu_model, pool_organization_id, capacity_mode, occupancy, is_schedulable,
+     free_mask, free_count, largest_set, key_1, key_2, key_4, key_8, key_node)
+   values (:node_id, :region_name, :gpu_model, :pool_organization_id, :capacity_mode, :occupancy, :is_schedulable,
+     :free_mask, :free_count, :largest_set, :key_1, :key_2, :key_4, :key_8, :key_node)
+   on conflict (node_id) do update set region_name = excluded.region_name, gpu_model = excluded.gpu_model,
+     pool_organization_id = excluded.pool_organization_id, capacity_mode = excluded.capacity_mode, occupancy = excluded.occupancy,
+     is_schedulable = excluded.is_schedulable, free_mask = excluded.free_mask, free_count = excluded.free_count,
+     largest_set = excluded.largest_set, key_1 = excluded.key_1, key_2 = excluded.key_2, key_4 = excluded.key_4, key_8 = excluded.key_8,
+     key_node = excluded.key_node, updated_at = now()`,
+);
+
+export const putSummary = (tx: Tx, row: SummaryRow) => PUT_SUMMARY.query(tx, row);

@@ -2,6 +2,7 @@
 import type { POWER_STATES } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';
 import { CURRENT_VERSION } from './os-image.ts';
+import { statement } from './statement.ts';
 
 export type PowerState = (typeof POWER_STATES)[number];
 
@@ -15,16 +16,16 @@ export type PowerMove = Readonly<{
   grace_s: number | null;
 }>;
 
+const MOVE_POWER = statement(
+  { id: 'text', from: 'text[]', to: 'text', reason: 'text | null', run_id: 'text | null', grace_s: 'integer | null' },
+  `update allocations set power_state = :to, power_reason = :reason, power_run_id = :run_id, power_grace_s = :grace_s,
+     power_since = clock_timestamp(), version = version + 1
+   where id = :id and state = 'active' and power_state = any (:from)`,
+);
+
 /** True when it was in one of the from-states and is now in the new one. */
 export const movePower = async (tx: Tx, move: PowerMove): Promise<boolean> =>
-  (
-    await tx.query(
-      `update allocations set power_state = $3, power_reason = $4, power_run_id = $5, power_grace_s = $6,
-         power_since = clock_timestamp(), version = version + 1
-       where id = $1 and state = 'active' and power_state = any ($2)`,
-      [move.id, move.from, move.to, move.reason, move.run_id, move.grace_s],
-    )
-  ).rowCount === 1;
+  (await MOVE_POWER.query(tx, move)).rowCount === 1;
 
 export type Image = Readonly<{ name: string; digest: string }>;
 export type ReinstallFacts = Readonly<{ image: Image | null; ssh_keys_found: number }>;

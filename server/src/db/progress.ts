@@ -1,6 +1,7 @@
 /** How far the live run of an allocation is, with what the host says about its task. */
 import type { ProgressFacts } from '../domain/progress.ts';
 import type { Reader } from './client.ts';
+import { TASK_OPEN } from './predicates.ts';
 
 export type ProgressRow = ProgressFacts & Readonly<{ allocation_id: string }>;
 
@@ -35,7 +36,7 @@ export const listProgress = async (
        t.percent, t.bytes_per_s, ${MEDIANS} as medians_s
      from workflow_runs r join allocations a on a.id = r.subject_id
      left join lateral (select t.percent, t.bytes_per_s from node_tasks t where t.workflow_run_id = r.id
-       and t.state in ('queued', 'dispatched', 'running') order by t.id desc limit 1) t on true
+       and t.state ${TASK_OPEN} order by t.id desc limit 1) t on true
      where r.subject_id = any ($1) and r.workflow = any ($2) and r.finished_at is null
      order by r.subject_id, r.id desc`,
     [allocationIds, asked.workflows, asked.kinds],

@@ -53,7 +53,7 @@ describe('row-level security', () => {
       [node.id],
     );
     await cast.sql.query(
-      `insert into node_inventories (node_id, observed_at, boot_id, content) values ($1, now(), 'boot-1', '{"machines": []}')`,
+      `insert into node_inventories (node_id, observed_at, boot_id, content) values ($1, now(), 'boot-1', '{"vms": []}')`,
       [node.id],
     );
     for (const { organization_id, ids } of [cast.acme, cast.rival]) {

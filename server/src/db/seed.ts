@@ -1,5 +1,6 @@
 /** Inserts that leave existing rows alone. */
 import type { Tx } from './client.ts';
+import { statement } from './statement.ts';
 
 export const insertRegion = (
   tx: Tx,
@@ -29,22 +30,26 @@ type NewSku = Readonly<{
   }>[];
 }>;
 
+const INSERT_SKU = statement(
+  {
+    name: 'text',
+    display_name: 'text',
+    vendor: 'text',
+    gpu_model: 'text',
+    capacity_shape: 'text',
+    gpus_per_node: 'integer',
+    allowed_gpu_counts: 'integer[]',
+    gpu_hourly_price_minor: 'bigint',
+    currency: 'text',
+  },
+  `insert into sku_catalog (name, display_name, vendor, gpu_model, capacity_shape, gpus_per_node, allowed_gpu_counts,
+     gpu_hourly_price_minor, currency)
+   values (:name, :display_name, :vendor, :gpu_model, :capacity_shape, :gpus_per_node, :allowed_gpu_counts, :gpu_hourly_price_minor,
+     :currency) on conflict do nothing`,
+);
+
 export const insertSku = async (tx: Tx, sku: NewSku): Promise<void> => {
-  await tx.query(
-    `insert into sku_catalog (name, display_name, vendor, gpu_model, capacity_shape, gpus_per_node, allowed_gpu_counts, gpu_hourly_price_minor, currency)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing`,
-    [
-      sku.name,
-      sku.display_name,
-      sku.vendor,
-      sku.gpu_model,
-      sku.capacity_shape,
-      sku.gpus_per_node,
-      sku.allowed_gpu_counts,
-      sku.gpu_hourly_price_minor,
-      sku.currency,
-    ],
-  );
+  await INSERT_SKU.query(tx, sku);
   for (const profile of sku.profiles)
     await tx.query(
       'insert into sku_vm_profiles (name, sku_name, gpu_count, vcpu_count, memory_mib, is_default) values ($1, $2, $3, $4, $5, $6) on conflict do nothing',

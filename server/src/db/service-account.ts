@@ -1,4 +1,5 @@
 import type { Reader, Tx } from './client.ts';
+import { statement } from './statement.ts';
 
 export type ServiceAccountRow = Readonly<{
   id: string;
@@ -23,13 +24,21 @@ type NewServiceAccount = Readonly<{
   secret_hash: Buffer;
 }>;
 
+const INSERT_SERVICE_ACCOUNT = statement(
+  {
+    id: 'text',
+    organization_id: 'text',
+    project_id: 'text',
+    name: 'text',
+    description: 'text | null',
+    secret_hash: 'bytea',
+  },
+  `insert into service_accounts (id, organization_id, project_id, name, description, secret_hash)
+   values (:id, :organization_id, :project_id, :name, :description, :secret_hash) returning ${ACCOUNT}`,
+);
+
 export const insertServiceAccount = async (tx: Tx, row: NewServiceAccount): Promise<ServiceAccountRow | undefined> =>
-  (
-    await tx.query<ServiceAccountRow>(
-      `insert into service_accounts (id, organization_id, project_id, name, description, secret_hash) values ($1, $2, $3, $4, $5, $6) returning ${ACCOUNT}`,
-      [row.id, row.organization_id, row.project_id, row.name, row.description, row.secret_hash],
-    )
-  ).rows[0];
+  (await INSERT_SERVICE_ACCOUNT.query<ServiceAccountRow>(tx, row)).rows[0];
 
 export const findServiceAccount = async (
   reader: Reader,

@@ -1,6 +1,7 @@
 /** Writing slots: approved from candidates, taken out of sale, drifted, vouched for. Who writes locked the node's index row. */
 import type { Candidate } from '@gpuaas/contract/node';
 import type { Reader, Tx } from './client.ts';
+import { claimIsLive, slotIsClaimed } from './predicates.ts';
 import type { NewSlot } from './slot.ts';
 import type { NodeResourceSlots } from './types.gen.ts';
 
@@ -21,8 +22,7 @@ export type ApprovedSlot = Readonly<{
 }>;
 
 const APPROVED = `select s.id, s.node_id, s.slot_index, s.approval, s.status, s.generation, s.gpu_pci_address, s.nvme_serial, s.wipe_method, s.content,
-    s.drift, exists (select from allocation_resource_claims c where c.node_id = s.node_id and c.released_at is null
-      and (c.slot_id = s.id or c.claim_kind = 'node_exclusive')) as is_claimed, s.version
+    s.drift, ${slotIsClaimed('s')} as is_claimed, s.version
   from node_resource_slots s where s.node_id = $1 order by s.slot_index`;
 
 export const listApprovedSlots = async (reader: Reader, nodeId: string): Promise<ApprovedSlot[]> =>
@@ -124,8 +124,7 @@ export const quarantineSlot = async (
 export const isRepairable = async (reader: Reader, id: string): Promise<boolean> =>
   (
     await reader.query<{ is_repairable: boolean }>(
-      `select s.status in ('quarantined', 'cleanup_blocked') and not exists (select from allocation_resource_claims c
-         where c.node_id = s.node_id and c.released_at is null and (c.slot_id = s.id or c.claim_kind = 'node_exclusive')) as is_repairable
+      `select s.status in ('quarantined', 'cleanup_blocked') and not ${slotIsClaimed('s')} as is_repairable
        from node_resource_slots s where s.id = $1`,
       [id],
     )
@@ -142,7 +141,7 @@ export const restoreSlot = async (
          approval = case when drift = '{}' and approval = 'needs_reapproval' then 'approved' else approval end,
          drift = nullif(drift, '{}'), version = version + 1
        where id = $1 and status in ('quarantined', 'cleanup_blocked', 'available')
-         and not exists (select from allocation_resource_claims c where c.node_id = node_resource_slots.node_id and c.released_at is null
+         and not exists (select from allocation_resource_claims c where c.node_id = node_resource_slots.node_id and ${claimIsLive('c')}
            and (c.slot_id = $1 or c.claim_kind = 'node_exclusive'))`,
       [change.id, change.wipe_proof_id, change.reason],
     )

@@ -2,6 +2,7 @@
 import type { Candidate } from '@gpuaas/contract/node';
 import type { AllocationState } from '../domain/allocation.ts';
 import type { Reader } from './client.ts';
+import { claimHoldsSlot, RUN_LIVE } from './predicates.ts';
 
 export type SlotStanding = Readonly<{
   id: string;
@@ -23,12 +24,12 @@ export const listSlotStandings = async (
   (
     await reader.query<SlotStanding>(
       `select s.id, a.state as holder_state, coalesce(c.claim_kind = 'node_exclusive', false) as is_whole_node,
-         exists (select from workflow_runs r where r.workflow = $2 and r.subject_id = s.id and r.state in ('pending', 'running', 'waiting')) as is_repairing,
+         exists (select from workflow_runs r where r.workflow = $2 and r.subject_id = s.id and r.state ${RUN_LIVE}) as is_repairing,
          (select o.requested_by from slot_overrides o where o.slot_id = s.id and o.generation = s.generation and o.confirmed_at is null
             and o.expires_at > clock_timestamp() order by o.id desc limit 1) as vouched_by,
          case when s.approval = 'disabled' then s.content end as disabled_content
        from node_resource_slots s
-       left join allocation_resource_claims c on c.node_id = s.node_id and c.released_at is null and (c.slot_id = s.id or c.claim_kind = 'node_exclusive')
+       left join allocation_resource_claims c on ${claimHoldsSlot('c', 's')}
        left join allocations a on a.id = c.allocation_id
        where s.node_id = $1`,
       [nodeId, repairWorkflow],

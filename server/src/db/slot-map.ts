@@ -5,6 +5,7 @@
 import type { Reader } from './client.ts';
 import { FREE_OF_NODE, type NodeRow } from './node.ts';
 import { queryByIndex } from './plan.ts';
+import { agentIsConnected, claimIsLive } from './predicates.ts';
 import type { SlotRow } from './slot.ts';
 
 /** Times as PostgreSQL writes them into JSON. */
@@ -49,7 +50,7 @@ export type SlotMapNode = Pick<
 const TILES = `select json_agg(json_build_object('id', t.id, 'slot_index', t.slot_index, 'approval', t.approval, 'status', t.status,
     'status_reason', t.status_reason, 'status_since', t.status_since, 'health', t.health, 'numa_node', t.numa_node,
     'has_hardware_change', t.drift is not null, 'allocation_id', coalesce(whole.allocation_id, (select c.allocation_id
-      from allocation_resource_claims c where c.node_id = t.node_id and c.slot_id = t.id and c.released_at is null)), 'wiped_at', t.wiped_at)
+      from allocation_resource_claims c where c.node_id = t.node_id and c.slot_id = t.id and ${claimIsLive('c')})), 'wiped_at', t.wiped_at)
     order by t.slot_index) as slots
   from node_resource_slots t where t.node_id = n.id`;
 
@@ -65,7 +66,7 @@ export const listSlotMap = async (
     await queryByIndex<SlotMapNode>(
       reader,
       `select n.id as node_id, n.name, n.region_name, p.name as pool_name, n.gpu_model, n.gpu_count, n.state, n.state_reason, n.capacity_mode,
-         n.occupancy, n.health, n.is_held, coalesce(a.last_seen_at > clock_timestamp() - interval '25 s', false) as is_connected,
+         n.occupancy, n.health, n.is_held, ${agentIsConnected('a')} as is_connected,
          n.has_hardware_change, n.reboot_required, coalesce(jsonb_array_length(i.findings), 0) as finding_count,
          ${FREE_OF_NODE}, coalesce(tiles.slots, '[]') as slots
        from (select * from nodes where state <> 'deleted' and ($1::text is null or name > $1) and ($2::text is null or region_name = $2)
@@ -74,7 +75,7 @@ export const listSlotMap = async (
        ${ofNode('is_schedulable, free_count, largest_set, key_node', 'node_placement_summary')} s on true
        ${ofNode('last_seen_at', 'node_agents')} a on true
        ${ofNode('findings', 'node_inventories')} i on true
-       ${ofNode('allocation_id', 'allocation_resource_claims', "and released_at is null and claim_kind = 'node_exclusive'")} whole on true
+       ${ofNode('allocation_id', 'allocation_resource_claims', `and ${claimIsLive('x')} and x.claim_kind = 'node_exclusive'`)} whole on true
        left join lateral (${TILES}) tiles on true
        order by n.name`,
       [page.after, page.region_name, page.limit],

@@ -1,6 +1,7 @@
 /** Slots of a node and the GPU sets its fabric allows. */
 import type { TaskSlot } from '@gpuaas/contract/node';
 import type { Reader, Tx } from './client.ts';
+import { claimHoldsSlot, slotIsComplete } from './predicates.ts';
 import type { NodeResourceSlots } from './types.gen.ts';
 
 export type SlotRow = Readonly<{
@@ -37,8 +38,7 @@ const SLOT = `s.id, s.node_id, s.slot_index, s.approval, s.status, s.status_reas
   case when s.host_generation > s.generation then s.host_generation end as host_generation,
   s.module_id, s.numa_node, s.gpu_pci_address, s.nvme_serial, s.mac_address::text, host(s.private_ip) as private_ip,
   s.fabric_vf_pci_address,
-  (select c.allocation_id from allocation_resource_claims c where c.node_id = s.node_id and c.released_at is null
-     and (c.slot_id = s.id or c.claim_kind = 'node_exclusive') limit 1) as allocation_id,
+  (select c.allocation_id from allocation_resource_claims c where ${claimHoldsSlot('c', 's')} limit 1) as allocation_id,
   s.last_claimed_at, s.wiped_at, s.wipe_proof_id, s.drift, s.approved_by, s.approved_at, s.version`;
 
 export const listSlots = async (
@@ -78,10 +78,9 @@ export type RepairSlot = Readonly<{ node_id: string; task_slot: TaskSlot }>;
 /** A slot as hosts are told of it. Undefined unless it is complete. */
 export const findRepairSlot = async (reader: Reader, id: string): Promise<RepairSlot | undefined> => {
   const { rows } = await reader.query<TaskSlot & { node_id: string }>(
-    `select node_id, id as slot_id, slot_index, generation, module_id, gpu_pci_address, nvme_serial, nvme_device, mac_address::text,
-       host(private_ip) as private_ip, fabric_vf_pci_address, wipe_method
-     from node_resource_slots where id = $1 and gpu_pci_address is not null and nvme_serial is not null and nvme_device is not null
-       and mac_address is not null and private_ip is not null and fabric_vf_pci_address is not null`,
+    `select s.node_id, s.id as slot_id, s.slot_index, s.generation, s.module_id, s.gpu_pci_address, s.nvme_serial, s.nvme_device,
+       s.mac_address::text, host(s.private_ip) as private_ip, s.fabric_vf_pci_address, s.wipe_method
+     from node_resource_slots s where s.id = $1 and ${slotIsComplete('s')}`,
     [id],
   );
   const [row] = rows;

@@ -1,4 +1,5 @@
 import type { Reader, Tx } from './client.ts';
+import { statement } from './statement.ts';
 
 export type SshKeyRow = Readonly<{
   id: string;
@@ -21,13 +22,14 @@ type NewSshKey = Readonly<{
   fingerprint: string;
 }>;
 
+const INSERT_SSH_KEY = statement(
+  { id: 'text', user_id: 'text', name: 'text', algorithm: 'text', public_key: 'text', fingerprint: 'text' },
+  `insert into ssh_keys (id, user_id, name, algorithm, public_key, fingerprint)
+   values (:id, :user_id, :name, :algorithm, :public_key, :fingerprint) returning ${KEY}`,
+);
+
 export const insertSshKey = async (tx: Tx, row: NewSshKey): Promise<SshKeyRow | undefined> =>
-  (
-    await tx.query<SshKeyRow>(
-      `insert into ssh_keys (id, user_id, name, algorithm, public_key, fingerprint) values ($1, $2, $3, $4, $5, $6) returning ${KEY}`,
-      [row.id, row.user_id, row.name, row.algorithm, row.public_key, row.fingerprint],
-    )
-  ).rows[0];
+  (await INSERT_SSH_KEY.query<SshKeyRow>(tx, row)).rows[0];
 
 export const listSshKeys = async (
   reader: Reader,

@@ -1,6 +1,7 @@
 /** Tasks as operators see them. */
 import { taskLabel } from '@gpuaas/contract/node';
 import type { Reader } from './client.ts';
+import { TASK_OPEN } from './predicates.ts';
 
 export type NodeTaskState = 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled';
 
@@ -52,7 +53,7 @@ export const findOpenTask = async (
 ): Promise<TaskView | undefined> =>
   (
     await reader.query<ViewRow>(
-      `select ${VIEW} from node_tasks t where t.node_id = $1 and t.kind = $2 and t.state in ('queued', 'dispatched', 'running')
+      `select ${VIEW} from node_tasks t where t.node_id = $1 and t.kind = $2 and t.state ${TASK_OPEN}
          and t.params @> $3::jsonb order by t.id desc limit 1`,
       [nodeId, kind, JSON.stringify(params)],
     )

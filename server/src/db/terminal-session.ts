@@ -2,6 +2,7 @@
 import type { SESSION_STATES } from '@gpuaas/contract';
 import type { SessionEndReason, SessionKind } from '@gpuaas/contract/stream';
 import type { Reader, Tx } from './client.ts';
+import { statement } from './statement.ts';
 
 export type SessionRow = Readonly<{
   id: string;
@@ -57,44 +58,46 @@ export type NewSession = Readonly<{
   correlation_id: string;
 }>;
 
+const INSERT_SESSION = statement(
+  {
+    id: 'text',
+    organization_id: 'text',
+    project_id: 'text',
+    allocation_id: 'text',
+    node_id: 'text',
+    kind: 'text',
+    port: 'integer | null',
+    cols: 'integer',
+    rows: 'integer',
+    is_writable: 'boolean',
+    is_recorded: 'boolean',
+    principal_id: 'text',
+    principal_kind: 'text',
+    principal_name: 'text',
+    credential_id: 'text | null',
+    credential_expires_at: 'timestamptz | null',
+    ticket_hash: 'bytea | null',
+    ticket_s: 'float8',
+    session_max_s: 'float8',
+    ends_with_credential: 'boolean',
+    correlation_id: 'text',
+  },
+  `insert into terminal_sessions (id, organization_id, project_id, allocation_id, node_id, kind, port, cols, rows, is_writable,
+     is_recorded, principal_id, principal_kind, principal_name, credential_id, credential_expires_at, ticket_hash,
+     ticket_expires_at, expires_at, correlation_id)
+   select :id, :organization_id, :project_id, :allocation_id, :node_id, :kind, :port, :cols, :rows, :is_writable, :is_recorded,
+     :principal_id, :principal_kind, :principal_name, :credential_id, :credential_expires_at, :ticket_hash,
+     t.at + make_interval(secs => :ticket_s),
+     least(t.at + make_interval(secs => :session_max_s), case when :ends_with_credential then :credential_expires_at end), :correlation_id
+   from (select clock_timestamp() as at) t returning ticket_expires_at, expires_at`,
+);
+
 /** By the database's clock, as everybody reads these times. */
 export const insertSession = async (
   tx: Tx,
   row: NewSession,
 ): Promise<Readonly<{ ticket_expires_at: string; expires_at: string }> | undefined> =>
-  (
-    await tx.query<{ ticket_expires_at: string; expires_at: string }>(
-      `insert into terminal_sessions (id, organization_id, project_id, allocation_id, node_id, kind, port, cols, rows, is_writable,
-         is_recorded, principal_id, principal_kind, principal_name, credential_id, credential_expires_at, ticket_hash,
-         ticket_expires_at, expires_at, correlation_id)
-       select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16::timestamptz, $17,
-         t.at + make_interval(secs => $18), least(t.at + make_interval(secs => $19), case when $20 then $16::timestamptz end), $21
-       from (select clock_timestamp() as at) t returning ticket_expires_at, expires_at`,
-      [
-        row.id,
-        row.organization_id,
-        row.project_id,
-        row.allocation_id,
-        row.node_id,
-        row.kind,
-        row.port,
-        row.cols,
-        row.rows,
-        row.is_writable,
-        row.is_recorded,
-        row.principal_id,
-        row.principal_kind,
-        row.principal_name,
-        row.credential_id,
-        row.credential_expires_at,
-        row.ticket_hash,
-        row.ticket_s,
-        row.session_max_s,
-        row.ends_with_credential,
-        row.correlation_id,
-      ],
-    )
-  ).rows[0];
+  (await INSERT_SESSION.query<{ ticket_expires_at: string; expires_at: string }>(tx, row)).rows[0];
 
 /** Those of an allocation that are not over, tickets that are still good included. */
 export const countLiveSessions = async (reader: Reader, allocationId: string): Promise<number> =>

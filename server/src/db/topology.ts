@@ -4,6 +4,7 @@ import { mintId } from '@gpuaas/kit';
 import type { Reader, Tx } from './client.ts';
 import { findPrivateNetwork } from './node.ts';
 import { insertTask } from './node-task.ts';
+import { statement } from './statement.ts';
 import type { TaskView } from './task-view.ts';
 
 export const DISCOVER = 'slice.topology_discover';
@@ -39,13 +40,31 @@ export type CandidateRow = Readonly<{
   content: Candidate;
 }>;
 
+const INSERT_DISCOVERY = statement(
+  {
+    task_id: 'text',
+    node_id: 'text',
+    map_hash: 'text',
+    facts: 'jsonb',
+    map: 'jsonb',
+    reboot_required: 'boolean',
+    candidates: 'jsonb',
+  },
+  `with discovery as (
+     insert into topology_discoveries (task_id, node_id, map_hash, facts, map, reboot_required)
+     values (:task_id, :node_id, :map_hash, :facts, :map, :reboot_required))
+   insert into topology_candidates (id, task_id, node_id, slot_index, content_hash, content, blockers)
+   select c.id, :task_id, :node_id, c.slot_index, c.content_hash, c.content, c.blockers
+   from jsonb_to_recordset(:candidates) as c (id text, slot_index integer, content_hash text, content jsonb, blockers jsonb)`,
+);
+
 export const insertDiscovery = async (
   tx: Tx,
   found: Readonly<{
     task_id: string;
     node_id: string;
     map_hash: string;
-    facts: unknown;
+    facts: object;
     map: StoredMap;
     reboot_required: boolean;
     candidates: readonly Readonly<{ content_hash: string; content: Candidate }>[];
@@ -58,22 +77,7 @@ export const insertDiscovery = async (
     content,
     blockers: content.blockers,
   }));
-  await tx.query(
-    `with discovery as (
-       insert into topology_discoveries (task_id, node_id, map_hash, facts, map, reboot_required) values ($1, $2, $3, $4, $5, $6))
-     insert into topology_candidates (id, task_id, node_id, slot_index, content_hash, content, blockers)
-     select c.id, $1, $2, c.slot_index, c.content_hash, c.content, c.blockers
-     from jsonb_to_recordset($7) as c (id text, slot_index integer, content_hash text, content jsonb, blockers jsonb)`,
-    [
-      found.task_id,
-      found.node_id,
-      found.map_hash,
-      JSON.stringify(found.facts),
-      JSON.stringify(found.map),
-      found.reboot_required,
-      JSON.stringify(candidates),
-    ],
-  );
+  await INSERT_DISCOVERY.query(tx, { ...found, candidates });
 };
 
 export const findNewestDiscovery = async (reader: Reader, nodeId: string): Promise<DiscoveryRow | undefined> =>

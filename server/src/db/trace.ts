@@ -6,6 +6,7 @@
 import type { AuditFact, EventFact, LogFact, RunFact, StepFact, TaskFact } from '../domain/trace-entry.ts';
 import type { Reader } from './client.ts';
 import { queryByIndex } from './plan.ts';
+import { claimIsLive } from './predicates.ts';
 
 /** Null for operators, who see every project. */
 type Bound = string | null;
@@ -36,7 +37,7 @@ export const listRelated = async (reader: Reader, id: string): Promise<string[]>
     await queryByIndex<{ id: string }>(
       reader,
       `with held as (
-         select coalesce((select allocation_id from allocation_resource_claims where slot_id = $1 and released_at is null),
+         select coalesce((select c.allocation_id from allocation_resource_claims c where c.slot_id = $1 and ${claimIsLive('c')}),
            (select allocation_id from wipe_proofs where slot_id = $1 and allocation_id is not null order by created_at desc limit 1)) as id
          union all select id from node_resource_slots where node_id = $1)
        select id from held where id is not null union all

@@ -1,6 +1,7 @@
 /** Keys the platform signs with. The lock makes the first process that needs a key make it, once for all. */
 import type { Reader, Tx } from './client.ts';
 import { LOCKS } from './lock.ts';
+import { statement } from './statement.ts';
 import type { TrustKeys } from './types.gen.ts';
 
 export type TrustPurpose = TrustKeys['purpose'];
@@ -100,12 +101,21 @@ export type NewTrustKey = Readonly<{
   sealed_private_key: Buffer;
 }>;
 
+const INSERT_TRUST_KEY = statement(
+  {
+    id: 'text',
+    purpose: 'text',
+    state: 'text',
+    public_pem: 'text',
+    fingerprint_sha256: 'text',
+    sealed_private_key: 'bytea',
+  },
+  `insert into trust_keys (id, purpose, state, public_pem, fingerprint_sha256, sealed_private_key)
+   values (:id, :purpose, :state, :public_pem, :fingerprint_sha256, :sealed_private_key)`,
+);
+
 export const insertTrustKey = async (tx: Tx, row: NewTrustKey): Promise<void> => {
-  await tx.query(
-    `insert into trust_keys (id, purpose, state, public_pem, fingerprint_sha256, sealed_private_key)
-     values ($1, $2, $3, $4, $5, $6)`,
-    [row.id, row.purpose, row.state, row.public_pem, row.fingerprint_sha256, row.sealed_private_key],
-  );
+  await INSERT_TRUST_KEY.query(tx, row);
 };
 
 /** True when the key was in one of the from-states and is now in the new one. */

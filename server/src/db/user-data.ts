@@ -1,5 +1,6 @@
 /** What a tenant has its guests run at their first start. */
 import type { Reader, Tx } from './client.ts';
+import { TASK_HANDED_OUT } from './predicates.ts';
 
 export const findUserData = async (reader: Reader, allocationId: string): Promise<string | null> =>
   (
@@ -27,7 +28,7 @@ export const removeUserData = async (tx: Tx, allocationId: string): Promise<void
   await tx.query(
     `with task as (
        update node_tasks set params = params || '{"user_data": null}'
-       where allocation_id = $1 and kind = 'slice.vm_start' and state not in ('dispatched', 'running') and params ->> 'user_data' is not null)
+       where allocation_id = $1 and kind = 'slice.vm_start' and state not ${TASK_HANDED_OUT} and params ->> 'user_data' is not null)
      delete from allocation_user_data where allocation_id = $1`,
     [allocationId],
   );

@@ -1,6 +1,7 @@
 /** Browsers that are signed in. A row goes when its person signs out, or once its longest time is over. */
 import type { Reader, Tx } from './client.ts';
 import { PERSONAL_ORGANIZATION } from './principal.ts';
+import { statement } from './statement.ts';
 
 export type WebSessionRow = Readonly<{
   id: string;
@@ -39,18 +40,30 @@ export const findWebSession = async (reader: Reader, tokenHash: Buffer): Promise
     )
   ).rows[0];
 
+const PUT_WEB_SESSION = statement(
+  {
+    id: 'text',
+    user_id: 'text',
+    token_hash: 'bytea',
+    id_token_sealed: 'bytea | null',
+    user_agent: 'text | null',
+    source_ip: 'text | null',
+    idle_s: 'float8',
+    max_s: 'float8',
+  },
+  `insert into web_sessions as w (id, user_id, token_hash, id_token_sealed, user_agent, source_ip, last_seen_at, idle_expires_at, expires_at)
+   select :id, :user_id, :token_hash, :id_token_sealed, :user_agent, :source_ip, t.at,
+     t.at + make_interval(secs => least(:idle_s, :max_s)), t.at + make_interval(secs => :max_s)
+   from (select clock_timestamp() as at) t
+   on conflict (id) do update set token_hash = excluded.token_hash, id_token_sealed = excluded.id_token_sealed,
+     user_agent = excluded.user_agent, source_ip = excluded.source_ip, last_seen_at = excluded.last_seen_at,
+     idle_expires_at = excluded.idle_expires_at, expires_at = excluded.expires_at
+   where w.user_id = excluded.user_id`,
+);
+
 /** One with this id is signed in anew: what was good for it before is good no more, and what it has open goes on. */
 export const putWebSession = async (tx: Tx, row: NewWebSession): Promise<void> => {
-  await tx.query(
-    `insert into web_sessions as w (id, user_id, token_hash, id_token_sealed, user_agent, source_ip, last_seen_at, idle_expires_at, expires_at)
-     select $1, $2, $3, $4, $5, $6, t.at, t.at + make_interval(secs => least($7::float8, $8::float8)), t.at + make_interval(secs => $8::float8)
-     from (select clock_timestamp() as at) t
-     on conflict (id) do update set token_hash = excluded.token_hash, id_token_sealed = excluded.id_token_sealed,
-       user_agent = excluded.user_agent, source_ip = excluded.source_ip, last_seen_at = excluded.last_seen_at,
-       idle_expires_at = excluded.idle_expires_at, expires_at = excluded.expires_at
-     where w.user_id = excluded.user_id`,
-    [row.id, row.user_id, row.token_hash, row.id_token_sealed, row.user_agent, row.source_ip, row.idle_s, row.max_s],
-  );
+  await PUT_WEB_SESSION.query(tx, row);
 };
 
 /** Newest first; only what would still be let in. */

@@ -1,88 +1,10 @@
-/**
- * Proofs of erasure. Appended, never changed: the table itself refuses anything else, and gives each proof its place in the
- * chain of its target. With every proof goes an audit row that repeats its hash, in one statement.
- */
-import { mintId } from '@gpuaas/kit';
+/** Wipe proofs as they are read and verified. They are written with their audit rows, by `statements/`. */
 import type { ChainedProof } from '../domain/wipe-chain.ts';
-import { AUDIT_COLUMNS, auditValues, type SystemAction, systemAudit } from './audit.ts';
-import type { Reader, Tx } from './client.ts';
+import type { Reader } from './client.ts';
 import { queryByIndex } from './plan.ts';
-
-export type NewWipeProof = Readonly<{
-  node_id: string;
-  /** Null when the proof is about the node as a whole. */
-  slot_id: string | null;
-  /** Null when no allocation held what was erased: a disk taken over, a slot under repair. */
-  allocation_id: string | null;
-  disk_serial?: string;
-  task_id: string;
-  method: string;
-  is_verified: boolean;
-  evidence: Readonly<Record<string, unknown>>;
-  correlation_id: string;
-  /** Whose audit log tells of it; nobody's but the platform's unless given. */
-  organization_id?: string;
-  project_id?: string;
-}>;
 
 /** The actions whose audit rows tell of proofs. What another says is no witness. */
 const PROOF_ACTIONS = `'{allocation.prove_cleanup,wipe_proof.record}'`;
-
-const AUDIT_VALUES = AUDIT_COLUMNS.split(',').slice(0, -1);
-/** The audit values from the given parameter on, with the metadata last. */
-const auditFrom = (first: number, metadata: string): string =>
-  [...AUDIT_VALUES.map((_, index) => `$${first + index}`), metadata].join(', ');
-
-/** Its id. */
-export const insertWipeProof = async (tx: Tx, proof: NewWipeProof): Promise<string> => {
-  const id = mintId('wpf');
-  const audit = systemAudit({
-    organization_id: proof.organization_id ?? null,
-    project_id: proof.project_id ?? null,
-    action: 'wipe_proof.record',
-    target_kind: 'wipe_proof',
-    target_id: id,
-    policy: 'workflow',
-    correlation_id: proof.correlation_id,
-    metadata: {},
-  });
-  await tx.query(
-    `with proof as (
-       insert into wipe_proofs (id, node_id, slot_id, allocation_id, task_id, method, is_verified, evidence, correlation_id, disk_serial)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning id, is_verified, proof_hash)
-     insert into audit_logs (${AUDIT_COLUMNS})
-     select ${auditFrom(11, "jsonb_build_object('is_verified', proof.is_verified, 'wipe_proofs', jsonb_build_object(proof.id, encode(proof.proof_hash, 'hex')))")}
-     from proof`,
-    [
-      id,
-      proof.node_id,
-      proof.slot_id,
-      proof.allocation_id,
-      proof.task_id,
-      proof.method,
-      proof.is_verified,
-      JSON.stringify(proof.evidence),
-      proof.correlation_id,
-      proof.disk_serial ?? null,
-      ...auditValues(audit).slice(0, -1),
-    ],
-  );
-  return id;
-};
-
-/** The audit row of an allocation's proofs, which must have been sent before: what it repeats is read where they stand. */
-export const insertProofAudit = async (
-  tx: Tx,
-  audit: SystemAction,
-  of: Readonly<{ allocation_id: string; task_id: string }>,
-): Promise<void> => {
-  await tx.query(
-    `insert into audit_logs (${AUDIT_COLUMNS})
-     select ${auditFrom(4, "$3::jsonb || jsonb_build_object('wipe_proofs', coalesce(jsonb_object_agg(p.id, encode(p.proof_hash, 'hex')), '{}'))")}
-     from wipe_proofs p where p.allocation_id = $1 and p.task_id = $2`,
-    [of.allocation_id, of.task_id, JSON.stringify(audit.metadata), ...auditValues(systemAudit(audit)).slice(0, -1)],
-  );
-};
 
 export type WipeProofRow = Readonly<{
   id: string;

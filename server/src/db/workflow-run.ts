@@ -1,6 +1,9 @@
 /** Runs as callers start, steer and read them. What workers do to them is in workflow.ts. */
+import { REASONS } from '../domain/reasons.ts';
 import type { StepOutcome, WorkflowState } from '../domain/workflow.ts';
 import type { Reader, Tx } from './client.ts';
+import { RUN_LIVE } from './predicates.ts';
+import { statement } from './statement.ts';
 
 export type WorkflowRunRow = Readonly<{
   id: string;
@@ -43,36 +46,42 @@ export type NewRun = Readonly<{
   deadline_ms: number;
 }>;
 
+export const RUN_COLUMNS =
+  'id, workflow, workflow_version, subject_id, organization_id, project_id, correlation_id, steps, step, deadline_ms, deadline_at';
+
+/** Of a new run. */
+export const RUN_PARAMETERS = {
+  run_id: 'text',
+  workflow: 'text',
+  workflow_version: 'integer',
+  subject_id: 'text',
+  organization_id: 'text | null',
+  project_id: 'text | null',
+  correlation_id: 'text',
+  steps: 'text[]',
+  step: 'text',
+  deadline_ms: 'bigint',
+} as const;
+
+/** Inserts nothing if the workflow has a live run for the subject. */
+export const INSERT_RUN = `insert into workflow_runs as r (${RUN_COLUMNS})
+     values (:run_id, :workflow, :workflow_version, :subject_id, :organization_id, :project_id, :correlation_id, :steps, :step,
+       :deadline_ms, clock_timestamp() + :deadline_ms * interval '1 millisecond')
+     on conflict (workflow, subject_id) where state ${RUN_LIVE} do nothing`;
+
+const INSERT = statement(RUN_PARAMETERS, `${INSERT_RUN} returning ${RUN}`);
+
 /** Inserts unless a live run of the workflow for this subject exists; then undefined. */
-export const insertRun = async (tx: Tx, run: NewRun): Promise<WorkflowRunRow | undefined> => {
-  const { rows } = await tx.query<WorkflowRunRow>(
-    `insert into workflow_runs as r (id, workflow, workflow_version, subject_id, organization_id, project_id,
-       correlation_id, steps, step, deadline_ms, deadline_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::bigint, clock_timestamp() + $10::bigint * interval '1 millisecond')
-     on conflict (workflow, subject_id) where state in ('pending', 'running', 'waiting') do nothing returning ${RUN}`,
-    [
-      run.id,
-      run.workflow,
-      run.workflow_version,
-      run.subject_id,
-      run.organization_id,
-      run.project_id,
-      run.correlation_id,
-      run.steps,
-      run.step,
-      run.deadline_ms,
-    ],
-  );
-  return rows[0];
-};
+export const insertRun = async (tx: Tx, { id, ...run }: NewRun): Promise<WorkflowRunRow | undefined> =>
+  (await INSERT.query<WorkflowRunRow>(tx, { ...run, run_id: id })).rows[0];
 
 /** A stuck run waits for somebody to retry it. Once a later run has taken its place, nobody can, and it waits for nothing. */
 export const endReplacedRuns = async (tx: Tx, by: WorkflowRunRow): Promise<WorkflowRunRow[]> => {
   const { rows } = await tx.query<WorkflowRunRow>(
     `update workflow_runs r set state = 'cancelled', state_since = clock_timestamp(), step_count = r.step_count + 1,
-       state_reason = r.state_reason || ' A later run took its place.'
+       state_reason = r.state_reason || ' ' || $4::text
      where r.workflow = $1 and r.subject_id = $2 and r.state = 'stuck' and r.id <> $3 returning ${RUN}`,
-    [by.workflow, by.subject_id, by.id],
+    [by.workflow, by.subject_id, by.id, REASONS.run_replaced],
   );
   return rows;
 };
@@ -84,7 +93,7 @@ export const findLiveRun = async (
 ): Promise<WorkflowRunRow | undefined> => {
   const { rows } = await reader.query<WorkflowRunRow>(
     `select ${RUN} from workflow_runs r
-     where r.workflow = $1 and r.subject_id = $2 and r.state in ('pending', 'running', 'waiting')`,
+     where r.workflow = $1 and r.subject_id = $2 and r.state ${RUN_LIVE}`,
     [workflow, subjectId],
   );
   return rows[0];
@@ -167,7 +176,7 @@ export const insertSignal = async (
     `with run as (
        update workflow_runs r set signals_pending = r.signals_pending + 1,
          due_at = case when r.state = 'waiting' and r.waiting_for = $2 then clock_timestamp() else r.due_at end
-       where r.id = $1 and r.state in ('pending', 'running', 'waiting') returning r.id, r.organization_id)
+       where r.id = $1 and r.state ${RUN_LIVE} returning r.id, r.organization_id)
      insert into workflow_signals (run_id, organization_id, name, payload) select id, organization_id, $2, $3 from run`,
     [signal.run_id, signal.name, JSON.stringify(signal.payload)],
   );
@@ -180,7 +189,7 @@ export const requestCancel = async (tx: Tx, id: string, reason: string | null): 
     `update workflow_runs r set cancel_requested_at = coalesce(r.cancel_requested_at, clock_timestamp()),
        cancel_reason = case when r.cancel_requested_at is null then $2 else r.cancel_reason end,
        due_at = case when r.state = 'running' then r.due_at else clock_timestamp() end
-     where r.id = $1 and r.state in ('pending', 'running', 'waiting') returning ${RUN}`,
+     where r.id = $1 and r.state ${RUN_LIVE} returning ${RUN}`,
     [id, reason],
   );
   return rows[0];
@@ -217,17 +226,17 @@ export const abandonUnknownRuns = async (
   const { rows } = await tx.query<WorkflowRunRow>(
     `with overdue as materialized (
        select r.id from workflow_runs r
-       where r.state in ('pending', 'running', 'waiting') and r.deadline_at <= now() - $3 * interval '1 millisecond'
+       where r.state ${RUN_LIVE} and r.deadline_at <= now() - $3 * interval '1 millisecond'
          and r.due_at <= now() - $3 * interval '1 millisecond'
          and not exists (select from unnest($1::text[], $2::integer[]) as k (workflow, version)
            where k.workflow = r.workflow and k.version = r.workflow_version)
        order by r.deadline_at limit 100 for update skip locked)
      update workflow_runs r set state = 'stuck', state_since = clock_timestamp(), finished_at = clock_timestamp(),
-       state_reason = 'The deadline passed and no worker runs version ' || r.workflow_version || ' of ' || r.workflow || '.',
+       state_reason = format($4, r.workflow_version, r.workflow),
        wake_at = null, lease_number = r.lease_number + 1, lease_owner = null, lease_until = null,
        step_count = r.step_count + 1
      from overdue where r.id = overdue.id returning ${RUN}`,
-    [known.map((key) => key.workflow), known.map((key) => key.version), graceMs],
+    [known.map((key) => key.workflow), known.map((key) => key.version), graceMs, REASONS.run_abandoned],
   );
   return rows;
 };

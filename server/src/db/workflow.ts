@@ -3,8 +3,11 @@
  * a worker whose clock is wrong does no harm. A worker proves with (id, lease_number) that the run is still its own;
  * no row means that it is not.
  */
+import { REASONS } from '../domain/reasons.ts';
 import type { Move, RunFacts, TimelineEntry, WorkflowState } from '../domain/workflow.ts';
 import type { Reader, Tx } from './client.ts';
+import { RUN_LIVE } from './predicates.ts';
+import { statement } from './statement.ts';
 
 /** A run as the worker that holds it sees it. */
 export type LeasedRun = RunFacts &
@@ -40,6 +43,43 @@ const LEASED = `r.id, r.workflow, r.workflow_version, r.subject_id, r.organizati
 export type ClaimKey = Readonly<{ workflow: string; version: number; base_ms: number; cap_ms: number }>;
 export type ClaimedRun = LeasedRun & Readonly<{ from_state: WorkflowState }>;
 
+const CLAIM_RUNS = statement(
+  {
+    workflows: 'text[]',
+    versions: 'integer[]',
+    bases_ms: 'float8[]',
+    caps_ms: 'float8[]',
+    limit: 'integer',
+    owner: 'text',
+    lease_ms: 'float8',
+    lost_reason: 'text',
+    lost_details: 'text',
+  },
+  `with due as materialized (
+     select r.id, r.state as from_state, r.lease_owner as from_owner, r.attempt_started_at as from_started_at,
+       least(k.cap_ms, k.base_ms * power(2, least(r.attempt, 30))) as backoff_ms
+     from unnest(:workflows, :versions, :bases_ms, :caps_ms) as k (workflow, version, base_ms, cap_ms)
+     cross join lateral (
+       select * from workflow_runs r
+       where r.workflow = k.workflow and r.workflow_version = k.version and r.due_at <= now() and r.state ${RUN_LIVE}
+       order by r.due_at limit :limit for update skip locked) r
+     order by r.due_at limit :limit),
+   taken as (
+   update workflow_runs r set state = 'running', state_since = clock_timestamp(), wake_at = null,
+     attempt = r.attempt + 1, attempt_started_at = clock_timestamp(), lease_number = r.lease_number + 1,
+     step_count = r.step_count + (r.state = 'running')::integer, lease_owner = :owner, lease_until = clock_timestamp() + :lease_ms * ${MS},
+     due_at = clock_timestamp() + greatest(:lease_ms, due.backoff_ms) * ${MS}
+   from due where r.id = due.id
+   returning ${LEASED}, due.from_state, due.from_owner, due.from_started_at),
+   left_behind as (
+     insert into workflow_steps
+       (run_id, sequence, organization_id, step, attempt, outcome, detail, internal_detail, started_at, finished_at)
+     select t.id, t.step_count, t.organization_id, t.step, t.attempt - 1, 'error', :lost_reason,
+       format(:lost_details, coalesce(t.from_owner, 'unknown')), coalesce(t.from_started_at, n.at), n.at
+     from taken t cross join (select clock_timestamp() as at) n where t.from_state = 'running')
+   select * from taken`,
+);
+
 /**
  * Takes up to `limit` due runs of the given workflows, skipping what another worker is taking. The materialised CTE
  * matters: without it the planner may run the locking select once per row and take more than was asked. A crashed
@@ -49,44 +89,18 @@ export type ClaimedRun = LeasedRun & Readonly<{ from_state: WorkflowState }>;
 export const claimRuns = async (
   tx: Tx,
   claim: Readonly<{ keys: readonly ClaimKey[]; limit: number; owner: string; lease_ms: number }>,
-): Promise<ClaimedRun[]> => {
-  const { rows } = await tx.query<ClaimedRun>(
-    `with due as materialized (
-       select r.id, r.state as from_state, r.lease_owner as from_owner, r.attempt_started_at as from_started_at,
-         least(k.cap_ms, k.base_ms * power(2, least(r.attempt, 30))) as backoff_ms
-       from unnest($1::text[], $2::integer[], $3::float8[], $4::float8[]) as k (workflow, version, base_ms, cap_ms)
-       cross join lateral (
-         select * from workflow_runs r
-         where r.workflow = k.workflow and r.workflow_version = k.version and r.due_at <= now()
-           and r.state in ('pending', 'running', 'waiting')
-         order by r.due_at limit $5 for update skip locked) r
-       order by r.due_at limit $5),
-     taken as (
-     update workflow_runs r set state = 'running', state_since = clock_timestamp(), wake_at = null,
-       attempt = r.attempt + 1, attempt_started_at = clock_timestamp(), lease_number = r.lease_number + 1,
-       step_count = r.step_count + (r.state = 'running')::integer, lease_owner = $6, lease_until = clock_timestamp() + $7 * ${MS},
-       due_at = clock_timestamp() + greatest($7, due.backoff_ms) * ${MS}
-     from due where r.id = due.id
-     returning ${LEASED}, due.from_state, due.from_owner, due.from_started_at),
-     left_behind as (
-       insert into workflow_steps
-         (run_id, sequence, organization_id, step, attempt, outcome, detail, internal_detail, started_at, finished_at)
-       select t.id, t.step_count, t.organization_id, t.step, t.attempt - 1, 'error', 'The worker stopped reporting.',
-         'worker ' || coalesce(t.from_owner, 'unknown') || ' stopped reporting', coalesce(t.from_started_at, n.at), n.at
-       from taken t cross join (select clock_timestamp() as at) n where t.from_state = 'running')
-     select * from taken`,
-    [
-      claim.keys.map((key) => key.workflow),
-      claim.keys.map((key) => key.version),
-      claim.keys.map((key) => key.base_ms),
-      claim.keys.map((key) => key.cap_ms),
-      claim.limit,
-      claim.owner,
-      claim.lease_ms,
-    ],
-  );
-  return rows;
-};
+): Promise<ClaimedRun[]> =>
+  (
+    await CLAIM_RUNS.query<ClaimedRun>(tx, {
+      ...claim,
+      workflows: claim.keys.map((key) => key.workflow),
+      versions: claim.keys.map((key) => key.version),
+      bases_ms: claim.keys.map((key) => key.base_ms),
+      caps_ms: claim.keys.map((key) => key.cap_ms),
+      lost_reason: REASONS.worker_lost,
+      lost_details: REASONS.worker_lost_details,
+    })
+  ).rows;
 
 /** Prolongs leases and names those that are still held. */
 export const renewLeases = async (tx: Tx, leases: readonly Lease[], leaseMs: number): Promise<ReadonlySet<string>> => {
@@ -141,74 +155,87 @@ export type MoveExtras = Readonly<{
   keep_signal_deadline: boolean;
 }>;
 
+const MOVE_RUN = statement(
+  {
+    id: 'text',
+    lease_number: 'bigint',
+    state: 'text',
+    step: 'text',
+    attempt: 'integer',
+    reason: 'text | null',
+    detail: 'text | null',
+    winding: 'text | null',
+    lease_ms: 'float8',
+    wake_ms: 'float8 | null',
+    waits_for: 'text | null',
+    is_retry: 'boolean',
+    keep_signal_deadline: 'boolean',
+    due_now: 'boolean',
+    consumed: 'integer',
+    entries_added: 'integer',
+    extend_deadline: 'boolean',
+  },
+  `update workflow_runs r set
+     state = :state, step = :step, attempt = :attempt, state_reason = :reason, state_detail = :detail, winding = :winding,
+     state_since = case when r.state = :state then r.state_since else t.at end,
+     attempt_started_at = case when :state = 'running' then t.at end,
+     deadline_at = t.deadline_at,
+     lease_number = r.lease_number + 1,
+     lease_owner = case when :state = 'running' then r.lease_owner end,
+     lease_until = case when :state = 'running' then t.at + :lease_ms * ${MS} end,
+     waiting_for = case when :is_retry then r.waiting_for else :waits_for end,
+     signal_deadline_at = case when :is_retry or :keep_signal_deadline then r.signal_deadline_at when :waits_for is not null then t.timer_at end,
+     wake_at = case when :state = 'waiting' then case when :keep_signal_deadline then r.signal_deadline_at else t.timer_at end end,
+     due_at = case :state when 'running' then t.at + :lease_ms * ${MS}
+       when 'waiting' then case when :due_now then t.at
+         else least(case when :keep_signal_deadline then r.signal_deadline_at else t.timer_at end, t.deadline_at) end
+       else t.at end,
+     signals_pending = r.signals_pending - :consumed, step_count = r.step_count + :entries_added,
+     finished_at = case when :state in ('done', 'stuck', 'cancelled') then t.at end
+   from (select n.at, n.at + coalesce(:wake_ms, 0) * ${MS} as timer_at,
+       case when :extend_deadline then n.at + w.deadline_ms * ${MS} else w.deadline_at end as deadline_at
+     from workflow_runs w, (select clock_timestamp() as at) n where w.id = :id) t
+   where r.id = :id and r.lease_number = :lease_number and r.state = 'running'
+   returning ${LEASED}`,
+);
+
 /** Moves a run that `lockLeasedRun` locked. Staying `running` means that the same worker goes on with the next step. */
 export const moveRun = async (tx: Tx, lease: Lease, move: Move, extras: MoveExtras): Promise<LeasedRun | undefined> => {
-  const waitsFor = move.wake?.kind === 'signal' ? move.wake.name : null;
-  const { rows } = await tx.query<LeasedRun>(
-    `update workflow_runs r set
-       state = $3, step = $4, attempt = $5, state_reason = $6, state_detail = $7, winding = $8,
-       state_since = case when r.state = $3 then r.state_since else t.at end,
-       attempt_started_at = case when $3 = 'running' then t.at end,
-       deadline_at = t.deadline_at,
-       lease_number = r.lease_number + 1,
-       lease_owner = case when $3 = 'running' then r.lease_owner end,
-       lease_until = case when $3 = 'running' then t.at + $9 * ${MS} end,
-       waiting_for = case when $12 then r.waiting_for else $11 end,
-       signal_deadline_at = case when $12 or $13 then r.signal_deadline_at when $11::text is not null then t.timer_at end,
-       wake_at = case when $3 = 'waiting' then case when $13 then r.signal_deadline_at else t.timer_at end end,
-       due_at = case $3 when 'running' then t.at + $9 * ${MS}
-         when 'waiting' then case when $14 then t.at
-           else least(case when $13 then r.signal_deadline_at else t.timer_at end, t.deadline_at) end
-         else t.at end,
-       signals_pending = r.signals_pending - $15, step_count = r.step_count + $16,
-       finished_at = case when $3 in ('done', 'stuck', 'cancelled') then t.at end
-     from (select n.at, n.at + coalesce($10::float8, 0) * ${MS} as timer_at,
-         case when $17 then n.at + w.deadline_ms * ${MS} else w.deadline_at end as deadline_at
-       from workflow_runs w, (select clock_timestamp() as at) n where w.id = $1) t
-     where r.id = $1 and r.lease_number = $2 and r.state = 'running'
-     returning ${LEASED}`,
-    [
-      lease.id,
-      lease.lease_number,
-      move.state,
-      move.step,
-      move.attempt,
-      move.reason,
-      move.detail,
-      move.winding,
-      extras.lease_ms,
-      move.wake?.ms ?? null,
-      waitsFor,
-      move.wake?.kind === 'retry',
-      extras.keep_signal_deadline,
-      extras.due_now,
-      extras.consumed,
-      extras.entries_added,
-      move.extend_deadline,
-    ],
-  );
+  const { rows } = await MOVE_RUN.query<LeasedRun>(tx, {
+    ...move,
+    ...extras,
+    id: lease.id,
+    lease_number: lease.lease_number,
+    wake_ms: move.wake?.ms ?? null,
+    waits_for: move.wake?.kind === 'signal' ? move.wake.name : null,
+    is_retry: move.wake?.kind === 'retry',
+  });
   return rows[0];
 };
 
 type EntryOf = Readonly<{ id: string; organization_id: string | null; sequence: number; started_at: string | null }>;
 
+const INSERT_STEP = statement(
+  {
+    id: 'text',
+    sequence: 'integer',
+    organization_id: 'text | null',
+    step: 'text',
+    attempt: 'integer',
+    outcome: 'text',
+    detail: 'text | null',
+    internal_detail: 'text | null',
+    started_at: 'timestamptz | null',
+  },
+  `insert into workflow_steps
+     (run_id, sequence, organization_id, step, attempt, outcome, detail, internal_detail, started_at, finished_at)
+   select :id, :sequence, :organization_id, :step, :attempt, :outcome, :detail, :internal_detail, coalesce(:started_at, t.at), t.at
+   from (select clock_timestamp() as at) t`,
+);
+
 export const insertStep = async (tx: Tx, run: EntryOf, entry: TimelineEntry): Promise<void> => {
-  await tx.query(
-    `insert into workflow_steps
-       (run_id, sequence, organization_id, step, attempt, outcome, detail, internal_detail, started_at, finished_at)
-     select $1, $2, $3, $4, $5, $6, $7, $8, coalesce($9::timestamptz, t.at), t.at from (select clock_timestamp() as at) t`,
-    [
-      run.id,
-      run.sequence,
-      run.organization_id,
-      entry.step,
-      entry.attempt,
-      entry.outcome,
-      entry.detail,
-      entry.internal_detail,
-      run.started_at,
-    ],
-  );
+  const { id, sequence, organization_id, started_at } = run;
+  await INSERT_STEP.query(tx, { ...entry, id, sequence, organization_id, started_at });
 };
 
 /** A wait that repeats prolongs its row: polling for an hour is one line of the timeline, not thousands. */
@@ -246,7 +273,7 @@ export const countRunsByState = async (reader: Reader): Promise<RunCount[]> => {
     `select state, count(*)::integer as count,
        greatest(extract(epoch from clock_timestamp() - min(state_since)), 0)::float8 as oldest_age_s
      from (
-       select state, state_since from workflow_runs where state in ('pending', 'running', 'waiting')
+       select state, state_since from workflow_runs where state ${RUN_LIVE}
        union all select state, state_since from workflow_runs where state = 'stuck') r
      group by state order by state`,
   );

@@ -142,7 +142,7 @@ export const checkChain = (chain: string, heads: readonly Head[]): ChainCheck =>
       // The right hash beside the wrong row means that seals or rows changed places.
       if (outOfOrder || stored.has(hash.toString('hex')))
         report('reordered', seal.sequence, row.id, 'The row does not stand where it was sealed.');
-      else report('edited', seal.sequence, row.id, 'The row does not give the hash it was sealed with.');
+      else report('edited', seal.sequence, row.id, 'The row does not match its seal.');
     } else if (outOfOrder) report('reordered', seal.sequence, row.id, 'The row is sealed out of commit order.');
     lastRow = row;
   };

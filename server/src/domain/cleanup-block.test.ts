@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { blockedReason } from './cleanup-block.ts';
 
-const reason = 'The disks could not be erased.';
+const reason = 'The disks could not be wiped.';
 
 test('a slot whose cleanup was given up says why in the words of the host, and what to do', () => {
   const failure = { kind: 'slice.cleanup', state_reason: 'nvme0n1 is mounted at /mnt' };
   assert.equal(
     blockedReason('alc_1', reason, failure),
-    'The disks could not be erased. nvme0n1 is mounted at /mnt. Next: put that right, then gpuaas admin allocation force-cleanup alc_1.',
+    'The disks could not be wiped. nvme0n1 is mounted at /mnt. Next: put that right, then gpuaas admin allocation force-cleanup alc_1.',
   );
   assert.match(blockedReason('alc_1', reason, { ...failure, state_reason: 'It failed!' }), /It failed! Next:/);
 });

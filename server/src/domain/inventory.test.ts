@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { HeldLease, HostMachine, Inventory } from '@gpuaas/contract/node';
+import type { HeldLease, HostVm, Inventory } from '@gpuaas/contract/node';
 import {
   afterDown,
   datedFindings,
@@ -17,7 +17,7 @@ const B = 'alc_01k9zv3m8q4t6w2x5y7r0s1nbb';
 const inventory = (over: Partial<Inventory> = {}): Inventory => ({
   observed_at: '2026-11-15T10:00:00.000Z',
   boot_id: 'boot-1',
-  machines: [],
+  vms: [],
   leases: [],
   drift: [],
   leftovers: [],
@@ -25,7 +25,7 @@ const inventory = (over: Partial<Inventory> = {}): Inventory => ({
   images: { value: [] },
   ...over,
 });
-const machine = (allocation_id: string | null, over: Partial<HostMachine> = {}): HostMachine => ({
+const machine = (allocation_id: string | null, over: Partial<HostVm> = {}): HostVm => ({
   name: allocation_id === null ? 'somebodys' : `gpuaas-${allocation_id.replace('_', '-')}`,
   allocation_id,
   is_managed: allocation_id !== null,
@@ -67,32 +67,32 @@ const codes = (findings: readonly Finding[]): readonly string[] => findings.map(
 
 describe('what is on a host beside what is claimed there', () => {
   test('a machine that runs for its claim is as it should be', () => {
-    const given = { inventory: inventory({ machines: [machine(A)], leases: [lease(A)] }), holdings: [holding(A)] };
+    const given = { inventory: inventory({ vms: [machine(A)], leases: [lease(A)] }), holdings: [holding(A)] };
     assert.deepEqual(judge(given), { findings: [], quarantine: [], down: [], unclaimed: [] });
   });
 
   test('a machine of ours that no claim holds is an orphan, and one without our tag is unknown', () => {
-    const machines = [machine(A), machine(null), machine(B, { name: 'other', is_managed: false })];
-    const { findings, unclaimed, quarantine } = judge({ inventory: inventory({ machines }) });
+    const vms = [machine(A), machine(null), machine(B, { name: 'other', is_managed: false })];
+    const { findings, unclaimed, quarantine } = judge({ inventory: inventory({ vms }) });
     assert.deepEqual(
-      findings.map(({ code, allocation_id, machine: name }) => [code, allocation_id, name]),
+      findings.map(({ code, allocation_id, vm: name }) => [code, allocation_id, name]),
       [
-        ['orphan_machine', A, machines[0]?.name],
-        ['unknown_machine', null, 'somebodys'],
-        ['unknown_machine', null, 'other'],
+        ['orphan_vm', A, vms[0]?.name],
+        ['unknown_vm', null, 'somebodys'],
+        ['unknown_vm', null, 'other'],
       ],
     );
     assert.match(findings[2]?.message ?? '', /carries the tag of alc_.* under another name/);
     assert.deepEqual(unclaimed, [A]);
     assert.deepEqual(quarantine, []);
-    const nameless = judge({ inventory: inventory({ machines: [machine(null, { is_managed: true })] }) });
-    assert.deepEqual([codes(nameless.findings), nameless.unclaimed], [['orphan_machine'], []]);
+    const nameless = judge({ inventory: inventory({ vms: [machine(null, { is_managed: true })] }) });
+    assert.deepEqual([codes(nameless.findings), nameless.unclaimed], [['orphan_vm'], []]);
   });
 
   test('slots for sale whose devices such a machine has are set apart, those of others are only named', () => {
-    const machines = [machine(null, { devices: ['0000:30:00.0', 'S4', 'S5'] })];
+    const vms = [machine(null, { devices: ['0000:30:00.0', 'S4', 'S5'] })];
     const slots = [slot(2, 'available'), slot(3, 'available'), slot(4, 'in_use'), slot(5, 'available')];
-    const { findings, quarantine } = judge({ inventory: inventory({ machines }), slots });
+    const { findings, quarantine } = judge({ inventory: inventory({ vms }), slots });
     assert.deepEqual(findings[0]?.slot_ids, ['slt_3', 'slt_4', 'slt_5']);
     assert.match(findings[0]?.message ?? '', /It has devices of slots 3, 4, 5\.$/);
     assert.deepEqual(
@@ -102,26 +102,26 @@ describe('what is on a host beside what is claimed there', () => {
   });
 
   test('a machine that is to run and does not is told with its cause', () => {
-    const seen = (over: Partial<HostMachine> | null) =>
+    const seen = (over: Partial<HostVm> | null) =>
       judge({
-        inventory: inventory({ machines: over === null ? [] : [machine(A, over)], leases: [lease(A)] }),
+        inventory: inventory({ vms: over === null ? [] : [machine(A, over)], leases: [lease(A)] }),
         holdings: [holding(A)],
       });
-    const off = (ended_by: HostMachine['ended_by']) => seen({ state: 'shut_off', ended_by });
+    const off = (ended_by: HostVm['ended_by']) => seen({ state: 'shut_off', ended_by });
     assert.deepEqual(off('guest').down, [{ allocation_id: A, cause: 'guest' }]);
     assert.deepEqual(off('host').down, [{ allocation_id: A, cause: 'host' }]);
     assert.deepEqual(off(null).down, [{ allocation_id: A, cause: 'unknown' }]);
     assert.deepEqual(seen({ state: 'crashed', ended_by: 'crash' }).down, [{ allocation_id: A, cause: 'crash' }]);
     assert.deepEqual(seen(null).down, [{ allocation_id: A, cause: 'missing' }]);
-    assert.deepEqual([codes(off('host').findings), codes(seen(null).findings)], [['machine_off'], ['machine_missing']]);
+    assert.deepEqual([codes(off('host').findings), codes(seen(null).findings)], [['vm_off'], ['vm_missing']]);
     const paused = seen({ state: 'paused' });
-    assert.deepEqual([codes(paused.findings), paused.down], [['machine_paused'], []]);
+    assert.deepEqual([codes(paused.findings), paused.down], [['vm_paused'], []]);
   });
 
   test('a machine that was switched off may be off, and not run', () => {
-    const seen = (state: HostMachine['state']) =>
+    const seen = (state: HostVm['state']) =>
       judge({
-        inventory: inventory({ machines: [machine(A, { state })], leases: [lease(A)] }),
+        inventory: inventory({ vms: [machine(A, { state })], leases: [lease(A)] }),
         holdings: [holding(A, { power_state: 'off' })],
       });
     assert.deepEqual(seen('shut_off').findings, []);
@@ -129,9 +129,9 @@ describe('what is on a host beside what is claimed there', () => {
   });
 
   test('a machine that the platform itself could not start again is still to run', () => {
-    const seen = (state: HostMachine['state']) =>
+    const seen = (state: HostVm['state']) =>
       judge({
-        inventory: inventory({ machines: [machine(A, { state })], leases: [lease(A)] }),
+        inventory: inventory({ vms: [machine(A, { state })], leases: [lease(A)] }),
         holdings: [holding(A, { power_state: 'off', is_to_run: true })],
       });
     assert.deepEqual(seen('shut_off').down, [{ allocation_id: A, cause: 'unknown' }]);
@@ -146,8 +146,8 @@ describe('what is on a host beside what is claimed there', () => {
 
   test('a lease that claims nothing and a claim without its lease are told', () => {
     const leases = [lease(B, { slot_ids: ['slt_1'] }), lease('alc_unused', { is_used: false })];
-    const machines = [machine(A)];
-    const { findings, unclaimed } = judge({ inventory: inventory({ machines, leases }), holdings: [holding(A)] });
+    const vms = [machine(A)];
+    const { findings, unclaimed } = judge({ inventory: inventory({ vms, leases }), holdings: [holding(A)] });
     assert.deepEqual(
       findings.map(({ code, allocation_id, slot_ids }) => [code, allocation_id, slot_ids]),
       [
@@ -157,17 +157,17 @@ describe('what is on a host beside what is claimed there', () => {
     );
     assert.deepEqual(unclaimed, [B, 'alc_unused']);
     const gone = judge({ holdings: [holding(A)] });
-    assert.deepEqual(codes(gone.findings), ['lease_missing', 'machine_missing']);
+    assert.deepEqual(codes(gone.findings), ['lease_missing', 'vm_missing']);
   });
 
   test('what the host itself says is kept, but for what is judged here', () => {
     const drift = [
       { code: 'device_unbound', allocation_id: A, slot_id: 'slt_1', message: 'bound to nvidia' },
       { code: 'partition_without_lease', allocation_id: null, slot_id: null, message: 'active' },
-      { code: 'machine_without_lease', allocation_id: B, slot_id: null, message: 'said here' },
+      { code: 'vm_without_lease', allocation_id: B, slot_id: null, message: 'said here' },
     ];
     const { findings } = judge({
-      inventory: inventory({ drift, machines: [machine(A)], leases: [lease(A)], leftovers: [B] }),
+      inventory: inventory({ drift, vms: [machine(A)], leases: [lease(A)], leftovers: [B] }),
       holdings: [holding(A)],
     });
     assert.deepEqual(
@@ -181,7 +181,7 @@ describe('what is on a host beside what is claimed there', () => {
 
   test('a whole node that is claimed is its tenant’s', () => {
     const holdings = [holding(A, { claim_kind: 'node_exclusive', power_state: null })];
-    const verdict = judge({ inventory: inventory({ machines: [machine(null)], leftovers: [B] }), holdings });
+    const verdict = judge({ inventory: inventory({ vms: [machine(null)], leftovers: [B] }), holdings });
     assert.deepEqual(verdict, { findings: [], quarantine: [], down: [], unclaimed: [B] });
   });
 });
@@ -190,7 +190,7 @@ test('a finding that stays is as old as it was, and a new one begins now', () =>
   const finding = (code: string): Finding => ({
     code,
     allocation_id: null,
-    machine: null,
+    vm: null,
     slot_ids: [],
     message: code,
   });

@@ -6,7 +6,7 @@
  * A whole node that is claimed is its tenant's: what runs on it is their own. What is under way on an allocation, or was a
  * moment ago, is not judged: a report is always a little older than what is known.
  */
-import type { HostDrift, HostMachine, Inventory } from '@gpuaas/contract/node';
+import type { HostDrift, HostVm, Inventory } from '@gpuaas/contract/node';
 
 export type Holding = Readonly<{
   allocation_id: string;
@@ -31,7 +31,7 @@ export type SlotDevices = Readonly<{
 export type Finding = Readonly<{
   code: string;
   allocation_id: string | null;
-  machine: string | null;
+  vm: string | null;
   slot_ids: readonly string[];
   message: string;
 }>;
@@ -49,15 +49,9 @@ export type InventoryVerdict = Readonly<{
 }>;
 
 /** The platform says these itself, of every machine and claim. */
-const JUDGED_HERE = [
-  'unknown_machine',
-  'machine_without_lease',
-  'machine_missing',
-  'machine_off',
-  'vm_running_unexpectedly',
-];
+const JUDGED_HERE = ['unknown_vm', 'vm_without_lease', 'vm_missing', 'vm_off', 'vm_running_unexpectedly'];
 
-const usedSlots = ({ devices }: HostMachine, slots: readonly SlotDevices[]): readonly SlotDevices[] =>
+const usedSlots = ({ devices }: HostVm, slots: readonly SlotDevices[]): readonly SlotDevices[] =>
   slots.filter((slot) =>
     [slot.gpu_pci_address, slot.nvme_serial, slot.fabric_vf_pci_address].some(
       (device) => device !== null && devices.includes(device),
@@ -67,28 +61,24 @@ const usedSlots = ({ devices }: HostMachine, slots: readonly SlotDevices[]): rea
 const list = (slots: readonly SlotDevices[]): string => slots.map(({ slot_index }) => slot_index).join(', ');
 
 const strangerIn = (
-  machine: HostMachine,
+  machine: HostVm,
   holdings: readonly Holding[],
 ): Readonly<{ code: string; message: string }> | null => {
   const { name, allocation_id, is_managed, state } = machine;
   if (!is_managed)
     return {
-      code: 'unknown_machine',
+      code: 'unknown_vm',
       message:
         allocation_id === null
           ? `Machine ${name} (${state}) is not of this platform; it is left alone.`
           : `Machine ${name} (${state}) carries the tag of ${allocation_id} under another name; it is left alone.`,
     };
   if (holdings.some((one) => one.allocation_id === allocation_id)) return null;
-  return { code: 'orphan_machine', message: `Machine ${name} (${state}) is ours, and no claim on this node holds it.` };
+  return { code: 'orphan_vm', message: `VM ${name} (${state}) is managed by GPUaaS but has no claim on this node.` };
 };
 
-const judgeStrangers = (
-  machines: readonly HostMachine[],
-  holdings: readonly Holding[],
-  slots: readonly SlotDevices[],
-) =>
-  machines.flatMap((machine) => {
+const judgeStrangers = (vms: readonly HostVm[], holdings: readonly Holding[], slots: readonly SlotDevices[]) =>
+  vms.flatMap((machine) => {
     const stranger = strangerIn(machine, holdings);
     if (stranger === null) return [];
     const used = usedSlots(machine, slots);
@@ -98,7 +88,7 @@ const judgeStrangers = (
         finding: {
           code: stranger.code,
           allocation_id: machine.is_managed ? machine.allocation_id : null,
-          machine: machine.name,
+          vm: machine.name,
           slot_ids: used.map(({ id }) => id),
           message,
         },
@@ -122,11 +112,11 @@ const DOWN_WORDS: Readonly<Record<Down['cause'], string>> = {
 
 type Judged = Readonly<{ finding: Finding; down?: Down }>;
 
-const judgeHolding = (holding: Holding, { machines, leases }: Inventory): readonly Judged[] => {
+const judgeHolding = (holding: Holding, { vms, leases }: Inventory): readonly Judged[] => {
   const { allocation_id, power_state, is_to_run } = holding;
-  const machine = machines.find((one) => one.is_managed && one.allocation_id === allocation_id);
+  const machine = vms.find((one) => one.is_managed && one.allocation_id === allocation_id);
   const tell = (code: string, message: string): Judged => ({
-    finding: { code, allocation_id, machine: machine?.name ?? null, slot_ids: [], message },
+    finding: { code, allocation_id, vm: machine?.name ?? null, slot_ids: [], message },
   });
   const found: Judged[] = [];
   if (!leases.some((lease) => lease.allocation_id === allocation_id))
@@ -137,10 +127,10 @@ const judgeHolding = (holding: Holding, { machines, leases }: Inventory): readon
     found.push(tell('vm_running_unexpectedly', `The machine of ${allocation_id} runs, but was switched off.`));
   if (!is_to_run || machine?.state === 'running') return found;
   if (machine?.state === 'paused')
-    return [...found, tell('machine_paused', `The machine of ${allocation_id} stands still: somebody paused it.`)];
+    return [...found, tell('vm_paused', `The machine of ${allocation_id} stands still: somebody paused it.`)];
   const cause = machine === undefined ? 'missing' : (machine.ended_by ?? 'unknown');
   const told = tell(
-    machine === undefined ? 'machine_missing' : 'machine_off',
+    machine === undefined ? 'vm_missing' : 'vm_off',
     `The machine of ${allocation_id} is to run and ${DOWN_WORDS[cause]}.`,
   );
   return [...found, { ...told, down: { allocation_id, cause } }];
@@ -151,7 +141,7 @@ const toldByHost = (drift: readonly HostDrift[], holdings: readonly Holding[]): 
     const holding = holdings.find((one) => one.allocation_id === allocation_id);
     const isPassing = holding !== undefined && (holding.state !== 'active' || !holding.is_quiet);
     if (JUDGED_HERE.includes(code) || isPassing) return [];
-    return [{ code, allocation_id, machine: null, slot_ids: slot_id === null ? [] : [slot_id], message }];
+    return [{ code, allocation_id, vm: null, slot_ids: slot_id === null ? [] : [slot_id], message }];
   });
 
 export const judgeInventory = (
@@ -160,14 +150,14 @@ export const judgeInventory = (
   const { inventory, holdings, slots } = given;
   const held = new Set(holdings.map(({ allocation_id }) => allocation_id));
   const named = [
-    ...inventory.machines.flatMap(({ is_managed, allocation_id }) => (is_managed ? (allocation_id ?? []) : [])),
+    ...inventory.vms.flatMap(({ is_managed, allocation_id }) => (is_managed ? (allocation_id ?? []) : [])),
     ...inventory.leases.map(({ allocation_id }) => allocation_id),
     ...inventory.leftovers,
   ];
   const unclaimed = [...new Set(named)].filter((id) => !held.has(id));
   if (holdings.some(({ claim_kind }) => claim_kind === 'node_exclusive'))
     return { findings: [], quarantine: [], down: [], unclaimed };
-  const strangers = judgeStrangers(inventory.machines, holdings, slots);
+  const strangers = judgeStrangers(inventory.vms, holdings, slots);
   const judged = holdings
     .filter(({ state, is_quiet }) => state === 'active' && is_quiet)
     .flatMap((holding) => judgeHolding(holding, inventory));
@@ -176,7 +166,7 @@ export const judgeInventory = (
     .map(({ allocation_id, slot_ids }) => ({
       code: 'lease_without_claim',
       allocation_id,
-      machine: null,
+      vm: null,
       slot_ids: [...slot_ids],
       message: `The host holds a lease of ${allocation_id}, which claims nothing here; it can be ended by name.`,
     }));
@@ -193,8 +183,8 @@ export const judgeInventory = (
   };
 };
 
-const keyOf = ({ code, allocation_id, machine, slot_ids }: Finding): string =>
-  JSON.stringify([code, allocation_id, machine, slot_ids]);
+const keyOf = ({ code, allocation_id, vm, slot_ids }: Finding): string =>
+  JSON.stringify([code, allocation_id, vm, slot_ids]);
 
 /** Since when each stands: a finding that was there before is as old as it was. */
 export const datedFindings = <T extends Finding & Readonly<{ since: string }>>(

@@ -64,6 +64,6 @@ export const powerRefusal = (facts: PowerFacts, change: PowerChange): string | n
   const power = facts.power_state ?? 'unknown';
   if (!isAtRest(power)) return `It is ${power}; wait until that is over, or release it.`;
   if (change === 'reboot' && power === 'off') return 'It is off; start it instead.';
-  if (change === 'reinstall' && facts.is_protected) return 'It is protected; take the protection off first.';
+  if (change === 'reinstall' && facts.is_protected) return 'It is protected; remove the protection first.';
   return null;
 };

@@ -53,7 +53,7 @@ const evidence = {
       is_lease_removed: true,
       is_translation_removed: true,
     },
-    is_machine_removed: true,
+    is_vm_removed: true,
     is_seed_removed: true,
     partitions: [{ partition_id: 3, is_deactivated: true }, { partition_id: 4, is_deactivated: false }, 7],
   },

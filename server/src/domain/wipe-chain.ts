@@ -82,7 +82,7 @@ type End = Readonly<{ target_id: string; sequence: number; hash: string }>;
 const faultOf = (proof: ChainedProof, before: End): readonly [ProofFindingKind, string] | null => {
   const missing = proof.sequence - before.sequence - 1;
   if (missing > 0) return ['deleted', `Before it ${missing === 1 ? 'one proof is' : `${missing} proofs are`} gone.`];
-  if (proofHash(proof) !== proof.proof_hash) return ['edited', 'The proof does not give the hash it was written with.'];
+  if (proofHash(proof) !== proof.proof_hash) return ['edited', 'The proof does not match its hash.'];
   if (proof.previous_hash !== before.hash)
     return ['reordered', 'The proof does not follow the one that stands before it.'];
   if (proof.audited_hashes.length === 0)

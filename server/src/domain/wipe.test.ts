@@ -149,7 +149,7 @@ const isolation: Isolation = {
     is_lease_removed: true,
     is_translation_removed: true,
   },
-  is_machine_removed: true,
+  is_vm_removed: true,
   is_seed_removed: true,
   partitions: [{ partition_id: 3, is_deactivated: true }],
   fabric_functions: [{ fabric_vf_pci_address: '0000:3b:00.1', method: 'flr', is_cleared: true }],
@@ -158,7 +158,7 @@ const isolation: Isolation = {
 test('whatever the host itself finds left of a VM makes the wipe unproven', () => {
   const judge = (found: Isolation) => judgeWipe(cleanedUp([good], { isolation: found }), [target]);
   assert.equal(judge(isolation).is_verified, true);
-  for (const name of ['is_machine_removed', 'is_seed_removed'] as const)
+  for (const name of ['is_vm_removed', 'is_seed_removed'] as const)
     assert.match(judge({ ...isolation, [name]: false }).reason ?? '', /still/);
   for (const name of Object.keys(isolation.network))
     assert.match(judge({ ...isolation, network: { ...isolation.network, [name]: false } }).reason ?? '', /still/, name);

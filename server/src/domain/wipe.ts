@@ -89,7 +89,7 @@ const gapOf = (
 };
 
 const MUST_BE_GONE = [
-  ['is_machine_removed', 'The definition of the VM is still on the host.'],
+  ['is_vm_removed', 'The definition of the VM is still on the host.'],
   ['is_seed_removed', 'The seed of the VM is still on the host.'],
 ] as const;
 const MUST_BE_OFF = [

@@ -12,7 +12,7 @@ import { type Cast, insertRun, join, makeCast, must, newSshKey, strangeId, type 
 import { assertInvariants } from '../../test/invariants.ts';
 import { newStagedKey } from '../../test/scenarios-agent.ts';
 import { newActive, newAllocation, newNode } from '../../test/scenarios-allocation.ts';
-import { newInventoried, ORPHAN_MACHINE } from '../../test/scenarios-inventory.ts';
+import { newInventoried, ORPHAN_VM } from '../../test/scenarios-inventory.ts';
 import { newApprovedSlot, newDiscovered } from '../../test/scenarios-topology.ts';
 import { newReleased } from '../../test/scenarios-wipe.ts';
 
@@ -104,7 +104,7 @@ describe('a storm of requests out of the contract', () => {
     const rival_node = await newDiscovered(cast);
     pool['node_id']?.push(...Array(20).fill(node_id), rival_node, rival_node);
     pool['node_id']?.push(...Array(4).fill(await newInventoried(cast)));
-    pool['machine_name'] = [ORPHAN_MACHINE, 'somebodys'];
+    pool['vm_name'] = [ORPHAN_VM, 'somebodys'];
     const slots = must(await cast.superadmin.get(`/api/v1/admin/nodes/${node_id}/resource-slots`), 200).body.items;
     pool['slot_id']?.push(...slots.map((slot: { id: string }) => slot.id));
     const found = must(await cast.superadmin.get(`/api/v1/admin/nodes/${node_id}/slice-topology/discovery`), 200).body;

@@ -19,7 +19,7 @@ import {
   type StoredResponse,
 } from '../db/idempotency.ts';
 import type { NewOutboxEvent } from '../db/outbox.ts';
-import { insertRecord } from '../db/record.ts';
+import { insertRecord } from '../db/statements/record.ts';
 import { AppError } from '../errors.ts';
 
 /** What the router knows about a request once it is allowed. */

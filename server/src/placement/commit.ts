@@ -14,12 +14,12 @@ import {
   type SchedulerNode,
   SNAPSHOT_VERSION,
 } from '@gpuaas/scheduler';
-import { claimRefusal, insertClaimSet, type NewClaimSet } from '../db/claim.ts';
 import type { Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
-import { type LaunchFacts, type LaunchQuery, lockLaunch } from '../db/launch.ts';
 import type { KeyColumn } from '../db/placement.ts';
 import { type CandidateQuery, hasCandidates, lockBestNode } from '../db/placement-index.ts';
+import { claimRefusal, insertClaimSet, type NewClaimSet } from '../db/statements/claim.ts';
+import { type LaunchFacts, type LaunchQuery, lockLaunch } from '../db/statements/launch.ts';
 import { AppError } from '../errors.ts';
 import type { CheckedLaunch } from './request.ts';
 import { summaryRow } from './summary.ts';

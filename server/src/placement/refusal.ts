@@ -16,9 +16,9 @@ import {
 } from '@gpuaas/scheduler';
 import { listPoolCounts } from '../db/capacity.ts';
 import type { Reader } from '../db/client.ts';
-import { findCatalogFacts } from '../db/launch.ts';
 import { listSchedulerNodes } from '../db/placement.ts';
 import { listBestNodes } from '../db/placement-index.ts';
+import { findCatalogFacts } from '../db/statements/launch.ts';
 import { AppError } from '../errors.ts';
 import { type WideDecision, withFleetAmounts } from './amounts.ts';
 import type { CheckedLaunch } from './request.ts';

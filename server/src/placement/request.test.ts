@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { LaunchFacts } from '../db/launch.ts';
+import type { LaunchFacts } from '../db/statements/launch.ts';
 import { AppError } from '../errors.ts';
 import { checkLaunch, keyColumnOf, type Launch } from './request.ts';
 

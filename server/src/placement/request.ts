@@ -1,7 +1,7 @@
 /** From what the tenant asked and the catalog says to what the scheduler decides. */
 import type { PlacementRequest } from '@gpuaas/scheduler';
-import type { LaunchFacts } from '../db/launch.ts';
 import type { KeyColumn } from '../db/placement.ts';
+import type { LaunchFacts } from '../db/statements/launch.ts';
 import { AppError, notFound } from '../errors.ts';
 
 export type Launch = Readonly<{

@@ -10,18 +10,18 @@ import { moveNode } from '../db/node.ts';
 import { isAgentSeen, listMistakenNodes } from '../db/node-agent.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
+import { OFFLINE_AFTER_S } from '../domain/agent-presence.ts';
 import { nodeChanged } from '../domain/node-event.ts';
 import { refreshSummary } from '../placement/summary.ts';
 
 export type MarkOfflineDeps = Readonly<{ database: Database; wake?: () => void }>;
 
-const OFFLINE_AFTER_S = 25;
 const BATCH_ROWS = 200;
 
 const markOne = (deps: MarkOfflineDeps, id: string, name: string): Promise<boolean> =>
   deps.database.write(PLATFORM, async (tx) => {
     await lockSummary(tx, id);
-    const isSeen = await isAgentSeen(tx, id, OFFLINE_AFTER_S);
+    const isSeen = await isAgentSeen(tx, id);
     const move = isSeen
       ? ({ from: ['offline'], to: 'active', reason: 'Its agent is back.' } as const)
       : ({
@@ -55,9 +55,7 @@ export const markOffline = async (deps: MarkOfflineDeps, signal?: AbortSignal): 
   const failures: unknown[] = [];
   let moved = 0;
   for (;;) {
-    const nodes = await deps.database.read(PLATFORM, (reader) =>
-      listMistakenNodes(reader, OFFLINE_AFTER_S, BATCH_ROWS),
-    );
+    const nodes = await deps.database.read(PLATFORM, (reader) => listMistakenNodes(reader, BATCH_ROWS));
     let movedNow = 0;
     for (const { id, name } of nodes) {
       if (signal?.aborted) return moved;

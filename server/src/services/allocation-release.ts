@@ -11,7 +11,7 @@ import { viewFor } from './allocation.ts';
 const assertMay = (row: AllocationRow, projectId: string): void => {
   if (row.project_id !== projectId) throw notFound('allocation');
   if (row.is_protected && row.state !== 'releasing')
-    throw conflict('The allocation is protected; take the protection off first.');
+    throw conflict('The allocation is protected; remove the protection first.');
 };
 
 export const release = async (ctx: WriteCtx, { params }: RequestOf<PublicApi['allocationRelease']>) => {

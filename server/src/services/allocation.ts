@@ -5,7 +5,7 @@ import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/allocation.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import { findSshFacts, type SshFacts } from '../db/guest.ts';
-import { findLaunchFacts } from '../db/launch.ts';
+import { findLaunchFacts } from '../db/statements/launch.ts';
 import { putUserData } from '../db/user-data.ts';
 import { progressOf } from '../domain/progress.ts';
 import { stepLabel } from '../domain/workflow-steps.ts';

@@ -117,7 +117,7 @@ test('a wave of bad reports trips the breaker: hosts stay for sale until a perso
   assert.deepEqual(await healths(), [...Array(4).fill('unhealthy'), 'ok', 'ok']);
   const breaker = must(await root.get('/api/v1/admin/health/breaker'), 200).body;
   assert.equal(breaker.is_tripped, true);
-  assert.match(breaker.reason, /^5 of \d+ hosts fell ill within 10 minutes\.$/);
+  assert.match(breaker.reason, /^5 of \d+ hosts became unhealthy within 10 minutes\.$/);
   // What it says is kept and shown all the same.
   assert.equal(must(await root.get(at(hosts[5] ?? '', '/health')), 200).body.alerts.length, 1);
   await report(hosts[0] ?? '', []);

@@ -44,7 +44,7 @@ const mayFallIll = async (tx: Tx, wasIll: boolean): Promise<boolean> => {
   if (wasIll) return true;
   const { fallen, nodes } = await db.countNewlyUnhealthy(tx, BREAKER_WINDOW_MIN);
   if (!tripsBreaker(fallen + 1, nodes)) return true;
-  await db.tripBreaker(tx, `${fallen + 1} of ${nodes} hosts fell ill within ${BREAKER_WINDOW_MIN} minutes.`);
+  await db.tripBreaker(tx, `${fallen + 1} of ${nodes} hosts became unhealthy within ${BREAKER_WINDOW_MIN} minutes.`);
   return false;
 };
 

@@ -1,7 +1,7 @@
 /** What agents say they find on their hosts, held against claims. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { HostMachine, Inventory } from '@gpuaas/contract/node';
+import type { HostVm, Inventory } from '@gpuaas/contract/node';
 import { silentLog, systemClock } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { type TestDatabase, testDatabase } from '../../test/database.ts';
@@ -41,7 +41,7 @@ describe('an inventory', () => {
     return {
       observed_at: new Date(clock).toISOString(),
       boot_id: 'boot-1',
-      ...{ machines: [], leases: [], drift: [], leftovers: [], repaired: [] },
+      ...{ vms: [], leases: [], drift: [], leftovers: [], repaired: [] },
       images: { value: [] },
       ...over,
     };
@@ -50,7 +50,7 @@ describe('an inventory', () => {
     record({ database: db.database, clock: systemClock, log: silentLog(), wake: () => undefined }, node.id, {
       inventory: inventory(over),
     });
-  const machine = (allocation_id: string | null, over: Partial<HostMachine> = {}): HostMachine => ({
+  const machine = (allocation_id: string | null, over: Partial<HostVm> = {}): HostVm => ({
     name: allocation_id === null ? 'somebodys' : nameOf(allocation_id),
     allocation_id,
     is_managed: allocation_id !== null,
@@ -99,9 +99,9 @@ describe('an inventory', () => {
       'select id, gpu_pci_address from node_resource_slots where node_id = $1 and slot_index = 2',
       [node.id],
     );
-    const machines = [machine(ORPHAN, { devices: [slot?.gpu_pci_address ?? ''] }), machine(null)];
-    assert.deepEqual(await tell(node, { machines }), { is_accepted: true, unclaimed: [ORPHAN] });
-    assert.deepEqual(await codes(node), ['orphan_machine', 'unknown_machine']);
+    const vms = [machine(ORPHAN, { devices: [slot?.gpu_pci_address ?? ''] }), machine(null)];
+    assert.deepEqual(await tell(node, { vms }), { is_accepted: true, unclaimed: [ORPHAN] });
+    assert.deepEqual(await codes(node), ['orphan_vm', 'unknown_vm']);
     const [first] = await found(node);
     const slots = () =>
       rows<{ status: string; reason: string | null; free: number; audited: number; told: number }>(
@@ -114,7 +114,7 @@ describe('an inventory', () => {
     const [apart] = await slots();
     assert.deepEqual([apart?.status, apart?.free, apart?.audited, apart?.told], ['quarantined', 7, 1, 1]);
     assert.match(apart?.reason ?? '', /which nobody claims, has its devices/);
-    await tell(node, { machines });
+    await tell(node, { vms });
     assert.equal((await found(node))[0]?.since, first?.since, 'as old as it was');
     assert.equal((await slots())[0]?.told, 1, 'told once');
     await tell(node);
@@ -126,7 +126,7 @@ describe('an inventory', () => {
 
   it('is judged by claims that were released a moment ago, too', async () => {
     const { node, allocation } = await withSlice();
-    const seen = { machines: [machine(allocation.id)], leases: [leaseOf(allocation)] };
+    const seen = { vms: [machine(allocation.id)], leases: [leaseOf(allocation)] };
     await db.database.write(PLATFORM, async (tx) => {
       await beginRelease(tx, { allocation_id: allocation.id, reason: 'test' });
       const row = await findAllocation(tx, allocation.id);
@@ -147,19 +147,19 @@ describe('an inventory', () => {
 
   it('that is older than what is known changes nothing', async () => {
     const node = await setUp();
-    await tell(node, { machines: [machine(null)] });
+    await tell(node, { vms: [machine(null)] });
     const old = new Date(clock - 60_000).toISOString();
     assert.deepEqual(await tell(node, { observed_at: old }), { is_accepted: false, unclaimed: [] });
-    assert.deepEqual(await codes(node), ['unknown_machine']);
+    assert.deepEqual(await codes(node), ['unknown_vm']);
     const ahead = new Date(Date.now() + 6 * 60_000).toISOString();
     await assert.rejects(tell(node, { observed_at: ahead }), { code: 'invalid_request' });
   });
 
-  it('after a host booted has machines started that were on, and seen ready, at most a few times an hour', async () => {
+  it('after a host booted has vms started that were on, and seen ready, at most a few times an hour', async () => {
     const { node, allocation } = await withSlice();
     const leases = [leaseOf(allocation)];
-    await tell(node, { machines: [machine(allocation.id)], leases });
-    const down = { machines: [machine(allocation.id, { state: 'shut_off' })], leases, boot_id: 'boot-2' };
+    await tell(node, { vms: [machine(allocation.id)], leases });
+    const down = { vms: [machine(allocation.id, { state: 'shut_off' })], leases, boot_id: 'boot-2' };
     for (let time = 1; time <= 3; time++) {
       await tell(node, down);
       const during = await power(allocation);
@@ -192,7 +192,7 @@ describe('an inventory', () => {
   it('has a machine tried again whose host could not start it yet, until its tenant asks for something else', async () => {
     const { node, allocation } = await withSlice();
     const down = {
-      machines: [machine(allocation.id, { state: 'shut_off' })],
+      vms: [machine(allocation.id, { state: 'shut_off' })],
       leases: [leaseOf(allocation)],
       boot_id: 'boot-2',
     };
@@ -226,7 +226,7 @@ describe('an inventory', () => {
 
   it('has a machine left off for good that could not be started a few times, and says so', async () => {
     const { node, allocation } = await withSlice();
-    const down = { machines: [machine(allocation.id, { state: 'shut_off' })], leases: [leaseOf(allocation)] };
+    const down = { vms: [machine(allocation.id, { state: 'shut_off' })], leases: [leaseOf(allocation)] };
     const pass = async (minutes: number) => {
       const ago = `interval '${minutes} minutes'`;
       for (const text of [
@@ -259,8 +259,8 @@ describe('an inventory', () => {
 
   it('of a machine that was shut down from inside makes it off, and starts nothing', async () => {
     const { node, allocation } = await withSlice();
-    const machines = [machine(allocation.id, { state: 'shut_off', ended_by: 'guest' })];
-    await tell(node, { machines, leases: [leaseOf(allocation)] });
+    const vms = [machine(allocation.id, { state: 'shut_off', ended_by: 'guest' })];
+    await tell(node, { vms, leases: [leaseOf(allocation)] });
     assert.deepEqual(await power(allocation), {
       power_state: 'off',
       power_reason: 'The machine was shut down from inside.',
@@ -271,7 +271,7 @@ describe('an inventory', () => {
       [allocation.id],
     );
     assert.equal(told?.data.power_state, 'off');
-    await tell(node, { machines, leases: [leaseOf(allocation)] });
+    await tell(node, { vms, leases: [leaseOf(allocation)] });
     assert.deepEqual(await codes(node), [], 'it is off as it is known to be');
   });
 });

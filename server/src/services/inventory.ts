@@ -117,7 +117,7 @@ export const get = (ctx: ReadCtx, { params }: Req<'adminNodeInventoryGet'>) =>
     const node = await getNode(reader, params.node_id);
     const row = await db.findInventory(reader, node.id);
     if (row === undefined) throw notFound('inventory of this node');
-    const { machines, leases, repaired } = row.content;
+    const { vms, leases, repaired } = row.content;
     return {
       node_id: node.id,
       observed_at: row.observed_at,
@@ -125,7 +125,7 @@ export const get = (ctx: ReadCtx, { params }: Req<'adminNodeInventoryGet'>) =>
       age_s: Math.round(Math.max(0, row.age_s)),
       boot_id: row.boot_id,
       findings: row.findings.map((finding) => ({ ...finding, slot_ids: [...finding.slot_ids] })),
-      machines,
+      vms,
       leases,
       repaired,
     };
@@ -135,7 +135,7 @@ export const get = (ctx: ReadCtx, { params }: Req<'adminNodeInventoryGet'>) =>
 export const machineRemove = async (ctx: WriteCtx, { params, body }: Req<'adminNodeVmRemove'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   const row = await db.findInventory(ctx.tx, node.id);
-  const machine = row?.content.machines.find(({ name }) => name === params.machine_name);
+  const machine = row?.content.vms.find(({ name }) => name === params.vm_name);
   if (machine === undefined) throw notFound('machine of this node');
   if (!machine.is_managed || machine.allocation_id === null)
     throw conflict('The machine does not carry our tag; only whoever made it may remove it, on the host.');

@@ -39,7 +39,7 @@ describe('a lease of a host that no claim knows', () => {
     );
   };
   const end = async (node: TestNode, allocationId: string) =>
-    (await test.admin()).post(`/api/v1/admin/nodes/${node.id}/leases/${allocationId}/end`, because);
+    (await test.admin()).post(`/api/v1/admin/nodes/${node.id}/bundle-leases/${allocationId}/end`, because);
   const slotsOf = async (node: TestNode) =>
     (
       await sql.query<{ id: string; status: string }>(
@@ -67,7 +67,7 @@ describe('a lease of a host that no claim knows', () => {
       'a host speaks for its own slots',
     );
     const { rows } = await sql.query(
-      "select metadata ->> 'reason' as reason from audit_logs where action = 'node.lease.end' and target_id = $1 and result = 'success'",
+      "select metadata ->> 'reason' as reason from audit_logs where action = 'node.bundle_lease.end' and target_id = $1 and result = 'success'",
       [node.id],
     );
     assert.deepEqual(rows, [because]);

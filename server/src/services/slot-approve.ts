@@ -60,7 +60,7 @@ const wantedOf = async (
   const discovery = await findNewestDiscovery(ctx.tx, node.id);
   invariant(discovery !== undefined, 'approval is refused before anything was discovered');
   if (discovery.map_hash !== body.map_hash)
-    throw new AppError('precondition_failed', 'Another discovery has been made since; look at it and approve that.');
+    throw new AppError('precondition_failed', 'A newer discovery exists; review and approve it.');
   const rows = await listCandidates(ctx.tx, discovery.task_id);
   const slotOf = new Map(
     [

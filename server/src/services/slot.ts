@@ -6,7 +6,7 @@ import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import { invariant, mintId } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/slot-approval.ts';
-import { insertWipeProof } from '../db/wipe-proof.ts';
+import { insertWipeProof } from '../db/statements/prove.ts';
 import { slotRefusal } from '../domain/slot-actions.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { refuse } from '../pipeline/actions.ts';

@@ -8,7 +8,8 @@ import { aNode, anAllocation, type TestAllocation } from '../../test/placement.t
 import { cleanedUp, gpuReset, provenDisk } from '../../test/wipe-evidence.ts';
 import { PLATFORM } from '../db/client.ts';
 import { listHeldSlots } from '../db/lifecycle.ts';
-import { insertWipeProof, listChainedProofs } from '../db/wipe-proof.ts';
+import { insertWipeProof } from '../db/statements/prove.ts';
+import { listChainedProofs } from '../db/wipe-proof.ts';
 import { judgeWipe } from '../domain/wipe.ts';
 import { chainGenesis, proofHash } from '../domain/wipe-chain.ts';
 import { refreshSummary } from '../placement/summary.ts';

@@ -15,7 +15,7 @@ const ENDED = ['released', 'failed'];
 
 const releaseReason = (row: AllocationRow, may: boolean): string | null => {
   if (!may) return roleRefusal('allocation.release');
-  if (row.is_protected) return 'It is protected; take the protection off first.';
+  if (row.is_protected) return 'It is protected; remove the protection first.';
   if (ENDED.includes(row.state)) return `It is ${row.state}.`;
   return row.state === 'releasing' ? 'It is being released.' : null;
 };

@@ -10,8 +10,8 @@ import { lockLiveClaims, moveHeldNode, moveHeldSlots, noteAllocation } from '../
 import { cancelQueuedTasks, findLastFailure, rejectTask } from '../db/node-task.ts';
 import { insertOutboxEvent, type NewOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
+import { insertProofAudit, insertWipeProof } from '../db/statements/prove.ts';
 import { insertUsage } from '../db/usage.ts';
-import { insertProofAudit, insertWipeProof } from '../db/wipe-proof.ts';
 import { type AllocationState, billingEffect, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
 import { blockedReason } from '../domain/cleanup-block.ts';
 import { refreshSummary } from '../placement/summary.ts';

@@ -6,6 +6,7 @@
 import type { TaskKind, TaskOutput, TaskParams } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { countTasksUnderWay, findLastAttempt, findRunTask, insertTask } from '../db/node-task.ts';
+import { isTaskOpen } from '../domain/task.ts';
 import { type Outcome, wait, waitForSignal } from './engine/outcome.ts';
 import type { StepContext } from './engine/workflow.ts';
 
@@ -52,7 +53,7 @@ export const ensureTask = async <K extends TaskKind>(tx: Tx, ask: TaskAsk<K>): P
     // A completed task has an output of its kind's shape: another one has failed.
     if (own.state === 'completed')
       return { kind: 'completed', task_id: own.id, output: (own.output ?? {}) as TaskOutput<K> };
-    if (['queued', 'dispatched', 'running'].includes(own.state)) return { kind: 'open' };
+    if (isTaskOpen(own.state)) return { kind: 'open' };
     if (own.tries >= ask.tries_max) return { kind: 'failed', reason: own.state_reason ?? 'The host gave no reason.' };
     const ms = ask.retryDelayMs(own.tries) - own.age_ms;
     if (ms > 0) return { kind: 'later', ms };

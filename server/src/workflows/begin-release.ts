@@ -7,7 +7,7 @@ import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
 import { lockLiveClaims } from '../db/lifecycle.ts';
 import { lockSummary } from '../db/placement.ts';
-import { cancelOwnRuns, enterCleanup } from '../db/release.ts';
+import { cancelOwnRuns, enterCleanup } from '../db/statements/release.ts';
 import { closeUsage, lockOpenUsage } from '../db/usage.ts';
 import { billingEffect, isReleasable, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
 import { cleanupRefusal } from '../domain/slot-actions.ts';

@@ -15,8 +15,8 @@ import {
 import { findWipeMinimum } from '../db/node.ts';
 import { cancelRunTasks, releaseRunTask } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
+import { insertWipeProof } from '../db/statements/prove.ts';
 import { insertDiscoveryTask } from '../db/topology.ts';
-import { insertWipeProof } from '../db/wipe-proof.ts';
 import { whyNotErase } from '../domain/disk-use.ts';
 import { judgeWipe } from '../domain/wipe.ts';
 import type { StepOf } from '../domain/workflow-declaration.ts';
@@ -125,7 +125,7 @@ export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, StepOf<typeof OWN_DI
         return next('rediscover', (tx) =>
           own(tx, disk, { task_id: answer.task_id, method: evidence.method, evidence: evidence.evidence }),
         );
-      return stuck(verdict.reason ?? 'The erasure could not be proven.');
+      return stuck(verdict.reason ?? 'The wipe could not be verified.');
     },
     awaitFree: async (_deps, disk, ctx) => {
       if (ctx.signals.take(LOOK_AGAIN) !== undefined || ctx.signals.timedOut(LOOK_AGAIN)) return next('wipe');

@@ -9,7 +9,7 @@ import type { SchedulerNode } from '@gpuaas/scheduler';
 import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
 import { loadSchedulerNode, lockSummary } from '../db/placement.ts';
-import { findHolding, type Holding, type ProvenRelease, releaseClaimSet } from '../db/release.ts';
+import { findHolding, type Holding, type ProvenRelease, releaseClaimSet } from '../db/statements/release.ts';
 import { summaryRow } from '../placement/summary.ts';
 import type { Judged } from './allocation-steps.ts';
 import { allocationChanged, auditProven, CUSTODY_STATES } from './allocation-transitions.ts';

@@ -64,7 +64,7 @@ export const releaseAllocation = workflow<AllocationDeps, AllocationRow, Step>({
       if (judged === undefined) return next('wipe');
       if (judged.verdict.is_verified) return done(deps.prove(allocation.id, judged));
       if (judged.may_try_again) return next('wipe', deps.reject(allocation.id, judged));
-      const reason = 'The erasure of the disks could not be proven.';
+      const reason = 'The disk wipe could not be verified.';
       return stuck(reason, async (tx) => {
         await deps.reject(allocation.id, judged)(tx);
         await deps.block(allocation.id, reason)(tx);

@@ -9,8 +9,8 @@ import { findPrivateNetwork, findWipeMinimum, wantReboot } from '../db/node.ts';
 import { lockSummary } from '../db/placement.ts';
 import { findRepairSlot, type RepairSlot } from '../db/slot.ts';
 import { isRepairable, restoreSlot } from '../db/slot-approval.ts';
+import { insertWipeProof } from '../db/statements/prove.ts';
 import { insertDiscoveryTask } from '../db/topology.ts';
-import { insertWipeProof } from '../db/wipe-proof.ts';
 import { CLEANUP_RUN_DEADLINE_MS, CLEANUP_TRIES_MAX } from '../domain/task-limit.ts';
 import { judgeWipe } from '../domain/wipe.ts';
 import type { StepOf } from '../domain/workflow-declaration.ts';
@@ -110,8 +110,7 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, StepOf<typeof REPAIR_
       const { nvme_serial: serial, ...of } = slot.task_slot;
       const verdict = judgeWipe(answer.output, [{ ...of, serial }], await deps.wipeMinimum(slot.node_id));
       const [disk] = verdict.disks;
-      if (!verdict.is_verified || disk === undefined)
-        return stuck(verdict.reason ?? 'The erasure could not be proven.');
+      if (!verdict.is_verified || disk === undefined) return stuck(verdict.reason ?? 'The wipe could not be verified.');
       if (!disk.is_gpu_reset)
         return stuck(
           'The GPU or its fabric function could not be reset; reboot the host and take this up again.',

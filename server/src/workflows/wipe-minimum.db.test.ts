@@ -64,7 +64,7 @@ test('the host is told the minimum, and a wipe below it frees nothing however of
   }
   const allocation = await sql.query('select state, state_reason from allocations where id = $1', [made.id]);
   assert.deepEqual(allocation.rows, [
-    { state: 'release_failed', state_reason: 'The erasure of the disks could not be proven.' },
+    { state: 'release_failed', state_reason: 'The disk wipe could not be verified.' },
   ]);
   // What proved nothing is kept, in its chain.
   assert.deepEqual(await verifyProofs(database), { intact: true, proofs: 6, chains: 2, findings: [] });

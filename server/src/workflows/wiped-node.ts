@@ -2,21 +2,14 @@
  * What a node looks like once some of its slots are proven clean, as the release's transaction leaves it. The index row
  * is made from it and leaves with that transaction; the statement checks every slot again as it frees it.
  */
-import type { SchedulerNode, SchedulerSlot } from '@gpuaas/scheduler';
-import type { Holding } from '../db/release.ts';
+import { isComplete, type SchedulerNode, type SchedulerSlot } from '@gpuaas/scheduler';
+import type { Holding } from '../db/statements/release.ts';
 
 /**
  * Whether a wiped slot is available again. What was set apart before stays apart. Approval and health are facts of their
  * own: a slot that drifted or is ill is not sold whatever its status, and needs no second wipe once that is over.
  */
-export const isFit = (slot: SchedulerSlot): boolean =>
-  slot.status !== 'quarantined' &&
-  slot.has_gpu &&
-  slot.has_nvme &&
-  slot.has_mac &&
-  slot.has_private_ip &&
-  slot.has_fabric_vf &&
-  slot.fabric_claim_mode !== null;
+export const isFit = (slot: SchedulerSlot): boolean => slot.status !== 'quarantined' && isComplete(slot);
 
 export const wipedNode = (
   node: SchedulerNode,

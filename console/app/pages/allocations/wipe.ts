@@ -57,7 +57,7 @@ export const isolationFacts = (
   ['Address reservation', said(found.is_reservation_removed)],
   ['Address lease', said(found.is_lease_removed)],
   ['Address translation', said(found.is_translation_removed)],
-  ['Machine definition', said(found.is_machine_removed)],
+  ['Machine definition', said(found.is_vm_removed)],
   ['Seed with its keys', said(found.is_seed_removed)],
   ['Fabric partitions', `${found.partitions_deactivated} deactivated`],
 ];

@@ -93,7 +93,7 @@ export const Disks = ({ node, map }: Readonly<{ node: Node; map: TopologyMap | n
                 typeToConfirm={serial}
                 operation="adminNodeDiskApprove"
                 request={(reason) => ({ params: { node_id: node.id }, body: { serial, reason } })}
-                command={(reason) => command(['admin', 'disk', 'own', node.name, serial], [['reason', reason]])}
+                command={(reason) => command(['admin', 'disk', 'approve', node.name, serial], [['reason', reason]])}
               >
                 Everything on disk <span className="mono">{serial}</span> of {node.name} is erased once it is free. It
                 cannot be brought back.

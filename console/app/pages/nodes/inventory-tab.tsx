@@ -15,7 +15,7 @@ import { ReasonAction } from './act.tsx';
 import { isMissing } from './hooks.ts';
 import { AllocationLink } from './links.tsx';
 
-type Machine = NodeInventory['machines'][number];
+type Machine = NodeInventory['vms'][number];
 type Lease = NodeInventory['leases'][number];
 
 const STALE_S = 300;
@@ -24,7 +24,7 @@ const SECOND_MS = 1_000;
 const findingColumns: readonly Column<NodeFinding>[] = [
   { header: 'Finding', cell: ({ code }) => <ToneBadge tone="warn">{code.replaceAll('_', ' ')}</ToneBadge> },
   { header: 'What', cell: ({ message }) => <span className="long-text">{message}</span> },
-  { header: 'Machine', cell: ({ machine }) => <span className="mono">{machine ?? 'none'}</span>, isSecondary: true },
+  { header: 'VM', cell: ({ vm }) => <span className="mono">{vm ?? 'none'}</span>, isSecondary: true },
   { header: 'Allocation', cell: ({ allocation_id }) => <AllocationLink id={allocation_id} />, isSecondary: true },
   { header: 'Since', cell: ({ since }) => <Ago at={since} /> },
 ];
@@ -70,8 +70,8 @@ const machineColumns = (node: Node, { refusal, claimed }: Rules): readonly Colum
         isDestructive
         typeToConfirm={name}
         operation="adminNodeVmRemove"
-        request={(reason) => ({ params: { node_id: node.id, machine_name: name }, body: { reason } })}
-        command={(reason) => command(['admin', 'node', 'machine-remove', node.name, name], [['reason', reason]])}
+        request={(reason) => ({ params: { node_id: node.id, vm_name: name }, body: { reason } })}
+        command={(reason) => command(['admin', 'node', 'vm', 'remove', node.name, name], [['reason', reason]])}
       >
         The machine is switched off and removed from the host. Refused if a claim holds it. Drives are not erased by it:
         its slots stay in quarantine until they are repaired.
@@ -104,7 +104,9 @@ const leaseColumns = (node: Node, { refusal, claimed }: Rules): readonly Column<
         typeToConfirm={allocation_id}
         operation="adminNodeBundleLeaseEnd"
         request={(reason) => ({ params: { node_id: node.id, allocation_id }, body: { reason } })}
-        command={(reason) => command(['admin', 'node', 'lease-end', node.name, allocation_id], [['reason', reason]])}
+        command={(reason) =>
+          command(['admin', 'node', 'bundle-lease', 'end', node.name, allocation_id], [['reason', reason]])
+        }
       >
         For hosts that know more than a database that was restored from a backup. Refused while a claim holds the
         allocation. Its machine is stopped and removed; its slots are set apart until they are repaired.
@@ -128,7 +130,7 @@ const Body = ({ node, inventory }: Readonly<{ node: Node; inventory: NodeInvento
             label="Findings"
             columns={findingColumns}
             rows={inventory.findings}
-            rowKey={({ code, machine, allocation_id, message }) => `${code} ${machine} ${allocation_id} ${message}`}
+            rowKey={({ code, vm, allocation_id, message }) => `${code} ${vm} ${allocation_id} ${message}`}
           />
         )}
       </Section>
@@ -141,7 +143,7 @@ const Body = ({ node, inventory }: Readonly<{ node: Node; inventory: NodeInvento
         </p>
       )}
       <Section title="Machines" flush>
-        {inventory.machines.length === 0 ? (
+        {inventory.vms.length === 0 ? (
           <Text p="md" className="muted">
             No machine is on the host.
           </Text>
@@ -149,7 +151,7 @@ const Body = ({ node, inventory }: Readonly<{ node: Node; inventory: NodeInvento
           <DataTable
             label="Machines"
             columns={machineColumns(node, rules)}
-            rows={inventory.machines}
+            rows={inventory.vms}
             rowKey={({ name }) => name}
           />
         )}

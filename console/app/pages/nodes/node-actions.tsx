@@ -23,15 +23,7 @@ const Draining = ({ node }: Readonly<{ node: Node }>) => {
       disabledReason={why(node, isDraining ? 'resume' : 'drain')}
       operation="adminNodeDrain"
       request={(reason) => ({ params: { node_id: node.id }, body: { is_draining: !isDraining, reason } })}
-      command={(reason) =>
-        cli(
-          ['drain', node.name],
-          [
-            ['off', isDraining],
-            ['reason', reason],
-          ],
-        )
-      }
+      command={(reason) => cli([isDraining ? 'resume' : 'drain', node.name], [['reason', reason]])}
     >
       {isDraining
         ? 'Launches may be placed on it again.'
@@ -47,15 +39,7 @@ const Holding = ({ node }: Readonly<{ node: Node }>) => (
     disabledReason={why(node, node.is_held ? 'unhold' : 'hold')}
     operation="adminNodeHold"
     request={(reason) => ({ params: { node_id: node.id }, body: { is_held: !node.is_held, reason } })}
-    command={(reason) =>
-      cli(
-        ['hold', node.name],
-        [
-          ['off', node.is_held],
-          ['reason', reason],
-        ],
-      )
-    }
+    command={(reason) => cli([node.is_held ? 'unhold' : 'hold', node.name], [['reason', reason]])}
   >
     {node.is_held
       ? 'Slices may be placed on it again.'

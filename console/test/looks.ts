@@ -1,0 +1,64 @@
+/** Every page as people see it: opened, turned to each look, inspected, and photographed where a person wants pictures. */
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { createMockApi } from '../mock-api/index.ts';
+import { contextOptions, type Demo, openDemo, needsBrowser as skip, watch } from './browser.ts';
+import { countShifts, inspect, settled } from './inspect.ts';
+import { addressOf, type Route, routesOf } from './routes.ts';
+
+export type Look = Readonly<{
+  theme: 'light' | 'dark';
+  width: number;
+  /** Rules of axe; all of them if undefined. */
+  only?: readonly string[];
+}>;
+
+/** Turns the page to another theme and another screen, as a person would turn it. */
+const lookAt = async (page: Page, route: Route, look: Look, pictures: string | undefined): Promise<string[]> => {
+  const { theme, width, only } = look;
+  await page.emulateMedia({ colorScheme: theme });
+  await page.setViewportSize({ width, height: width < 600 ? 844 : 900 });
+  await page.waitForFunction(
+    (wanted) => document.documentElement.getAttribute('data-mantine-color-scheme') === wanted,
+    theme,
+  );
+  if (pictures !== undefined)
+    await page.screenshot({ path: join(pictures, `${route.name}.${theme}.${width}.png`), fullPage: true });
+  return (await inspect(page, only)).map((finding) => `${theme}, ${width} px: ${finding}`);
+};
+
+/** A test per page; with `pictures`, a directory, every look of it is written there. */
+export const testLooks = (looks: readonly Look[], pictures?: string): void => {
+  const mock = createMockApi({ now: () => 0 });
+  const routes = routesOf(mock);
+  mock.close();
+
+  let demo: Demo;
+  before(async () => {
+    if (skip !== false) return;
+    if (pictures !== undefined) mkdirSync(pictures, { recursive: true });
+    demo = await openDemo();
+  });
+  after(() => demo?.close());
+
+  const names = looks.map(({ theme, width }) => `${theme} at ${width} px`).join(', ');
+  for (const route of routes)
+    test(`${route.name} is as it should be: ${names}`, { skip }, async () => {
+      const context = await demo.browser.newContext(contextOptions({}));
+      try {
+        const page = await context.newPage();
+        const troubles = watch(page, demo.url);
+        await countShifts(page);
+        await page.goto(`${demo.url}${addressOf(route)}`);
+        await settled(page);
+        const findings: string[] = [];
+        for (const look of looks) findings.push(...(await lookAt(page, route, look, pictures)));
+        assert.deepEqual([...new Set(findings), ...troubles], []);
+      } finally {
+        await context.close();
+      }
+    });
+};

@@ -1,0 +1,17 @@
+/**
+ * Every page in both themes and on a desk's and a phone's screen, photographed into dist/console-screenshots, where a
+ * person looks at them.
+ */
+import { join } from 'node:path';
+import { testLooks } from './looks.ts';
+
+/** Names, roles and targets are the same in both themes, so they are asked for once at each width; colours always. */
+testLooks(
+  [
+    { theme: 'light', width: 1280 },
+    { theme: 'dark', width: 1280, only: ['color-contrast'] },
+    { theme: 'dark', width: 390 },
+    { theme: 'light', width: 390, only: ['color-contrast'] },
+  ],
+  join(import.meta.dirname, '../../dist/console-screenshots'),
+);

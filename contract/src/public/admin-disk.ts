@@ -1,0 +1,63 @@
+import Type from 'typebox';
+import { Closed, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+import { node } from './admin-node.ts';
+import { operatorChanges, operatorReads, Reason } from './operator.ts';
+
+export const DiskOwnership = Closed({
+  id: Id('disk_ownership'),
+  node_id: Id('node'),
+  serial: Type.String(),
+  device: Type.String(),
+  state: StringEnum(['approved', 'wiping', 'blocked', 'owned', 'revoked']),
+  state_reason: Nullable(Type.String({ description: 'The blocker.' })),
+  state_since: Time('When it came into this state.'),
+  approved_by: Type.String(),
+  reason: Type.String(),
+  wipe_proof_id: Nullable(Type.String()),
+  version: Type.Integer(),
+  created_at: Time('When it was approved.'),
+});
+
+const operatorRead = operatorReads('Nodes');
+const operatorChange = operatorChanges('Nodes');
+
+export const adminDiskApi = define({
+  adminNodeDiskList: {
+    ...operatorRead,
+    path: '/api/v1/admin/nodes/{node_id}/disks',
+    summary: 'Disks of a node that may be wiped, and their blockers',
+    permission: 'admin.node.read',
+    params: node,
+    query: Closed({ ...PageQuery }),
+    response: Page(DiskOwnership),
+  },
+  adminNodeDiskApprove: {
+    ...operatorChange,
+    path: '/api/v1/admin/nodes/{node_id}/disks',
+    summary: 'Approve a disk for wiping, by serial',
+    description:
+      'The agent never unmounts anything: it waits until the disk is free, wipes it and reads it back. Then discovery runs again.',
+    permission: 'admin.slot.approve',
+    audit: 'node.disk.own',
+    params: node,
+    body: Closed({ serial: Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$' }), reason: Reason }),
+    status: 202,
+    response: DiskOwnership,
+    location: '/api/v1/admin/nodes/{node_id}/disks',
+    errors: ['conflict', 'already_exists'],
+  },
+  adminNodeDiskRevoke: {
+    ...operatorChange,
+    path: '/api/v1/admin/nodes/{node_id}/disks/{disk_ownership_id}/revoke',
+    summary: 'Revoke that approval before the wipe starts',
+    permission: 'admin.slot.approve',
+    audit: 'node.disk.revoke',
+    params: Closed({ node_id: Id('node'), disk_ownership_id: Id('disk_ownership') }),
+    body: Closed({ reason: Reason }),
+    status: 200,
+    response: DiskOwnership,
+    errors: ['conflict'],
+  },
+});

@@ -1,0 +1,42 @@
+import Type from 'typebox';
+import { Closed, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
+import { define } from '../define.ts';
+import { Id } from '../ids.ts';
+import { node } from './admin-node.ts';
+import { operatorReads } from './operator.ts';
+
+export const TASK_STATES = ['queued', 'dispatched', 'running', 'completed', 'failed', 'expired', 'cancelled'] as const;
+
+/** A task as operators see it. Its parameters name hardware, never secrets. */
+export const NodeTask = Closed({
+  id: Id('node_task'),
+  node_id: Id('node'),
+  allocation_id: Nullable(Type.String()),
+  kind: Type.String(),
+  label: Type.String({ description: 'What the host does.', examples: ['Copy image'] }),
+  attempt: Type.Integer(),
+  state: StringEnum(TASK_STATES),
+  state_reason: Nullable(Type.String()),
+  error_code: Nullable(Type.String()),
+  percent: Nullable(Type.Integer()),
+  correlation_id: Type.String(),
+  created_at: Time('When it was requested.'),
+  dispatched_at: Nullable(Time('When the agent got it.')),
+  started_at: Nullable(Time('When the host began.')),
+  finished_at: Nullable(Time('When it ended.')),
+  expires_at: Time('When it expires.'),
+});
+
+const operatorRead = operatorReads('Nodes');
+
+export const adminNodeTaskApi = define({
+  adminNodeTaskList: {
+    ...operatorRead,
+    path: '/api/v1/admin/nodes/{node_id}/tasks',
+    summary: 'Tasks of a node, newest first',
+    permission: 'admin.node.read',
+    params: node,
+    query: Closed({ ...PageQuery, state: Type.Optional(StringEnum(TASK_STATES)) }),
+    response: Page(NodeTask),
+  },
+});

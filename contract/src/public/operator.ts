@@ -1,0 +1,11 @@
+import { DisplayText } from '../common.ts';
+
+/** What operations of operators share: each lies below /api/v1/admin and its name starts with `admin`. */
+export const operatorReads = <Tag extends string>(tag: Tag) =>
+  ({ method: 'GET', tag, access: 'platform', audit: null, idempotency: 'none', status: 200 }) as const;
+export const operatorChanges = <Tag extends string>(tag: Tag) =>
+  ({ method: 'POST', tag, access: 'platform', idempotency: 'required' }) as const;
+export const operatorUpdates = <Tag extends string>(tag: Tag) =>
+  ({ method: 'PATCH', tag, access: 'platform', idempotency: 'none', ifMatch: true, status: 200 }) as const;
+
+export const Reason = DisplayText('Why; kept in the audit row.', 240);

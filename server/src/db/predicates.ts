@@ -1,0 +1,66 @@
+/**
+ * Rules that queries share with the scheduler and the domain, each as one SQL fragment. `predicates.db.test.ts` holds
+ * every fragment against its function in TypeScript, on generated rows. An argument is the alias of a table.
+ */
+import { SLOTS_MAX } from '@gpuaas/scheduler';
+import { OFFLINE_AFTER_S } from '../domain/agent-presence.ts';
+import { HANDED_OUT_TASK_STATES, OPEN_TASK_STATES } from '../domain/task.ts';
+import { LIVE_STATES } from '../domain/workflow.ts';
+
+const list = (words: readonly string[]): string => `(${words.map((word) => `'${word}'`).join(', ')})`;
+
+/** `state in …` of the tables that have such states. Literals: the planner matches them with partial indexes. */
+export const TASK_OPEN = `in ${list(OPEN_TASK_STATES)}`;
+export const TASK_HANDED_OUT = `in ${list(HANDED_OUT_TASK_STATES)}`;
+export const RUN_LIVE = `in ${list(LIVE_STATES)}`;
+
+/** The parts of a slot's bundle, as the scheduler's fields name them. */
+export const SLOT_PARTS = {
+  has_gpu: (s: string) => `${s}.gpu_pci_address is not null`,
+  has_nvme: (s: string) => `${s}.nvme_serial is not null and ${s}.nvme_device is not null`,
+  has_mac: (s: string) => `${s}.mac_address is not null`,
+  has_private_ip: (s: string) => `${s}.private_ip is not null`,
+  has_fabric_vf: (s: string) => `${s}.fabric_vf_pci_address is not null`,
+} as const;
+
+/** The scheduler's `isComplete`: a slice could run on it. Never null. */
+export const slotIsComplete = (s: string): string =>
+  `(${Object.values(SLOT_PARTS)
+    .map((has) => has(s))
+    .join(' and ')} and ${s}.fabric_claim_mode is not distinct from 'per_slot_vf' and ${s}.parent_slot_id is null
+    and ${s}.slot_index < ${SLOTS_MAX})`;
+
+/** The scheduler's `isUsable`: approved, available and healthy. */
+export const slotIsUsable = (s: string): string =>
+  `(${s}.approval = 'approved' and ${s}.status = 'available' and ${s}.health = 'ok')`;
+
+/** The scheduler's `slotHold` for a slice: why the slot cannot serve one, null when it can. */
+export const slotUnavailableReason = (s: string): string =>
+  `case when ${s}.status in ('reserved', 'in_use') then 'claimed' when ${s}.status <> 'available' then ${s}.status
+    when ${s}.approval = 'disabled' then 'unapproved' when ${s}.approval <> 'approved' then 'drift' when ${s}.health <> 'ok' then 'unhealthy'
+    when not ${slotIsComplete(s)} then 'incomplete' end`;
+
+/** The release's `isFit`: available again once it is wiped. */
+export const slotIsFit = (s: string): string => `(${s}.status <> 'quarantined' and ${slotIsComplete(s)})`;
+
+/** The runtime of the host was checked after its last boot, and passed. */
+export const runtimeIsValidated = (n: string): string =>
+  `(${n}.is_runtime_passed and ${n}.runtime_checked_at is not null and (${n}.booted_at is null or ${n}.runtime_checked_at > ${n}.booted_at))`;
+
+/** The agent polled lately enough for its node to be online. */
+export const agentIsSeen = (a: string): string =>
+  `${a}.last_seen_at > clock_timestamp() - interval '${OFFLINE_AFTER_S} s'`;
+
+/** The same of a node that may have no row in `node_agents`. */
+export const agentIsConnected = (a: string): string => `coalesce(${agentIsSeen(a)}, false)`;
+
+/** A claim that still holds its slot or node. */
+export const claimIsLive = (c: string): string => `${c}.released_at is null`;
+
+/** The live claim `c` holds the slot `s`: its own, or the one on the whole node. */
+export const claimHoldsSlot = (c: string, s: string): string =>
+  `${c}.node_id = ${s}.node_id and ${claimIsLive(c)} and (${c}.slot_id = ${s}.id or ${c}.claim_kind = 'node_exclusive')`;
+
+/** Whether any live claim holds the slot. */
+export const slotIsClaimed = (s: string): string =>
+  `exists (select from allocation_resource_claims c where ${claimHoldsSlot('c', s)})`;

@@ -1,0 +1,117 @@
+/** The catalog facts a launch is decided by, and the quota it would draw on, in one query. */
+import type { SchedulerNode } from '@gpuaas/scheduler';
+import type { Reader, Tx } from '../client.ts';
+import { CURRENT_VERSION } from '../os-image.ts';
+import { NODE, NODE_FROM, type NodeRow, toNode } from '../placement.ts';
+import { type CandidateQuery, LOCKED_NODE, sendLock } from '../placement-index.ts';
+import { statement } from '../statement.ts';
+
+export type LaunchFacts = Readonly<{
+  sku: Readonly<{
+    name: string;
+    capacity_shape: 'baremetal' | 'gpu_slice';
+    gpu_model: string;
+    gpus_per_node: number;
+    allowed_gpu_counts: number[];
+    gpu_hourly_price_minor: number;
+    currency: string;
+    enabled: boolean;
+    disabled_reason: string | null;
+  }> | null;
+  region: Readonly<{ name: string; enabled: boolean; disabled_reason: string | null }> | null;
+  /** The version that is pinned: of the image asked for, else of the first that the SKU takes. Null if there is none. */
+  image: Readonly<{ name: string; digest: string }> | null;
+  profile: Readonly<{ name: string; vcpu_count: number; memory_mib: number }> | null;
+  /** How many of the named SSH keys are the caller's. */
+  ssh_keys_found: number;
+  /** GPUs left under every limit that applies; null without one. */
+  quota_gpus_remaining: number | null;
+  /** The database's clock. */
+  now: string;
+}>;
+
+export type LaunchQuery = Readonly<{
+  sku_name: string;
+  region_name: string;
+  image_name: string | null;
+  gpu_count: number;
+  vm_profile: string | null;
+  ssh_key_ids: readonly string[];
+  organization_id: string;
+  project_id: string;
+}>;
+
+const PARAMETERS = {
+  sku_name: 'text',
+  region_name: 'text',
+  image_name: 'text | null',
+  gpu_count: 'integer',
+  vm_profile: 'text | null',
+  ssh_key_ids: 'text[]',
+  organization_id: 'text',
+  project_id: 'text',
+} as const;
+
+const FACTS = `
+  (select row_to_json(k) from sku_catalog k where k.name = :sku_name) as sku,
+  (select row_to_json(r) from regions r where r.name = :region_name) as region,
+  (select json_build_object('name', i.name, 'digest', c.digest) from os_images i join os_image_skus x on x.image_name = i.name
+    cross join lateral (${CURRENT_VERSION}) c where x.sku_name = :sku_name and (:image_name is null or i.name = :image_name) order by i.name limit 1) as image,
+  (select json_build_object('name', f.name, 'vcpu_count', f.vcpu_count, 'memory_mib', f.memory_mib) from sku_vm_profiles f
+    where f.sku_name = :sku_name and f.gpu_count = :gpu_count and case when :vm_profile is null then f.is_default else f.name = :vm_profile end) as profile,
+  (select count(*) from ssh_keys s where s.id = any (:ssh_key_ids)) as ssh_keys_found,
+  (select min(q.gpu_limit - q.gpu_used) from quotas q where q.organization_id = :organization_id and q.project_id in ('', :project_id) and q.gpu_limit is not null)
+    as quota_gpus_remaining,
+  clock_timestamp() as now`;
+
+const FIND_FACTS = statement(PARAMETERS, `select ${FACTS}`);
+const READ_LAUNCH = statement(
+  PARAMETERS,
+  `select ${FACTS}, ${NODE} from (values (1)) one left join (${NODE_FROM}) on n.id = ${LOCKED_NODE}`,
+);
+
+const onlyRow = <R>(rows: readonly R[]): R => {
+  const [row] = rows;
+  if (row === undefined) throw new Error('a query without a table to look in gives one row');
+  return row;
+};
+
+export const findLaunchFacts = async (reader: Reader, query: LaunchQuery): Promise<LaunchFacts> =>
+  onlyRow((await FIND_FACTS.query<LaunchFacts>(reader, query)).rows);
+
+/** The facts and the best node, locked: all that a launch is decided by, in one packet. */
+export const lockLaunch = async (
+  tx: Tx,
+  query: LaunchQuery,
+  candidates: CandidateQuery,
+): Promise<Readonly<{ facts: LaunchFacts; node: SchedulerNode | null }>> => {
+  const [, { rows }] = await Promise.all([
+    sendLock(tx, candidates),
+    READ_LAUNCH.query<LaunchFacts & (NodeRow | { id: null })>(tx, query),
+  ]);
+  const row = onlyRow(rows);
+  return { facts: row, node: row.id === null ? null : toNode(row, [query.sku_name]) };
+};
+
+export type CatalogFacts = Readonly<{
+  regions: { name: string; enabled: boolean }[];
+  skus: {
+    name: string;
+    shape: 'baremetal' | 'gpu_slice';
+    enabled: boolean;
+    allowed_gpu_counts: number[];
+    gpus_per_node: number;
+  }[];
+}>;
+
+/** The rest of the catalog, for alternatives: only a refusal asks. */
+export const findCatalogFacts = async (reader: Reader, gpuModel: string): Promise<CatalogFacts> => {
+  const { rows } = await reader.query<CatalogFacts>(
+    `select (select coalesce(jsonb_agg(jsonb_build_object('name', name, 'enabled', enabled) order by name), '[]') from regions) as regions,
+       (select coalesce(jsonb_agg(jsonb_build_object('name', name, 'shape', capacity_shape, 'enabled', enabled,
+          'allowed_gpu_counts', allowed_gpu_counts, 'gpus_per_node', gpus_per_node) order by name), '[]')
+        from sku_catalog where gpu_model = $1) as skus`,
+    [gpuModel],
+  );
+  return rows[0] ?? { regions: [], skus: [] };
+};
