@@ -1,17 +1,17 @@
 #!/bin/sh
-# Installs the node agent on a host, or brings an installed one up to date. Run as root; doing it twice changes nothing.
+# Installs or updates the node agent on a host. Run as root; running it again changes nothing.
 #
 #   install.sh --bundle gpuaas-node-agent.mjs --node-api-url https://nodes.example:8443 \
 #              --ca-sha256 <fingerprint> [--token gpe_... | --token -]
 #
-#   --bundle FILE         the agent; FILE.sha256 beside it is checked when it is there
-#   --sha256 HEX          the digest the bundle must have
-#   --node-api-url URL    where the agent finds the platform
-#   --ca-sha256 HEX       fingerprint of the platform's root: whom the agent trusts first
-#   --token TOKEN         enrol with this token; - reads it from standard input; without it enrol later
-#   --node FILE           the Node.js to use (24 or newer); the one on the path otherwise
-#   --prefix DIR          install below DIR instead of /
-#   --no-systemd          do not touch systemd
+#   --bundle FILE         agent bundle; verified against FILE.sha256 if that file exists
+#   --sha256 HEX          expected digest of the bundle
+#   --node-api-url URL    address of the node API
+#   --ca-sha256 HEX       fingerprint of the control plane's root certificate, which the agent trusts first
+#   --token TOKEN         enroll with this token; - reads it from standard input; without it enroll later
+#   --node FILE           Node.js 24 or newer (default: node on the PATH)
+#   --prefix DIR          install below DIR (default /)
+#   --no-systemd          do not install or start the service
 set -eu
 
 fail() { echo "install.sh: $*" >&2; exit 1; }
@@ -39,19 +39,19 @@ while [ $# -gt 0 ]; do
   esac
 done
 
-# --- what is given ---
+# --- arguments ---
 [ -n "$bundle" ] || bundle=$here/gpuaas-node-agent.mjs
-[ -f "$bundle" ] || fail "there is no bundle at $bundle; give --bundle"
+[ -f "$bundle" ] || fail "no bundle at $bundle; specify --bundle"
 [ -f "$here/launch.sh" ] || fail "launch.sh is missing beside install.sh"
-[ -n "$node" ] || node=$(command -v node) || fail "Node.js 24 or newer is needed and there is none; give --node"
+[ -n "$node" ] || node=$(command -v node) || fail "Node.js 24 or newer is required; specify --node"
 case $node in /*) ;; *) node=$(cd "$(dirname "$node")" && pwd)/$(basename "$node") ;; esac
-major=$("$node" -p 'process.versions.node.split(".")[0]' 2>/dev/null) || fail "$node does not run"
-[ "$major" -ge 24 ] || fail "Node.js 24 or newer is needed, $node is $major"
+major=$("$node" -p 'process.versions.node.split(".")[0]' 2>/dev/null) || fail "$node cannot be executed"
+[ "$major" -ge 24 ] || fail "Node.js 24 or newer is required; $node is version $major"
 case $url in '' | https://*) ;; *) fail "--node-api-url must begin with https://" ;; esac
 
 digest=$(sha256sum "$bundle" | cut -d' ' -f1)
 [ -n "$sha256" ] || { [ -f "$bundle.sha256" ] && sha256=$(cut -d' ' -f1 <"$bundle.sha256"); } || sha256=$digest
-[ "$digest" = "$sha256" ] || fail "the bundle has the digest $digest, not $sha256; nothing was installed"
+[ "$digest" = "$sha256" ] || fail "bundle digest is $digest, expected $sha256; nothing was installed"
 
 # --- files ---
 home=$prefix/opt/gpuaas/node-agent
@@ -63,7 +63,7 @@ mkdir -p "$home/bin" "$home/versions" "$home/update" "$etc" "$prefix/usr/local/b
 mkdir -p "$state"
 chmod 700 "$state"
 
-# Replaces a file in one step, and only when it differs.
+# Replaces a file atomically, only if it differs.
 put() {
   if ! cmp -s "$1" "$2"; then
     cp "$1" "$2.new"
@@ -83,7 +83,7 @@ fi
 ln -sfn "$node" "$home/bin/node"
 ln -sfn "$home/bin/gpuaas-node-agent" "$prefix/usr/local/bin/gpuaas-node-agent"
 
-# Settings that were changed by hand stay; those given now are set.
+# Keeps settings that were edited and sets those given as arguments.
 set_variable() {
   if [ -z "$2" ] || grep -qxF "$1=$2" "$env_file"; then return 0; fi
   grep -v "^$1=" "$env_file" >"$env_file.new" || true
@@ -96,9 +96,9 @@ set_variable GPUAAS_NODE_CA_SHA256 "$ca"
 set_variable GPUAAS_NODE_STATE_DIR "$state"
 chmod 644 "$env_file"
 
-# --- enrolment: the token goes through standard input, where no process list shows it ---
+# --- enrollment: the token goes through standard input, so that no process list shows it ---
 if [ -n "$token" ]; then
-  [ "$token" != - ] || IFS= read -r token || [ -n "$token" ] || fail "there was no token on standard input"
+  [ "$token" != - ] || IFS= read -r token || [ -n "$token" ] || fail "no token on standard input"
   printf '%s\n' "$token" |
     "$home/bin/gpuaas-node-agent" enroll --env-file "$env_file" --token -
 fi
@@ -120,5 +120,5 @@ fi
 if [ -f "$state/identity.json" ]; then
   echo "gpuaas-node-agent $digest is installed and enrolled."
 else
-  echo "gpuaas-node-agent $digest is installed. Enrol it: gpuaas-node-agent enroll --token TOKEN"
+  echo "gpuaas-node-agent $digest is installed. Enroll it: gpuaas-node-agent enroll --token TOKEN"
 fi

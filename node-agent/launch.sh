@@ -1,7 +1,7 @@
 #!/bin/sh
-# Starts the current version of the agent. It is installed beside the versions and no update replaces it: it counts the
-# starts of a new version, and when that did not reach the platform in three it puts the version before back. So even a
-# version that cannot be parsed does not leave the host without an agent.
+# Starts the current version of the agent. Updates never replace this script: it counts the starts of a new version and
+# restores the previous one if the new version does not reach the control plane in three starts. A version that fails to
+# start therefore never leaves the host without an agent.
 set -eu
 
 STARTS_MAX=3
@@ -28,11 +28,11 @@ if [ "${1:-}" = run ] && [ -f "$update/pending" ]; then
       ln -s "versions/$before" "$home/current.back"
       mv -Tf "$home/current.back" "$home/current"
       printf '%s\n' "$failed" >"$update/rolled-back"
-      echo "gpuaas-node-agent: version $failed did not reach the platform; back to $before" >&2
+      echo "gpuaas-node-agent: version $failed did not reach the control plane; restored $before" >&2
     fi
     rm -f "$update/pending" "$update/starts"
   else
-    # A full disk must not keep the agent from starting.
+    # The agent must start even if the disk is full.
     printf '%s\n' "$starts" >"$update/starts" || true
   fi
 fi

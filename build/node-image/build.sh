@@ -37,7 +37,9 @@ kernel=$(ls "$work/root/lib/modules" | sort -V | tail -1)
 cp "$work/root/boot/vmlinuz-$kernel" "$work/out/vmlinuz"
 cp "$work/root/boot/initrd.img-$kernel" "$work/out/initrd"
 truncate -s 3G "$work/out/root.raw"
-mke2fs -q -t ext4 -E lazy_itable_init=1,lazy_journal_init=1 -d "$work/root" "$work/out/root.raw"
+mke2fs -q -t ext4 -E lazy_itable_init=0,lazy_journal_init=0 -d "$work/root" "$work/out/root.raw"
 chmod 755 "$work/out"
+# On the disk before it is used: later flushes of others would wait for it.
+sync "$work"/out/*
 mv -T "$work/out" "$out" 2>/dev/null || [ -d "$out" ]
 echo "$out"

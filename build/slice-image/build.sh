@@ -45,5 +45,7 @@ cat >"$work/out/catalog.json" <<JSON
 }
 JSON
 chmod 755 "$work/out"
+# On the disk before it is used: later flushes of others would wait for it.
+sync "$work"/out/*
 mv -T "$work/out" "$out" 2>/dev/null || [ -d "$out" ]
 echo "$out"

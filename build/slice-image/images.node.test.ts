@@ -98,7 +98,7 @@ const CUDA_LACKS =
   LACKS ||
   (existsSync(cuda)
     ? false
-    : 'host: the CUDA image was not built here; build/slice-image/build.sh debian-12-cuda does');
+    : 'prebuilt: the CUDA image takes longer to build than a test run may; run build/slice-image/build.sh debian-12-cuda first');
 
 describe('the CUDA image', { skip: CUDA_LACKS }, () => {
   test('holds compiler, driver and kernel module', () => {
@@ -114,7 +114,7 @@ describe('the CUDA image', { skip: CUDA_LACKS }, () => {
   }, async (t) => {
     const { run, held, entry } = await start(t, cuda, 12 * GIB);
     // Waits as readiness does, until what is left is the GPU.
-    const only = 'gpu_driver does not hold in the guest: no NVIDIA device is on the bus';
+    const only = 'readiness check gpu_driver fails in the guest: no NVIDIA device is on the bus';
     const signal = new AbortController();
     let note = '';
     const waiting = run(
@@ -130,7 +130,7 @@ describe('the CUDA image', { skip: CUDA_LACKS }, () => {
     );
     await assert.rejects(waiting, {
       code: 'timeout',
-      message: `the machine did not become ready in time: the guest has not told how many GPUs it sees; ${only}`,
+      message: `the VM did not become ready in time: the guest has not reported its GPU count; ${only}`,
     });
     assert.ok(entry.readiness_checks.includes('cuda_compile'));
   });

@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { TaskKind } from '@gpuaas/contract/node';
 import type { Allocation } from '@gpuaas/sdk';
@@ -22,6 +22,7 @@ import type { State } from '../../node-agent/src/host/sim/state.ts';
 import { ControlPlaneError } from '../../node-agent/src/index.ts';
 import { CHANNEL } from '../../server/src/ports/events/waker.ts';
 import { emptyDatabase } from '../../server/test/database.ts';
+import { createStory, failureReport } from '../story.ts';
 import { eventually, type Platform, type Running, startPlatform } from './platform.ts';
 
 const LAB = fileURLToPath(new URL('../../bin/gpuaas-lab', import.meta.url));
@@ -37,6 +38,8 @@ let slices: Running;
 let whole: Running;
 let sql: SqlClient;
 const cleanups: (() => Promise<void>)[] = [];
+
+const test = createStory(() => failureReport(platform.client));
 
 before(async () => {
   const database_url = await emptyDatabase({ after: (fn) => void cleanups.push(fn) });

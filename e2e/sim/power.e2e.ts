@@ -7,12 +7,13 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before } from 'node:test';
 import type { Allocation } from '@gpuaas/sdk';
 import { machineDir } from '../../lab/src/fleet-dir.ts';
 import { addFault, clearFaults, type NewFault } from '../../node-agent/src/host/sim/fault.ts';
 import type { State } from '../../node-agent/src/host/sim/state.ts';
 import { emptyDatabase } from '../../server/test/database.ts';
+import { createStory, failureReport } from '../story.ts';
 import { eventually, type Platform, type Running, startPlatform } from './platform.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'gpuaas-power-'));
@@ -24,6 +25,8 @@ let platform: Platform;
 let hosts: Running;
 let params: { project_id: string; allocation_id: string };
 const cleanups: (() => Promise<void>)[] = [];
+
+const test = createStory(() => failureReport(platform.client));
 
 before(async () => {
   const database_url = await emptyDatabase({ after: (fn) => void cleanups.push(fn) });

@@ -6,12 +6,13 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before } from 'node:test';
 import type { Allocation, Node } from '@gpuaas/sdk';
 import { Client as Database } from 'pg';
 import { machineDir } from '../../lab/src/fleet-dir.ts';
 import { createSimHost, type SimHost } from '../../node-agent/src/host/sim/sim-host.ts';
 import { emptyDatabase } from '../../server/test/database.ts';
+import { createStory, failureReport } from '../story.ts';
 import { eventually, type Platform, type Running, startPlatform } from './platform.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'gpuaas-reconcile-'));
@@ -24,6 +25,8 @@ let hosts: Running;
 let database: Database;
 let params: { project_id: string; allocation_id: string };
 const cleanups: (() => Promise<void>)[] = [];
+
+const test = createStory(() => failureReport(platform.client));
 
 before(async () => {
   const database_url = await emptyDatabase({ after: (fn) => void cleanups.push(fn) });

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before } from 'node:test';
 import { Client as SqlClient } from 'pg';
 import { machineDir } from '../../lab/src/fleet-dir.ts';
 import type { State } from '../../node-agent/src/host/sim/state.ts';
@@ -15,6 +15,7 @@ import { provisionBaremetal } from '../../server/src/workflows/provision-baremet
 import { provisionSlice } from '../../server/src/workflows/provision-slice.ts';
 import { releaseAllocation } from '../../server/src/workflows/release-allocation.ts';
 import { emptyDatabase } from '../../server/test/database.ts';
+import { createStory, failureReport } from '../story.ts';
 import { boundariesOf, PATHS, type Path, pictureAt } from './boundaries.ts';
 import type { Boundary } from './held-worker.ts';
 import { eventually, type Platform, type Running, startPlatform } from './platform.ts';
@@ -34,6 +35,8 @@ let project_id: string;
 let slices: readonly string[] = [];
 let wholes: readonly string[] = [];
 const cleanups: (() => Promise<void>)[] = [];
+
+const test = createStory(() => failureReport(platform.client));
 
 before(async () => {
   const database_url = await emptyDatabase({ after: (fn) => void cleanups.push(fn) });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { pause } from '@gpuaas/kit';
 import { addFault } from '../../node-agent/src/host/sim/fault.ts';
 import { createSimHost, type SimHost, type SimOptions } from '../../node-agent/src/host/sim/sim-host.ts';
-import { type Agent, type AgentConfig, createAgent, enroll, readStanding } from '../../node-agent/src/index.ts';
+import { type Agent, type AgentConfig, createAgent, enroll, readEnrollment } from '../../node-agent/src/index.ts';
 import { handlers } from '../../node-agent/src/tasks/index.ts';
 import { machineDir } from './fleet-dir.ts';
 import type { HostSpec } from './fleet-spec.ts';
@@ -107,10 +107,10 @@ export const createFleetHost = (options: FleetHostOptions): FleetHost => {
       for (const image of images) await cache.pull(image, () => {});
     },
     findNodeId: async () => {
-      const standing = await readStanding(state).catch(() => undefined);
-      if (standing === undefined) return undefined;
-      const leftMs = Date.parse(standing.identity.not_after) - Date.now();
-      return leftMs > CERTIFICATE_LEFT_MS ? standing.identity.node_id : undefined;
+      const enrollment = await readEnrollment(state).catch(() => undefined);
+      if (enrollment === undefined) return undefined;
+      const leftMs = Date.parse(enrollment.identity.not_after) - Date.now();
+      return leftMs > CERTIFICATE_LEFT_MS ? enrollment.identity.node_id : undefined;
     },
     enrol: async ({ token, ca_sha256, node_api_url }) => {
       await mkdir(state, { recursive: true, mode: 0o700 });
@@ -123,7 +123,7 @@ export const createFleetHost = (options: FleetHostOptions): FleetHost => {
         token,
         state,
         hostname: spec.name,
-        standing: { agent_version: VERSION, boot_id, booted_at, kinds: [...host.kinds] },
+        status: { agent_version: VERSION, boot_id, booted_at, kinds: [...host.kinds] },
       });
     },
     start: () => {

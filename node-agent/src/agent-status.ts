@@ -1,18 +1,18 @@
 /**
- * What the agent says of itself with every poll. The host is asked seldom, and a host that cannot be read does not take
- * its agent offline: the last word stands, and discovery tells what is wrong.
+ * The status that the agent sends with every poll. It is read from the host at most every 30 seconds. An unreadable host
+ * does not take its agent offline: the last status is sent, and discovery reports the error.
  */
 import type { NodeBody, TaskKind } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
 import type { Host } from './host/host.ts';
 
-export type StandingBody = Pick<NodeBody<'taskWait'>, 'agent_version' | 'boot_id' | 'booted_at' | 'kinds'>;
+export type AgentStatus = Pick<NodeBody<'taskWait'>, 'agent_version' | 'boot_id' | 'booted_at' | 'kinds'>;
 
 const FRESH_MS = 30_000;
 
 export const createAgentStatus = (
   options: Readonly<{ host: Host; version: string; kinds: () => TaskKind[]; now: () => Date; log: Log }>,
-): (() => Promise<StandingBody>) => {
+): (() => Promise<AgentStatus>) => {
   let boot = { boot_id: 'unknown', booted_at: options.now().toISOString() };
   let readMs = -Infinity;
   let wasOk = true;
@@ -23,7 +23,7 @@ export const createAgentStatus = (
         boot = { boot_id: boot_id.slice(0, 64), booted_at };
         wasOk = true;
       } catch (err) {
-        if (wasOk) options.log.warn({ err }, 'the system of this host cannot be read');
+        if (wasOk) options.log.warn({ err }, 'failed to read system facts of the host');
         wasOk = false;
       }
       readMs = performance.now();

@@ -388,7 +388,7 @@ test('a task by a new signer is not refused while the bundle cannot be fetched; 
   platform.state.fault = (path) => (path.endsWith('/trust-bundle') ? 503 : null);
   const payload = platform.payloadOf(nodeId, 'diag.health_probe', {});
   platform.deliver(nodeId, signTask(platform.signer(), payload));
-  await platform.until('it waits', () => lines.some((line) => String(line['message']).startsWith('a task waits')));
+  await platform.until('it waits', () => lines.some((line) => String(line['message']).startsWith('task deferred')));
   assert.deepEqual(resultsOf(platform, payload.task_id), []);
   platform.state.fault = null;
   platform.deliver(nodeId, signTask(platform.signer(), payload));

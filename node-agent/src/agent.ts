@@ -19,8 +19,8 @@ import { takeLock } from './lock.ts';
 import { createLogSpool, type LogSpool } from './log-spool.ts';
 import { createAgentLog, keepShipping } from './logs.ts';
 import { runReconcileLoop } from './reconcile/loop.ts';
-import type { Patience } from './report.ts';
 import { type Boundary, createRunner, type Runner, type RunnerOptions } from './runner.ts';
+import type { Patience } from './send-result.ts';
 import { createOpenGateway } from './streams/gateway.ts';
 import { createStreams } from './streams/streams.ts';
 import type { AgentHandlers, TaskHandlers } from './tasks/task.ts';
@@ -31,7 +31,7 @@ export type AgentConfig = Readonly<{
   state: string;
   version: string;
   log_level?: string;
-  /** Where lines go besides the platform; null for nowhere. */
+  /** Receives log lines besides the control plane; null for none. */
   write_log?: ((line: string) => void) | null;
   /** False: lines are not shipped. `memory`: they wait for shipping without touching the disk. */
   ship_logs?: boolean | 'memory';
@@ -42,9 +42,9 @@ export type AgentConfig = Readonly<{
   limits_s?: RunnerOptions['limits_s'];
   concurrent_max?: number;
   grace_ms?: number;
-  /** How often the host's health is looked at and told; false: never. */
+  /** How often the agent checks and reports the health of the host; false: never. */
   health?: Readonly<{ every_ms?: number; look_ms?: number }> | false;
-  /** How often the host is compared with its leases, and told of; false: never. */
+  /** How often the agent compares the host with its bundle leases and sends an inventory report; false: never. */
   reconcile?: Readonly<{ every_ms?: number; look_ms?: number }> | false;
   /** Where versions are installed; without it `agent.update` is unsupported. */
   home?: string;
@@ -64,13 +64,13 @@ export type AgentOptions = Readonly<{
 export type Agent = Readonly<{
   node_id: string;
   log: Log;
-  /** Resolves when the platform has answered for the first time. */
+  /** Resolves at the first response of the control plane. */
   reached: Promise<void>;
-  /** Tasks that the platform has no result of yet. */
+  /** Tasks without a result at the control plane. */
   in_hand(): readonly string[];
   idle(): Promise<void>;
   reportHealth(report: HealthReport): Promise<void>;
-  /** Running tasks are told to end and are done again at the next start. */
+  /** Running tasks are aborted and start again at the next start. */
   stop(): Promise<void>;
 }>;
 
@@ -108,7 +108,7 @@ const spoolOf = (config: AgentConfig): LogSpool | null =>
 
 type Parts = Readonly<{ connection: Connection; journal: Journal; log: Log; spool: LogSpool | null }>;
 
-/** An agent that can be started and stopped as often as one likes. */
+/** An agent that can be started and stopped repeatedly. */
 export const createAgent = (options: AgentOptions) => {
   let running: Agent | undefined;
   return {
@@ -137,13 +137,13 @@ const startAgent = async (options: AgentOptions): Promise<Agent> => {
     }).child({ node_id: connection.node_id });
     const journal = await openJournal({
       state: config.state,
-      onTrouble: (err) => log.warn({ err }, 'the journal could not be made smaller'),
+      onTrouble: (err) => log.warn({ err }, 'failed to compact the journal'),
       ...(config.now === undefined ? {} : { now: config.now }),
       ...(config.is_journal_synced === undefined ? {} : { is_synced: config.is_journal_synced }),
       ...(options.journal_fs === undefined ? {} : { fs: options.journal_fs }),
     });
     if (journal.torn_bytes > 0)
-      log.warn({ bytes: journal.torn_bytes }, 'the last line of the journal was torn and is gone');
+      log.warn({ bytes: journal.torn_bytes }, 'dropped an incomplete last line of the journal');
     return wire(options, { connection, journal, log, spool }, unlock);
   } catch (err) {
     await unlock();
@@ -203,7 +203,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
   };
 
   const kinds = (): TaskKind[] => host.kinds.filter((kind) => handlers[kind] !== undefined);
-  const standing = createAgentStatus({ host, version: config.version, kinds, now, log });
+  const status = createAgentStatus({ host, version: config.version, kinds, now, log });
   const reportHealth = async (report: HealthReport): Promise<void> => {
     await connection.call('healthReport', { params: { node_id: connection.node_id }, body: { report }, signal });
   };
@@ -212,7 +212,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
     connection.call('inventoryReport', { params: { node_id: connection.node_id }, body: { inventory }, signal });
 
   runner.resume();
-  if (host.access !== undefined) void streams.mend();
+  if (host.access !== undefined) void streams.repair();
   const loops = [
     keepPolling({
       connection,
@@ -221,7 +221,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
       signal,
       wait_s: config.wait_s ?? 15,
       patience: config.patience ?? { baseMs: 500, capMs: 15_000 },
-      standing,
+      status,
       in_hand: () => journal.open().map((record) => record.task_id),
       onAnswer,
     }),
@@ -238,8 +238,8 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
         ]),
   ].map((loop) =>
     loop.catch((err: unknown) => {
-      log.fatal({ err }, 'a part of the agent broke; it restarts');
-      config.restart?.('a part broke');
+      log.fatal({ err }, 'part of the agent failed; restarting');
+      config.restart?.('part of the agent failed');
     }),
   );
 

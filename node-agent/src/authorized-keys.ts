@@ -32,10 +32,10 @@ export const readKeySets = async (state: string): Promise<readonly KeySet[]> => 
     const text = await readIfThere(path);
     if (text === undefined) return [];
     const book = JSON.parse(text) as Partial<KeyBook>;
-    if (book.schema !== 1 || !Array.isArray(book.sets)) throw new Error('it is of another version');
+    if (book.schema !== 1 || !Array.isArray(book.sets)) throw new Error('unsupported version');
     return book.sets;
   } catch (cause) {
-    throw new HostError('host_error', `the keys of this host's tenants cannot be read: ${path}`, { cause });
+    throw new HostError('host_error', `failed to read the tenant keys of this host: ${path}`, { cause });
   }
 };
 
@@ -63,7 +63,7 @@ const changeSets = (state: string, change: (sets: readonly KeySet[]) => readonly
     try {
       await writeDurably(pathOf(state), JSON.stringify({ schema: 1, sets } satisfies KeyBook));
     } catch (cause) {
-      throw new HostError('host_error', `the keys of this host's tenants cannot be written: ${pathOf(state)}`, {
+      throw new HostError('host_error', `failed to write the tenant keys of this host: ${pathOf(state)}`, {
         cause,
       });
     }
@@ -72,7 +72,7 @@ const changeSets = (state: string, change: (sets: readonly KeySet[]) => readonly
 /** A session does not make an account that is gone. */
 const refuseGone = async ({ host }: Place, { username }: KeySet): Promise<void> => {
   if (username !== null && !(await host.system.hasUser(username)))
-    throw new HostError('conflict', `the account ${username} is not here`);
+    throw new HostError('conflict', `user ${username} does not exist on this host`);
 };
 
 const findSet = async (state: string, allocationId: string): Promise<KeySet | undefined> =>
@@ -89,7 +89,7 @@ const sessionsOf = (state: string, id: string): readonly string[] => [...(sessio
 const tell = async ({ host, state }: Place, set: KeySet, signal: AbortSignal): Promise<void> => {
   const keys = [...set.keys, ...sessionsOf(state, set.allocation_id)];
   if (set.username !== null) return host.system.ensureUser({ username: set.username, ssh_public_keys: keys });
-  if (host.access === undefined) throw new HostError('unsupported', 'Guests of this host take no keys while they run.');
+  if (host.access === undefined) throw new HostError('unsupported', 'This host cannot change SSH keys of running VMs.');
   return host.access.setGuestKeys(domainName(set.allocation_id), keys, signal);
 };
 
@@ -128,7 +128,7 @@ export const addSessionKey = (place: Place, allocationId: string, line: string, 
   return allocationTurns(at, async () => {
     const set = await findSet(state, allocationId);
     if (set === undefined)
-      throw new HostError('conflict', `this host was not told which keys allocation ${allocationId} has`);
+      throw new HostError('conflict', `the SSH keys of allocation ${allocationId} are unknown on this host`);
     await refuseGone(place, set);
     await putSet(state, { ...set, has_session_keys: true });
     const open = sessionKeys.get(at) ?? new Set<string>();

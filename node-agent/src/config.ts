@@ -9,7 +9,7 @@ import type { HypervisorConfig } from './host/linux/hypervisor-config.ts';
 import { readHypervisorConfig } from './host/linux/hypervisor-settings.ts';
 import type { NetworkConfig } from './host/linux/network-config.ts';
 import { readNetworkConfig } from './host/linux/network-settings.ts';
-import type { DeviceIds } from './topology/kinds.ts';
+import type { DeviceIds } from './topology/device-ids.ts';
 
 export const ENV_FILE = '/etc/gpuaas/node-agent.env';
 
@@ -52,7 +52,7 @@ export const readDeviceIds = (read: ConfigReader): DeviceIds => {
   const accelerators = readIds(read, 'GPUAAS_NODE_GPU_IDS');
   const fabric_functions = readIds(read, 'GPUAAS_NODE_FABRIC_IDS');
   if (fabric_functions.some((one) => accelerators.includes(one)))
-    read.problem('GPUAAS_NODE_FABRIC_IDS', 'must not name what GPUAAS_NODE_GPU_IDS names');
+    read.problem('GPUAAS_NODE_FABRIC_IDS', 'must not repeat IDs of GPUAAS_NODE_GPU_IDS');
   return { accelerators, fabric_functions };
 };
 

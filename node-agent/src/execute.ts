@@ -22,11 +22,11 @@ const callHandler = async <K extends TaskKind>(
   ctx: TaskContext,
   params: TaskParams<K>,
 ): Promise<TaskOutput<K>> => {
-  if (handler === undefined) throw new HostError('unsupported', `This host cannot do ${kind}.`);
+  if (handler === undefined) throw new HostError('unsupported', `This host does not support ${kind}.`);
   const work = () => handler(ctx, params);
   const output = await (ctx.host.during?.({ kind, params }, work) ?? work());
   const wrong = outputMismatch(kind, output);
-  if (wrong !== null) throw new HostError('host_error', `The answer of ${kind} breaks the contract: ${wrong}.`);
+  if (wrong !== null) throw new HostError('host_error', `The result of ${kind} does not match the contract: ${wrong}.`);
   return output;
 };
 
@@ -53,7 +53,7 @@ export const execute = (
   const { payload, controller } = options;
   const { signal } = controller;
   const timer = setTimeout(
-    () => controller.abort(new HostError('timeout', `It was not done within ${options.limit_s} s.`)),
+    () => controller.abort(new HostError('timeout', `The task did not finish within ${options.limit_s} s.`)),
     options.limit_s * 1000,
   );
   const handler = options.handlers[payload.kind] as TaskHandler<TaskKind> | undefined;

@@ -1,8 +1,8 @@
 /**
- * The door for delivered tasks: verify, compare with the journal, write down, hand on. What is refused is told to the
- * platform once per delivery and not journalled. A refused copy of a task that the journal knows is only logged:
- * whoever replays an old delivery must not be able to fail the task itself. Nor is a task refused whose signer may be
- * in a bundle that could not be fetched: it is left to be delivered again.
+ * Accepts delivered tasks: verify, compare with the journal, write, start. A refusal is reported to the control plane once
+ * per delivery and not journaled. A refused copy of a task in the journal is only logged, so that a replayed delivery
+ * cannot fail the task itself. A task whose signer may be in a bundle that could not be fetched is not refused: the
+ * control plane delivers it again.
  */
 import type { NodeBody, SignedTask, TaskPayload } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
@@ -23,7 +23,7 @@ export type IntakeOptions = Readonly<{
   log: Log;
   now: () => Date;
   signers: () => Signers;
-  /** Asked when a signer is unknown: there may be a newer bundle. Rejects when that cannot be known now. */
+  /** Called for an unknown signer: there may be a newer bundle. Rejects if it cannot be fetched now. */
   refreshTrust: () => Promise<void>;
   signal: AbortSignal;
   at?: (boundary: Boundary, taskId: string) => void;
@@ -33,7 +33,7 @@ type Head = Readonly<{ task_id: string; attempt: number; correlation_id: string 
 
 export const createIntake = (options: IntakeOptions): Intake => {
   const { journal, runner, log, now } = options;
-  /** Copies of a task that arrive while it is being written down join in. */
+  /** Tasks that are being journaled; copies that arrive meanwhile are dropped. */
   const taking = new Set<string>();
 
   const refuse = async (
@@ -58,8 +58,8 @@ export const createIntake = (options: IntakeOptions): Intake => {
     try {
       await options.api.result({ ...task, correlation_id }, result, options.signal);
     } catch (err) {
-      // It is delivered again, and refused again, as long as the platform wants an answer.
-      log.debug({ err, task_id: task.task_id }, 'a refusal could not be told');
+      // The control plane delivers it again, and the agent refuses it again, until a result arrives.
+      log.debug({ err, task_id: task.task_id }, 'failed to report refusal');
     }
   };
 
@@ -88,7 +88,7 @@ export const createIntake = (options: IntakeOptions): Intake => {
       } catch (err) {
         log.warn(
           { err, task_id: verdict.task?.task_id },
-          'a task waits: its signer is new and the trust bundle cannot be fetched',
+          'task deferred: its signer is unknown and the trust bundle could not be fetched',
         );
         return;
       }
@@ -102,11 +102,11 @@ export const createIntake = (options: IntakeOptions): Intake => {
       case 'new':
         return accept(payload);
       case 'known':
-        if (['finished', 'acknowledged'].includes(judgement.record.state)) runner.retell(payload.task_id);
+        if (['finished', 'acknowledged'].includes(judgement.record.state)) runner.repeat(payload.task_id);
         else runner.begin(payload.task_id);
         return;
       case 'forged':
-        return refuse(payload, 'conflict', 'This task id was used before with other content.');
+        return refuse(payload, 'conflict', 'This task ID was used before with different content.');
       case 'stale':
         return refuse(payload, 'stale_generation', staleSentence(judgement.slots), staleOutput(judgement.slots));
       default:
@@ -118,7 +118,7 @@ export const createIntake = (options: IntakeOptions): Intake => {
     deliver: async (tasks) => {
       // In order of delivery: a newer generation that comes first makes the older one stale.
       await Promise.all(
-        tasks.map((signed) => take(signed).catch((err: unknown) => log.error({ err }, 'a task could not be taken'))),
+        tasks.map((signed) => take(signed).catch((err: unknown) => log.error({ err }, 'failed to accept task'))),
       );
     },
   };

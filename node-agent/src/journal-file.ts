@@ -48,7 +48,7 @@ const wholeLines = (text: string, path: string): { lines: string[]; length: numb
       if (torn !== undefined)
         throw new HostError(
           'host_error',
-          `${path} is damaged at line ${torn}: what follows cannot be trusted. Compare the host with the platform, then move the file away.`,
+          `${path} is damaged at line ${torn}: later lines cannot be trusted. Compare the host with the control plane, then move the file away.`,
         );
       lines.push(line);
       length += Buffer.byteLength(line) + 1;

@@ -45,7 +45,7 @@ const codeOf = (err: unknown): string | undefined => (err as NodeJS.ErrnoExcepti
 const parse = (text: string, path: string): LeaseBook => {
   const book = JSON.parse(text) as Partial<LeaseBook>;
   if (book.schema !== 1 || !Array.isArray(book.leases) || typeof book.generations !== 'object')
-    throw new Error(`${path} is not a record of leases of this version`);
+    throw new Error(`${path} is not a bundle lease record of this version`);
   // Entries of agents that could not stop a machine for a while say nothing: it is to run.
   const leases = (book.leases as readonly (Omit<Lease, 'wanted'> & { wanted?: Power })[]).map((lease) => ({
     ...lease,
@@ -60,7 +60,7 @@ export const readLeases = async (state: string): Promise<LeaseBook> => {
     const text = await readIfThere(path);
     return text === undefined ? EMPTY : parse(text, path);
   } catch (cause) {
-    throw new HostError('host_error', `the leases of this host cannot be read: ${path}`, { cause });
+    throw new HostError('host_error', `failed to read the bundle leases of this host: ${path}`, { cause });
   }
 };
 
@@ -71,7 +71,7 @@ const writeLeases = async (state: string, book: LeaseBook): Promise<void> => {
     await writeDurably(path, JSON.stringify(book));
   } catch (cause) {
     const isFull = codeOf(cause) === 'ENOSPC';
-    const what = `the leases of this host cannot be written: ${path}${isFull ? '; free space, then try again' : ''}`;
+    const what = `failed to write the bundle leases of this host: ${path}${isFull ? '; free space, then try again' : ''}`;
     throw new HostError(isFull ? 'no_space' : 'host_error', what, { cause });
   }
 };
@@ -187,12 +187,15 @@ export const getLease = (book: LeaseBook, allocationId: string, slots: readonly 
   refuseStale(book, slots);
   const lease = findLease(book, allocationId);
   if (lease === undefined)
-    throw new HostError('conflict', `allocation ${allocationId} has no lease on this host; lease its bundle first`);
+    throw new HostError(
+      'conflict',
+      `allocation ${allocationId} has no bundle lease on this host; lease its bundle first`,
+    );
   if (!isSameClaim(lease, slots))
     throw new HostError('conflict', `the lease of allocation ${allocationId} is for other slots or generations`);
   refuseOtherDevices(lease, slots);
   if (lease.cleaning_since !== null)
-    throw new HostError('conflict', `allocation ${allocationId} is being cleaned since ${lease.cleaning_since}`);
+    throw new HostError('conflict', `allocation ${allocationId} has been in cleanup since ${lease.cleaning_since}`);
   return lease;
 };
 

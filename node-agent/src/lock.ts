@@ -27,5 +27,5 @@ export const takeLock = async (state: string): Promise<() => Promise<void>> => {
     if (isProcessAlive(holder)) throw new LockedError(`Another agent (process ${holder.split(':')[0]}) uses ${state}.`);
     await rm(path, { force: true });
   }
-  throw new LockedError(`${path} cannot be taken.`);
+  throw new LockedError(`${path} cannot be locked.`);
 };

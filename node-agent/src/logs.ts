@@ -78,7 +78,7 @@ export const keepShipping = async (
     } catch (err) {
       // Lines that the platform will never take would hold up all others.
       if (!(err instanceof ControlPlaneError) || err.kind !== 'invalid') throw err;
-      options.log.error({ err, first_number: segment.first_number }, 'the platform cannot read these log lines');
+      options.log.error({ err, first_number: segment.first_number }, 'control plane could not read log lines');
     }
     spool.done(segment);
     return segment.lines.length;

@@ -14,13 +14,13 @@ import { VERSION } from './version.ts';
 
 const USAGE = `Usage: gpuaas-node-agent <command> [options]
 
-  run        fetch and do the tasks of this node until stopped
-  enroll     make this host a node: --token TOKEN (or - for standard input), --node-api-url URL, --ca-sha256 HEX
-  discover   print what this host could offer; changes nothing (discover --help)
-  status     print what this host knows of itself (--json)
-  version    print the version
+  run        Run the agent until stopped
+  enroll     Enroll this host: --token TOKEN (- reads standard input), --node-api-url URL, --ca-sha256 HEX
+  discover   Print the topology of this host; read-only (see discover --help)
+  status     Print the state of the agent (--json)
+  version    Print the version
 
-run, enroll and status take --state DIR and --env-file FILE (/etc/gpuaas/node-agent.env), whose variables are
+run, enroll and status accept --state DIR and --env-file FILE (default /etc/gpuaas/node-agent.env) with
 GPUAAS_NODE_API_URL, GPUAAS_NODE_CA_SHA256, GPUAAS_NODE_STATE_DIR, GPUAAS_NODE_WAIT_S and GPUAAS_LOG_LEVEL.
 `;
 

@@ -1,10 +1,10 @@
-/** Tells how far a task is, at most every so often: the newest word replaces those that were not sent yet. */
+/** Reports the progress of a task at a limited rate: the newest report replaces those that are not sent yet. */
 import type { TaskProgress } from '@gpuaas/contract/node';
 import { askedMs } from './control-plane/errors.ts';
 import type { TaskApi, TaskRef } from './control-plane/task-api.ts';
 import type { TaskUpdate } from './tasks/task.ts';
 
-export const createTeller = (
+export const createProgressReporter = (
   options: Readonly<{
     api: TaskApi;
     task: TaskRef;
@@ -27,10 +27,10 @@ export const createTeller = (
     isSending = true;
     lastSentMs = performance.now();
     try {
-      const answer = await options.api.progress(options.task, progress, options.signal);
-      if (!answer.is_wanted && !isStopped) options.onUnwanted();
+      const response = await options.api.progress(options.task, progress, options.signal);
+      if (!response.is_wanted && !isStopped) options.onUnwanted();
     } catch (err) {
-      // Progress is a courtesy: the result tells whether it went well.
+      // Progress is optional: only the result decides.
       lastSentMs += askedMs(err);
     } finally {
       isSending = false;
@@ -43,12 +43,12 @@ export const createTeller = (
   };
 
   return {
-    tell: (told: TaskUpdate): void => {
+    report: (update: TaskUpdate): void => {
       latest = {
         attempt: options.task.attempt,
-        percent: Math.min(100, Math.max(0, Math.floor(told.percent) || 0)),
-        bytes_per_s: told.bytes_per_s == null ? null : Math.max(0, Math.round(told.bytes_per_s)),
-        note: told.note?.slice(0, 200) ?? null,
+        percent: Math.min(100, Math.max(0, Math.floor(update.percent) || 0)),
+        bytes_per_s: update.bytes_per_s == null ? null : Math.max(0, Math.round(update.bytes_per_s)),
+        note: update.note?.slice(0, 200) ?? null,
       };
       schedule();
     },

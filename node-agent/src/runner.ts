@@ -1,6 +1,6 @@
 /**
- * Takes accepted tasks through their life: asks whether to begin, journals, acts, journals the result and tells it.
- * Each step is written before the next is taken, so the process may end anywhere: `resume` goes on from the journal.
+ * Runs accepted tasks: asks whether to begin, journals, acts, journals the result and reports it. Each step is written
+ * before the next begins, so the process may end anywhere: `resume` continues from the journal.
  */
 import { setTimeout as timeout } from 'node:timers/promises';
 import { TASKS, type TaskKind, type TaskPayload, type TaskResult } from '@gpuaas/contract/node';
@@ -10,14 +10,14 @@ import type { TaskApi } from './control-plane/task-api.ts';
 import { execute, Stopping } from './execute.ts';
 import { type Host, HostError } from './host/host.ts';
 import { type Journal, slotsOf, type TaskRecord } from './journal.ts';
-import { createTeller } from './progress-reporter.ts';
+import { createProgressReporter } from './progress-reporter.ts';
 import { createQueue } from './queue.ts';
-import { PATIENCE, type Patience, untilAnswered } from './report.ts';
-import { conclude, EXPIRED, failureOf } from './result.ts';
-import { createTelling } from './result-reporter.ts';
+import { createResultReporter } from './result-reporter.ts';
+import { PATIENCE, type Patience, untilResponse } from './send-result.ts';
+import { conclude, EXPIRED, failureOf } from './task-result.ts';
 import type { TaskContext, TaskHandlers } from './tasks/task.ts';
 
-/** Where a task stands between two writes: what a crash test stops at. */
+/** The points between two journal writes where crash tests stop the agent. */
 export type Boundary = 'accepted' | 'allowed' | 'begun' | 'acted' | 'finished' | 'reported' | 'acknowledged';
 
 export type RunnerOptions = Readonly<{
@@ -33,7 +33,7 @@ export type RunnerOptions = Readonly<{
   concurrent_max?: number;
   patience?: Patience;
   progress_every_ms?: number;
-  /** How long a task that was told to end may take to end before its result is told without it. */
+  /** How long an aborted task may take to end before its result is reported without waiting. */
   grace_ms?: number;
   at?: (boundary: Boundary, taskId: string) => void;
 }>;
@@ -41,12 +41,12 @@ export type RunnerOptions = Readonly<{
 export type Runner = Readonly<{
   /** A task that the journal has accepted. */
   begin(taskId: string): void;
-  /** Tells the result of a finished task again, if it is not being told already. */
-  retell(taskId: string): void;
+  /** Reports the result of a finished task again, unless a report is under way. */
+  repeat(taskId: string): void;
   resume(): void;
   cancel(taskId: string): void;
   idle(): Promise<void>;
-  /** Running tasks are told to end and stay begun in the journal. */
+  /** Running tasks are aborted and stay begun in the journal. */
   stop(): Promise<void>;
 }>;
 
@@ -60,7 +60,7 @@ const keysOf = (payload: TaskPayload): string[] => {
   ];
 };
 
-const cancelled = (): HostError => new HostError('conflict', 'The platform cancelled the task while it ran.');
+const canceled = (): HostError => new HostError('conflict', 'The control plane canceled the task while it ran.');
 
 export const createRunner = (options: RunnerOptions): Runner => {
   const { journal, now } = options;
@@ -70,7 +70,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
   const held = new Map<string, AbortController>();
   const at = options.at ?? (() => {});
   const graceMs = options.grace_ms ?? 10_000;
-  const telling = createTelling({ ...options, patience, signal: stopping.signal, at });
+  const reporter = createResultReporter({ ...options, patience, signal: stopping.signal, at });
 
   const logOf = (payload: TaskPayload): Log =>
     options.log.child({
@@ -82,39 +82,40 @@ export const createRunner = (options: RunnerOptions): Runner => {
 
   const finish = async (payload: TaskPayload, result: TaskResult, log: Log): Promise<void> => {
     const isWritten = await journal.finish(payload.task_id, result);
-    if (!isWritten) log.error('the result could not be journalled; it is told anyway and written when there is space');
+    if (!isWritten)
+      log.error('failed to write result to journal; reporting it anyway and writing it when space is free');
     at('finished', payload.task_id);
     const { state, error_code, reason } = result;
     log[state === 'completed' ? 'info' : 'warn']({ state, error_code, reason }, 'task finished');
-    telling.tell(payload, result, log);
+    reporter.report(payload, result, log);
   };
 
-  /** Undefined: the agent stopped before it was told. */
+  /** Undefined: the agent stopped before the response. */
   const mayBegin = async (record: TaskRecord, payload: TaskPayload, log: Log): Promise<boolean | undefined> => {
     const isOver = (): boolean => record.state === 'accepted' && now().getTime() > Date.parse(payload.expires_at);
     try {
-      const answer = await untilAnswered(() => options.api.start(payload, stopping.signal), {
+      const answer = await untilResponse(() => options.api.start(payload, stopping.signal), {
         signal: stopping.signal,
         patience,
         until: isOver,
       });
-      if (answer?.may_begin === false) log.info({ reason: answer.reason }, 'task is not to be begun');
+      if (answer?.may_begin === false) log.info({ reason: answer.reason }, 'control plane withdrew the task');
       return answer?.may_begin ?? (isOver() ? true : undefined);
     } catch (err) {
       if (!(err instanceof ControlPlaneError)) throw err;
-      log.info({ err }, 'the platform does not know this task any more');
+      log.info({ err }, 'control plane no longer knows the task');
       return false;
     }
   };
 
   const act = (payload: TaskPayload, log: Log): ReturnType<typeof execute> => {
     const controller = held.get(payload.task_id) ?? new AbortController();
-    const teller = createTeller({
+    const progress = createProgressReporter({
       api: options.api,
       task: payload,
       every_ms: options.progress_every_ms ?? 2000,
       signal: controller.signal,
-      onUnwanted: () => controller.abort(cancelled()),
+      onUnwanted: () => controller.abort(canceled()),
     });
     const ctx: TaskContext = {
       host: options.host,
@@ -124,7 +125,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
       correlation_id: payload.correlation_id,
       log,
       signal: controller.signal,
-      progress: teller.tell,
+      progress: progress.report,
       now,
       state: options.state,
     };
@@ -136,7 +137,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
       limit_s: options.limits_s?.[payload.kind] ?? TASKS[payload.kind].timeout_s,
       grace_ms: graceMs,
     });
-    return { outcome: outcome.finally(teller.stop), ended };
+    return { outcome: outcome.finally(progress.stop), ended };
   };
 
   const run = async (record: TaskRecord, payload: TaskPayload): Promise<void> => {
@@ -160,7 +161,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
     }
     at('begun', payload.task_id);
     if (stopping.signal.aborted) return;
-    log.info('task begun');
+    log.info('task started');
     const startedAt = record.begun_at ?? now().toISOString();
     const { outcome, ended } = act(payload, log);
     const result = conclude(payload, startedAt, await outcome, now, log);
@@ -181,7 +182,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
       run: () =>
         run(record, payload)
           .catch((err: unknown) =>
-            logOf(payload).error({ err }, 'a task could not be run; it is tried again at the next start'),
+            logOf(payload).error({ err }, 'failed to run task; retrying at the next start of the agent'),
           )
           .finally(() => held.delete(taskId)),
     });
@@ -189,32 +190,32 @@ export const createRunner = (options: RunnerOptions): Runner => {
 
   return {
     begin,
-    retell: (taskId) => {
+    repeat: (taskId) => {
       const record = journal.find(taskId);
-      if (record !== undefined) telling.retell(record);
+      if (record !== undefined) reporter.repeat(record);
     },
     resume: () => {
       for (const record of journal.open())
-        if (record.state === 'finished') telling.retell(record);
+        if (record.state === 'finished') reporter.repeat(record);
         else begin(record.task_id);
     },
     cancel: (taskId) => {
       if (queue.remove(taskId)) {
         held.delete(taskId);
         void journal.acknowledge(taskId);
-      } else held.get(taskId)?.abort(cancelled());
+      } else held.get(taskId)?.abort(canceled());
     },
     idle: async () => {
       await queue.idle();
-      await telling.idle();
+      await reporter.idle();
     },
     stop: async () => {
       stopping.abort();
       queue.close();
-      for (const controller of held.values()) controller.abort(new Stopping('the agent stops'));
+      for (const controller of held.values()) controller.abort(new Stopping('the agent is stopping'));
       const grace = new AbortController();
       const late = timeout(graceMs, undefined, { signal: grace.signal }).catch(() => {});
-      await Promise.race([Promise.all([queue.idle(), telling.idle()]), late]);
+      await Promise.race([Promise.all([queue.idle(), reporter.idle()]), late]);
       grace.abort();
     },
   };

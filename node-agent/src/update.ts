@@ -56,7 +56,7 @@ export const createUpdater = (options: UpdaterOptions): Updater => {
     } catch (err) {
       throw new HostError(
         'unsupported',
-        `This agent was not installed in versions (${current}); it cannot update itself.`,
+        `This agent has no versioned installation (${current}), so it cannot update.`,
         {
           cause: err,
         },
@@ -74,7 +74,7 @@ export const createUpdater = (options: UpdaterOptions): Updater => {
     try {
       for await (const part of await options.download(`sha256:${sha256}`, ctx.signal)) {
         size += part.length;
-        if (size > RELEASE_MAX) throw new HostError('blocked', 'The release is larger than any agent.');
+        if (size > RELEASE_MAX) throw new HostError('blocked', 'The release exceeds the size limit.');
         hash.update(part);
         await handle.writeFile(part);
       }
@@ -85,7 +85,7 @@ export const createUpdater = (options: UpdaterOptions): Updater => {
     const found = hash.digest('hex');
     if (found !== sha256) {
       await rm(beside, { force: true });
-      throw new HostError('blocked', `The bytes that came have the digest sha256:${found}; nothing was installed.`);
+      throw new HostError('blocked', `The downloaded release has digest sha256:${found}; nothing was installed.`);
     }
     await rename(beside, path);
     await syncFolder(folder);
@@ -109,11 +109,11 @@ export const createUpdater = (options: UpdaterOptions): Updater => {
     } catch (err) {
       if (err instanceof HostError) throw err;
       if (err instanceof ControlPlaneError)
-        throw new HostError('host_error', `The release cannot be fetched: ${err.message}`, { cause: err });
+        throw new HostError('host_error', `The release could not be downloaded: ${err.message}`, { cause: err });
       const code = (err as NodeJS.ErrnoException).code;
       throw new HostError(
         code === 'ENOSPC' ? 'no_space' : 'host_error',
-        `The release cannot be installed: ${String(err)}`,
+        `The release could not be installed: ${String(err)}`,
         { cause: err },
       );
     }
@@ -137,10 +137,13 @@ export const createUpdater = (options: UpdaterOptions): Updater => {
       }
       if ((await readIfThere(file('rolled-back')))?.trim() === sha256) {
         await rm(file('rolled-back'), { force: true });
-        throw new HostError('host_error', 'The new version did not reach the platform; the one before runs again.');
+        throw new HostError(
+          'host_error',
+          'The new version did not reach the control plane; the previous version is running.',
+        );
       }
       await install(sha256, before, ctx);
-      ctx.log.info({ digest }, 'the new version is installed; the agent restarts');
+      ctx.log.info({ digest }, 'installed the new version; restarting');
       options.restart('update');
       return untilAborted(ctx.signal);
     },
@@ -154,7 +157,8 @@ export const createUpdater = (options: UpdaterOptions): Updater => {
       const waiting = new AbortController();
       void confirmed.promise.then(() => waiting.abort());
       await pause(options.reach_ms ?? REACH_MS, AbortSignal.any([signal, waiting.signal]));
-      if (!signal.aborted && !waiting.signal.aborted) options.restart('the new version did not reach the platform');
+      if (!signal.aborted && !waiting.signal.aborted)
+        options.restart('the new version did not reach the control plane');
     },
   };
 };

@@ -50,31 +50,34 @@ export const verifyTask = (
   const refuse = (code: TaskErrorCode, reason: string): Verdict => ({ is_valid: false, code, reason, task });
 
   const key = context.signers.get(signed.signer_id);
-  if (key === undefined) return refuse('unknown_signer', 'It is signed by a key this host does not trust.');
+  if (key === undefined) return refuse('unknown_signer', 'The task is signed by a key that this host does not trust.');
   const bytes = taskTreeBytes(signed.payload, signed.proof);
   if (bytes === null || !verify(null, bytes, key, Buffer.from(signed.signature, 'base64')))
-    return refuse('bad_signature', 'Its signature does not fit its text.');
-  if (value === undefined) return refuse('bad_params', 'What was signed is not JSON.');
+    return refuse('bad_signature', 'The task signature does not match its content.');
+  if (value === undefined) return refuse('bad_params', 'The signed content is not JSON.');
 
   const kind = (value as { kind?: unknown } | null)?.kind;
   if (typeof kind === 'string' && !(TASK_KINDS as readonly string[]).includes(kind))
-    return refuse('unknown_kind', `This agent knows no task of the kind ${kind.slice(0, 64)}.`);
+    return refuse('unknown_kind', `This agent does not know task kind ${kind.slice(0, 64)}.`);
   const wrong = payloadMismatch(value);
-  if (wrong !== null) return refuse('bad_params', `The task breaks the contract: ${wrong}.`);
+  if (wrong !== null) return refuse('bad_params', `The task does not match the contract: ${wrong}.`);
   const payload = value as TaskPayload;
-  if (payload.node_id !== context.node_id) return refuse('wrong_node', 'It is meant for another node.');
+  if (payload.node_id !== context.node_id) return refuse('wrong_node', 'The task is addressed to another node.');
 
   const skew = context.now.getTime() - Date.parse(payload.issued_at);
   if (context.now.getTime() > Date.parse(payload.expires_at))
-    return refuse('expired', `It ended at ${payload.expires_at}; this host’s clock says ${context.now.toISOString()}.`);
+    return refuse(
+      'expired',
+      `The task expired at ${payload.expires_at}; the clock of this host reads ${context.now.toISOString()}.`,
+    );
   if (Math.abs(skew) > CLOCK_SKEW_MAX_MS)
     return refuse(
       'clock_skew',
-      `It was signed ${Math.round(Math.abs(skew) / 1000)} s ${skew > 0 ? 'before' : 'after'} this host’s time: set the clock, or it is a replay.`,
+      `The task was signed ${Math.round(Math.abs(skew) / 1000)} s ${skew > 0 ? 'before' : 'after'} the time on this host: the clock is wrong, or the task is a replay.`,
     );
   const mismatch = paramsMismatch(payload.kind, payload.params);
   if (mismatch !== null)
-    return refuse('bad_params', `The parameters of ${payload.kind} break the contract: ${mismatch}.`);
+    return refuse('bad_params', `The parameters of ${payload.kind} do not match the contract: ${mismatch}.`);
   return { is_valid: true, payload };
 };
 

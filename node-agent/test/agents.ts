@@ -50,7 +50,7 @@ export const temporaryFolder = async (t: TestContext): Promise<string> => {
   return folder;
 };
 
-export const standing = { agent_version: '0.0.0-test', ...BOOT, kinds: [...TASK_KINDS] };
+export const status = { agent_version: '0.0.0-test', ...BOOT, kinds: [...TASK_KINDS] };
 
 export const enrolled = async (platform: Platform, state: string, nodeId = platform.nodeId()): Promise<string> => {
   await enroll({
@@ -59,7 +59,7 @@ export const enrolled = async (platform: Platform, state: string, nodeId = platf
     token: platform.mintToken(nodeId),
     state,
     hostname: 'test-host',
-    standing,
+    status,
   });
   return nodeId;
 };

@@ -2,8 +2,9 @@
  * The host of the host tier, opened from what is written down of it. Whoever opens it again, also another process, finds the
  * same machine: that is what an agent does that starts anew.
  */
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Host, WipeMethod } from '../src/host/host.ts';
+import { type Host, HostError, type WipeMethod } from '../src/host/host.ts';
 import { createAccess } from '../src/host/linux/access.ts';
 import { createFiles } from '../src/host/linux/files.ts';
 import { createLinuxHost } from '../src/host/linux/host.ts';
@@ -11,7 +12,8 @@ import { createHypervisor } from '../src/host/linux/hypervisor.ts';
 import type { HypervisorConfig } from '../src/host/linux/hypervisor-config.ts';
 import type { NetworkConfig } from '../src/host/linux/network-config.ts';
 import { createNetwork } from '../src/host/linux/network-host.ts';
-import { createRun } from '../src/host/linux/run.ts';
+import { createRun, type Run } from '../src/host/linux/run.ts';
+import { ensureUser, hasUser, removeUser } from '../src/host/linux/users.ts';
 import { createSimHost, type SimHost } from '../src/host/sim/sim-host.ts';
 
 /** Disks and images: plain values, so that they can be handed to another process. */
@@ -27,6 +29,9 @@ export type LoopSpec = Readonly<{
 }>;
 
 export type ComposedSpec = LoopSpec & Readonly<{ network: NetworkConfig; hypervisor: HypervisorConfig }>;
+
+/** Holds the boot ID of the host after it was rebooted; until then the machine's own counts. */
+export const bootIdFile = (dir: string): string => join(dir, 'boot_id');
 
 export const openLoopSim = (dir: string): SimHost =>
   createSimHost({ dir: join(dir, 'sim'), name: 'j22u15', profile: 'dell-xe9680-h200' });
@@ -45,20 +50,62 @@ export const openLoopHost = (spec: LoopSpec, sim: SimHost = openLoopSim(spec.dir
 };
 
 /** Machines, network and system are Linux's own too; PCI functions, GPUs and fabric stay simulated. */
-export const openComposedHost = (spec: ComposedSpec, loop: Host = openLoopHost(spec)): Host => {
+export const openComposedHost = (
+  spec: ComposedSpec,
+  loop: Host = openLoopHost(spec),
+  /** Users are made by these programs; without it by those of the machine itself. */
+  accounts: Run = createRun(spec.path),
+): Host => {
   const files = createFiles('/');
   const run = createRun(spec.path);
-  const { pci, disks } = loop;
+  const { disks } = loop;
+  const hypervisor = createHypervisor({
+    config: spec.hypervisor,
+    network: spec.network,
+    files,
+    run,
+    pci: loop.pci,
+    disks,
+  });
+  const pci = withGuests(loop.pci, hypervisor);
   return {
     ...loop,
+    pci,
     network: {
       ...createNetwork({ files, run, pci: pci.list, config: spec.network, isRecording: false }),
       // Cards of the fabric are functions on the bus.
       nics: loop.network.nics,
     },
-    hypervisor: createHypervisor({ config: spec.hypervisor, network: spec.network, files, run, pci, disks }),
+    hypervisor,
     access: createAccess({ hypervisor: spec.hypervisor, network: spec.network }),
-    system: composedSystem(createLinuxHost({ run }).system, loop.system),
+    system: {
+      ...composedSystem(createLinuxHost({ run }).system, loop.system, bootIdFile(spec.dir)),
+      ensureUser: (user) => ensureUser(accounts, user),
+      hasUser: (username) => hasUser(accounts, username),
+      removeUser: (username) => removeUser(accounts, username),
+    },
+  };
+};
+
+/** VFIO refuses a function that a VM has open; here the function is emulated, so libvirt is asked for the VM. */
+const withGuests = (pci: Host['pci'], hypervisor: Host['hypervisor']): Host['pci'] => {
+  const refuseInGuest = async (address: string): Promise<void> => {
+    const { domains } = await hypervisor.inspect();
+    const user = domains.find((one) => one.state === 'running' && one.devices.includes(address));
+    if (user !== undefined) throw new HostError('blocked', `${address} is in use by ${user.name}.`);
+  };
+  const held = async (address: string, driver: string | null): Promise<boolean> =>
+    (await pci.list()).some((fn) => fn.address === address && fn.driver === driver);
+  return {
+    ...pci,
+    bind: async (address, driver) => {
+      if (!(await held(address, driver))) await refuseInGuest(address);
+      await pci.bind(address, driver);
+    },
+    reset: async (address, allowed) => {
+      await refuseInGuest(address);
+      return pci.reset(address, allowed);
+    },
   };
 };
 
@@ -67,12 +114,13 @@ const SIMULATED: readonly string[] = ['vfio-pci', 'nvidia-smi', 'nv-fabricmanage
 /** Memory beside every GPU: the host has huge pages as it must, and guests of tests do without. */
 const FAR_NODE = 99;
 
-const composedSystem = (real: Host['system'], sim: Host['system']): Host['system'] => ({
+const composedSystem = (real: Host['system'], sim: Host['system'], bootId: string): Host['system'] => ({
   ...real,
   facts: async () => {
     const facts = await real.facts();
     const pages = { node: FAR_NODE, size_kib: 2048, total: 1, free: 1 };
-    return { ...facts, has_kvm: true, hugepages: [...facts.hugepages, pages] };
+    const boot_id = await readFile(bootId, 'utf8').catch(() => facts.boot_id);
+    return { ...facts, boot_id, has_kvm: true, hugepages: [...facts.hugepages, pages] };
   },
   tools: async () => {
     const told = await sim.tools();

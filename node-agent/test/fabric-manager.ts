@@ -4,6 +4,7 @@
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hostUnderTest } from '../src/host/contract/subject.ts';
 import { createLinuxHost } from '../src/host/linux/host.ts';
 import { createRun } from '../src/host/linux/run.ts';
 import { makePrograms, makeTree, type Tree } from './tree.ts';
@@ -91,3 +92,14 @@ export const makeFabricHost = async () => {
     close: tree.remove,
   };
 };
+
+export const fabricHost = hostUnderTest({
+  name: 'linux with Fabric Manager',
+  kind: 'linux',
+  capabilities: { parts: ['fabric'], slots: 0, arrange: ['restartFabricManager'] },
+  simulated: [],
+  make: async () => {
+    const { host, restart, close } = await makeFabricHost();
+    return { host, image: 'none', slots: [], arrange: { restartFabricManager: restart }, close };
+  },
+});

@@ -17,6 +17,8 @@ export type LibvirtLab = Readonly<{
   virsh(...argv: readonly string[]): Promise<string>;
   stopLibvirt(): Promise<void>;
   startLibvirt(): Promise<void>;
+  /** Every process inside ends at once, as when the host reboots; libvirt starts again without VMs. */
+  reboot(): Promise<void>;
   close(): Promise<void>;
 }>;
 
@@ -44,6 +46,15 @@ mount --bind "$lab/cache" /var/cache/libvirt
 echo ready
 cat <&3 >/dev/null &
 wait $!
+`;
+
+/** The first process of the namespace and the one that holds its input stay; the shell itself is spared by its id. */
+const REBOOT = `set -e
+for name in virtlogd libvirtd qemu-system-x86; do pkill -KILL -x "$name" || :; done
+for name in virtlogd libvirtd qemu-system-x86; do while pgrep -x "$name" >/dev/null; do sleep 0.02; done; done
+rm -rf /run/libvirt /run/*.pid
+mkdir -p /run/libvirt
+[ -z "$1" ] || cp -a --remove-destination "$1/." /dev
 `;
 
 const QEMU_CONF = `cgroup_controllers = [ ]
@@ -84,7 +95,7 @@ export const startLibvirtLab = async (
   const exec = (...argv: readonly string[]): Promise<string> =>
     new Promise((resolve, reject) => {
       const into = ['--target', first, '--pid', '--mount', '--net'];
-      execFile('nsenter', [...into, ...argv], { timeout: 30_000 }, (error, stdout, stderr) =>
+      execFile('nsenter', [...into, ...argv], { timeout: 120_000 }, (error, stdout, stderr) =>
         error === null
           ? resolve(stdout)
           : reject(new Error(`${argv.join(' ')}: ${error.signal ?? error.code} ${stderr}`)),
@@ -107,14 +118,17 @@ export const startLibvirtLab = async (
     );
     await virsh('version');
   };
+  const startAll = async (): Promise<void> => {
+    await exec('virtlogd', '--daemon', '--config', '/etc/libvirt/virtlogd.conf', '--pid-file', '/run/virtlogd.pid');
+    await startLibvirt();
+  };
   const close = async (): Promise<void> => {
     holder.stdin.end();
     await ended;
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await exec('virtlogd', '--daemon', '--config', '/etc/libvirt/virtlogd.conf', '--pid-file', '/run/virtlogd.pid');
-    await startLibvirt();
+    await startAll();
   } catch (error) {
     await close();
     throw error;
@@ -131,6 +145,10 @@ export const startLibvirtLab = async (
         '-c',
         'pid=$(cat /run/libvirtd.pid); kill $pid; while kill -0 $pid 2>/dev/null; do sleep 0.05; done',
       );
+    },
+    reboot: async () => {
+      await exec('sh', '-c', REBOOT, 'sh', given.drives ?? '');
+      await startAll();
     },
     close,
   };

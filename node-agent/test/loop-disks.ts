@@ -65,9 +65,11 @@ export const makeLoopDisks = async (
     '/proc/1/mountinfo': { link: '/proc/1/mountinfo' },
     '/proc/swaps': { link: '/proc/swaps' },
   });
+  const held: (() => Promise<void>)[] = [];
   /** Undone in reverse. */
   const undo: (() => unknown)[] = [removeTree];
   const remove = async (): Promise<void> => {
+    for (const step of held.splice(0)) await step();
     for (const step of undo.splice(0).reverse()) await step();
   };
   const attach = (file: string): string => {
@@ -145,12 +147,42 @@ export const makeLoopDisks = async (
       unmount,
       /** Another loop device on top. */
       hold: async (serial: string): Promise<void> => {
-        const name = attach(at(serial).block).slice('/dev/'.length);
+        const loop = sh('losetup', '--find', '--show', at(serial).block);
+        const name = loop.slice('/dev/'.length);
+        held.push(async () => {
+          sh('losetup', '--detach', loop);
+          for (const path of [`/sys/block/${name}`, `/sys/devices/virtual/block/${name}`])
+            await rm(join(root, path), { recursive: true, force: true });
+        });
         await putTree(root, {
           [`/sys/block/${name}`]: { link: `../devices/virtual/block/${name}` },
           [`/sys/devices/virtual/block/${name}/size`]: '0\n',
           [`/sys/devices/virtual/block/${name}/loop`]: { link: `/sys/block/${name}/loop` },
         });
+      },
+      /** Takes away every holder and mount that was put there. */
+      release: async (): Promise<void> => {
+        for (const serial of places.keys()) unmount(serial);
+        for (const step of held.splice(0)) await step();
+      },
+      /** As after a boot: two disks change their kernel names, and paths by identity lead to the new ones. */
+      rename: async (one: string, other: string): Promise<void> => {
+        const indexOf = (serial: string): number => Number(/nvme(\d+)n1$/.exec(at(serial).block)?.[1]);
+        const [a, b] = [indexOf(one), indexOf(other)];
+        for (const [serial, index] of [
+          [one, b],
+          [other, a],
+        ] as const) {
+          const { drive, loop } = at(serial);
+          const block = join(root, 'dev', `nvme${index}n1`);
+          const folder = join(root, `/sys/devices/pci0000:00/${drive.address}`);
+          await rm(folder, { recursive: true, force: true });
+          await putTree(root, driveTree(drive, index, loop.slice('/dev/'.length)));
+          const [major = '', minor = ''] = majorMinorOf(statSync(loop).rdev).split(':');
+          await rm(block, { force: true });
+          sh('mknod', '-m', '600', block, 'b', major, minor);
+          places.set(serial, { block, loop, drive });
+        }
       },
       swap: async (serial: string): Promise<void> => {
         const { block } = at(serial);

@@ -7,7 +7,8 @@ import { rmSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Subject } from '../src/host/host.contract.ts';
+import { requires } from '../../tools/test/requires.ts';
+import { hostUnderTest, type Subject } from '../src/host/contract/subject.ts';
 import type { WipeMethod } from '../src/host/host.ts';
 import { type LoopSpec, openLoopHost, openLoopSim } from './composed-open.ts';
 import { putImage } from './image-folder.ts';
@@ -66,6 +67,12 @@ export const makeLoopHost = async (options: LoopHostOptions = {}) => {
   };
 };
 
+/** Mounts a cache that is too small for any image; the result takes it away. */
+export const fillCache = (cache: string) => {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', cache]);
+  return async (): Promise<void> => void execFileSync('umount', [cache]);
+};
+
 const SUBJECT_BYTES = 16 * MIB;
 let shared: Promise<string> | undefined;
 
@@ -77,7 +84,13 @@ const sharedImages = async (): Promise<string> => {
   return folder;
 };
 
-export const loopSubject = async (): Promise<Subject> => {
+const CAPABILITIES = {
+  parts: ['disks', 'disks.open', 'disks.wipe', 'images', 'images.clone'],
+  slots: 2,
+  arrange: ['mount', 'hold', 'write', 'fillImageCache'],
+} as const;
+
+const makeLoopSubject = async (): Promise<Subject<typeof CAPABILITIES>> => {
   shared ??= sharedImages();
   const made = await makeLoopHost({ disk_bytes: SUBJECT_BYTES, source: await shared });
   const { disks, cache } = made;
@@ -89,11 +102,17 @@ export const loopSubject = async (): Promise<Subject> => {
       mount: disks.mount,
       hold: disks.hold,
       write: disks.write,
-      fillImageCache: async () => {
-        execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', cache]);
-        disks.onRemove(() => execFileSync('umount', [cache]));
-      },
+      fillImageCache: async () => disks.onRemove(fillCache(cache)),
     },
     close: made.close,
   };
 };
+
+export const loopHost = hostUnderTest({
+  name: 'linux on loop devices',
+  kind: 'linux',
+  capabilities: CAPABILITIES,
+  simulated: [],
+  missing: requires('loop', 'qemu-img', 'sgdisk'),
+  make: makeLoopSubject,
+});

@@ -14,7 +14,7 @@ import { NETWORK_DEFAULTS, type NetworkConfig } from '../src/host/linux/network-
 export const labLacks = (): string | false =>
   requires('root', 'ovs-vswitchd', 'dnsmasq', 'nft', 'conntrack', 'busybox', 'ethtool', 'python3', 'netns');
 
-const WIRE_MS = 10_000;
+const WIRE_MS = 60_000;
 const WIRE = fileURLToPath(new URL('wire.py', import.meta.url));
 export const OUTSIDE = '203.0.113.2';
 export const METADATA = '169.254.169.254';
@@ -31,7 +31,7 @@ export type Ran = Readonly<{ status: number; stdout: string; stderr: string }>;
 const run = (argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> =>
   new Promise((resolve) => {
     const [file = '', ...args] = argv;
-    execFile(file, args, { env: { ...process.env, ...env }, timeout: 30_000 }, (error, stdout, stderr) => {
+    execFile(file, args, { env: { ...process.env, ...env }, timeout: 120_000 }, (error, stdout, stderr) => {
       resolve({ status: error === null ? 0 : Number(error.code ?? 1), stdout, stderr });
     });
   });
@@ -130,7 +130,7 @@ export const startNetworkLab = async (): Promise<NetworkLab> => {
     while ((await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')) !== '');
   };
 
-  const vsctl = (...argv: readonly string[]): Promise<string> => must(['ovs-vsctl', '--timeout=10', ...argv], env);
+  const vsctl = (...argv: readonly string[]): Promise<string> => must(['ovs-vsctl', '--timeout=60', ...argv], env);
   const config: NetworkConfig = {
     ...NETWORK_DEFAULTS,
     uplink: 'up0',

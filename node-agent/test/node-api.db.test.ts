@@ -32,7 +32,7 @@ describe('the agent and the real node API', () => {
       token: enrollment.token,
       state,
       hostname: 'j22u15',
-      standing: { agent_version: '0.1.0', boot_id, booted_at, kinds: [...host.kinds] },
+      status: { agent_version: '0.1.0', boot_id, booted_at, kinds: [...host.kinds] },
     });
     const lines: string[] = [];
     const config = {

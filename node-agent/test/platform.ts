@@ -365,7 +365,7 @@ export const startPlatform = async () => {
     },
     holding: (): number => held.size,
     /** Resolves when the condition holds; looked at after every answer. */
-    until: async (what: string, condition: () => boolean, timeoutMs = 10_000): Promise<void> => {
+    until: async (what: string, condition: () => boolean, timeoutMs = 60_000): Promise<void> => {
       if (condition()) return;
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const look = (): void => {

@@ -1,9 +1,23 @@
 /** A simulated host as the contract suite and its own tests take it. */
-import type { Subject } from '../src/host/host.contract.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  ARRANGEMENTS,
+  type HostUnderTest,
+  hostUnderTest,
+  PARTS,
+  type Part,
+  type Subject,
+} from '../src/host/contract/subject.ts';
 import { addFault } from '../src/host/sim/fault.ts';
-import type { SimHost } from '../src/host/sim/sim-host.ts';
+import { PROFILE_NAMES, PROFILES } from '../src/host/sim/profile.ts';
+import { createSimHost, type SimHost } from '../src/host/sim/sim-host.ts';
 
-export const simSubject = async (host: SimHost, close: () => Promise<void> = async () => {}): Promise<Subject> => {
+export type SimCapabilities = Readonly<{ parts: readonly Part[]; slots: number; arrange: typeof ARRANGEMENTS }>;
+export type SimSubject = Subject<SimCapabilities>;
+
+export const simSubject = async (host: SimHost, close: () => Promise<void> = async () => {}): Promise<SimSubject> => {
   const { dir } = host;
   const disks = await host.disks.list();
   const deviceOf = (serial: string): string => disks.find((disk) => disk.serial === serial)?.device ?? '';
@@ -32,3 +46,22 @@ export const simSubject = async (host: SimHost, close: () => Promise<void> = asy
     close,
   };
 };
+
+/** One for each profile; a profile without NVSwitches has no fabric. */
+export const simHosts: readonly HostUnderTest<SimCapabilities>[] = PROFILE_NAMES.map((profile) =>
+  hostUnderTest({
+    name: `sim ${profile}`,
+    kind: 'sim',
+    capabilities: {
+      parts: PARTS.filter((part) => part !== 'fabric' || PROFILES[profile].fabric !== null),
+      slots: 2,
+      arrange: ARRANGEMENTS,
+    },
+    simulated: [],
+    make: async () => {
+      const dir = await mkdtemp(join(tmpdir(), 'sim-host-'));
+      const host = createSimHost({ dir, name: 'j22u15', profile, disk_bytes: 8 * 1024 ** 2 });
+      return simSubject(host, () => rm(dir, { recursive: true, force: true }));
+    },
+  }),
+);

@@ -167,7 +167,7 @@ export const startStreamGateway = async (given: Readonly<{ name?: string }> = {}
     authority,
     url: `wss://127.0.0.1:${port}`,
     /** What the agent has of the platform. */
-    standing: async (trusts = authority, own = authority) => {
+    connection: async (trusts = authority, own = authority) => {
       const { key, cert } = await clientPair(own);
       return {
         node_id: NODE_ID,

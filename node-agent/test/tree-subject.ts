@@ -1,9 +1,11 @@
-/** A tree with drives of plain bytes and stand-in tools, as the contract suite takes a host. */
-import { mkdir, open, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Subject } from '../src/host/host.contract.ts';
+/** A tree of files with disks of plain bytes, stand-in tools and a stand-in for the kernel's PCI subsystem. */
+import { mkdir, open, readFile, realpath, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { hostUnderTest, type Subject } from '../src/host/contract/subject.ts';
+import { createFiles } from '../src/host/linux/files.ts';
 import { createLinuxHost } from '../src/host/linux/host.ts';
 import { createRun } from '../src/host/linux/run.ts';
+import { configOf, SILENT_CONFIG, withPciKernel } from './pci-kernel.ts';
 import { makePrograms, makeTree, putTree, SWITCH_TREE } from './tree.ts';
 
 const SIZE = 1024 * 1024;
@@ -19,8 +21,16 @@ const driveOf = (serial: string) => {
   return drive;
 };
 
-export const treeSubject = async (): Promise<Subject> => {
+const CAPABILITIES = {
+  parts: ['pci', 'pci.bind', 'pci.reset', 'disks', 'disks.open', 'disks.wipe', 'network'],
+  slots: DRIVES.length,
+  arrange: ['mount', 'hold', 'write', 'widenReset', 'dropOffBus'],
+} as const;
+
+const makeTreeSubject = async (): Promise<Subject<typeof CAPABILITIES>> => {
   const tree = await makeTree(SWITCH_TREE);
+  const configAt = (address: string): string => join(tree.root, 'sys/bus/pci/devices', address, 'config');
+  for (const { gpu } of DRIVES) await writeFile(configAt(gpu), configOf(0x10de, 0x2335));
   for (const block of ['nvme0n1', 'nvme1n1', 'nvme2n1'])
     await writeFile(join(tree.root, 'dev', block), Buffer.alloc(SIZE));
   const { path } = await makePrograms(join(tree.root, 'bin'), {
@@ -40,7 +50,11 @@ export const treeSubject = async (): Promise<Subject> => {
   });
   const mountinfo = '/proc/1/mountinfo';
   return {
-    host: createLinuxHost({ root: tree.root, run: createRun(path) }),
+    host: createLinuxHost({
+      root: tree.root,
+      files: withPciKernel(createFiles(tree.root)),
+      run: createRun(path),
+    }),
     image: 'none',
     slots: DRIVES.map(({ serial, gpu, vf }, index) => ({
       gpu,
@@ -60,7 +74,28 @@ export const treeSubject = async (): Promise<Subject> => {
         await file.write(bytes, 0, bytes.length, offset);
         await file.close();
       },
+      /** A second function on the bus of the first: a bus reset reaches both. */
+      widenReset: async (address) => {
+        const real = await realpath(join(tree.root, 'sys/bus/pci/devices', address));
+        const other = address.replace(/0$/, '1');
+        const path = relative(join(tree.root, 'sys'), join(dirname(real), other));
+        await putTree(tree.root, {
+          [`/sys/bus/pci/devices/${other}`]: { link: `../../../${path}` },
+          [`/sys/${path}/vendor`]: '0x10de\n',
+          [`/sys/${path}/device`]: '0x22ba\n',
+          [`/sys/${path}/class`]: '0x040300\n',
+        });
+      },
+      dropOffBus: (address) => writeFile(configAt(address), SILENT_CONFIG),
     },
     close: tree.remove,
   };
 };
+
+export const treeHost = hostUnderTest({
+  name: 'linux on a tree of two slots',
+  kind: 'linux',
+  capabilities: CAPABILITIES,
+  simulated: [],
+  make: makeTreeSubject,
+});

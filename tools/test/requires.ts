@@ -70,6 +70,7 @@ const NEEDS = {
   'sftp-server': () =>
     existsSync('/usr/lib/openssh/sftp-server') ? false : 'sftp-server: not installed (Debian: openssh-sftp-server)',
   rsync: () => (findProgram('rsync') ? false : 'rsync: not installed (Debian: rsync)'),
+  bsdtar: () => (findProgram('bsdtar') ? false : 'bsdtar: not installed (Debian: libarchive-tools)'),
   mke2fs: () => (findProgram('mke2fs') ? false : 'mke2fs: not installed (Debian: e2fsprogs)'),
   gpu: () => (existsSync('/dev/nvidiactl') ? false : 'gpu: this machine has no NVIDIA GPU'),
 } as const satisfies Record<string, () => string | false>;

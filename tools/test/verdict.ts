@@ -13,8 +13,11 @@ export type FileVerdict = Readonly<{
   durationMs: number;
 }>;
 
-/** These may be skipped anywhere: no machine of ours can supply them, or the host under test does not have the part. */
-const ALWAYS_SKIPPABLE = ['recordings:', 'gpu:', 'host:'];
+/**
+ * These may be skipped anywhere: recordings of other hosts, a GPU, and images that take longer to build than a run may. A
+ * missing program or privilege is none of them.
+ */
+const ALWAYS_SKIPPABLE = ['recordings:', 'gpu:', 'prebuilt:'];
 
 export const mayBeSkipped = (reason: string): boolean => ALWAYS_SKIPPABLE.some((prefix) => reason.startsWith(prefix));
 

@@ -2,23 +2,14 @@
  * The life of an allocation: launched, active, given back, erased with proof. Charging begins when it is active and ends when
  * its release is asked for; what fails before that costs nothing.
  */
+import { STATE_DEADLINE_S } from '../../../server/src/domain/allocation.ts';
+import { blockedReason } from '../../../server/src/domain/cleanup-block.ts';
 import type { Allocation, Run, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { say } from './log.ts';
 import { callOff, type Failing, type RunPlan, startRun } from './run.ts';
 import { addProof, moveSlot } from './slots.ts';
 import { costMinor } from './usage.ts';
-
-const MINUTE_MS = 60_000;
-const DEADLINE_MS: Readonly<Record<Allocation['state'], number | null>> = {
-  requested: MINUTE_MS,
-  provisioning: 45 * MINUTE_MS,
-  active: null,
-  releasing: 60 * MINUTE_MS,
-  release_failed: 24 * 60 * MINUTE_MS,
-  released: null,
-  failed: 60 * MINUTE_MS,
-};
 
 const NOT_READY: Failing = {
   step: 'awaitReady',
@@ -40,8 +31,8 @@ export const moveAllocation = (
   row.state = state;
   row.state_reason = reason;
   row.state_since = world.ago();
-  const limit = DEADLINE_MS[state];
-  row.state_deadline_at = limit === null ? null : world.ago(-limit);
+  const limit = STATE_DEADLINE_S[state];
+  row.state_deadline_at = limit === null ? null : world.ago(-limit * 1000);
   world.emit('allocation.changed', {
     subject: row.id,
     organization_id: row.organization_id,
@@ -160,7 +151,10 @@ const prove = (world: World, row: Allocation, run: Run): void => {
 
 /** What an operator reads on a slot whose cleanup was given up. */
 export const blockedWords = (row: Allocation, reason: string): string =>
-  `${reason} The drive answered the read-back with data that is not blank. Next: put that right, then gpuaas admin allocation force-cleanup ${row.id}.`;
+  blockedReason(row.id, reason, {
+    kind: 'slice.cleanup',
+    state_reason: 'The drive answered the read-back with data that is not blank.',
+  });
 
 const block = (world: World, row: Allocation, reason: string): void => {
   setSlots(world, row, 'cleanup_blocked', blockedWords(row, reason));

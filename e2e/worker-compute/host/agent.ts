@@ -3,7 +3,7 @@
  * and then runs until it is stopped or killed; started again it goes on from its journal.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
-import { type AgentConfig, createAgent, enroll, handlers, readStanding } from '../../../node-agent/src/index.ts';
+import { type AgentConfig, createAgent, enroll, handlers, readEnrollment } from '../../../node-agent/src/index.ts';
 import { type ComposedSpec, openComposedHost } from '../../../node-agent/test/composed-open.ts';
 
 /** What is written down for it. */
@@ -24,11 +24,11 @@ const url = new URL(door.node_api_url);
 const host = openComposedHost(file.host);
 
 mkdirSync(state, { recursive: true, mode: 0o700 });
-if ((await readStanding(state).catch(() => undefined)) === undefined) {
+if ((await readEnrollment(state).catch(() => undefined)) === undefined) {
   const { boot_id, booted_at } = await host.system.facts();
-  const standing = { agent_version: VERSION, boot_id, booted_at, kinds: [...host.kinds] };
+  const status = { agent_version: VERSION, boot_id, booted_at, kinds: [...host.kinds] };
   const { token, ca_sha256 } = door;
-  await enroll({ url, ca_sha256, token, state, hostname: file.hostname, standing });
+  await enroll({ url, ca_sha256, token, state, hostname: file.hostname, status });
 }
 const agent = await createAgent({
   host,

@@ -10,12 +10,13 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, afterEach, before, test } from 'node:test';
+import { after, afterEach, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Allocation, connect, type SessionKind, type SessionStream } from '@gpuaas/sdk';
 import { composedHostLacks } from '../../../node-agent/test/composed-host.ts';
 import { findProgram } from '../../../tools/test/requires.ts';
 import { eventually } from '../../sim/platform.ts';
+import { createStory } from '../../story.ts';
 import { type HostLab, startHostLab } from './host-lab.ts';
 import { reader } from './session-reader.ts';
 
@@ -74,6 +75,8 @@ const type = (stream: SessionStream, text: string): Promise<void> => stream.writ
 const residentBytes = (child: ChildProcess): number =>
   Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) * 1024;
 
+const test = createStory(() => lab.report());
+
 before(async () => {
   if (skip !== false) return;
   lab = await startHostLab({ slots: 2, processes: PROCESSES });
@@ -117,7 +120,8 @@ test('the written configuration serves ssh and scp, and a machine with another h
   );
   assert.equal(await must(openssh('ssh', 'gpuaas-desk', 'hostname')), 'desk\n');
 
-  const bytes = randomBytes(100 * MIB);
+  // Several times what gateway, agent and both ends of SSH hold on the way.
+  const bytes = randomBytes(32 * MIB);
   const file = join(home, 'model');
   await writeFile(file, bytes);
   await must(openssh('scp', '-q', file, 'gpuaas-desk:/tmp/model'));

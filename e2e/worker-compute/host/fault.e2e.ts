@@ -8,13 +8,14 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before } from 'node:test';
 import type { TaskKind } from '@gpuaas/contract/node';
 import type { Allocation } from '@gpuaas/sdk';
 import { composedHostLacks } from '../../../node-agent/test/composed-host.ts';
 import { arp, EVERYBODY } from '../../../node-agent/test/frames.ts';
 import { putFile } from '../../../node-agent/test/image-folder.ts';
 import { eventually } from '../../sim/platform.ts';
+import { createStory } from '../../story.ts';
 import { addToCatalog, type TaskRow } from '../cloud.ts';
 import { type HostLab, startHostLab } from './host-lab.ts';
 
@@ -22,6 +23,8 @@ const MIB = 1024 ** 2;
 const NOBODY = '00:00:00:00:00:00';
 const skip = composedHostLacks();
 let lab: HostLab;
+
+const test = createStory(() => lab.report());
 
 before(async () => {
   if (skip === false) lab = await startHostLab({ slots: 2, state_bytes: 16 * MIB });
@@ -151,7 +154,7 @@ test('a guest with fewer GPUs than were claimed is not handed over, and its slot
     image_name: lab.image.name,
   });
   const failed = await failsAt(id, 'slice.vm_readiness');
-  assert.match(failed.state_reason ?? '', /sees 1 GPUs, 2 were claimed/);
+  assert.match(failed.state_reason ?? '', /sees 1 GPUs instead of 2/);
   await becomes(id, 'cleanup_blocked');
   assert.equal((await lab.host.libvirt.virsh('list', '--name')).trim(), '', 'it does not run on');
   await lab.restartWith({});
@@ -183,7 +186,7 @@ test('drives that are mounted are neither cloned to nor erased: no byte of them 
   const before = await hashes();
   const { id } = await launch('mounted');
   const failed = await failsAt(id, 'slice.bundle_lease');
-  assert.match(failed.state_reason ?? '', /mounted at .*; the agent never unmounts/);
+  assert.match(failed.state_reason ?? '', /mounted at .*; free it: the agent never unmounts/);
   await becomes(id, 'cleanup_blocked');
   assert.deepEqual(await hashes(), before);
   for (const serial of serials) disks.unmount(serial);

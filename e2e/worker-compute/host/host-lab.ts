@@ -13,12 +13,14 @@ import type { Allocation } from '@gpuaas/sdk';
 import { type ComposedHost, makeComposedHost, TINY_IMAGE } from '../../../node-agent/test/composed-host.ts';
 import { makeTenant, type Tenant } from '../../../node-agent/test/tenant.ts';
 import { eventually } from '../../sim/platform.ts';
+import { failureReport } from '../../story.ts';
 import { addToCatalog, type CatalogImage, type Cloud, REGION, startCloud } from '../cloud.ts';
 import type { AgentFile } from './agent.ts';
 
 const PROGRAM = fileURLToPath(new URL('agent.ts', import.meta.url));
 export const HOST_NAME = 'host-0001';
 const SLOW_MS = 120_000;
+const REPORT_CHARS = 6000;
 
 export type AgentProcess = Readonly<{
   start(): Promise<void>;
@@ -88,6 +90,8 @@ export type HostLab = Readonly<{
   putBack(program: string): Promise<void>;
   /** Holds the program before it acts; with `before` something is done first. */
   hold(program: string, before?: string): Promise<Hook>;
+  /** For the message of a test that fails. */
+  report(): Promise<string>;
   close(): Promise<void>;
 }>;
 
@@ -253,6 +257,8 @@ export const startHostLab = async (options: HostLabOptions = {}): Promise<HostLa
           let: () => writeFile(open, ''),
         };
       },
+      report: async () =>
+        `${await failureReport(cloud.client)}\n--- output of the agent\n${agent.said().slice(-REPORT_CHARS)}`,
       close,
     };
   } catch (err) {

@@ -5,12 +5,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Allocation } from '@gpuaas/sdk';
 import { domainName } from '../../../node-agent/src/tasks/names.ts';
 import { composedHostLacks } from '../../../node-agent/test/composed-host.ts';
 import { METADATA, OUTSIDE } from '../../../node-agent/test/network-lab.ts';
+import { createStory } from '../../story.ts';
 import { PROFILE, REGION, SKU } from '../cloud.ts';
 import { type HostLab, startHostLab } from './host-lab.ts';
 import { countOnDrive, type Held, tracesOf } from './seen.ts';
@@ -23,6 +24,8 @@ const skip = composedHostLacks();
 let lab: HostLab;
 let first: Allocation;
 let second: Allocation;
+
+const test = createStory(() => lab.report());
 
 before(async () => {
   if (skip === false) lab = await startHostLab({ slots: 3 });

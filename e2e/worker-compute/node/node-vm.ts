@@ -24,6 +24,11 @@ const DRIVE_BYTES = 512 * 1024 ** 2;
 const MEMORY_MIB = 3072;
 /** Two-mebibyte pages; machines of slices are made of them. */
 const HUGEPAGES = 512;
+/**
+ * The disks live as long as the emulator, so a flush need not reach the disk of this machine. There it would wait for all
+ * that was written before, such as gigabytes of images that were just built: minutes for each flush of a guest.
+ */
+const NO_FLUSH = 'cache=unsafe';
 const COMMAND_LINE = [
   'root=/dev/vda ro console=ttyS0 quiet net.ifnames=0',
   `intel_iommu=on iommu=pt hugepages=${HUGEPAGES}`,
@@ -76,7 +81,7 @@ const slotDevices = (slot: number, drive: string, discard: 'unmap' | 'ignore'): 
     `pci-testdev,bus=port${slot}2`,
   ]
     .flatMap((device) => ['-device', device])
-    .concat('-drive', `file=${drive},if=none,id=disk${slot},format=raw,discard=${discard}`);
+    .concat('-drive', `file=${drive},if=none,id=disk${slot},format=raw,discard=${discard},${NO_FLUSH}`);
 };
 
 const makeDisks = ({ image, medium, dir }: NodeVmOptions): void => {
@@ -100,7 +105,7 @@ const emulatorArguments = (options: NodeVmOptions, sshPort: number, publicKey: s
     ...['-cpu', 'max,la57=off', '-smp', '2', '-m', String(MEMORY_MIB)],
     ...['-device', 'intel-iommu,intremap=on,caching-mode=on'],
     ...['-kernel', join(image, 'vmlinuz'), '-initrd', join(image, 'initrd'), '-append', COMMAND_LINE],
-    ...['-drive', `file=${join(dir, 'root.qcow2')},if=virtio,cache=unsafe`],
+    ...['-drive', `file=${join(dir, 'root.qcow2')},if=virtio,${NO_FLUSH}`],
     ...['-drive', `file=${join(dir, 'medium.raw')},if=virtio,format=raw,readonly=on`],
     ...['-netdev', `user,id=net0,restrict=off,hostfwd=tcp:127.0.0.1:${sshPort}-:22`],
     ...['-device', 'virtio-net-pci,netdev=net0,romfile='],
@@ -132,6 +137,19 @@ const printed = async (what: string, ran: Promise<Ran>): Promise<string> => {
   if (status !== 0) throw new Error(`${what}: status ${status}\n${stdout.slice(-2000)}\n${stderr.slice(-2000)}`);
   return stdout;
 };
+
+/** Whether the machine that runs the test was short of CPU, memory or disk. */
+const machineState = (): string =>
+  ['/proc/loadavg', '/proc/pressure/cpu', '/proc/pressure/io', '/proc/pressure/memory', '/proc/meminfo']
+    .filter((file) => existsSync(file))
+    .map((file) => {
+      const lines = readFileSync(file, 'utf8').trim().split('\n');
+      const shown = file.endsWith('meminfo')
+        ? lines.filter((line) => /^(MemAvail|Dirty|Writeback:)/.test(line))
+        : lines;
+      return `${file}: ${shown.join(' | ')}`;
+    })
+    .join('\n');
 
 /** One command to the emulator's own door. */
 const commandEmulator = (socket: string, command: string): Promise<void> =>
@@ -228,10 +246,10 @@ export const startNodeVm = async (options: NodeVmOptions): Promise<NodeVm> => {
     },
     logs: async () => {
       const { stdout } = await ssh(
-        'journalctl --no-pager --lines=60 --output=cat --unit=gpuaas-node-agent; tail -n 20 /var/log/libvirt/qemu/*.log || true',
+        'cat /proc/loadavg; journalctl --no-pager --lines=60 --output=cat --unit=gpuaas-node-agent; tail -n 20 /var/log/libvirt/qemu/*.log || true',
         30_000,
       );
-      return `--- serial\n${serial()}\n--- node\n${stdout.slice(-12_000)}\n--- emulator\n${said}`;
+      return `--- machine\n${machineState()}\n--- serial\n${serial()}\n--- node\n${stdout.slice(-12_000)}\n--- emulator\n${said}`;
     },
     close,
   };

@@ -17,13 +17,14 @@ import { tinyGuest } from '../../../node-agent/test/tiny-guest.ts';
 import { emptyDatabase } from '../../../server/test/database.ts';
 import { requires } from '../../../tools/test/requires.ts';
 import { type Platform, startPlatform } from '../../sim/platform.ts';
+import { failureReport } from '../../story.ts';
 import { addToCatalog, IMAGE, SKU } from './catalog.ts';
 import { type ImageServer, serveFolder } from './image-server.ts';
 import { makeMedium, nodeImage } from './medium.ts';
 import { FABRIC_ID, GPU_ID, type NodeVm, OUTSIDE, serialOf, startNodeVm } from './node-vm.ts';
 
 /** Only so that a broken node ends the test: nothing is measured by it. */
-const PATIENCE_MS = 540_000;
+const PATIENCE_MS = 900_000;
 /** The node needs the machine more than the test does. */
 const LOOK_MS = 500;
 const HONEST = 0;
@@ -108,7 +109,7 @@ let isBroken = false;
 
 /** A story that fails tells what the node said, and those after it are not told. */
 const story = (name: string, tell: () => Promise<void>): void => {
-  test(name, { skip, timeout: 900_000 }, async () => {
+  test(name, { skip, timeout: 1_200_000 }, async () => {
     assert.equal(isBroken, false, 'an earlier story failed');
     const startedAt = Date.now();
     try {
@@ -117,7 +118,10 @@ const story = (name: string, tell: () => Promise<void>): void => {
     } catch (error) {
       isBroken = true;
       const said = platform.servers.map((server) => server.said().slice(-3000)).join('\n');
-      throw new Error(`${(error as Error).message}\n${await vm.logs()}\n--- server\n${said}`, { cause: error });
+      const report = await failureReport(platform.client).catch(String);
+      throw new Error(`${(error as Error).message}\n${report}\n${await vm.logs()}\n--- server\n${said}`, {
+        cause: error,
+      });
     }
   });
 };

@@ -36,8 +36,8 @@ const table = (headers: readonly string[], rows: readonly (readonly (string | nu
 };
 
 const gpuRows = (facts: HostFacts): string[] => {
-  if ('unreadable' in facts.gpus) return wrap('', `Could not be read: ${facts.gpus.unreadable}`);
-  if (facts.gpus.value.length === 0) return ['No driver of the host holds a GPU.'];
+  if ('unreadable' in facts.gpus) return wrap('', `Unreadable: ${facts.gpus.unreadable}`);
+  if (facts.gpus.value.length === 0) return ['No host driver holds a GPU.'];
   return table(
     ['ADDRESS', 'MODEL', 'MEMORY', 'MODULE', 'FABRIC', 'MIG', 'ECC'],
     facts.gpus.value.map((gpu) => [
@@ -54,16 +54,16 @@ const gpuRows = (facts: HostFacts): string[] => {
 
 const slotRows = (candidates: readonly Candidate[]): string[] =>
   candidates.length === 0
-    ? ['None: no GPU was found.']
+    ? ['None: no GPU found.']
     : table(
-        ['SLOT', 'GPU', 'DRIVE', 'FABRIC', 'NUMA', 'STANDING'],
+        ['SLOT', 'GPU', 'DISK', 'FABRIC', 'NUMA', 'STATUS'],
         candidates.map((one) => [
           one.slot_index,
           one.gpu_pci_address,
           one.nvme_serial,
           one.fabric_vf_pci_address,
           one.numa_node,
-          one.blockers.length === 0 ? 'can be approved' : `blocked (${one.blockers.length})`,
+          one.blockers.length === 0 ? 'approvable' : `blocked (${one.blockers.length})`,
         ]),
       );
 
@@ -95,10 +95,10 @@ export const describeHost = ({
     '',
     'Candidate slots',
     ...slotRows(map.candidates),
-    ...(blockers.length > 0 ? ['', 'What stands in the way', ...blockers] : []),
+    ...(blockers.length > 0 ? ['', 'Blockers', ...blockers] : []),
     '',
-    'What the host needs',
+    'Prerequisites',
     ...prerequisiteLines(map),
-    ...(map.reboot_required ? ['', 'The host must be restarted for some of this.'] : []),
+    ...(map.reboot_required ? ['', 'Some of this requires a restart of the host.'] : []),
   ].join('\n')}\n`;
 };

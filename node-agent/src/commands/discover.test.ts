@@ -40,7 +40,7 @@ test('discover prints a table that fits 80 columns and carries every blocker', a
     'nvme_missing',
     'vf_missing',
     'iommu_group_missing',
-    'must be restarted',
+    'requires a restart',
   ])
     assert.ok(out.includes(word), word);
 });

@@ -13,16 +13,16 @@ import { describeHost } from './discover-text.ts';
 
 export const DISCOVER_USAGE = `Usage: gpuaas-node-agent discover [options]
 
-Reads this host, or a recording of one, and prints the slots it could offer.
+Reads this host, or a recording of one, and prints its candidate slots.
 
-  --root DIR              read the recording in DIR instead of this host
-  --record DIR            also write what was read into DIR, with names removed
-  --json                  print facts and candidates as JSON
-  --accelerator ID        only these GPUs, as vendor:device; may be repeated
-  --fabric-function ID    only these fabric functions, as vendor:device; may be repeated
-  --private-network CIDR  where suggested addresses come from (10.100.0.0/24)
-  --node-id ID            whose MAC addresses are suggested (nod_unknown)
-  --help                  print this
+  --root DIR              Read the recording in DIR instead of this host
+  --record DIR            Write a recording to DIR, with names removed
+  --json                  Print facts and candidates as JSON
+  --accelerator ID        Only these GPUs, as vendor:device; repeatable
+  --fabric-function ID    Only these fabric functions, as vendor:device; repeatable
+  --private-network CIDR  Network of suggested addresses (default 10.100.0.0/24)
+  --node-id ID            Node of suggested MAC addresses (default nod_unknown)
+  --help                  Print this help
 `;
 
 export type Output = Readonly<{ out(text: string): void; err(text: string): void }>;
@@ -56,7 +56,7 @@ export const discover = async (argv: readonly string[], io: Output): Promise<num
     return 0;
   }
   const { root, record } = values;
-  if (root !== undefined && record !== undefined) return usageError(io, 'A recording cannot be recorded again.');
+  if (root !== undefined && record !== undefined) return usageError(io, 'A recording cannot be recorded.');
   const recorder = record === undefined ? null : createRecorder({ files: createFiles(), run: createRun() }, record);
   const host = createLinuxHost({ ...(root === undefined ? {} : { root }), ...recorder });
   const facts = await collectFacts(host);

@@ -13,7 +13,7 @@ const TOKEN_VARIABLE = 'GPUAAS_ENROLLMENT_TOKEN';
 const tokenOf = async (io: Io, flag: string | undefined): Promise<string> => {
   const token = flag === '-' ? (await io.readStdin()).trim() : (flag ?? io.env[TOKEN_VARIABLE]?.trim());
   if (token === undefined || token === '')
-    throw new UsageError(`Give the token with --token, or in ${TOKEN_VARIABLE}.`);
+    throw new UsageError(`Specify the token with --token or in ${TOKEN_VARIABLE}.`);
   return token;
 };
 
@@ -28,13 +28,13 @@ export const enrollCommand = async (argv: readonly string[], io: Io): Promise<nu
     token: await tokenOf(io, values.token),
     state: settings.state,
     hostname: hostname(),
-    standing: {
+    status: {
       agent_version: VERSION,
       boot_id,
       booted_at,
       kinds: [...host.kinds],
     },
   });
-  io.out(`Enrolled as ${identity.node_id}; the certificate is renewed from ${identity.renew_after} on.\n`);
+  io.out(`Enrolled as ${identity.node_id}; certificate renewal starts at ${identity.renew_after}.\n`);
   return 0;
 };

@@ -36,7 +36,7 @@ export const runCommand = async (argv: readonly string[], io: Io, signal: AbortS
   }).start();
   agent.log.info({ version: VERSION }, 'agent started');
   const status = await ended.promise;
-  agent.log.info({ status }, 'agent stops');
+  agent.log.info({ status }, 'agent stopping');
   await agent.stop();
   return status;
 };

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { isProcessAlive } from '@gpuaas/kit';
 import { ENV_FILE } from '../config.ts';
 import { readIfThere } from '../control-plane/durable.ts';
-import { readStanding } from '../control-plane/identity.ts';
+import { readEnrollment } from '../control-plane/identity.ts';
 import { VERSION } from '../version.ts';
 import { COMMON_OPTIONS, type Io, settingsOf } from './io.ts';
 
@@ -30,17 +30,17 @@ export const statusCommand = async (argv: readonly string[], io: Io): Promise<nu
     options: { ...COMMON_OPTIONS, json: { type: 'boolean', default: false } },
   });
   const settings = await settingsOf(io, values, ENV_FILE);
-  const standing = await readStanding(settings.state);
+  const enrollment = await readEnrollment(settings.state);
   const holder = (await readIfThere(join(settings.state, 'agent.lock')))?.trim();
   const status = {
     version: VERSION,
     state_dir: settings.state,
     node_api_url: settings.url?.href ?? null,
-    is_enrolled: standing !== undefined,
-    node_id: standing?.identity.node_id ?? null,
-    certificate_not_after: standing?.identity.not_after ?? null,
-    certificate_renew_after: standing?.identity.renew_after ?? null,
-    trust_version: standing?.trust.version ?? null,
+    is_enrolled: enrollment !== undefined,
+    node_id: enrollment?.identity.node_id ?? null,
+    certificate_not_after: enrollment?.identity.not_after ?? null,
+    certificate_renew_after: enrollment?.identity.renew_after ?? null,
+    trust_version: enrollment?.trust.version ?? null,
     is_running: holder !== undefined && isProcessAlive(holder),
     tasks_in_hand: openTasks((await readIfThere(join(settings.state, 'journal.jsonl'))) ?? ''),
   };
@@ -50,5 +50,5 @@ export const statusCommand = async (argv: readonly string[], io: Io): Promise<nu
         .map(([key, value]) => `${key.padEnd(24)} ${Array.isArray(value) ? value.join(' ') || 'none' : (value ?? '-')}`)
         .join('\n');
   io.out(`${text}\n`);
-  return standing === undefined ? 1 : 0;
+  return enrollment === undefined ? 1 : 0;
 };

@@ -53,7 +53,7 @@ const secureContextOf = (trust: Exclude<ClientTrust, 'anyone'>) => {
         : { key: trust.identity.private_key_pem, cert: trust.identity.certificate_pem }),
     });
   } catch (err) {
-    throw new ControlPlaneError('invalid', 'Key, certificate or trust bundle of this host cannot be read.', {
+    throw new ControlPlaneError('invalid', 'The key, certificate or trust bundle of this host is unreadable.', {
       cause: err,
     });
   }
@@ -90,7 +90,7 @@ export const createClient = (options: Readonly<{ url: URL; trust: ClientTrust; v
           },
         });
         const timer = setTimeout(
-          () => request.destroy(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' })),
+          () => request.destroy(Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' })),
           call.timeout_ms ?? TIMEOUT_MS,
         );
         const abort = (): void => void request.destroy(new Error('the agent stops'));
@@ -121,7 +121,7 @@ export const createClient = (options: Readonly<{ url: URL; trust: ClientTrust; v
     try {
       for await (const part of response as AsyncIterable<Buffer>) {
         size += part.length;
-        if (size > ANSWER_MAX) throw new ControlPlaneError('invalid', 'The answer of the node API is too long.');
+        if (size > ANSWER_MAX) throw new ControlPlaneError('invalid', 'The response of the node API is too long.');
         parts.push(part);
       }
     } catch (err) {
@@ -142,11 +142,11 @@ export const createClient = (options: Readonly<{ url: URL; trust: ClientTrust; v
     try {
       answer = JSON.parse(text);
     } catch (err) {
-      throw new ControlPlaneError('failed', `The answer to ${operation} is no JSON.`, { cause: err });
+      throw new ControlPlaneError('failed', `The response to ${operation} is not JSON.`, { cause: err });
     }
     const wrong = answerMismatch(operation, answer);
     if (wrong !== null)
-      throw new ControlPlaneError('failed', `The answer to ${operation} breaks the contract: ${wrong}`);
+      throw new ControlPlaneError('failed', `The response to ${operation} does not match the contract: ${wrong}`);
     return answer as NodeAnswer<K>;
   };
 

@@ -5,14 +5,14 @@ import { ControlPlaneError, type FailureKind } from './errors.ts';
 export type Condition = 'new' | 'connected' | FailureKind;
 
 const SENTENCES: Readonly<Record<FailureKind, string>> = {
-  unreachable: 'the node API cannot be reached; running work goes on',
-  untrusted: 'what answers is not a node API this host trusts; nothing is sent to it',
-  refused: 'the platform refuses this node: its certificate is revoked or over; enrol it again with a new token',
-  missing: 'the platform does not know this node',
-  conflict: 'the platform cannot take this call now',
-  invalid: 'the platform cannot read what this agent says: their versions may not fit',
-  busy: 'the platform asks to come back later',
-  failed: 'the platform failed to answer',
+  unreachable: 'node API unreachable; running tasks continue',
+  untrusted: 'untrusted node API; sending nothing to it',
+  refused: 'control plane refused this node: its certificate is revoked or expired; enroll it again with a new token',
+  missing: 'control plane does not know this node',
+  conflict: 'control plane cannot process the request now',
+  invalid: 'control plane could not read the request: the versions may be incompatible',
+  busy: 'control plane asked to retry later',
+  failed: 'control plane failed to respond',
 };
 
 export const createConditionLog = (log: Log, what: string) => {
@@ -29,7 +29,7 @@ export const createConditionLog = (log: Log, what: string) => {
     ok: (): void => {
       const lastedMs = Math.round(performance.now() - sinceMs);
       const before = condition;
-      if (change('connected')) log.info({ what, before, lasted_ms: lastedMs }, 'the node API answers');
+      if (change('connected')) log.info({ what, before, lasted_ms: lastedMs }, 'node API reachable');
     },
     failed: (err: unknown): FailureKind => {
       const kind = err instanceof ControlPlaneError ? err.kind : 'failed';

@@ -1,5 +1,5 @@
 /**
- * The agent's standing with the platform: certificate, trust and the client that uses them, replaced together. A new
+ * The agent's enrollment with the platform: certificate, trust and the client that uses them, replaced together. A new
  * certificate or bundle is used only after a call with it worked; until then the one before stays, in memory and on
  * the disk. When the platform refuses us, a certificate that another process enrolled is picked up from the disk.
  */
@@ -10,11 +10,11 @@ import { createCsr, createKey, keyPem } from './csr.ts';
 import { ControlPlaneError } from './errors.ts';
 import {
   certificatesOf,
+  type Enrollment,
   type Identity,
   identityOf,
   identityVersion,
-  readStanding,
-  type Standing,
+  readEnrollment,
   writeIdentity,
   writeTrust,
 } from './identity.ts';
@@ -41,31 +41,31 @@ export class NotEnrolledError extends Error {
 export const openConnection = async (
   options: Readonly<{ url: URL; state: string; version: string }>,
 ): Promise<Connection> => {
-  const load = async (): Promise<Standing> => {
-    const standing = await readStanding(options.state);
-    if (standing === undefined)
+  const load = async (): Promise<Enrollment> => {
+    const enrollment = await readEnrollment(options.state);
+    if (enrollment === undefined)
       throw new NotEnrolledError(`This host is not enrolled (${options.state}): run gpuaas-node-agent enroll.`);
-    return standing;
+    return enrollment;
   };
-  const clientOf = ({ identity, trust }: Standing): NodeClient =>
+  const clientOf = ({ identity, trust }: Enrollment): NodeClient =>
     createClient({ url: options.url, version: options.version, trust: { ca: trust.ca_bundle_pem, identity } });
 
   let version = await identityVersion(options.state);
-  let standing = await load();
-  let client = clientOf(standing);
-  let signers = signersOf(standing.trust);
-  const nodeId = standing.identity.node_id;
+  let enrollment = await load();
+  let client = clientOf(enrollment);
+  let signers = signersOf(enrollment.trust);
+  const nodeId = enrollment.identity.node_id;
 
-  const adopt = (next: Standing, fresh: NodeClient): void => {
+  const adopt = (next: Enrollment, fresh: NodeClient): void => {
     const before = client;
     signers = signersOf(next.trust);
-    standing = next;
+    enrollment = next;
     client = fresh;
     before.retire();
   };
 
   /** A bundle that would lock us out, or names no authority, is not taken. */
-  const proven = async (next: Standing): Promise<NodeClient> => {
+  const proven = async (next: Enrollment): Promise<NodeClient> => {
     if (certificatesOf(next.trust.ca_bundle_pem).length === 0)
       throw new ControlPlaneError('failed', 'The trust bundle holds no certificate.');
     const fresh = clientOf(next);
@@ -80,8 +80,8 @@ export const openConnection = async (
 
   return {
     node_id: nodeId,
-    identity: () => standing.identity,
-    trust: () => standing.trust,
+    identity: () => enrollment.identity,
+    trust: () => enrollment.trust,
     signers: () => signers,
     call: (operation, call) => client.call(operation, call),
     stream: (operation, call) => client.stream(operation, call),
@@ -93,7 +93,7 @@ export const openConnection = async (
       };
       const answer = await client.call('certificateRenew', call);
       if (answer.node_id !== nodeId)
-        throw new ControlPlaneError('failed', 'The certificate that came back names another node.');
+        throw new ControlPlaneError('failed', 'The issued certificate names another node.');
       const next = { identity: identityOf(answer, keyPem(key)), trust: answer.trust };
       const fresh = await proven(next);
       await writeTrust(options.state, next.trust);
@@ -103,8 +103,8 @@ export const openConnection = async (
     },
     refreshTrust: async () => {
       const trust = await client.call('trustBundleGet');
-      if (trust.version === standing.trust.version) return;
-      const next = { identity: standing.identity, trust };
+      if (trust.version === enrollment.trust.version) return;
+      const next = { identity: enrollment.identity, trust };
       const fresh = await proven(next);
       await writeTrust(options.state, trust);
       adopt(next, fresh);

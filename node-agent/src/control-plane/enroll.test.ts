@@ -4,13 +4,13 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as x509 from '@peculiar/x509';
-import { enrolled, standing, temporaryFolder } from '../../test/agents.ts';
+import { enrolled, status, temporaryFolder } from '../../test/agents.ts';
 import { createAuthority, startPlatform } from '../../test/platform.ts';
 import { openConnection } from './connection.ts';
 import { createCsr, createKey } from './csr.ts';
 import { enroll } from './enroll.ts';
 import { ControlPlaneError } from './errors.ts';
-import { readStanding } from './identity.ts';
+import { readEnrollment } from './identity.ts';
 
 const is = (kind: string) => (err: unknown) => err instanceof ControlPlaneError && err.kind === kind;
 
@@ -39,7 +39,7 @@ test('another platform is sent no token, even one that shows the right root amon
   t.after(platform.close);
   const state = await temporaryFolder(t);
   const ours = await createAuthority('the true root');
-  const options = { url: platform.url, token: platform.mintToken('x'), state, hostname: 'h', standing };
+  const options = { url: platform.url, token: platform.mintToken('x'), state, hostname: 'h', status };
   await assert.rejects(enroll({ ...options, ca_sha256: ours.sha256 }), is('untrusted'));
   assert.deepEqual(platform.state.calls, ['GET /internal/v1/trust-bundle']);
 
@@ -50,7 +50,7 @@ test('another platform is sent no token, even one that shows the right root amon
   await impostor.rotateAuthority();
   await assert.rejects(enroll({ ...options, url: impostor.url, ca_sha256: own }), is('untrusted'));
   assert.ok(!impostor.state.calls.some((call) => call.includes('enroll')));
-  assert.equal(await readStanding(state), undefined);
+  assert.equal(await readEnrollment(state), undefined);
 });
 
 test('a token works once', async (t) => {
@@ -58,7 +58,7 @@ test('a token works once', async (t) => {
   t.after(platform.close);
   const state = await temporaryFolder(t);
   const token = platform.mintToken(platform.nodeId());
-  const options = { url: platform.url, token, state, hostname: 'h', standing, ca_sha256: platform.authority().sha256 };
+  const options = { url: platform.url, token, state, hostname: 'h', status, ca_sha256: platform.authority().sha256 };
   await enroll(options);
   const before = await readFile(join(state, 'identity.json'), 'utf8');
   await assert.rejects(enroll(options), is('refused'));
@@ -78,13 +78,13 @@ test('renewal replaces key and certificate, and what it replaced stays until the
   platform.state.fault = (path) => (path.endsWith('/trust-bundle') && ++trustCalls === 1 ? 503 : null);
   await assert.rejects(connection.renew(), is('busy'));
   assert.equal(connection.identity(), first);
-  assert.equal((await readStanding(state))?.identity.certificate_pem, first.certificate_pem);
+  assert.equal((await readEnrollment(state))?.identity.certificate_pem, first.certificate_pem);
 
   await connection.renew();
   const second = connection.identity();
   assert.notEqual(second.certificate_pem, first.certificate_pem);
   assert.notEqual(second.private_key_pem, first.private_key_pem);
-  assert.deepEqual((await readStanding(state))?.identity, second);
+  assert.deepEqual((await readEnrollment(state))?.identity, second);
   await connection
     .call('taskStart', { params: { node_id: nodeId, task_id: 'tsk_x' }, body: { attempt: 1 } })
     .catch(() => {});
@@ -108,5 +108,5 @@ test('a root is rotated while agents run: the old and the new are trusted, then 
   platform.dropConnections();
   await connection.refreshTrust();
   assert.equal(connection.trust().ca_bundle_pem, platform.authority().pem);
-  assert.equal((await readStanding(state))?.trust.version, connection.trust().version);
+  assert.equal((await readEnrollment(state))?.trust.version, connection.trust().version);
 });

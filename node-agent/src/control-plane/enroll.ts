@@ -26,7 +26,7 @@ export type EnrollOptions = Readonly<{
   token: string;
   state: string;
   hostname: string;
-  standing: Pick<NodeBody<'nodeEnroll'>, 'agent_version' | 'boot_id' | 'booted_at' | 'kinds'>;
+  status: Pick<NodeBody<'nodeEnroll'>, 'agent_version' | 'boot_id' | 'booted_at' | 'kinds'>;
 }>;
 
 const using = async <T>(
@@ -46,14 +46,14 @@ const fetchRoot = async (options: EnrollOptions): Promise<string> => {
   const wanted = normalizeFingerprint(options.ca_sha256);
   if (!/^[0-9a-f]{64}$/.test(wanted))
     throw new ControlPlaneError('invalid', 'The CA fingerprint must be 64 hexadecimal digits (SHA-256).');
-  const bundle = await using({ url: options.url, trust: 'anyone', version: options.standing.agent_version }, (client) =>
+  const bundle = await using({ url: options.url, trust: 'anyone', version: options.status.agent_version }, (client) =>
     client.call('trustBundleGet'),
   );
   const root = certificatesOf(bundle.ca_bundle_pem).find((certificate) => fingerprintOf(certificate) === wanted);
   if (root === undefined)
     throw new ControlPlaneError(
       'untrusted',
-      `No certificate of ${options.url.host} has the fingerprint ${wanted}: this is another platform, or its root was rotated. Nothing was sent to it.`,
+      `No certificate of ${options.url.host} has the fingerprint ${wanted}: this is another control plane, or its root was rotated. Nothing was sent to it.`,
     );
   return root.toString();
 };
@@ -62,14 +62,14 @@ export const enroll = async (options: EnrollOptions): Promise<Identity> => {
   const root = await fetchRoot(options);
   const key = await createKey();
   const answer = await using(
-    { url: options.url, trust: { ca: root }, version: options.standing.agent_version },
+    { url: options.url, trust: { ca: root }, version: options.status.agent_version },
     (client) =>
       client.call('nodeEnroll', {
         body: {
           token: options.token,
           csr_pem: createCsr(key, options.hostname),
           hostname: options.hostname,
-          ...options.standing,
+          ...options.status,
         },
       }),
   );

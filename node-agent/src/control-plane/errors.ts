@@ -95,11 +95,11 @@ export const failureOfTransport = (err: Error): ControlPlaneError => {
       code,
     });
   if (DISTRUST.test(code))
-    return new ControlPlaneError('untrusted', `What answers is not a node API this host trusts (${code}).`, {
+    return new ControlPlaneError('untrusted', `The server is not a node API that this host trusts (${code}).`, {
       cause: err,
       code,
     });
-  return new ControlPlaneError('unreachable', `The node API cannot be reached (${code || err.message}).`, {
+  return new ControlPlaneError('unreachable', `The node API is unreachable (${code || err.message}).`, {
     cause: err,
     ...(code === '' ? {} : { code }),
   });

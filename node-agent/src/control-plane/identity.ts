@@ -16,7 +16,7 @@ export type Identity = Readonly<{
   renew_after: string;
 }>;
 
-export type Standing = Readonly<{ identity: Identity; trust: TrustBundle }>;
+export type Enrollment = Readonly<{ identity: Identity; trust: TrustBundle }>;
 
 const identityPath = (state: string): string => join(state, 'identity.json');
 const trustPath = (state: string): string => join(state, 'trust.json');
@@ -27,12 +27,12 @@ const readJson = async <T>(path: string): Promise<T | undefined> => {
   try {
     return JSON.parse(text) as T;
   } catch (err) {
-    throw new Error(`${path} is not readable; enrol this host again.`, { cause: err });
+    throw new Error(`${path} is unreadable; enroll this host again.`, { cause: err });
   }
 };
 
 /** Undefined until the host is enrolled. */
-export const readStanding = async (state: string): Promise<Standing | undefined> => {
+export const readEnrollment = async (state: string): Promise<Enrollment | undefined> => {
   const identity = await readJson<Identity>(identityPath(state));
   const trust = await readJson<TrustBundle>(trustPath(state));
   return identity === undefined || trust === undefined ? undefined : { identity, trust };

@@ -16,7 +16,7 @@ export type PollOptions = Readonly<{
   signal: AbortSignal;
   wait_s: number;
   patience: Readonly<{ baseMs: number; capMs: number }>;
-  standing: () => Promise<Pick<NodeBody<'taskWait'>, 'agent_version' | 'boot_id' | 'booted_at' | 'kinds'>>;
+  status: () => Promise<Pick<NodeBody<'taskWait'>, 'agent_version' | 'boot_id' | 'booted_at' | 'kinds'>>;
   in_hand: () => readonly string[];
   onAnswer: (answer: NodeAnswer<'taskWait'>) => Promise<void>;
 }>;
@@ -39,13 +39,14 @@ export const keepPolling = async (options: PollOptions): Promise<void> => {
     if (isNow)
       log.error(
         { skew_ms: skewMs, error_code: 'clock_skew' },
-        'this host’s clock is wrong; tasks are refused until it is set',
+        'clock of this host is wrong; refusing tasks until it is set',
       );
-    else log.info({ skew_ms: skewMs }, 'this host’s clock is right again');
+    else log.info({ skew_ms: skewMs }, 'clock of this host is correct again');
   };
 
   const noteWithheld = (reason: string | undefined): void => {
-    if (reason !== undefined && withheld === undefined) log.warn({ reason }, 'the platform hands this host no work');
+    if (reason !== undefined && withheld === undefined)
+      log.warn({ reason }, 'control plane sends no tasks to this host');
     withheld = reason;
   };
 
@@ -55,7 +56,7 @@ export const keepPolling = async (options: PollOptions): Promise<void> => {
     const answer = await connection.call('taskWait', {
       params: { node_id: connection.node_id },
       body: {
-        ...(await options.standing()),
+        ...(await options.status()),
         in_hand: options.in_hand().slice(0, IN_HAND_MAX),
         trust_version: connection.trust().version,
         clock: options.now().toISOString(),
@@ -68,7 +69,9 @@ export const keepPolling = async (options: PollOptions): Promise<void> => {
     noteSkew(answer.server_time);
     noteWithheld(answer.withheld);
     if (answer.trust_version !== connection.trust().version)
-      await connection.refreshTrust().catch((err: unknown) => log.warn({ err }, 'the new trust bundle was not taken'));
+      await connection
+        .refreshTrust()
+        .catch((err: unknown) => log.warn({ err }, 'failed to apply the new trust bundle'));
     return answer;
   };
 
@@ -93,8 +96,8 @@ export const keepPolling = async (options: PollOptions): Promise<void> => {
 
 const takeNewIdentity = async (connection: Connection, log: Log): Promise<void> => {
   try {
-    if (await connection.reload()) log.info('this host was enrolled again; its new certificate is used from now on');
+    if (await connection.reload()) log.info('host was enrolled again; using its new certificate');
   } catch (err) {
-    log.warn({ err }, 'the new certificate of this host cannot be read');
+    log.warn({ err }, 'failed to read the new certificate of this host');
   }
 };

@@ -1,7 +1,6 @@
 /** Alerts from the kernel's log: one per GPU and Xid, however often it was said. */
 import { type Checked, type Found, PREVENT, QUIET, SHOWN } from './alert.ts';
 import { type GpuEvent, gpuEvents } from './kernel-log.ts';
-import { xidName } from './xid.ts';
 
 export const checkLog = (lines: readonly string[], bootedAt: Date | null): Checked => {
   const events = gpuEvents(lines, bootedAt);
@@ -23,12 +22,12 @@ const foundOf = (events: readonly GpuEvent[]): readonly Found[] => {
     return [
       {
         ...base,
-        message: `GPU ${first.pci_address} has fallen off the bus (${times}). Move machines away and power-cycle the host.`,
-        tenant_message: 'A GPU of this machine stopped answering. We will move you to other hardware.',
+        message: `GPU ${first.pci_address} has fallen off the bus (${times}). Release its allocations and power-cycle the host.`,
+        tenant_message: 'A GPU of this allocation stopped responding. Release the allocation and launch a new one.',
         classifications: [...PREVENT],
       },
     ];
-  const what = `GPU ${first.pci_address}: Xid ${first.xid} (${xidName(first.xid ?? 0)}), ${times}`;
+  const what = `GPU ${first.pci_address}: Xid ${first.xid} (${first.name}), ${times}`;
   return [{ ...base, ...judge(events, last, what) }];
 };
 
@@ -36,8 +35,8 @@ type Judged = Pick<Found, 'message' | 'tenant_message' | 'classifications'>;
 
 const judge = (events: readonly GpuEvent[], last: GpuEvent, what: string): Judged => {
   const broken: Judged = {
-    message: `${what}. Stop what runs on it and reset the GPU; replace it if it comes back.`,
-    tenant_message: 'A GPU of this machine reported a hardware error. Save your work; it needs a reset.',
+    message: `${what}. Stop its workload and reset the GPU; replace the GPU if the error returns.`,
+    tenant_message: 'A GPU of this allocation reported a hardware error and needs a reset. Save your work.',
     classifications: [...PREVENT],
   };
   switch (last.kind) {
@@ -46,21 +45,21 @@ const judge = (events: readonly GpuEvent[], last: GpuEvent, what: string): Judge
     case 'link':
       return events.some((event) => /\bfatal\b/i.test(event.text))
         ? broken
-        : { message: `${what}. The link recovered by itself.`, tenant_message: null, classifications: [...SHOWN] };
+        : { message: `${what}. The link recovered automatically.`, tenant_message: null, classifications: [...SHOWN] };
     case 'recovery':
       return recovery(last, what);
     case 'program':
       return {
-        message: `${what}. An error of the program that used it.`,
+        message: `${what}. Caused by the program that used the GPU.`,
         tenant_message:
-          'A program on this machine caused a GPU error and was ended. Check the program and start it again.',
+          'A program in this allocation caused a GPU error and was terminated. Check the program and restart it.',
         classifications: [...QUIET],
       };
     case 'noise':
-      return { message: `${what}. Nothing needs to be done.`, tenant_message: null, classifications: [...QUIET] };
+      return { message: `${what}. No action is needed.`, tenant_message: null, classifications: [...QUIET] };
     case 'unsettled':
       return {
-        message: `${what}. The catalog names no action; ask the vendor if it comes back.`,
+        message: `${what}. The catalog names no action; contact the vendor if it recurs.`,
         tenant_message: null,
         classifications: [...SHOWN],
       };
@@ -73,8 +72,8 @@ const recovery = (last: GpuEvent, what: string): Judged => {
   if (action.toLowerCase() === 'none')
     return { message: `${what}. No recovery is needed.`, tenant_message: null, classifications: [...QUIET] };
   return {
-    message: `${what}. The driver asks for: ${action}.`,
-    tenant_message: 'A GPU of this machine needs a reset before it works again. Save your work.',
+    message: `${what}. The driver requests: ${action}.`,
+    tenant_message: 'A GPU of this allocation needs a reset. Save your work.',
     classifications: [...PREVENT],
   };
 };

@@ -2,7 +2,9 @@
  * Checks of what the host shows. A part that cannot be read fails its check: it says so as an alert, and where nothing can
  * be told without that part it prevents allocations like any other failure.
  */
+
 import type { Fact } from '@gpuaas/contract/node';
+import { isReportingDriver } from '../host/linux/gpu/vendors.ts';
 import { isAccelerator } from '../topology/kinds.ts';
 import { factOf, reasonOf } from '../topology/read.ts';
 import { type Checked, type Expectation, type Found, type HealthFacts, PREVENT, SHOWN } from './alert.ts';
@@ -12,13 +14,13 @@ const TOO_HOT_C = 90;
 /** How long a restart of the host is told. */
 const BOOT_TOLD_MS = 15 * 60_000;
 
-const TENANT_HARDWARE = 'A GPU of this machine reported a hardware error. Save your work; it needs a reset.';
+const TENANT_HARDWARE = 'A GPU of this allocation reported a hardware error and needs a reset. Save your work.';
 
 export const checkReadable = (facts: HealthFacts): Checked => {
   const told = (part: string, fact: Fact<unknown>, classifications = PREVENT): Found[] => {
     const reason = reasonOf(fact);
     if (reason === null) return [];
-    const message = `The host's ${part} cannot be read: ${reason}`;
+    const message = `Failed to read the host's ${part}: ${reason}`;
     return [
       {
         id: `unreadable_${part}`,
@@ -30,7 +32,7 @@ export const checkReadable = (facts: HealthFacts): Checked => {
     ];
   };
   // A host whose GPUs are all given to guests has nobody to ask about them.
-  const isDriven = (factOf(facts.pci) ?? []).some((pci) => pci.driver === 'nvidia');
+  const isDriven = (factOf(facts.pci) ?? []).some((pci) => isReportingDriver(pci.driver));
   return {
     name: 'facts_readable',
     found: [
@@ -56,15 +58,15 @@ export const checkGpuCount = (facts: HealthFacts, expectation: Expectation): Che
       {
         id: 'gpu_count',
         target: 'node',
-        message: `${count} are on the host; missing: ${missing.join(', ')}. Reseat or replace them and discover again.`,
+        message: `${count} are on the host; missing: ${missing.join(', ')}. Reseat or replace them and run discovery again.`,
         tenant_message: null,
         classifications: [...SHOWN],
       },
       ...missing.map((address) => ({
         id: dead.some((each) => each.address === address) ? 'gpu_off_the_bus' : 'gpu_missing',
         target: address,
-        message: `GPU ${address} is not on the host any more. Power-cycle the host; replace the GPU if it stays away.`,
-        tenant_message: 'A GPU of this machine stopped answering. We will move you to other hardware.',
+        message: `GPU ${address} is missing from the host. Power-cycle the host; replace the GPU if it stays missing.`,
+        tenant_message: 'A GPU of this allocation stopped responding. Release the allocation and launch a new one.',
         classifications: [...PREVENT],
       })),
     ],
@@ -84,7 +86,7 @@ export const checkLinks = (facts: HealthFacts): Checked => ({
           id: 'gpu_link_width',
           target: pci.address,
           message: `GPU ${pci.address} runs on ${width} PCIe lanes instead of ${max}. Reseat it or its riser.`,
-          tenant_message: 'A GPU of this machine is connected more slowly than it should be.',
+          tenant_message: 'A GPU of this allocation runs with reduced PCIe bandwidth.',
           classifications: [...PREVENT],
         },
       ];
@@ -98,7 +100,7 @@ export const checkEcc = (facts: HealthFacts): Checked => ({
     .map((gpu) => ({
       id: 'gpu_ecc',
       target: gpu.pci_address,
-      message: `GPU ${gpu.pci_address} has ${gpu.ecc_uncorrected} uncorrected memory errors. Reset it; replace it if they come back.`,
+      message: `GPU ${gpu.pci_address} has ${gpu.ecc_uncorrected} uncorrected memory errors. Reset it; replace it if they recur.`,
       tenant_message: TENANT_HARDWARE,
       classifications: [...PREVENT],
     })),
@@ -113,8 +115,8 @@ export const checkTemperature = (facts: HealthFacts): Checked => ({
       return {
         id: 'gpu_temperature',
         target: gpu.pci_address,
-        message: `GPU ${gpu.pci_address} is at ${gpu.temperature_c} °C. Look at fans and air flow.`,
-        tenant_message: isTooHot ? 'A GPU of this machine is too hot and runs more slowly.' : null,
+        message: `GPU ${gpu.pci_address} is at ${gpu.temperature_c} °C. Check fans and air flow.`,
+        tenant_message: isTooHot ? 'A GPU of this allocation is too hot and throttles.' : null,
         classifications: isTooHot ? [...PREVENT] : [...SHOWN],
       };
     }),
@@ -130,7 +132,7 @@ export const checkFabricManager = (facts: HealthFacts): Checked => {
           {
             id: 'fabric_manager_down',
             target: 'node',
-            message: `Fabric Manager does not run on a host with ${fabric.nvswitches.length} NVSwitches. Start it; running machines keep their partitions.`,
+            message: `Fabric Manager does not run on a host with ${fabric.nvswitches.length} NVSwitches. Start it; running VMs keep their partitions.`,
             tenant_message: null,
             classifications: [...PREVENT],
           },
@@ -149,8 +151,8 @@ export const checkDisks = (facts: HealthFacts, expectation: Expectation): Checke
       .map((serial) => ({
         id: 'disk_missing',
         target: serial,
-        message: `Disk ${serial} is not on the host any more. Reseat or replace it and discover again.`,
-        tenant_message: 'A disk of this machine stopped answering.',
+        message: `Disk ${serial} is missing from the host. Reseat or replace it and run discovery again.`,
+        tenant_message: 'A disk of this allocation stopped responding.',
         classifications: [...PREVENT],
       })),
   };
@@ -172,8 +174,8 @@ export const checkBoot = (facts: HealthFacts, expectation: Expectation): Checked
             id: 'boot_id_changed',
             target: 'node',
             at: system === null ? null : new Date(system.booted_at),
-            message: `The host restarted: boot ${before.from} became ${system?.boot_id ?? 'unknown'}. Its machines are off and their devices bound anew.`,
-            tenant_message: 'The machine was restarted because its host restarted.',
+            message: `The host restarted: boot ${before.from} became ${system?.boot_id ?? 'unknown'}. Its VMs are off and their devices need rebinding.`,
+            tenant_message: 'The VM stopped because its host restarted.',
             classifications: [...SHOWN],
           },
         ]

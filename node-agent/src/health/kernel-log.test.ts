@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readFixture, requiresFixture } from '../../test/fixtures.ts';
+import { xidKind } from '../host/linux/gpu/nvidia-xid.ts';
 import { checkLog } from './gpu-log-check.ts';
 import { addressOf, gpuEvents } from './kernel-log.ts';
-import { xidKind } from './xid.ts';
 
 const BOOTED = new Date('2026-01-01T00:00:00Z');
 const only = (line: string) => {
@@ -88,7 +88,7 @@ describe('what an Xid means', () => {
 
   test('a tenant is told of their own program, without addresses', () => {
     const found = checkLog(['NVRM: Xid (PCI:0000:9b:00): 31, pid=7, name=python, MMU Fault'], BOOTED).found[0];
-    assert.match(found?.tenant_message ?? '', /A program on this machine/);
+    assert.match(found?.tenant_message ?? '', /A program in this allocation/);
     assert.doesNotMatch(found?.tenant_message ?? '', /9b/);
   });
 

@@ -39,7 +39,7 @@ export const runHealthLoop = async (loop: HealthLoop): Promise<void> => {
         told = { gist: gist(report), at };
       }
     } catch (err) {
-      loop.log.warn({ err }, 'health was not reported');
+      loop.log.warn({ err }, 'failed to report health');
       restMs = Math.max(restMs, askedMs(err));
     }
     await pause(restMs, loop.signal);

@@ -61,7 +61,7 @@ const weight = (alert: Alert): number => {
 const checkReadLog = (log: Fact<readonly string[]>, bootedAt: Date | null): Checked => {
   const reason = reasonOf(log);
   if (reason === null) return checkLog(factOf(log) ?? [], bootedAt);
-  const message = `The kernel's log cannot be read: ${reason}`;
+  const message = `Failed to read the kernel log: ${reason}`;
   const found = { id: 'unreadable_kernel_log', target: 'node', message, tenant_message: null };
   return { name: 'kernel_log', found: [{ ...found, classifications: [...SHOWN] }] };
 };

@@ -21,7 +21,7 @@ import type {
   TaskKind,
   Tool,
 } from '@gpuaas/contract/node';
-import type { DeviceIds } from '../topology/kinds.ts';
+import type { DeviceIds } from '../topology/device-ids.ts';
 
 export type HostErrorCode =
   | 'stale_generation'

@@ -141,9 +141,12 @@ write_files: [{path: /etc/motd, permissions: '0644', content: "hi\\u2028there"}]
       'launch-index',
       'network',
     ])
-      refuses(`#cloud-config\n${key}: [x]\n`, new RegExp(`${key} is set by the platform`));
-    refuses('#cloud-config\nusers: [{name: gpuaas, ssh_authorized_keys: [x]}]\n', /the user gpuaas/);
-    refuses(`#cloud-config\nwrite_files: [{path: //usr/local/../local/sbin/gpuaas-report}]\n`, /the file .* platform/);
+      refuses(`#cloud-config\n${key}: [x]\n`, new RegExp(`${key} is set by GPUaaS`));
+    refuses('#cloud-config\nusers: [{name: gpuaas, ssh_authorized_keys: [x]}]\n', /user gpuaas is set/);
+    refuses(
+      `#cloud-config\nwrite_files: [{path: //usr/local/../local/sbin/gpuaas-report}]\n`,
+      /file .* is set by GPUaaS/,
+    );
     refuses('#cloud-config\nbootcmd: reboot\n', /bootcmd is to be a list/);
     refuses('#cloud-config\n__proto__: {users: []}\n', /not a key of a cloud-config/);
   });
@@ -199,7 +202,10 @@ const SCHEMAS = [
   ...RECORDED.map((path) => ({ name: path, skip: requiresFixture(path), read: () => readFixture(path) })),
   {
     name: 'of Debian’s package',
-    skip: debianSchema() === null ? 'cloud-init: its package cannot be had (Debian: cloud-init)' : (false as const),
+    skip:
+      debianSchema() === null
+        ? 'cloud-init: its package could not be downloaded (Debian: cloud-init)'
+        : (false as const),
     read: () => debianSchema() ?? '',
   },
 ];

@@ -67,11 +67,11 @@ const choosePins = (wanted: number, own: readonly number[], pinned: readonly num
 
 export const planCpus = (plan: Machine['plan'], profile: Pick<HostProfile, 'numa' | 'pinned_cpus'>): CpuPlan => {
   const allowed = cpusIn(plan.cpuset);
-  if (plan.vcpu_count < 1 || plan.memory_mib < 1) throw new HostError('blocked', 'a machine has CPUs and memory');
+  if (plan.vcpu_count < 1 || plan.memory_mib < 1) throw new HostError('blocked', 'a VM needs CPUs and memory');
   const { unit_kib, units } = memoryOf(plan);
   const total = { memory_kib: unit_kib * units, floating: listOf(allowed) };
   if (new Set(profile.pinned_cpus ?? []).size !== (profile.pinned_cpus ?? []).length)
-    throw new HostError('conflict', 'a CPU is set aside twice for one machine');
+    throw new HostError('conflict', 'a CPU is reserved twice for one VM');
   if (profile.numa.length === 0 || plan.numa_nodes.length === 0) return { ...total, cells: [] };
   const vcpus = share(plan.vcpu_count, plan.numa_nodes.length);
   const pages = share(units, plan.numa_nodes.length);
@@ -83,7 +83,7 @@ export const planCpus = (plan: Machine['plan'], profile: Pick<HostProfile, 'numa
     const own = allowed.filter((cpu) => here.has(cpu));
     const pins = choosePins(vcpus[id] ?? 0, own, profile.pinned_cpus, node);
     if (pins.length === 0 || (pages[id] ?? 0) === 0)
-      throw new HostError('blocked', `the machine is too small for ${plan.numa_nodes.length} NUMA nodes`);
+      throw new HostError('blocked', `the VM is too small for ${plan.numa_nodes.length} NUMA nodes`);
     const first = next;
     next += pins.length;
     return {

@@ -24,7 +24,7 @@ export const drivesOf = (plan: Machine['plan']): readonly Slot[] => {
   if (boot.length !== 1)
     throw new HostError('conflict', `slot ${plan.boot_slot_id} is to boot and is not in the plan once`);
   if (new Set(serials).size !== serials.length || new Set(paths).size !== paths.length)
-    throw new HostError('conflict', 'a drive is in the plan twice');
+    throw new HostError('conflict', 'a disk is in the plan twice');
   return [...boot, ...plan.slots.filter((slot) => slot.slot_id !== plan.boot_slot_id)];
 };
 
@@ -36,7 +36,7 @@ export const driveName = (index: number): string =>
 const drive = (slot: Slot, index: number, profile: HostProfile): XmlElement => {
   const device = path(slot.nvme_device);
   if (!profile.disk_folders.some((folder) => device.startsWith(`${folder}/`)))
-    throw new HostError('blocked', `${device} is not a lasting name of a drive (${profile.disk_folders.join(', ')})`);
+    throw new HostError('blocked', `${device} is not a persistent disk name (${profile.disk_folders.join(', ')})`);
   return element(
     'disk',
     { type: 'block', device: 'disk' },

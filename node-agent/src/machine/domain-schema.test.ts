@@ -21,7 +21,7 @@ const SOURCES = [
   {
     name: 'installed',
     folder: INSTALLED,
-    skip: existsSync(INSTALLED) ? false : `libvirt: ${INSTALLED} is not there (Debian: libvirt0)`,
+    skip: existsSync(INSTALLED) ? false : `libvirt: ${INSTALLED} not found (Debian: libvirt0)`,
   },
   ...RECORDED.map((path) => ({ name: path, folder: fixturePath(path), skip: requiresFixture(path) })),
 ];

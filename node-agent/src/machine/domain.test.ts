@@ -102,7 +102,7 @@ describe('a compiled domain', () => {
     const loader = elementAt(readXml(compileDomain(machine, hostProfile())), 'os', 'loader');
     assert.equal(loader?.attributes['secure'], 'yes');
     const boot = { ...hostProfile().boot, secure: null } as never;
-    assert.throws(() => compileDomain(machine, hostProfile({ boot })), refused('blocked', /no firmware for that/));
+    assert.throws(() => compileDomain(machine, hostProfile({ boot })), refused('blocked', /no firmware for it/));
   });
 
   it('boots a kernel directly under emulation, without firmware and its arguments', () => {
@@ -174,7 +174,7 @@ describe('a plan is refused', () => {
           machineOf(1, { slots: machineOf(1).plan.slots.map((slot) => ({ ...slot, nvme_device: '/dev/nvme0n1' })) }),
           hostProfile(),
         ),
-      refused('blocked', /not a lasting name/),
+      refused('blocked', /not a persistent disk name/),
     ],
     [
       'with a drive whose path climbs',
@@ -205,7 +205,7 @@ describe('a plan is refused', () => {
     [
       'under the name of another',
       () => compileDomain({ ...machineOf(1), name: 'gpuaas-other' }, hostProfile()),
-      refused('conflict', /is not the name/),
+      refused('conflict', /is not the VM name/),
     ],
     [
       'without its boot slot',

@@ -40,7 +40,7 @@ const os = (machine: Machine, profile: HostProfile): XmlElement => {
   if (firmware === null)
     throw new HostError(
       'blocked',
-      `profile ${machine.plan.profile} boots securely; this host has no firmware for that`,
+      `profile ${machine.plan.profile} needs secure boot; this host has no firmware for it`,
     );
   return element(
     'os',
@@ -134,7 +134,7 @@ const owner = (machine: Machine): XmlElement =>
 
 export const compileDomain = (machine: Machine, profile: HostProfile): string => {
   if (machineName(machine.name) !== domainName(machine.allocation_id))
-    throw new HostError('conflict', `${machine.name} is not the name of the machine of ${machine.allocation_id}`);
+    throw new HostError('conflict', `${machine.name} is not the VM name of ${machine.allocation_id}`);
   const cpus = planCpus(machine.plan, profile);
   const pci = planPci(machine.plan, profile, cpus.memory_kib);
   const past = [

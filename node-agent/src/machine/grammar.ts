@@ -89,5 +89,5 @@ export const sshPublicKey = (line: string): string => {
   const length = blob.length >= 4 ? blob.readUInt32BE(0) : -1;
   return blob.subarray(4, 4 + length).toString('latin1') === type
     ? `${type} ${encoded}`
-    : refuse(`${shown(line)} says it is ${type}, and its key does not`);
+    : refuse(`${shown(line)} is marked ${type}, but its key is of another type`);
 };

@@ -9,7 +9,9 @@
  * The guest is the tenant's. What it says is a claim about itself, read with limits and a grammar, and used for nothing but
  * reaching it and calling it ready.
  */
+
 import type { GuestCheck, GuestReport } from '../host/host.ts';
+import { GPU_VENDORS } from '../host/linux/gpu/vendors.ts';
 import { checkName, pciId, sshPublicKey } from './grammar.ts';
 
 export const REPORT_CHANNEL = 'org.gpuaas.report';
@@ -101,6 +103,16 @@ export const createReportReader = (): ReportReader => {
   };
 };
 
+/** A tool of the vendor that cannot list the GPUs makes their number unknown. */
+const COUNT_BY_TOOL = GPU_VENDORS.flatMap(({ guest_count: by }) =>
+  by === null
+    ? []
+    : `  if command -v ${by.program} >/dev/null 2>&1; then
+    if list="$(${by.program} ${by.flag} 2>/dev/null)"; then echo "$list" | grep -c '^${by.line}'; else echo null; fi
+    return
+  fi`,
+).join('\n');
+
 /**
  * The host key counts once cloud-init has made it anew and sshd listens, or a first visitor would be told the key of the
  * image; and once sshd is not restarted any more, or a visitor would be turned away meanwhile: that is shown by when it
@@ -124,9 +136,8 @@ count_on_bus() {
   echo "$count"
 }
 count_gpus() {
-  if ! command -v nvidia-smi >/dev/null 2>&1; then count_on_bus
-  elif list="$(nvidia-smi -L 2>/dev/null)"; then echo "$list" | grep -c '^GPU '
-  else echo null; fi
+${COUNT_BY_TOOL}
+  count_on_bus
 }
 judge() {
   if [ -x ${READINESS_PATH} ]; then ${READINESS_PATH} $checks </dev/null 2>/dev/null

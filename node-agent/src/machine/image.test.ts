@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { requires } from '../../../tools/test/requires.ts';
 import { HostError } from '../host/host.ts';
 import { inspectBytes, inspectImage } from './image.ts';
 
@@ -83,7 +84,7 @@ describe('an image', () => {
     refuses(Buffer.alloc(MIB), /it is raw, the catalog declares qcow2/);
     refuses(Buffer.concat([Buffer.from('KDMV'), Buffer.alloc(MIB)]), /it is vmdk/, 'raw');
     refuses(Buffer.concat([Buffer.from([0x1f, 0x8b]), Buffer.alloc(510)]), /it is gzip/, 'raw');
-    refuses(Buffer.alloc(MIB), /not a format we take/, 'vmdk');
+    refuses(Buffer.alloc(MIB), /not a supported format/, 'vmdk');
   });
 
   it('is refused where it is encrypted, damaged or of an unknown kind', () => {
@@ -127,9 +128,9 @@ describe('an image', () => {
   });
 
   it('is refused where the drive is smaller than it', () => {
-    refuses(qcow2(), /the drive has 8388607/, 'qcow2', 8 * MIB - 1);
+    refuses(qcow2(), /the disk has 8388607/, 'qcow2', 8 * MIB - 1);
     assert.equal(inspect(qcow2(), 'qcow2', 8 * MIB).virtual_bytes, 8 * MIB);
-    refuses(Buffer.alloc(MIB), /the drive has 1024/, 'raw', 1024);
+    refuses(Buffer.alloc(MIB), /the disk has 1024/, 'raw', 1024);
   });
 
   it('is refused where any cluster that it names is cut off', () => {
@@ -145,11 +146,10 @@ describe('an image', () => {
   });
 });
 
-const hasTool = spawnSync('qemu-img', ['--version']).status === 0;
 const folder = mkdtempSync(join(tmpdir(), 'gpuaas-image-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('an image made by qemu-img', { skip: hasTool ? false : 'qemu-img is not there (Debian: qemu-utils)' }, () => {
+describe('an image made by qemu-img', { skip: requires('qemu-img') }, () => {
   const tool = (...argv: string[]): void => {
     const { status, stderr } = spawnSync('qemu-img', argv, { cwd: folder });
     assert.equal(status, 0, stderr.toString('utf8'));

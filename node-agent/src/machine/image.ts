@@ -34,10 +34,10 @@ const formatOf = (head: Buffer): string =>
 
 export function* inspectImage({ declared, file_bytes, disk_bytes }: ImageQuestion): Inspection<ImageFacts> {
   if (declared !== 'raw' && declared !== 'qcow2')
-    return refuseImage(`${JSON.stringify(declared)} is not a format we take`);
+    return refuseImage(`${JSON.stringify(declared)} is not a supported format`);
   const wanted = Math.min(HEAD_BYTES, file_bytes);
   const head = yield { offset: 0, length: wanted };
-  if (head.length < wanted || wanted === 0) return refuseImage('it is empty or shorter than its size says');
+  if (head.length < wanted || wanted === 0) return refuseImage('it is empty or shorter than its declared size');
   const found = formatOf(head);
   if (found !== declared) return refuseImage(`it is ${found}, the catalog declares ${declared}`);
   const facts: ImageFacts =
@@ -46,7 +46,7 @@ export function* inspectImage({ declared, file_bytes, disk_bytes }: ImageQuestio
       : { format: 'raw', virtual_bytes: file_bytes, file_bytes, cluster_bytes: null, has_snapshots: false };
   if (declared === 'raw' && file_bytes % SECTOR !== 0) return refuseImage('it is truncated: it ends within a sector');
   if (facts.virtual_bytes > disk_bytes)
-    return refuseImage(`it is a disk of ${facts.virtual_bytes} bytes, and the drive has ${disk_bytes}`);
+    return refuseImage(`it is a disk of ${facts.virtual_bytes} bytes, and the disk has ${disk_bytes}`);
   return facts;
 }
 

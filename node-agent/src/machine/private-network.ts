@@ -47,7 +47,7 @@ export const guestOf = (given: Guest, { network, gateway }: PrivateNetwork): Gue
     private_ip: ipv4(given.private_ip),
   };
   if (!isGuestAddress(guest.private_ip, network) || guest.private_ip === gateway)
-    throw new HostError('blocked', `${guest.private_ip} is no address for a guest of ${network.text}`);
+    throw new HostError('blocked', `${guest.private_ip} is not a guest address of ${network.text}`);
   return guest;
 };
 

@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { requires } from '../../../tools/test/requires.ts';
 import { machineOf } from '../../test/machine.ts';
 import { HostError } from '../host/host.ts';
 import { cloudInit } from './cloud-init.ts';
@@ -46,8 +47,6 @@ const rockRidgeName = (fields: Buffer): string => {
   return '';
 };
 
-const hasTool = spawnSync('bsdtar', ['--version']).status === 0;
-
 describe('a seed', () => {
   for (const isJoliet of [false, true])
     it(`holds the files under their names for a reader of ${isJoliet ? 'Joliet' : 'Rock Ridge'}`, () =>
@@ -67,7 +66,7 @@ describe('a seed', () => {
   });
 
   it('is read by another program too', {
-    skip: hasTool ? false : 'bsdtar is not there (Debian: libarchive-tools)',
+    skip: requires('bsdtar'),
   }, () => {
     const folder = mkdtempSync(join(tmpdir(), 'gpuaas-seed-'));
     try {

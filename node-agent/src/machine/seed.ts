@@ -103,7 +103,7 @@ const rootFolder = (files: readonly Content[], names: Names): Buffer => {
     );
   const start = record({ ...self, name: Buffer.from([0]), fields: isPlain ? [...START_FIELDS, ...mode] : [] });
   const folder = Buffer.concat([start, record({ ...self, name: Buffer.from([1]), fields: mode }), ...entries]);
-  if (folder.length > SECTOR) throw new HostError('blocked', 'the seed has more names than one sector takes');
+  if (folder.length > SECTOR) throw new HostError('blocked', 'the seed has more file names than fit in one sector');
   return toSectors(folder);
 };
 

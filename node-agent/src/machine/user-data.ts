@@ -51,7 +51,7 @@ const readConfig = (text: string): CloudConfig => {
   if (!isRecord(value)) return refuse('a cloud-config is a mapping');
   for (const key of Object.keys(value)) {
     if (!CONFIG_KEY.test(key)) return refuse(`${JSON.stringify(key.slice(0, 80))} is not a key of a cloud-config`);
-    if (OURS.has(key)) return refuse(`${key} is set by the platform; leave it out`);
+    if (OURS.has(key)) return refuse(`${key} is set by GPUaaS; remove it`);
   }
   return value;
 };
@@ -76,7 +76,7 @@ const checkUsers = (users: readonly Plain[], taken: string): readonly Plain[] =>
   for (const user of users) {
     const name = isRecord(user) ? user['name'] : user;
     if (typeof name !== 'string' || !USER_NAME.test(name)) return refuse('each of users is a name or has one');
-    if (name === taken) return refuse(`the user ${name} is set by the platform; choose another name`);
+    if (name === taken) return refuse(`user ${name} is set by GPUaaS; choose another name`);
   }
   return users;
 };
@@ -86,7 +86,7 @@ const checkFiles = (files: readonly Plain[], taken: readonly string[]): readonly
     const path = isRecord(file) ? file['path'] : undefined;
     if (typeof path !== 'string') return refuse('each of write_files has a path');
     if (taken.includes(posix.normalize(`/${path}`).replace(/^\/+/, '/')))
-      return refuse(`the file ${path} is set by the platform; choose another path`);
+      return refuse(`file ${path} is set by GPUaaS; choose another path`);
   }
   return files;
 };

@@ -46,9 +46,9 @@ const ofMachine = (domain: SeenDomain, leases: readonly Lease[]): readonly HostD
   const { name, allocation_id, state } = domain;
   if (allocation_id !== null && !isOurs(domain))
     return [drift('unknown_vm', `domain ${name} carries the tag of ${allocation_id} under another name`)];
-  if (!isOurs(domain)) return [drift('unknown_vm', `domain ${name} is not of this platform; it is left alone`)];
+  if (!isOurs(domain)) return [drift('unknown_vm', `domain ${name} is not managed by GPUaaS; it stays untouched`)];
   if (leases.some((lease) => lease.allocation_id === allocation_id)) return [];
-  const message = `domain ${name}, ${state}, has no lease on this host; it is left alone`;
+  const message = `domain ${name}, ${state}, has no lease on this host; it stays untouched`;
   return [drift('vm_without_lease', message, { allocation_id })];
 };
 
@@ -64,7 +64,7 @@ const ofBinding = (pci: readonly PciFunction[], slot: TaskSlot, allocationId: st
       drift(code, message, { allocation_id: allocationId, slot_id: slot.slot_id }),
     ];
     if (found === undefined) return tell('device_missing', `${address} is not on the host`);
-    if (hasFallenOff(found)) return tell('device_silent', `${address} does not answer on the bus`);
+    if (hasFallenOff(found)) return tell('device_silent', `${address} does not respond on the bus`);
     if (found.driver !== 'vfio-pci')
       return tell('device_unbound', `${address} is bound to ${found.driver ?? 'no driver'}, not vfio-pci`);
     return [];
@@ -77,7 +77,7 @@ const ofAddress = (lease: Lease, address: DhcpLease | undefined, about: About): 
     return [
       drift(
         'address_conflict',
-        `${expected} belongs to MAC ${mac} but is answered by MAC ${address.other_mac ?? 'unknown'}`,
+        `${expected} belongs to MAC ${mac} but is used by MAC ${address.other_mac ?? 'unknown'}`,
         about,
       ),
     ];
@@ -118,7 +118,7 @@ const ofLease = (lease: Lease, scene: Scene): readonly HostDrift[] => {
     ...ofAddress(lease, scene.addresses.get(allocation_id), about),
     ...(silentSince === undefined
       ? []
-      : [drift('guest_report_stale', `the guest of ${name} has said nothing since ${silentSince}`, about)]),
+      : [drift('guest_report_stale', `the guest of ${name} has sent no report since ${silentSince}`, about)]),
   ];
 };
 
@@ -144,7 +144,7 @@ export const driftOf = (scene: Scene): readonly HostDrift[] => {
     ...scene.leftovers
       .filter((name) => !isLeased(allocationNamed(name)))
       .map((name) =>
-        drift('vm_files_left', `machine ${name} is gone and left files behind`, {
+        drift('vm_files_left', `VM ${name} no longer exists but left files`, {
           allocation_id: allocationNamed(name),
         }),
       ),

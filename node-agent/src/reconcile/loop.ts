@@ -44,7 +44,7 @@ export const createReconciler = (loop: Omit<ReconcileLoop, 'look_ms' | 'signal'>
       const scene = await readScene(looking);
       const declared = await redeclarePartitions(mending, scene);
       const repaired = [...restored, ...declared, ...cleared];
-      if (repaired.length > 0) log.warn({ repaired }, 'put right on this host');
+      if (repaired.length > 0) log.warn({ repaired }, 'repaired the host');
       const seen = declared.length > 0 ? await readScene(looking) : scene;
       const inventory = await inventoryOf(looking, seen, repaired);
       const at = now().getTime();
@@ -73,7 +73,7 @@ export const runReconcileLoop = async (loop: ReconcileLoop): Promise<void> => {
       lastMessage = '';
     } catch (err) {
       const message = err instanceof Error ? err.message : String(err);
-      if (message !== lastMessage) loop.log.warn({ err }, 'the host was not compared with its leases');
+      if (message !== lastMessage) loop.log.warn({ err }, 'failed to compare the host with its bundle leases');
       lastMessage = message;
       restMs = Math.max(restMs, askedMs(err));
     }

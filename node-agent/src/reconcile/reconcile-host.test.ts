@@ -14,7 +14,7 @@ import { makeSliceLab } from '../../test/slice-lab.ts';
 import { domainName } from '../tasks/names.ts';
 import { createReconciler } from './loop.ts';
 
-const SLOW_MS = 240_000;
+const SLOW_MS = 600_000;
 const NAME = domainName(ALLOCATION);
 const SMALL = { vcpu_count: 1, memory_mib: 256 };
 

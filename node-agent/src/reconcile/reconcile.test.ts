@@ -199,7 +199,7 @@ describe('the agent’s own look at its host', () => {
     agent.holdsNothing(ALLOCATION);
     assert.ok(codes(await agent.look()).includes('vm_files_left'));
     const after = await agent.look();
-    assert.match(after.repaired.join(), new RegExp(`removed what ${NAME} left`));
+    assert.match(after.repaired.join(), new RegExp(`removed leftovers of ${NAME}`));
     assert.deepEqual((await host.sim.hypervisor.inspect()).leftovers, []);
   });
 
@@ -212,7 +212,7 @@ describe('the agent’s own look at its host', () => {
     host.fault({ state: 'mac_conflict' });
     const seen = await agent.look();
     assert.deepEqual(codes(seen), ['address_conflict', 'guest_report_stale']);
-    assert.match(seen.drift.map(({ message }) => message).join(), /belongs to MAC 02:.* but is answered by MAC /);
+    assert.match(seen.drift.map(({ message }) => message).join(), /belongs to MAC 02:.* but is used by MAC /);
   });
 });
 

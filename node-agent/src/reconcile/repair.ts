@@ -19,7 +19,7 @@ const tried = async ({ log }: Mending, what: string, work: () => Promise<unknown
     await work();
     return [what];
   } catch (err) {
-    log.warn({ err }, `could not do this while reconciling: ${what}`);
+    log.warn({ err }, `failed to repair: ${what}`);
     return [];
   }
 };
@@ -31,7 +31,7 @@ export const restoreNetwork = async ({ host, log }: Mending): Promise<readonly s
   } catch (err) {
     // A host whose network is not set up yet has nothing to put back.
     if (!(err instanceof HostError) || (err.code !== 'blocked' && err.code !== 'unsupported'))
-      log.warn({ err }, 'the network of guests could not be put back');
+      log.warn({ err }, 'failed to restore the network of VMs');
     return [];
   }
 };
@@ -81,7 +81,7 @@ export const clearLeftovers = async (mending: Mending, unclaimed: readonly strin
     for (const port of ports.filter((each) => each.allocation_id === id))
       told.push(...(await tried(mending, `removed port ${port.name} of ${id}`, () => host.network.detach(port))));
     if (vms.leftovers.some((left) => allocationNamed(left) === id))
-      told.push(...(await tried(mending, `removed what ${name} left`, () => host.hypervisor.remove(name))));
+      told.push(...(await tried(mending, `removed leftovers of ${name}`, () => host.hypervisor.remove(name))));
   }
   return told;
 };

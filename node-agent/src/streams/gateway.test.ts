@@ -8,7 +8,7 @@ import { createOpenGateway } from './gateway.ts';
 
 const refuses = (act: Promise<unknown>, code: string, pattern: RegExp) =>
   assert.rejects(act, (err) => err instanceof HostError && err.code === code && pattern.test(err.message));
-const soon = () => AbortSignal.timeout(5000);
+const soon = () => AbortSignal.timeout(60_000);
 
 describe('the way to a gateway', () => {
   it('is taken only to one of the platform’s authorities and of that name', async (t) => {
@@ -18,17 +18,17 @@ describe('the way to a gateway', () => {
     t.after(named.close);
     const id = mintId('terminal_session');
     const stranger = await createAuthority('somebody else');
-    const open = createOpenGateway(await gateway.standing(stranger), 'test');
+    const open = createOpenGateway(await gateway.connection(stranger), 'test');
     await refuses(open(gateway.url, id, soon()), 'host_error', /could not be reached/);
-    const misnamed = createOpenGateway(await named.standing(), 'test');
+    const misnamed = createOpenGateway(await named.connection(), 'test');
     await refuses(misnamed(named.url, id, soon()), 'host_error', /could not be reached: .*altnames/);
-    const unknown = createOpenGateway(await gateway.standing(gateway.authority, stranger), 'test');
+    const unknown = createOpenGateway(await gateway.connection(gateway.authority, stranger), 'test');
     await refuses(unknown(gateway.url, id, soon()), 'host_error', /could not be reached/);
   });
 
   it('ends plainly where the session is gone, nobody listens, or nobody waits any more', async (t) => {
     const gateway = await startStreamGateway();
-    const open = createOpenGateway(await gateway.standing(), 'test');
+    const open = createOpenGateway(await gateway.connection(), 'test');
     const id = mintId('terminal_session');
     await refuses(open(gateway.url, id, soon()), 'conflict', /does not wait for this session/);
     await refuses(open(gateway.url, id, AbortSignal.abort()), 'timeout', /in time/);

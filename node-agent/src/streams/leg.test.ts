@@ -14,8 +14,8 @@ const connect = async (t: TestContext): Promise<{ leg: Leg; client: TestSession 
   t.after(gateway.close);
   const id = mintId('terminal_session');
   const coming = gateway.expect(id);
-  const open = createOpenGateway(await gateway.standing(), 'test');
-  const leg = createLeg(await open(gateway.url, id, AbortSignal.timeout(5000)));
+  const open = createOpenGateway(await gateway.connection(), 'test');
+  const leg = createLeg(await open(gateway.url, id, AbortSignal.timeout(60_000)));
   return { leg, client: await coming };
 };
 

@@ -60,7 +60,7 @@ const openPort = async (
   try {
     return { target: portTarget(await dial(opening, reach, params, port, signal)), undo: nothing };
   } catch (error) {
-    throw saidBy(error, `Port ${port} of the machine could not be connected to. Try again in a moment.`);
+    throw saidBy(error, `Connecting to port ${port} of the VM failed. Retry in a moment.`);
   }
 };
 
@@ -82,7 +82,7 @@ const askHostKey = async ({ host }: Opening, { machine }: Reach, signal: AbortSi
       machine === null ? await host.system.sshHostKey() : (await host.hypervisor.guest(machine))?.ssh_host_key;
     if (key !== null && key !== undefined) return key;
   }
-  throw new Refusal('The machine has not said yet which SSH host key it has.');
+  throw new Refusal('The VM has not reported its SSH host key yet.');
 };
 
 /**
@@ -132,7 +132,7 @@ const openTerminal = async (
     installed.catch(() => undefined);
     const target = await openWithHostKey(opening, reach, signal, async (host_key) => {
       await installed;
-      what = 'The machine did not open a shell over SSH.';
+      what = 'The VM did not open a shell over SSH.';
       const socket = await dial(opening, reach, params, SSH_PORT, signal);
       return openShell({ socket, username, key, host_key, cols, rows }, signal);
     });
@@ -154,7 +154,7 @@ export const openTarget = async (opening: Opening, params: SessionParams, signal
   } catch (error) {
     throw error instanceof Refusal
       ? error
-      : new Refusal('The machine could not be found. Try again in a moment.', { cause: error });
+      : new Refusal('The VM could not be found. Retry in a moment.', { cause: error });
   }
   switch (params.kind) {
     case 'ssh':

@@ -25,12 +25,12 @@ type Asked = Readonly<{ allocation_id: string; username: string | null }>;
 
 const reachMachine = async ({ host, state }: Place, allocationId: string): Promise<Reach> => {
   const lease = findLease(await readLeases(state), allocationId);
-  if (lease === undefined) throw new Refusal('The machine is not here any more.');
-  if (lease.cleaning_since !== null) throw new Refusal('The machine is being released.');
+  if (lease === undefined) throw new Refusal('The VM no longer exists on this host.');
+  if (lease.cleaning_since !== null) throw new Refusal('The allocation is being released.');
   const machine = domainName(allocationId);
   const domains = await host.hypervisor.list();
   const domain = domains.find((one) => one.name === machine && one.allocation_id === allocationId);
-  if (domain?.state !== 'running') throw new Refusal('The machine is off. Start it, then connect again.');
+  if (domain?.state !== 'running') throw new Refusal('The VM is off. Start it, then connect again.');
   return { address: lease.plan.private_ip, machine, username: host.access?.guest_username ?? '' };
 };
 
@@ -38,7 +38,7 @@ const reachNode = async ({ host, state }: Place, allocationId: string, username:
   const sets = await readKeySets(state);
   const other = sets.find((one) => one.username === username && one.allocation_id !== allocationId);
   if (other !== undefined || !(await host.system.hasUser(username)))
-    throw new Refusal('The account is not on this machine any more.');
+    throw new Refusal('The user no longer exists on this host.');
   return { address: null, machine: null, username };
 };
 
@@ -50,7 +50,7 @@ export const refuseMoved = async (place: Place, asked: Asked, { address }: Reach
   if (asked.username !== null) return void (await reachNode(place, asked.allocation_id, asked.username));
   const lease = findLease(await readLeases(place.state), asked.allocation_id);
   if (lease === undefined || lease.cleaning_since !== null || lease.plan.private_ip !== address)
-    throw new Refusal('The machine is not here any more.');
+    throw new Refusal('The VM no longer exists on this host.');
 };
 
 export const findReach = (place: Place, { allocation_id, username }: Asked): Promise<Reach> =>

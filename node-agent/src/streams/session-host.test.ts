@@ -17,8 +17,8 @@ import type { TaskContext } from '../tasks/task.ts';
 import { createOpenGateway } from './gateway.ts';
 import { createStreams, type Streams } from './streams.ts';
 
-const SLOW_MS = 200_000;
-const ONE = { timeout: 40_000 };
+const SLOW_MS = 600_000;
+const ONE = { timeout: 120_000 };
 /** With the question of a shell where its cursor is. */
 const PROMPT = new RegExp(String.raw`\$ (?:${'\u001b'}\[6n)?$`);
 const lacks = composedHostLacks();
@@ -42,7 +42,7 @@ describe('a session with a slice on real parts', { skip: lacks, timeout: SLOW_MS
       attempt: 1,
       correlation_id: 'test',
       log: silentLog(),
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(120_000),
       progress: () => undefined,
       now: () => new Date(),
       state: lab.state,
@@ -79,7 +79,7 @@ describe('a session with a slice on real parts', { skip: lacks, timeout: SLOW_MS
         state: lab.state,
         log: silentLog(),
         now: () => new Date(),
-        openGateway: createOpenGateway(await gateway.standing(), 'test'),
+        openGateway: createOpenGateway(await gateway.connection(), 'test'),
       });
       other = makeTenant(lab.host.network.config.command_prefix);
       await lab.run('slice.bundle_lease', { ...lab.lease, vcpu_count: 1, memory_mib: 512 });
@@ -187,7 +187,7 @@ describe('a session with a slice on real parts', { skip: lacks, timeout: SLOW_MS
           'ubuntu@127.0.0.1',
           'echo from $(hostname); head -c 3000000 /dev/zero | wc -c',
         ],
-        { timeout: 60_000 },
+        { timeout: 120_000 },
         (error, stdout, stderr) => (error === null ? resolve(stdout) : reject(new Error(stderr))),
       ),
     );
@@ -210,7 +210,7 @@ describe('a session with a slice on real parts', { skip: lacks, timeout: SLOW_MS
 
       const refused = await start({ kind: 'forward', port: 8889 });
       await refused.until(() => refused.isClosed);
-      assert.deepEqual(refused.words, [{ type: 'failed', message: 'Nothing listens on port 8889 of the machine.' }]);
+      assert.deepEqual(refused.words, [{ type: 'failed', message: 'Nothing listens on port 8889 of the VM.' }]);
     },
   );
 
@@ -250,7 +250,7 @@ describe('a session with a slice on real parts', { skip: lacks, timeout: SLOW_MS
       await Promise.all([one, two].map((viewer) => viewer.shows(/down: 42/)));
       const dead = await start({ kind: 'ssh' });
       await dead.until(() => dead.isClosed);
-      assert.match(dead.word('failed')?.message ?? '', /^The machine /);
+      assert.match(dead.word('failed')?.message ?? '', /^The VM /);
       await two.send('\r\necho "not $((1 + 1))"\r\n');
       await one.send('hostname; ip link set eth0 up; echo "up: $((40 + 3))"\r\n');
       await Promise.all([one, two].map((viewer) => viewer.shows(/trainer[\s\S]*up: 43/)));
@@ -271,9 +271,7 @@ describe('a session with a slice on real parts', { skip: lacks, timeout: SLOW_MS
     for (const kind of ['ssh', 'terminal', 'console'] as const) {
       const refused = await start({ kind });
       await refused.until(() => refused.isClosed);
-      assert.deepEqual(refused.words, [
-        { type: 'failed', message: 'The machine is off. Start it, then connect again.' },
-      ]);
+      assert.deepEqual(refused.words, [{ type: 'failed', message: 'The VM is off. Start it, then connect again.' }]);
     }
   });
 });

@@ -22,14 +22,14 @@ const newKey = async (): Promise<string> => (await createSessionKey()).authorize
 const setUp = async (t: TestContext, more: Readonly<{ sessions_max?: number }> = {}) => {
   const host = startTestHost(t);
   const gateway = await startStreamGateway();
-  const standing = await gateway.standing();
+  const connection = await gateway.connection();
   const openStreams = () =>
     createStreams({
       host: host.sim,
       state: host.state,
       log: silentLog(),
       now: () => new Date(),
-      openGateway: createOpenGateway(standing, 'test'),
+      openGateway: createOpenGateway(connection, 'test'),
       ...more,
     });
   const streams = openStreams();
@@ -87,19 +87,19 @@ const running = async (host: TestHost) => {
 describe('sessions of an agent', () => {
   it('reach the machine that is leased and runs, and in its own words nothing else', async (t) => {
     const { host, open, refusal } = await setUp(t);
-    assert.equal(await refusal({ kind: 'ssh' }), 'The machine is not here any more.');
+    assert.equal(await refusal({ kind: 'ssh' }), 'The VM no longer exists on this host.');
     const slots = await running(host);
     const session = await open({ kind: 'ssh' });
     await session.shows(/^SSH-2\.0-/);
     session.close();
-    assert.equal(await refusal({ kind: 'ssh', allocation_id: OTHER }), 'The machine is not here any more.');
-    const gone = 'The account is not on this machine any more.';
+    assert.equal(await refusal({ kind: 'ssh', allocation_id: OTHER }), 'The VM no longer exists on this host.');
+    const gone = 'The user no longer exists on this host.';
     assert.equal(await refusal({ kind: 'forward', port: 80, username: 'tenant-a' }), gone);
     assert.match(await refusal({ kind: 'forward', port: 9 }), /port 9\b/i);
     assert.equal(await refusal({ kind: 'forward' }), 'A forward needs a port.');
     await host.run('slice.vm_stop', { ...of(slots), grace_s: 0 });
     for (const kind of ['ssh', 'console', 'terminal'] as const)
-      assert.equal(await refusal({ kind }), 'The machine is off. Start it, then connect again.');
+      assert.equal(await refusal({ kind }), 'The VM is off. Start it, then connect again.');
   });
 
   it('have a key that is let in beside the platform’s while they last, whoever ends them and whatever it tells meanwhile', async (t) => {
@@ -134,7 +134,7 @@ describe('sessions of an agent', () => {
     writeFileSync(file, readFileSync(file, 'utf8').replace('"has_session_keys":false', '"has_session_keys":true'));
     assert.equal(guestKeys(host).length, plain.length + 1);
     const next = openStreams();
-    await next.mend();
+    await next.repair();
     assert.deepEqual(guestKeys(host), plain);
     assert.equal((await readKeySets(host.state))[0]?.has_session_keys, false);
     await next.close();
@@ -146,7 +146,10 @@ describe('sessions of an agent', () => {
     const keys = [await newKey()];
     await host.run('allocation.provision_user', { ...account, ssh_public_keys: keys });
     assert.match(await refusal({ kind: 'console', username: 'tenant-a' }), /no serial console/);
-    assert.match(await refusal({ kind: 'ssh', username: 'tenant-a', allocation_id: OTHER }), /not on this machine/);
+    assert.match(
+      await refusal({ kind: 'ssh', username: 'tenant-a', allocation_id: OTHER }),
+      /no longer exists on this host/,
+    );
     const session = await open({ kind: 'terminal', username: 'tenant-a' });
     assert.equal(accountKeys(host, 'tenant-a').length, 2);
     await session.send('whoami\n');
@@ -170,7 +173,7 @@ describe('sessions of an agent', () => {
     const told = { allocation_id: ALLOCATION, username: 'tenant-a', keys };
     await setKeys({ host: host.sim, state: host.state }, told, WITHOUT_END);
     await host.sim.system.removeUser('tenant-a');
-    assert.match(await refusal({ kind: 'terminal', username: 'tenant-a' }), /not on this machine/);
+    assert.match(await refusal({ kind: 'terminal', username: 'tenant-a' }), /no longer exists on this host/);
     assert.deepEqual(stored(host).users, {});
   });
 
@@ -179,7 +182,7 @@ describe('sessions of an agent', () => {
     await running(host);
     const session_expires_at = new Date(Date.now() + 300).toISOString();
     const [short, long] = [await open({ kind: 'console', session_expires_at }), await open({ kind: 'console' })];
-    if (streams.count() === 2) assert.match(await refusal({ kind: 'console' }), /too many sessions/);
+    if (streams.count() === 2) assert.match(await refusal({ kind: 'console' }), /too many open sessions/);
     await short.until(() => short.isClosed);
     await streams.close();
     await long.until(() => long.isClosed);
@@ -199,9 +202,9 @@ describe('sessions of an agent', () => {
     await host.run('slice.vm_readiness', of(slots, OTHER));
     await open({ kind: 'console' });
     await open({ kind: 'console' });
-    assert.match(await refusal({ kind: 'console' }), /too many sessions/);
+    assert.match(await refusal({ kind: 'console' }), /too many open sessions/);
     await open({ kind: 'console', allocation_id: OTHER });
-    assert.match(await refusal({ kind: 'console', allocation_id: OTHER }), /too many sessions/);
+    assert.match(await refusal({ kind: 'console', allocation_id: OTHER }), /too many open sessions/);
   });
 
   it('say nothing to an address that is not their machine’s any more when it answers', async (t) => {
@@ -223,7 +226,7 @@ describe('sessions of an agent', () => {
     const opening = { host: host.sim, access: late, state: host.state, host_keys: new Map() };
     await assert.rejects(openTarget(opening, paramsOf({ kind: 'ssh' }), WITHOUT_END), {
       name: 'Refusal',
-      message: 'The machine is not here any more.',
+      message: 'The VM no longer exists on this host.',
     });
     assert.deepEqual(
       dialled.map((socket) => socket.destroyed),

@@ -29,7 +29,7 @@ export type Streams = Readonly<{
   /** How many are open. */
   count(): number;
   /** Tells guests the plain set that an earlier agent, or one that could not, did not tell. */
-  mend(): Promise<void>;
+  repair(): Promise<void>;
   /** Ends all of them, and waits a moment until their keys are gone. */
   close(): Promise<void>;
 }>;
@@ -56,10 +56,10 @@ export const createStreams = (
     if (isClosed || mending !== undefined) return;
     mending = setTimeout(() => {
       mending = undefined;
-      void mend();
+      void repair();
     }, MEND_MS).unref();
   };
-  const mend = async (): Promise<void> => {
+  const repair = async (): Promise<void> => {
     try {
       for (const set of await staleKeySets(state)) {
         if (isClosed) return;
@@ -67,18 +67,18 @@ export const createStreams = (
           await findReach(place, set);
           await restoreTenantKeys(place, set.allocation_id, AbortSignal.timeout(MEND_EACH_MS));
         } catch (err) {
-          given.log.debug({ err, allocation_id: set.allocation_id }, 'keys of sessions are not taken back yet');
+          given.log.debug({ err, allocation_id: set.allocation_id }, 'session keys are not removed yet');
           mendLater();
         }
       }
     } catch (err) {
-      given.log.warn({ err }, 'the keys of tenants cannot be read');
+      given.log.warn({ err }, 'failed to read tenant keys');
     }
   };
 
   const takeBack = (undo: () => Promise<void>, log: Log): void => {
     const work = undo().catch((err: unknown) => {
-      log.warn({ err }, 'the key of a session could not be taken back; it is tried again');
+      log.warn({ err }, 'failed to remove a session key; retrying');
       mendLater();
     });
     ending.add(work);
@@ -97,7 +97,7 @@ export const createStreams = (
     void leg.closed.then(() => over.abort());
     try {
       if (isFull(params.allocation_id)) {
-        leg.say({ type: 'failed', message: 'The machine’s host has too many sessions open. End one, then try again.' });
+        leg.say({ type: 'failed', message: 'The host has too many open sessions. End one, then retry.' });
         return;
       }
       const { target, undo } = await openTarget(opening, params, over.signal);
@@ -113,7 +113,7 @@ export const createStreams = (
       if (undo !== undefined) takeBack(undo, log);
       // What is not said for tenants may name what they must not know; it is in the log.
       const message = err instanceof Refusal ? err.message : 'The session could not be opened. Try again in a moment.';
-      log.info({ err }, 'a session did not reach its other end');
+      log.info({ err }, 'failed to connect a session to its target');
       leg.say({ type: 'failed', message: message.slice(0, MESSAGE_MAX) });
     } finally {
       leg.close();
@@ -127,14 +127,14 @@ export const createStreams = (
     sessions.set(session_id, { leg, allocation_id });
     const left = Date.parse(params.session_expires_at) - now().getTime();
     const timer = setTimeout(leg.close, Math.min(Math.max(left, 0), TIMER_MS_MAX)).unref();
-    log.info('a session began');
+    log.info('session started');
     const work = serve(opening, leg, params, log)
-      .catch((err: unknown) => log.error({ err }, 'a session broke'))
+      .catch((err: unknown) => log.error({ err }, 'session failed'))
       .then(() => leg.closed)
       .then(() => {
         clearTimeout(timer);
         sessions.delete(session_id);
-        log.info(leg.counts(), 'a session is over');
+        log.info(leg.counts(), 'session ended');
       });
     ending.add(work);
     void work.then(() => ending.delete(work));
@@ -142,14 +142,14 @@ export const createStreams = (
 
   return {
     count: () => sessions.size,
-    mend,
+    repair,
     handler: async (ctx, params) => {
       const { access } = host;
       if (access === undefined) throw new HostError('unsupported', 'This host lets no tenant in.');
       const { session_id } = params;
       if (sessions.has(session_id)) return { session_id };
       if (Date.parse(params.session_expires_at) <= now().getTime())
-        throw new HostError('conflict', 'The session is over.');
+        throw new HostError('conflict', 'The session has ended.');
       const socket = await given.openGateway(params.gateway_url, session_id, ctx.signal);
       if (isClosed || ctx.signal.aborted) {
         socket.terminate();

@@ -24,7 +24,7 @@ export const bundleLease: TaskHandler<'slice.bundle_lease'> = (ctx, params) =>
       refuseStale(known, slots);
       const mine = findLease(known, allocationId);
       if (mine?.cleaning_since != null)
-        throw new HostError('conflict', `allocation ${allocationId} is being cleaned since ${mine.cleaning_since}`);
+        throw new HostError('conflict', `allocation ${allocationId} has been in cleanup since ${mine.cleaning_since}`);
       if (mine?.touched_at != null) {
         if (findSameLease(known, allocationId, slots) !== undefined) return { plan: mine.plan };
         throw new HostError(

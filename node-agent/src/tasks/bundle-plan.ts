@@ -70,8 +70,7 @@ const choosePartition = (live: LiveHost, request: BundleRequest, others: readonl
   const { nvswitches, manager, partitions } = live.fabric;
   if (nvswitches.length === 0 && partitions.length === 0) return { partition_id: null, problems: [] };
   const refuse = (...problems: Problem[]): Partition => ({ partition_id: null, problems });
-  if (!manager.is_running)
-    return refuse({ code: 'host_error', message: 'Fabric Manager does not run; start it before GPUs are given away' });
+  if (!manager.is_running) return refuse({ code: 'host_error', message: 'Fabric Manager is not running; start it' });
   if (manager.driver_version != null && manager.version !== manager.driver_version)
     return refuse({
       code: 'host_error',
@@ -120,7 +119,7 @@ const networkProblems = (live: LiveHost, request: BundleRequest): readonly Probl
   const bridge: readonly Problem[] =
     live.network.bridges.length > 0
       ? []
-      : [{ code: 'host_error', message: 'there is no OVS bridge to attach a machine to; make the slice bridge' }];
+      : [{ code: 'host_error', message: 'there is no OVS bridge for VMs; create the slice bridge' }];
   const running = live.domains
     .filter((domain) => domain.allocation_id === request.allocation_id)
     .map((domain) => conflict(`domain ${domain.name} of this allocation is already here, ${domain.state}`));

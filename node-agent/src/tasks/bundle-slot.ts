@@ -1,7 +1,10 @@
 /** What of one approved slot is not as approved, in words that say what was found and what would help. */
+
 import type { DiskFacts, PciFunction, TaskSlot } from '@gpuaas/contract/node';
 import type { HostErrorCode } from '../host/host.ts';
-import { type DeviceIds, idOf, isWholeFabric } from '../topology/kinds.ts';
+import { releasesGpu } from '../host/linux/gpu/vendors.ts';
+import type { DeviceIds } from '../topology/device-ids.ts';
+import { idOf, isWholeFabric } from '../topology/kinds.ts';
 import type { LiveHost } from './live-host.ts';
 
 export type Problem = Readonly<{ code: HostErrorCode; message: string }>;
@@ -37,13 +40,14 @@ const isGpu = (pci: PciFunction, { accelerators }: DeviceIds): boolean =>
   accelerators.includes(idOf(pci)) || pci.class_code.startsWith('03') || pci.class_code.startsWith('12');
 
 /** A GPU's own driver gives it up for a machine; whatever else holds a GPU was put there by somebody. */
-const GPU_DRIVERS: ReadonlySet<string | null> = new Set([null, 'vfio-pci', 'nvidia', 'nouveau', 'amdgpu']);
+const isReleasable = (driver: string | null): boolean =>
+  driver === null || driver === 'vfio-pci' || releasesGpu(driver);
 
 const gpuProblems = (gpu: PciFunction, ids: DeviceIds): readonly Problem[] => {
-  if (hasFallenOff(gpu)) return [drift(`GPU ${gpu.address} does not answer on the bus; power-cycle the host`)];
+  if (hasFallenOff(gpu)) return [drift(`GPU ${gpu.address} does not respond on the bus; power-cycle the host`)];
   if (!isGpu(gpu, ids)) return [drift(`${gpu.address} is no GPU but a device of class ${gpu.class_code}`)];
-  if (!GPU_DRIVERS.has(gpu.driver))
-    return [drift(`GPU ${gpu.address} is bound to ${gpu.driver} and cannot be taken for vfio-pci; unbind it`)];
+  if (!isReleasable(gpu.driver))
+    return [drift(`GPU ${gpu.address} is bound to ${gpu.driver} and cannot be rebound to vfio-pci; unbind it`)];
   if (gpu.mediated_devices > 0)
     return [drift(`GPU ${gpu.address} has ${gpu.mediated_devices} mediated devices; remove them`)];
   return [];
@@ -71,7 +75,7 @@ const groupProblems = (live: Pick<Devices, 'pci' | 'groups'>, pci: PciFunction, 
   if (strangers.length === 0) return [];
   return [
     drift(
-      `IOMMU group ${group.group} of ${pci.address} reaches beyond the slot: it also holds ${strangers.join(', ')}`,
+      `IOMMU group ${group.group} of ${pci.address} is shared beyond the slot: it also holds ${strangers.join(', ')}`,
     ),
   ];
 };
@@ -96,7 +100,7 @@ export const inUse = (disk: DiskFacts): readonly string[] =>
     disk.is_boot ? 'it is the boot disk of the host' : [],
     disk.is_swap ? 'it is used as swap' : [],
     disk.mounts.length > 0 ? `it is mounted at ${disk.mounts.join(', ')}` : [],
-    disk.holders.length > 0 ? `it is held by ${disk.holders.join(', ')}` : [],
+    disk.holders.length > 0 ? `it is in use by ${disk.holders.join(', ')}` : [],
   ].flat();
 
 export const diskProblems = (
@@ -106,11 +110,12 @@ export const diskProblems = (
   const found = disks.filter((disk) => disk.serial === slot.nvme_serial);
   const [disk] = found;
   if (disk === undefined) return [drift(`disk ${slot.nvme_serial} is not on the host`)];
-  if (found.length > 1) return [drift(`${found.length} disks say that their serial is ${slot.nvme_serial}`)];
+  if (found.length > 1) return [drift(`${found.length} disks report the serial ${slot.nvme_serial}`)];
   if (disk.device !== slot.nvme_device)
     return [drift(`disk ${slot.nvme_serial} is at ${disk.device ?? 'no path'}, approved at ${slot.nvme_device}`)];
   const uses = inUse(disk);
-  if (uses.length > 0) return [blocked(`disk ${slot.nvme_serial}: ${uses.join(', ')}; the agent never unmounts`)];
+  if (uses.length > 0)
+    return [blocked(`disk ${slot.nvme_serial}: ${uses.join(', ')}; free it: the agent never unmounts`)];
   if (disk.filesystems.length > 0)
     return [blocked(`disk ${slot.nvme_serial} carries ${disk.filesystems.join(', ')}; it must be wiped first`)];
   return [];

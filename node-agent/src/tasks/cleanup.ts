@@ -83,7 +83,7 @@ export const wipeAll = async (
     const serial = targets[index]?.serial ?? '';
     if ('evidence' in wiped.value) disks.push(wiped.value.evidence);
     else {
-      ctx.log.warn({ serial, reason: wiped.value.blocked }, 'a disk cannot be wiped');
+      ctx.log.warn({ serial, reason: wiped.value.blocked }, 'wipe of a disk is blocked');
       blocked.push({ serial, reason: wiped.value.blocked });
     }
   }

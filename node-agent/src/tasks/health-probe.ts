@@ -5,5 +5,5 @@ import { withinTime } from './exclusive.ts';
 import type { TaskHandler } from './task.ts';
 
 export const healthProbe: TaskHandler<'diag.health_probe'> = async (ctx) => ({
-  report: await withinTime(ctx.signal, 'looking at the host', probeHealth(ctx)),
+  report: await withinTime(ctx.signal, 'checking the host', probeHealth(ctx)),
 });

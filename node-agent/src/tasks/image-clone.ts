@@ -54,7 +54,7 @@ const refuseMachine = async (ctx: TaskContext, act: Act, allocationId: string): 
   const domains = await act('listing the domains', ctx.host.hypervisor.list());
   const domain = domains.find((each) => each.name === name || each.allocation_id === allocationId);
   if (domain !== undefined)
-    throw new HostError('conflict', `domain ${domain.name} is there, ${domain.state}; its disk is not written over`);
+    throw new HostError('conflict', `domain ${domain.name} exists, ${domain.state}; its disk is not overwritten`);
 };
 
 const withDisk = async <T>(

@@ -41,7 +41,7 @@ export const reportDisk = async <T>(
 /** What the first start would refuse is refused while there is something to go back to. */
 export const refuseUserData = async (ctx: TaskContext, act: Act, userData: string | null): Promise<void> => {
   try {
-    await act('the look at the user data', ctx.host.hypervisor.judge(userData));
+    await act('the check of the user data', ctx.host.hypervisor.judge(userData));
   } catch (err) {
     if (!(err instanceof HostError) || err.code !== 'blocked') throw err;
     throw new HostError(err.code, err.message, { cause: err, output: { is_user_data_refused: true } });
@@ -56,7 +56,7 @@ export const refuseRunning = async (ctx: TaskContext, act: Act, allocationId: st
   if (domain !== undefined && (domain.name !== name || domain.allocation_id !== allocationId))
     throw new HostError('conflict', `domain ${domain.name} does not carry name and tag of allocation ${allocationId}`);
   if (domain !== undefined && domain.state !== 'shut_off')
-    throw new HostError('blocked', `domain ${name} is ${domain.state}; stop it before its disk is written over`);
+    throw new HostError('blocked', `domain ${name} is ${domain.state}; stop it before its disk is overwritten`);
 };
 
 /** What refuses the image refuses it first: until then the old system, its definition and its variables are as they were. */

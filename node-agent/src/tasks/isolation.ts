@@ -15,7 +15,7 @@ export type Gone = Readonly<{ allocation_id: string; mac_address: string; privat
 export type FabricFunction = Isolation['fabric_functions'][number];
 
 /** Told with the evidence: nobody is to take the reset for a look at who the function says it is. */
-const OBSERVED = 'it was reset and answered afterwards; its MAC and GUID were not read';
+const OBSERVED = 'it was reset and responded afterwards; its MAC and GUID were not read';
 
 /**
  * A guest may have given its virtual function an identity of its own. A reset of the function alone takes it away, by the
@@ -23,7 +23,7 @@ const OBSERVED = 'it was reset and answered afterwards; its MAC and GUID were no
  */
 const clearFunction = async (ctx: TaskContext, act: Act, address: string): Promise<FabricFunction> => {
   const failed = (reason: string, method = 'none'): FabricFunction => {
-    ctx.log.error({ fabric_vf_pci_address: address, reason }, 'a fabric function was not reset');
+    ctx.log.error({ fabric_vf_pci_address: address, reason }, 'failed to reset a fabric function');
     return { fabric_vf_pci_address: address, method, is_cleared: false, reason };
   };
   try {
@@ -61,14 +61,14 @@ export const lookAfter = async (ctx: TaskContext, act: Act, looked: Looked): Pro
   const network = { port: false, reservation: false, lease: false, translation: false };
   for (const { allocation_id, ...address } of looked.gone) {
     const port: Omit<Port, 'allocation_id'> = { name: portName(allocation_id), ...address };
-    const left = await act(`looking for ${port.name}`, ctx.host.network.remains(port));
+    const left = await act(`reading port ${port.name}`, ctx.host.network.remains(port));
     network.port ||= left.port;
     network.reservation ||= left.reservation;
     network.lease ||= left.lease;
     network.translation ||= left.translation;
   }
   const names = looked.gone.map(({ allocation_id }) => domainName(allocation_id));
-  const { domains, leftovers } = await act('looking at the machines', ctx.host.hypervisor.inspect());
+  const { domains, leftovers } = await act('listing the VMs', ctx.host.hypervisor.inspect());
   const fabric = looked.partition_ids.length === 0 ? null : await act('reading the fabric', ctx.host.fabric.facts());
   // The switches keep a partition while Fabric Manager is down, and nobody can tell.
   const isInactive = (id: number): boolean =>

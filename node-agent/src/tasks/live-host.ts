@@ -2,7 +2,7 @@
 import type { DiskFacts, FabricFacts, NetworkFacts, NicFacts, PciFunction, SystemFacts } from '@gpuaas/contract/node';
 import type { Domain, Host, Port } from '../host/host.ts';
 import type { Present } from '../leases.ts';
-import { type DeviceIds, NO_IDS } from '../topology/kinds.ts';
+import { type DeviceIds, NO_IDS } from '../topology/device-ids.ts';
 
 export type LiveHost = Readonly<{
   pci: readonly PciFunction[];

@@ -49,8 +49,8 @@ describe('node.cleanup', () => {
       output.blocked.map((each) => each.reason.split(';')[0]).map((reason) => reason?.replace(/nvme\d+n1/, 'nvme')),
       [
         'it is mounted at /mnt/nvme',
-        'it is held by dm-0',
-        'it is the boot disk of the host, it is mounted at /, /boot/efi, it is held by md0',
+        'it is in use by dm-0',
+        'it is the boot disk of the host, it is mounted at /, /boot/efi, it is in use by md0',
         output.blocked[3]?.reason,
         'disk NOBODY is not on the host',
       ],
@@ -96,7 +96,7 @@ describe('slice.reconcile', () => {
     );
     assert.deepEqual(
       calm.drift.map((drift) => drift.message),
-      ['domain somebodys is not of this platform; it is left alone'],
+      ['domain somebodys is not managed by GPUaaS; it stays untouched'],
     );
     host.fault({ state: 'driver_binding_lost', slot: 0 });
     host.fault({ state: 'fabric_manager_restarted' });
@@ -106,7 +106,7 @@ describe('slice.reconcile', () => {
     assert.match(messages, /runs without its port/);
     assert.match(messages, /runs, but fabric partition 8 is not active/);
     assert.match(messages, /is bound to nvidia, not vfio-pci/);
-    assert.match(messages, /not bound anew: allocation alc_/);
+    assert.match(messages, /not rebound: allocation alc_/);
     assert.deepEqual(lost.rebound, []);
     host.sim.reboot();
     const rebooted = await host.run('slice.reconcile', { rebind: [] });

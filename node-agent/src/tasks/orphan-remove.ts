@@ -18,12 +18,12 @@ export const orphanRemove: TaskHandler<'slice.orphan_remove'> = async (ctx, { al
   const lease = findLease(await readLeases(ctx.state), id);
   if (lease !== undefined && end_lease !== true)
     throw new HostError('conflict', `allocation ${id} has a lease on this host; release it instead`);
-  return exclusive(ctx, [`machine ${id}`, ...slotKeys(lease?.slots ?? [])], async (act) => {
+  return exclusive(ctx, [`VM ${id}`, ...slotKeys(lease?.slots ?? [])], async (act) => {
     const name = domainName(id);
-    const { domains } = await act('looking at the machines', ctx.host.hypervisor.inspect());
+    const { domains } = await act('listing the VMs', ctx.host.hypervisor.inspect());
     const domain = domains.find((each) => each.name === name);
     if (domain !== undefined && domain.allocation_id !== id)
-      throw new HostError('conflict', `domain ${name} does not carry the tag of allocation ${id}; it is left alone`);
+      throw new HostError('conflict', `domain ${name} does not carry the tag of allocation ${id}; it stays untouched`);
     await dropKeys(ctx.state, id, async () => undefined);
     const ended = lease === undefined ? [] : await endLease(ctx, id);
     if (domain !== undefined) await act(`the stop of ${name}`, ctx.host.hypervisor.stop(name, 0));
@@ -42,7 +42,7 @@ const endLease = async (ctx: TaskContext, id: string): Promise<readonly string[]
     if (lease === undefined || lease.cleaning_since !== null) return book;
     return putLease(book, { ...lease, touched_at: lease.touched_at ?? now, cleaning_since: now });
   });
-  return [`lease of allocation ${id}, once its slots are erased`];
+  return [`lease of allocation ${id}, once its slots are wiped`];
 };
 
 /** No slot by itself tells of a partition of several, so the cleanup of one would leave it active. */

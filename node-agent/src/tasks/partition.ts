@@ -36,12 +36,15 @@ const reportInUse = async (ctx: TaskContext, act: Act, id: number): Promise<bool
     const { leases } = await readLeases(ctx.state);
     const domains = await act('listing the domains', ctx.host.hypervisor.list());
     const ids = partitionsInUse(leases, domains);
-    ctx.log.warn({ partition_id: id, in_use: ids }, 'Fabric Manager refused a partition; it is told which are in use');
+    ctx.log.warn(
+      { partition_id: id, in_use: ids },
+      'Fabric Manager refused a partition; declaring the partitions in use',
+    );
     await act('declaring the fabric partitions in use', ctx.host.fabric.declare(ids));
     return true;
   } catch (err) {
     if (!(err instanceof HostError) || ctx.signal.aborted) throw err;
-    ctx.log.warn({ err }, 'Fabric Manager could not be told which partitions are in use');
+    ctx.log.warn({ err }, 'failed to declare the partitions in use to Fabric Manager');
     return false;
   }
 };
@@ -56,7 +59,7 @@ export const leavePartition = async (ctx: TaskContext, act: Act, id: number): Pr
     return true;
   } catch (err) {
     if (!(err instanceof HostError) || ctx.signal.aborted) throw err;
-    ctx.log.warn({ err, partition_id: id }, 'a fabric partition stays active after its machine went off');
+    ctx.log.warn({ err, partition_id: id }, 'failed to deactivate the fabric partition of a stopped VM');
     return false;
   }
 };

@@ -19,7 +19,7 @@ export const reconcile: TaskHandler<'slice.reconcile'> = (ctx, params) =>
   exclusive(ctx, slotKeys(params.rebind), async (act) => {
     refuseStale(await readLeases(ctx.state), params.rebind);
     const mended = await act('restoring the network', restoreNetwork(ctx));
-    if (mended.length > 0) ctx.log.warn({ mended }, 'the network of guests was put back');
+    if (mended.length > 0) ctx.log.warn({ mended }, 'restored the network of VMs');
     const scene = await act(
       'reading the host',
       readScene({ host: ctx.host, state: ctx.state, now: ctx.now, silence: new Map() }),
@@ -53,7 +53,7 @@ const rebindAll = async (
   for (const slot of given.slots) {
     const holder = given.leases.find((lease) => lease.slots.some((each) => each.slot_id === slot.slot_id));
     if (holder !== undefined) {
-      drift.push({ slot_id: slot.slot_id, message: `not bound anew: allocation ${holder.allocation_id} holds it` });
+      drift.push({ slot_id: slot.slot_id, message: `not rebound: allocation ${holder.allocation_id} holds it` });
       continue;
     }
     for (const address of devicesOf(slot)) {

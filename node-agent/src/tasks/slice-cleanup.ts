@@ -57,7 +57,7 @@ export const sliceCleanup: TaskHandler<'slice.cleanup'> = (ctx, params) =>
     });
     const others = await detachLeases(ctx, act, ended);
     const wiped = await wipeAll(ctx, act, slots.map(targetOf), params.wipe_minimum ?? 'clear');
-    ctx.progress({ percent: 85, note: 'removing the machine' });
+    ctx.progress({ percent: 85, note: 'removing the VM' });
     const machines: string[] = [];
     for (const id of [allocationId, ...ended.map((lease) => lease.allocation_id)])
       machines.push(...(await removeMachine(ctx, act, id)));

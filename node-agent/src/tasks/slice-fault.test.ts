@@ -129,7 +129,7 @@ describe('a start', () => {
     host.fault({ when: 'hypervisor.start', do: 'hang' });
     const controller = new AbortController();
     const progress = (told: { note?: string | null }) => {
-      if (told.note === 'starting the machine') controller.abort();
+      if (told.note === 'starting the VM') controller.abort();
     };
     await assert.rejects(host.run('slice.vm_start', startOf(slots), { signal: controller.signal, progress }), {
       code: 'timeout',
@@ -181,7 +181,7 @@ describe('readiness', () => {
     host.fault({ state: 'mac_conflict' });
     await assert.rejects(host.run('slice.vm_readiness', of(slots)), {
       code: 'conflict',
-      message: /was to go to MAC 02:00:00:00:00:00 but is answered by MAC b8:3f:d2/,
+      message: /is reserved for MAC 02:00:00:00:00:00 but used by MAC b8:3f:d2/,
     });
   });
 
@@ -192,7 +192,7 @@ describe('readiness', () => {
     host.fault({ when: 'hypervisor.guest', do: 'lie' });
     await assert.rejects(host.run('slice.vm_readiness', of(slots)), {
       code: 'drift',
-      message: 'the guest sees 1 GPUs, 2 were claimed',
+      message: 'the guest sees 1 GPUs instead of 2',
     });
   });
 
@@ -205,18 +205,18 @@ describe('readiness', () => {
     await host.run('slice.vm_start', { ...startOf(slots), readiness_checks });
     assert.equal((await host.run('slice.vm_readiness', { ...of(slots), readiness_checks })).gpu_count, 1);
     const more = { ...of(slots), readiness_checks: [...readiness_checks, 'another'] };
-    await assert.rejects(host.run('slice.vm_readiness', more, shortly()), /has not answered for another$/);
+    await assert.rejects(host.run('slice.vm_readiness', more, shortly()), /has not reported readiness check another$/);
     host.fault({ state: 'guest_check_fails' });
     await assert.rejects(host.run('slice.vm_readiness', { ...of(slots), readiness_checks }, shortly()), {
       code: 'timeout',
-      message: /cuda_compiler does not hold in the guest: a fault was laid for it; gpu_driver does not hold/,
+      message: /cuda_compiler fails in the guest: a fault was laid for it; readiness check gpu_driver fails/,
     });
   });
 
   test('fails at once when the machine is gone', async (t) => {
     const host = startTestHost(t);
     const slots = await stopped(host, [0]);
-    await assert.rejects(host.run('slice.vm_readiness', of(slots)), /is shut_off; it was to be running/);
+    await assert.rejects(host.run('slice.vm_readiness', of(slots)), /is shut_off; it must be running/);
   });
 });
 
@@ -267,7 +267,7 @@ describe('a cleanup', () => {
     );
     assert.ok((disks[1]?.bytes_not_erased ?? 0) > 0);
     assert.equal((await readLeases(host.state)).leases.length, 1);
-    await assert.rejects(host.run('slice.vm_start', startOf(slots)), /is being cleaned/);
+    await assert.rejects(host.run('slice.vm_start', startOf(slots)), /has been in cleanup/);
     await assert.rejects(host.run('slice.bundle_lease', leaseOf(slots, OTHER)), { code: 'conflict' });
     clearFaults(host.sim.dir);
     assert.ok((await host.run('slice.cleanup', of(slots))).disks.every((disk) => disk.is_verified));

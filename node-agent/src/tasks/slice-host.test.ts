@@ -13,7 +13,7 @@ import { makeSliceLab } from '../../test/slice-lab.ts';
 import { HYPERVISOR_DEFAULTS } from '../host/linux/hypervisor-config.ts';
 import { readLeases } from '../leases.ts';
 
-const SLOW_MS = 240_000;
+const SLOW_MS = 600_000;
 const SMALL = { vcpu_count: 1, memory_mib: 512 };
 
 test('a slice lives on real parts from its lease to a proven wipe', {

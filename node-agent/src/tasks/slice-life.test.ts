@@ -64,7 +64,7 @@ describe('the life of a slice', () => {
         fabric_vf_pci_address: slot.fabric_vf_pci_address,
         method: 'flr',
         is_cleared: true,
-        observed: 'it was reset and answered afterwards; its MAC and GUID were not read',
+        observed: 'it was reset and responded afterwards; its MAC and GUID were not read',
       })),
     });
     for (const [index, evidence] of cleaned.disks.entries()) {

@@ -26,7 +26,7 @@ const REFUSALS: readonly Refusal[] = [
     name: 'an IOMMU group that reaches further',
     fault: { state: 'iommu_group_merged', slot: 0 },
     code: 'drift',
-    reason: /reaches beyond the slot/,
+    reason: /is shared beyond the slot/,
   },
   { name: 'no IOMMU groups at all', fault: { state: 'iommu_off' }, code: 'drift', reason: /in no IOMMU group/ },
   {
@@ -45,7 +45,7 @@ const REFUSALS: readonly Refusal[] = [
     name: 'a disk that something holds',
     fault: { state: 'disk_held', slot: 0 },
     code: 'blocked',
-    reason: /is held by dm-0/,
+    reason: /is in use by dm-0/,
   },
   {
     name: 'a disk that is gone',
@@ -69,7 +69,7 @@ const REFUSALS: readonly Refusal[] = [
     name: 'a Fabric Manager that does not run',
     fault: { state: 'fabric_manager_dead' },
     code: 'host_error',
-    reason: /Fabric Manager does not run/,
+    reason: /Fabric Manager is not running/,
   },
   {
     name: 'modules that make no partition',
@@ -287,16 +287,16 @@ describe('leases', () => {
     await host.run('slice.bundle_lease', leaseOf(slots));
     const { writeFileSync } = await import('node:fs');
     writeFileSync(`${host.state}/leases.json`, '{"schema":1');
-    await assert.rejects(host.run('slice.bundle_lease', leaseOf(slots, OTHER)), /cannot be read/);
-    await assert.rejects(host.run('slice.cleanup', of(slots)), /cannot be read/);
+    await assert.rejects(host.run('slice.bundle_lease', leaseOf(slots, OTHER)), /failed to read the bundle leases/);
+    await assert.rejects(host.run('slice.cleanup', of(slots)), /failed to read the bundle leases/);
   });
 
   test('nothing is cloned or started without one, or for other slots than it names', async (t) => {
     const host = startTestHost(t);
     const slots = await host.slots([0]);
     const before = [await host.hashes(), frozen(host)];
-    await assert.rejects(host.run('slice.image_clone', { ...of(slots), image: IMAGE }), /has no lease/);
-    await assert.rejects(host.run('slice.vm_start', startOf(slots)), /has no lease/);
+    await assert.rejects(host.run('slice.image_clone', { ...of(slots), image: IMAGE }), /has no bundle lease/);
+    await assert.rejects(host.run('slice.vm_start', startOf(slots)), /has no bundle lease/);
     await host.run('slice.bundle_lease', leaseOf(slots));
     await assert.rejects(
       host.run('slice.image_clone', { ...of(await host.slots([0, 1])), image: IMAGE }),

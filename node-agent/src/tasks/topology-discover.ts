@@ -1,7 +1,8 @@
 /** `slice.topology_discover`: the facts of the host and the candidate slots they make. The host is not changed by looking. */
 import { expectDiscovered } from '../health/probe.ts';
 import { collectFacts } from '../topology/collect.ts';
-import { NO_IDS } from '../topology/kinds.ts';
+import { NO_IDS } from '../topology/device-ids.ts';
+
 import { mapHash, topologyOf } from '../topology/topology.ts';
 import { withinTime } from './exclusive.ts';
 import type { TaskHandler } from './task.ts';

@@ -26,14 +26,15 @@ const refuseNotRunning = async (ctx: TaskContext, act: Act, allocationId: string
   const name = domainName(allocationId);
   const domains = await act('listing the domains', ctx.host.hypervisor.list());
   const domain = domains.find((one) => one.name === name && one.allocation_id === allocationId);
-  if (domain?.state !== 'running') throw new HostError('blocked', `${name} does not run; it takes no keys`);
+  if (domain?.state !== 'running')
+    throw new HostError('blocked', `${name} is not running, so its SSH keys cannot change`);
 };
 
 export const installAuthorizedKeys: TaskHandler<'allocation.install_authorized_keys'> = (ctx, params) => {
   const { allocation_id, username, ssh_public_keys: keys } = params;
   return exclusive(ctx, username === null ? [`keys ${allocation_id}`] : key(username), async (act) => {
     if (username === null) await refuseNotRunning(ctx, act, allocation_id);
-    const whose = username ?? `the machine of ${allocation_id}`;
+    const whose = username ?? `the VM of ${allocation_id}`;
     await act(`keys of ${whose}`, setKeys(ctx, { allocation_id, username, keys }, ctx.signal));
     return { key_count: keys.length };
   });

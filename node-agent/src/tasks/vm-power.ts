@@ -48,7 +48,7 @@ const rebootGracefully = async (ctx: TaskContext, act: Act, domain: Domain): Pro
     return true;
   } catch (err) {
     if (!(err instanceof HostError) || err.code !== 'timeout' || ctx.signal.aborted) throw err;
-    ctx.log.warn({ domain: domain.name, err }, 'a guest did not reboot when it was asked to; it is reset');
+    ctx.log.warn({ domain: domain.name, err }, 'guest OS ignored the reboot request; resetting the VM');
     return false;
   }
 };

@@ -21,12 +21,12 @@ const restAfter = (lookedMs: number): number => Math.max(POLL_MS, lookedMs);
 
 export const vmReadiness: TaskHandler<'slice.vm_readiness'> = async (ctx, params) => {
   const lease = getLease(await readLeases(ctx.state), params.allocation_id, params.slots);
-  let missing = 'nothing was seen of the machine';
+  let missing = 'no state was read';
   while (!ctx.signal.aborted) {
     const beganAt = performance.now();
     const look = await withinTime(
       ctx.signal,
-      'looking at the machine',
+      'checking the VM',
       lookOnce(ctx, lease, params.readiness_checks ?? []),
     ).catch((err: unknown) => {
       if (ctx.signal.aborted && err instanceof HostError && err.code === 'timeout') return { missing };
@@ -37,7 +37,7 @@ export const vmReadiness: TaskHandler<'slice.vm_readiness'> = async (ctx, params
     ctx.progress({ percent: 50, note: missing });
     await pause(restAfter(performance.now() - beganAt), ctx.signal);
   }
-  throw new HostError('timeout', `the machine did not become ready in time: ${missing}`);
+  throw new HostError('timeout', `the VM did not become ready in time: ${missing}`);
 };
 
 const lookOnce = async (ctx: TaskContext, lease: Lease, checks: readonly string[]): Promise<Look> => {
@@ -45,24 +45,23 @@ const lookOnce = async (ctx: TaskContext, lease: Lease, checks: readonly string[
   const name = domainName(lease.allocation_id);
   const domain = (await ctx.host.hypervisor.list()).find((each) => each.name === name);
   if (domain?.state !== 'running')
-    throw new HostError('host_error', `domain ${name} is ${domain?.state ?? 'not there'}; it was to be running`);
+    throw new HostError('host_error', `domain ${name} is ${domain?.state ?? 'missing'}; it must be running`);
   const address = await ctx.host.network.lease(mac, expected);
   if (address.state === 'conflict')
     throw new HostError(
       'conflict',
-      `address ${expected} was to go to MAC ${mac} but is answered by MAC ${address.other_mac ?? 'unknown'}`,
+      `address ${expected} is reserved for MAC ${mac} but used by MAC ${address.other_mac ?? 'unknown'}`,
     );
   if (address.state === 'none') return { missing: `MAC ${mac} has no address lease` };
   if (address.ip !== expected)
     return { missing: `MAC ${mac} was given ${address.ip ?? 'no address'} instead of ${expected}` };
   const guest = await ctx.host.hypervisor.guest(name);
-  if (guest === null) return { missing: 'the guest has not told its SSH host key' };
+  if (guest === null) return { missing: 'the guest has not reported its SSH host key' };
   const wanted = lease.slots.length;
   const unmet = checks.flatMap((name) => unmetBy(guest, name));
-  if (guest.gpu_count === null)
-    return { missing: ['the guest has not told how many GPUs it sees', ...unmet].join('; ') };
+  if (guest.gpu_count === null) return { missing: ['the guest has not reported its GPU count', ...unmet].join('; ') };
   if (guest.gpu_count !== wanted)
-    throw new HostError('drift', `the guest sees ${guest.gpu_count} GPUs, ${wanted} were claimed`);
+    throw new HostError('drift', `the guest sees ${guest.gpu_count} GPUs instead of ${wanted}`);
   if (unmet.length > 0) return { missing: unmet.join('; ') };
   return {
     ready: {
@@ -78,6 +77,6 @@ const lookOnce = async (ctx: TaskContext, lease: Lease, checks: readonly string[
 
 const unmetBy = (guest: GuestReport, name: string): readonly string[] => {
   const found = guest.checks.find((check) => check.name === name);
-  if (found === undefined) return [`the guest has not answered for ${name}`];
-  return found.is_ok ? [] : [`${name} does not hold in the guest${found.why === null ? '' : `: ${found.why}`}`];
+  if (found === undefined) return [`the guest has not reported readiness check ${name}`];
+  return found.is_ok ? [] : [`readiness check ${name} fails in the guest${found.why === null ? '' : `: ${found.why}`}`];
 };

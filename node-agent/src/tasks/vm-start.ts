@@ -7,7 +7,8 @@
 import { noteKeys } from '../authorized-keys.ts';
 import { HostError } from '../host/host.ts';
 import { getLease, type Lease, readLeases, touchLease, wantPower } from '../leases.ts';
-import { NO_IDS } from '../topology/kinds.ts';
+import { NO_IDS } from '../topology/device-ids.ts';
+
 import { deviceProblems, diskProblems } from './bundle-slot.ts';
 import { type Act, exclusive, slotKeys, withinTime } from './exclusive.ts';
 import { domainName } from './names.ts';
@@ -24,7 +25,10 @@ export const vmStart: TaskHandler<'slice.vm_start'> = (ctx, params) =>
     const domains = await act('listing the domains', ctx.host.hypervisor.list());
     const there = domains.find((domain) => domain.name === name);
     if (there !== undefined && there.allocation_id !== params.allocation_id)
-      throw new HostError('conflict', `a domain ${name} is here that is not of allocation ${params.allocation_id}`);
+      throw new HostError(
+        'conflict',
+        `domain ${name} exists and does not belong to allocation ${params.allocation_id}`,
+      );
     if (there?.state === 'running') {
       await wantPower(ctx.state, params.allocation_id, 'on');
       return { domain: name };
@@ -36,7 +40,7 @@ export const vmStart: TaskHandler<'slice.vm_start'> = (ctx, params) =>
     await noteKeys(ctx.state, { allocation_id, username: null, keys });
     try {
       await prepare(ctx, act, lease);
-      ctx.progress({ percent: 60, note: 'starting the machine' });
+      ctx.progress({ percent: 60, note: 'starting the VM' });
       await act(
         `the start of ${name}`,
         ctx.host.hypervisor.start({

@@ -68,7 +68,7 @@ const wipeAndProve = async (
   if (!isVerified)
     ctx.log.error(
       { serial: target.serial, method, command_status, ...found, samples: undefined },
-      'a wipe is not proven',
+      'wipe is not verified',
     );
   const level = wipeLevelOf(method);
   const evidence = {
@@ -97,7 +97,7 @@ const giveUpNoise = async (ctx: TaskContext, act: Act, disk: OpenDisk): Promise<
     await act(`the discard of disk ${disk.serial}`, disk.wipe('blkdiscard'));
   } catch (err) {
     if (!(err instanceof HostError) || ctx.signal.aborted) throw err;
-    ctx.log.warn({ serial: disk.serial, err }, 'an erased disk still holds noise');
+    ctx.log.warn({ serial: disk.serial, err }, 'failed to discard a wiped disk');
   }
 };
 
@@ -109,15 +109,15 @@ const chooseMethod = (
   const found = disks.filter((disk) => disk.serial === target.serial);
   const [disk] = found;
   if (disk === undefined) return { blocked: `disk ${target.serial} is not on the host` };
-  if (found.length > 1) return { blocked: `${found.length} disks say that their serial is ${target.serial}` };
+  if (found.length > 1) return { blocked: `${found.length} disks report the serial ${target.serial}` };
   const uses = inUse(disk);
-  if (uses.length > 0) return { blocked: `${uses.join(', ')}; free it, the agent never unmounts` };
+  if (uses.length > 0) return { blocked: `${uses.join(', ')}; free it: the agent never unmounts` };
   if ('unreadable' in disk.erase)
-    return { blocked: `what the drive can erase cannot be read: ${disk.erase.unreadable}` };
+    return { blocked: `the wipe methods of the disk are unreadable: ${disk.erase.unreadable}` };
   const can = disk.erase.value;
   const offered = WIPE_METHODS.filter((method) => eraseKindOf(method, can) !== null);
   if (offered.length === 0)
-    return { blocked: 'no_erase_method: the drive offers neither sanitize, format nor discard' };
+    return { blocked: 'no_erase_method: the disk supports neither sanitize, format nor discard' };
   const isEnough = (method: WipeMethod): boolean =>
     !isBelow(method, minimum.method) && meetsLevel(wipeLevelOf(method), minimum.level);
   // What the slot was approved with is kept, unless the site asks for more.
@@ -126,10 +126,10 @@ const chooseMethod = (
   if (method === undefined) {
     const asked = isBelow('blkdiscard', minimum.method) ? minimum.method : minimum.level;
     return {
-      blocked: `the site's minimum is ${asked}, but the drive supports ${offered.join(', ')}; replace the drive, or lower the minimum`,
+      blocked: `the required wipe method is ${asked}, but the disk supports ${offered.join(', ')}; replace the disk or lower the requirement`,
     };
   }
   const kind = eraseKindOf(method, can);
-  if (kind === null) return { blocked: `the policy is ${method}, but the drive supports ${offered.join(', ')}` };
+  if (kind === null) return { blocked: `the wipe method is ${method}, but the disk supports ${offered.join(', ')}` };
   return { method, kind, can_discard: can.discard };
 };

@@ -13,21 +13,21 @@ export const drive: Rule = ({ place, facts, found, disk }) => {
       return block(
         'nvme_boot',
         'nvme_serial',
-        `The only drive${under(place)}, ${list(place.boot_drives)}, holds the host's own system. Move the system to another drive or add one.`,
+        `The only disk${under(place)}, ${list(place.boot_drives)}, holds the host's operating system. Move it to another disk or add a disk.`,
       );
     return block(
       'nvme_missing',
       'nvme_serial',
       place.upstream_port === null
-        ? `${NO_SWITCH}: no drive.`
-        : `No NVMe drive is${under(place)}. Fit one there, then discover again.`,
+        ? `${NO_SWITCH}: no disk.`
+        : `No NVMe disk is${under(place)}. Install one there, then run discovery again.`,
     );
   }
   if (disk === null)
     return block(
       'nvme_missing',
       'nvme_serial',
-      `The NVMe controller ${place.drive.address} shows no usable namespace. Bind it to the nvme driver and make one namespace, or replace the drive.`,
+      `The NVMe controller ${place.drive.address} has no usable namespace. Bind it to the nvme driver and create one namespace, or replace the disk.`,
     );
   const name = disk.serial === null ? disk.name : `${disk.name} (${disk.serial})`;
   const blockers: Blocker[] = [];
@@ -36,7 +36,7 @@ export const drive: Rule = ({ place, facts, found, disk }) => {
       ...block(
         'nvme_unidentified',
         'nvme_serial',
-        `Drive ${disk.name} has no serial or no name in /dev/disk/by-id. Replace it.`,
+        `Disk ${disk.name} has no serial or no name in /dev/disk/by-id. Replace it.`,
       ),
     );
   if (disk.namespaces !== null && disk.namespaces > 1)
@@ -44,7 +44,7 @@ export const drive: Rule = ({ place, facts, found, disk }) => {
       ...block(
         'nvme_namespaces',
         'nvme_serial',
-        `Drive ${name} has ${disk.namespaces} namespaces; a slot owns a whole drive. Leave one.`,
+        `Disk ${name} has ${disk.namespaces} namespaces; a slot owns a whole disk. Keep one namespace.`,
       ),
     );
   if (disk.mounts.length > 0)
@@ -52,19 +52,19 @@ export const drive: Rule = ({ place, facts, found, disk }) => {
       ...block(
         'nvme_mounted',
         'nvme_mounts',
-        `Drive ${name} is mounted at ${list(disk.mounts)}. Move its data away and unmount it; the agent never does.`,
+        `Disk ${name} is mounted at ${list(disk.mounts)}. Move its data away and unmount it; the agent never does.`,
       ),
     );
   if (disk.is_swap)
     blockers.push(
-      ...block('nvme_swap', 'nvme_mounts', `Drive ${name} is swap space. Take it out of /etc/fstab and run swapoff.`),
+      ...block('nvme_swap', 'nvme_mounts', `Disk ${name} is swap space. Remove it from /etc/fstab and run swapoff.`),
     );
   if (disk.holders.length > 0)
     blockers.push(
       ...block(
         'nvme_held',
         'nvme_holders',
-        `Drive ${name} is held by ${list(disk.holders)} (LVM, RAID or device mapper). Remove what uses it.`,
+        `Disk ${name} is in use by ${list(disk.holders)} (LVM, RAID or device mapper). Remove those users.`,
       ),
     );
   if (disk.unreadable !== undefined)
@@ -72,7 +72,7 @@ export const drive: Rule = ({ place, facts, found, disk }) => {
       ...block(
         'facts_unreadable',
         'nvme_filesystems',
-        `What is written on drive ${name} could not be read: ${disk.unreadable} Repair that or replace the drive.`,
+        `The content of disk ${name} could not be read: ${disk.unreadable} Fix that or replace the disk.`,
       ),
     );
   if (disk.filesystems.length > 0 || disk.partitions.length > 0)
@@ -80,7 +80,7 @@ export const drive: Rule = ({ place, facts, found, disk }) => {
       ...block(
         'nvme_filesystem',
         'nvme_filesystems',
-        `Drive ${name} carries ${list([...disk.filesystems, ...disk.partitions.map((one) => `partition ${one}`)])}. Approve that the platform owns and wipes it, or replace it.`,
+        `Disk ${name} carries ${list([...disk.filesystems, ...disk.partitions.map((one) => `partition ${one}`)])}. Approve the disk for wiping, or replace it.`,
       ),
     );
   if (found.wipe_method === null)
@@ -89,8 +89,8 @@ export const drive: Rule = ({ place, facts, found, disk }) => {
         'nvme_erase_missing',
         'wipe_method',
         'unreadable' in disk.erase
-          ? `How drive ${name} can be erased could not be read: ${disk.erase.unreadable}`
-          : `Drive ${name} offers no sanitize, format or discard, so it could not be proven empty. Replace it.`,
+          ? `The wipe methods of disk ${name} are unreadable: ${disk.erase.unreadable}`
+          : `Disk ${name} supports neither sanitize, format nor discard, so a wipe cannot be verified. Replace it.`,
       ),
     );
   return blockers;

@@ -2,7 +2,9 @@
  * What stands between a candidate and approval, in words an operator can act on. A fact that could not be read blocks
  * like one that is bad; nothing here turns "unknown" into "fine".
  */
+
 import type { Blocker, Candidate, HostFacts } from '@gpuaas/contract/node';
+import { isReportingDriver, partitioningOffOf } from '../host/linux/gpu/vendors.ts';
 import { block, type Judged, list, NO_SWITCH, type Rule, under } from './blocker-rule.ts';
 import { drive } from './blockers-of-drive.ts';
 import { isInfiniband } from './kinds.ts';
@@ -29,7 +31,7 @@ const unreadable: Rule = ({ facts }) =>
       : block(
           'facts_unreadable',
           PARTS[part],
-          `The host's ${part.replace('_', ' ')} could not be read: ${reason.replace(/[.\s]+$/, '')}. Repair that and discover again.`,
+          `The host's ${part.replace('_', ' ')} could not be read: ${reason.replace(/[.\s]+$/, '')}. Fix that and run discovery again.`,
         );
   });
 
@@ -39,33 +41,27 @@ const gpu: Rule = ({ place, facts, found }) => {
     return block(
       'gpu_missing',
       'gpu_pci_address',
-      `A drive and a network card are${under(place)}, but no GPU: it may have fallen off the bus. Reseat or replace it, then discover again.`,
+      `A disk and a network card are${under(place)}, but no GPU: it may have fallen off the bus. Reseat or replace it, then run discovery again.`,
     );
   const driver = place.gpu.driver;
   const isListed = factOf(facts.gpus)?.some((one) => one.pci_address === found.gpu_pci_address) !== false;
   const blockers =
-    (driver === 'nvidia' || driver === 'amdgpu') && !isListed
+    isReportingDriver(driver) && !isListed
       ? block(
           'gpu_unreadable',
           'gpu_uuid',
-          `The driver ${driver} holds GPU ${found.gpu_pci_address} but does not report it. Look into the kernel's log, reset or replace the GPU, then discover again.`,
+          `The driver ${driver} holds GPU ${found.gpu_pci_address} but does not report it. Check the kernel log, reset or replace the GPU, then run discovery again.`,
         )
       : [];
   if (found.mig_mode === 'enabled')
-    blockers.push(
-      ...block(
-        'mig_enabled',
-        'mig_mode',
-        'MIG is enabled. Destroy its instances, run nvidia-smi -mig 0 and reset the GPU.',
-      ),
-    );
+    blockers.push(...block('mig_enabled', 'mig_mode', `MIG is enabled. ${partitioningOffOf(place.gpu.vendor_id)}`));
   const children = found.mediated_devices + place.gpu.virtual_functions.length;
   if (children > 0)
     blockers.push(
       ...block(
         'vgpu_children',
         'mediated_devices',
-        `${children} virtual GPU${children === 1 ? ' was' : 's were'} made of this GPU. Remove them before it can be given away whole.`,
+        `${children} virtual GPU${children === 1 ? ' was' : 's were'} on this GPU. Remove them before the GPU can be assigned.`,
       ),
     );
   const switches = factOf(facts.fabric)?.nvswitches.length ?? 0;
@@ -74,7 +70,7 @@ const gpu: Rule = ({ place, facts, found }) => {
       ...block(
         'module_id_missing',
         'module_id',
-        `The host has ${switches} NVSwitches, and GPUs share them by module id, which only the host driver tells. Bind the GPU to the nvidia driver once and discover again.`,
+        `The host has ${switches} NVSwitches, and GPUs share them by module ID, which only the host driver reports. Bind the GPU to the nvidia driver once and run discovery again.`,
       ),
     );
   return blockers;
@@ -89,14 +85,14 @@ const fabric: Rule = ({ place, facts, found, vf_nic, card_nic }) => {
       'fabric_vf_pci_address',
       place.upstream_port === null
         ? `${NO_SWITCH}: no network card.`
-        : `No fabric card is${under(place)}. Fit one there, then discover again.`,
+        : `No fabric card is${under(place)}. Install one there, then run discovery again.`,
     );
   if (found.fabric_vf_pci_address === null)
     return block(
       'vf_missing',
       'fabric_vf_pci_address',
       place.card.virtual_functions_max === 0
-        ? `Card ${place.card.address} offers no virtual functions. Turn SR-IOV on in its firmware (mlxconfig SRIOV_EN=1 NUM_OF_VFS=8) and restart the host.`
+        ? `Card ${place.card.address} has no virtual functions. Enable SR-IOV in its firmware (mlxconfig SRIOV_EN=1 NUM_OF_VFS=8) and restart the host.`
         : `Card ${place.card.address} has ${place.vfs_of_card} virtual functions, too few for one per slot. Write a larger number to its sriov_numvfs.`,
     );
   if (reasonOf(facts.nics) !== null || !isInfiniband(place.card, card_nic)) return [];
@@ -104,18 +100,18 @@ const fabric: Rule = ({ place, facts, found, vf_nic, card_nic }) => {
     return block(
       'vf_guid_unreadable',
       'fabric_vf_guid',
-      `The GUID of virtual function ${found.fabric_vf_pci_address} could not be read. Bind it to its driver once, or give it a GUID through the card's sriov folder.`,
+      `The GUID of virtual function ${found.fabric_vf_pci_address} could not be read. Bind it to its driver once, or set a GUID through the card's sriov directory.`,
     );
   return ZERO_GUID.test(found.fabric_vf_guid ?? '')
     ? block(
         'vf_guid_zero',
         'fabric_vf_guid',
-        `Virtual function ${found.fabric_vf_pci_address} has a GUID of zeros and would not join the fabric. Set its node and port GUID, then discover again.`,
+        `Virtual function ${found.fabric_vf_pci_address} has a GUID of zeros and would not join the fabric. Set its node and port GUID, then run discovery again.`,
       )
     : [];
 };
 
-const HOW_GROUPS = 'Turn the IOMMU on in firmware and kernel command line, then restart the host';
+const HOW_GROUPS = 'Enable the IOMMU in firmware and on the kernel command line, then restart the host';
 
 const isolation: Rule = ({ facts, found, place, vf_iommu_group }) => {
   if (reasonOf(facts.iommu_groups) !== null) return [];
@@ -141,7 +137,7 @@ const isolation: Rule = ({ facts, found, place, vf_iommu_group }) => {
       ...block(
         'iommu_group_shared',
         'iommu_group_other_devices',
-        `The slot's IOMMU groups also hold ${list(found.iommu_group_other_devices)}, which is not given away with it. Turn ACS on for the switch's ports in firmware, then restart the host.`,
+        `The slot's IOMMU groups also hold ${list(found.iommu_group_other_devices)}, which the slot does not include. Enable ACS for the switch ports in firmware, then restart the host.`,
       ),
     );
   return blockers;
@@ -152,7 +148,7 @@ const suggestions: Rule = ({ found }) =>
     ? block(
         'private_ip_missing',
         'private_ip',
-        `The private network has no address left for slot ${found.slot_index}. Name a larger one.`,
+        `The private network has no free address for slot ${found.slot_index}. Configure a larger network.`,
       )
     : [];
 

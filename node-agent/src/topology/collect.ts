@@ -9,7 +9,7 @@ const REASON_MAX = 500;
 
 const sentence = (error: unknown): string => {
   const text = (error instanceof Error ? error.message : String(error)).trim().slice(0, REASON_MAX);
-  return text === '' ? 'The host gave no reason.' : text;
+  return text === '' ? 'No reason was given.' : text;
 };
 
 const fact = async <T>(read: () => Promise<T>): Promise<Fact<T>> => {

@@ -7,13 +7,13 @@ export const met = (message: string): Finding => ({ is_met: true, needs_reboot: 
 export const unmet = (message: string, needs_reboot = false): Finding => ({ is_met: false, needs_reboot, message });
 
 export const of = <T>(fact: Fact<T>, judge: (value: T) => Finding): Finding =>
-  'value' in fact ? judge(fact.value) : unmet(`Could not be read: ${fact.unreadable}`);
+  'value' in fact ? judge(fact.value) : unmet(`Unreadable: ${fact.unreadable}`);
 
 export const tool = (facts: HostFacts, name: ToolName, how: string): Finding =>
   of(facts.tools, (tools) => {
     const found = tools.find((one) => one.name === name);
-    if (found === undefined) return unmet(`${name} was not looked for.`);
-    return found.version === null ? unmet(`${name} is not there. ${how}`) : met(`${name} ${found.version}`);
+    if (found === undefined) return unmet(`${name} was not checked.`);
+    return found.version === null ? unmet(`${name} is missing. ${how}`) : met(`${name} ${found.version}`);
   });
 
 export const all = (findings: readonly Finding[]): Finding => {

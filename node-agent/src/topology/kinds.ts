@@ -1,40 +1,28 @@
 /**
- * What a PCI function is, by class and id, never by place or size. Only what is known to be a slot's part is taken:
- * management endpoints, NVSwitches, board graphics and BlueField cards are none.
+ * The kind of a PCI function, by class and id, never by place or size. Only known parts of a slot count: management
+ * endpoints, NVSwitches, board graphics and BlueField cards do not.
  */
 import type { NicFacts, PciFunction } from '@gpuaas/contract/node';
+import { isGpuVendor, isSwitchOfVendor } from '../host/linux/gpu/vendors.ts';
 
-const NVIDIA = '10de';
-const AMD = '1002';
 const MELLANOX = '15b3';
 /** 3D controller, processing accelerator, other display controller. Board graphics is VGA (0300). */
 const ACCELERATOR_CLASSES = ['0302', '1200', '0380'];
 /** BlueField device ids are a2xx; their DMA and management functions are no network class. */
 const BLUEFIELD = /^a2[0-9a-f]{2}$/;
 
-/**
- * What a site adds to what the agent knows by itself, as vendor:device. Accelerators that are named are the only ones. A fabric
- * function that is named is given away with a slot: a virtual function of a card, or a function that is whole by itself.
- */
-export type DeviceIds = Readonly<{ accelerators: readonly string[]; fabric_functions: readonly string[] }>;
-export const NO_IDS: DeviceIds = { accelerators: [], fabric_functions: [] };
-
 type Kind = Pick<PciFunction, 'vendor_id' | 'class_code' | 'physical_function'>;
 
 export const idOf = (fn: PciFunction): string => `${fn.vendor_id}:${fn.device_id}`;
 export const isBridge = (fn: Kind): boolean => fn.class_code.startsWith('06') && !isNvSwitch(fn);
 export const isNvme = (fn: PciFunction): boolean => fn.class_code.startsWith('0108') && fn.physical_function === null;
-export const isNvSwitch = (fn: Kind): boolean =>
-  fn.vendor_id === NVIDIA && fn.class_code.startsWith('0680') && fn.physical_function === null;
+export const isNvSwitch = (fn: Kind): boolean => isSwitchOfVendor(fn) && fn.physical_function === null;
 
-/** An empty list means the agent's own: every accelerator of NVIDIA and AMD. */
+/** An empty list means every accelerator of the supported vendors. */
 export const isAccelerator = (fn: PciFunction, accelerators: readonly string[]): boolean => {
   if (fn.physical_function !== null || isNetwork(fn)) return false;
   if (accelerators.length > 0) return accelerators.includes(idOf(fn));
-  return (
-    (fn.vendor_id === NVIDIA || fn.vendor_id === AMD) &&
-    ACCELERATOR_CLASSES.some((code) => fn.class_code.startsWith(code))
-  );
+  return isGpuVendor(fn.vendor_id) && ACCELERATOR_CLASSES.some((code) => fn.class_code.startsWith(code));
 };
 
 const isNetwork = (fn: PciFunction): boolean => fn.class_code.startsWith('02');

@@ -96,6 +96,6 @@ test('ids that are none, and one id for two things, are told by name', () => {
   assert.throws(() => read({ GPUAAS_NODE_GPU_IDS: '10de' }), /GPUAAS_NODE_GPU_IDS must be ids/);
   assert.throws(
     () => read({ GPUAAS_NODE_GPU_IDS: '10de:2335', GPUAAS_NODE_FABRIC_IDS: '10de:2335' }),
-    /GPUAAS_NODE_FABRIC_IDS must not name/,
+    /GPUAAS_NODE_FABRIC_IDS must not repeat/,
   );
 });

@@ -13,14 +13,14 @@ const asked = (facts: HostFacts) => (facts.hypervisor === undefined ? null : fac
 export const kvm = (facts: HostFacts): Finding => {
   const tried = asked(facts);
   if (tried?.accelerator === 'tcg')
-    return met(`Not used: guests are emulated (${tried.kvm.reason ?? 'the site says so'}), which is slow.`);
+    return met(`Not used: VMs are emulated (${tried.kvm.reason ?? 'by configuration'}), which is slow.`);
   return of(facts.system, ({ has_kvm }) => {
-    if (!has_kvm) return unmet('/dev/kvm is not there. Turn virtualization on in firmware.', true);
+    if (!has_kvm) return unmet('/dev/kvm is not there. Enable virtualization in firmware.', true);
     if (tried === null) return met('/dev/kvm is there');
     return tried.kvm.is_usable
-      ? met('a guest ran on it')
+      ? met('a test VM ran on it')
       : unmet(
-          `/dev/kvm is there, and no guest runs on it: ${tried.kvm.reason ?? 'no reason given'}. Turn virtualization on in firmware, or nested virtualization where this host is a guest itself.`,
+          `/dev/kvm is there, and no test VM runs on it: ${tried.kvm.reason ?? 'no reason given'}. Enable virtualization in firmware, or nested virtualization where this host is a guest itself.`,
           true,
         );
   });
@@ -34,8 +34,8 @@ export const libvirt = (facts: HostFacts): Finding =>
       : [
           of(facts.hypervisor, ({ libvirt_version }) =>
             libvirt_version === null
-              ? unmet('libvirt does not answer. Start it, or name where it listens in GPUAAS_NODE_LIBVIRT_URI.')
-              : met(`It answers as ${libvirt_version}.`),
+              ? unmet('libvirt does not respond. Start it, or set its address in GPUAAS_NODE_LIBVIRT_URI.')
+              : met(`libvirt ${libvirt_version}`),
           ),
         ]),
   ]);
@@ -44,8 +44,8 @@ export const firmware = (facts: HostFacts): Finding => {
   const seen = asked(facts);
   if (seen === null) return tool(facts, 'uefi-firmware', 'Install ovmf.');
   return seen.missing_files.length === 0
-    ? met('The files that the settings name are there.')
-    : unmet(`${seen.missing_files.join(', ')}: not there. Install ovmf and qemu-system-x86, or name other files.`);
+    ? met('All configured files exist.')
+    : unmet(`${seen.missing_files.join(', ')}: missing. Install ovmf and qemu-system-x86, or configure other files.`);
 };
 
 /** The agent binds what it sells; a driver of the host's own that holds a GPU from boot on may be slow to let it go. */
@@ -54,13 +54,13 @@ export const vfio = (facts: HostFacts, places: readonly Place[]): Finding => {
   const found = tool(
     facts,
     'vfio-pci',
-    'Load it now with modprobe vfio-pci, and at every boot by a line vfio-pci in /etc/modules-load.d/gpuaas.conf.',
+    'Load it with modprobe vfio-pci, and at every boot with a line vfio-pci in /etc/modules-load.d/gpuaas.conf.',
   );
   if (!found.is_met || held.length === 0) return found;
   const ids = [...new Set(held.map((gpu) => `${gpu.vendor_id}:${gpu.device_id}`))].join(',');
   const drivers = [...new Set(held.map((gpu) => gpu.driver))].join(', ');
   return met(
-    `${found.message}. ${held.length} GPUs are held by ${drivers} until they are sold; vfio-pci.ids=${ids} on the kernel command line binds them from boot on.`,
+    `${found.message}. ${held.length} GPUs are bound to ${drivers} until allocated; vfio-pci.ids=${ids} on the kernel command line binds them at boot.`,
   );
 };
 
@@ -68,17 +68,17 @@ export const ovs = (facts: HostFacts): Finding =>
   all([
     tool(facts, 'ovs-vsctl', 'Install openvswitch-switch.'),
     of(facts.network, ({ ovs_version, bridges }) => {
-      if (ovs_version === null) return unmet('Open vSwitch does not answer. Start it.');
+      if (ovs_version === null) return unmet('Open vSwitch does not respond. Start it.');
       return bridges.length > 0
         ? met(`bridges ${bridges.map((one) => one.name).join(', ')}`)
-        : unmet('There is no bridge. Make ovsbr0 with the gateway address of the private network.');
+        : unmet('There is no bridge. Create ovsbr0 with the gateway address of the private network.');
     }),
     // What would refuse the first guest refuses the host.
-    of(facts.network, ({ unready }) => (unready == null ? met('Guests can be attached.') : unmet(unready))),
+    of(facts.network, ({ unready }) => (unready == null ? met('VMs can be attached.') : unmet(unready))),
   ]);
 
 /** Sold or not, a host restarts when its operator drains it for that. */
 export const pendingReboot = (facts: HostFacts): Finding =>
   of(facts.system, ({ is_reboot_pending }) =>
-    met(is_reboot_pending === true ? 'Installed packages wait for a restart; drain the host for it.' : 'none'),
+    met(is_reboot_pending === true ? 'Installed packages need a restart. Drain the host, then restart it.' : 'none'),
   );

@@ -32,32 +32,32 @@ const network = (over: object): Partial<HostFacts> => {
 
 test('a /dev/kvm on which no guest runs is not met, and a restart is what it takes', () => {
   assert.equal(check('kvm').is_met, true);
-  assert.match(check('kvm', able({})).message, /a guest ran on it/);
-  const broken = check('kvm', able({ kvm: { is_usable: false, reason: 'no answer in time' } }));
+  assert.match(check('kvm', able({})).message, /a test VM ran on it/);
+  const broken = check('kvm', able({ kvm: { is_usable: false, reason: 'timed out' } }));
   assert.deepEqual([broken.is_met, broken.needs_reboot, broken.reboot_required], [false, true, true]);
-  assert.match(broken.message, /no guest runs on it: no answer in time\. Turn virtualization on/);
+  assert.match(broken.message, /no test VM runs on it: timed out\. Enable virtualization/);
   assert.equal(check('kvm', { ...able({}), ...system({ has_kvm: false }) }).is_met, false);
 });
 
 test('a host whose site has guests emulated needs no KVM', () => {
-  const kvm = { is_usable: false, reason: 'the site turned it off' };
+  const kvm = { is_usable: false, reason: 'disabled in the settings' };
   const found = check('kvm', { ...able({ accelerator: 'tcg', kvm }), ...system({ has_kvm: false }) });
   assert.deepEqual([found.is_met, found.reboot_required], [true, false]);
-  assert.match(found.message, /emulated \(the site turned it off\)/);
+  assert.match(found.message, /emulated \(disabled in the settings\)/);
 });
 
 test('libvirt that is installed and does not answer is not met', () => {
   assert.equal(check('libvirt', able({})).is_met, true);
   const silent = check('libvirt', able({ libvirt_version: null }));
   assert.deepEqual([silent.is_met, silent.reboot_required], [false, false]);
-  assert.match(silent.message, /does not answer\. Start it/);
+  assert.match(silent.message, /does not respond\. Start it/);
   assert.match(check('libvirt', { hypervisor: { unreadable: 'virsh failed' } }).message, /virsh failed/);
 });
 
 test('firmware that the settings name and the host lacks is named', () => {
   const missing = check('uefi_firmware', able({ missing_files: ['/usr/share/OVMF/OVMF_CODE_4M.fd'] }));
   assert.equal(missing.is_met, false);
-  assert.match(missing.message, /^\/usr\/share\/OVMF\/OVMF_CODE_4M\.fd: not there\. Install ovmf/);
+  assert.match(missing.message, /^\/usr\/share\/OVMF\/OVMF_CODE_4M\.fd: missing\. Install ovmf/);
 });
 
 test('what would refuse the first guest refuses the host', () => {
@@ -70,7 +70,7 @@ test('tools without which an address is not taken back are asked for by name', (
   const tools = machineFacts(H200_PLANS).tools;
   assert.ok('value' in tools);
   const without = tools.value.map((one) => (one.name === 'conntrack' ? { ...one, version: null } : one));
-  assert.match(check('nat', { tools: { value: without } }).message, /conntrack is not there\. Install conntrack/);
+  assert.match(check('nat', { tools: { value: without } }).message, /conntrack is missing\. Install conntrack/);
 });
 
 test('a GPU that a driver of the host holds is told with the ids that bind it from boot on', () => {
@@ -79,7 +79,7 @@ test('a GPU that a driver of the host holds is told with the ids that bind it fr
   const held = facts.pci.value.map((fn) => (fn.device_id === '2335' ? { ...fn, driver: 'nvidia' } : fn));
   const found = check('vfio_pci', { pci: { value: held } });
   assert.equal(found.is_met, true);
-  assert.match(found.message, /8 GPUs are held by nvidia until they are sold; vfio-pci\.ids=10de:2335/);
+  assert.match(found.message, /8 GPUs are bound to nvidia until allocated; vfio-pci\.ids=10de:2335/);
 });
 
 test('an empty image cache and a pending restart keep no host from being sold', () => {
@@ -87,7 +87,7 @@ test('an empty image cache and a pending restart keep no host from being sold', 
   assert.equal(check('image_cache', { images: { unreadable: 'no such folder' } }).is_met, false);
   const pending = check('pending_reboot', system({ is_reboot_pending: true }));
   assert.deepEqual([pending.is_met, pending.reboot_required], [true, false]);
-  assert.match(pending.message, /drain the host/);
+  assert.match(pending.message, /Drain the host/);
 });
 
 test('a Fabric Manager that would start all partitions anew under machines that run is not met', () => {

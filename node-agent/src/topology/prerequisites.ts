@@ -21,7 +21,7 @@ const iommuArguments = (facts: HostFacts): Finding =>
     const on = words.filter((word) => ON.some((one) => word === one || word.startsWith(`${one},`)));
     if (on.length > 0) return met(on.join(' '));
     return (factOf(facts.iommu_groups)?.length ?? 0) > 0
-      ? met('Not on the command line, but on by the kernel’s default.')
+      ? met('Not on the command line, but enabled by kernel default.')
       : unmet(`Add ${ARGUMENTS} to the kernel command line and restart the host.`, true);
   });
 
@@ -29,7 +29,7 @@ const iommuGroups = (facts: HostFacts): Finding =>
   of(facts.iommu_groups, (groups) =>
     groups.length > 0
       ? met(`${groups.length} groups`)
-      : unmet('There are no IOMMU groups. Turn VT-d or AMD-Vi on in firmware and kernel, then restart the host.', true),
+      : unmet('There are no IOMMU groups. Enable VT-d or AMD-Vi in firmware and kernel, then restart the host.', true),
   );
 
 const sriov = (facts: HostFacts, places: readonly Place[]): Finding =>
@@ -39,14 +39,17 @@ const sriov = (facts: HostFacts, places: readonly Place[]): Finding =>
       card && vf !== card.address ? [[card.address, card] as const] : [],
     );
     const cards = [...new Map(split).values()];
-    if (cards.length === 0 && whole > 0) return met(`Not needed: ${whole} functions are given away whole.`);
+    if (cards.length === 0 && whole > 0) return met(`Not needed: ${whole} whole functions are assigned.`);
     if (cards.length === 0) return unmet('No fabric card shares a PCIe switch with a GPU.');
     const off = cards.filter((card) => card.virtual_functions_max === 0).map((card) => card.address);
     if (off.length > 0)
-      return unmet(`SR-IOV is off in the firmware of ${off.join(', ')}. Turn it on with mlxconfig and restart.`, true);
+      return unmet(
+        `SR-IOV is disabled in the firmware of ${off.join(', ')}. Enable it with mlxconfig and restart.`,
+        true,
+      );
     const bare = cards.filter((card) => card.virtual_functions.length === 0).map((card) => card.address);
     return bare.length > 0
-      ? unmet(`No virtual functions were made of ${bare.join(', ')}. Write their number to sriov_numvfs.`)
+      ? unmet(`${bare.join(', ')} has no virtual functions. Write their number to sriov_numvfs.`)
       : met(`${cards.reduce((sum, card) => sum + card.virtual_functions.length, 0)} virtual functions`);
   });
 
@@ -64,10 +67,10 @@ const hugepages = (facts: HostFacts): Finding =>
 const fabricManager = (facts: HostFacts): Finding =>
   of(facts.fabric, ({ nvswitches, manager, partitions }) => {
     if (nvswitches.length === 0) return met('Not needed: the host has no NVSwitch.');
-    if (!manager.is_running) return unmet('The host has NVSwitches and nv-fabricmanager does not run. Start it.');
+    if (!manager.is_running) return unmet('The host has NVSwitches and nv-fabricmanager is not running. Start it.');
     if (manager.mode !== 'shared_nvswitch')
       return unmet(
-        `nv-fabricmanager runs in ${manager.mode ?? 'unknown'} mode. Set FABRIC_MODE=1 in fabricmanager.cfg and start it anew.`,
+        `nv-fabricmanager runs in ${manager.mode ?? 'unknown'} mode. Set FABRIC_MODE=1 in fabricmanager.cfg and restart it.`,
       );
     if (manager.driver_version != null && manager.version !== manager.driver_version)
       return unmet(
@@ -75,19 +78,18 @@ const fabricManager = (facts: HostFacts): Finding =>
       );
     if (manager.is_restart_mode === false)
       return unmet(
-        'A restart of nv-fabricmanager would take NVLink from machines that run. Set FABRIC_MODE_RESTART=1 in fabricmanager.cfg and start it anew while none runs.',
+        'A restart of nv-fabricmanager would disconnect NVLink of running VMs. Set FABRIC_MODE_RESTART=1 in fabricmanager.cfg and restart it while no VM runs.',
       );
     return partitions.length > 0
       ? met(`${manager.version ?? 'version unknown'}, shared mode, ${partitions.length} partitions`)
-      : unmet('nv-fabricmanager offers no partitions. Look into its log.');
+      : unmet('nv-fabricmanager has no partitions. Check its log.');
   });
 
 const secureBoot = (facts: HostFacts): Finding =>
   of(facts.system, ({ secure_boot }) => {
-    if (secure_boot === null)
-      return unmet('Whether secure boot is on could not be read from the firmware’s variables.');
+    if (secure_boot === null) return unmet('The secure boot state could not be read from the firmware variables.');
     return secure_boot
-      ? unmet('Secure boot is on, and profiles that tune the host need it off. Turn it off in firmware.', true)
+      ? unmet('Secure boot is enabled, and profiles that tune the host need it disabled. Disable it in firmware.', true)
       : met('off');
   });
 
@@ -98,7 +100,7 @@ const readable = (facts: HostFacts): Finding => {
     const reason = reasonOf(facts[part]);
     return reason === null ? [] : [`${part.replace('_', ' ')}: ${reason}`];
   });
-  return blind.length === 0 ? met('Everything could be read.') : unmet(`Could not be read: ${blind.join('; ')}`);
+  return blind.length === 0 ? met('All facts were read.') : unmet(`Unreadable: ${blind.join('; ')}`);
 };
 
 const CHECKS: Readonly<Record<string, (facts: HostFacts, places: readonly Place[]) => Finding>> = {
@@ -107,7 +109,7 @@ const CHECKS: Readonly<Record<string, (facts: HostFacts, places: readonly Place[
     of(facts.pci, () =>
       places.some((place) => place.gpu !== null)
         ? met(`${places.filter((place) => place.gpu !== null).length} found`)
-        : unmet('No GPU was found on the PCI bus.'),
+        : unmet('No GPU is on the PCI bus.'),
     ),
   kvm,
   iommu_kernel_args: iommuArguments,
@@ -119,7 +121,7 @@ const CHECKS: Readonly<Record<string, (facts: HostFacts, places: readonly Place[
   qemu: (facts) =>
     all([tool(facts, 'qemu', 'Install qemu-system-x86.'), tool(facts, 'qemu-img', 'Install qemu-utils.')]),
   uefi_firmware: firmware,
-  cloud_init_tools: () => met('None are needed: the agent writes seeds itself.'),
+  cloud_init_tools: () => met('Not needed: the agent writes seeds.'),
   rdma_tools: (facts) => tool(facts, 'rdma', 'Install rdma-core and iproute2.'),
   nvme_cli: (facts) =>
     all([tool(facts, 'nvme', 'Install nvme-cli.'), tool(facts, 'blkdiscard', 'Install util-linux.')]),
@@ -135,7 +137,7 @@ const CHECKS: Readonly<Record<string, (facts: HostFacts, places: readonly Place[
   image_cache: (facts) =>
     of(facts.images, (images) =>
       // A host is not worse for it.
-      met(images.length > 0 ? `${images.length} images` : 'No image is cached yet; the first launch fetches one.'),
+      met(images.length > 0 ? `${images.length} images` : 'No image is cached; the first launch pulls one.'),
     ),
   secure_boot: secureBoot,
   pending_reboot: pendingReboot,

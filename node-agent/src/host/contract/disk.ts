@@ -1,11 +1,11 @@
-/** Drives: known by serial, refused while in use, erased for good. */
+/** Disks: identified by serial, refused while in use, wiped completely. */
 import assert from 'node:assert/strict';
 import type { OpenDisk } from '../host.ts';
 import { type Arranged, cloneTo, contractTest, refuses, type Subject, slotAt } from './subject.ts';
 
 const CHUNK = 1024 ** 2;
 
-/** The first offset that does not read as nought. */
+/** The first offset with a nonzero byte. */
 const firstByte = async (disk: OpenDisk): Promise<number | null> => {
   for (let offset = 0; offset < disk.size_bytes; offset += CHUNK) {
     const bytes = await disk.read(offset, Math.min(CHUNK, disk.size_bytes - offset));
@@ -33,8 +33,8 @@ const blockedTest = (what: 'mount' | 'hold', key: 'mounts' | 'holders') =>
   contractTest(
     'disks.open',
     what === 'mount'
-      ? 'a mounted drive is listed with its mounts and refused'
-      : 'a drive that is held is listed with its holders and refused',
+      ? 'a mounted disk is listed with its mounts and refused'
+      : 'a disk with holders is listed with them and refused',
     { slots: 2, arrange: [what] },
     async (subject: Arranged) => {
       const { disk } = slotAt(subject, 0);
@@ -46,7 +46,7 @@ const blockedTest = (what: 'mount' | 'hold', key: 'mounts' | 'holders') =>
   );
 
 export const diskTests = [
-  contractTest('disks', 'every drive is listed once by name and by serial', {}, async ({ host }) => {
+  contractTest('disks', 'every disk is listed once by name and by serial', {}, async ({ host }) => {
     const list = await host.disks.list();
     assert.equal(new Set(list.map((disk) => disk.name)).size, list.length);
     const serials = list.flatMap((disk) => disk.serial ?? []);
@@ -54,7 +54,7 @@ export const diskTests = [
   }),
   contractTest(
     'disks.open',
-    'a drive opens by its identity with the number the list tells',
+    'a disk opens by its identity with the listed device number',
     { slots: 1 },
     async (subject) => {
       const facts = await factsAt(subject, 0);
@@ -73,7 +73,7 @@ export const diskTests = [
     const { serial } = slotAt(subject, 0).disk;
     await refuses(subject.host.disks.open({ serial, device: '/dev/disk/by-id/nvme-eui.0000000000000000' }), 'drift');
   }),
-  contractTest('disks.open', 'the boot drive is refused', {}, async ({ host }) => {
+  contractTest('disks.open', 'the boot disk is refused', {}, async ({ host }) => {
     const boot = (await host.disks.list()).find((disk) => disk.is_boot);
     assert.ok(boot?.serial && boot.device, 'a host boots from a drive');
     await refuses(host.disks.open({ serial: boot.serial, device: boot.device }), 'blocked');
@@ -82,7 +82,7 @@ export const diskTests = [
   blockedTest('hold', 'holders'),
   contractTest(
     'disks.open',
-    'closing twice is closing once, and a closed drive is not read',
+    'closing twice is allowed, and a closed disk is not read',
     { slots: 1 },
     async (subject) => {
       const disk = await subject.host.disks.open(slotAt(subject, 0).disk);
@@ -93,7 +93,7 @@ export const diskTests = [
   ),
   contractTest(
     'disks.open',
-    'identity by path outlives a boot, whatever the kernel calls the drive',
+    'a disk keeps its path across a reboot, whatever its kernel name',
     { slots: 1, arrange: ['reboot'] },
     async (subject) => {
       const before = await factsAt(subject, 0);
@@ -127,7 +127,7 @@ export const diskTests = [
   ),
   contractTest(
     'disks.wipe',
-    'a wipe of one drive leaves the others alone',
+    'a wipe of one disk leaves the others alone',
     { slots: 2, arrange: ['write'] },
     async (subject) => {
       await subject.arrange.write(slotAt(subject, 1).disk.serial, 4096, Buffer.from('keep'));
@@ -137,7 +137,7 @@ export const diskTests = [
   ),
   contractTest(
     'disks.wipe',
-    'a drive that was mounted after it was opened is not wiped',
+    'a disk mounted after it was opened is not wiped',
     { slots: 1, arrange: ['mount', 'write'] },
     async (subject) => {
       const { serial } = slotAt(subject, 0).disk;
@@ -149,15 +149,10 @@ export const diskTests = [
       await disk.close();
     },
   ),
-  contractTest(
-    'images.clone',
-    'a cloned image is seen in the list, and after a wipe it is not',
-    { slots: 1 },
-    async (subject) => {
-      await cloneTo(subject, slotAt(subject, 0));
-      assert.ok((await factsAt(subject, 0)).filesystems.length > 0);
-      await withDisk(subject, 0, (disk) => disk.wipe('nvme_sanitize'));
-      assert.deepEqual((await factsAt(subject, 0)).filesystems, []);
-    },
-  ),
+  contractTest('images.clone', 'a cloned image is listed until the wipe', { slots: 1 }, async (subject) => {
+    await cloneTo(subject, slotAt(subject, 0));
+    assert.ok((await factsAt(subject, 0)).filesystems.length > 0);
+    await withDisk(subject, 0, (disk) => disk.wipe('nvme_sanitize'));
+    assert.deepEqual((await factsAt(subject, 0)).filesystems, []);
+  }),
 ];

@@ -49,7 +49,7 @@ export const fabricTests = [
   }),
   contractTest(
     'fabric',
-    'what was active is told as inactive after Fabric Manager started anew',
+    'partitions are inactive after Fabric Manager restarts',
     { arrange: ['restartFabricManager'] },
     async ({ host, arrange }) => {
       const { first } = await pick(host);
@@ -60,7 +60,7 @@ export const fabricTests = [
   ),
   contractTest(
     'fabric',
-    'what a Fabric Manager that started anew is told to be in use is active, all of it, also if it is nothing',
+    'partitions declared to a restarted Fabric Manager are active, also an empty set',
     { arrange: ['restartFabricManager'] },
     async ({ host, arrange }) => {
       const { first, rival, apart } = await pick(host);
@@ -74,7 +74,7 @@ export const fabricTests = [
       await refuses(host.fabric.declare([rival.partition_id]), 'conflict');
     },
   ),
-  contractTest('gpu', 'a GPU is told by the address under which it is listed', {}, async ({ host }) => {
+  contractTest('gpu', 'a GPU is reported by its listed PCI address', {}, async ({ host }) => {
     const addresses = new Set((await host.pci.list()).map((fn) => fn.address));
     const gpus = await host.gpu.list();
     assert.ok(gpus.length > 0);
@@ -82,7 +82,7 @@ export const fabricTests = [
   }),
   contractTest(
     'pci.bind',
-    'a GPU given to guests is no longer told by the host’s driver',
+    'a GPU bound to vfio-pci is no longer reported by the host driver',
     { slots: 1 },
     async ({ host, slots }) => {
       const gpu = slots[0]?.gpu ?? '';

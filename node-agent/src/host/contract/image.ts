@@ -4,27 +4,32 @@ import { contractTest, noProgress, refuses, slotAt } from './subject.ts';
 
 export const imageTests = [
   contractTest('images', 'an image that is pulled twice is cached once', {}, async ({ host, image }) => {
-    const told: number[] = [];
-    const first = await host.images.pull({ name: image, digest: null }, ({ percent }) => told.push(percent));
+    const percents: number[] = [];
+    const first = await host.images.pull({ name: image, digest: null }, ({ percent }) => percents.push(percent));
     const second = await host.images.pull({ name: image, digest: first.digest }, noProgress);
     assert.deepEqual(second, first);
     assert.match(first.digest, /^sha256:[0-9a-f]{64}$/);
     assert.deepEqual([...(await host.images.list())], [first]);
     assert.deepEqual(
-      told,
-      told.toSorted((a, b) => a - b),
+      percents,
+      percents.toSorted((a, b) => a - b),
     );
-    assert.ok(told.every((percent) => percent >= 0 && percent <= 100));
-  }),
-  contractTest('images', 'evicting frees what it took, and nothing the second time', {}, async ({ host, image }) => {
-    const { digest, size_bytes: size } = await host.images.pull({ name: image, digest: null }, noProgress);
-    assert.deepEqual(await host.images.evict(digest), { freed_bytes: size });
-    assert.deepEqual(await host.images.evict(digest), { freed_bytes: 0 });
-    assert.deepEqual([...(await host.images.list())], []);
+    assert.ok(percents.every((percent) => percent >= 0 && percent <= 100));
   }),
   contractTest(
     'images',
-    'a cache without room refuses and keeps nothing',
+    'an eviction frees the image size, and a second one frees nothing',
+    {},
+    async ({ host, image }) => {
+      const { digest, size_bytes: size } = await host.images.pull({ name: image, digest: null }, noProgress);
+      assert.deepEqual(await host.images.evict(digest), { freed_bytes: size });
+      assert.deepEqual(await host.images.evict(digest), { freed_bytes: 0 });
+      assert.deepEqual([...(await host.images.list())], []);
+    },
+  ),
+  contractTest(
+    'images',
+    'a full cache refuses an image and keeps no part of it',
     { arrange: ['fillImageCache'] },
     async ({ host, image, arrange }) => {
       await arrange.fillImageCache();
@@ -33,22 +38,17 @@ export const imageTests = [
       assert.deepEqual([...(await host.images.list())], [...before]);
     },
   ),
-  contractTest(
-    'images',
-    'an image is judged for a drive before anything is done to it',
-    {},
-    async ({ host, image }) => {
-      const ROOM = 1024 ** 4;
-      await refuses(host.images.check({ name: image, digest: null }, ROOM), 'drift');
-      const { digest } = await host.images.pull({ name: image, digest: null }, noProgress);
-      await host.images.check({ name: image, digest }, ROOM);
-      await refuses(host.images.check({ name: image, digest }, 512), 'blocked');
-      assert.equal((await host.images.list()).length, 1, 'it fits another drive');
-    },
-  ),
+  contractTest('images', 'an image is checked against the disk size before any change', {}, async ({ host, image }) => {
+    const ROOM = 1024 ** 4;
+    await refuses(host.images.check({ name: image, digest: null }, ROOM), 'drift');
+    const { digest } = await host.images.pull({ name: image, digest: null }, noProgress);
+    await host.images.check({ name: image, digest }, ROOM);
+    await refuses(host.images.check({ name: image, digest }, 512), 'blocked');
+    assert.equal((await host.images.list()).length, 1, 'it fits another drive');
+  }),
   contractTest(
     'images.clone',
-    'a clone writes the drive from its start to its end, and twice is once',
+    'a clone writes the disk from start to end, and can be repeated',
     { slots: 1 },
     async (subject) => {
       const { host, image } = subject;
@@ -78,7 +78,7 @@ export const imageTests = [
       await disk.close();
     },
   ),
-  contractTest('images.clone', 'nothing is cloned to a drive that was closed', { slots: 1 }, async (subject) => {
+  contractTest('images.clone', 'nothing is cloned to a closed disk', { slots: 1 }, async (subject) => {
     const { host, image } = subject;
     await host.images.pull({ name: image, digest: null }, noProgress);
     const disk = await host.disks.open(slotAt(subject, 0).disk);

@@ -1,16 +1,7 @@
-/** Ports with their reservations, and the leases guests get by them. */
+/** Switch ports with their address reservations, and the DHCP leases of guests. */
 import assert from 'node:assert/strict';
 import type { Port } from '../host.ts';
-import {
-  ALLOCATION,
-  contractTest,
-  eventually,
-  machineOf,
-  OTHER_ALLOCATION,
-  prepare,
-  refuses,
-  slotAt,
-} from './subject.ts';
+import { ALLOCATION, contractTest, eventually, OTHER_ALLOCATION, prepare, refuses, slotAt } from './subject.ts';
 
 const PORT: Port = {
   name: 'gp000000000001',
@@ -30,21 +21,16 @@ export const networkTests = [
     const cards = (await host.network.nics()).map((nic) => nic.pci_address);
     assert.equal(new Set(cards).size, cards.length);
   }),
+  contractTest('network.ports', 'a port attached twice is attached once, to a bridge', {}, async ({ host }) => {
+    await host.network.attach(PORT);
+    await host.network.attach(PORT);
+    assert.deepEqual([...(await host.network.ports())], [PORT]);
+    const bridges = (await host.network.facts()).bridges.filter((bridge) => bridge.ports.includes(PORT.name));
+    assert.equal(bridges.length, 1);
+  }),
   contractTest(
     'network.ports',
-    'a port attached twice is attached once, and stands on a bridge',
-    {},
-    async ({ host }) => {
-      await host.network.attach(PORT);
-      await host.network.attach(PORT);
-      assert.deepEqual([...(await host.network.ports())], [PORT]);
-      const bridges = (await host.network.facts()).bridges.filter((bridge) => bridge.ports.includes(PORT.name));
-      assert.equal(bridges.length, 1);
-    },
-  ),
-  contractTest(
-    'network.ports',
-    'a name, MAC or address that is taken is a conflict and changes nothing',
+    'a name, MAC or address in use is a conflict and changes nothing',
     {},
     async ({ host }) => {
       await host.network.attach(PORT);
@@ -56,7 +42,7 @@ export const networkTests = [
   ),
   contractTest(
     'network.ports',
-    'detaching takes all of it away, leaves the rest, and the second time finds nothing',
+    'detaching removes one port completely and no other, and a second detach reports nothing',
     {},
     async ({ host }) => {
       await host.network.attach(PORT);
@@ -82,7 +68,7 @@ export const networkTests = [
       });
     },
   ),
-  contractTest('network.ports', 'nobody has a lease where no guest asked for one', {}, async ({ host }) => {
+  contractTest('network.ports', 'a port without a guest has no DHCP lease', {}, async ({ host }) => {
     await host.network.attach(PORT);
     assert.deepEqual(await host.network.lease(PORT.mac_address, PORT.private_ip), {
       state: 'none',
@@ -92,13 +78,11 @@ export const networkTests = [
   }),
   contractTest(
     'hypervisor',
-    'a guest gets the address reserved for its MAC, and none after its port is gone',
+    'a guest gets the address reserved for its MAC, and no lease after its port is detached',
     { slots: 1 },
     async (subject) => {
       const { host } = subject;
-      await prepare(subject, [slotAt(subject, 0)]);
-      await host.network.attach(PORT);
-      await host.hypervisor.start(machineOf([slotAt(subject, 0)]));
+      await host.hypervisor.start(await prepare(subject, [slotAt(subject, 0)]));
       const lease = await eventually(async () => {
         const found = await host.network.lease(PORT.mac_address, PORT.private_ip);
         return found.state === 'none' ? null : found;

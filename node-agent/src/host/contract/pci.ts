@@ -1,4 +1,4 @@
-/** PCI: one story told by list and groups; bindings and resets that go no further than they were allowed. */
+/** PCI: list and IOMMU groups agree; bindings and resets reach only the allowed functions. */
 import assert from 'node:assert/strict';
 import type { PciFunction } from '@gpuaas/contract/node';
 import type { Host } from '../host.ts';
@@ -15,7 +15,7 @@ const NOWHERE = 'ffff:ff:1f.7';
 export const pciTests = [
   contractTest(
     'pci',
-    'every function is listed once, and whatever it points to is listed too',
+    'every function is listed once, and so is every function that it refers to',
     {},
     async ({ host }) => {
       const list = await host.pci.list();
@@ -34,14 +34,14 @@ export const pciTests = [
       }
     },
   ),
-  contractTest('pci', 'groups and functions agree about who is in which group', {}, async ({ host }) => {
+  contractTest('pci', 'groups and functions agree on group members', {}, async ({ host }) => {
     const list = await host.pci.list();
     const groups = await host.pci.iommuGroups();
-    const told = new Map(
+    const grouped = new Map(
       groups.flatMap(({ group, addresses }) => addresses.map((address) => [address, group] as const)),
     );
-    for (const fn of list) assert.equal(told.get(fn.address) ?? null, fn.iommu_group, fn.address);
-    assert.equal(told.size, list.filter((fn) => fn.iommu_group !== null).length);
+    for (const fn of list) assert.equal(grouped.get(fn.address) ?? null, fn.iommu_group, fn.address);
+    assert.equal(grouped.size, list.filter((fn) => fn.iommu_group !== null).length);
   }),
   contractTest('pci.bind', 'a function that is bound twice is bound', { slots: 1 }, async (subject) => {
     const { gpu } = slotAt(subject, 0);
@@ -61,7 +61,7 @@ export const pciTests = [
       assert.deepEqual(await functionAt(subject.host, slotAt(subject, 1).gpu), before);
     },
   ),
-  contractTest('pci.bind', 'a function that is not there is refused', {}, async ({ host }) => {
+  contractTest('pci.bind', 'a missing function is refused', {}, async ({ host }) => {
     await refuses(host.pci.bind(NOWHERE, 'vfio-pci'), 'drift', 'host_error');
   }),
   contractTest('pci.bind', 'a bridge is refused and keeps its driver', {}, async ({ host }) => {
@@ -70,7 +70,7 @@ export const pciTests = [
     await refuses(host.pci.bind(bridge.address, 'vfio-pci'), 'unsupported', 'blocked');
     assert.equal((await functionAt(host, bridge.address)).driver, bridge.driver);
   }),
-  contractTest('pci.reset', 'a reset says how it was done and what it reached', { slots: 1 }, async (subject) => {
+  contractTest('pci.reset', 'a reset reports its method and its scope', { slots: 1 }, async (subject) => {
     const { gpu } = slotAt(subject, 0);
     const reset = await subject.host.pci.reset(gpu, [gpu]);
     assert.equal(reset.is_ok, true);
@@ -79,7 +79,7 @@ export const pciTests = [
   }),
   contractTest(
     'pci.reset',
-    'a reset that would reach what is not allowed is refused, and done once all of it is',
+    'a reset that would reach functions outside the allowed set is refused',
     { slots: 1, arrange: ['widenReset'] },
     async (subject) => {
       const { gpu } = slotAt(subject, 0);
@@ -93,7 +93,7 @@ export const pciTests = [
   ),
   contractTest(
     'pci.reset',
-    'a GPU that fell off the bus is listed as nobody’s, and a reset that it does not come back from is not ok',
+    'a GPU that fell off the bus is listed with vendor ffff, and its reset reports a failure',
     { slots: 2, arrange: ['dropOffBus'] },
     async (subject) => {
       const [lost, other] = [slotAt(subject, 0).gpu, slotAt(subject, 1).gpu];
@@ -104,7 +104,7 @@ export const pciTests = [
       assert.equal((await subject.host.pci.reset(lost, [lost])).is_ok, false);
     },
   ),
-  contractTest('pci.reset', 'what is not there is not reset', {}, async ({ host }) => {
+  contractTest('pci.reset', 'a missing function is not reset', {}, async ({ host }) => {
     await refuses(host.pci.reset(NOWHERE, [NOWHERE]), 'drift', 'host_error');
   }),
 ];

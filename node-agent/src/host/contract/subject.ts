@@ -1,26 +1,28 @@
-/** What the contract suite asks of whoever brings a host to it. */
+/** What a test supplies to run the contract suite on a host. */
 import assert from 'node:assert/strict';
 import type { BundlePlan } from '@gpuaas/contract/node';
-import { type DiskIdentity, type Host, HostError, type HostErrorCode, type Machine } from '../host.ts';
+import { type DiskIdentity, type Host, HostError, type HostErrorCode, type Machine, type Port } from '../host.ts';
 
-/** The parts of the port that a host may lack: reading first, then what needs devices, tools or root. */
-export type Part =
-  | 'pci'
-  | 'pci.bind'
-  | 'pci.reset'
-  | 'disks'
-  | 'disks.open'
-  | 'disks.wipe'
-  | 'images'
-  | 'images.clone'
-  | 'hypervisor'
-  | 'network'
-  | 'network.ports'
-  | 'fabric'
-  | 'gpu'
-  | 'system'
-  | 'users'
-  | 'access';
+/** The parts of the host port that a host may support: reading first, then acts that need devices, tools or root. */
+export const PARTS = [
+  'pci',
+  'pci.bind',
+  'pci.reset',
+  'disks',
+  'disks.open',
+  'disks.wipe',
+  'images',
+  'images.clone',
+  'hypervisor',
+  'network',
+  'network.ports',
+  'fabric',
+  'gpu',
+  'system',
+  'users',
+  'access',
+] as const;
+export type Part = (typeof PARTS)[number];
 
 /** A slot whose drive may be erased and whose devices may be bound and reset. */
 export type SubjectSlot = Readonly<{ gpu: string; vf: string; module_id: number | null; disk: DiskIdentity }>;
@@ -31,31 +33,71 @@ export type Arrange = Readonly<{
   hold(serial: string): Promise<void>;
   /** The reset of this function reaches others. */
   widenReset(address: string): Promise<void>;
-  /** The function stays listed, and nothing answers at its address any more. */
+  /** The function stays listed and no longer responds. */
   dropOffBus(address: string): Promise<void>;
-  /** A domain that is not ours, running. */
+  /** A running domain that the agent does not manage. */
   foreignDomain(name: string): Promise<void>;
   /** Writes where only a tenant would. */
   write(serial: string, offset: number, bytes: Uint8Array): Promise<void>;
   ignoreShutdown(): Promise<void>;
   fillImageCache(): Promise<void>;
-  /** Somebody is logged in. */
+  /** The user has a login session. */
   openSession(username: string): Promise<void>;
   restartFabricManager(): Promise<void>;
   reboot(): Promise<void>;
 }>;
 
-export type Subject = Readonly<{
+const ARRANGED: Record<keyof Arrange, true> = {
+  mount: true,
+  hold: true,
+  widenReset: true,
+  dropOffBus: true,
+  foreignDomain: true,
+  write: true,
+  ignoreShutdown: true,
+  fillImageCache: true,
+  openSession: true,
+  restartFabricManager: true,
+  reboot: true,
+};
+export const ARRANGEMENTS = Object.keys(ARRANGED) as readonly (keyof Arrange)[];
+
+/** What a host under test supports. The suite makes the cases that need no more than this. */
+export type Capabilities = Readonly<{
+  parts: readonly Part[];
+  /** How many slots it has. */
+  slots: number;
+  /** What the test can bring about on it. */
+  arrange: readonly (keyof Arrange)[];
+}>;
+
+export type Subject<C extends Capabilities = Capabilities> = Readonly<{
   host: Host;
   slots: readonly SubjectSlot[];
   /** The name of an image that can be pulled here. */
   image: string;
-  arrange: Partial<Arrange>;
+  /** What a VM of the suite asks for here, where the default size does not fit. */
+  machine?: Partial<BundlePlan>;
+  arrange: Pick<Arrange, C['arrange'][number]>;
   close(): Promise<void>;
 }>;
 
-/** With everything it asked for there. */
+/** A host under test with everything that a case needs. */
 export type Arranged = Subject & Readonly<{ arrange: Arrange }>;
+
+/** A host as the suite takes it. `simulated` names the parts that another host's code stands in for. */
+export type HostUnderTest<C extends Capabilities = Capabilities> = Readonly<{
+  name: string;
+  kind: 'linux' | 'sim';
+  capabilities: C;
+  simulated: readonly Part[];
+  /** The program or privilege that this machine lacks for it; false if it lacks none. */
+  missing?: string | false;
+  make(): Promise<Subject<C>>;
+}>;
+
+/** Keeps the literal types, so that a missing arrangement does not compile. */
+export const hostUnderTest = <const C extends Capabilities>(host: HostUnderTest<C>): HostUnderTest<C> => host;
 
 export type ContractTest = Readonly<{
   part: Part;
@@ -100,7 +142,15 @@ export const refuses = (work: Promise<unknown>, ...codes: readonly HostErrorCode
 export const ALLOCATION = 'alc_01jz0000000000000000000001';
 export const OTHER_ALLOCATION = 'alc_01jz0000000000000000000002';
 
-/** A machine of these slots, without huge pages; the first one boots it. */
+const portNameOf = (allocationId: string): string => `gp${allocationId.slice(-12)}`;
+
+/** Two public keys whose private halves nobody has. */
+export const KEYS = [
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrdGRbsSxk3+uIc8C0krx3ud23UwpFcNjjs36R6CLvp one',
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICHYHSFNsQ2hcqCdZu5rpV3v2NgDtowamQ3gWNwFfOG3 two',
+] as const;
+
+/** A VM of these slots, without huge pages; the first one boots it. */
 export const machineOf = (
   slots: readonly SubjectSlot[],
   change: Partial<BundlePlan> & Readonly<{ allocation_id?: string; name?: string }> = {},
@@ -110,7 +160,7 @@ export const machineOf = (
   return {
     name,
     allocation_id,
-    seed: { hostname: 'guest', ssh_public_keys: ['ssh-ed25519 AAAA test'], user_data: null },
+    seed: { hostname: 'guest', ssh_public_keys: [KEYS[0]], user_data: null },
     plan: {
       boot_slot_id: slotId(0),
       slots: slots.map((slot, index) => ({
@@ -124,7 +174,7 @@ export const machineOf = (
       })),
       mac_address: '02:00:00:00:00:01',
       private_ip: '10.100.0.11',
-      ovs_port: 'gp000000000001',
+      ovs_port: portNameOf(allocation_id),
       numa_nodes: [0],
       cpuset: '0-7',
       vcpu_count: 8,
@@ -136,6 +186,20 @@ export const machineOf = (
     },
   };
 };
+
+/** The same, as large as the host under test can run it. */
+export const machineOn = (
+  subject: Subject,
+  slots: readonly SubjectSlot[],
+  change: Parameters<typeof machineOf>[1] = {},
+): Machine => machineOf(slots, { ...subject.machine, ...change });
+
+export const portOf = ({ plan, allocation_id }: Machine): Port => ({
+  name: plan.ovs_port,
+  mac_address: plan.mac_address,
+  private_ip: plan.private_ip,
+  allocation_id,
+});
 
 export const noProgress = (): void => {};
 
@@ -150,22 +214,31 @@ export const cloneTo = async ({ host, image }: Subject, slot: SubjectSlot): Prom
   }
 };
 
-/** Bound, with an image on the first drive: all that a start needs. */
-export const prepare = async (subject: Subject, slots: readonly SubjectSlot[]): Promise<void> => {
+/** A VM that can be started: devices bound, port attached, an image on the first disk. */
+export const prepare = async (
+  subject: Subject,
+  slots: readonly SubjectSlot[],
+  change: Parameters<typeof machineOf>[1] = {},
+): Promise<Machine> => {
+  const machine = machineOn(subject, slots, change);
   const [boot] = slots;
   assert.ok(boot, 'a slot to boot from');
   for (const slot of slots) {
     await subject.host.pci.bind(slot.gpu, 'vfio-pci');
     await subject.host.pci.bind(slot.vf, 'vfio-pci');
   }
+  await subject.host.network.attach(portOf(machine));
   await cloneTo(subject, boot);
+  return machine;
 };
 
-/** The first answer that is one; a guest takes its time, and the runner's limit ends a wait in vain. */
+const PAUSE_MS = 20;
+
+/** The first result that is not null; the runner's limit ends a wait in vain. */
 export const eventually = async <T>(ask: () => Promise<T | null>): Promise<T> => {
   for (;;) {
     const answer = await ask();
     if (answer !== null) return answer;
-    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
 };

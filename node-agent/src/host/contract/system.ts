@@ -15,7 +15,7 @@ export const systemTests = [
     assert.equal(new Set(first.numa.map(({ node }) => node)).size, first.numa.length);
     for (const pages of first.hugepages) assert.ok(pages.free <= pages.total);
   }),
-  contractTest('system', 'every tool that matters is told, there or not', {}, async ({ host }) => {
+  contractTest('system', 'every required tool is reported, installed or not', {}, async ({ host }) => {
     const names = (await host.system.tools()).map(({ name }) => name);
     assert.deepEqual(names.toSorted(), [...TOOL_NAMES].sort());
   }),
@@ -24,7 +24,7 @@ export const systemTests = [
   }),
   contractTest(
     'system',
-    'a boot changes the boot id and ends what guests had',
+    'a reboot changes the boot ID and ends all VMs',
     { arrange: ['reboot'] },
     async ({ host, arrange }) => {
       const before = await host.system.facts();
@@ -35,7 +35,7 @@ export const systemTests = [
   ),
   contractTest(
     'users',
-    'an account ensured twice is one account, and goes with its sessions',
+    'a user ensured twice is one user, and is removed with its sessions',
     { arrange: ['openSession'] },
     async ({ host, arrange }) => {
       await host.system.ensureUser({ username: 'tenant-a', ssh_public_keys: KEYS });
@@ -47,7 +47,7 @@ export const systemTests = [
       assert.deepEqual(await host.system.removeUser('tenant-a'), { sessions_ended: 0, was_present: false });
     },
   ),
-  contractTest('users', 'an account of the system is neither taken nor removed', {}, async ({ host }) => {
+  contractTest('users', 'a system user is neither changed nor removed', {}, async ({ host }) => {
     await refuses(host.system.ensureUser({ username: 'root', ssh_public_keys: KEYS }), 'conflict');
     await refuses(host.system.removeUser('root'), 'conflict');
     await refuses(host.system.hasUser('root'), 'conflict');

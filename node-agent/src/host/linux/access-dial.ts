@@ -20,14 +20,14 @@ type Dial = (to: Where, signal: AbortSignal) => Promise<Socket>;
 export const dialError = (code: string, port: number): HostError => {
   switch (code) {
     case 'ECONNREFUSED':
-      return new HostError('blocked', `Nothing listens on port ${port} of the machine.`);
+      return new HostError('blocked', `Nothing listens on port ${port} of the VM.`);
     case 'ETIMEDOUT':
-      return new HostError('timeout', `The machine does not answer on port ${port}.`);
+      return new HostError('timeout', `The VM does not respond on port ${port}.`);
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
-      return new HostError('blocked', 'The machine is not on its network.');
+      return new HostError('blocked', 'The VM is not on its network.');
     default:
-      return new HostError('host_error', `Port ${port} of the machine could not be connected to (${code}).`);
+      return new HostError('host_error', `Connecting to port ${port} of the VM failed (${code}).`);
   }
 };
 
@@ -88,7 +88,7 @@ const dialBehind = (prefix: readonly string[]): Dial => {
   const leave = (child: ChildProcess): void => {
     if (helper !== child) return;
     helper = undefined;
-    for (const tell of [...waiting.values()]) tell('the program that connects has ended', undefined);
+    for (const tell of [...waiting.values()]) tell('the connect helper exited', undefined);
   };
   const start = (): ChildProcess => {
     const argv = [...prefix, process.execPath, '-e', HELPER];
@@ -143,7 +143,7 @@ const dialBehind = (prefix: readonly string[]): Dial => {
         resolve(socket);
       });
       helper.send({ id, to }, (error) => {
-        if (error !== null) waiting.get(id)?.('the program that connects has ended', undefined);
+        if (error !== null) waiting.get(id)?.('the connect helper exited', undefined);
       });
     });
 };
@@ -154,9 +154,9 @@ export const createDial = (prefix: readonly string[]) => {
     { address, port }: Readonly<{ address: string | null; port: number }>,
     signal: AbortSignal,
   ): Promise<Socket> => {
-    if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new HostError('blocked', 'This is no port.');
+    if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new HostError('blocked', 'Invalid port.');
     if (address === null) return dialHere({ host: LOOPBACK, port }, signal);
-    if (!isIPv4(address)) throw new HostError('blocked', 'This is no address of a machine.');
+    if (!isIPv4(address)) throw new HostError('blocked', 'Invalid VM address.');
     return toGuest({ host: address, port }, signal);
   };
 };

@@ -22,13 +22,13 @@ const sendOnce = (socket: string, keys: readonly string[], signal: AbortSignal):
       if (error === null) resolve();
       else reject(error);
     };
-    const abort = (): void => end(new HostError('timeout', 'The machine did not say in time that it has its keys.'));
+    const abort = (): void => end(new HostError('timeout', 'The VM did not confirm its SSH keys in time.'));
     const timer = setTimeout(abort, TELL_MS);
     signal.addEventListener('abort', abort, { once: true });
     const hear = (line: string): void => {
       if (line === message.answer) end(null);
       else if (line === message.refusal)
-        end(new HostError('host_error', 'The machine could not write its keys; its disk may be full.'));
+        end(new HostError('host_error', 'The VM could not write its SSH keys; its disk may be full.'));
       else if (line === 'ready' && !isSent) {
         isSent = true;
         connection.write(message.bytes);
@@ -36,18 +36,21 @@ const sendOnce = (socket: string, keys: readonly string[], signal: AbortSignal):
     };
     connection.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > HEARD_BYTES_MAX) return end(new HostError('blocked', 'The machine does not take keys as it should.'));
+      if (bytes > HEARD_BYTES_MAX)
+        return end(new HostError('blocked', 'The VM returned an invalid response to its SSH keys.'));
       const lines = `${heard}${chunk.toString('latin1')}`.split('\n');
       heard = lines.pop() ?? '';
       for (const line of lines) hear(line);
     });
-    connection.on('end', () => end(new HostError('blocked', 'The machine went off while it was told its keys.')));
+    connection.on('end', () =>
+      end(new HostError('blocked', 'The VM powered off during SSH key installation. Start it and retry.')),
+    );
     connection.on('error', (error: NodeJS.ErrnoException) => {
       const isOff = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(error.code ?? '');
       end(
         isOff
-          ? new HostError('blocked', 'The machine is off, or was made before keys could be changed while it runs.')
-          : new HostError('host_error', `The machine could not be told its keys (${error.code}).`, { cause: error }),
+          ? new HostError('blocked', 'The VM is off, or it was created without support for key changes.')
+          : new HostError('host_error', `SSH key installation failed (${error.code}).`, { cause: error }),
       );
     });
     if (signal.aborted) abort();

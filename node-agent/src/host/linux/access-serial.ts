@@ -58,10 +58,10 @@ const connectLine = (path: string): Promise<Socket> =>
         isOff
           ? new HostError(
               'blocked',
-              'The machine is off, or was started before its console could be connected to; stop it and start it again.',
+              'The VM is off, or it was started without a connectable console; stop and start it.',
               { cause: error },
             )
-          : new HostError('host_error', `The console could not be connected to (${error.code}).`, { cause: error }),
+          : new HostError('host_error', `Connecting to the console failed (${error.code}).`, { cause: error }),
       );
     });
   });
@@ -127,12 +127,10 @@ const openHub = async ({ serial, console: log }: SerialPaths, onEmpty: () => voi
         close,
         write: (bytes) =>
           new Promise((resolve, reject) => {
-            if (isOver) return reject(new HostError('blocked', 'The machine is off.'));
+            if (isOver) return reject(new HostError('blocked', 'The VM is off.'));
             if (socket.writableLength > TYPED_BYTES_MAX)
-              return reject(new HostError('blocked', 'The machine does not take what is typed.'));
-            socket.write(bytes, (error) =>
-              error ? reject(new HostError('blocked', 'The machine is off.')) : resolve(),
-            );
+              return reject(new HostError('blocked', 'The VM does not read console input.'));
+            socket.write(bytes, (error) => (error ? reject(new HostError('blocked', 'The VM is off.')) : resolve()));
           }),
       };
     },

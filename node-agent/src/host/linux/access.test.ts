@@ -11,7 +11,7 @@ import { createDial } from './access-dial.ts';
 import { createKeyTeller } from './access-keys.ts';
 import { createSerial, HISTORY_BYTES, joinHistory, MISSED, VIEWER_BYTES_MAX } from './access-serial.ts';
 
-const soon = () => AbortSignal.timeout(5000);
+const soon = () => AbortSignal.timeout(60_000);
 const refuses = (act: Promise<unknown>, code: string, pattern: RegExp) =>
   assert.rejects(
     act,
@@ -70,17 +70,21 @@ for (const [where, prefix] of [
     it('is refused in words where nothing listens, and given up when nobody waits', async () => {
       const dial = createDial(prefix);
       const to = { address: '127.0.0.1', port: 1 };
-      await refuses(dial(to, soon()), 'blocked', /^Nothing listens on port 1 of the machine\.$/);
+      await refuses(dial(to, soon()), 'blocked', /^Nothing listens on port 1 of the VM\.$/);
       await refuses(dial(to, AbortSignal.abort()), 'host_error', /ABORTED/);
-      await refuses(dial({ address: 'example.org', port: 22 }, soon()), 'blocked', /no address/);
-      await refuses(dial({ address: '127.0.0.1', port: 0 }, soon()), 'blocked', /no port/);
+      await refuses(dial({ address: 'example.org', port: 22 }, soon()), 'blocked', /Invalid VM address/);
+      await refuses(dial({ address: '127.0.0.1', port: 0 }, soon()), 'blocked', /Invalid port/);
     });
   });
 
 it('a program that cannot be started is told of, and tried again', async () => {
   const dial = createDial(['/nonexistent-program']);
   for (let tries = 0; tries < 2; tries++)
-    await refuses(dial({ address: '127.0.0.1', port: 22 }, soon()), 'host_error', /could not be connected to/);
+    await refuses(
+      dial({ address: '127.0.0.1', port: 22 }, soon()),
+      'host_error',
+      /Connecting to port 22 of the VM failed/,
+    );
 });
 
 /** What a viewer was shown until it holds this. */
@@ -172,7 +176,7 @@ describe('the serial line', () => {
       );
       line.close();
     }
-    assert.equal((await refused.promise).message, 'The machine does not take what is typed.');
+    assert.equal((await refused.promise).message, 'The VM does not read console input.');
     assert.ok(typed < 32, `${typed} of 64 were taken`);
     stays.close();
   });
@@ -186,7 +190,7 @@ describe('the serial line', () => {
     await ended;
     await assert.rejects(line.write(Buffer.from('x')), HostError);
     const none = createSerial(() => ({ serial: '/nonexistent/tty', console: '/nonexistent/log' }));
-    await refuses(none('a'), 'blocked', /^The machine is off, or was started before its console/);
+    await refuses(none('a'), 'blocked', /^The VM is off, or it was started without a connectable console/);
   });
 
   it('repeats nothing that both log and line have said', () => {
@@ -227,9 +231,9 @@ describe('keys told to a guest', () => {
     const silent = await sendTo(t, () => undefined);
     await refuses(silent('a', [], AbortSignal.timeout(50)), 'timeout', /in time/);
     const noisy = await sendTo(t, (client) => client.write('x'.repeat(200_000)));
-    await refuses(noisy('a', [], soon()), 'blocked', /as it should/);
+    await refuses(noisy('a', [], soon()), 'blocked', /invalid response/);
     const gone = await sendTo(t, (client) => client.end());
-    await refuses(gone('a', [], soon()), 'blocked', /went off/);
+    await refuses(gone('a', [], soon()), 'blocked', /powered off/);
     await refuses(createKeyTeller(() => '/nonexistent/keys')('a', [], soon()), 'blocked', /is off/);
   });
 });

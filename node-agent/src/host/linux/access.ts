@@ -11,7 +11,7 @@ export const createAccess = (
   given: Readonly<{ hypervisor: HypervisorConfig | undefined; network: NetworkConfig }>,
 ): Access => {
   const pathsOf = (name: string) => {
-    if (given.hypervisor === undefined) throw new HostError('unsupported', 'This host runs no machines.');
+    if (given.hypervisor === undefined) throw new HostError('unsupported', 'This host runs no VMs.');
     return machinePaths({ folders: foldersOf(given.hypervisor, name) }, name);
   };
   return {

@@ -43,7 +43,7 @@ export const directReader = (
 ): ((offset: number, length: number) => Promise<Buffer>) => {
   return async (offset, length) => {
     if (offset < 0 || length < 0 || offset + length > sizeBytes)
-      throw new HostError('host_error', `Bytes ${offset} to ${offset + length} are outside of the disk.`);
+      throw new HostError('host_error', `Bytes ${offset} to ${offset + length} are beyond the end of the disk.`);
     lend ??= createLender();
     return lend(async (aligned) => {
       let out: Buffer | undefined;
@@ -55,7 +55,7 @@ export const directReader = (
           throw new HostError('host_error', `The disk could not be read at byte ${start}.`, { cause: error });
         });
         const usable = Math.min(bytesRead - (at - start), length - done);
-        if (usable <= 0) throw new HostError('host_error', `The disk gave nothing at byte ${at}.`);
+        if (usable <= 0) throw new HostError('host_error', `The disk returned no data at byte ${at}.`);
         const bytes = aligned.subarray(at - start, at - start + usable);
         // An erased disk is all noughts, and a copy of them says no more than those we have.
         if (usable === length && bytes.equals(ZEROS.subarray(0, usable))) return ZEROS.subarray(0, usable);

@@ -155,13 +155,13 @@ test('what a drive can be erased with is read from its own bits, as JSON or text
     format: true,
     format_crypto: true,
   });
-  assert.throws(() => eraseAbilityOf('oacs : 0x7\nfna : 0\n'), /nothing about sanicap/);
+  assert.throws(() => eraseAbilityOf('oacs : 0x7\nfna : 0\n'), /reports no sanicap/);
 });
 
 test('a sanitize is over only when the drive says so', () => {
   assert.equal(sanitizeStatusOf('{"nvme0":{"sstat":{"status":"(2) In progress."}}}'), 2);
   assert.equal(sanitizeStatusOf('{"nvme0":{"sstat":257}}'), 1);
-  assert.throws(() => sanitizeStatusOf('{"nvme0":{}}'), /tells no status/);
+  assert.throws(() => sanitizeStatusOf('{"nvme0":{}}'), /reports no status/);
 });
 
 test('device numbers are unpacked as the kernel packs them', () => {

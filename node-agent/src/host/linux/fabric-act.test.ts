@@ -1,28 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { makeFabricHost, VERSION } from '../../../test/fabric-manager.ts';
-import { hostContract, type Part } from '../host.contract.ts';
+import { fabricHost, makeFabricHost, VERSION } from '../../../test/fabric-manager.ts';
+import { hostContract } from '../host.contract.ts';
 
-const ALONE = 'this host is of NVSwitches alone';
-const OTHERS: readonly Part[] = [
-  ...(['pci', 'pci.bind', 'pci.reset', 'disks', 'disks.open', 'disks.wipe', 'images', 'images.clone'] as const),
-  ...(['hypervisor', 'network', 'network.ports', 'gpu', 'system', 'users', 'access'] as const),
-];
-
-hostContract(
-  'linux with Fabric Manager',
-  async () => {
-    const made = await makeFabricHost();
-    return {
-      host: made.host,
-      image: 'none',
-      slots: [],
-      arrange: { restartFabricManager: made.restart },
-      close: made.close,
-    };
-  },
-  { lacks: Object.fromEntries(OTHERS.map((part) => [part, ALONE])) },
-);
+hostContract(fabricHost);
 
 const open = async (t: TestContext) => {
   const made = await makeFabricHost();
@@ -105,7 +86,7 @@ describe('a fabric partition', () => {
     await put('sys/module/nvidia/version', '575.57.08\n');
     await assert.rejects(host.fabric.activate(8), {
       code: 'drift',
-      message: `Fabric Manager is ${VERSION} and the driver 575.57.08; they must be the same.`,
+      message: `Fabric Manager is ${VERSION} and the driver 575.57.08; install the same version of both.`,
     });
     await host.fabric.deactivate(7);
     await put('usr/share/nvidia/nvswitch/fabricmanager.cfg', 'FABRIC_MODE=0\n');

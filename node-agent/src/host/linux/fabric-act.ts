@@ -16,7 +16,7 @@ const ACT_MAX_MS = 120_000;
 
 export const versionProblem = ({ manager }: FabricFacts): string | null =>
   manager.version !== null && manager.driver_version != null && manager.version !== manager.driver_version
-    ? `Fabric Manager is ${manager.version} and the driver ${manager.driver_version}; they must be the same.`
+    ? `Fabric Manager is ${manager.version} and the driver ${manager.driver_version}; install the same version of both.`
     : null;
 
 const refuseUnusable = (facts: FabricFacts): void => {
@@ -90,10 +90,7 @@ export const createFabric = (run: Run, facts: () => Promise<FabricFacts>): Fabri
       // One that knows of an active partition was told already.
       if (active.length > 0 && ids.every((id) => active.includes(id))) return;
       if (manager.is_restart_mode !== true)
-        throw new HostError(
-          'blocked',
-          'Fabric Manager is not told of partitions in use without FABRIC_MODE_RESTART=1.',
-        );
+        throw new HostError('blocked', 'Declaring partitions in use requires FABRIC_MODE_RESTART=1.');
       const all = [...new Set([...active, ...ids])].sort((a, b) => a - b);
       await ask(['--set-activated-list', all.join(',')], all, true);
     },

@@ -43,7 +43,10 @@ const isRunning = async (run: Run): Promise<boolean> => {
     recorded: 'systemctl-is-active-fabricmanager.txt',
   });
   if (status !== 0 && status !== NOT_ACTIVE && stdout.trim() === '')
-    throw new HostError('host_error', `systemctl could not say whether nvidia-fabricmanager runs (status ${status}).`);
+    throw new HostError(
+      'host_error',
+      `systemctl could not determine whether nvidia-fabricmanager runs (status ${status}).`,
+    );
   return stdout.trim() === 'active';
 };
 

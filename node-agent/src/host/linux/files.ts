@@ -1,9 +1,10 @@
 /**
- * Everything the agent reads of a host's files goes through here, below a root that is `/` on a live host and a folder
- * for a recording. "Not there" and "cannot be read" are two answers: `find…` gives null only for the first, and every
- * other failure throws. What begins with a dot is not listed, so that an empty folder can be kept in a repository.
+ * All access to a host's files, below a root that is `/` on a live host and a directory for a recording. "Not found" and
+ * "unreadable" differ: `find…` returns null only for the first, and every other failure throws. Names that begin with a dot
+ * are not listed, so that a repository can keep an empty directory.
  */
-import { open, readdir, readFile, readlink, realpath, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, readdir, readFile, readlink, realpath, stat, writeFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { HostError } from '../host.ts';
 import { majorMinorOf } from './device-number.ts';
@@ -24,6 +25,8 @@ export type Files = Readonly<{
   /** Where a path leads after all links, as seen from the root. */
   findReal(path: string): Promise<string | null>;
   exists(path: string): Promise<boolean>;
+  /** To a file that is there, such as one of sysfs. Most of those cannot be opened for reading at all. */
+  write(path: string, text: string): Promise<void>;
   /** The number of the block device that a path leads to, whatever it is called; null for anything else. */
   findDevice(path: string): Promise<string | null>;
 }>;
@@ -71,7 +74,7 @@ export const createFiles = (root = '/'): Files => {
       const [base, real] = await Promise.all([root === '/' ? root : realpath(root), realpath(at(path))]);
       const inside = relative(base, real);
       if (inside === '..' || inside.startsWith(`..${sep}`))
-        throw new HostError('host_error', `${path} leads out of the recording.`);
+        throw new HostError('host_error', `${path} points outside the recording.`);
       return `/${inside}`;
     });
   return {
@@ -94,6 +97,13 @@ export const createFiles = (root = '/'): Files => {
         }
       }),
     exists: async (path) => (await findReal(path)) !== null,
+    write: async (path, text) => {
+      try {
+        await writeFile(at(path), text, { flag: constants.O_WRONLY });
+      } catch (error) {
+        throw new HostError('host_error', `${path} could not be written (${codeOf(error)}).`, { cause: error });
+      }
+    },
     findDevice: (path) =>
       orAbsent(path, async () => {
         const found = await stat(path.startsWith(`${root}/`) ? path : at(path));

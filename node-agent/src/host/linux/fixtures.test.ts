@@ -9,7 +9,7 @@ import { makeTree, putTree, SWITCH_TREE } from '../../../test/tree.ts';
 import { collectFacts } from '../../topology/collect.ts';
 import { topologyOf } from '../../topology/topology.ts';
 import { createFiles } from './files.ts';
-import { parseNvidiaSmi } from './gpu.ts';
+import { parseNvidiaSmi } from './gpu/nvidia.ts';
 import { createLinuxHost } from './host.ts';
 import { listNics } from './nics.ts';
 import { eraseAbilityOf } from './nvme.ts';

@@ -6,14 +6,15 @@
  * Below a root of its own it reads a recording instead (see node-agent/README.md): nothing is run and nothing written.
  */
 import { type HostPort, kindsOf, type PciFunction } from '@gpuaas/contract/node';
-import type { DeviceIds } from '../../topology/kinds.ts';
+import type { DeviceIds } from '../../topology/device-ids.ts';
+import { isAccelerator } from '../../topology/kinds.ts';
 import { type Domain, type Host, HostError, type WipeMethod } from '../host.ts';
 import { createAccess } from './access.ts';
 import { listDisks } from './disks.ts';
 import { readFabric } from './fabric.ts';
 import { createFabric } from './fabric-act.ts';
 import { createFiles, type Files } from './files.ts';
-import { listGpus } from './gpu.ts';
+import { listGpus } from './gpu/vendors.ts';
 import { createHypervisor } from './hypervisor.ts';
 import type { HypervisorConfig } from './hypervisor-config.ts';
 import { createImages, type ImagesOptions } from './images.ts';
@@ -31,7 +32,7 @@ import { ensureUser, hasUser, removeUser } from './users.ts';
 const PORTS: readonly HostPort[] = ['pci', 'disks', 'network', 'fabric', 'gpu', 'system'];
 
 const refuse = (what: string) => async (): Promise<never> => {
-  throw new HostError('unsupported', `This agent cannot ${what} on a real host yet.`);
+  throw new HostError('unsupported', `This host is not configured to ${what}.`);
 };
 
 const NO_IMAGES: Host['images'] = {
@@ -65,7 +66,7 @@ const noMachines = (run: Run): Host['hypervisor'] => ({
   reboot: refuse('restart a virtual machine'),
   stop: refuse('stop a virtual machine'),
   remove: refuse('remove a virtual machine'),
-  guest: refuse('ask a virtual machine'),
+  guest: refuse('query a virtual machine'),
 });
 
 export type LinuxOptions = Readonly<{
@@ -113,7 +114,14 @@ export const createLinuxHost = ({ root = '/', ...given }: LinuxOptions = {}): Ho
       list: () => listDisks(files, run),
       open: (identity) => live(() => openDisk(files, run, identity)),
     },
-    gpu: { list: async () => listGpus(files, run, await pci()) },
+    gpu: {
+      list: async () =>
+        listGpus(
+          files,
+          run,
+          (await pci()).filter((fn) => isAccelerator(fn, [])),
+        ),
+    },
     network: createNetwork({ files, run, pci, config: given.network, isRecording }),
     fabric: {
       facts: fabric.facts,

@@ -41,7 +41,12 @@ export const readHypervisor = async (given: Given): Promise<HypervisorFacts> => 
   const [libvirt_version, missing_files] = await Promise.all([libvirtVersion(given), missingFiles(given)]);
   const { accelerator } = given.config;
   if (accelerator === 'tcg')
-    return { libvirt_version, missing_files, accelerator, kvm: { is_usable: false, reason: 'the site turned it off' } };
+    return {
+      libvirt_version,
+      missing_files,
+      accelerator,
+      kvm: { is_usable: false, reason: 'disabled in the settings' },
+    };
   // Without the emulator there is nothing to try it with.
   const kvm = missing_files.includes(given.config.emulator)
     ? { is_usable: false, reason: `${given.config.emulator} is not there` }

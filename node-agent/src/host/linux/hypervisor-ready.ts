@@ -49,7 +49,7 @@ export const refuseUnbound = async (
     if (fn === undefined) throw drift(`There is no PCI function at ${address}.`);
     if (fn.driver !== 'vfio-pci') throw drift(`${address} is bound to ${fn.driver ?? 'no driver'}, not to vfio-pci.`);
     const group = fn.iommu_group;
-    if (group === null) throw blocked(`${address} is in no IOMMU group. Turn the IOMMU on.`);
+    if (group === null) throw blocked(`${address} is in no IOMMU group. Enable the IOMMU.`);
     const others = functions.filter(
       (one) => one.iommu_group === group && !isBridge(one) && one.driver !== 'vfio-pci' && one.driver !== null,
     );

@@ -41,7 +41,8 @@ const STATES: Readonly<Record<string, Domain['state']>> = {
 
 const stateOf = (text: string): Domain['state'] => {
   const state = STATES[text.trim()];
-  if (state === undefined) throw new HostError('host_error', `virsh knows a domain as ${JSON.stringify(text.trim())}.`);
+  if (state === undefined)
+    throw new HostError('host_error', `virsh listed a domain as ${JSON.stringify(text.trim())}.`);
   return state;
 };
 
@@ -122,7 +123,7 @@ export const createVirsh = (run: Run, connect: string): Virsh => {
         recorded: 'virsh-reboot.txt',
         timeout_ms: (graceS + 30) * 1000,
       });
-      if (isSo(stderr)) throw new HostError('drift', `the machine ${uuid} is not running.`);
+      if (isSo(stderr)) throw new HostError('drift', `VM ${uuid} is not running.`);
       return status === 0;
     },
   };

@@ -56,12 +56,13 @@ const domainOf = ({ parsed, state }: KnownDomain): Domain => ({
 const findOwn = async ({ virsh }: Given, name: string): Promise<KnownDomain | undefined> => {
   const domain = (await virsh.all()).find((one) => one.parsed.name === name);
   if (domain !== undefined && domain.parsed.allocation_id === null)
-    throw new HostError('conflict', `${name} is not ours; it is left alone.`);
+    throw new HostError('conflict', `${name} is not managed by GPUaaS; it stays untouched.`);
   return domain;
 };
 
 const refuseOther = ({ config }: Given, machine: Machine, { parsed }: KnownDomain): void => {
-  if (parsed.allocation_id === null) throw new HostError('conflict', `${machine.name} exists and is not ours.`);
+  if (parsed.allocation_id === null)
+    throw new HostError('conflict', `${machine.name} exists and is not managed by GPUaaS.`);
   assertSame(machine, parsed, config.passthrough);
 };
 
@@ -117,7 +118,7 @@ const define = async (given: Given, machine: Machine, xml: string): Promise<stri
   await put(file, xml);
   await given.virsh.define(file);
   const defined = await given.virsh.find(uuid);
-  if (defined === null) throw new HostError('host_error', `libvirt took ${machine.name} and does not have it.`);
+  if (defined === null) throw new HostError('host_error', `libvirt accepted ${machine.name} but does not list it.`);
   refuseOther(given, machine, defined);
   return uuid;
 };
@@ -176,7 +177,7 @@ const reboot = async (given: Given, name: string, isHard: boolean): Promise<void
   }
   const { reboot_grace_s } = given.config;
   if (!(await given.virsh.reboot(domain.uuid, reboot_grace_s)))
-    throw new HostError('timeout', `${name} did not go down for a reboot within ${reboot_grace_s} s.`);
+    throw new HostError('timeout', `${name} did not shut down for a reboot within ${reboot_grace_s} s.`);
 };
 
 const stop = async (
@@ -216,8 +217,8 @@ export const createHypervisor = (options: GivenHypervisor): Hypervisor => {
       // A host without libvirt has no machines, unless it had some: they run on while nobody can ask for them.
       const [left] = await ownIn(options.config.folder);
       if (left === undefined) return [];
-      const cause = `${error.message} ${options.config.folder} holds ${left}, which may run.`;
-      throw new HostError('host_error', `The machines of this host cannot be listed: ${cause}`, { cause: error });
+      const cause = `${error.message} ${options.config.folder} holds ${left}, which may be running.`;
+      throw new HostError('host_error', `Failed to list the VMs of this host: ${cause}`, { cause: error });
     }
   };
   const reportOf = (name: string): string => machinePaths({ folders: foldersOf(options.config, name) }, name).report;

@@ -58,7 +58,7 @@ async function* fetchBytes(url: URL): AsyncGenerator<Uint8Array> {
   try {
     const answer = await fetch(url, { redirect: 'error', signal: silence.signal });
     if (answer.status !== 200 || answer.body === null)
-      throw new HostError('host_error', `${url.href} answered with status ${answer.status}.`);
+      throw new HostError('host_error', `${url.href} responded with status ${answer.status}.`);
     for await (const chunk of answer.body) {
       clearTimeout(timer);
       timer = setTimeout(stop, SILENCE_MS);
@@ -109,7 +109,7 @@ export const createImageSource = (source: string): ImageSource => {
     find: async (image) => {
       // Without a digest the server's word decides which bytes are meant, so it must be the server that speaks.
       if (image.digest === null && base.protocol !== 'https:')
-        throw new HostError('blocked', `${image.name} has no digest, and ${base.href} does not prove who it is.`);
+        throw new HostError('blocked', `${image.name} has no digest, and ${base.href} is not authenticated.`);
       return getIn(parseIndex(await fetchText(new URL('index.json', base)), base.href), image, base.href);
     },
     open: ({ digest }) => fetchBytes(new URL(`blobs/sha256/${hexOf(digest)}`, base)),

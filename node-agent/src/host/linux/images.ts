@@ -77,8 +77,7 @@ export const createImages = (run: Run, options: ImagesOptions): Images => {
       }
     },
     evict: async (digest) => {
-      if (cloning.has(digest))
-        throw new HostError('conflict', `A machine is being made of ${digest}; it can be evicted when that is done.`);
+      if (cloning.has(digest)) throw new HostError('conflict', `${digest} is being cloned; evict it afterwards.`);
       askedAt.delete(digest);
       return cache.evict(digest);
     },

@@ -55,7 +55,7 @@ export const createNat = (run: Run, network: PrivateNetwork, uplink: string | nu
       if (isDeepStrictEqual(await read(), expected)) return false;
       await act(run, ['nft', '--file', '-'], nftScript(network, uplink, guests));
       if (!isDeepStrictEqual(await read(), expected))
-        throw new HostError('host_error', `the tables ${table} do not hold what was written to them`);
+        throw new HostError('host_error', `the tables ${table} do not match what was written`);
       return true;
     },
     remove: async () => {

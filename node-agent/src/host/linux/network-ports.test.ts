@@ -12,11 +12,11 @@ import {
   OUTSIDE,
   startNetworkLab,
 } from '../../../test/network-lab.ts';
+import { closeNetworkHost, networkHost } from '../../../test/network-subject.ts';
 import { eventually, refuses } from '../contract/subject.ts';
-import { hostContract, type Part } from '../host.contract.ts';
+import { hostContract } from '../host.contract.ts';
 import type { Port } from '../host.ts';
 import { createFiles } from './files.ts';
-import { createLinuxHost } from './host.ts';
 import { createPorts } from './network-ports.ts';
 import { type Command, createRun, type Run } from './run.ts';
 
@@ -320,44 +320,5 @@ describe('guests of a host', { skip }, () => {
   });
 });
 
-const OTHERS: readonly Part[] = [
-  'pci',
-  'pci.bind',
-  'pci.reset',
-  'disks',
-  'disks.open',
-  'disks.wipe',
-  'images',
-  'images.clone',
-  'hypervisor',
-  'fabric',
-  'gpu',
-  'system',
-  'users',
-  'access',
-];
-let shared: NetworkLab | undefined;
-after(() => shared?.close());
-
-hostContract(
-  'linux with a switch of its own',
-  async () => {
-    shared ??= await startNetworkLab();
-    const host = createLinuxHost({ network: shared.config });
-    return {
-      host,
-      image: 'none',
-      slots: [],
-      arrange: {},
-      close: async () => {
-        for (const port of await host.network.ports()) await host.network.detach(port);
-      },
-    };
-  },
-  {
-    lacks: {
-      ...Object.fromEntries(OTHERS.map((part) => [part, 'this is about the network'])),
-      ...(skip === false ? {} : { network: skip, 'network.ports': skip }),
-    },
-  },
-);
+hostContract(networkHost);
+after(closeNetworkHost);

@@ -90,7 +90,7 @@ const getPorts = async ({ ovs }: Parts, bridge: string): Promise<readonly Switch
 
 const refuseTaken = (port: Port, there: readonly SwitchPort[], elsewhere: readonly string[]): void => {
   if (elsewhere.includes(port.name) || there.some((one) => one.name === port.name && one.port === null))
-    throw new HostError('conflict', `a port ${port.name} is on the switch that is not ours`);
+    throw new HostError('conflict', `a port ${port.name} is on the switch and is not managed by GPUaaS`);
   for (const other of ownPorts(there)) {
     if (isDeepStrictEqual(other, port)) continue;
     const shared = (['name', 'mac_address', 'private_ip'] as const).find((key) => other[key] === port[key]);
@@ -142,7 +142,7 @@ const detachPort = async (parts: Parts, given: Pick<Port, 'name' | 'mac_address'
   };
   const { ports } = await ovs.read();
   if (ports?.some((one) => one.name === given.name && one.port === null))
-    throw new HostError('conflict', `port ${given.name} is on the switch and is not ours`);
+    throw new HostError('conflict', `port ${given.name} is on the switch and is not managed by GPUaaS`);
   const found = await look();
   await removeAll(parts, found.guests, found.names);
   if ((await look()).count > 0)

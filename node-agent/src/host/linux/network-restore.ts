@@ -14,7 +14,7 @@ export const restorePorts = async (parts: Parts): Promise<readonly string[]> => 
   if (own.length > 0) return [...removed, ...(await putBack(parts, own))];
   if (await isAnythingLeft(parts, ports !== null)) {
     await removeBase(parts, ports !== null);
-    return [...removed, 'removed what guests shared, since there are none'];
+    return [...removed, 'removed shared network state: no guests are left'];
   }
   return removed;
 };
@@ -38,7 +38,7 @@ export const removeStale = async (
   const gone = await dhcp.forget(
     ({ mac, ip }) => !own.some((port) => port.mac_address === mac && port.private_ip === ip),
   );
-  if (gone > 0) told.push(`took back ${gone} leases that no port is left for`);
+  if (gone > 0) told.push(`removed ${gone} DHCP leases without a port`);
   const known = new Set([BASE_COOKIE, ...own.map(({ name }) => portCookie(name))]);
   for (const cookie of hasBridge ? await ovs.cookies() : [])
     if (!known.has(cookie)) {
@@ -62,6 +62,6 @@ const putBack = async ({ ovs, nat, dhcp }: Parts, own: readonly Port[]): Promise
     await dhcp.reserve(port);
     if (await ovs.ensureFlows(port, await ovs.ensurePort(port))) told.push(`put back the flows of ${port.name}`);
   }
-  if (await nat.ensure(own)) told.push('wrote the translation of addresses anew');
+  if (await nat.ensure(own)) told.push('rewrote address translation');
   return told;
 };

@@ -24,7 +24,7 @@ const refuseIngress = (read: ConfigReader): void => {
   read.problem(
     'GPUAAS_NODE_PUBLIC_INGRESS',
     lacks.length > 0
-      ? `is refused: the site does not declare who owns firewall and addresses (${lacks.join(', ')})`
+      ? `is refused: the owner of firewall and addresses is not declared (${lacks.join(', ')})`
       : 'is refused: this agent makes no way in from outside; private_nat is the only network mode',
   );
 };

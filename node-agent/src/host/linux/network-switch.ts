@@ -184,7 +184,7 @@ export const createSwitch = (run: Run, config: NetworkConfig, network: PrivateNe
       );
       const found = (await readState(run, bridge)).ports?.find((one) => one.name === name);
       if (found?.ofport !== ofport || found.port === null)
-        throw new HostError('host_error', `the switch does not take port ${name} as number ${ofport}`);
+        throw new HostError('host_error', `the switch did not accept port ${name} as number ${ofport}`);
       return ofport;
     },
     removePort: async (name) => {

@@ -14,7 +14,7 @@ const numberOf = (text: string, field: string): number => {
   const json = new RegExp(`"${field}"\\s*:\\s*(\\d+)`).exec(text)?.[1];
   const plain = new RegExp(`^${field}\\s*:\\s*(0x[0-9a-f]+|\\d+)`, 'mi').exec(text)?.[1];
   const value = json ?? plain;
-  if (value === undefined) throw new HostError('host_error', `nvme id-ctrl says nothing about ${field}.`);
+  if (value === undefined) throw new HostError('host_error', `nvme id-ctrl reports no ${field}.`);
   return Number(value);
 };
 

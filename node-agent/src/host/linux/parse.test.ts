@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { modeOf, partitionsOf } from './fabric.ts';
-import { kernelAddressOf, parseNvidiaSmi } from './gpu.ts';
+import { kernelAddressOf, parseNvidiaSmi } from './gpu/nvidia.ts';
 import { addressesOf, bridgesOf } from './network.ts';
 
 test('bridges are told with their ports, whether they have none, one or many', () => {

@@ -3,13 +3,13 @@
  * it may reach: a secondary bus reset takes every function on the bus with it, and a function-level reset leaves state
  * behind on the GPUs this is for, so it is used only for virtual functions and where nothing else is offered.
  */
-import { constants } from 'node:fs';
-import { stat, writeFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PciFunction } from '@gpuaas/contract/node';
 import { isBridge, isNvSwitch } from '../../topology/kinds.ts';
 import { HostError, type Reset } from '../host.ts';
 import type { Files } from './files.ts';
+import { resetMethodsOf } from './gpu/vendors.ts';
 import { deviceOf, findOpeners } from './openers.ts';
 import { findPci, isSilent, listPci } from './pci.ts';
 
@@ -18,20 +18,10 @@ const STORAGE = '01';
 
 type Part = Omit<PciFunction, 'upstream_port'>;
 
-/** Only below a tree that is live: a recording is never written. Most of these files cannot be opened for reading at all. */
-const write = async (files: Files, path: string, text: string): Promise<void> => {
-  try {
-    await writeFile(join(files.root, path), text, { flag: constants.O_WRONLY });
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    throw new HostError('host_error', `${path} could not be written (${code}).`, { cause: error });
-  }
-};
-
 /** Reading one is much less than reading all; what a reset reaches takes all. */
 const getOne = async (files: Files, address: string): Promise<Part> => {
   const fn = await findPci(files, address);
-  if (fn === null) throw new HostError('drift', `PCI function ${address} is not there.`);
+  if (fn === null) throw new HostError('drift', `PCI function ${address} does not exist.`);
   return fn;
 };
 
@@ -41,7 +31,7 @@ const find = async (
 ): Promise<Readonly<{ fn: PciFunction; all: readonly PciFunction[] }>> => {
   const all = await listPci(files);
   const fn = all.find((one) => one.address === address);
-  if (fn === undefined) throw new HostError('drift', `PCI function ${address} is not there.`);
+  if (fn === undefined) throw new HostError('drift', `PCI function ${address} does not exist.`);
   return { fn, all };
 };
 
@@ -75,9 +65,9 @@ export const bindPci = async (files: Files, address: string, driver: 'vfio-pci' 
   if (driver !== null && fn.iommu_group === null)
     throw new HostError('blocked', `${address} is in no IOMMU group, so ${driver} cannot hold it.`);
   await refuseInGuest(files, [fn]);
-  await write(files, `${folder}/driver_override`, `${driver ?? ''}\n`);
-  if (fn.driver !== null) await write(files, `${folder}/driver/unbind`, address);
-  if (driver !== null) await write(files, '/sys/bus/pci/drivers_probe', address);
+  await files.write(`${folder}/driver_override`, `${driver ?? ''}\n`);
+  if (fn.driver !== null) await files.write(`${folder}/driver/unbind`, address);
+  if (driver !== null) await files.write('/sys/bus/pci/drivers_probe', address);
   const now = await driverOf(files, address);
   if (now !== driver)
     throw new HostError('host_error', `${address} is held by ${now ?? 'no driver'} and not by ${driver ?? 'none'}.`);
@@ -93,7 +83,7 @@ export const resetPci = async (files: Files, address: string, allowed: readonly 
   const { fn, all } = await find(files, address);
   refuseForeign(fn);
   const isVirtual = fn.physical_function !== null;
-  const method = ['bus', 'flr', ...fn.reset_methods].find(
+  const method = [...resetMethodsOf(fn.vendor_id), ...fn.reset_methods].find(
     (one) => fn.reset_methods.includes(one) && !(isVirtual && one === 'bus'),
   );
   if (method === undefined) throw new HostError('unsupported', `${address} offers no reset.`);
@@ -106,12 +96,12 @@ export const resetPci = async (files: Files, address: string, allowed: readonly 
     all.filter((one) => scope.includes(one.address)),
   );
   const folder = `${DEVICES}/${address}`;
-  await write(files, `${folder}/reset_method`, `${method}\n`);
+  await files.write(`${folder}/reset_method`, `${method}\n`);
   try {
-    await write(files, `${folder}/reset`, '1\n');
+    await files.write(`${folder}/reset`, '1\n');
   } finally {
     // The kernel goes back to the methods it would choose by itself.
-    await write(files, `${folder}/reset_method`, 'default\n');
+    await files.write(`${folder}/reset_method`, 'default\n');
   }
   return { method, scope, is_ok: (await isSilent(files, address)) === false };
 };

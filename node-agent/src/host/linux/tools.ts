@@ -3,6 +3,7 @@ import type { Tool } from '@gpuaas/contract/node';
 import { HostError } from '../host.ts';
 import { TOOL_NAMES, type ToolName } from '../tools.ts';
 import type { Files } from './files.ts';
+import { GPU_VENDORS } from './gpu/vendors.ts';
 import { jsonOf, type Run } from './run.ts';
 
 const RECORDED = '/commands/tools.json';
@@ -25,10 +26,13 @@ const ASKED = {
   nvme: ['nvme', 'version'],
   blkdiscard: ['blkdiscard', '--version'],
   rdma: ['rdma', '-Version'],
-  'nvidia-smi': ['nvidia-smi', '--version'],
-  'amd-smi': ['amd-smi', 'version'],
   'nv-fabricmanager': ['nv-fabricmanager', '--version'],
 } as const satisfies Partial<Record<ToolName, readonly [string, ...string[]]>>;
+
+const versionCommandOf = (name: ToolName): readonly [string, ...string[]] => {
+  const asked: Partial<Record<ToolName, readonly [string, ...string[]]>> = ASKED;
+  return asked[name] ?? GPU_VENDORS.find((vendor) => vendor.tool.name === name)?.tool.version ?? [name, '--version'];
+};
 
 /** A host that is busy answers late. */
 const ASK_MS = 60_000;
@@ -61,7 +65,7 @@ export const listTools = async (files: Files, run: Run): Promise<readonly Tool[]
   if (files.root !== '/') return jsonOf(await files.text(RECORDED), RECORDED) as Tool[];
   const versionOf = (name: ToolName): Promise<string | null> => {
     if (name === 'uefi-firmware') return findFirmware(files);
-    return name === 'vfio-pci' ? findVfio(files) : askVersion(run, ASKED[name]);
+    return name === 'vfio-pci' ? findVfio(files) : askVersion(run, versionCommandOf(name));
   };
   const tools: Tool[] = [];
   // One after another: all at once would wait for each other.

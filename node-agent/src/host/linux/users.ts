@@ -13,7 +13,7 @@ const USERNAME = /^[a-z][a-z0-9-]{0,30}$/;
 type Account = Readonly<{ uid: number; gid: number; comment: string; home: string }>;
 
 const find = async (run: Run, username: string): Promise<Account | null> => {
-  if (!USERNAME.test(username)) throw new HostError('blocked', 'The name of the account is not allowed.');
+  if (!USERNAME.test(username)) throw new HostError('blocked', 'The username is not allowed.');
   const command = { argv: ['getent', 'passwd', username], recorded: 'getent-passwd.txt' } as const;
   const { status, stdout } = await run(command);
   if (status === NOT_FOUND) return null;
@@ -27,7 +27,7 @@ const find = async (run: Run, username: string): Promise<Account | null> => {
 const getOurs = async (run: Run, username: string): Promise<Account | null> => {
   const account = await find(run, username);
   if (account !== null && account.comment !== COMMENT)
-    throw new HostError('conflict', `The account ${username} is there already and is not the platform's.`);
+    throw new HostError('conflict', `User ${username} exists and is not managed by GPUaaS.`);
   return account;
 };
 
@@ -43,7 +43,7 @@ export const ensureUser = async (run: Run, { username, ssh_public_keys }: User):
     found = await getOurs(run, username);
   }
   const account = found;
-  if (account === null) throw new HostError('host_error', `The account ${username} was made and is not there.`);
+  if (account === null) throw new HostError('host_error', `User ${username} was created but is missing.`);
   if (ssh_public_keys.some((key) => /[\r\n]/.test(key))) throw new HostError('blocked', 'A public key is one line.');
   const folder = `${account.home}/.ssh`;
   const asTenant = (recorded: string, argv: readonly [string, ...string[]], input = ''): Promise<string> =>

@@ -36,7 +36,7 @@ export const sanitizeStatusOf = (text: string): number => {
   if (typeof field === 'number') return field & STATUS_MASK;
   const words = (field as Readonly<Record<string, unknown>> | undefined)?.['status'];
   const digit = /^\((\d)\)/.exec(String(words))?.[1];
-  if (digit === undefined) throw new HostError('host_error', 'nvme sanitize-log tells no status.');
+  if (digit === undefined) throw new HostError('host_error', 'nvme sanitize-log reports no status.');
   return Number(digit);
 };
 
@@ -53,7 +53,7 @@ const awaitSanitize = async (run: Run, fd: number): Promise<number> => {
     if (status !== UNDER_WAY) return status;
     await pause(SANITIZE_POLL_MS);
   }
-  throw new HostError('timeout', `The drive did not end its sanitize within ${WIPE_MAX_MS / MINUTE} minutes.`);
+  throw new HostError('timeout', `The disk did not finish its sanitize within ${WIPE_MAX_MS / MINUTE} minutes.`);
 };
 
 /**
@@ -71,9 +71,9 @@ export const wipeDisk = async (
   disk: Pick<DiskFacts, 'serial' | 'erase'>,
 ): Promise<Readonly<{ command_status: number }>> => {
   if ('unreadable' in disk.erase)
-    throw new HostError('blocked', `How ${disk.serial} can be erased could not be read: ${disk.erase.unreadable}`);
+    throw new HostError('blocked', `The wipe methods of ${disk.serial} are unreadable: ${disk.erase.unreadable}`);
   const kind = eraseKindOf(method, disk.erase.value);
-  if (kind === null) throw new HostError('unsupported', `Drive ${disk.serial} does not offer ${method}.`);
+  if (kind === null) throw new HostError('unsupported', `Disk ${disk.serial} does not support ${method}.`);
   await awaitEarlier(run, fd, disk.erase);
   const argv = argvOf(method, kind);
   const { status } = await run({ argv, recorded: 'wipe.txt', timeout_ms: WIPE_MAX_MS, fd, ends_with_agent: true });

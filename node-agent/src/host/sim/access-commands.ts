@@ -125,7 +125,7 @@ export const COMMANDS: Readonly<Record<string, Run>> = {
   uname: says(([flag], { hostname, kernel }) =>
     flag === '-a' ? `Linux ${hostname} ${kernel} #1 SMP x86_64 GNU/Linux` : flag === '-r' ? kernel : 'Linux',
   ),
-  help: says(() => `This machine is simulated. It knows: ${Object.keys(COMMANDS).sort().join(' ')} exit`),
+  help: says(() => `This VM is simulated. Commands: ${Object.keys(COMMANDS).sort().join(' ')} exit`),
   'nvidia-smi': says(([flag], inside) => (flag === '-L' ? listGpus(inside) : nvidiaSmi(inside))),
   true: async () => 0,
   false: async () => 1,

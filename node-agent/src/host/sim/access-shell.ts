@@ -126,7 +126,7 @@ export const createShell = (inside: Inside) => {
   return {
     run,
     prompt: `${inside.username}@${inside.hostname}:~$ `,
-    welcome: `Welcome to ${inside.hostname}, a simulated machine (Linux ${inside.kernel}). Type help.\n\n`,
+    welcome: `Welcome to ${inside.hostname}, a simulated VM (Linux ${inside.kernel}). Type help.\n\n`,
   };
 };
 

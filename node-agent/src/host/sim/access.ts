@@ -24,7 +24,7 @@ type Live = Readonly<{ isOver: () => boolean; end: () => void }>;
 /** Given up when the signal says so, whatever becomes of the work. */
 const orAborted = <T>(work: Promise<T>, signal: AbortSignal, late: (value: T) => void = () => undefined): Promise<T> =>
   new Promise((resolve, reject) => {
-    const giveUp = (): void => reject(new HostError('timeout', 'Nobody waits for the machine any longer.'));
+    const giveUp = (): void => reject(new HostError('timeout', 'The request was canceled.'));
     if (signal.aborted) giveUp();
     signal.addEventListener('abort', giveUp, { once: true });
     work
@@ -39,9 +39,9 @@ const blocked = (message: string): HostError => new HostError('blocked', message
 
 const getUp = (core: Core, name: string): SimDomain => {
   const domain = getOurs(core, name);
-  if (domain === undefined) throw new HostError('drift', `There is no machine ${name} on this host.`);
-  if (domain.state !== 'running') throw blocked('The machine is switched off.');
-  if (!isUp(core, domain)) throw blocked('The machine has not booted.');
+  if (domain === undefined) throw new HostError('drift', `There is no VM ${name} on this host.`);
+  if (domain.state !== 'running') throw blocked('The VM is off.');
+  if (!isUp(core, domain)) throw blocked('The VM has not booted.');
   return domain;
 };
 
@@ -49,13 +49,13 @@ const getUp = (core: Core, name: string): SimDomain => {
 const getAt = (core: Core, address: string): SimDomain => {
   const { domains, ports } = core.store.read();
   const domain = domains.find((one) => one.plan?.private_ip === address);
-  if (domain === undefined) throw blocked(`No machine of this host has the address ${address}.`);
+  if (domain === undefined) throw blocked(`No VM of this host has the address ${address}.`);
   getUp(core, domain.name);
   const names = domainNames(domain);
   const isReached =
     ports.some((port) => port.private_ip === address && port.mac_address === domain.plan?.mac_address) &&
     (['no_lease', 'wrong_lease', 'mac_conflict'] as const).every((state) => core.fault(state, ...names) === undefined);
-  if (!isReached) throw blocked('The machine runs and does not answer on its network. Its console may say why.');
+  if (!isReached) throw blocked('The VM runs and does not respond on its network. Check its console.');
   return domain;
 };
 
@@ -145,7 +145,7 @@ export const createAccess = (core: Core): Access => {
     const isSame =
       domain === null ? () => core.store.read().is_on && core.store.read().boot.id === bootId : isSameBoot(domain);
     const socket = connect(domain === null ? hostDoor() : guestDoor(domain.name), port);
-    if (socket === null) throw blocked(`Nothing on the machine answers at port ${port}: connection refused.`);
+    if (socket === null) throw blocked(`Nothing listens on port ${port} of the VM: connection refused.`);
     socket.once('close', watch({ isOver: () => !isSame(), end: () => socket.destroy() }));
     return socket;
   };
@@ -170,8 +170,8 @@ export const createAccess = (core: Core): Access => {
   };
   const serial = (name: string): ReturnType<Serial['open']> => {
     const domain = getOurs(core, name);
-    if (domain === undefined) throw new HostError('drift', `There is no machine ${name} on this host.`);
-    if (domain.state !== 'running') throw blocked('The machine is switched off.');
+    if (domain === undefined) throw new HostError('drift', `There is no VM ${name} on this host.`);
+    if (domain.state !== 'running') throw blocked('The VM is off.');
     let line = lines.get(name);
     if (line === undefined) {
       const made = createSerial(() => {

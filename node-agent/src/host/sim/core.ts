@@ -128,7 +128,7 @@ export const createCore = (options: CoreOptions): Core => {
     use(rule);
     switch (rule.do) {
       case 'fail':
-        throw new HostError(rule.code ?? 'host_error', rule.message ?? `${what} failed, as a fault rule asks.`);
+        throw new HostError(rule.code ?? 'host_error', rule.message ?? `${what} failed because of a fault rule.`);
       case 'slow':
         return pause(rule.delay_ms ?? SLOW_MS);
       case 'hang':

@@ -24,7 +24,7 @@ export const findSame = (core: Core, machine: Machine): SimDomain | undefined =>
   throw new HostError(
     'conflict',
     domain.allocation_id === null
-      ? `${machine.name} exists and is not ours.`
+      ? `${machine.name} exists and is not managed by GPUaaS.`
       : `${machine.name} exists with another plan, for ${domain.allocation_id}.`,
   );
 };
@@ -60,7 +60,7 @@ const refuseUnbound = (core: Core, machine: Machine): void => {
       throw new HostError('host_error', `${address}: unable to change power state from D3cold to D0.`);
     }
     if (core.fault('gpu_off_the_bus', address) !== undefined) {
-      throw new HostError('host_error', `${address} does not answer: it has fallen off the bus.`);
+      throw new HostError('host_error', `${address} does not respond: it has fallen off the bus.`);
     }
   }
 };

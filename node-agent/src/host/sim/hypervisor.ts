@@ -18,7 +18,7 @@ const seedFile = (core: Core, name: string): string => join(core.dir, 'seeds', `
 export const getOurs = (core: Core, name: string): SimDomain | undefined => {
   const domain = core.store.read().domains.find((one) => one.name === name);
   if (domain !== undefined && domain.allocation_id === null) {
-    throw new HostError('conflict', `${name} is not ours; it is left alone.`);
+    throw new HostError('conflict', `${name} is not managed by GPUaaS; it stays untouched.`);
   }
   return domain;
 };
@@ -84,7 +84,7 @@ const reboot = async (core: Core, name: string, isHard: boolean): Promise<void> 
   const domain = getOurs(core, name);
   if (domain === undefined || domain.state === 'shut_off') throw new HostError('drift', `${name} is not running.`);
   if (!isHard && (domain.state !== 'running' || core.fault('guest_ignores_shutdown', ...domainNames(domain)))) {
-    throw new HostError('timeout', `${name} did not answer the request to reboot.`);
+    throw new HostError('timeout', `${name} did not respond to the reboot request.`);
   }
   const guest = domain.plan === null ? null : await bootGuest(core, domain.plan);
   edit(core, name, { state: 'running', started_at: core.now().toISOString(), guest });
@@ -103,7 +103,7 @@ const stop = async (
     graceS > 0 && isUp(core, domain) && core.fault('guest_ignores_shutdown', ...domainNames(domain)) === undefined;
   if (!listens && graceS > 0) await core.pause(Math.min(graceS * 1000, core.pace.grace_ms));
   if (!listens && graceS > 0 && signal?.aborted === true)
-    throw new HostError('timeout', `nobody waits any longer for ${name} to go down.`);
+    throw new HostError('timeout', `the wait for ${name} to shut down was canceled.`);
   edit(core, name, { state: 'shut_off', started_at: null, guest: null, ended_by: listens ? 'guest' : 'host' });
   return listens ? 'graceful' : 'hard';
 };

@@ -110,7 +110,7 @@ const getUsable = (core: Core, image: ImageName, diskBytes: number): CachedImage
   if (diskBytes < LEAST_DISK_BYTES)
     throw new HostError(
       'blocked',
-      `the image is refused: it is a disk of ${LEAST_DISK_BYTES} bytes, and the drive has ${diskBytes}`,
+      `the image is refused: it is a disk of ${LEAST_DISK_BYTES} bytes, and the disk has ${diskBytes}`,
     );
   return cached;
 };
@@ -163,7 +163,7 @@ export const createImages = (core: Core, opened: OpenDrives): Images => ({
   evict: (digest) =>
     core.act('images.evict', [], () => {
       if (cloningOn(core).has(digest))
-        throw new HostError('conflict', `A machine is being made of ${digest}; it can be evicted when that is done.`);
+        throw new HostError('conflict', `${digest} is being cloned; evict it afterwards.`);
       return core.store.change((state) => {
         const freed = state.images.filter((image) => image.digest === digest);
         state.images = state.images.filter((image) => image.digest !== digest);

@@ -14,7 +14,7 @@ const attach = (core: Core, port: Port): void => {
   for (const other of ports) {
     const shared = (['name', 'mac_address', 'private_ip'] as const).find((key) => other[key] === port[key]);
     if (shared !== undefined) {
-      throw new HostError('conflict', `${port[shared]} is taken by the port ${other.name} of ${other.allocation_id}.`);
+      throw new HostError('conflict', `${port[shared]} is in use by port ${other.name} of ${other.allocation_id}.`);
     }
   }
   core.store.change((state) => {

@@ -27,7 +27,7 @@ const bind = (core: Core, address: string, driver: 'vfio-pci' | null): void => {
     throw new HostError('unsupported', `${address} is a bridge or an NVSwitch and keeps its driver.`);
   }
   if (core.profile.boot_drives.some((drive) => drive.address === address)) {
-    throw new HostError('blocked', `${address} carries the boot drive.`);
+    throw new HostError('blocked', `${address} is the controller of the boot disk.`);
   }
   const user = domainWith(core, address);
   if (user !== null) throw new HostError('conflict', `${address} is in use by ${user}.`);

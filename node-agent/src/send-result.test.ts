@@ -4,7 +4,7 @@ import type { TaskResult } from '@gpuaas/contract/node';
 import { silentLog } from '@gpuaas/kit';
 import { ControlPlaneError, failureOf, retryMs } from './control-plane/errors.ts';
 import type { TaskApi } from './control-plane/task-api.ts';
-import { reportResult } from './report.ts';
+import { sendResult } from './send-result.ts';
 
 const result: TaskResult = {
   attempt: 2,
@@ -29,7 +29,7 @@ const tell = async (answers: readonly number[]) => {
       return { is_accepted: true, reason: null };
     },
   };
-  const isTold = await reportResult({
+  const isTold = await sendResult({
     api: api as TaskApi,
     task,
     result,
@@ -56,7 +56,7 @@ test('a result that the platform cannot read is given up as a failure with the r
       [last?.attempt, last?.state, last?.error_code, last?.output, last?.started_at],
       [2, 'failed', 'host_error', null, null],
     );
-    assert.match(last?.reason ?? '', /finished as completed.*cannot be stored/);
+    assert.match(last?.reason ?? '', /reported completed.*cannot be stored/);
     assert.match(last?.finished_at ?? '', /^2/);
   }
 });

@@ -1,4 +1,4 @@
-/** What is told of a task: how it ended, in words that carry no secret. */
+/** Builds the result of a task, with secrets removed from its reason. */
 import type { TaskPayload, TaskResult } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
 import type { Outcome } from './execute.ts';
@@ -8,16 +8,16 @@ import { redactText } from './redact.ts';
 type Times = Readonly<{ started_at: string | null; finished_at: Date }>;
 type Failure = HostError | Readonly<{ code: 'expired'; message: string }>;
 
-export const EXPIRED: Failure = { code: 'expired', message: 'Its time was over before it was begun.' };
+export const EXPIRED: Failure = { code: 'expired', message: 'The task expired before it started.' };
 
 const resultOf = (
   payload: TaskPayload,
   times: Times,
-  told: Pick<TaskResult, 'state' | 'error_code' | 'reason' | 'output'>,
+  outcome: Pick<TaskResult, 'state' | 'error_code' | 'reason' | 'output'>,
 ): TaskResult => ({
   attempt: payload.attempt,
-  ...told,
-  reason: told.reason === null ? null : redactText(told.reason).slice(0, 2000),
+  ...outcome,
+  reason: outcome.reason === null ? null : redactText(outcome.reason).slice(0, 2000),
   started_at: times.started_at,
   finished_at: times.finished_at.toISOString(),
 });
@@ -30,7 +30,7 @@ export const failureOf = (payload: TaskPayload, times: Times, err: Failure): Tas
     output: 'output' in err ? err.output : null,
   });
 
-/** Undefined: the agent stopped it, and it is begun again at the next start. */
+/** Undefined: the agent stopped the task and starts it again at its next start. */
 export const conclude = (
   payload: TaskPayload,
   startedAt: string,
@@ -42,6 +42,6 @@ export const conclude = (
   const times = { started_at: startedAt, finished_at: now() };
   if (outcome.kind === 'completed')
     return resultOf(payload, times, { state: 'completed', error_code: null, reason: null, output: outcome.output });
-  if (outcome.cause !== outcome.error) log.error({ err: outcome.cause }, 'a task handler broke');
+  if (outcome.cause !== outcome.error) log.error({ err: outcome.cause }, 'task handler threw an unexpected error');
   return failureOf(payload, times, outcome.error);
 };

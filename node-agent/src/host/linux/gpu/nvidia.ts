@@ -1,13 +1,10 @@
-/**
- * GPUs that a driver of the host holds, by what the driver says of them. A GPU that VFIO holds is the guest's to
- * describe and is left out. If a driver holds one and cannot be asked, nothing is known of any, and that is an error.
- */
-import type { GpuFacts, PciFunction } from '@gpuaas/contract/node';
+/** NVIDIA GPUs: `nvidia-smi` reports them, the driver writes Xids to the kernel log. */
+import type { GpuFacts } from '@gpuaas/contract/node';
 import { XMLParser } from 'fast-xml-parser';
-import { isAccelerator } from '../../topology/kinds.ts';
-import { HostError } from '../host.ts';
-import type { Files } from './files.ts';
-import { outputOf, type Run } from './run.ts';
+import { HostError } from '../../host.ts';
+import { outputOf } from '../run.ts';
+import { xidKind, xidName } from './nvidia-xid.ts';
+import type { GpuLogEvent, GpuVendor } from './vendor.ts';
 
 type Node = Readonly<Record<string, unknown>>;
 const parser = new XMLParser({ ignoreAttributes: true, parseTagValue: false, isArray: (name) => name === 'gpu' });
@@ -18,7 +15,7 @@ const at = (node: unknown, ...path: readonly string[]): unknown =>
     node,
   );
 
-/** The driver writes N/A, and words in brackets, for what it does not have. */
+/** The driver writes N/A, or text in brackets, for a missing value. */
 const textOf = (value: unknown): string | null => {
   const text = typeof value === 'string' ? value.trim() : '';
   return text === '' || text === 'N/A' || text.startsWith('[') ? null : text;
@@ -70,7 +67,7 @@ export const parseNvidiaSmi = (xml: string): GpuFacts[] => {
       module_id: numberOf(
         at(gpu, 'platformInfo', 'module_id') ?? at(gpu, 'platform_info', 'module_id') ?? at(gpu, 'gpu_module_id'),
       ),
-      // N/A is an answer here: a GPU alone is in no fabric.
+      // N/A is a value here: a GPU without NVLink is in no fabric.
       fabric_state: typeof fabric === 'string' ? fabric.trim() : null,
       driver_version: textOf(at(log, 'driver_version')),
       mig_mode: modeOf(at(gpu, 'mig_mode', 'current_mig')),
@@ -81,43 +78,47 @@ export const parseNvidiaSmi = (xml: string): GpuFacts[] => {
   });
 };
 
-const BYTES_PER_MIB = 1024 * 1024;
+const XID = /NVRM: Xid \((?:PCI:)?([0-9a-f:.]+)\)[^:]*: (\d+),?\s*(.*)$/i;
+const OFF_THE_BUS =
+  /NVRM: (?:GPU at |The NVIDIA )?(?:GPU )?(?:PCI:)?([0-9a-f]{4,8}:[0-9a-f:.]+?):? .*fallen off the bus/i;
+const OFF_THE_BUS_BEGINS = /NVRM: The NVIDIA GPU ([0-9a-f]{4,8}:[0-9a-f:.]+)/i;
+const OFF_THE_BUS_ENDS = /NVRM: .*fallen off the bus/i;
+const LINES_OF_ONE_MESSAGE = 5;
+const LOST_XID = 79;
 
-/** AMD's driver tells in sysfs what its tools print. */
-const readAmd = async (files: Files, fn: PciFunction): Promise<GpuFacts> => {
-  const folder = `/sys/bus/pci/devices/${fn.address}`;
-  const [model, unique, memory, version, sensors] = await Promise.all([
-    files.find(`${folder}/product_name`),
-    files.find(`${folder}/unique_id`),
-    files.find(`${folder}/mem_info_vram_total`),
-    files.find('/sys/module/amdgpu/version'),
-    files.findNames(`${folder}/hwmon`),
-  ]);
-  const temperature = sensors?.[0] === undefined ? null : await files.find(`${folder}/hwmon/${sensors[0]}/temp1_input`);
-  return {
-    pci_address: fn.address,
-    model: model || null,
-    uuid: unique || null,
-    memory_mib: memory === null ? null : Math.floor(Number(memory) / BYTES_PER_MIB),
-    module_id: null,
-    fabric_state: null,
-    driver_version: version,
-    mig_mode: null,
-    ecc_mode: null,
-    ecc_uncorrected: null,
-    temperature_c: temperature === null ? null : Math.round(Number(temperature) / 1000),
-  };
+/** The address in a message that began some lines above and ends on this one. */
+const begunBefore = (lines: readonly string[], index: number): string | undefined => {
+  if (!OFF_THE_BUS_ENDS.test(lines[index] ?? '')) return undefined;
+  return lines
+    .slice(Math.max(0, index - LINES_OF_ONE_MESSAGE), index)
+    .toReversed()
+    .map((line) => OFF_THE_BUS_BEGINS.exec(line)?.[1])
+    .find((address) => address !== undefined);
 };
 
-export const listGpus = async (
-  files: Files,
-  run: Run,
-  functions: readonly PciFunction[],
-): Promise<readonly GpuFacts[]> => {
-  const gpus = functions.filter((fn) => isAccelerator(fn, []));
-  const nvidia = gpus.some((fn) => fn.driver === 'nvidia')
-    ? parseNvidiaSmi(await outputOf(run, { argv: ['nvidia-smi', '-q', '-x'], recorded: 'nvidia-smi-q.xml' }))
-    : [];
-  const amd = await Promise.all(gpus.filter((fn) => fn.driver === 'amdgpu').map((fn) => readAmd(files, fn)));
-  return [...nvidia, ...amd];
+/** A GPU that fell off the bus is logged with Xid 79, without an Xid, on one line or over four. */
+const logEvent = (lines: readonly string[], index: number): GpuLogEvent | null => {
+  const line = lines[index] ?? '';
+  const [, address = begunBefore(lines, index), digits, text = ''] = XID.exec(line) ?? OFF_THE_BUS.exec(line) ?? [];
+  if (address === undefined) return null;
+  const code = digits === undefined ? null : Number(digits);
+  return code === null
+    ? { code, name: xidName(LOST_XID), kind: 'broken', address, text: 'fallen off the bus' }
+    : { code, name: xidName(code), kind: xidKind(code), address, text };
+};
+
+export const nvidia: GpuVendor = {
+  name: 'NVIDIA',
+  vendor_id: '10de',
+  driver: 'nvidia',
+  drivers: ['nvidia', 'nouveau'],
+  switch_class: '0680',
+  tool: { name: 'nvidia-smi', version: ['nvidia-smi', '--version'] },
+  guest_count: { program: 'nvidia-smi', flag: '-L', line: 'GPU ' },
+  // A function-level reset leaves state behind on these GPUs.
+  reset_methods: ['bus', 'flr'],
+  partitioning_off: 'Destroy its instances, run nvidia-smi -mig 0 and reset the GPU.',
+  list: async ({ run }) =>
+    parseNvidiaSmi(await outputOf(run, { argv: ['nvidia-smi', '-q', '-x'], recorded: 'nvidia-smi-q.xml' })),
+  logEvent,
 };

@@ -1,11 +1,7 @@
-/**
- * What an Xid of the NVIDIA driver means for the host, after NVIDIA's catalog. Four kinds matter to a platform: a GPU that
- * must be reset or repaired before anybody gets it, a link of which that is true only if the error was fatal, an error of
- * the tenant's own program, and noise. A code the catalog does not settle is shown and prevents nothing.
- */
-export type XidKind = 'broken' | 'link' | 'recovery' | 'program' | 'noise' | 'unsettled';
+/** What an Xid of the NVIDIA driver means for the host, after NVIDIA's catalog. */
+import type { GpuEventKind } from './vendor.ts';
 
-const CODES: Readonly<Record<Exclude<XidKind, 'unsettled'>, readonly number[]>> = {
+const CODES: Readonly<Record<Exclude<GpuEventKind, 'unsettled'>, readonly number[]>> = {
   broken: [46, 48, 62, 64, 74, 79, 95, 109, 110, 119, 120, 136, 140, 143, 155, 156, 158],
   link: [144, 145, 146, 147, 148, 149, 150],
   recovery: [154],
@@ -17,11 +13,11 @@ const CODES: Readonly<Record<Exclude<XidKind, 'unsettled'>, readonly number[]>> 
   noise: [14, 37, 38, 43, 44, 45, 63, 66, 67, 92, 93, 106, 107, 108, 121, 137, 141, 152, 153, 157, 160, 161],
 };
 
-const KINDS: ReadonlyMap<number, XidKind> = new Map(
-  Object.entries(CODES).flatMap(([kind, codes]) => codes.map((code) => [code, kind as XidKind] as const)),
+const KINDS: ReadonlyMap<number, GpuEventKind> = new Map(
+  Object.entries(CODES).flatMap(([kind, codes]) => codes.map((code) => [code, kind as GpuEventKind] as const)),
 );
 
-/** In the words of the catalog, for those an operator meets. */
+/** The names in the catalog of the Xids that operators meet. */
 const NAMES: Readonly<Record<number, string>> = {
   13: 'graphics engine exception',
   31: 'memory page fault',
@@ -48,5 +44,5 @@ const NAMES: Readonly<Record<number, string>> = {
   158: 'GPU fatal timeout',
 };
 
-export const xidKind = (code: number): XidKind => KINDS.get(code) ?? 'unsettled';
-export const xidName = (code: number): string => NAMES[code] ?? 'no further word';
+export const xidKind = (code: number): GpuEventKind => KINDS.get(code) ?? 'unsettled';
+export const xidName = (code: number): string => NAMES[code] ?? 'unknown';

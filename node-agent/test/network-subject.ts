@@ -1,0 +1,32 @@
+/** The network of a Linux host on a switch of its own, which the cases share: each leaves it without ports. */
+import { hostUnderTest } from '../src/host/contract/subject.ts';
+import { createLinuxHost } from '../src/host/linux/host.ts';
+import { labLacks, type NetworkLab, startNetworkLab } from './network-lab.ts';
+
+let shared: NetworkLab | undefined;
+
+export const closeNetworkHost = async (): Promise<void> => {
+  await shared?.close();
+  shared = undefined;
+};
+
+export const networkHost = hostUnderTest({
+  name: 'linux with a switch of its own',
+  kind: 'linux',
+  capabilities: { parts: ['network', 'network.ports'], slots: 0, arrange: [] },
+  simulated: [],
+  missing: labLacks(),
+  make: async () => {
+    shared ??= await startNetworkLab();
+    const host = createLinuxHost({ network: shared.config });
+    return {
+      host,
+      image: 'none',
+      slots: [],
+      arrange: {},
+      close: async () => {
+        for (const port of await host.network.ports()) await host.network.detach(port);
+      },
+    };
+  },
+});
