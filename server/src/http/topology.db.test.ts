@@ -6,6 +6,7 @@ import { candidate } from '../../test/candidate.ts';
 import { must, type User } from '../../test/cast.ts';
 import { anEnrolledNode, discover, discovery, eight } from '../../test/discovered.ts';
 import { assertInvariants } from '../../test/invariants.ts';
+import type { NodeFacts } from '../../test/placement.ts';
 import { until } from '../../test/until.ts';
 import { PLATFORM } from '../db/client.ts';
 import { refreshSummary } from '../placement/summary.ts';
@@ -32,8 +33,8 @@ after(async () => {
 
 const sql = (text: string, values: unknown[] = []) =>
   app.db.database.write(PLATFORM, (tx) => tx.query<Record<string, unknown>>(text, values));
-const node = () =>
-  anEnrolledNode(app.db.database, { query: sql }, { region_name: 'us-buffalo-1', capacity_mode: 'slice' });
+const node = (facts: NodeFacts = {}) =>
+  anEnrolledNode(app.db.database, { query: sql }, { region_name: 'us-buffalo-1', capacity_mode: 'slice', ...facts });
 const at = (id: string, rest: string): string => `/api/v1/admin/nodes/${id}/${rest}`;
 const mapOf = async (id: string) => must(await root.get(at(id, 'slice-topology/discovery')), 200).body.map;
 const slotsOf = async (id: string) => must(await root.get(at(id, 'resource-slots')), 200).body.items;
@@ -53,8 +54,9 @@ const launch = (gpu_count = 1) =>
 const host = async (
   over: Readonly<Record<number, Partial<Candidate>>> = {},
   also: Parameters<typeof discovery>[1] = {},
+  facts: NodeFacts = {},
 ) => {
-  const id = await node();
+  const id = await node(facts);
   const number = ++hosts;
   const found = (change: typeof over) => eight(number).map((slot, index) => ({ ...slot, ...change[index] }));
   await discover(app.db.database, id, discovery(found(over), also));
@@ -69,6 +71,43 @@ test('a candidate is never schedulable, and approved it is', async () => {
   assert.equal(slots.length, 8);
   assert.ok(slots.every((slot: { approved_by: string }) => slot.approved_by === root.me.id));
   assert.equal((await launch(8)).status, 202);
+});
+
+test('only compute hosts hold slots, and no more than they have GPUs', async () => {
+  const control = await host({}, {}, { host_role: 'app_control' });
+  const refused = await approve(control.id);
+  assert.equal(refused.status, 409);
+  assert.equal(refused.body.detail, 'The node is app_control, not a compute host.');
+  assert.deepEqual(await slotsOf(control.id), []);
+  const small = await host({}, {}, { gpu_count: 4 });
+  const { status, body } = await approve(small.id);
+  assert.deepEqual([status, body.errors[0].code], [409, 'count']);
+  assert.deepEqual(await slotsOf(small.id), []);
+});
+
+test('every approved slot cites the operator and the discovery', async () => {
+  const { id } = await host();
+  must(await approve(id), 200);
+  const { rows } = await sql(
+    `select count(*) as slots from node_resource_slots s join topology_discoveries d on d.task_id = s.discovery_task_id and d.node_id = s.node_id
+     where s.node_id = $1 and s.approved_by = $2`,
+    [id, root.me.id],
+  );
+  assert.deepEqual(rows, [{ slots: 8 }]);
+});
+
+test('no slot is approved on a node that is held as a whole', async () => {
+  const { id } = await host({}, {}, { capacity_mode: 'baremetal' });
+  await sql("update nodes set occupancy = 'cleaning' where id = $1", [id]);
+  assert.equal((await approve(id)).status, 409);
+  assert.deepEqual(await slotsOf(id), []);
+  await sql("update nodes set occupancy = 'free' where id = $1", [id]);
+});
+
+test('on a board without a fabric any set of GPUs is legal', async () => {
+  const { id } = await host({ 0: { module_id: null } }, { partitions: [] });
+  must(await approve(id), 200);
+  assert.equal(must(await root.get(`/api/v1/admin/nodes/${id}`), 200).body.largest_set, 8);
 });
 
 test('some candidates can be approved without the others, and approving again changes nothing', async () => {
