@@ -1,8 +1,4 @@
-/**
- * The stream of events of a project or of the platform. Browsers allow few connections to one address, so of all tabs that
- * look at the same stream one reads it and tells the others what it reads and how it stands; when it is gone the next takes
- * over. Whatever may have been missed meanwhile, by an interruption or between two tabs, is said, so that it is read again.
- */
+/** * The event stream of a project or of the platform. Browsers allow few connections to one host, so one tab reads the stream * and shares events and connection state with the others. When it closes, the next tab takes over. Possible gaps are * reported, so that data is read again. */
 import type { Client } from '@gpuaas/sdk';
 
 /** A project's id, or the platform as a whole. */
@@ -21,7 +17,7 @@ export type Listener = Readonly<{
   onRefused(err: unknown): boolean;
 }>;
 
-/** What the tabs tell each other; a tab that comes later asks. */
+/** Messages between tabs; a new tab asks for the state. */
 type Told = Readonly<{ event: string } | { state: LiveState } | { asks: true }>;
 
 const RETRY_MS = 5_000;

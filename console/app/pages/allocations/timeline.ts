@@ -61,9 +61,9 @@ const OUTCOMES: Readonly<Record<string, Readonly<{ word: string; tone: Tone }>>>
   wait: { word: 'Waited', tone: 'busy' },
   retried: { word: 'Retried', tone: 'warn' },
   error: { word: 'Failed', tone: 'bad' },
-  timeout: { word: 'Took too long', tone: 'bad' },
-  stuck: { word: 'Gave up', tone: 'bad' },
-  cancelled: { word: 'Called off', tone: 'idle' },
+  timeout: { word: 'Timed out', tone: 'bad' },
+  stuck: { word: 'Stopped', tone: 'bad' },
+  cancelled: { word: 'Cancelled', tone: 'idle' },
 };
 
 export const outcomeWord = (outcome: string): Readonly<{ word: string; tone: Tone }> =>

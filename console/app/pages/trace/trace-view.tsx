@@ -1,6 +1,6 @@
 /** A trace in lanes by host role, the first failure pinned on top and marked where it stands. */
-import './follow.css';
-import type { Trace, TraceEntry } from '@gpuaas/sdk';
+import './trace.css';
+import { HOST_ROLES, type Trace, type TraceEntry } from '@gpuaas/sdk';
 import { Button, Collapse, Group, Text } from '@mantine/core';
 import { type CSSProperties, Fragment, useState } from 'react';
 import { count } from '../../format/size.ts';
@@ -9,9 +9,8 @@ import { CopyBlock } from '../../ui/copy.tsx';
 import { ToneBadge } from '../../ui/state-badge.tsx';
 import { offsetOf, rowsOf, type Source, type TraceRow } from './rows.ts';
 
-const LANES = ['platform_control', 'app_control', 'worker_compute'] as const;
-type Lane = (typeof LANES)[number];
-const LANE_NAMES = { platform_control: 'Platform', app_control: 'Apps', worker_compute: 'Hosts' } as const;
+type Lane = TraceEntry['host_role'];
+const LANE_NAMES = { platform_control: 'Control plane', app_control: 'Apps', worker_compute: 'Hosts' } as const;
 
 const SOURCE_NAMES: Readonly<Record<Source, string>> = {
   request: 'request',
@@ -27,7 +26,7 @@ const tookOf = ({ at, until }: TraceEntry): string | null =>
 
 /** A lane that nothing stands in would only take room from the others. */
 const lanesOf = ({ entries }: Trace): readonly Lane[] =>
-  LANES.filter((lane) => entries.some(({ host_role }) => host_role === lane));
+  HOST_ROLES.filter((lane) => entries.some(({ host_role }) => host_role === lane));
 
 /** The time stands in the first column. */
 const laneStyle = (lanes: readonly Lane[], lane: Lane): CSSProperties =>
@@ -70,7 +69,7 @@ const Item = ({ entry, isFirstFailure, lanes }: ItemProps) => {
             aria-expanded={isOpen}
             onClick={() => setOpen(!isOpen)}
           >
-            {isOpen ? 'Less' : 'Details'}
+            {isOpen ? 'Hide details' : 'Show details'}
           </Button>
           <Collapse expanded={isOpen}>
             {isOpen && <CopyBlock text={JSON.stringify(entry.data, null, 2)} label="details" />}

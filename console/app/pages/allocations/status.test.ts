@@ -85,8 +85,8 @@ describe('cost', () => {
   it('says when it ends, that nothing ends it, or that protection holds it', () => {
     const left = () => 'in 2 h';
     assert.equal(endWords(allocation(), left), 'in 2 h');
-    assert.equal(endWords(allocation({ release_at: null }), left), 'no end');
-    assert.match(endWords(allocation({ is_protected: true }), left), /but protected/);
+    assert.equal(endWords(allocation({ release_at: null }), left), 'no limit');
+    assert.match(endWords(allocation({ is_protected: true }), left), /, protected/);
     assert.equal(endWords(allocation({ state: 'released', release_at: null }), left), '–');
   });
 });
@@ -109,12 +109,12 @@ describe('a failure', () => {
     });
     const cleanup = entry({ workflow: 'release-allocation', step: 'wipe', label: 'Erase the disks', outcome: 'error' });
     const words = failureWords(failed, [entry(), stuck, cleanup]);
-    assert.equal(words?.title, 'The launch failed');
+    assert.equal(words?.title, 'Launch failed');
     assert.equal(words?.cause, 'The machine did not become ready.');
-    assert.match(words?.step ?? '', /“Boot” gave up at attempt 1, after 5.0 s/);
-    assert.equal(words?.charged, 'Nothing was charged.');
-    assert.match(words?.now ?? '', /held back until that is proven/);
-    assert.match(failureWords({ ...failed, released_at: AT }, [])?.now ?? '', /free for others/);
+    assert.match(words?.step ?? '', /“Boot” stopped on attempt 1 after 5.0 s/);
+    assert.equal(words?.charged, 'No charges.');
+    assert.match(words?.now ?? '', /unschedulable until the wipe is verified/);
+    assert.match(failureWords({ ...failed, released_at: AT }, [])?.now ?? '', /available again/);
   });
 
   it('says of a failed launch whether the cleanup after it is over or stands still', () => {
@@ -122,16 +122,16 @@ describe('a failure', () => {
     const proven = entry({ workflow: 'release-allocation', step: 'prove', outcome: 'done' });
     const now = (...steps: Parameters<typeof entry>[0][]) =>
       failureWords(failed, [stuck, ...steps.map(entry)])?.now ?? '';
-    assert.match(now({ workflow: 'release-allocation', step: 'wipe', outcome: 'next' }), /until that is proven/);
-    assert.match(now(proven), /free for others/);
-    assert.match(now({ ...proven, outcome: 'stuck' }), /cleanup is blocked/);
-    assert.match(now({ ...proven, outcome: 'stuck' }, proven), /free for others/);
+    assert.match(now({ workflow: 'release-allocation', step: 'wipe', outcome: 'next' }), /until the wipe is verified/);
+    assert.match(now(proven), /available again/);
+    assert.match(now({ ...proven, outcome: 'stuck' }), /Cleanup is blocked/);
+    assert.match(now({ ...proven, outcome: 'stuck' }, proven), /available again/);
   });
 
   it('says what was charged until a cleanup that is blocked, and that it costs nothing', () => {
     const words = failureWords(allocation({ state: 'release_failed' }), []);
-    assert.match(words?.charged ?? '', /\$1\.00 was charged.*the cleanup costs nothing/);
-    assert.match(words?.cause ?? '', /No reason was given/);
+    assert.match(words?.charged ?? '', /\$1\.00 charged.*Cleanup is not charged/);
+    assert.match(words?.cause ?? '', /No reason was reported/);
   });
 
   it('is nothing where nothing failed', () => assert.equal(failureWords(allocation(), [stuck]), null));

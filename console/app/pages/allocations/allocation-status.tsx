@@ -5,8 +5,8 @@ import { money } from '../../format/money.ts';
 import { exact, until } from '../../format/time.ts';
 import { StateBadge, ToneBadge } from '../../ui/state-badge.tsx';
 import { Elapsed, useNow } from '../../ui/time.tsx';
-import { isLive } from './actions.ts';
 import { costNow, endWords, isCharged, pricePerHour } from './cost.ts';
+import { isLive } from './list.ts';
 
 const Figure = ({
   label,
@@ -20,9 +20,9 @@ const Figure = ({
 );
 
 const endNote = ({ state, release_at, is_protected }: Allocation): string => {
-  if (state !== 'active') return isLive({ state }) ? '' : 'it is over';
+  if (state !== 'active') return isLive({ state }) ? '' : 'ended';
   if (release_at === null) return 'until you release it';
-  return is_protected ? 'but protected: it stays until that is taken off' : 'then released by itself';
+  return is_protected ? 'protected: not released until unprotected' : 'then released automatically';
 };
 
 export const Standing = ({ allocation, readAtMs }: Readonly<{ allocation: Allocation; readAtMs: number }>) => {
@@ -42,7 +42,7 @@ export const Standing = ({ allocation, readAtMs }: Readonly<{ allocation: Alloca
       </Figure>
       <Figure label="Cost so far">
         <span className="al-figure-value tabular">{money(costNow(allocation, readAtMs, now))}</span>
-        <span className="muted al-small">{isCharged(allocation) ? 'counting' : 'not charged now'}</span>
+        <span className="muted al-small">{isCharged(allocation) ? 'counting' : 'not charged'}</span>
       </Figure>
       <Figure label="Price">
         <span className="al-figure-value tabular">{money(pricePerHour(allocation))}</span>

@@ -1,7 +1,4 @@
-/**
- * No row of the map comes or goes while the pointer or the focus is in it, so that nobody opens what was somewhere else a
- * moment ago. Their values stay current; another filter is a wish for other rows and is followed at once.
- */
+/** * No row of the slot map is added or removed while the pointer or focus is in it, so that a click hits the intended row. * Values stay current. A new filter applies immediately. */
 import type { SlotMapRow } from '@gpuaas/sdk';
 import { useRef } from 'react';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Allocation } from '@gpuaas/sdk';
-import { launchSearch, releaseRefusal } from './actions.ts';
+import { releaseRefusal } from './actions.ts';
 import { connectRefusal, consoleRefusal, hostKeyFingerprint } from './connect.ts';
 import { bodyOf, formOf, problemsOf, updateFlags } from './edit.ts';
 import { AT, allocation, later, NOW } from './fixture.ts';
@@ -22,33 +22,17 @@ describe('what may be done', () => {
         update: null,
         role: null,
       }),
-      'It is being released.',
+      'Release is in progress.',
     );
-  });
-
-  it('is to launch the same again, with its name only where that is free', () => {
-    assert.deepEqual(launchSearch(allocation({ state: 'failed' })), {
-      shape: 'gpu_slice',
-      sku: 'h200-sxm-slice',
-      region: 'us-buffalo-1',
-      gpus: '4',
-      image: 'ubuntu-24.04',
-      profile: 'standard',
-      keys: 'key_1,key_2',
-      hours: '4',
-      tags: 'team=vision',
-      name: 'train',
-    });
-    assert.equal('name' in launchSearch(allocation()), false);
   });
 
   it('is to connect where a machine runs, and to look at the serial line of a slice earlier', () => {
     assert.equal(connectRefusal(allocation()), null);
     const off = allocation({ power: { ...allocation().power, state: 'off' } as Allocation['power'] });
     assert.match(connectRefusal(off) ?? '', /off/);
-    assert.match(connectRefusal(allocation({ state: 'provisioning', power: null })) ?? '', /wait/);
+    assert.match(connectRefusal(allocation({ state: 'provisioning', power: null })) ?? '', /Wait/);
     assert.equal(consoleRefusal(allocation({ state: 'provisioning', power: null })), null);
-    assert.match(consoleRefusal(allocation({ capacity_shape: 'baremetal' })) ?? '', /whole node/);
+    assert.match(consoleRefusal(allocation({ capacity_shape: 'baremetal' })) ?? '', /Bare metal/);
     assert.match(consoleRefusal(allocation({ state: 'released' })) ?? '', /released/);
   });
 });
@@ -106,7 +90,7 @@ describe('an edit', () => {
     assert.match(problemsOf({ ...form, tags: ['a=1', 'a=2'] }, AT, NOW).tags ?? '', /twice/);
     assert.ok(problemsOf({ ...form, hours: '0.01' }, AT, NOW).hours);
     assert.ok(problemsOf({ ...form, hours: 'x' }, AT, NOW).hours);
-    assert.match(problemsOf({ ...form, hours: '1' }, AT, NOW + 2 * 3_600_000).hours ?? '', /over already/);
+    assert.match(problemsOf({ ...form, hours: '1' }, AT, NOW + 2 * 3_600_000).hours ?? '', /already passed/);
   });
 });
 

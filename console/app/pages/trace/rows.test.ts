@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TraceEntry } from '@gpuaas/sdk';
-import { offsetOf, rowsOf, SOURCES, sourcesOf } from './rows.ts';
+import { TRACE_SOURCES, type TraceEntry } from '@gpuaas/sdk';
+import { offsetOf, rowsOf, sourcesOf } from './rows.ts';
 
 const entry = (key: string, source: TraceEntry['source'], given: Partial<TraceEntry> = {}): TraceEntry => ({
   key,
@@ -21,7 +21,7 @@ const entry = (key: string, source: TraceEntry['source'], given: Partial<TraceEn
   data: {},
   ...given,
 });
-const shape = (entries: readonly TraceEntry[], sources = SOURCES as readonly (typeof SOURCES)[number][]) =>
+const shape = (entries: readonly TraceEntry[], sources: readonly TraceEntry['source'][] = TRACE_SOURCES) =>
   rowsOf(entries, sources).map((row) => (row.kind === 'lines' ? row.lines.map(({ key }) => key) : row.entry.key));
 
 test('log lines of one place in a row are one row, and nothing else is folded', () => {
@@ -44,8 +44,8 @@ test('a line that tells of a failure always stands alone', () => {
 test('only the chosen sources are shown, and an address that names none shows all', () => {
   const entries = [entry('a', 'audit'), entry('b', 'task'), entry('c', 'log')];
   assert.deepEqual(shape(entries, sourcesOf('task,log')), ['b', 'c']);
-  assert.deepEqual(sourcesOf('nonsense'), SOURCES);
-  assert.deepEqual(sourcesOf(undefined), SOURCES);
+  assert.deepEqual(sourcesOf('nonsense'), TRACE_SOURCES);
+  assert.deepEqual(sourcesOf(undefined), TRACE_SOURCES);
 });
 
 test('offsets are read off in the unit that says something', () => {

@@ -1,48 +1,38 @@
-import type { ProjectMember } from '@gpuaas/sdk';
+/** Adds a member of the organization to a project. */
 import { Select } from '@mantine/core';
+import { useForm } from '@mantine/form';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
 import { useAll } from '../../api/read.ts';
 import { command } from '../../format/shell.ts';
 import { Async } from '../../ui/async.tsx';
 import { DialogForm } from '../../ui/form-dialog.tsx';
 import { EmptyState } from '../../ui/page.tsx';
+import { type Member, memberWord } from './members-table.tsx';
 import { RoleChoice } from './role-choice.tsx';
-import { PROJECT_ROLES, type ProjectRole } from './roles.ts';
+import { PROJECT_ROLE_OPTIONS, type ProjectRole } from './roles.ts';
 import { useProjectFlags } from './use-cli-scope.ts';
 
-const ROLES = PROJECT_ROLES.map(([role, meaning]) => ({ role, meaning }));
-
-type Person = Readonly<{ user_id: string; name: string; email: string | null }>;
-
-/** Adding and changing are one operation: the role that a person has in the project from now on. */
-const PutForm = ({
+const PersonForm = ({
   projectId,
   people,
-  first,
   onDone,
-}: Readonly<{
-  projectId: string;
-  /** Those to choose from; one, where it is settled who. */
-  people: readonly Person[];
-  first: ProjectRole;
-  onDone(): void;
-}>) => {
+}: Readonly<{ projectId: string; people: readonly Member[]; onDone(): void }>) => {
   const put = useChange('projectMemberPut');
   const flags = useProjectFlags(projectId);
-  const isSettled = people.length === 1;
-  const [userId, setUserId] = useState<string | null>(isSettled ? (people[0]?.user_id ?? null) : null);
-  const [role, setRole] = useState<ProjectRole>(first);
+  const form = useForm<{ userId: string | null; role: ProjectRole }>({
+    initialValues: { userId: people.length === 1 ? (people[0]?.user_id ?? null) : null, role: 'member' },
+  });
+  const { userId, role } = form.getValues();
   const person = people.find(({ user_id }) => user_id === userId);
   return (
     <DialogForm
-      submitLabel="Save"
-      missing={person === undefined ? 'Choose a person.' : null}
+      submitLabel="Add"
+      missing={person === undefined ? 'Select a person.' : null}
       isRunning={put.isRunning}
       error={put.error}
       command={command(
-        ['project', 'member', 'put', person?.email ?? person?.user_id ?? 'PERSON'],
+        ['project', 'member', 'put', person === undefined ? 'PERSON' : memberWord(person)],
         [['role', role], ...flags],
       )}
       onSubmit={async () => {
@@ -54,29 +44,23 @@ const PutForm = ({
     >
       <Select
         label="Person"
-        placeholder="Somebody of the organization"
+        placeholder="Member of the organization"
         data={people.map(({ user_id, name, email }) => ({
           value: user_id,
           label: email === null ? name : `${name} (${email})`,
         }))}
-        value={userId}
         searchable
         allowDeselect={false}
-        readOnly={isSettled}
-        onChange={setUserId}
+        {...form.getInputProps('userId')}
       />
-      <RoleChoice<ProjectRole> roles={ROLES} value={role} onChange={setRole} />
+      <RoleChoice<ProjectRole>
+        roles={PROJECT_ROLE_OPTIONS}
+        value={role}
+        onChange={(next) => form.setFieldValue('role', next)}
+      />
     </DialogForm>
   );
 };
-
-export const MemberRoleForm = ({
-  projectId,
-  member,
-  onDone,
-}: Readonly<{ projectId: string; member: ProjectMember; onDone(): void }>) => (
-  <PutForm projectId={projectId} people={[member]} first={member.role} onDone={onDone} />
-);
 
 export const AddMemberForm = ({
   projectId,
@@ -86,26 +70,26 @@ export const AddMemberForm = ({
 }: Readonly<{ projectId: string; organizationId: string; present: readonly string[]; onDone(): void }>) => {
   const members = useAll('organizationMemberList', { params: { organization_id: organizationId } });
   return (
-    <Async of={members} label="People of the organization">
+    <Async of={members} label="Organization members">
       {(all) => {
         const people = all.filter(
           ({ user_id, role }) => !present.includes(user_id) && role !== 'owner' && role !== 'admin',
         );
         return people.length === 0 ? (
-          <EmptyState title="Everybody is here already">
-            Whoever else is in the organization is in this project or reaches it by their role.{' '}
+          <EmptyState title="No one left to add">
+            Every member of the organization already has access to this project. To add other people,{' '}
             <Link
               className="link"
               to="/organizations/$organizationId"
               params={{ organizationId }}
               search={{ tab: 'invitations' }}
             >
-              Invite somebody
+              invite them
             </Link>{' '}
-            first.
+            to the organization first.
           </EmptyState>
         ) : (
-          <PutForm projectId={projectId} people={people} first="member" onDone={onDone} />
+          <PersonForm projectId={projectId} people={people} onDone={onDone} />
         );
       }}
     </Async>

@@ -1,7 +1,4 @@
-/**
- * What a pasted text names. Ids say it themselves: three letters and 26 characters; anything else that has the shape of a
- * correlation id may be one. A plain word has that shape too, so a guess is told from what is certain.
- */
+/** * Recognizes pasted IDs. Most have a three-letter prefix and 26 characters. Any other text in the form of a correlation ID * may be one; since a plain word has that form too, such a result is marked as uncertain. */
 const PREFIXES = {
   alc: 'allocation',
   nod: 'node',
@@ -24,8 +21,8 @@ const PREFIXES = {
   wpf: 'wipe proof',
 } as const;
 
-type IdKind = (typeof PREFIXES)[keyof typeof PREFIXES] | 'correlation id';
-export type Recognised = Readonly<{
+type IdKind = (typeof PREFIXES)[keyof typeof PREFIXES] | 'correlation ID';
+export type Recognized = Readonly<{
   id: string;
   kind: IdKind;
   /** False for a text that only might be a correlation id, such as any long word. */
@@ -41,14 +38,21 @@ const AROUND = /^[\s"'`([{<]+|[\s"'`)\]}>,.;:]+$/g;
 
 const kindOfPrefix = (prefix: string): IdKind | undefined => (PREFIXES as Readonly<Record<string, IdKind>>)[prefix];
 
-export const recogniseId = (text: string): Recognised | null => {
+export const recognizeId = (text: string): Recognized | null => {
   const id = text.replace(AROUND, '');
   const lower = id.toLowerCase();
   const kind = kindOfPrefix(PREFIXED.exec(lower)?.[1] ?? '');
   if (kind !== undefined) return { id: lower, kind, isCertain: true };
-  return CORRELATION.test(id) ? { id, kind: 'correlation id', isCertain: LIKELY_CORRELATION.test(id) } : null;
+  return CORRELATION.test(id) ? { id, kind: 'correlation ID', isCertain: LIKELY_CORRELATION.test(id) } : null;
 };
 
-/** What the platform can tell a whole story about; the rest stands in the audit log at most. */
-const FOLLOWED: ReadonlySet<IdKind> = new Set(['allocation', 'node', 'slot', 'task', 'workflow run', 'correlation id']);
-export const isFollowed = ({ kind }: Recognised): boolean => FOLLOWED.has(kind);
+/** Kinds that have a trace. */
+const TRACEABLE: ReadonlySet<IdKind> = new Set([
+  'allocation',
+  'node',
+  'slot',
+  'task',
+  'workflow run',
+  'correlation ID',
+]);
+export const isTraceable = ({ kind }: Recognized): boolean => TRACEABLE.has(kind);

@@ -1,21 +1,17 @@
-/**
- * The rows of a trace: what happened one after the other, with runs of log lines folded into one row, because a person
- * looks for where it went wrong and not for every line. A line that tells of a failure always stands alone.
- */
-import type { TraceEntry } from '@gpuaas/sdk';
+/** * The rows of a trace in order. Consecutive log lines are folded into one row, so that failures are easy to find. A log * line with a failure is never folded. */
+import { TRACE_SOURCES, type TraceEntry } from '@gpuaas/sdk';
 
 export type TraceRow =
   | Readonly<{ kind: 'entry'; key: string; entry: TraceEntry }>
   | Readonly<{ kind: 'lines'; key: string; lines: readonly TraceEntry[] }>;
 
-export const SOURCES = ['request', 'audit', 'workflow', 'task', 'log', 'event'] as const;
-export type Source = (typeof SOURCES)[number];
+export type Source = TraceEntry['source'];
 
 /** What the address names, in our order; everything where it names nothing we know. */
 export const sourcesOf = (text: string | undefined): readonly Source[] => {
   const named = new Set(text?.split(','));
-  const known = SOURCES.filter((source) => named.has(source));
-  return known.length === 0 ? SOURCES : known;
+  const known = TRACE_SOURCES.filter((source) => named.has(source));
+  return known.length === 0 ? TRACE_SOURCES : known;
 };
 
 const isFoldable = (entry: TraceEntry): boolean => entry.source === 'log' && !entry.is_failure;

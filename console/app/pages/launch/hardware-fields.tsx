@@ -1,4 +1,4 @@
-/** What to launch: one GPU model, then bare metal or a slice of it, how many GPUs, and the machine around them. */
+/** Hardware: GPU model, bare metal or slice, GPU count, CPU and memory. */
 import { Stack } from '@mantine/core';
 import { money } from '../../format/money.ts';
 import { bytes, count } from '../../format/size.ts';
@@ -9,25 +9,25 @@ import { profilesOf, type VmProfile } from './form.ts';
 import type { Sku } from './types.ts';
 import { gpus, SHAPE_WORDS } from './verdict.ts';
 
-/** Shown always, so that one sees what a shape does not come in. */
-const USUAL_COUNTS = [1, 2, 4, 8];
+/** Always shown, so that unavailable counts are visible. */
+const COMMON_COUNTS = [1, 2, 4, 8];
 const MIB = 1_048_576;
 
 const SHAPE_TEXT: Readonly<Record<Sku['capacity_shape'], string>> = {
-  gpu_slice: 'A virtual machine with GPUs of its own, a disk for each, ready in minutes.',
-  baremetal: 'A whole node for you alone, without a hypervisor.',
+  gpu_slice: 'A VM with dedicated GPUs and one disk per GPU. Ready in minutes.',
+  baremetal: 'A dedicated node without a hypervisor.',
 };
 
-export const machineText = ({ vcpu_count, memory_mib }: VmProfile): string =>
+export const profileText = ({ vcpu_count, memory_mib }: VmProfile): string =>
   `${count(vcpu_count, 'vCPU')}, ${bytes(memory_mib * MIB)} memory`;
 
-export const MachineFields = ({ form, catalog, capacity, update }: FieldProps) => {
+export const HardwareFields = ({ form, catalog, capacity, update }: FieldProps) => {
   const { sku } = form;
   if (sku === null) return null;
   const models = [...new Set(catalog.skus.map(({ gpu_model }) => gpu_model))];
   const shapes = catalog.skus.filter(({ gpu_model }) => gpu_model === sku.gpu_model);
   const here = capacity.find(({ sku_name, region_name }) => sku_name === sku.name && region_name === form.region?.name);
-  const counts = [...new Set([...USUAL_COUNTS, ...sku.allowed_gpu_counts])].sort((a, b) => a - b);
+  const counts = [...new Set([...COMMON_COUNTS, ...sku.allowed_gpu_counts])].sort((a, b) => a - b);
   const profiles = profilesOf(sku, form.gpuCount);
   const choose = (chosen: Sku | undefined): void =>
     update({ shape: undefined, sku: chosen?.name, profile: undefined, image: undefined });
@@ -58,11 +58,11 @@ export const MachineFields = ({ form, catalog, capacity, update }: FieldProps) =
             title: SHAPE_WORDS[shape.capacity_shape],
             detail: (
               <>
-                {SHAPE_TEXT[shape.capacity_shape]} {money(shape.gpu_hourly_price)} per GPU hour.{' '}
+                {SHAPE_TEXT[shape.capacity_shape]} {money(shape.gpu_hourly_price)} per GPU-hour.{' '}
                 <span className="mono">{shape.name}</span>
               </>
             ),
-            disabledReason: shape.enabled ? null : (shape.disabled_reason ?? 'Not offered now.'),
+            disabledReason: shape.enabled ? null : (shape.disabled_reason ?? 'Disabled.'),
           }))}
           onChange={(name) => choose(shapes.find((shape) => shape.name === name))}
         />
@@ -85,8 +85,8 @@ export const MachineFields = ({ form, catalog, capacity, update }: FieldProps) =
             disabledReason: sku.allowed_gpu_counts.includes(amount)
               ? null
               : sku.capacity_shape === 'baremetal'
-                ? `A whole node has ${gpus(sku.gpus_per_node)}`
-                : `Comes in ${sku.allowed_gpu_counts.join(', ')}`,
+                ? `A node has ${gpus(sku.gpus_per_node)}`
+                : `Available with ${sku.allowed_gpu_counts.join(', ')}`,
           }))}
           onChange={(amount) => update({ gpus: amount, profile: undefined })}
         />
@@ -97,14 +97,14 @@ export const MachineFields = ({ form, catalog, capacity, update }: FieldProps) =
             value={form.profile?.name ?? ''}
             choices={profiles.map((profile) => ({
               value: profile.name,
-              title: machineText(profile),
-              detail: profile.is_default ? 'The usual choice.' : <span className="mono">{profile.name}</span>,
+              title: profileText(profile),
+              detail: profile.is_default ? 'Default.' : <span className="mono">{profile.name}</span>,
             }))}
             onChange={(profile) => update({ profile })}
           />
         ) : (
           <span className="muted">
-            {form.profile === null ? 'All CPUs and memory of the node.' : `With ${machineText(form.profile)}.`}
+            {form.profile === null ? 'All CPUs and memory of the node.' : `With ${profileText(form.profile)}.`}
           </span>
         )}
       </Stack>

@@ -30,7 +30,7 @@ export const SubjectLink = ({
     );
   if (projectId === null)
     return (
-      <Link className="link" to="/platform/follow" search={{ id: subject.id }}>
+      <Link className="link" to="/platform/trace" search={{ id: subject.id }}>
         {label(subject)}
       </Link>
     );

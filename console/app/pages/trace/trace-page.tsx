@@ -1,6 +1,6 @@
-/** Follow one id: everything that was written down under it, in one timeline over all hosts. */
+/** Traces one ID: everything recorded under it, in one timeline across all hosts. */
 
-import type { Trace } from '@gpuaas/sdk';
+import { TRACE_SOURCES, type Trace } from '@gpuaas/sdk';
 import { Button, Chip, Group, Stack, TextInput } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
@@ -13,7 +13,7 @@ import { Async } from '../../ui/async.tsx';
 import { CliCommand } from '../../ui/cli-command.tsx';
 import { Copyable } from '../../ui/copy.tsx';
 import { EmptyState, Facts, Page, Section } from '../../ui/page.tsx';
-import { SOURCES, type Source, sourcesOf } from './rows.ts';
+import { type Source, sourcesOf } from './rows.ts';
 import { SubjectLink } from './subject-link.tsx';
 import { TraceView } from './trace-view.tsx';
 
@@ -29,7 +29,7 @@ const Failure = ({ trace }: Readonly<{ trace: Trace }>) => {
           {exact(entry.at)} on {entry.host_name ?? entry.host_role}.{' '}
         </span>
         <a className="link" href={`#entry-${entry.key}`}>
-          Show it in the timeline
+          Show in timeline
         </a>
       </div>
     </section>
@@ -38,17 +38,17 @@ const Failure = ({ trace }: Readonly<{ trace: Trace }>) => {
 
 const Evidence = ({ trace }: Readonly<{ trace: Trace }>) => (
   <Stack gap={4}>
-    {trace.is_truncated && <div>There is more than the 1,000 entries shown; failures and the newest are kept.</div>}
+    {trace.is_truncated && <div>Only 1,000 entries are shown: all failures and the newest entries.</div>}
     {trace.clock_skews.map(({ node_id, host_name, skew_ms }) => (
       <div key={node_id}>
         The clock of {host_name} is{' '}
         {skew_ms === 0
           ? 'right.'
-          : `${duration(Math.abs(skew_ms))} ${skew_ms < 0 ? 'behind' : 'ahead'}; its times are shown corrected.`}
+          : `${duration(Math.abs(skew_ms))} ${skew_ms < 0 ? 'behind' : 'ahead'}. Times are shown corrected.`}
       </div>
     ))}
     {trace.gaps.map((gap) => (
-      <div key={gap}>Evidence is missing: {gap}</div>
+      <div key={gap}>Missing data: {gap}</div>
     ))}
   </Stack>
 );
@@ -67,7 +67,7 @@ const Found = ({
   <Stack gap="md">
     <Failure trace={trace} />
     <Section
-      title={`Followed as ${trace.kind.replace('_', ' ')}`}
+      title={`Trace of ${trace.kind.replace('_', ' ')}`}
       actions={
         <Button
           size="xs"
@@ -82,15 +82,15 @@ const Found = ({
       <Facts
         facts={[
           [
-            'Correlation ids',
+            'Correlation IDs',
             <Stack key="ids" gap={2}>
               {trace.correlation_ids.map((id) => (
-                <Copyable key={id} text={id} label="correlation id" />
+                <Copyable key={id} text={id} label="correlation ID" />
               ))}
             </Stack>,
           ],
           [
-            'Touched',
+            'Related resources',
             <Group key="subjects" gap={12}>
               {trace.subjects.map((subject) => (
                 <SubjectLink key={subject.id} subject={subject} projectId={projectId} />
@@ -98,7 +98,7 @@ const Found = ({
             </Group>,
           ],
           [
-            'From, to',
+            'Period',
             trace.entries.length === 0
               ? 'nothing'
               : `${exact(trace.entries[0]?.at ?? '')} to ${clock(trace.entries.at(-1)?.at ?? '')}`,
@@ -113,7 +113,7 @@ const Found = ({
       actions={
         <Chip.Group multiple value={[...sources]} onChange={onSources}>
           <Group gap={6}>
-            {SOURCES.map((source) => (
+            {TRACE_SOURCES.map((source) => (
               <Chip key={source} value={source} size="xs">
                 {source}
               </Chip>
@@ -127,26 +127,26 @@ const Found = ({
   </Stack>
 );
 
-const IdBox = ({ id, onFollow }: Readonly<{ id: string; onFollow(id: string): void }>) => {
+const IdBox = ({ id, onTrace }: Readonly<{ id: string; onTrace(id: string): void }>) => {
   const [text, setText] = useState(id);
   useEffect(() => setText(id), [id]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    onFollow(text.trim());
+    onTrace(text.trim());
   };
   return (
     <form onSubmit={submit}>
       <Group gap="xs" align="flex-end">
         <TextInput
           style={{ flex: 1, minWidth: 220 }}
-          label="Correlation, allocation, node, slot, task or run id"
+          label="Correlation, allocation, node, slot, task or run ID"
           placeholder="c-01k9zv3m8q4t6w2x5y7r0s1n3p"
           value={text}
           spellCheck={false}
           autoComplete="off"
           onChange={(event) => setText(event.currentTarget.value)}
         />
-        <Button type="submit">Follow</Button>
+        <Button type="submit">Trace</Button>
       </Group>
     </form>
   );
@@ -155,7 +155,7 @@ const IdBox = ({ id, onFollow }: Readonly<{ id: string; onFollow(id: string): vo
 const WELL_FORMED = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/;
 const LIVE_MS = 5_000;
 
-const FollowPage = ({ projectId }: Readonly<{ projectId: string | null }>) => {
+const TracePage = ({ projectId }: Readonly<{ projectId: string | null }>) => {
   const { id = '', sources } = useSearch({ strict: false });
   const navigate = useNavigate();
   const isAsked = WELL_FORMED.test(id);
@@ -173,20 +173,20 @@ const FollowPage = ({ projectId }: Readonly<{ projectId: string | null }>) => {
   const go = (search: Readonly<{ id?: string; sources?: string }>) =>
     void navigate({ to: '.', search: { id, ...(sources === undefined ? {} : { sources }), ...search }, replace: true });
   return (
-    <Page title="Follow an id" subtitle="One id from the command to the host: every refusal and every page shows it.">
-      <IdBox id={id} onFollow={(next) => go({ id: next })} />
+    <Page title="Trace" subtitle="Everything recorded for one ID, from the request to the host.">
+      <IdBox id={id} onTrace={(next) => go({ id: next })} />
       {id === '' ? (
-        <EmptyState title="Paste an id">
-          Every error, every allocation and every audit row has a correlation id. Paste it here, or anywhere on a page,
-          and see what happened on every host in one timeline.
+        <EmptyState title="Enter an ID">
+          Every error, allocation and audit entry has a correlation ID. Paste it here, or anywhere on a page, to see its
+          timeline across all hosts.
         </EmptyState>
       ) : !isAsked ? (
-        <EmptyState title="This is no id">
-          Ids have 8 to 64 letters, digits, dots, dashes and underscores, and begin with a letter or digit.
+        <EmptyState title="Not a valid ID">
+          IDs have 8 to 64 letters, digits, dots, dashes and underscores. They start with a letter or digit.
         </EmptyState>
       ) : (
         <>
-          <Async of={trace} rows={8} label="Following">
+          <Async of={trace} rows={8} label="Loading trace">
             {(data) => (
               <Found
                 trace={data}
@@ -207,8 +207,8 @@ const FollowPage = ({ projectId }: Readonly<{ projectId: string | null }>) => {
   );
 };
 
-export const ProjectFollowPage = () => {
+export const ProjectTracePage = () => {
   const { projectId } = useParams({ strict: false });
-  return <FollowPage projectId={projectId ?? null} />;
+  return <TracePage projectId={projectId ?? null} />;
 };
-export const PlatformFollowPage = () => <FollowPage projectId={null} />;
+export const PlatformTracePage = () => <TracePage projectId={null} />;

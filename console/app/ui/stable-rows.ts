@@ -1,12 +1,9 @@
-/**
- * What a live table shows while somebody is in it: the rows that stood there, in their places, with the values of now. A row
- * that is gone keeps its place and is marked; what is new waits, unless it comes at the end, where it moves nothing.
- */
+/** * The rows of a live table while the pointer or focus is in it: rows keep their places and show current values. A removed * row stays and is marked. New rows wait, unless they are at the end, where they move nothing. */
 export type HeldRow<T> = Readonly<{ row: T; isGone: boolean }>;
 export type HeldRows<T> = Readonly<{ rows: readonly HeldRow<T>[]; waiting: number }>;
 
 export const heldRows = <T>(
-  /** As they stood when somebody came; null while nobody is there. */
+  /** The rows when the pointer or focus entered; null while neither is in the table. */
   shown: readonly T[] | null,
   rows: readonly T[],
   rowKey: (row: T) => string,

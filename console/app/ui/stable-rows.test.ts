@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { heldRows } from './held-rows.ts';
+import { heldRows } from './stable-rows.ts';
 
 type Row = Readonly<{ id: string; value: number }>;
 const row = (id: string, value = 0): Row => ({ id, value });
