@@ -64,20 +64,3 @@ export const stepEntries = ({ steps }: WorkflowDeclaration): readonly (readonly 
 /** The steps of a run that nothing disturbs, in order. */
 export const pathOf = (declaration: WorkflowDeclaration): readonly (readonly [string, StepDeclaration])[] =>
   stepEntries(declaration).filter(([, { is_aside }]) => is_aside !== true);
-
-export type Execution = Readonly<{ step: string; kind: TaskKind | null; execution: 'ask' | 'go_on' | 'only' }>;
-
-/**
- * How often the engine executes each step of an undisturbed run: a step with a host task once to ask for it and once to
- * go on with its result, any other step once.
- */
-export const executionsOf = (declaration: WorkflowDeclaration, shape: CapacityShape): readonly Execution[] =>
-  pathOf(declaration).flatMap(([step, declared]): Execution[] => {
-    const kind = taskKindOf(declared, shape);
-    return kind === null
-      ? [{ step, kind, execution: 'only' }]
-      : [
-          { step, kind, execution: 'ask' },
-          { step, kind, execution: 'go_on' },
-        ];
-  });

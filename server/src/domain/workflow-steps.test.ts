@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { declare, executionsOf, pathOf, stepEntries, taskKindOf } from './workflow-declaration.ts';
+import { executionsOf } from '../../test/executions.ts';
+import { declare, pathOf, stepEntries, taskKindOf } from './workflow-declaration.ts';
 import { isHostStep, RELEASE_ALLOCATION, REPAIR_SLOT, stepLabel, WORKFLOWS } from './workflow-steps.ts';
 
 test('every step has words for people, a usual time where a host works, and a name of its own', () => {
