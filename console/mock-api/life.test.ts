@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import { createClient, type GpuaasError, verifyWipeCertificate } from '@gpuaas/sdk';
 import { pathOf, type WorkflowDeclaration } from '../../server/src/domain/workflow-declaration.ts';
 import { PROVISION_SLICE, RELEASE_ALLOCATION } from '../../server/src/domain/workflow-steps.ts';
@@ -104,57 +104,9 @@ test('an erasure that cannot be proven blocks the slots until an operator has it
   assert.ok(slots.every((slot) => slot?.status === 'available' && slot.allocation_id === null));
 });
 
-test('power goes off and on again while the allocation stays active', async () => {
-  const started = start();
-  const row = named(started.api, 'notebook-anna');
-  const params = { ...started.params, allocation_id: row.id };
-  const powerOf = async () => (await started.client.allocationGet({ params })).power?.state;
-  await started.client.allocationStop({ params, body: {} });
-  assert.equal(await powerOf(), 'stopping');
-  assert.equal((await refusal(started.client.allocationStart({ params, body: {} }))).code, 'conflict');
-  started.api.advance(10_000);
-  assert.equal(await powerOf(), 'off');
-  await started.client.allocationStart({ params, body: {} });
-  started.api.advance(10_000);
-  assert.equal(await powerOf(), 'on');
-});
-
 test('an allocation with a maximum duration is released by itself', async () => {
   const started = start();
   const row = named(started.api, 'notebook-anna');
   started.api.advance(3 * 3_600_000);
   assert.equal(row.state, 'released');
-});
-
-describe('a launch that does not fit', () => {
-  test('is refused with the reasons and with alternatives that do fit', async () => {
-    const started = start();
-    const body = { ...LAUNCH, gpu_count: 8, name: 'large' };
-    const err = await refusal(started.client.allocationCreate({ params: started.params, body }));
-    assert.equal(err.code, 'insufficient_capacity');
-    assert.equal(err.retryable, true);
-    assert.ok(err.reasons.some((reason) => reason.code === 'one_node'));
-    const [alternative] = err.alternatives;
-    assert.ok(alternative !== undefined);
-    const { capacity_shape: _, ...fits } = alternative as typeof LAUNCH & { capacity_shape: string };
-    const taken = await started.client.allocationCreate({ params: started.params, body: { ...body, ...fits } });
-    assert.equal(taken.state, 'requested');
-  });
-
-  test('names the quota, and the region that is closed with its reason', async () => {
-    const started = start();
-    started.api.world.quotas.set(started.api.cast.project_id, {
-      ...{ organization_id: started.api.cast.organization_id, project_id: started.api.cast.project_id },
-      ...{ limit: 17, version: 3 },
-    });
-    const body = { ...LAUNCH, name: 'over', gpu_count: 2 };
-    const quota = await refusal(started.client.allocationCreate({ params: started.params, body }));
-    assert.equal(quota.code, 'quota_exceeded');
-    const closed = await started.client.allocationEstimate({
-      params: started.params,
-      body: { ...LAUNCH, region_name: 'eu-frankfurt-1' },
-    });
-    assert.equal(closed.code, 'region_disabled');
-    assert.equal(closed.fits_now, false);
-  });
 });

@@ -15,9 +15,9 @@ const ICONS: Readonly<Record<AllocationProgressStep['state'], typeof IconCircle>
 };
 
 const AFTER: Readonly<Record<Work, string>> = {
-  launch: 'Charging begins when it is active. You may leave this page; it goes on.',
-  power: 'It is charged as before. You may leave this page; it goes on.',
-  cleanup: 'Nothing is charged any more. Its GPUs go to others only when the erasure is proven.',
+  launch: 'Charging starts at activation. The launch continues if you leave this page.',
+  power: 'Charges continue. The work continues if you leave this page.',
+  cleanup: 'Charging has ended. The GPUs become schedulable only after the wipe is verified.',
 };
 
 const StepLine = ({ step, words }: Readonly<{ step: AllocationProgressStep; words: string }>) => {
@@ -50,7 +50,7 @@ export const ProgressPanel = ({ allocation, work }: Readonly<{ allocation: Alloc
       <div className="al-progress-head">
         <Title order={2}>{title}</Title>
         <span className="tabular">
-          {progress === null ? 'waiting for its turn' : `${percent} %`}
+          {progress === null ? 'queued' : `${percent} %`}
           <span className="muted">
             , <Elapsed since={since} /> so far
           </span>
