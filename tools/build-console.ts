@@ -30,6 +30,8 @@ const SOURCES: Readonly<Record<ConsoleBuild, readonly string[]>> = {
     'console/vite.config.ts',
     'sdk/src',
     'contract/src',
+    'scheduler/src',
+    'server/src/domain',
     'package-lock.json',
   ],
 };

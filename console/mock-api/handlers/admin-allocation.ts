@@ -1,5 +1,7 @@
+import { forceReleaseRefusal } from '../../../server/src/domain/allocation-actions.ts';
+import { cleanupRefusal } from '../../../server/src/domain/slot-actions.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
-import { conflict } from '../core/errors.ts';
+import { conflict, refuse } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { Allocation } from '../core/rows.ts';
 import { beginRelease, heldSlots, restartCleanup } from '../life/allocation.ts';
@@ -36,16 +38,17 @@ export const adminAllocation = {
   adminAllocationForceRelease: async (ctx: MockCtx, { params, body }: Req<'adminAllocationForceRelease'>) => {
     const row = concerned(ctx, params.allocation_id);
     ctx.note({ reason: body.reason, from_state: row.state });
-    if (row.state === 'released' || row.state === 'failed') throw conflict(`The allocation is ${row.state}.`);
-    beginRelease(ctx.world, row, `An operator released it: ${body.reason}`);
+    if (!refuse(forceReleaseRefusal(row.state)))
+      beginRelease(ctx.world, row, `An operator released it: ${body.reason}`);
     return view(ctx)(row);
   },
   adminAllocationForceCleanup: async (ctx: MockCtx, { params, body }: Req<'adminAllocationForceCleanup'>) => {
     const row = concerned(ctx, params.allocation_id);
     ctx.note({ ...body, from_state: row.state });
-    if (!heldSlots(ctx.world, row).some((slot) => slot.status === 'cleanup_blocked'))
-      throw conflict('The cleanup of the allocation is not blocked.');
-    restartCleanup(ctx.world, row);
+    refuse(cleanupRefusal(row.state));
+    if (!ctx.world.claims.some((one) => one.allocation_id === row.id && one.released_at === null))
+      throw conflict('Everything it held is clean already.');
+    if (heldSlots(ctx.world, row).some((slot) => slot.status === 'cleanup_blocked')) restartCleanup(ctx.world, row);
     return view(ctx)(row);
   },
   adminClaimBackfill: async (_ctx: MockCtx, { body }: Req<'adminClaimBackfill'>) => ({

@@ -1,79 +1,62 @@
 /** Capacity as operators see it: what was delivered, what of it is healthy, reserved, active and free, now and over time. */
+import { fragmentation, fragmentationLine } from '@gpuaas/scheduler';
 import type { MockCtx, Req } from '../core/context.ts';
 import { pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
-import type { Node, Sku } from '../core/rows.ts';
+import type { Node, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { freeSlots, isOpen, largestSet, liveNodeClaim, PARTITIONS, slotHold, slotsOf } from '../life/placement.ts';
-import { occupancyOf } from '../life/slots.ts';
-import { freeOf } from '../views/node.ts';
+import { launchable, slotsOf, snapshotOf } from '../life/placement.ts';
 
 const DAY_MS = 86_400_000;
 const SAMPLES_MAX = 288;
-const NOT_DELIVERED: readonly Node['state'][] = ['bootstrap_issued', 'enrolling', 'retired', 'removing', 'deleted'];
+const DELIVERED: readonly Node['state'][] = ['active', 'offline', 'quarantined', 'draining'];
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-const countsOf = (world: World, nodes: readonly Node[], freeOfNode: (node: Node) => number) => {
-  const delivered = nodes.filter((node) => !NOT_DELIVERED.includes(node.state));
-  const healthy = delivered.filter((node) => node.health === 'ok');
-  const isHeld = (node: Node) => node.is_held || liveNodeClaim(world, node.id);
-  const reserved = (node: Node) =>
-    isHeld(node) ? node.gpu_count : slotsOf(world, node.id).filter((slot) => slot.allocation_id !== null).length;
-  const active = (node: Node) => slotsOf(world, node.id).filter((slot) => slot.status === 'in_use').length;
+const countsOf = (world: World, nodes: readonly Node[]) => {
+  const isHeld = (node: Node) => node.is_held || world.exclusive.has(node.id);
+  const slots = (node: Node, is: (slot: Slot) => boolean) => slotsOf(world, node.id).filter(is).length;
+  const isHealthy = (node: Node) => (node.state === 'active' || node.state === 'draining') && node.health === 'ok';
   return {
-    delivered_gpus: sum(delivered.map((node) => node.gpu_count)),
+    delivered_gpus: sum(nodes.map((node) => node.gpu_count)),
     healthy_gpus: sum(
-      healthy.map((node) => node.gpu_count - slotsOf(world, node.id).filter((slot) => slot.health !== 'ok').length),
+      nodes.filter(isHealthy).map((node) => node.gpu_count - slots(node, (one) => one.health !== 'ok')),
     ),
-    reserved_gpus: sum(delivered.map(reserved)),
-    active_gpus: sum(delivered.map(active)),
-    free_gpus: sum(delivered.map(freeOfNode)),
+    reserved_gpus: sum(
+      nodes.map((node) => (isHeld(node) ? node.gpu_count : slots(node, (one) => one.allocation_id !== null))),
+    ),
+    active_gpus: sum(nodes.map((node) => slots(node, (one) => one.status === 'in_use'))),
   };
 };
 
-const skuCounts = (world: World, nodes: readonly Node[], sku: Sku) => {
-  const other = sku.capacity_shape === 'gpu_slice' ? 'baremetal' : 'slice';
-  const own = nodes.filter((node) => node.capacity_mode !== other);
-  const free = (node: Node) => freeSlots(world, node, sku.capacity_shape);
-  return {
-    sku_name: sku.name,
-    capacity_shape: sku.capacity_shape,
-    ...countsOf(world, own, (node) => free(node).length),
-    largest_set: Math.max(0, ...own.map((node) => largestSet(free(node)))),
-  };
-};
-
-/** Which node would be whole again with the fewest GPUs moved. */
-const fragmentationOf = (world: World, nodes: readonly Node[], free: number, largest: number): string => {
-  const drain = nodes
-    .filter((node) => isOpen(node) && node.capacity_mode !== 'baremetal' && occupancyOf(world, node) === 'sliced')
-    .map((node) => ({ node, holds: slotsOf(world, node.id).map(slotHold) }))
-    .filter(({ holds }) => holds.every((hold) => hold === null || hold === 'claimed' || hold === 'cleaning'))
-    .map(({ node, holds }) => ({ node, moves: holds.filter((hold) => hold === 'claimed').length }))
-    .filter(({ moves }) => moves > 0)
-    .sort((a, b) => a.moves - b.moves)[0];
-  const line = `free ${free}, largest set ${largest}`;
-  return drain === undefined
-    ? line
-    : `${line}; draining ${drain.node.id} would free a whole node (${drain.moves} to move)`;
-};
-
-const fleetView = (world: World, regionName: string, gpuModel: string) => {
+const fleetView = (world: World, region_name: string, gpu_model: string) => {
   const nodes = [...world.nodes.values()].filter(
-    (node) => node.region_name === regionName && node.gpu_model === gpuModel && node.state !== 'deleted',
+    (node) =>
+      node.region_name === region_name &&
+      node.gpu_model === gpu_model &&
+      node.host_role === 'worker_compute' &&
+      DELIVERED.includes(node.state),
   );
-  const counts = countsOf(world, nodes, (node) => freeOf(world, node).length);
-  const largest_set = Math.max(0, ...nodes.map((node) => largestSet(freeOf(world, node))));
+  const snapshot = snapshotOf(world, (node) => nodes.includes(node));
+  const line = fragmentation(snapshot.nodes);
+  const skus = world.skus
+    .filter((sku) => sku.gpu_model === gpu_model)
+    .map((sku) => {
+      const other = sku.capacity_shape === 'gpu_slice' ? 'baremetal' : 'slice';
+      const own = nodes.filter((node) => node.capacity_mode !== other);
+      const { name: sku_name, capacity_shape } = sku;
+      return { sku_name, capacity_shape, ...countsOf(world, own), ...launchable(snapshot, sku, region_name) };
+    });
   return {
-    region_name: regionName,
-    gpu_model: gpuModel,
+    region_name,
+    gpu_model,
     nodes: nodes.length,
-    ...counts,
-    largest_set,
-    empty_nodes: nodes.filter((node) => freeOf(world, node).length === node.gpu_count).length,
-    skus: world.skus.map((sku) => skuCounts(world, nodes, sku)),
-    fragmentation: fragmentationOf(world, nodes, counts.free_gpus, largest_set),
+    ...countsOf(world, nodes),
+    free_gpus: line.free_gpus,
+    largest_set: line.largest_set,
+    empty_nodes: line.whole_nodes,
+    skus,
+    fragmentation: fragmentationLine(line),
     counted_at: world.ago(),
   };
 };
@@ -131,32 +114,12 @@ export const adminCapacity = {
     for (let at = nowMs; at >= since; at -= step) times.unshift(at);
     return { items: times.flatMap((at) => fleets.map((fleet) => sampleAt(fleet, at, nowMs))) };
   },
-  adminSchedulerSnapshot: async ({ world }: MockCtx, { query }: Req<'adminSchedulerSnapshot'>) => ({
-    snapshot_version: 1,
-    regions: world.regions.map(({ name, enabled }) => ({ name, enabled })),
-    skus: world.skus.map((sku) => ({
-      name: sku.name,
-      shape: sku.capacity_shape,
-      enabled: sku.enabled,
-      allowed_gpu_counts: sku.allowed_gpu_counts,
-      gpus_per_node: sku.gpus_per_node,
-    })),
-    nodes: [...world.nodes.values()]
-      .filter((node) => query.region_name === undefined || node.region_name === query.region_name)
-      .slice(0, query.limit ?? 1000)
-      .map((node) => ({
-        id: node.id,
-        region: node.region_name,
-        state: node.state,
-        capacity_mode: node.capacity_mode,
-        occupancy: occupancyOf(world, node),
-        health: node.health,
-        slots: slotsOf(world, node.id).map(({ id, slot_index, approval, status, health, module_id, numa_node }) => ({
-          ...{ id, slot_index, approval, status, health, module_id, numa_node },
-        })),
-        partitions: PARTITIONS.map(({ partition_id, module_ids }) => ({ id: String(partition_id), module_ids })),
-      })),
-  }),
+  adminSchedulerSnapshot: async ({ world }: MockCtx, { query }: Req<'adminSchedulerSnapshot'>) => {
+    const limit = query.limit ?? 1_000;
+    const seen = snapshotOf(world, (node) => query.region_name === undefined || node.region_name === query.region_name);
+    const is_whole_fleet = seen.nodes.length <= limit;
+    return { ...seen, nodes: seen.nodes.slice(0, limit), taken_at: world.ago(), is_whole_fleet };
+  },
   adminInvariantCheck: async ({ world }: MockCtx) => {
     const live = world.claims.filter((claim) => claim.released_at === null && claim.slot_id !== null);
     const bySlot = Map.groupBy(live, (claim) => claim.slot_id ?? '');

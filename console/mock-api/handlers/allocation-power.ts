@@ -1,12 +1,13 @@
+import { type PowerChange, powerRefusal } from '../../../server/src/domain/power.ts';
 import type { MockCtx, Req } from '../core/context.ts';
 import { conflict, invalidField, notFound } from '../core/errors.ts';
-import { beginPower, type PowerChange, powerRefusal } from '../life/power.ts';
-import { allocationView } from '../views/allocation.ts';
+import { beginPower } from '../life/power.ts';
+import { allocationView, powerFacts } from '../views/allocation.ts';
 import { getAllocation } from './allocation.ts';
 
 const change = (ctx: MockCtx, allocationId: string, asked: PowerChange) => {
   const row = getAllocation(ctx, allocationId);
-  const refusal = powerRefusal(row, asked);
+  const refusal = powerRefusal(powerFacts(row), asked);
   if (refusal !== null) throw conflict(refusal);
   beginPower(ctx.world, row, asked, ctx.correlation_id);
   ctx.note({ workflow_run_id: row.run_id });

@@ -1,12 +1,14 @@
+import { fitsNow, place } from '@gpuaas/scheduler';
+import { maxDurationRefusal, releaseRefusal, updateRefusal } from '../../../server/src/domain/allocation-actions.ts';
+import { checkLaunch, type LaunchRefusal, placementRefusal } from '../../../server/src/domain/launch.ts';
+import { stepLabel, workflowWords } from '../../../server/src/domain/workflow-steps.ts';
 import { assertVersion, type MockCtx, must, organizationOf, projectOf, type Req } from '../core/context.ts';
-import { conflict, invalidField, notFound, Refusal } from '../core/errors.ts';
+import { invalidField, notFound, Refusal, refuse } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
-import type { Allocation, OsImage, Region, Sku } from '../core/rows.ts';
+import type { Allocation } from '../core/rows.ts';
 import { beginRelease, claimSlots, moveAllocation, planRelease, provision } from '../life/allocation.ts';
-import { stepLabel } from '../life/paths.ts';
-import { regionLargest, spotsFor } from '../life/placement.ts';
-import { refusalOf } from '../life/refusal.ts';
+import { snapshotOf } from '../life/placement.ts';
 import { quotaLeft } from '../life/usage.ts';
 import { allocationView } from '../views/allocation.ts';
 
@@ -18,25 +20,51 @@ export const getAllocation = (ctx: MockCtx, id: string): Allocation => {
   return must(row?.project_id === projectOf(ctx) ? row : undefined, 'allocation');
 };
 
-type Launch = Req<'allocationEstimate'>['body'];
-type Checked = Readonly<{ sku: Sku; region: Region; image: OsImage | null }>;
+type Launch = Req<'allocationEstimate'>['body'] & Readonly<{ vm_profile?: string }>;
 
-const checkLaunch = ({ world }: MockCtx, body: Launch): Checked => {
-  const sku = world.skus.find((one) => one.name === body.sku_name);
-  const region = world.regions.find((one) => one.name === body.region_name);
-  if (sku === undefined) throw invalidField('sku_name', 'names no SKU', 'unknown');
-  if (region === undefined) throw invalidField('region_name', 'names no region', 'unknown');
-  const images = world.images.filter((one) => one.enabled && one.sku_names.includes(sku.name));
-  const named = images.find((one) => one.name.toLowerCase() === body.image_name?.toLowerCase());
-  if (body.image_name !== undefined && named === undefined)
-    throw invalidField('image_name', `names no image that runs on ${sku.name}`, 'unknown');
-  const isSlice = sku.capacity_shape === 'gpu_slice';
-  return { sku, region, image: named ?? (isSlice ? (images[0] ?? null) : null) };
+/** What the catalog and the quota say to a launch, as the rule of launches asks for it. */
+const findFacts = (ctx: MockCtx, body: Launch) => {
+  const { world } = ctx;
+  const sku = world.skus.find((one) => one.name === body.sku_name) ?? null;
+  const images = world.images.filter((one) => one.enabled && one.sku_names.includes(body.sku_name));
+  const profiles = sku?.vm_profiles.filter((one) => one.gpu_count === body.gpu_count) ?? [];
+  const wanted = body.image_name?.toLowerCase();
+  return {
+    sku,
+    region: world.regions.find((one) => one.name === body.region_name) ?? null,
+    image: images.find((one) => wanted === undefined || one.name.toLowerCase() === wanted) ?? null,
+    profile:
+      profiles.find((one) => (body.vm_profile === undefined ? one.is_default : one.name === body.vm_profile)) ?? null,
+    quota_gpus_remaining: quotaLeft(world, organizationOf(ctx), projectOf(ctx)),
+  };
 };
 
-const judge = (ctx: MockCtx, body: Launch, { sku, region }: Checked) => {
-  const quota_left = quotaLeft(ctx.world, organizationOf(ctx), projectOf(ctx));
-  return { quota_left, refused: refusalOf(ctx.world, { sku, region, gpu_count: body.gpu_count, quota_left }) };
+const refusedBy = (refusal: LaunchRefusal): Refusal => {
+  switch (refusal.kind) {
+    case 'missing':
+      return notFound(refusal.noun);
+    case 'field':
+      return invalidField(refusal.name, refusal.message, refusal.code);
+    case 'catalog':
+      return new Refusal('internal', refusal.message);
+  }
+};
+
+const checked = (ctx: MockCtx, body: Launch) => {
+  const facts = findFacts(ctx, body);
+  const ask = {
+    gpu_count: body.gpu_count,
+    image_name: body.image_name ?? null,
+    vm_profile: body.vm_profile ?? null,
+    organization_id: organizationOf(ctx),
+  };
+  const launch = checkLaunch(ask, facts);
+  if ('kind' in launch) throw refusedBy(launch);
+  const { gpu_model } = launch.sku;
+  const snapshot = snapshotOf(ctx.world, (node) => node.gpu_model === gpu_model);
+  const decision = place(launch.request, snapshot);
+  const refused = decision.kind === 'placed' ? null : placementRefusal(decision, launch);
+  return { ...facts, ...launch, snapshot, decision, refused };
 };
 
 const assertNameFree = (ctx: MockCtx, name: string, except?: string): void => {
@@ -46,32 +74,22 @@ const assertNameFree = (ctx: MockCtx, name: string, except?: string): void => {
   if (taken) throw new Refusal('already_exists', `A live allocation named "${name}" exists in this project.`);
 };
 
-const profileOf = (sku: Sku, body: Req<'allocationCreate'>['body']) => {
-  const fitting = sku.vm_profiles.filter((one) => one.gpu_count === body.gpu_count);
-  if (body.vm_profile === undefined) return fitting.find((one) => one.is_default) ?? null;
-  const named = fitting.find((one) => one.name === body.vm_profile);
-  if (named === undefined) throw invalidField('vm_profile', 'names no profile of this SKU and GPU count', 'unknown');
-  return named;
-};
-
 export const allocation = {
   allocationEstimate: async (ctx: MockCtx, { body }: Req<'allocationEstimate'>) => {
-    const checked = checkLaunch(ctx, body);
-    const { sku, region } = checked;
-    const { quota_left, refused } = judge(ctx, body, checked);
+    const { sku, request, snapshot, refused, quota_gpus_remaining } = checked(ctx, body);
+    const fit = fitsNow(request, snapshot);
     const price = (hours: number) => ({
       amount_minor: sku.gpu_hourly_price.amount_minor * body.gpu_count * hours,
       currency: sku.gpu_hourly_price.currency,
     });
-    const isOpen = sku.enabled && region.enabled;
     return {
       fits_now: refused === null,
-      fits_on_nodes: isOpen ? Math.min(100, spotsFor(ctx.world, sku, region.name, body.gpu_count).length) : 0,
-      largest_set: isOpen ? regionLargest(ctx.world, sku, region.name) : 0,
+      fits_on_nodes: Math.min(100, fit.nodes),
+      largest_set: fit.largest_count,
       price_per_hour: price(HOURS.hour),
       price_per_day: price(HOURS.day),
       price_per_month: price(HOURS.month),
-      quota_gpus_after: quota_left === null ? null : quota_left - body.gpu_count,
+      quota_gpus_after: quota_gpus_remaining === null ? null : quota_gpus_remaining - body.gpu_count,
       code: refused?.code ?? null,
       reasons: refused?.reasons ?? [],
       alternatives: refused?.alternatives ?? [],
@@ -79,28 +97,26 @@ export const allocation = {
   },
   allocationCreate: async (ctx: MockCtx, { body }: Req<'allocationCreate'>) => {
     const { world, principal } = ctx;
-    const checked = checkLaunch(ctx, body);
-    const { sku, region, image } = checked;
-    const isSlice = sku.capacity_shape === 'gpu_slice';
-    const profile = isSlice ? profileOf(sku, body) : null;
-    if (body.user_data !== undefined && !isSlice) throw invalidField('user_data', 'is for slices only');
+    const { sku, region, decision, refused, ...found } = checked(ctx, body);
     const keys = body.ssh_key_ids ?? [];
     if (keys.some((id) => world.sshKeys.get(id)?.user_id !== principal.id)) throw notFound('SSH key');
+    if (refused !== null) {
+      const { code, message, reasons, alternatives } = refused;
+      throw new Refusal(code, message, { reasons, alternatives, retry_after_s: 30 });
+    }
+    const isSlice = sku.capacity_shape === 'gpu_slice';
+    if (body.user_data !== undefined && !isSlice) throw invalidField('user_data', 'is for slices only');
     assertNameFree(ctx, body.name);
-    const { refused } = judge(ctx, body, checked);
-    if (refused !== null)
-      throw new Refusal(refused.code, refused.sentence, {
-        reasons: refused.reasons,
-        alternatives: refused.alternatives,
-        retry_after_s: 30,
-      });
-    const spot = must(spotsFor(world, sku, region.name, body.gpu_count)[0], 'node');
+    const spot = must(decision.kind === 'placed' ? decision : null, 'node');
+    const slots = spot.slot_ids.flatMap((slot) => world.slots.get(slot) ?? []);
+    const image = isSlice || body.image_name !== undefined ? found.image : null;
+    const profile = isSlice ? found.profile : null;
     const id = world.mint('allocation');
     const row: Allocation = {
       id,
       project_id: projectOf(ctx),
       organization_id: organizationOf(ctx),
-      node_id: spot.node.id,
+      node_id: spot.node_id,
       slot_ids: [],
       name: body.name,
       capacity_shape: sku.capacity_shape,
@@ -134,11 +150,11 @@ export const allocation = {
       version: 1,
       created_at: world.ago(),
       host_key: `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI${btoa(digestOf(id, 32)).slice(0, 43)}`,
-      private_ip: isSlice ? (spot.slots[0]?.private_ip ?? null) : null,
+      private_ip: isSlice ? (slots[0]?.private_ip ?? null) : null,
       run_id: null,
     };
     world.allocations.set(id, row);
-    claimSlots(world, row, spot.slots, 'reserved');
+    claimSlots(world, row, slots, 'reserved');
     moveAllocation(world, row, 'requested');
     provision(world, row);
     for (const key of keys) Object.assign(world.sshKeys.get(key) ?? {}, { last_used_at: world.ago() });
@@ -165,23 +181,23 @@ export const allocation = {
       query,
       entries,
       ({ run, step }) => `${run.id} ${step.sequence}`,
-      ({ run, step }) => ({ ...step, workflow: run.workflow, label: stepLabel(run.path, step.step) }),
+      ({ run, step }) => ({
+        ...step,
+        workflow: run.workflow,
+        ...workflowWords(run.workflow),
+        label: stepLabel(run.workflow, step.step),
+      }),
     );
   },
   allocationUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'allocationUpdate'>) => {
     const { world } = ctx;
     const row = getAllocation(ctx, params.allocation_id);
-    if (row.state === 'released' || row.state === 'failed') throw conflict(`The allocation is ${row.state}.`);
+    refuse(updateRefusal(row.state));
+    const { max_duration_s } = body;
+    if (typeof max_duration_s === 'number' && row.state === 'active' && row.activated_at !== null)
+      refuse(maxDurationRefusal(Math.floor((world.now() - Date.parse(row.activated_at)) / 1000), max_duration_s));
     assertVersion(row, if_match);
     if (body.name !== undefined) assertNameFree(ctx, body.name, row.id);
-    const { max_duration_s } = body;
-    if (typeof max_duration_s === 'number' && row.activated_at !== null) {
-      const activeS = Math.floor((world.now() - Date.parse(row.activated_at)) / 1000);
-      if (activeS >= max_duration_s)
-        throw conflict(
-          `The allocation has been active for ${activeS} s, so a maximum duration of ${max_duration_s} s is over already. Release it instead, or give a longer one.`,
-        );
-    }
     Object.assign(row, body);
     if (max_duration_s !== undefined && row.activated_at !== null) {
       row.release_at =
@@ -195,10 +211,7 @@ export const allocation = {
   },
   allocationRelease: async (ctx: MockCtx, { params }: Req<'allocationRelease'>) => {
     const row = getAllocation(ctx, params.allocation_id);
-    if (row.is_protected && row.state !== 'releasing')
-      throw conflict('The allocation is protected; remove the protection first.');
-    if (row.state === 'released' || row.state === 'failed') throw conflict(`The allocation is ${row.state}.`);
-    beginRelease(ctx.world, row, 'Its release was asked for.');
+    if (!refuse(releaseRefusal(row))) beginRelease(ctx.world, row, 'Its release was asked for.');
     return allocationView(ctx, { withProgress: false })(row);
   },
 };

@@ -1,20 +1,17 @@
 /** What could be launched, what may be, and what it cost: as the tenant sees it. */
+import { costSince, monthStart } from '../../../server/src/domain/usage.ts';
 import { type MockCtx, organizationOf, projectOf, type Req } from '../core/context.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { UsageRecord } from '../core/rows.ts';
-import { freeSlots, regionLargest } from '../life/placement.ts';
-import { costMinor, quotaLeft, quotaView } from '../life/usage.ts';
-
-const monthStart = (nowMs: number): string => {
-  const now = new Date(nowMs);
-  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)).toISOString();
-};
+import { launchable, snapshotOf } from '../life/placement.ts';
+import { chargeOf, costMinor, quotaLeft, quotaView } from '../life/usage.ts';
 
 const USD = (amount_minor: number) => ({ amount_minor, currency: 'USD' });
 
 export const capacity = {
   capacityList: async (ctx: MockCtx, { query }: Req<'capacityList'>) => {
     const { world } = ctx;
+    const snapshot = snapshotOf(world);
     const rows = world.regions.flatMap((region) => world.skus.map((sku) => ({ region, sku })));
     return pageOf(
       ctx,
@@ -22,15 +19,12 @@ export const capacity = {
       rows,
       ({ region, sku }) => `${region.name} ${sku.name}`,
       ({ region, sku }) => {
-        const isOpen = region.enabled && sku.enabled;
-        const largest_set = isOpen ? regionLargest(world, sku, region.name) : 0;
-        const nodes = [...world.nodes.values()].filter((node) => node.region_name === region.name);
-        const free = nodes.reduce((sum, node) => sum + freeSlots(world, node, sku.capacity_shape).length, 0);
+        const { free_gpus, largest_set } = launchable(snapshot, sku, region.name, organizationOf(ctx));
         return {
           region_name: region.name,
           sku_name: sku.name,
           capacity_shape: sku.capacity_shape,
-          available_gpus: largest_set === 0 ? 0 : free,
+          available_gpus: free_gpus,
           largest_set,
           counted_at: world.ago(),
         };
@@ -63,15 +57,9 @@ export const capacity = {
     const rows = world.usage.filter((one) => one.project_id === projectOf(ctx));
     const running = rows.filter((one) => one.ended_at === null);
     const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
-    const ofMonth = rows
-      .filter((one) => one.ended_at === null || one.ended_at >= since)
-      .map((one) => {
-        const begun = Math.max(Date.parse(one.started_at), Date.parse(since));
-        const started_at = new Date(begun).toISOString();
-        return costMinor({ ...one, started_at, cost_minor: null }, world.now());
-      });
+    const ofMonth = rows.map((one) => costSince(chargeOf(one), since, world.now()));
     return {
-      since,
+      since: new Date(since).toISOString(),
       cost: USD(sum(ofMonth)),
       cost_per_hour: USD(sum(running.map((one) => one.gpu_count * one.gpu_hourly_price.amount_minor))),
       running_allocations: running.length,

@@ -1,7 +1,8 @@
 import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
-import { conflict } from '../core/errors.ts';
+import { conflict, refuse } from '../core/errors.ts';
 import type { HealthAlert, Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
+import { refuseNode } from '../life/actions.ts';
 import { slotsOf } from '../life/placement.ts';
 import { runTask } from '../life/task.ts';
 import { getNode } from './node.ts';
@@ -65,6 +66,7 @@ export const health = {
   adminNodeHealthProbe: async (ctx: MockCtx, { params }: Req<'adminNodeHealthProbe'>) => {
     const { world, correlation_id } = ctx;
     const node = getNode(ctx, params.node_id);
+    refuse(refuseNode(world, node, 'probe'));
     assertConnected(node);
     const asked = { node_id: node.id, kind: 'node.health_probe', allocation_id: null, correlation_id };
     return { ...runTask(world, asked, 3, () => settle(world, node)) };

@@ -1,10 +1,11 @@
 /** Hosts that join, their agents and their tasks. */
 import type { MockCtx, Req } from '../core/context.ts';
-import { conflict, Refusal } from '../core/errors.ts';
+import { conflict, Refusal, refuse } from '../core/errors.ts';
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
 import type { Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
+import { refuseNode } from '../life/actions.ts';
 import { runTask } from '../life/task.ts';
 import { addNode } from '../seed/fleet.ts';
 import { nodeView } from '../views/node.ts';
@@ -103,11 +104,11 @@ export const nodeAgent = {
     emitNode(world, node, ctx.correlation_id);
     enrolSoon(world, node, ctx.correlation_id);
     ctx.target('node', node.id);
-    return { node: nodeView(world)(node), enrollment: enrollmentOf(world, node) };
+    return { node: nodeView(ctx)(node), enrollment: enrollmentOf(world, node) };
   },
   adminNodeEnrollmentCreate: async (ctx: MockCtx, { params }: Req<'adminNodeEnrollmentCreate'>) => {
     const node = getNode(ctx, params.node_id);
-    if (node.state === 'retired') throw conflict('The node is retired.');
+    refuse(refuseNode(ctx.world, node, 'enroll'));
     enrolSoon(ctx.world, node, ctx.correlation_id);
     return enrollmentOf(ctx.world, node);
   },
@@ -116,6 +117,7 @@ export const nodeAgent = {
   adminNodeAgentRevoke: async (ctx: MockCtx, { params, body }: Req<'adminNodeAgentRevoke'>) => {
     const { world } = ctx;
     const node = getNode(ctx, params.node_id);
+    if (refuse(refuseNode(world, node, 'revoke_agent'))) return agentView(world, node);
     for (const one of node.certificates) {
       one.revoked_at ??= world.ago();
       one.revoked_reason ??= body.reason;

@@ -1,11 +1,12 @@
+import { type ConversionTarget, planConversion } from '../../../server/src/domain/conversion.ts';
 import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, Refusal, refuse } from '../core/errors.ts';
 import { idOf, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
 import type { Node } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { nodeRefusal } from '../life/actions.ts';
-import { freeSlots, slotsOf } from '../life/placement.ts';
+import { nodeFacts, refuseNode } from '../life/actions.ts';
+import { slotsOf, takesBareMetal } from '../life/placement.ts';
 import { mapRow, nodeView, slotView } from '../views/node.ts';
 
 export const getNode = (ctx: MockCtx, id: string): Node => must(ctx.world.nodes.get(id), 'node');
@@ -31,59 +32,9 @@ export const moveNode = (
   emitNode(world, node, to.correlation_id);
 };
 
-const planOf = (world: World, node: Node, to: 'slice' | 'baremetal') => {
-  const slots = slotsOf(world, node.id);
-  const claims = world.claims.filter((claim) => claim.node_id === node.id && claim.released_at === null);
-  const held = Map.groupBy(claims, (claim) => claim.allocation_id);
-  const names = { slice: 'slices', baremetal: 'bare metal' };
-  const good = slots.filter((slot) => slot.approval === 'approved' && slot.status !== 'quarantined').length;
-  const whole = slots.length > 0 && good === slots.length ? node.gpu_count : 0;
-  const before = {
-    slice: node.capacity_mode === 'baremetal' ? 0 : good,
-    baremetal: node.capacity_mode === 'slice' ? 0 : whole,
-  };
-  const after = { slice: to === 'slice' ? good : 0, baremetal: to === 'baremetal' ? whole : 0 };
-  const blockers = [
-    ...(node.capacity_mode === to ? [`The node is already for ${names[to]}.`] : []),
-    ...(node.state === 'active' || node.state === 'draining'
-      ? []
-      : [`The node is ${node.state}; only active and draining nodes are converted.`]),
-    ...[...held].map(([id, list]) => {
-      const count = list.reduce((sum, claim) => sum + claim.gpu_count, 0);
-      return `Allocation ${id} holds ${count} ${count === 1 ? 'GPU' : 'GPUs'}.`;
-    }),
-    ...(node.is_held && to === 'slice' ? ['The node is held for bare metal; let it go first.'] : []),
-  ];
-  const other = to === 'slice' ? 'baremetal' : 'slice';
-  return {
-    node_id: node.id,
-    from: node.capacity_mode,
-    to,
-    is_possible: blockers.length === 0,
-    blockers,
-    live_claims: claims.length,
-    steps: [
-      ...(before[other] > 0 ? [`Stop offering the node's ${before[other]} GPUs for ${names[other]}.`] : []),
-      after[to] > 0
-        ? `Offer ${after[to]} GPUs for ${names[to]}.`
-        : `Nothing can be offered for ${names[to]} until the node's slots are approved and good.`,
-      to === 'slice'
-        ? 'Slices start once the prerequisite check has passed after the last boot.'
-        : 'The next bare-metal launch applies the bare-metal profile.',
-    ],
-    gpus_gained: { slice: after.slice - before.slice, baremetal: after.baremetal - before.baremetal },
-    plan_hash: digestOf(
-      JSON.stringify([
-        node.id,
-        node.state,
-        node.capacity_mode,
-        node.is_held,
-        to,
-        claims.map(idOf),
-        slots.map((s) => s.version),
-      ]),
-    ),
-  };
+const planOf = (world: World, node: Node, to: ConversionTarget) => {
+  const facts = nodeFacts(world, node);
+  return planConversion({ node: facts, claims: facts.claims, slots: facts.slots }, to, digestOf);
 };
 
 const byName = (a: Node, b: Node): number => (a.name < b.name ? -1 : 1);
@@ -94,7 +45,7 @@ export const node = {
       .filter((one) => query.name === undefined || one.name === query.name)
       .filter((one) => query.region_name === undefined || one.region_name === query.region_name)
       .filter((one) => (query.state === undefined ? one.state !== 'deleted' : one.state === query.state));
-    return pageOf(ctx, query, rows, idOf, nodeView(ctx.world));
+    return pageOf(ctx, query, rows, idOf, nodeView(ctx));
   },
   adminSlotMapList: async (ctx: MockCtx, { query }: Req<'adminSlotMapList'>) => {
     const rows = [...ctx.world.nodes.values()]
@@ -102,18 +53,17 @@ export const node = {
       .filter((one) => query.region_name === undefined || one.region_name === query.region_name);
     return pageOf(ctx, query, rows.sort(byName), idOf, mapRow(ctx.world));
   },
-  adminNodeGet: async (ctx: MockCtx, { params }: Req<'adminNodeGet'>) =>
-    nodeView(ctx.world)(getNode(ctx, params.node_id)),
+  adminNodeGet: async (ctx: MockCtx, { params }: Req<'adminNodeGet'>) => nodeView(ctx)(getNode(ctx, params.node_id)),
   adminNodeSlotList: async (ctx: MockCtx, { params, query }: Req<'adminNodeSlotList'>) =>
-    pageOf(ctx, query, slotsOf(ctx.world, getNode(ctx, params.node_id).id), idOf, slotView(ctx.world)),
+    pageOf(ctx, query, slotsOf(ctx.world, getNode(ctx, params.node_id).id), idOf, slotView(ctx)),
   adminNodeHold: async (ctx: MockCtx, { params, body }: Req<'adminNodeHold'>) => {
     const row = getNode(ctx, params.node_id);
     ctx.note({ is_held_before: row.is_held, is_held_after: body.is_held, reason: body.reason });
-    if (refuse(nodeRefusal(ctx.world, row, body.is_held ? 'hold' : 'unhold'))) return nodeView(ctx.world)(row);
+    refuse(refuseNode(ctx.world, row, body.is_held ? 'hold' : 'unhold'));
     row.is_held = body.is_held;
     row.held_reason = body.is_held ? body.reason : null;
     row.version += 1;
-    return nodeView(ctx.world)(row);
+    return nodeView(ctx)(row);
   },
   adminHoldCreate: async (ctx: MockCtx, { body }: Req<'adminHoldCreate'>) => {
     const { world } = ctx;
@@ -122,7 +72,7 @@ export const node = {
         one.region_name === body.region_name &&
         one.gpu_model === body.gpu_model &&
         !one.is_held &&
-        freeSlots(world, one, 'baremetal').length === one.gpu_count,
+        takesBareMetal(world, one),
     );
     if (rows.length < body.node_count)
       throw new Refusal(
@@ -138,9 +88,9 @@ export const node = {
     const row = getNode(ctx, params.node_id);
     const to = body.is_draining ? 'draining' : 'active';
     ctx.note({ state_before: row.state, state_after: to, reason: body.reason });
-    if (!refuse(nodeRefusal(ctx.world, row, body.is_draining ? 'drain' : 'resume')))
+    if (!refuse(refuseNode(ctx.world, row, body.is_draining ? 'drain' : 'resume')))
       moveNode(ctx.world, row, { state: to, reason: body.reason, correlation_id: ctx.correlation_id });
-    return nodeView(ctx.world)(row);
+    return nodeView(ctx)(row);
   },
   adminNodeConvertPlan: async (ctx: MockCtx, { params, query }: Req<'adminNodeConvertPlan'>) =>
     planOf(ctx.world, getNode(ctx, params.node_id), query.to),
@@ -152,21 +102,21 @@ export const node = {
     if (!plan.is_possible) throw conflict(plan.blockers.join(' '));
     row.capacity_mode = body.to;
     row.version += 1;
-    return nodeView(ctx.world)(row);
+    return nodeView(ctx)(row);
   },
   adminNodeRetire: async (ctx: MockCtx, { params, body }: Req<'adminNodeRetire'>) => {
     const { world } = ctx;
     const row = getNode(ctx, params.node_id);
-    refuse(nodeRefusal(world, row, 'retire'));
+    refuse(refuseNode(world, row, 'retire'));
     for (const slot of slotsOf(world, row.id)) slot.approval = 'disabled';
     for (const one of row.certificates) Object.assign(one, { revoked_at: world.ago(), revoked_reason: body.reason });
     row.is_connected = false;
     moveNode(world, row, { state: 'retired', reason: body.reason, correlation_id: ctx.correlation_id });
-    return nodeView(world)(row);
+    return nodeView(ctx)(row);
   },
   adminNodeDelete: async (ctx: MockCtx, { params }: Req<'adminNodeDelete'>) => {
     const row = getNode(ctx, params.node_id);
-    refuse(nodeRefusal(ctx.world, row, 'delete'));
+    refuse(refuseNode(ctx.world, row, 'delete'));
     moveNode(ctx.world, row, { state: 'deleted', reason: null, correlation_id: ctx.correlation_id });
     ctx.world.nodes.delete(row.id);
     return undefined;

@@ -1,19 +1,19 @@
 import { roleHolds, roleRefusal } from '@gpuaas/contract';
+import { projectDeleteRefusal } from '../../../server/src/domain/project-actions.ts';
 import { rolesAt } from '../core/authorize.ts';
 import { assertVersion, type MockCtx, must, organizationOf, projectOf, type Req } from '../core/context.ts';
-import { conflict, Refusal } from '../core/errors.ts';
+import { Refusal, refuse } from '../core/errors.ts';
 import { idOf, pageOf } from '../core/page.ts';
 import type { Project, ProjectMember } from '../core/rows.ts';
 import { action } from '../views/allocation.ts';
 
-const LIVE = ['requested', 'provisioning', 'active', 'releasing', 'release_failed'];
-
-const deleteReason = ({ world }: MockCtx, project: Project): string | null => {
-  if ([...world.serviceAccounts.values()].some((one) => one.project_id === project.id))
-    return 'It holds service accounts; delete them first.';
-  return [...world.allocations.values()].some((one) => one.project_id === project.id && LIVE.includes(one.state))
-    ? 'It holds allocations; release them first.'
-    : null;
+const deleteRefusal = ({ world }: MockCtx, project: Project) => {
+  const held = new Set(world.claims.flatMap((claim) => (claim.released_at === null ? claim.allocation_id : [])));
+  const rows = [...world.allocations.values()].filter((one) => one.project_id === project.id && held.has(one.id));
+  return projectDeleteRefusal({
+    service_accounts: [...world.serviceAccounts.values()].filter((one) => one.project_id === project.id).length,
+    allocations: rows.map((one) => one.name).sort(),
+  });
 };
 
 const view = (ctx: MockCtx) => (row: Project) => {
@@ -23,7 +23,7 @@ const view = (ctx: MockCtx) => (row: Project) => {
     ...row,
     actions: [
       action('update', may('project.update', null)),
-      action('delete', may('project.delete', deleteReason(ctx, row))),
+      action('delete', may('project.delete', deleteRefusal(ctx, row)?.reason ?? null)),
     ],
   };
 };
@@ -70,8 +70,7 @@ export const project = {
   },
   projectDelete: async (ctx: MockCtx) => {
     const row = get(ctx);
-    const reason = deleteReason(ctx, row);
-    if (reason !== null) throw conflict(reason);
+    refuse(deleteRefusal(ctx, row));
     ctx.world.projects.delete(row.id);
     ctx.emit('project.deleted', { subject: row.id, data: { project_id: row.id, name: row.name } });
     return undefined;

@@ -1,33 +1,13 @@
 /** Tickets and sessions. The gateway of a ticket is `mock:`, which terminal/connect.ts answers in the page itself. */
+import { sessionNotice, sessionRefusal, TICKET_S } from '../../../server/src/domain/session.ts';
 import { type MockCtx, must, projectOf, type Req } from '../core/context.ts';
 import { conflict, invalidField, Refusal } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
-import type { Allocation, Session } from '../core/rows.ts';
+import type { Session } from '../core/rows.ts';
 import { offerTicket } from '../terminal/tickets.ts';
+import { powerFacts } from '../views/allocation.ts';
 import { getAllocation } from './allocation.ts';
-
-const TICKET_MS = 30_000;
-const NOT_YET = 'It is being provisioned; wait until it is active.';
-const OVER: Readonly<Partial<Record<Allocation['state'], string>>> = {
-  releasing: 'It is being released; nothing can be reached on it any more.',
-  release_failed: 'It is being released; nothing can be reached on it any more.',
-  released: 'It is released; launch another.',
-  failed: 'It has failed; launch another.',
-};
-
-const refusalOf = (row: Allocation, kind: Session['kind']): string | null => {
-  const over = OVER[row.state];
-  if (over !== undefined) return over;
-  const off = row.power?.state === 'off' ? `It is off; start it first: gpuaas allocation start ${row.name}` : null;
-  if (kind === 'console')
-    return row.capacity_shape === 'baremetal'
-      ? 'A whole node has no serial line here; open a terminal or use SSH instead.'
-      : off;
-  if (row.state !== 'active') return NOT_YET;
-  if (row.power === null || ['on', 'unknown'].includes(row.power.state)) return null;
-  return off ?? `It is ${row.power.state}; wait until that is over, or look at its console.`;
-};
 
 const view = ({ project_id: _, ticket: __, ticket_expires_at: ___, ...row }: Session) => row;
 
@@ -54,7 +34,7 @@ export const terminalSession = {
         'permission_denied',
         'You may look at the console and nothing else: connecting needs allocation.connect.',
       );
-    const refusal = refusalOf(row, body.kind);
+    const refusal = sessionRefusal(powerFacts(row), body.kind);
     if (refusal !== null) throw conflict(refusal);
     const policy = world.policies.get(row.organization_id);
     const is_recorded = policy?.records_terminals === true && body.kind === 'terminal';
@@ -81,7 +61,7 @@ export const terminalSession = {
       end_message: null,
       correlation_id: ctx.correlation_id,
       ticket: digestOf(`ticket ${id}`, 43),
-      ticket_expires_at: world.now() + TICKET_MS,
+      ticket_expires_at: world.now() + TICKET_S * 1000,
     };
     world.sessions.set(id, session);
     offerTicket({ world, session, allocation: row, size: { cols: body.cols ?? 80, rows: body.rows ?? 24 } });
@@ -93,7 +73,7 @@ export const terminalSession = {
       expires_at: new Date(session.ticket_expires_at).toISOString(),
       kind: body.kind,
       is_writable,
-      notice: is_recorded ? 'This terminal is recorded: your organization keeps what it shows.' : null,
+      notice: sessionNotice(is_recorded),
     };
   },
   terminalSessionList: async (ctx: MockCtx, { params, query }: Req<'terminalSessionList'>) => {

@@ -1,11 +1,11 @@
 /** How hardware becomes capacity: looked at, approved by a person, taken out of sale and put back with proof. */
 import { taskLabel } from '@gpuaas/contract/task-kinds';
-import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
+import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, notFound, Refusal, refuse } from '../core/errors.ts';
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { DiskOwnership, Node, NodeTask, Slot, SlotOverride } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { nodeRefusal, slotRefusal } from '../life/actions.ts';
+import { refuseNode, refuseSlot } from '../life/actions.ts';
 import { discover, discoveryTask, ownDisk, repair } from '../life/node-work.ts';
 import { slotsOf } from '../life/placement.ts';
 import { addProof, moveSlot } from '../life/slots.ts';
@@ -55,14 +55,15 @@ const taskOf = (world: World, node: Node): NodeTask => {
 type OnSlot = Req<'adminNodeSlotDisable'>;
 const lockSlot = (ctx: MockCtx, { params, if_match }: OnSlot): Slot => {
   const slot = getSlot(ctx, params);
-  assertVersion(slot, if_match);
+  if (slot.version !== if_match)
+    throw new Refusal('precondition_failed', 'The slot has changed since you read it; read it again.');
   return slot;
 };
 
 const finish = (ctx: MockCtx, slot: Slot, reason: string) => {
   ctx.target('slot', slot.id);
   ctx.note({ reason });
-  return slotView(ctx.world)(slot);
+  return slotView(ctx)(slot);
 };
 
 const approveOne = (world: World, node: Node, slotIndex: number, by: string): Slot => {
@@ -92,7 +93,7 @@ const approveOne = (world: World, node: Node, slotIndex: number, by: string): Sl
 export const topology = {
   adminNodeDiscoveryCreate: async (ctx: MockCtx, { params }: Req<'adminNodeDiscoveryCreate'>) => {
     const node = getNode(ctx, params.node_id);
-    refuse(nodeRefusal(ctx.world, node, 'discover'));
+    refuse(refuseNode(ctx.world, node, 'discover'));
     assertConnected(node);
     if (discoveryTask(ctx.world, node)?.finished_at === null) throw conflict('The host is being looked at already.');
     return { ...discover(ctx.world, node, ctx.correlation_id) };
@@ -107,12 +108,11 @@ export const topology = {
     if (node.discovered_at === null) throw notFound('discovery');
     return factsOf(ctx.world, node);
   },
-  adminNodeSlotGet: async (ctx: MockCtx, { params }: Req<'adminNodeSlotGet'>) =>
-    slotView(ctx.world)(getSlot(ctx, params)),
+  adminNodeSlotGet: async (ctx: MockCtx, { params }: Req<'adminNodeSlotGet'>) => slotView(ctx)(getSlot(ctx, params)),
   adminNodeSlotApprove: async (ctx: MockCtx, { params, body }: Req<'adminNodeSlotApprove'>) => {
     const { world } = ctx;
     const node = getNode(ctx, params.node_id);
-    refuse(nodeRefusal(world, node, 'approve'));
+    refuse(refuseNode(world, node, 'approve'));
     const { map } = discoveryOf(world, node, taskOf(world, node));
     if (map === null || map.map_hash !== body.map_hash)
       throw new Refusal('precondition_failed', 'Another discovery was made since; read it again.');
@@ -131,11 +131,11 @@ export const topology = {
       if (one.approval_status === 'changed' && slot !== undefined) refuseHeld(slot);
     }
     const slots = wanted.map((one) => approveOne(world, node, one.slot_index, ctx.principal.id));
-    return { slots: slots.map(slotView(world)) };
+    return { slots: slots.map(slotView(ctx)) };
   },
   adminNodeSlotDisable: async (ctx: MockCtx, req: OnSlot) => {
     const slot = lockSlot(ctx, req);
-    if (refuse(slotRefusal(ctx.world, slot, 'disable'))) return finish(ctx, slot, req.body.reason);
+    if (refuse(refuseSlot(ctx.world, slot, ctx.principal.id, 'disable'))) return finish(ctx, slot, req.body.reason);
     slot.approval = 'disabled';
     slot.status_reason = req.body.reason;
     slot.version += 1;
@@ -143,20 +143,20 @@ export const topology = {
   },
   adminNodeSlotEnable: async (ctx: MockCtx, req: Req<'adminNodeSlotEnable'>) => {
     const slot = lockSlot(ctx, req);
-    if (refuse(slotRefusal(ctx.world, slot, 'enable'))) return finish(ctx, slot, req.body.reason);
+    if (refuse(refuseSlot(ctx.world, slot, ctx.principal.id, 'enable'))) return finish(ctx, slot, req.body.reason);
     slot.approval = 'approved';
     slot.version += 1;
     return finish(ctx, slot, req.body.reason);
   },
   adminNodeSlotQuarantine: async (ctx: MockCtx, req: Req<'adminNodeSlotQuarantine'>) => {
     const slot = lockSlot(ctx, req);
-    if (refuse(slotRefusal(ctx.world, slot, 'quarantine'))) return finish(ctx, slot, req.body.reason);
+    if (refuse(refuseSlot(ctx.world, slot, ctx.principal.id, 'quarantine'))) return finish(ctx, slot, req.body.reason);
     moveSlot(ctx.world, slot, 'quarantined', req.body.reason);
     return finish(ctx, slot, req.body.reason);
   },
   adminNodeSlotRepair: async (ctx: MockCtx, req: Req<'adminNodeSlotRepair'>) => {
     const slot = lockSlot(ctx, req);
-    if (refuse(slotRefusal(ctx.world, slot, 'repair'))) return finish(ctx, slot, req.body.reason);
+    if (refuse(refuseSlot(ctx.world, slot, ctx.principal.id, 'repair'))) return finish(ctx, slot, req.body.reason);
     const node = getNode(ctx, slot.node_id);
     assertConnected(node);
     repair(ctx.world, node, slot, ctx.correlation_id);
@@ -165,7 +165,7 @@ export const topology = {
   adminNodeSlotMarkWiped: async (ctx: MockCtx, { params, body }: Req<'adminNodeSlotMarkWiped'>) => {
     const { world, principal } = ctx;
     const slot = getSlot(ctx, params);
-    refuse(slotRefusal(world, slot, 'mark_wiped'));
+    refuse(refuseSlot(world, slot, ctx.principal.id, 'mark_wiped'));
     const open = world.slotOverrides.find(
       (one) => one.slot_id === slot.id && one.confirmed_at === null && Date.parse(one.expires_at) > world.now(),
     );

@@ -1,13 +1,12 @@
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
+import { cancelRefusal, retryRefusal } from '../../../server/src/domain/workflow.ts';
 import { type MockCtx, must, projectOf, type Req } from '../core/context.ts';
-import { conflict, invalidField } from '../core/errors.ts';
+import { conflict, refuse } from '../core/errors.ts';
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { Run } from '../core/rows.ts';
 import { resumeCleanup } from '../life/allocation.ts';
 import { callOff, retryRun } from '../life/run.ts';
 import { action } from '../views/allocation.ts';
-
-const ENDED: readonly Run['state'][] = ['done', 'cancelled'];
 
 type View = ResponseOf<PublicApi['adminWorkflowRunGet']>;
 
@@ -15,13 +14,13 @@ const view =
   (isOperator: boolean) =>
   (run: Run): View => {
     const { path: _, step_started_at: __, node_id: ___, steps: ____, task_id: _____, turn: ______, ...row } = run;
-    const forOperators = isOperator ? null : 'Only operators may do this.';
+    const forOperators = isOperator ? null : 'Only operators of the platform do this.';
     return {
       ...row,
       owner: isOperator ? row.owner : null,
       actions: [
-        action('retry', forOperators ?? (run.state === 'stuck' ? null : `The run is ${run.state}.`)),
-        action('cancel', forOperators ?? (ENDED.includes(run.state) ? `The run is ${run.state}.` : null)),
+        action('retry', forOperators ?? retryRefusal(run)?.reason ?? null),
+        action('cancel', forOperators ?? cancelRefusal({ ...run, is_cancelling: false })?.reason ?? null),
       ],
     };
   };
@@ -63,9 +62,11 @@ export const workflowRun = {
   adminWorkflowRunRetry: async (ctx: MockCtx, { params, body }: Req<'adminWorkflowRunRetry'>) => {
     const { world } = ctx;
     const run = any(ctx, params.workflow_run_id);
-    if (run.state !== 'stuck') throw conflict(`The run is ${run.state}; only a stuck run is retried.`);
+    refuse(retryRefusal(run));
     const step = body.step ?? run.step;
-    if (!run.path.some((one) => one.step === step)) throw invalidField('step', `is no step of ${run.workflow}`);
+    const steps = run.path.map((one) => one.step);
+    if (!steps.includes(step))
+      throw conflict(`${run.workflow} has no step ${step}; its steps are ${steps.join(', ')}.`);
     const row = world.allocations.get(run.subject_id);
     retryRun(world, run, step);
     if (row !== undefined && run.workflow === 'release-allocation') resumeCleanup(world, row, run);
@@ -73,7 +74,7 @@ export const workflowRun = {
   },
   adminWorkflowRunCancel: async (ctx: MockCtx, { params, body }: Req<'adminWorkflowRunCancel'>) => {
     const run = any(ctx, params.workflow_run_id);
-    if (ENDED.includes(run.state)) throw conflict(`The run is ${run.state}.`);
+    refuse(cancelRefusal({ ...run, is_cancelling: false }));
     callOff(ctx.world, run, body.reason ?? 'An operator cancelled it.');
     return view(true)(run);
   },

@@ -2,31 +2,24 @@
  * The life of an allocation: launched, active, given back, erased with proof. Charging begins when it is active and ends when
  * its release is asked for; what fails before that costs nothing.
  */
+
+import { STATE_DEADLINE_S } from '../../../server/src/domain/allocation.ts';
+import { blockedReason } from '../../../server/src/domain/cleanup-block.ts';
+import { PROVISION_SLICE } from '../../../server/src/domain/workflow-steps.ts';
 import type { Allocation, Run, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { say } from './log.ts';
+import { lastHostStep, lastStep } from './paths.ts';
 import { callOff, type Failing, type RunPlan, startRun } from './run.ts';
 import { addProof, moveSlot } from './slots.ts';
 import { costMinor } from './usage.ts';
 
-const MINUTE_MS = 60_000;
-const DEADLINE_MS: Readonly<Record<Allocation['state'], number | null>> = {
-  requested: MINUTE_MS,
-  provisioning: 45 * MINUTE_MS,
-  active: null,
-  releasing: 60 * MINUTE_MS,
-  release_failed: 24 * 60 * MINUTE_MS,
-  released: null,
-  failed: 60 * MINUTE_MS,
-};
-
-const NOT_READY: Failing = {
-  step: 'awaitReady',
-  reason: 'The machine did not become ready.',
+const NOT_READY: Omit<Failing, 'step'> = {
+  reason: PROVISION_SLICE.steps.awaitSsh.failed,
   error_code: 'readiness_timeout',
 };
 const NOT_PROVEN: Failing = {
-  step: 'prove',
+  step: lastStep('release-allocation'),
   reason: 'The disk wipe could not be verified.',
   error_code: 'wipe_unproven',
 };
@@ -40,8 +33,8 @@ export const moveAllocation = (
   row.state = state;
   row.state_reason = reason;
   row.state_since = world.ago();
-  const limit = DEADLINE_MS[state];
-  row.state_deadline_at = limit === null ? null : world.ago(-limit);
+  const limit = STATE_DEADLINE_S[state];
+  row.state_deadline_at = limit === null ? null : world.ago(-limit * 1000);
   world.emit('allocation.changed', {
     subject: row.id,
     organization_id: row.organization_id,
@@ -160,7 +153,10 @@ const prove = (world: World, row: Allocation, run: Run): void => {
 
 /** What an operator reads on a slot whose cleanup was given up. */
 export const blockedWords = (row: Allocation, reason: string): string =>
-  `${reason} The drive answered the read-back with data that is not blank. Next: put that right, then gpuaas admin allocation force-cleanup ${row.id}.`;
+  blockedReason(row.id, reason, {
+    kind: 'slice.cleanup',
+    state_reason: 'The drive answered the read-back with data that is not blank.',
+  });
 
 const block = (world: World, row: Allocation, reason: string): void => {
   setSlots(world, row, 'cleanup_blocked', blockedWords(row, reason));
@@ -216,11 +212,11 @@ const fail = (world: World, row: Allocation, reason: string): void => {
 
 /** Has the host bring it to life. */
 export const provision = (world: World, row: Allocation): void => {
-  const isSlice = row.capacity_shape === 'gpu_slice';
+  const path = row.capacity_shape === 'gpu_slice' ? 'provision-slice' : 'provision-baremetal';
   row.run_id = startRun(world, {
     ...planOf(row),
-    path: isSlice ? 'provision-slice' : 'provision-baremetal',
-    failing: world.faults.launches === true ? { ...NOT_READY, step: isSlice ? 'awaitReady' : 'provisionUser' } : null,
+    path,
+    failing: world.faults.launches === true ? { ...NOT_READY, step: lastHostStep(path) } : null,
     onStep: () => {
       if (row.state === 'requested') moveAllocation(world, row, 'provisioning');
     },

@@ -1,9 +1,21 @@
-/**
- * Where something fits, honestly: by the slots as they are, in sets that the fabric joins, on one node. What does not fit is
- * told with the server's codes, amounts and sentences, and with what would.
- */
+/** The world as the scheduler sees it. What fits, where, and why not is decided by the scheduler, as on the server. */
+import {
+  candidateOf,
+  capacityFacts,
+  type Fit,
+  fitsNow,
+  type PlacementRequest,
+  place,
+  placementIndexRow,
+  rejectedBy,
+  type SchedulerNode,
+  type SchedulerSlot,
+  SNAPSHOT_VERSION,
+  type Snapshot,
+} from '@gpuaas/scheduler';
 import type { Node, Sku, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
+import { occupancyOf } from './slots.ts';
 
 const SETS: readonly (readonly number[])[] = [
   [1, 2, 3, 4, 5, 6, 7, 8],
@@ -17,80 +29,123 @@ const SETS: readonly (readonly number[])[] = [
 ];
 /** Fabric Manager's partitions of an eight-GPU board, by module id. */
 export const PARTITIONS = SETS.map((module_ids, partition_id) => ({ partition_id, module_ids: [...module_ids] }));
-
-export type Hold =
-  | 'claimed'
-  | 'cleaning'
-  | 'cleanup_blocked'
-  | 'quarantined'
-  | 'unapproved'
-  | 'drift'
-  | 'unhealthy'
-  | 'not_ready'
-  | 'held';
-
-export type Shape = Sku['capacity_shape'];
-
-const STATUS_HOLD: Readonly<Partial<Record<Slot['status'], Hold>>> = {
-  reserved: 'claimed',
-  in_use: 'claimed',
-  cleaning: 'cleaning',
-  cleanup_blocked: 'cleanup_blocked',
-  quarantined: 'quarantined',
-};
+const SCHEDULER_PARTITIONS = PARTITIONS.map(({ partition_id, module_ids }) => ({
+  id: String(partition_id),
+  module_ids,
+}));
 
 export const slotsOf = (world: World, nodeId: string): readonly Slot[] => world.slotsOf.get(nodeId) ?? [];
 
-/** What keeps one GPU from being claimed, whatever its node. */
-export const slotHold = (slot: Slot): Hold | null => {
-  const held = STATUS_HOLD[slot.status];
-  if (held !== undefined) return held;
-  if (slot.approval === 'needs_reapproval' || slot.drift !== null) return 'drift';
-  if (slot.approval !== 'approved') return 'unapproved';
-  return slot.health === 'ok' ? null : 'unhealthy';
+const schedulerSlot = (slot: Slot): SchedulerSlot => ({
+  id: slot.id,
+  slot_index: slot.slot_index,
+  module_id: slot.module_id,
+  numa_node: slot.numa_node,
+  parent_slot_id: null,
+  approval: slot.approval,
+  status: slot.status,
+  health: slot.health,
+  has_gpu: slot.gpu_pci_address !== null,
+  has_nvme: slot.nvme_serial !== null,
+  has_mac: slot.mac_address !== null,
+  has_private_ip: slot.private_ip !== null,
+  has_fabric_vf: slot.fabric_vf_pci_address !== null,
+  fabric_claim_mode: 'per_slot_vf',
+});
+
+export const schedulerNode = (world: World, node: Node): SchedulerNode => {
+  const slots = slotsOf(world, node.id);
+  const claimed = slots.flatMap((slot) => (slot.allocation_id === null ? [] : (slot.last_claimed_at ?? [])));
+  return {
+    id: node.id,
+    region: node.region_name,
+    sku_names: world.skus.filter((sku) => sku.gpu_model === node.gpu_model).map((sku) => sku.name),
+    state: node.state,
+    host_role: node.host_role,
+    pool: { id: node.pool_name, tenant_id: node.pool_organization_id },
+    capacity_mode: node.capacity_mode,
+    occupancy: occupancyOf(world, node),
+    oldest_claim_at_s: claimed.length === 0 ? null : Math.floor(Date.parse(claimed.toSorted()[0] ?? '') / 1000),
+    held_for: node.is_held ? 'baremetal' : null,
+    health: node.health,
+    runtime_validated: node.is_runtime_validated,
+    image_names: null,
+    slots: slots.map(schedulerSlot),
+    partitions: SCHEDULER_PARTITIONS,
+  };
 };
 
-export const liveNodeClaim = (world: World, nodeId: string): boolean => world.exclusive.has(nodeId);
+export const snapshotOf = (world: World, isWanted: (node: Node) => boolean = () => true): Snapshot => ({
+  snapshot_version: SNAPSHOT_VERSION,
+  nodes: [...world.nodes.values()].filter(isWanted).map((node) => schedulerNode(world, node)),
+  regions: world.regions.map(({ name, enabled }) => ({ name, enabled })),
+  skus: world.skus.map(({ name, capacity_shape, enabled, allowed_gpu_counts, gpus_per_node }) => ({
+    name,
+    shape: capacity_shape,
+    enabled,
+    allowed_gpu_counts,
+    gpus_per_node,
+  })),
+});
 
-export const isOpen = (node: Node): boolean =>
-  node.state === 'active' && node.health === 'ok' && node.is_runtime_validated && !node.reboot_required;
+/** A request that nothing but the fleet itself can refuse. */
+const requestFor = (sku: Sku, region: string, gpu_count: number, tenant_id = ''): PlacementRequest => ({
+  shape: sku.capacity_shape,
+  sku: sku.name,
+  region,
+  gpu_count,
+  allowed_gpu_counts: sku.allowed_gpu_counts,
+  gpus_per_node: sku.gpus_per_node,
+  tenant_id,
+  image: null,
+  quota_gpus_remaining: null,
+});
 
-/** The slots that the shape could have on the node now; none of a node that is not for it. */
-export const freeSlots = (world: World, node: Node, shape: Shape): readonly Slot[] => {
-  if (!isOpen(node) || liveNodeClaim(world, node.id)) return [];
-  if (shape === 'gpu_slice' && (node.capacity_mode === 'baremetal' || node.is_held)) return [];
-  if (shape === 'baremetal' && node.capacity_mode === 'slice') return [];
-  const free = slotsOf(world, node.id).filter((slot) => slotHold(slot) === null);
-  return shape === 'baremetal' && free.length < node.gpu_count ? [] : free;
+const smallest = (sku: Sku): number => Math.min(...sku.allowed_gpu_counts);
+
+/** What of a SKU could be launched now in these nodes; nothing of one that is disabled. */
+export const launchable = (
+  snapshot: Snapshot,
+  sku: Sku,
+  region: string,
+  tenantId?: string,
+): Readonly<{ free_gpus: number; largest_set: number }> => {
+  const isOpen = sku.enabled && snapshot.regions.some((one) => one.name === region && one.enabled);
+  const request = requestFor(sku, region, smallest(sku), tenantId);
+  const fit: Fit = isOpen ? fitsNow(request, snapshot) : { nodes: 0, largest_count: 0 };
+  if (fit.largest_count === 0) return { free_gpus: 0, largest_set: 0 };
+  const judged = snapshot.nodes.map((node) => ({ node, refusal: rejectedBy(candidateOf(node), request) }));
+  return { free_gpus: capacityFacts(judged, request).free_gpus, largest_set: fit.largest_count };
 };
 
-/** A set of free slots that the fabric joins; the fullest half first, so that whole nodes stay whole. */
-export const legalSet = (free: readonly Slot[], count: number): readonly Slot[] | null => {
-  const byModule = new Map(free.map((slot) => [slot.module_id, slot]));
-  const sets = SETS.filter((set) => set.length === count).flatMap((set) => {
-    const slots = set.flatMap((module) => byModule.get(module) ?? []);
-    return slots.length === count ? [slots] : [];
-  });
-  return sets[0] ?? null;
+const skuOf = (world: World, node: Node, shape: Sku['capacity_shape']): Sku | undefined =>
+  world.skus.find((one) => one.capacity_shape === shape && one.gpu_model === node.gpu_model);
+
+/** Whether the node could take this many GPUs of the shape now. */
+const takes = (world: World, node: Node, shape: Sku['capacity_shape'], gpuCount: number): boolean => {
+  const sku = skuOf(world, node, shape);
+  if (sku === undefined) return false;
+  const request = requestFor(sku, node.region_name, gpuCount, node.pool_organization_id ?? '');
+  return rejectedBy(candidateOf(schedulerNode(world, node)), request) === null;
 };
 
-const COUNTS = [8, 4, 2, 1];
+export const takesBareMetal = (world: World, node: Node): boolean => takes(world, node, 'baremetal', node.gpu_count);
 
-export const largestSet = (free: readonly Slot[]): number =>
-  COUNTS.find((count) => legalSet(free, count) !== null) ?? 0;
+/** What a launch could get of the node now: all of it at once, or in slices. A node that takes no launch has nothing free. */
+export const freeOf = (world: World, node: Node): Readonly<{ free_gpus: number; largest_set: number }> => {
+  if (takesBareMetal(world, node)) return { free_gpus: node.gpu_count, largest_set: node.gpu_count };
+  if (!takes(world, node, 'gpu_slice', 1)) return { free_gpus: 0, largest_set: 0 };
+  const { free_gpus, largest_legal_set } = placementIndexRow(schedulerNode(world, node));
+  return { free_gpus, largest_set: largest_legal_set };
+};
 
-export type Spot = Readonly<{ node: Node; slots: readonly Slot[] }>;
-
-/** The nodes that could take it, best first: the one that would be left with the least free. */
-export const spotsFor = (world: World, sku: Sku, regionName: string, count: number): readonly Spot[] =>
-  [...world.nodes.values()]
-    .filter((node) => node.region_name === regionName && node.gpu_model === sku.gpu_model)
-    .flatMap((node) => {
-      const free = freeSlots(world, node, sku.capacity_shape);
-      const slots = legalSet(free, count);
-      return slots === null ? [] : [{ node, slots, left: free.length - count }];
-    })
-    .sort((a, b) => a.left - b.left || (a.node.name < b.node.name ? -1 : 1));
-
-export const regionLargest = (world: World, sku: Sku, regionName: string): number =>
-  Math.max(0, ...sku.allowed_gpu_counts.filter((count) => spotsFor(world, sku, regionName, count).length > 0));
+/** The slots that a slice would get on this node, whatever its state; none where they are not free. */
+export const slotsFor = (world: World, node: Node, gpuCount: number): readonly Slot[] => {
+  const sku = skuOf(world, node, 'gpu_slice');
+  if (sku === undefined) return [];
+  const nodes: SchedulerNode[] = [
+    { ...schedulerNode(world, node), state: 'active', capacity_mode: 'slice', held_for: null, runtime_validated: true },
+  ];
+  const decision = place(requestFor(sku, node.region_name, gpuCount), { ...snapshotOf(world, () => false), nodes });
+  return decision.kind === 'placed' ? decision.slot_ids.flatMap((id) => world.slots.get(id) ?? []) : [];
+};

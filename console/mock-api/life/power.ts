@@ -1,40 +1,17 @@
 /** Power of an active slice: asked for, worked at by one run, and at rest again. The allocation stays active and is charged. */
+import { POWER_DURING, type PowerChange, type PowerRest } from '../../../server/src/domain/power.ts';
 import type { Allocation } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import type { PathName } from './paths.ts';
 import { startRun } from './run.ts';
 
-export type PowerChange = 'stop' | 'start' | 'reboot' | 'reinstall';
 type Power = NonNullable<Allocation['power']>;
 
-const CHANGES: Readonly<
-  Record<PowerChange, Readonly<{ path: PathName; during: Power['state']; rest: Power['state'] }>>
-> = {
-  stop: { path: 'stop-slice', during: 'stopping', rest: 'off' },
-  start: { path: 'start-slice', during: 'starting', rest: 'on' },
-  reboot: { path: 'reboot-slice', during: 'rebooting', rest: 'on' },
-  reinstall: { path: 'reinstall-slice', during: 'reinstalling', rest: 'on' },
-};
-export const POWER_CHANGES = Object.keys(CHANGES) as PowerChange[];
-
-const NOT_ACTIVE: Readonly<Record<Exclude<Allocation['state'], 'active'>, string>> = {
-  requested: 'It is being provisioned; wait until it is active.',
-  provisioning: 'It is being provisioned; wait until it is active.',
-  releasing: 'It is being released; launch another.',
-  released: 'It is released; launch another.',
-  failed: 'It has failed; launch another.',
-  release_failed: 'It is being released; launch another.',
-};
-
-/** Why this change cannot be asked for now, and what to do instead. */
-export const powerRefusal = (row: Allocation, change: PowerChange): string | null => {
-  if (row.capacity_shape === 'baremetal')
-    return 'It is a whole node, whose power is its operating system’s: use that, or release it.';
-  if (row.state !== 'active') return NOT_ACTIVE[row.state];
-  const state = row.power?.state ?? 'unknown';
-  if (!['on', 'off', 'unknown'].includes(state)) return `It is ${state}; wait until that is over, or release it.`;
-  if (change === 'reboot' && state === 'off') return 'It is off; start it instead.';
-  return change === 'reinstall' && row.is_protected ? 'It is protected; remove the protection first.' : null;
+const CHANGES: Readonly<Record<PowerChange, Readonly<{ path: PathName; rest: PowerRest }>>> = {
+  stop: { path: 'stop-slice', rest: 'off' },
+  start: { path: 'start-slice', rest: 'on' },
+  reboot: { path: 'reboot-slice', rest: 'on' },
+  reinstall: { path: 'reinstall-slice', rest: 'on' },
 };
 
 const movePower = (world: World, row: Allocation, power: Power, correlation_id: string): void => {
@@ -49,7 +26,7 @@ const movePower = (world: World, row: Allocation, power: Power, correlation_id: 
 };
 
 export const beginPower = (world: World, row: Allocation, change: PowerChange, correlation_id: string): void => {
-  const { path, during, rest } = CHANGES[change];
+  const { path, rest } = CHANGES[change];
   const before = row.power;
   const installs = (before?.install_number ?? 0) + (change === 'reinstall' ? 1 : 0);
   const power = (state: Power['state'], workflow_run_id: string | null, install_number: number): Power => ({
@@ -74,5 +51,5 @@ export const beginPower = (world: World, row: Allocation, change: PowerChange, c
     },
   });
   row.run_id = run.id;
-  movePower(world, row, power(during, run.id, before?.install_number ?? 0), correlation_id);
+  movePower(world, row, power(POWER_DURING[change], run.id, before?.install_number ?? 0), correlation_id);
 };

@@ -2,7 +2,6 @@
 import { digestOf } from '../core/random.ts';
 import type { Node, Slot, WipeProof } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
-import { liveNodeClaim, slotsOf } from './placement.ts';
 
 export const moveSlot = (world: World, slot: Slot, status: Slot['status'], reason: string | null = null): void => {
   slot.status = status;
@@ -76,8 +75,8 @@ export const occupancyOf = (
   world: World,
   node: Node,
 ): 'free' | 'sliced' | 'exclusive' | 'cleaning' | 'cleanup_blocked' => {
-  const slots = slotsOf(world, node.id);
-  if (liveNodeClaim(world, node.id)) {
+  const slots = world.slotsOf.get(node.id) ?? [];
+  if (world.exclusive.has(node.id)) {
     if (slots.some((slot) => slot.status === 'cleanup_blocked')) return 'cleanup_blocked';
     return slots.some((slot) => slot.status === 'cleaning') ? 'cleaning' : 'exclusive';
   }

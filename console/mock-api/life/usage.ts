@@ -1,16 +1,15 @@
-/** What time costs: GPUs times price per GPU-hour times hours, in minor units, rounded half up once. */
+/** What allocations cost and count, by the server's own formula. */
+import { costSoFar } from '../../../server/src/domain/usage.ts';
 import type { Allocation, UsageRecord } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 
-const HOUR_MS = 3_600_000;
+/** The record in the words of the formula. */
+export const chargeOf = ({ gpu_hourly_price, ...record }: UsageRecord) => ({
+  ...record,
+  gpu_hourly_price_minor: gpu_hourly_price.amount_minor,
+});
 
-/** A closed record costs what it was closed with; an open one, what it would cost if it closed now. */
-export const costMinor = (record: UsageRecord, nowMs: number): number => {
-  if (record.cost_minor !== null) return record.cost_minor;
-  const until = record.ended_at === null ? nowMs : Date.parse(record.ended_at);
-  const hours = Math.max(0, until - Date.parse(record.started_at)) / HOUR_MS;
-  return Math.round(record.gpu_count * record.gpu_hourly_price.amount_minor * hours);
-};
+export const costMinor = (record: UsageRecord, nowMs: number): number => costSoFar(chargeOf(record), nowMs);
 
 export const costOf = (world: World, row: Allocation): number =>
   world.usage

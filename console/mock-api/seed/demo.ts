@@ -1,4 +1,5 @@
 /** The demo: a tenant's allocations in every state, a neighbour that fills the rest, and hosts on which something is wrong. */
+
 import type { Allocation, Node, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import {
@@ -10,7 +11,8 @@ import {
   planRelease,
   provision,
 } from '../life/allocation.ts';
-import { legalSet, slotHold, slotsOf } from '../life/placement.ts';
+import { lastHostStep, lastStep } from '../life/paths.ts';
+import { freeOf, slotsFor, slotsOf } from '../life/placement.ts';
 import { planFor } from '../life/run.ts';
 import { addProof } from '../life/slots.ts';
 import { addActive, addUsage, newAllocation, type Past, pastRun } from './allocate.ts';
@@ -53,13 +55,10 @@ const buildNodes = (world: World, cast: Cast): readonly Node[] =>
 /** GPU counts that a neighbour holds on a node, so that about a third is free and none is whole. */
 const FILLINGS: readonly (readonly number[])[] = [[8], [4, 2, 1], [4, 4], [2, 2, 1], [4, 1], [1, 1, 2, 2], [8], [4, 2]];
 
-const free = (world: World, node: Node): readonly Slot[] =>
-  slotsOf(world, node.id).filter((slot) => slotHold(slot) === null);
-
 const fillNode = (world: World, cast: Cast, node: Node, counts: readonly number[]): void => {
   for (const [index, gpu_count] of counts.entries()) {
-    const slots = legalSet(free(world, node), gpu_count);
-    if (slots === null) continue;
+    const slots = slotsFor(world, node, gpu_count);
+    if (slots.length === 0) continue;
     addActive(world, {
       ...neighbour(cast),
       name: `job-${node.name}-${index}`,
@@ -80,7 +79,7 @@ const neighbour = (cast: Cast) => ({
 /** Neighbours on what the tenant's own does not use. */
 export const fill = (world: World, cast: Cast, nodes: readonly Node[]): void => {
   for (const [index, node] of nodes.entries())
-    if (node.capacity_mode === 'slice' && free(world, node).length === 8)
+    if (node.capacity_mode === 'slice' && freeOf(world, node).free_gpus === 8)
       fillNode(world, cast, node, FILLINGS[index % FILLINGS.length] ?? []);
 };
 
@@ -103,7 +102,7 @@ const seedTenant = (world: World, cast: Cast, nodes: readonly Node[]): void => {
     name,
     gpu_count,
     node: at(index),
-    slots: legalSet(free(world, at(index)), gpu_count) ?? [],
+    slots: slotsFor(world, at(index), gpu_count),
     hours,
     over: { ssh_key_ids: [cast.ssh_key_id], ...over },
   });
@@ -180,7 +179,7 @@ const seedFailed = (world: World, past: Past): void => {
   row.state_reason = reason;
   row.state_since = new Date(start + 120_000).toISOString();
   row.released_at = new Date(start + 240_000).toISOString();
-  const run = pastRun(world, row, 'provision-slice', start, 'awaitReady');
+  const run = pastRun(world, row, 'provision-slice', start, lastHostStep('provision-slice'));
   run.state = 'done';
   run.finished_at = run.state_since;
   for (const step of run.steps) if (step.outcome === 'stuck') step.detail = reason;
@@ -204,7 +203,7 @@ const seedBlocked = (world: World, past: Past): void => {
   row.state_deadline_at = world.ago(-4 * HOUR_MS);
   addUsage(world, row, row.activated_at, row.release_requested_at);
   pastRun(world, row, 'provision-slice', start);
-  const run = pastRun(world, row, 'release-allocation', start + 7 * HOUR_MS, 'prove');
+  const run = pastRun(world, row, 'release-allocation', start + 7 * HOUR_MS, lastStep('release-allocation'));
   run.state_reason = reason;
   for (const step of run.steps) if (step.outcome === 'stuck') step.detail = reason;
   planFor(run, cleanupPlan(world, row, null));

@@ -1,24 +1,26 @@
 /** An allocation as its tenant sees it: what it asked for, what it pays, what it may do now. Never the host. */
 import { roleRefusal } from '@gpuaas/contract';
+import { releaseRefusal, updateRefusal } from '../../../server/src/domain/allocation-actions.ts';
+import { GUEST_USERNAME, usernameOf } from '../../../server/src/domain/host-name.ts';
+import { POWER_DURING, type PowerChange, type PowerFacts, powerRefusal } from '../../../server/src/domain/power.ts';
 import type { MockCtx } from '../core/context.ts';
 import type { Allocation, AllocationView } from '../core/rows.ts';
-import { POWER_CHANGES, powerRefusal } from '../life/power.ts';
 import { costOf } from '../life/usage.ts';
 import { progressOf } from './progress.ts';
 
 export const action = (name: string, reason: string | null) => ({ name, allowed: reason === null, reason });
 
-const ENDED: readonly Allocation['state'][] = ['released', 'failed'];
+const POWER_CHANGES = Object.keys(POWER_DURING) as PowerChange[];
 
-const releaseReason = (row: Allocation): string | null => {
-  if (row.is_protected) return 'It is protected; remove the protection first.';
-  if (ENDED.includes(row.state)) return `It is ${row.state}.`;
-  return row.state === 'releasing' ? 'It is being released.' : null;
-};
+/** As the rules of power and of sessions ask for it. */
+export const powerFacts = (row: Allocation): PowerFacts & Pick<Allocation, 'name' | 'node_id'> => ({
+  ...row,
+  power_state: row.power?.state ?? null,
+});
 
 const sshOf = (row: Allocation): AllocationView['ssh'] => {
   if (row.state !== 'active') return null;
-  const username = row.capacity_shape === 'baremetal' ? `gp-${row.id.slice(-16)}` : 'ubuntu';
+  const username = row.capacity_shape === 'baremetal' ? usernameOf(row.id) : GUEST_USERNAME;
   return { username, address: row.private_ip, port: 22, host_key: row.host_key };
 };
 
@@ -39,15 +41,17 @@ export const allocationView =
     const run = run_id === null ? undefined : world.runs.get(run_id);
     return {
       ...rest,
-      progress: withProgress ? progressOf(run, world.now(), isDetailed) : null,
+      progress: withProgress ? progressOf(run, row, world.now(), isDetailed) : null,
       ssh: isDetailed ? sshOf(row) : null,
       cost_so_far: { amount_minor: costOf(world, row), currency: row.placement.gpu_hourly_price.currency },
       actions: [
-        action('update', may('allocation.update', ENDED.includes(row.state) ? `It is ${row.state}.` : null)),
-        action('release', may('allocation.release', releaseReason(row))),
+        action('update', may('allocation.update', updateRefusal(row.state)?.reason ?? null)),
+        action('release', may('allocation.release', releaseRefusal(row)?.reason ?? null)),
         ...(row.capacity_shape === 'baremetal'
           ? []
-          : POWER_CHANGES.map((change) => action(change, may('allocation.power', powerRefusal(row, change))))),
+          : POWER_CHANGES.map((change) =>
+              action(change, may('allocation.power', powerRefusal(powerFacts(row), change))),
+            )),
       ],
     };
   };

@@ -85,13 +85,21 @@ export const holdProject = async (tx: Tx, id: string): Promise<boolean> =>
   (await tx.query('select 1 as one from projects where id = $1 and deleted_at is null for key share', [id]))
     .rowCount === 1;
 
-export const countServiceAccounts = async (reader: Reader, projectId: string): Promise<number> =>
+export type ProjectHoldingsRow = Readonly<{ id: string; service_accounts: number; allocations: string[] }>;
+
+/** What of each project must end before the project may be deleted. */
+export const listProjectHoldings = async (reader: Reader, ids: readonly string[]): Promise<ProjectHoldingsRow[]> =>
   (
-    await reader.query<{ n: number }>(
-      'select count(*) as n from service_accounts where project_id = $1 and deleted_at is null',
-      [projectId],
+    await reader.query<ProjectHoldingsRow>(
+      `select p.id,
+         (select count(*) from service_accounts s where s.project_id = p.id and s.deleted_at is null) as service_accounts,
+         (select coalesce(jsonb_agg(a.name order by a.name), '[]') from allocations a
+          where a.project_id = p.id and a.state <> 'released' and exists (
+            select from allocation_resource_claims c where c.allocation_id = a.id and c.released_at is null)) as allocations
+       from projects p where p.id = any ($1)`,
+      [ids],
     )
-  ).rows[0]?.n ?? 0;
+  ).rows;
 
 export const markProjectDeleted = (tx: Tx, id: string) =>
   tx.query('update projects set deleted_at = now(), version = version + 1 where id = $1', [id]);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { type ConversionFacts, planConversion } from './conversion.ts';
+import { type ConversionFacts, type ConversionTarget, planConversion as planWith } from './conversion.ts';
 
 type Changes = Readonly<{
   node?: Partial<ConversionFacts['node']>;
@@ -27,6 +28,9 @@ const facts = ({ node = {}, claims = [], slot = {} }: Changes = {}): ConversionF
     ...(slot_index === 0 ? slot : {}),
   })),
 });
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const planConversion = (given: ConversionFacts, to: ConversionTarget) => planWith(given, to, sha256);
 
 const claim = (id: string, allocation_id: string) => ({ id, allocation_id, claim_kind: 'slot', gpu_count: 1 });
 

@@ -3,9 +3,9 @@
  * plan's hash covers every fact it was made from, so that applying it means applying what was shown: a claim, a slot
  * or a state that changed since then gives another hash. A node is converted only while nothing holds any part of it;
  * what runs is never moved.
+ *
+ * The digest is an argument, so that these rules also run where there is no node:crypto.
  */
-import { createHash } from 'node:crypto';
-
 export type ConversionTarget = 'slice' | 'baremetal';
 
 export type ConversionFacts = Readonly<{
@@ -90,15 +90,13 @@ const stepsOf = (facts: ConversionFacts, to: ConversionTarget): string[] => {
 };
 
 /** Of the facts in order; blockers, steps and gains follow from them. */
-const hashOf = ({ node, claims, slots }: ConversionFacts, to: ConversionTarget): string => {
-  const seen = [
+const seenText = ({ node, claims, slots }: ConversionFacts, to: ConversionTarget): string =>
+  JSON.stringify([
     [node.id, node.state, node.capacity_mode, node.occupancy, node.is_held, node.gpu_count],
     claims.map((claim) => [claim.id, claim.allocation_id, claim.claim_kind, claim.gpu_count]),
     slots.map((slot) => [slot.slot_index, slot.approval, slot.status]),
     to,
-  ];
-  return createHash('sha256').update(JSON.stringify(seen)).digest('hex');
-};
+  ]);
 
 /** However they were read, the same facts make the same plan. */
 const inOrder = ({ node, claims, slots }: ConversionFacts): ConversionFacts => ({
@@ -107,7 +105,12 @@ const inOrder = ({ node, claims, slots }: ConversionFacts): ConversionFacts => (
   slots: slots.toSorted((a, b) => a.slot_index - b.slot_index),
 });
 
-export const planConversion = (given: ConversionFacts, to: ConversionTarget): ConversionPlan => {
+/** `digest` gives 64 hexadecimal digits that differ when the text does: SHA-256 on the server. */
+export const planConversion = (
+  given: ConversionFacts,
+  to: ConversionTarget,
+  digest: (text: string) => string,
+): ConversionPlan => {
   const facts = inOrder(given);
   const blockers = conversionBlockers(facts, to);
   const [before, after] = [sellable(facts, facts.node.capacity_mode), sellable(facts, to)];
@@ -120,6 +123,6 @@ export const planConversion = (given: ConversionFacts, to: ConversionTarget): Co
     live_claims: facts.claims.length,
     steps: stepsOf(facts, to),
     gpus_gained: { slice: after.slice - before.slice, baremetal: after.baremetal - before.baremetal },
-    plan_hash: hashOf(facts, to),
+    plan_hash: digest(seenText(facts, to)),
   };
 };

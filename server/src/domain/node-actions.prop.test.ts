@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { CAPACITY_MODES, NODE_STATES, OCCUPANCIES } from '@gpuaas/contract';
 import fc from 'fast-check';
 import { planConversion } from './conversion.ts';
-import { NODE_ACTIONS, type NodeFacts, nodeRefusal } from './node-actions.ts';
+import { NODE_OPERATIONS, type NodeAction, type NodeFacts, nodeRefusal } from './node-actions.ts';
 
 const clean: NodeFacts = {
   id: 'nod_a',
@@ -38,11 +38,12 @@ const facts: fc.Arbitrary<NodeFacts> = fc.record({
   has_discovery: fc.boolean(),
 });
 
-const allowed = (node: NodeFacts) => NODE_ACTIONS.filter((action) => nodeRefusal(action, node) === null);
+const ACTIONS = Object.keys(NODE_OPERATIONS) as NodeAction[];
+const allowed = (node: NodeFacts) => ACTIONS.filter((action) => nodeRefusal(action, node) === null);
 
 test('every refusal is a sentence that says what stands in the way', () => {
   fc.assert(
-    fc.property(facts, fc.constantFrom(...NODE_ACTIONS), (node, action) => {
+    fc.property(facts, fc.constantFrom(...ACTIONS), (node, action) => {
       const refusal = nodeRefusal(action, node);
       if (refusal !== null) assert.match(refusal.reason, /^[A-Z].*\.$/s);
     }),
@@ -81,7 +82,7 @@ test('a node may be converted exactly when some plan is possible', () => {
   fc.assert(
     fc.property(facts, (node) => {
       const plans = (['slice', 'baremetal'] as const).map((to) =>
-        planConversion({ node, claims: node.claims, slots: node.slots }, to),
+        planConversion({ node, claims: node.claims, slots: node.slots }, to, (text) => text),
       );
       assert.equal(
         nodeRefusal('convert', node) === null,

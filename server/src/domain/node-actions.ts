@@ -3,7 +3,7 @@
  * them, so that a button that is offered works and one that is not says the sentence that the operation would. What
  * only the request can tell, such as which candidates it names, is left to the operation.
  */
-import type { CAPACITY_MODES, NODE_STATES, OCCUPANCIES } from '@gpuaas/contract';
+import type { CAPACITY_MODES, NODE_STATES, OCCUPANCIES, OperationId } from '@gpuaas/contract';
 import { type ConversionFacts, type ConversionTarget, conversionBlockers } from './conversion.ts';
 import { done, firstOf, type Refusal, refused } from './refusal.ts';
 
@@ -84,6 +84,7 @@ const RULES = {
   approve: (node) =>
     firstOf(
       whenOver(node, 'its slots are over'),
+      node.host_role !== 'worker_compute' && refused(`The node is ${node.host_role}, not a compute host.`),
       !node.has_discovery && refused('Nothing has been discovered on this node yet.'),
       // Whoever holds the whole node may have written to these disks, and no wipe of theirs has been asked for.
       node.occupancy !== 'free' &&
@@ -111,6 +112,21 @@ const RULES = {
 } as const satisfies Record<string, (node: NodeFacts) => Refusal | null>;
 
 export type NodeAction = keyof typeof RULES;
-export const NODE_ACTIONS = Object.keys(RULES) as NodeAction[];
+
+/** The operation behind each action: who may not use the operation is not offered the action. */
+export const NODE_OPERATIONS = {
+  discover: 'adminNodeDiscoveryCreate',
+  probe: 'adminNodeHealthProbe',
+  drain: 'adminNodeDrain',
+  resume: 'adminNodeDrain',
+  hold: 'adminNodeHold',
+  unhold: 'adminNodeHold',
+  convert: 'adminNodeConvert',
+  approve: 'adminNodeSlotApprove',
+  retire: 'adminNodeRetire',
+  delete: 'adminNodeDelete',
+  enroll: 'adminNodeEnrollmentCreate',
+  revoke_agent: 'adminNodeAgentRevoke',
+} as const satisfies Record<NodeAction, OperationId>;
 
 export const nodeRefusal = (action: NodeAction, node: NodeFacts): Refusal | null => RULES[action](node);

@@ -3,7 +3,7 @@
  * them. A slot that somebody holds is never changed under them: what its holder left behind is cleaned by the holder's
  * own cleanup, which may be tried again.
  */
-import type { SLOT_STATUSES } from '@gpuaas/contract';
+import type { OperationId, SLOT_STATUSES } from '@gpuaas/contract';
 import type { AllocationState } from './allocation.ts';
 import { HOST_CHANGES_PREVENTED } from './health.ts';
 import type { NodeFacts } from './node-actions.ts';
@@ -94,6 +94,15 @@ const RULES = {
 } as const satisfies Record<string, (slot: SlotFacts) => Refusal | null>;
 
 export type SlotAction = keyof typeof RULES;
-export const SLOT_ACTIONS = Object.keys(RULES) as SlotAction[];
+
+/** The operation behind each action: who may not use the operation is not offered the action. */
+export const SLOT_OPERATIONS = {
+  disable: 'adminNodeSlotDisable',
+  enable: 'adminNodeSlotEnable',
+  quarantine: 'adminNodeSlotQuarantine',
+  repair: 'adminNodeSlotRepair',
+  mark_wiped: 'adminNodeSlotMarkWiped',
+  retry_cleanup: 'adminAllocationForceCleanup',
+} as const satisfies Record<SlotAction, OperationId>;
 
 export const slotRefusal = (action: SlotAction, slot: SlotFacts): Refusal | null => RULES[action](slot);

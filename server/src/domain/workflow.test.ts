@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import {
+  cancelRefusal,
   isHeldAtBoundary,
   isLive,
   type Plan,
   type RunFacts,
+  retryRefusal,
   type StepResult,
   settle,
   workflowMoves,
@@ -136,4 +138,12 @@ test('ends are ends: only stuck can be left, to be tried again or because a late
   for (const [state, moves] of Object.entries(workflowMoves))
     if (!isLive(state as keyof typeof workflowMoves))
       assert.deepEqual([...moves], state === 'stuck' ? ['pending', 'cancelled'] : []);
+});
+
+test('only a stuck run is retried, and only a live one cancelled, once', () => {
+  for (const state of Object.keys(workflowMoves) as (keyof typeof workflowMoves)[]) {
+    assert.equal(retryRefusal({ state }) === null, state === 'stuck');
+    assert.equal(cancelRefusal({ state, is_cancelling: false }) === null, isLive(state));
+    assert.equal(cancelRefusal({ state, is_cancelling: true })?.is_done, isLive(state));
+  }
 });

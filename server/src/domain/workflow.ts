@@ -7,7 +7,8 @@
  * `onFailure`); the run then winds up through ordinary steps, once, and with as much time again.
  */
 import type { EventData } from '@gpuaas/contract/events';
-import { invariant } from '@gpuaas/kit';
+import { invariant } from '@gpuaas/kit/invariant';
+import { done, type Refusal, refused } from './refusal.ts';
 
 export type WorkflowState = EventData<'workflow_run.changed'>['state'];
 export type StepOutcome = 'next' | 'wait' | 'done' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
@@ -25,6 +26,15 @@ export const workflowMoves = {
 /** States in which a worker will still look at the run. `stuck` is an end that an operator may undo. */
 export const LIVE_STATES = ['pending', 'running', 'waiting'] as const;
 export const isLive = (state: WorkflowState): boolean => (LIVE_STATES as readonly string[]).includes(state);
+
+/** Why a run cannot be retried or cancelled now. */
+export const retryRefusal = ({ state }: Readonly<{ state: WorkflowState }>): Refusal | null =>
+  state === 'stuck' ? null : refused(`Only a stuck run can be retried; this one is ${state}.`);
+
+export const cancelRefusal = (run: Readonly<{ state: WorkflowState; is_cancelling: boolean }>): Refusal | null => {
+  if (!isLive(run.state)) return refused('The run has already ended.');
+  return run.is_cancelling ? done('Cancellation was requested already.') : null;
+};
 
 export type RunFacts = Readonly<{
   step: string;
@@ -69,7 +79,8 @@ export type Wake =
   | Readonly<{ kind: 'retry'; ms: number }>;
 
 export type Move = Readonly<{
-  state: WorkflowState;
+  /** A step is settled while its run is `running`. */
+  state: (typeof workflowMoves)['running'][number];
   step: string;
   attempt: number;
   reason: string | null;

@@ -20,7 +20,7 @@ import type { KeyColumn } from '../db/placement.ts';
 import { type CandidateQuery, hasCandidates, lockBestNode } from '../db/placement-index.ts';
 import { claimRefusal, insertClaimSet, type NewClaimSet } from '../db/statements/claim.ts';
 import { type LaunchFacts, type LaunchQuery, lockLaunch } from '../db/statements/launch.ts';
-import { AppError } from '../errors.ts';
+import { AppError, notFound } from '../errors.ts';
 import type { CheckedLaunch } from './request.ts';
 import { summaryRow } from './summary.ts';
 
@@ -92,6 +92,8 @@ const refusal = (err: unknown, allocation: NewClaimSet['allocation']): unknown =
   if (isUniqueViolation(err, 'allocations_name'))
     return new AppError('already_exists', `A live allocation named "${allocation.name}" exists in this project.`);
   switch (claimRefusal(err)) {
+    case 'project':
+      return notFound('project');
     case 'quota':
       return new AppError('quota_exceeded', 'The GPU quota does not allow this launch.', {
         reasons: [{ code: 'quota', gpus: allocation.gpu_count }],

@@ -5,7 +5,6 @@
  */
 import {
   DEFAULT_POLICY,
-  explainToUser,
   fitsNow,
   type PlacementRequest,
   place,
@@ -19,9 +18,9 @@ import type { Reader } from '../db/client.ts';
 import { listSchedulerNodes } from '../db/placement.ts';
 import { listBestNodes } from '../db/placement-index.ts';
 import { findCatalogFacts } from '../db/statements/launch.ts';
+import { type CheckedLaunch, placementRefusal } from '../domain/launch.ts';
 import { AppError } from '../errors.ts';
 import { type WideDecision, withFleetAmounts } from './amounts.ts';
-import type { CheckedLaunch } from './request.ts';
 
 const HEADS_DEPTH = 4;
 const SAMPLE_NODES = 256;
@@ -47,50 +46,10 @@ export const wideSnapshot = async (reader: Reader, request: PlacementRequest, gp
   return { snapshot_version: SNAPSHOT_VERSION, nodes: [...nodes.values()], ...catalog };
 };
 
-const HTTP_CODES = {
-  insufficient_capacity: 'insufficient_capacity',
-  quota_exceeded: 'quota_exceeded',
-  sku_disabled: 'sku_disabled',
-  region_disabled: 'region_disabled',
-  gpu_count_not_allowed: 'invalid_request',
-} as const satisfies Record<Unplaceable['code'], string>;
-
-/** Reasons as the API shows them: codes, amounts and sentences; no node, host or device is named. */
-export const reasonsOf = (decision: Unplaceable) => [
-  ...decision.reasons.map((reason) => ({ ...reason })),
-  {
-    code: 'filters',
-    nodes_total: decision.nodes_total,
-    survivors: Object.fromEntries(decision.filters.map(({ name, survivors }) => [name, survivors])),
-    held_by: Object.fromEntries(Object.entries(decision.held_by).filter(([, gpus]) => gpus > 0)),
-    free_gpus: decision.free_gpus,
-    largest_set: decision.largest_set,
-  },
-];
-
-/** In the words of the launch itself: what is here can be laid over the refused body and sent again. */
-export const alternativesOf = (decision: Unplaceable) =>
-  decision.alternatives.map(({ shape, sku, region, gpu_count }) => ({
-    capacity_shape: shape,
-    sku_name: sku,
-    region_name: region,
-    gpu_count,
-  }));
-
-/** What the operator wrote about a closed SKU or region, which the scheduler does not know. */
-const closedReason = (code: Unplaceable['code'], { sku, region }: CheckedLaunch): string | null => {
-  if (code === 'region_disabled') return region.disabled_reason;
-  return code === 'sku_disabled' ? sku.disabled_reason : null;
-};
-
+/** The refusal as the server throws it. */
 export const refusalOf = (decision: Unplaceable, launch: CheckedLaunch): AppError => {
-  const because = closedReason(decision.code, launch);
-  const sentence = explainToUser(decision, launch.request);
-  return new AppError(HTTP_CODES[decision.code], because === null ? sentence : `${sentence} ${because}`, {
-    reasons: reasonsOf(decision),
-    alternatives: alternativesOf(decision),
-    retry_after_s: 30,
-  });
+  const { code, message, ...details } = placementRefusal(decision, launch);
+  return new AppError(code, message, { ...details, retry_after_s: 30 });
 };
 
 /** The decision over all that can be seen, for estimates and refusals. */

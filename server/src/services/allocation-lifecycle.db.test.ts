@@ -264,7 +264,7 @@ describe('maximum duration', () => {
     const url = `${path}/allocations/${id}`;
     const set = (max_duration_s: number | null) => owner.call('PATCH', url, { max_duration_s }, { 'if-match': '"v1"' });
     const refused = must(await set(1800), 409).body;
-    assert.match(refused.detail, /active for 36\d\d s.*1800 s is over already\. Release it instead/);
+    assert.match(refused.detail, /active for 36\d\d s, longer than a maximum duration of 1800 s\. Release it/);
     assert.equal(must(await owner.get(url), 200).body.max_duration_s, null);
     assert.equal(must(await set(7200), 200).body.max_duration_s, 7200);
     const waiting = await make({ state: 'requested' });

@@ -2,7 +2,9 @@
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import type { WriteCtx } from '../context.ts';
 import { type AllocationRow, findProjectAllocation } from '../db/allocation.ts';
-import { conflict, notFound } from '../errors.ts';
+import { releaseRefusal } from '../domain/allocation-actions.ts';
+import { notFound } from '../errors.ts';
+import { refuse } from '../pipeline/actions.ts';
 import { projectOf } from '../pipeline/caller.ts';
 import { beginRelease } from '../workflows/begin-release.ts';
 import { viewFor } from './allocation.ts';
@@ -10,8 +12,7 @@ import { viewFor } from './allocation.ts';
 /** Of this project: an allocation of another is as good as missing. */
 const assertMay = (row: AllocationRow, projectId: string): void => {
   if (row.project_id !== projectId) throw notFound('allocation');
-  if (row.is_protected && row.state !== 'releasing')
-    throw conflict('The allocation is protected; remove the protection first.');
+  refuse(releaseRefusal(row));
 };
 
 export const release = async (ctx: WriteCtx, { params }: RequestOf<PublicApi['allocationRelease']>) => {

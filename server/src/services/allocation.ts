@@ -7,13 +7,16 @@ import { isUniqueViolation } from '../db/errors.ts';
 import { findSshFacts, type SshFacts } from '../db/guest.ts';
 import { findLaunchFacts } from '../db/statements/launch.ts';
 import { putUserData } from '../db/user-data.ts';
+import { maxDurationRefusal, updateRefusal } from '../domain/allocation-actions.ts';
+import { placementRefusal } from '../domain/launch.ts';
 import { progressOf } from '../domain/progress.ts';
-import { stepLabel } from '../domain/workflow-steps.ts';
-import { AppError, conflict, notFound } from '../errors.ts';
+import { stepLabel, workflowWords } from '../domain/workflow-steps.ts';
+import { AppError, notFound } from '../errors.ts';
+import { refuse } from '../pipeline/actions.ts';
 import { callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
 import { decodeCursor, malformedCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { chooseNode, commitClaims, lockFirst } from '../placement/commit.ts';
-import { alternativesOf, decideWide, reasonsOf, refusalOf } from '../placement/refusal.ts';
+import { decideWide, refusalOf } from '../placement/refusal.ts';
 import { checkLaunch, keyColumnOf, type Launch } from '../placement/request.ts';
 import { allocationView } from '../views/allocation.ts';
 import { type ProgressRows, progressOfOne, progressOfPage } from '../views/allocation-progress.ts';
@@ -76,7 +79,7 @@ export const estimate = (ctx: ReadCtx, { body }: Req<'allocationEstimate'>) =>
       amount_minor: sku.gpu_hourly_price_minor * request.gpu_count * hours,
       currency: sku.currency,
     });
-    const refusal = decision.kind === 'placed' ? null : decision;
+    const refusal = decision.kind === 'placed' ? null : placementRefusal(decision, checked);
     return {
       fits_now: refusal === null,
       fits_on_nodes: Math.min(fit.nodes, 100),
@@ -85,9 +88,9 @@ export const estimate = (ctx: ReadCtx, { body }: Req<'allocationEstimate'>) =>
       price_per_day: price(HOURS.day),
       price_per_month: price(HOURS.month),
       quota_gpus_after: facts.quota_gpus_remaining === null ? null : facts.quota_gpus_remaining - request.gpu_count,
-      code: refusal === null ? null : refusalOf(refusal, checked).code,
-      reasons: refusal === null ? [] : reasonsOf(refusal),
-      alternatives: refusal === null ? [] : alternativesOf(refusal),
+      code: refusal?.code ?? null,
+      reasons: refusal?.reasons ?? [],
+      alternatives: refusal?.alternatives ?? [],
     };
   });
 
@@ -239,27 +242,24 @@ export const timeline = async (ctx: ReadCtx, { params, query }: Req<'allocationT
     (row) => [row.run_id, row.sequence],
     ({ run_id: _, ...row }) => ({
       ...row,
+      ...workflowWords(row.workflow),
       label: stepLabel(row.workflow, row.step),
       duration_ms: Date.parse(row.finished_at) - Date.parse(row.started_at),
     }),
   );
 };
 
-/** A maximum that has passed would release at once, and by a field that reads like a promise for later. */
 const assertNotOver = (ctx: Ctx, row: db.AllocationRow, maxDurationS: number | null | undefined): void => {
   if (typeof maxDurationS !== 'number' || row.state !== 'active' || row.activated_at === null) return;
   const activeS = Math.floor((ctx.deps.clock.now().getTime() - Date.parse(row.activated_at)) / 1000);
-  if (activeS >= maxDurationS)
-    throw conflict(
-      `The allocation has been active for ${activeS} s, so a maximum duration of ${maxDurationS} s is over already. Release it instead, or give a longer one.`,
-    );
+  refuse(maxDurationRefusal(activeS, maxDurationS));
 };
 
 export const update = async (ctx: WriteCtx, req: Req<'allocationUpdate'>) => {
   const { allocation_id } = req.params;
   const before = await db.findProjectAllocation(ctx.tx, projectOf(ctx), allocation_id);
   if (before === undefined) throw notFound('allocation');
-  if (before.state === 'released' || before.state === 'failed') throw conflict(`The allocation is ${before.state}.`);
+  refuse(updateRefusal(before.state));
   const { name, tags, is_protected, max_duration_s } = req.body;
   assertNotOver(ctx, before, max_duration_s);
   const change = { name: name ?? null, tags: tags ?? null, is_protected: is_protected ?? null, max_duration_s };

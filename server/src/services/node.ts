@@ -3,6 +3,7 @@
  * holds the node's row of the placement index from before the first read until commit, and writes that row anew, so a
  * launch sees the node either as it was or as it is, and never takes a node that is being taken away.
  */
+import { createHash } from 'node:crypto';
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
 import { SLOTS_MAX } from '@gpuaas/scheduler';
 import type { ReadCtx, WriteCtx } from '../context.ts';
@@ -112,9 +113,11 @@ export const drain = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDrain
   return nodeView(ctx, ctx.tx, before.id);
 };
 
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
 const planFor = async (reader: Reader, node: db.NodeRow, to: ConversionTarget) => {
   const [claims, slots] = await Promise.all([db.listLiveClaims(reader, node.id), listSlotFacts(reader, node.id)]);
-  return planConversion({ node, claims, slots }, to);
+  return planConversion({ node, claims, slots }, to, sha256);
 };
 
 export const convertPlan = (ctx: ReadCtx, { params, query }: Req<'adminNodeConvertPlan'>) =>

@@ -1,10 +1,13 @@
 import { type PublicApi, type RequestOf, roleRefusal } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
+import type { Reader } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import * as db from '../db/project.ts';
-import { AppError, conflict, notFound } from '../errors.ts';
+import { NOTHING_HELD, type ProjectHoldings, projectDeleteRefusal } from '../domain/project-actions.ts';
+import { AppError, notFound } from '../errors.ts';
 import { assertStillHolds } from '../identity/permission-recheck.ts';
+import { refuse } from '../pipeline/actions.ts';
 import {
   action,
   callerHolds,
@@ -18,11 +21,18 @@ import { decodeCursor, listPage, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 
-const view = (ctx: Ctx) => (row: db.ProjectRow) => {
-  const may = (permission: 'project.update' | 'project.delete') =>
-    callerHolds(ctx, permission, row.organization_id, row.id) ? null : roleRefusal(permission);
-  return { ...row, actions: [action('update', may('project.update')), action('delete', may('project.delete'))] };
+const view = (ctx: Ctx, row: db.ProjectRow, holdings: ProjectHoldings) => {
+  const may = (permission: 'project.update' | 'project.delete', reason: string | null) =>
+    callerHolds(ctx, permission, row.organization_id, row.id) ? reason : roleRefusal(permission);
+  const kept = projectDeleteRefusal(holdings)?.reason ?? null;
+  return {
+    ...row,
+    actions: [action('update', may('project.update', null)), action('delete', may('project.delete', kept))],
+  };
 };
+
+const holdingsOf = async (reader: Reader, id: string): Promise<ProjectHoldings> =>
+  (await db.listProjectHoldings(reader, [id]))[0] ?? NOTHING_HELD;
 
 export const list = async (ctx: ReadCtx, { query }: Req<'projectList'>) => {
   const limit = query.limit ?? PAGE_LIMIT_DEFAULT;
@@ -30,8 +40,21 @@ export const list = async (ctx: ReadCtx, { query }: Req<'projectList'>) => {
   const organizationId = organizationOf(ctx);
   const seesAll = callerHolds(ctx, 'project.read', organizationId, null);
   const filter = { after, limit: limit + 1, name: query.name ?? null, member_id: seesAll ? null : principalOf(ctx).id };
-  const rows = await ctx.read((reader) => db.listProjects(reader, organizationId, filter));
-  return pageOf(ctx, limit, rows, (row) => [row.id], view(ctx));
+  return ctx.read(async (reader) => {
+    const rows = await db.listProjects(reader, organizationId, filter);
+    const held = await db.listProjectHoldings(
+      reader,
+      rows.map(({ id }) => id),
+    );
+    const byId = new Map(held.map((one) => [one.id, one]));
+    return pageOf(
+      ctx,
+      limit,
+      rows,
+      (row) => [row.id],
+      (row) => view(ctx, row, byId.get(row.id) ?? NOTHING_HELD),
+    );
+  });
 };
 
 export const create = async (ctx: WriteCtx, { body }: Req<'projectCreate'>) => {
@@ -46,7 +69,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'projectCreate'>) => {
     const row = inserted.rows[0];
     if (row === undefined) throw new AppError('internal', 'The project was not created.');
     ctx.emit('project.created', { subject: id, project_id: id, data: { project_id: id, name: body.name } });
-    return view(ctx)(row);
+    return view(ctx, row, NOTHING_HELD);
   } catch (err) {
     if (isUniqueViolation(err, 'projects_name'))
       throw new AppError('already_exists', `A project named "${body.name}" exists in this organization.`);
@@ -58,7 +81,7 @@ export const get = (ctx: ReadCtx) =>
   ctx.read(async (reader) => {
     const row = await db.findProject(reader, projectOf(ctx));
     if (row === undefined) throw notFound('project');
-    return view(ctx)(row);
+    return view(ctx, row, await holdingsOf(reader, row.id));
   });
 
 export const update = async (ctx: WriteCtx, req: Req<'projectUpdate'>) => {
@@ -69,18 +92,15 @@ export const update = async (ctx: WriteCtx, req: Req<'projectUpdate'>) => {
     throw current === undefined ? notFound('project') : changedMeanwhile(current.version);
   }
   ctx.emit('project.updated', { subject: id, data: { project_id: id, name: row.name } });
-  return view(ctx)(row);
+  return view(ctx, row, await holdingsOf(ctx.tx, id));
 };
 
 export const remove = async (ctx: WriteCtx): Promise<undefined> => {
   const id = projectOf(ctx);
   const row = await db.lockProject(ctx.tx, id);
   if (row === undefined) throw notFound('project');
-  const accounts = await db.countServiceAccounts(ctx.tx, id);
-  if (accounts > 0)
-    throw conflict(
-      `The project still holds ${accounts} service account${accounts === 1 ? '' : 's'}; delete them first.`,
-    );
+  // The lock waits for launches that hold the project, so their claims are counted; later ones find it deleted.
+  refuse(projectDeleteRefusal(await holdingsOf(ctx.tx, id)));
   await db.markProjectDeleted(ctx.tx, id);
   ctx.emit('project.deleted', { subject: id, data: { project_id: id, name: row.name } });
 };

@@ -5,7 +5,7 @@
 import { type Permission, type PublicApi, type RequestOf, roleHolds, scopeAllows } from '@gpuaas/contract';
 import type { Ctx, ReadCtx, WriteCtx } from '../context.ts';
 import * as db from '../db/workflow-run.ts';
-import { isLive } from '../domain/workflow.ts';
+import { cancelRefusal, isLive, retryRefusal } from '../domain/workflow.ts';
 import { AppError, notFound } from '../errors.ts';
 import { action, principalOf, projectOf } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
@@ -20,14 +20,6 @@ const refusal = (ctx: Ctx, audience: Audience, permission: Permission): string |
   const role = principal.platform_role;
   const holds = role !== null && roleHolds(`platform:${role}`, permission);
   return holds && scopeAllows(principal.credential.scopes, permission) ? null : `You do not hold ${permission}.`;
-};
-
-const retryRefusal = (run: db.WorkflowRunRow): string | null =>
-  run.state === 'stuck' ? null : `Only a stuck run can be retried; this one is ${run.state}.`;
-
-const cancelRefusal = (run: db.WorkflowRunRow): string | null => {
-  if (!isLive(run.state)) return 'The run has already ended.';
-  return run.cancel_requested_at === null ? null : 'Cancellation was requested already.';
 };
 
 /** Errors of hosts and libraries name addresses and paths: operators see them, tenants see the sentence alone. */
@@ -53,8 +45,13 @@ const runView = (ctx: Ctx, audience: Audience) => (run: db.WorkflowRunRow) => ({
   created_at: run.created_at,
   finished_at: run.finished_at,
   actions: [
-    action('retry', refusal(ctx, audience, 'admin.workflow_run.retry') ?? retryRefusal(run)),
-    action('cancel', refusal(ctx, audience, 'admin.workflow_run.cancel') ?? cancelRefusal(run)),
+    action('retry', refusal(ctx, audience, 'admin.workflow_run.retry') ?? retryRefusal(run)?.reason ?? null),
+    action(
+      'cancel',
+      refusal(ctx, audience, 'admin.workflow_run.cancel') ??
+        cancelRefusal({ state: run.state, is_cancelling: run.cancel_requested_at !== null })?.reason ??
+        null,
+    ),
   ],
 });
 

@@ -2,6 +2,7 @@
 import { roleRefusal } from '@gpuaas/contract';
 import type { AllocationRow } from '../db/allocation.ts';
 import type { SshFacts } from '../db/guest.ts';
+import { releaseRefusal, updateRefusal } from '../domain/allocation-actions.ts';
 import { GUEST_USERNAME, usernameOf } from '../domain/host-name.ts';
 import { POWER_DURING, type PowerChange, powerRefusal } from '../domain/power.ts';
 import type { Progress } from '../domain/progress.ts';
@@ -11,19 +12,12 @@ import { action } from '../pipeline/caller.ts';
 export type AllocationRights = Readonly<{ update: boolean; release: boolean; power: boolean }>;
 
 const SSH_PORT = 22;
-const ENDED = ['released', 'failed'];
 
-const releaseReason = (row: AllocationRow, may: boolean): string | null => {
-  if (!may) return roleRefusal('allocation.release');
-  if (row.is_protected) return 'It is protected; remove the protection first.';
-  if (ENDED.includes(row.state)) return `It is ${row.state}.`;
-  return row.state === 'releasing' ? 'It is being released.' : null;
-};
+const releaseReason = (row: AllocationRow, may: boolean): string | null =>
+  may ? (releaseRefusal(row)?.reason ?? null) : roleRefusal('allocation.release');
 
-const updateReason = (row: AllocationRow, may: boolean): string | null => {
-  if (!may) return roleRefusal('allocation.update');
-  return ENDED.includes(row.state) ? `It is ${row.state}.` : null;
-};
+const updateReason = (row: AllocationRow, may: boolean): string | null =>
+  may ? (updateRefusal(row.state)?.reason ?? null) : roleRefusal('allocation.update');
 
 const POWER_CHANGES = Object.keys(POWER_DURING) as PowerChange[];
 

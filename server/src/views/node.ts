@@ -1,28 +1,12 @@
 /** A node as operators see it, with what they may do with it now. */
-import type { OperationId } from '@gpuaas/contract';
 import type { Ctx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
 import { findNode, type NodeRow } from '../db/node.ts';
 import { listNodeFacts } from '../db/node-facts.ts';
-import { type NodeAction, type NodeFacts, nodeRefusal } from '../domain/node-actions.ts';
+import { NODE_OPERATIONS, type NodeAction, type NodeFacts, nodeRefusal } from '../domain/node-actions.ts';
 import { notFound } from '../errors.ts';
 import { platformActions, refuse } from '../pipeline/actions.ts';
 import type { Action } from '../pipeline/caller.ts';
-
-const NODE_OPERATIONS = {
-  discover: 'adminNodeDiscoveryCreate',
-  probe: 'adminNodeHealthProbe',
-  drain: 'adminNodeDrain',
-  resume: 'adminNodeDrain',
-  hold: 'adminNodeHold',
-  unhold: 'adminNodeHold',
-  convert: 'adminNodeConvert',
-  approve: 'adminNodeSlotApprove',
-  retire: 'adminNodeRetire',
-  delete: 'adminNodeDelete',
-  enroll: 'adminNodeEnrollmentCreate',
-  revoke_agent: 'adminNodeAgentRevoke',
-} as const satisfies Record<NodeAction, OperationId>;
 
 export const getNode = async (reader: Reader, id: string): Promise<NodeRow> => {
   const row = await findNode(reader, id);

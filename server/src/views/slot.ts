@@ -1,27 +1,17 @@
 /** Slots as operators see them, with what they may do with each now. */
-import type { OperationId } from '@gpuaas/contract';
 import type { Ctx } from '../context.ts';
 import type { Reader } from '../db/client.ts';
 import { findNode, type NodeRow } from '../db/node.ts';
 import { findSlot, type SlotRow } from '../db/slot.ts';
 import { listTakenBindings } from '../db/slot-approval.ts';
 import { listSlotStandings, type SlotStanding } from '../db/slot-facts.ts';
-import { type SlotAction, type SlotFacts, slotRefusal } from '../domain/slot-actions.ts';
+import { SLOT_OPERATIONS, type SlotFacts, slotRefusal } from '../domain/slot-actions.ts';
 import { type FieldError, notFound } from '../errors.ts';
 import { platformActions } from '../pipeline/actions.ts';
 import { type Action, callerId } from '../pipeline/caller.ts';
 import { preventsHostChanges } from '../services/health-report.ts';
 import { takenProblems, written } from '../services/slot-binding.ts';
 import { repairSlot } from '../workflows/repair-slot.ts';
-
-const SLOT_OPERATIONS = {
-  disable: 'adminNodeSlotDisable',
-  enable: 'adminNodeSlotEnable',
-  quarantine: 'adminNodeSlotQuarantine',
-  repair: 'adminNodeSlotRepair',
-  mark_wiped: 'adminNodeSlotMarkWiped',
-  retry_cleanup: 'adminAllocationForceCleanup',
-} as const satisfies Record<SlotAction, OperationId>;
 
 type OnNode = Pick<NodeRow, 'id' | 'region_name' | 'state' | 'occupancy'>;
 type Row = Pick<SlotRow, 'id' | 'slot_index' | 'approval' | 'status'> & Readonly<{ drift: object | null }>;

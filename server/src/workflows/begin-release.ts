@@ -9,7 +9,8 @@ import { lockLiveClaims } from '../db/lifecycle.ts';
 import { lockSummary } from '../db/placement.ts';
 import { cancelOwnRuns, enterCleanup } from '../db/statements/release.ts';
 import { closeUsage, lockOpenUsage } from '../db/usage.ts';
-import { billingEffect, isReleasable, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
+import { billingEffect, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
+import { forceReleaseRefusal } from '../domain/allocation-actions.ts';
 import { cleanupRefusal } from '../domain/slot-actions.ts';
 import { usageCost } from '../domain/usage.ts';
 import { conflict, notFound } from '../errors.ts';
@@ -83,7 +84,8 @@ export const beginRelease = async (tx: Tx, release: Release, wake?: Wake): Promi
   ]);
   if (row === undefined) throw notFound('allocation');
   release.check?.(row);
-  if (!isReleasable(row.state)) throw conflict(`The allocation is ${row.state}; there is nothing to release.`);
+  const refusal = forceReleaseRefusal(row.state);
+  if (refusal !== null && !refusal.is_done) throw conflict(refusal.reason);
   if (row.state === 'releasing') await startRun(tx, cleanupOf(row), wake);
   else {
     const task_reason = 'The allocation is being released.';

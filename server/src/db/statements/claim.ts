@@ -45,9 +45,9 @@ export type NewClaimSet = Readonly<{
 }>;
 
 /** What the statement found wanting, by the word it raised; undefined for any other error. */
-export const claimRefusal = (err: unknown): 'quota' | 'capacity' | undefined => {
+export const claimRefusal = (err: unknown): 'project' | 'quota' | 'capacity' | undefined => {
   if (!(err instanceof Error && 'code' in err && err.code === 'GP409')) return undefined;
-  return err.message === 'quota' ? 'quota' : 'capacity';
+  return err.message === 'quota' || err.message === 'project' ? err.message : 'capacity';
 };
 
 const PARAMETERS = {
@@ -102,7 +102,9 @@ const NODE_CLAIM = `values ((:claim_ids)[1], :allocation_id, :organization_id, :
 const claimStatement = (occupy: string, claims: string) =>
   statement(
     PARAMETERS,
-    `with allocation as (
+    `with project as (
+    select 1 from projects where id = :project_id and deleted_at is null for key share),
+  allocation as (
     insert into allocations (id, organization_id, project_id, name, capacity_shape, sku_name, region_name, image_name, image_digest, gpu_count, node_id,
       state, requested_by, ssh_key_ids, tags, is_protected, max_duration_s, correlation_id, created_at, state_since, state_deadline_at)
     values (:allocation_id, :organization_id, :project_id, :name, :capacity_shape, :sku_name, :region_name, :image_name, :image_digest, :gpu_count, :node_id,
@@ -132,6 +134,7 @@ const claimStatement = (occupy: string, claims: string) =>
     values (:run_id, :workflow, :workflow_version, :allocation_id, :organization_id, :project_id, :correlation_id, :steps, :step,
       :deadline_ms, :created_at + :deadline_ms * interval '1 millisecond'))
   select require(w.missing is null, w.missing) from (select case
+    when not exists (select from project) then 'project'
     when (select count(*) from slot) <> cardinality(:slot_ids) then 'slots'
     when (select count(*) from claim) <> cardinality(:claim_ids) then 'claims'
     when (select count(*) from summary) <> 1 then 'summary'
@@ -146,7 +149,8 @@ const STATEMENTS = {
 
 /**
  * Everything a claim is, in one statement: allocation, slot states, claims, node occupancy, placement as sold, quota use,
- * the index row and the first run. Quota is taken by a conditional upsert, organization first, so its lock lasts from here
+ * the index row and the first run. It holds the project open: a deletion waits for the commit, or this statement finds
+ * the project deleted. Quota is taken by a conditional upsert, organization first, so its lock lasts from here
  * to the commit and no longer. The statement fails the transaction if it does not get everything. So it may leave in one
  * packet with the commit, and the caller counts no rows.
  */

@@ -18,7 +18,7 @@ import {
   restartRun,
   type WorkflowRunRow,
 } from '../../db/workflow-run.ts';
-import type { WorkflowState } from '../../domain/workflow.ts';
+import { retryRefusal, type WorkflowState } from '../../domain/workflow.ts';
 import { conflict, notFound } from '../../errors.ts';
 import type { Startable } from './workflow.ts';
 
@@ -133,7 +133,8 @@ export const retryRun = async (
 ): Promise<WorkflowRunRow> => {
   const before = await findRun(tx, retry.run_id);
   if (before === undefined) throw notFound('workflow run');
-  if (before.state !== 'stuck') throw conflict(`Only a stuck run can be retried; this one is ${before.state}.`);
+  const refusal = retryRefusal(before);
+  if (refusal !== null) throw conflict(refusal.reason);
   if (retry.step !== undefined && !before.steps.includes(retry.step))
     throw conflict(`${before.workflow} has no step ${retry.step}; its steps are ${before.steps.join(', ')}.`);
   const run = await restartRun(tx, retry.run_id, retry.step ?? null);

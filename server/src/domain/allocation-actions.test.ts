@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ALLOCATION_STATES } from '@gpuaas/contract';
+import { forceReleaseRefusal, maxDurationRefusal, releaseRefusal, updateRefusal } from './allocation-actions.ts';
+
+test('what has ended is neither released nor changed, and says so', () => {
+  for (const state of ['released', 'failed'] as const) {
+    assert.equal(
+      releaseRefusal({ state, is_protected: true })?.reason,
+      `The allocation is ${state}; there is nothing to release.`,
+    );
+    assert.equal(updateRefusal(state)?.reason, `The allocation is ${state}.`);
+  }
+  const live = ALLOCATION_STATES.filter((state) => state !== 'released' && state !== 'failed');
+  for (const state of live) assert.equal(updateRefusal(state), null);
+});
+
+test('protection keeps a tenant from releasing, and never an operator', () => {
+  for (const state of ['requested', 'provisioning', 'active', 'release_failed'] as const) {
+    assert.deepEqual(releaseRefusal({ state, is_protected: true }), {
+      reason: 'The allocation is protected; remove the protection first.',
+      is_done: false,
+    });
+    assert.equal(releaseRefusal({ state, is_protected: false }), null);
+    assert.equal(forceReleaseRefusal(state), null);
+  }
+});
+
+test('a release under way is accepted again, protected or not', () => {
+  for (const is_protected of [true, false])
+    assert.equal(releaseRefusal({ state: 'releasing', is_protected })?.is_done, true);
+});
+
+test('a maximum duration must lie ahead', () => {
+  assert.equal(maxDurationRefusal(3_599, 3_600), null);
+  assert.match(maxDurationRefusal(3_600, 3_600)?.reason ?? '', /active for 3600 s/);
+});

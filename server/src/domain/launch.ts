@@ -1,0 +1,135 @@
+/**
+ * What a launch is checked against before placement, and how a placement that fails is answered. A launch that can never
+ * work is refused by field; one that could work another day is the scheduler's to refuse, with reasons and alternatives.
+ */
+import type { ErrorCode } from '@gpuaas/contract';
+import { explainToUser, type PlacementRequest, type Unplaceable } from '@gpuaas/scheduler';
+
+export type LaunchSku = Readonly<{
+  name: string;
+  capacity_shape: 'baremetal' | 'gpu_slice';
+  gpus_per_node: number;
+  allowed_gpu_counts: readonly number[];
+  disabled_reason: string | null;
+}>;
+export type LaunchRegion = Readonly<{ name: string; disabled_reason: string | null }>;
+
+export type LaunchAsk = Readonly<{
+  gpu_count: number;
+  image_name: string | null;
+  vm_profile: string | null;
+  organization_id: string;
+}>;
+
+/** Of the catalog and the quota; null for what the launch names and nobody has. */
+export type LaunchFound<Sku extends LaunchSku, Region extends LaunchRegion> = Readonly<{
+  sku: Sku | null;
+  region: Region | null;
+  image: unknown;
+  profile: unknown;
+  quota_gpus_remaining: number | null;
+}>;
+
+export type CheckedLaunch<Sku extends LaunchSku = LaunchSku, Region extends LaunchRegion = LaunchRegion> = Readonly<{
+  sku: Sku;
+  region: Region;
+  request: PlacementRequest;
+}>;
+
+export type LaunchRefusal = Readonly<
+  | { kind: 'missing'; noun: 'SKU' | 'region' }
+  | { kind: 'field'; name: string; code: string; message: string }
+  | { kind: 'catalog'; message: string; internal: string }
+>;
+
+const field = (name: string, code: string, message: string): LaunchRefusal => ({ kind: 'field', name, code, message });
+
+const refusalOf = (launch: LaunchAsk, sku: LaunchSku, found: Readonly<{ image: unknown; profile: unknown }>) => {
+  if (launch.image_name !== null && found.image === null)
+    return field('image_name', 'unusable', `names no image that runs on ${sku.name}`);
+  if (!sku.allowed_gpu_counts.includes(launch.gpu_count))
+    return field('gpu_count', 'not_allowed', `must be ${sku.allowed_gpu_counts.join(', ')} for ${sku.name}`);
+  if (launch.vm_profile !== null && found.profile === null)
+    return field('vm_profile', 'unknown', `names no profile of ${sku.name} with ${launch.gpu_count} GPUs`);
+  return sku.capacity_shape === 'gpu_slice' && found.profile === null
+    ? ({
+        kind: 'catalog',
+        message: 'The SKU has no VM profile for this GPU count.',
+        internal: `${sku.name} x ${launch.gpu_count}`,
+      } as const)
+    : null;
+};
+
+export const checkLaunch = <Sku extends LaunchSku, Region extends LaunchRegion>(
+  launch: LaunchAsk,
+  found: LaunchFound<Sku, Region>,
+): CheckedLaunch<Sku, Region> | LaunchRefusal => {
+  const { sku, region } = found;
+  if (sku === null) return { kind: 'missing', noun: 'SKU' };
+  if (region === null) return { kind: 'missing', noun: 'region' };
+  const refusal = refusalOf(launch, sku, found);
+  if (refusal !== null) return refusal;
+  return {
+    sku,
+    region,
+    request: {
+      shape: sku.capacity_shape,
+      sku: sku.name,
+      region: region.name,
+      gpu_count: launch.gpu_count,
+      allowed_gpu_counts: sku.allowed_gpu_counts,
+      gpus_per_node: sku.gpus_per_node,
+      tenant_id: launch.organization_id,
+      image: null,
+      quota_gpus_remaining: found.quota_gpus_remaining,
+    },
+  };
+};
+
+const CODES = {
+  insufficient_capacity: 'insufficient_capacity',
+  quota_exceeded: 'quota_exceeded',
+  sku_disabled: 'sku_disabled',
+  region_disabled: 'region_disabled',
+  gpu_count_not_allowed: 'invalid_request',
+} as const satisfies Record<Unplaceable['code'], ErrorCode>;
+
+/** What the operator wrote about a disabled SKU or region, which the scheduler does not know. */
+const disabledReason = (code: Unplaceable['code'], { sku, region }: CheckedLaunch): string | null => {
+  if (code === 'region_disabled') return region.disabled_reason;
+  return code === 'sku_disabled' ? sku.disabled_reason : null;
+};
+
+/** Codes, amounts and sentences; no node, host or device is named. */
+const reasonsOf = (decision: Unplaceable) => [
+  ...decision.reasons.map((reason) => ({ ...reason })),
+  {
+    code: 'filters',
+    nodes_total: decision.nodes_total,
+    survivors: Object.fromEntries(decision.filters.map(({ name, survivors }) => [name, survivors])),
+    held_by: Object.fromEntries(Object.entries(decision.held_by).filter(([, gpus]) => gpus > 0)),
+    free_gpus: decision.free_gpus,
+    largest_set: decision.largest_set,
+  },
+];
+
+/** In the words of the launch itself: an alternative can be laid over the refused body and sent again. */
+const alternativesOf = (decision: Unplaceable) =>
+  decision.alternatives.map(({ shape, sku, region, gpu_count }) => ({
+    capacity_shape: shape,
+    sku_name: sku,
+    region_name: region,
+    gpu_count,
+  }));
+
+/** A failed placement as the API answers it. */
+export const placementRefusal = (decision: Unplaceable, launch: CheckedLaunch) => {
+  const because = disabledReason(decision.code, launch);
+  const sentence = explainToUser(decision, launch.request);
+  return {
+    code: CODES[decision.code],
+    message: because === null ? sentence : `${sentence} ${because}`,
+    reasons: reasonsOf(decision),
+    alternatives: alternativesOf(decision),
+  };
+};

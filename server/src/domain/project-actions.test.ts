@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NOTHING_HELD, projectDeleteRefusal } from './project-actions.ts';
+
+const reason = (holdings: Partial<typeof NOTHING_HELD>) =>
+  projectDeleteRefusal({ ...NOTHING_HELD, ...holdings })?.reason ?? null;
+
+test('an empty project may be deleted', () => {
+  assert.equal(reason({}), null);
+});
+
+test('a project is kept while it holds allocations, which are named', () => {
+  assert.equal(
+    reason({ allocations: ['train'], service_accounts: 2 }),
+    'The project holds 1 allocation (train); release them and wait until their cleanup is complete.',
+  );
+  assert.match(reason({ allocations: ['a', 'b', 'c', 'd', 'e'] }) ?? '', /holds 5 allocations \(a, b, c, 2 more\)/);
+});
+
+test('a project is kept while it holds service accounts', () => {
+  assert.equal(reason({ service_accounts: 1 }), 'The project holds 1 service account; delete them first.');
+});

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { Client } from 'pg';
+import { startTestApp } from '../../test/app.ts';
+import { must } from '../../test/cast.ts';
+import { settle } from '../../test/host.ts';
+import { assertInvariants } from '../../test/invariants.ts';
+import { aNode } from '../../test/placement.ts';
+import { until } from '../../test/until.ts';
+import { PLATFORM } from '../db/client.ts';
+import { refreshSummary } from '../placement/summary.ts';
+
+const REGION = 'us-buffalo-1';
+const LAUNCH = { sku_name: 'h200-sxm-slice', region_name: REGION, gpu_count: 1 };
+
+type Closing = Readonly<{ after(fn: () => Promise<void>): void }>;
+
+/** The API alone, with one free node. */
+const startWorld = async (t: Closing) => {
+  const open: Client[] = [];
+  const test = await startTestApp(t, { roles: ['gpuaas-api'] });
+  t.after(async () => void (await Promise.all(open.map((client) => client.end()))));
+  const { database } = test.db;
+  const connect = async (): Promise<Client> => {
+    const client = new Client({ connectionString: test.db.ownerUrl });
+    await client.connect();
+    open.push(client);
+    return client;
+  };
+  const sql = await connect();
+  const owner = await test.user('owner');
+  const node = await aNode(sql, { region_name: REGION });
+  await database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
+  return { database, connect, sql, owner };
+};
+
+/** A project of its own for each test. */
+const newProject = async ({ database, connect, sql, owner }: Awaited<ReturnType<typeof startWorld>>, name: string) => {
+  const projects = `/api/v1/organizations/${owner.organization_id}/projects`;
+  const { id } = must(await owner.post(projects, { name }), 201).body;
+  const path = `/api/v1/projects/${id}`;
+  const launch = (name: string) => owner.post(`${path}/allocations`, { ...LAUNCH, name });
+  const remove = () => owner.call('DELETE', path);
+  /** Waits until `n` sessions of the server wait for a lock. */
+  const blocked = (n: number) =>
+    until(`${n} waiting for a lock`, async () => {
+      const { rows } = await sql.query<{ n: number }>(
+        `select count(*)::int as n from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid()`,
+      );
+      return (rows[0]?.n ?? 0) >= n;
+    });
+  return { database, connect, owner, id, path, launch, remove, blocked };
+};
+
+describe('a project', () => {
+  const closers: (() => Promise<void>)[] = [];
+  let world: Awaited<ReturnType<typeof startWorld>>;
+  before(async () => {
+    world = await startWorld({ after: (fn) => void closers.unshift(fn) });
+  });
+  after(async () => {
+    for (const close of closers) await close();
+  });
+
+  it('is kept while an allocation of it has a claim, and deleted once the last is released', async () => {
+    const { database, owner, path, launch, remove } = await newProject(world, 'kept');
+    const made = must(await launch('train'), 202).body;
+    const kept = must(await remove(), 409).body;
+    assert.equal(kept.code, 'conflict');
+    assert.match(kept.detail, /holds 1 allocation \(train\)/);
+    const shown = must(await owner.get(path), 200).body.actions;
+    assert.deepEqual(
+      shown.find(({ name }: { name: string }) => name === 'delete'),
+      { name: 'delete', allowed: false, reason: kept.detail },
+    );
+    await settle(database);
+    must(await owner.post(`${path}/allocations/${made.id}/release`, {}), 202);
+    assert.match(must(await remove(), 409).body.detail, /wait until their cleanup is complete/);
+    await settle(database);
+    must(await remove(), 204);
+    must(await launch('late'), 404);
+    await assertInvariants(database);
+  });
+
+  it('that is being deleted takes no launch: the launch waits and finds it deleted', async () => {
+    const { database, connect, id, launch, blocked } = await newProject(world, 'deleting');
+    const deletion = await connect();
+    await deletion.query('begin');
+    await deletion.query('select from projects where id = $1 for update', [id]);
+    const launching = launch('race');
+    await blocked(1);
+    await deletion.query('update projects set deleted_at = now() where id = $1', [id]);
+    await deletion.query('commit');
+    assert.equal(must(await launching, 404).body.code, 'not_found');
+    await assertInvariants(database);
+  });
+
+  it('that is being launched into is not deleted: the deletion waits and finds the claim', async () => {
+    const { database, connect, id, launch, remove, blocked } = await newProject(world, 'launching');
+    const holder = await connect();
+    await holder.query('begin');
+    await holder.query('select from projects where id = $1 for key share', [id]);
+    const removing = remove();
+    await blocked(1);
+    // A launch takes the same lock as the holder, so it is not kept waiting by the deletion that is.
+    must(await launch('race'), 202);
+    await holder.query('commit');
+    assert.match(must(await removing, 409).body.detail, /race/);
+    await assertInvariants(database);
+  });
+});
