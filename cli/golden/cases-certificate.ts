@@ -43,7 +43,7 @@ export const certificateCases: readonly Case[] = [
       allocationWipeCertificateGet: new Refusal(
         409,
         'conflict',
-        'Its disks are being erased; there is a certificate when it is released.',
+        'The disks are being wiped. The certificate is available after the release.',
       ),
     },
   }),

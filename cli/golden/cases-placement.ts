@@ -236,7 +236,7 @@ export const placementCases: readonly Case[] = [
       adminNodeConvert: new Refusal(
         412,
         'precondition_failed',
-        'The node has changed since that plan; read the plan again.',
+        'The node changed since the plan was made. Review the plan again.',
       ),
     },
   }),

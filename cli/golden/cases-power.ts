@@ -29,7 +29,11 @@ export const powerCases: readonly Case[] = [
   line('allocation-stop-wait', `allocation stop train --wait ${T}`, { answers: toOff }),
   line('allocation-stop-refused', `allocation stop ${id} ${T}`, {
     answers: {
-      allocationStop: new Refusal(409, 'conflict', 'It is rebooting; wait until that is over, or release it.'),
+      allocationStop: new Refusal(
+        409,
+        'conflict',
+        'The VM is rebooting. Wait until that completes, or release the allocation.',
+      ),
     },
   }),
   line('allocation-stop-released', `allocation stop ${id} --wait ${T}`, {

@@ -34,6 +34,6 @@ export const traceCases: readonly Case[] = [
   }),
   line('trace-list', `trace ${allocation} ${T}`),
   line('trace-unknown', `trace c-never-heard-of ${T}`, {
-    answers: { traceGet: new Refusal(404, 'not_found', 'Nothing is known under this id.') },
+    answers: { traceGet: new Refusal(404, 'not_found', 'No records exist for this ID.') },
   }),
 ];

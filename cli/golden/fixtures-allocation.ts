@@ -57,7 +57,7 @@ export const allocation: Allocation = {
   created_at: time,
   actions: [
     { name: 'update', allowed: true, reason: null },
-    { name: 'release', allowed: false, reason: 'It is protected; remove the protection first.' },
+    { name: 'release', allowed: false, reason: 'The allocation is protected. Remove the protection first.' },
   ],
 };
 export const requested: Allocation = {

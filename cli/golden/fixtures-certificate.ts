@@ -118,7 +118,7 @@ export const certificateAnswers = {
         id: id('wpf', '0b'),
         sequence: 40,
         is_verified: false,
-        evidence: { reason: 'Data was found when the disk was read back.' },
+        evidence: { reason: 'The disk read-back found data.' },
       },
     ],
     next_cursor: null,

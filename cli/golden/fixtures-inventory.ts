@@ -24,7 +24,7 @@ const inventory: Inventory = {
       allocation_id: ORPHAN,
       vm: ORPHAN_VM,
       slot_ids: [],
-      message: `VM ${ORPHAN_VM} (running) is managed by GPUaaS but has no claim on this node. It has devices of slots 3.`,
+      message: `VM ${ORPHAN_VM} (running) is managed by GPUaaS but has no claim on this node. It uses devices of slots 3.`,
       since: time,
     },
     {
@@ -32,7 +32,7 @@ const inventory: Inventory = {
       allocation_id: ORPHAN,
       vm: null,
       slot_ids: [],
-      message: `The host holds a lease of ${ORPHAN}, which claims nothing here.`,
+      message: `The host has a bundle lease for ${ORPHAN}, which has no claim on this node.`,
       since: time,
     },
   ],

@@ -105,7 +105,7 @@ const node: Node = {
   created_at: time,
   actions: [
     { name: 'drain', allowed: true, reason: null },
-    { name: 'retire', allowed: false, reason: 'The node is active; drain it first.' },
+    { name: 'retire', allowed: false, reason: 'The node is active. Drain it first.' },
   ],
 };
 const slot: Slot = {
@@ -137,7 +137,7 @@ const slot: Slot = {
   version: 4,
   actions: [
     { name: 'disable', allowed: true, reason: null },
-    { name: 'repair', allowed: false, reason: 'An allocation holds the slot; release it first.' },
+    { name: 'repair', allowed: false, reason: 'An allocation holds the slot. Release it first.' },
   ],
 };
 const tile: SlotMapRow['slots'][number] = {

@@ -45,7 +45,7 @@ export const stopping: Allocation = {
 export const off = withPower({ state: 'off' });
 export const lost = withPower({
   state: 'unknown',
-  reason: `${START_SLICE.steps.awaitSsh.failed} It was started and is left as it is: look at it, reboot it, or stop it.`,
+  reason: `${START_SLICE.steps.awaitSsh.failed} The VM was started. Open its console, reboot it, or stop it.`,
 });
 
 const entry = (sequence: number, step: keyof typeof STOP_SLICE.steps, outcome: string): TimelineEntry => ({

@@ -71,7 +71,7 @@ export const operatorTrace: Trace = {
     { node_id: node, host_name: 'j22u15', skew_ms: 61_500 },
     { node_id: node, host_name: 'j22u16', skew_ms: -4 },
   ],
-  gaps: ['2 log lines of gpuaas-node-agent on j22u15 carry no correlation id.'],
+  gaps: ['2 log lines of gpuaas-node-agent on j22u15 have no correlation ID.'],
 };
 
 export const traceAnswers: { [K in 'traceGet' | 'adminTraceGet']: Trace } = {

@@ -100,11 +100,11 @@ test('that somebody ended a terminal is said, and is no success of its program',
   const { said, ended } = run('terminal', 'train');
   const leg = await gateway.next();
   leg.say(sessionWord());
-  leg.say({ type: 'closed', reason: 'ended', message: 'It was ended by somebody who manages the project.' });
+  leg.say({ type: 'closed', reason: 'ended', message: 'A project admin ended the session.' });
   assert.equal(await ended, 7);
   assert.equal(
     said.stderr,
-    'gpuaas: It was ended by somebody who manages the project.\nConnect again: gpuaas terminal train\n',
+    'gpuaas: A project admin ended the session.\nConnect again: gpuaas terminal train\n',
   );
 });
 
@@ -122,8 +122,8 @@ for (const [what, isLeft] of [
       child.stdin.end();
       await leg.until(() => leg.words.some(({ type }) => type === 'eof'));
     }
-    leg.say({ type: 'closed', reason: 'ended', message: 'You ended it from elsewhere.' });
-    assert.deepEqual([await ended, said.stderr], isLeft ? [0, ''] : [255, 'gpuaas: You ended it from elsewhere.\n']);
+    leg.say({ type: 'closed', reason: 'ended', message: 'You ended the session from elsewhere.' });
+    assert.deepEqual([await ended, said.stderr], isLeft ? [0, ''] : [255, 'gpuaas: You ended the session from elsewhere.\n']);
   });
 
 test('an ssh that failed without a word of ours is told what puts a key on the machine', async (t) => {

@@ -93,7 +93,7 @@ test('a slice that was on is started again after its host booted, at the same ad
 test('a slice that its guest shut down is off, and says so', async () => {
   await meanwhile((host) => host.endDomain(host.state().domains[0]?.name ?? '', 'guest'));
   const off = await rests('off');
-  assert.deepEqual([off.state, off.power?.reason], ['active', 'The machine was shut down from inside.']);
+  assert.deepEqual([off.state, off.power?.reason], ['active', 'The VM was shut down by the guest OS.']);
 });
 
 test('a machine that somebody made beside us is told and left alone, and the slot whose drive it has is not for sale', async () => {

@@ -185,13 +185,13 @@ test('a disabled SKU or region refuses before any node is asked', () => {
   const closedSku = aSnapshot([aNode()], { skus: SKUS.map((sku) => ({ ...sku, enabled: sku.shape === 'baremetal' })) });
   const bySku = refused(aSlice(1), closedSku);
   assert.equal(bySku.code, 'sku_disabled');
-  assert.equal(bySku.reasons[0]?.detail, 'h200-slice is not offered now.');
+  assert.equal(bySku.reasons[0]?.detail, 'h200-slice is disabled.');
   assert.equal(bySku.free_gpus, 8);
   assert.deepEqual(offered(bySku), []);
   const regions = REGIONS.map((region) => ({ ...region, enabled: region.name === 'south' }));
   const byRegion = refused(aSlice(2), aSnapshot([aNode(), aNode({ id: 'nod_s', region: 'south' })], { regions }));
   assert.equal(byRegion.code, 'region_disabled');
-  assert.equal(byRegion.reasons[0]?.detail, 'Region north is not open.');
+  assert.equal(byRegion.reasons[0]?.detail, 'Region north is disabled.');
   assert.deepEqual(offered(byRegion), ['region 2 h200-slice south']);
 });
 

@@ -72,9 +72,9 @@ const capacityReason = (facts: RefusalFacts, request: PlacementRequest): Reason 
 const headReason = (facts: RefusalFacts, request: PlacementRequest, quotaLeft: number): Reason => {
   switch (facts.code) {
     case 'sku_disabled':
-      return { code: facts.code, gpus: 0, detail: `${request.sku} is not offered now.` };
+      return { code: facts.code, gpus: 0, detail: `${request.sku} is disabled.` };
     case 'region_disabled':
-      return { code: facts.code, gpus: 0, detail: `Region ${request.region} is not open.` };
+      return { code: facts.code, gpus: 0, detail: `Region ${request.region} is disabled.` };
     case 'gpu_count_not_allowed':
       return {
         code: facts.code,

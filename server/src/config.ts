@@ -130,7 +130,8 @@ const consoleDir = (read: ConfigReader): string | null => {
   const given = read.optional('GPUAAS_CONSOLE_DIR');
   const folder = given ?? BUILT_CONSOLE;
   if (existsSync(join(folder, 'index.html'))) return folder;
-  if (given !== undefined) read.problem('GPUAAS_CONSOLE_DIR', 'must be the folder of a built console, with index.html');
+  if (given !== undefined)
+    read.problem('GPUAAS_CONSOLE_DIR', 'must be the directory of a built console, with index.html');
   return null;
 };
 
@@ -152,13 +153,16 @@ const gatewayConfig = (
   const publicUrl = read.url('GPUAAS_GATEWAY_PUBLIC_URL');
   const isAsked = publicUrl !== undefined || roles.includes('gpuaas-terminal-gateway');
   if (mode === 'production' && isAsked && publicUrl?.protocol !== 'wss:')
-    read.problem('GPUAAS_GATEWAY_PUBLIC_URL', 'must be set in production, and wss: tickets and sessions travel to it');
+    read.problem(
+      'GPUAAS_GATEWAY_PUBLIC_URL',
+      'must be set in production and use wss, because it receives tickets and sessions',
+    );
   const agentUrl = (
     read.url('GPUAAS_GATEWAY_AGENT_URL')?.href ?? `wss://${names[0] ?? 'localhost'}:${agentPort}`
   ).replace(/\/$/, '');
   // Agents refuse anything else, so that a mistake here is told at the start and not at the first session.
   if (!/^wss:\/\/[A-Za-z0-9.:[\]-]{1,260}$/.test(agentUrl))
-    read.problem('GPUAAS_GATEWAY_AGENT_URL', 'must be wss:// with a host and a port, and nothing behind them');
+    read.problem('GPUAAS_GATEWAY_AGENT_URL', 'must be wss:// with a host and a port, without a path');
   return {
     host: read.text('GPUAAS_GATEWAY_HOST', '127.0.0.1'),
     port,
@@ -182,14 +186,14 @@ export const readConfig = (env: Env, roles?: string): Config => {
   if (databaseUrl === undefined)
     read.problem('DATABASE_URL', 'must name a PostgreSQL database (`make up` starts an embedded one)');
   if (mode === 'production' && issuer === undefined)
-    read.problem('GPUAAS_OIDC_ISSUER', 'must be set in production: the embedded issuer is for laptops');
+    read.problem('GPUAAS_OIDC_ISSUER', 'must be set in production; the embedded issuer is for development');
   if (mode === 'production' && issuer !== undefined && issuer.protocol !== 'https:')
     read.problem('GPUAAS_OIDC_ISSUER', 'must be https in production');
   const wantedRoles = parseRoles(read, roles ?? read.text('GPUAAS_ROLES', 'all'));
   const servesApi = wantedRoles.includes('gpuaas-api');
   const publicUrl = read.url('GPUAAS_PUBLIC_URL');
   if (mode === 'production' && servesApi && publicUrl?.protocol !== 'https:')
-    read.problem('GPUAAS_PUBLIC_URL', 'must be set in production, and https: bearer tokens travel to it');
+    read.problem('GPUAAS_PUBLIC_URL', 'must be set in production and use https, because it receives bearer tokens');
   const nodeApiPort = read.integer('GPUAAS_NODE_API_PORT', 8443, { min: 0, max: 65535 });
   const nodeApiNames = listOf(read.text('GPUAAS_NODE_API_NAMES', 'localhost,127.0.0.1'));
   const publicUrlText = (publicUrl?.href ?? `http://localhost:${port}`).replace(/\/$/, '');

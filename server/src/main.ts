@@ -31,7 +31,7 @@ const main = async (): Promise<void> => {
     level: config.log_level,
     also: sink.take,
   });
-  process.on('unhandledRejection', (err) => log.error({ err }, 'a promise was rejected and nobody listened'));
+  process.on('unhandledRejection', (err) => log.error({ err }, 'unhandled promise rejection'));
 
   const shutdown = createShutdown(log);
   stopOnSignals(shutdown);
@@ -54,7 +54,7 @@ const main = async (): Promise<void> => {
       dev_password: process.env['GPUAAS_DEV_PASSWORD'] ?? randomBytes(18).toString('base64url'),
     });
   } catch (err) {
-    log.fatal({ err }, 'could not start');
+    log.fatal({ err }, 'failed to start');
     await shutdown.run('start failed');
     process.exitCode = 1;
   }

@@ -115,7 +115,7 @@ const approve = command({
     const slot_indexes = flags.slots === undefined ? undefined : indexesFrom(flags.slots);
     const node_id = await nodeId(cli, args.node);
     const { map } = await readDiscovery(cli, node_id);
-    if (map === null) throw new CliError('conflict', 'Nothing has been discovered on this node yet.');
+    if (map === null) throw new CliError('conflict', 'This node has no discovery yet. Run discovery first.');
     const wanted = chosen(map.candidates, slot_indexes);
     if (!cli.out.json) cli.out.table(wanted, candidateColumns);
     const blockers = blockerLines(wanted);

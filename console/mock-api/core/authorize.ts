@@ -81,9 +81,12 @@ export const authorize = (
   const { roles, ...bound } = boundOf(world, principal, operation, params);
   const role = roles.find((name) => roleHolds(name, permission));
   if (role === undefined)
-    throw new Refusal('permission_denied', `You may not do this: no role of the caller holds ${permission}.`);
+    throw new Refusal('permission_denied', `Permission denied: no role of the caller holds ${permission}.`);
   if (!scopeAllows(principal.scopes, permission))
-    throw new Refusal('permission_denied', `You may not do this: the credential's scopes do not reach ${permission}.`);
+    throw new Refusal(
+      'permission_denied',
+      `Permission denied: the scopes of the credential do not include ${permission}.`,
+    );
   return { ...bound, role, policy: `${role} holds ${permission}` };
 };
 

@@ -32,7 +32,7 @@ export const refuse = (no: Readonly<{ reason: string; is_done: boolean }> | null
 };
 
 export const changedMeanwhile = (version: number): Refusal =>
-  new Refusal('precondition_failed', `The resource was changed meanwhile; its ETag is now "v${version}".`);
+  new Refusal('precondition_failed', `The resource changed since you read it. Its ETag is now "v${version}".`);
 
 export const invalidField = (name: string, message: string, code = 'not_allowed'): Refusal =>
   new Refusal('invalid_request', `Invalid request: ${name} ${message}.`, {
@@ -46,7 +46,7 @@ export const problemOf = (
   const refusal =
     error instanceof Refusal
       ? error
-      : new Refusal('internal', 'Something on our side failed. Nothing was changed by this request.');
+      : new Refusal('internal', 'An internal error occurred. The request changed nothing.');
   const { status, retryable, title, help } = ERRORS[refusal.code];
   const docs = `${request.origin}/docs/errors/${refusal.code}`;
   return {

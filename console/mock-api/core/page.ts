@@ -12,9 +12,9 @@ const encode = (parts: readonly unknown[]): string =>
   btoa(JSON.stringify(parts)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 
 const malformed = (): Refusal =>
-  new Refusal('invalid_request', 'The cursor is not one that this operation gave.', {
+  new Refusal('invalid_request', 'The cursor is not valid for this operation.', {
     errors: [
-      { pointer: '/query/cursor', code: 'malformed', message: 'Send the next_cursor of the page before, unchanged.' },
+      { pointer: '/query/cursor', code: 'malformed', message: 'Send the next_cursor of the previous page, unchanged.' },
     ],
   });
 

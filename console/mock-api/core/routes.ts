@@ -37,7 +37,7 @@ export const matchRoute = (method: string, path: string): Match => {
   const hit = found.find(({ route }) => route.operation.method === method);
   if (hit === undefined)
     throw found.length === 0
-      ? new Refusal('not_found', 'Nothing is at this path.')
+      ? new Refusal('not_found', 'No resource exists at this path.')
       : new Refusal('method_not_allowed', `The path does not take ${method}.`);
   const params = Object.fromEntries(hit.route.names.map((name, index) => [name, decoded(hit.parts[index + 1] ?? '')]));
   return { id: hit.route.id, operation: hit.route.operation, params };

@@ -39,7 +39,7 @@ export const adminAllocation = {
     const row = concerned(ctx, params.allocation_id);
     ctx.note({ reason: body.reason, from_state: row.state });
     if (!refuse(forceReleaseRefusal(row.state)))
-      beginRelease(ctx.world, row, `An operator released it: ${body.reason}`);
+      beginRelease(ctx.world, row, `Released by an operator: ${body.reason}`);
     return view(ctx)(row);
   },
   adminAllocationForceCleanup: async (ctx: MockCtx, { params, body }: Req<'adminAllocationForceCleanup'>) => {
@@ -47,7 +47,7 @@ export const adminAllocation = {
     ctx.note({ ...body, from_state: row.state });
     refuse(cleanupRefusal(row.state));
     if (!ctx.world.claims.some((one) => one.allocation_id === row.id && one.released_at === null))
-      throw conflict('Everything it held is clean already.');
+      throw conflict('Everything it held is already clean.');
     if (heldSlots(ctx.world, row).some((slot) => slot.status === 'cleanup_blocked')) restartCleanup(ctx.world, row);
     return view(ctx)(row);
   },

@@ -41,7 +41,7 @@ export const adminImage = {
       image.versions.find((one) => one.digest === body.digest),
       'version of this image',
     );
-    if (version.retired_at !== null) throw conflict('This version is retired already.');
+    if (version.retired_at !== null) throw conflict('This version is already retired.');
     Object.assign(version, { retired_at: ctx.world.ago(), retired_reason: body.reason });
     return settle(image);
   },

@@ -17,7 +17,7 @@ const change = (ctx: MockCtx, allocationId: string, asked: PowerChange) => {
 export const allocationPower = {
   allocationStop: async (ctx: MockCtx, { params, body }: Req<'allocationStop'>) => {
     if (body.is_hard === true && (body.grace_s ?? 0) > 0)
-      throw invalidField('grace_s', 'gives time that is_hard takes away');
+      throw invalidField('grace_s', 'cannot be combined with is_hard');
     return change(ctx, params.allocation_id, 'stop');
   },
   allocationStart: async (ctx: MockCtx, { params }: Req<'allocationStart'>) =>

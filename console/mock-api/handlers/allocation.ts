@@ -211,7 +211,7 @@ export const allocation = {
   },
   allocationRelease: async (ctx: MockCtx, { params }: Req<'allocationRelease'>) => {
     const row = getAllocation(ctx, params.allocation_id);
-    if (!refuse(releaseRefusal(row))) beginRelease(ctx.world, row, 'Its release was asked for.');
+    if (!refuse(releaseRefusal(row))) beginRelease(ctx.world, row, 'Release was requested.');
     return allocationView(ctx, { withProgress: false })(row);
   },
 };

@@ -93,7 +93,7 @@ export const health = {
   adminHealthBreakerReset: async (ctx: MockCtx, { if_match }: Req<'adminHealthBreakerReset'>) => {
     const { breaker } = ctx.world;
     assertVersion(breaker, if_match);
-    if (!breaker.is_tripped) throw conflict('The breaker is not tripped.');
+    if (!breaker.is_tripped) throw conflict('The circuit breaker is not tripped.');
     Object.assign(breaker, {
       is_tripped: false,
       reset_by: ctx.principal.id,

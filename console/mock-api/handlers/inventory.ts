@@ -73,9 +73,9 @@ export const inventory = {
       node.vms.find((one) => one.name === params.vm_name),
       'machine',
     );
-    if (!machine.is_managed) throw conflict('The machine does not carry our tag; it is never touched.');
+    if (!machine.is_managed) throw conflict('GPUaaS does not manage this VM. Remove it on the host.');
     const row = machine.allocation_id === null ? undefined : world.allocations.get(machine.allocation_id);
-    if (row?.state === 'active') throw conflict('A claim holds the machine; release the allocation instead.');
+    if (row?.state === 'active') throw conflict('A claim holds the VM. Release its allocation instead.');
     return taskFor(ctx, node, 'slice.orphan_remove', () => {
       node.vms = node.vms.filter((one) => one !== machine);
       node.findings = node.findings.filter((one) => one.vm !== machine.name);
@@ -88,7 +88,7 @@ export const inventory = {
     const live = world.claims.some(
       (one) => one.allocation_id === params.allocation_id && one.node_id === node.id && one.released_at === null,
     );
-    if (live) throw conflict('A claim holds the allocation; release it instead.');
+    if (live) throw conflict('The allocation has a claim. Release it instead.');
     return taskFor(ctx, node, 'slice.lease_end', () => {
       node.findings = node.findings.filter((one) => one.allocation_id !== params.allocation_id);
       emitDrift(world, node, ctx.correlation_id);

@@ -17,7 +17,7 @@ export const invitation = {
     const organization_id = organizationOf(ctx);
     const own = world.members.find((m) => m.organization_id === organization_id && m.user_id === ctx.principal.id);
     if (body.role === 'owner' && own?.role !== 'owner')
-      throw new Refusal('permission_denied', 'Only an owner invites an owner.');
+      throw new Refusal('permission_denied', 'Only an owner can invite an owner.');
     const id = world.mint('invitation');
     const row: Invitation = {
       id,

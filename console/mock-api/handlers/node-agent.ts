@@ -127,7 +127,7 @@ export const nodeAgent = {
     if (node.state === 'active')
       moveNode(world, node, {
         state: 'offline',
-        reason: 'Its agent was not seen for 25 seconds.',
+        reason: 'The agent sent no heartbeat for 25 seconds.',
         correlation_id: ctx.correlation_id,
       });
     return agentView(world, node);

@@ -77,7 +77,7 @@ export const node = {
     if (rows.length < body.node_count)
       throw new Refusal(
         'insufficient_capacity',
-        `${rows.length} of ${body.node_count} wanted nodes are clean, free and able to take bare metal.`,
+        `${rows.length} of ${body.node_count} requested nodes are free and eligible for bare metal.`,
         { reasons: [{ code: 'insufficient_capacity', nodes: rows.length, wanted: body.node_count }] },
       );
     const held = rows.slice(0, body.node_count);
@@ -98,7 +98,7 @@ export const node = {
     const row = getNode(ctx, params.node_id);
     const plan = planOf(ctx.world, row, body.to);
     if (plan.plan_hash !== body.plan_hash)
-      throw new Refusal('precondition_failed', 'The node has changed since that plan; read the plan again.');
+      throw new Refusal('precondition_failed', 'The node changed since the plan was made. Review the plan again.');
     if (!plan.is_possible) throw conflict(plan.blockers.join(' '));
     row.capacity_mode = body.to;
     row.version += 1;

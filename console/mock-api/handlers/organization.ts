@@ -17,7 +17,7 @@ const assertNotLastOwner = (ctx: MockCtx, member: Member): void => {
     (one) => one.organization_id === member.organization_id && one.role === 'owner',
   );
   if (member.role === 'owner' && owners.length === 1)
-    throw conflict('The last owner cannot be removed or demoted; make another owner first.');
+    throw conflict('The last owner cannot be removed or demoted. Add another owner first.');
 };
 
 const get = (ctx: MockCtx): Organization => must(ctx.world.organizations.get(organizationOf(ctx)), 'organization');

@@ -32,7 +32,7 @@ export const terminalSession = {
     if (!is_writable && body.kind !== 'console')
       throw new Refusal(
         'permission_denied',
-        'You may look at the console and nothing else: connecting needs allocation.connect.',
+        'You have read access to the console only. Other sessions need allocation.connect.',
       );
     const refusal = sessionRefusal(powerFacts(row), body.kind);
     if (refusal !== null) throw conflict(refusal);

@@ -24,7 +24,7 @@ const getSlot = (ctx: MockCtx, params: Readonly<{ node_id: string; slot_id: stri
 };
 
 const refuseHeld = (slot: Slot): void => {
-  if (slot.allocation_id !== null) throw conflict('An allocation holds the slot; release it first.');
+  if (slot.allocation_id !== null) throw conflict('An allocation holds the slot. Release it first.');
 };
 
 /** A discovery that was made before the demo began has a task as well. */
@@ -56,7 +56,7 @@ type OnSlot = Req<'adminNodeSlotDisable'>;
 const lockSlot = (ctx: MockCtx, { params, if_match }: OnSlot): Slot => {
   const slot = getSlot(ctx, params);
   if (slot.version !== if_match)
-    throw new Refusal('precondition_failed', 'The slot has changed since you read it; read it again.');
+    throw new Refusal('precondition_failed', 'The slot changed since you read it. Review and retry.');
   return slot;
 };
 
@@ -115,7 +115,7 @@ export const topology = {
     refuse(refuseNode(world, node, 'approve'));
     const { map } = discoveryOf(world, node, taskOf(world, node));
     if (map === null || map.map_hash !== body.map_hash)
-      throw new Refusal('precondition_failed', 'Another discovery was made since; read it again.');
+      throw new Refusal('precondition_failed', 'A newer discovery exists; review and approve it.');
     const wanted = map.candidates.filter((one) => body.slot_indexes?.includes(one.slot_index) ?? true);
     if (wanted.length < (body.slot_indexes?.length ?? 0)) throw notFound('candidate');
     const problems = [
@@ -188,7 +188,7 @@ export const topology = {
     const evidence = { requested_by: open.requested_by, confirmed_by: principal.id };
     const proof = { allocation_id: null, task_id: open.id, method: 'two_person_override', evidence };
     addProof(world, { slot, correlation_id: ctx.correlation_id, ...proof });
-    moveSlot(world, slot, 'available', 'Two operators vouched for the wipe.');
+    moveSlot(world, slot, 'available', 'Two operators accepted the wipe without proof.');
     return { override: { ...open }, slot: finish(ctx, slot, body.reason) };
   },
   adminNodeDiskList: async (ctx: MockCtx, { params, query }: Req<'adminNodeDiskList'>) => {

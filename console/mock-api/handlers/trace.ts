@@ -111,7 +111,7 @@ const traceOf = (world: World, id: string, projectId: string | null, actorId: st
     .map((node) => ({ node_id: node.id, host_name: node.name, skew_ms: node.clock_skew_ms }));
   const all = entriesOf({ ...facts, skews }, isOperator ? 'operator' : 'tenant');
   if (subjects.length === 0 && (all.length === 0 || !isOperator))
-    throw new Refusal('not_found', 'Nothing is known under this id.');
+    throw new Refusal('not_found', 'No records exist for this ID.');
   const entries = capEntries(all, ENTRIES_MAX);
   return {
     id,

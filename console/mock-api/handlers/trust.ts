@@ -31,7 +31,7 @@ export const trust = {
   adminTrustKeyCreate: async (ctx: MockCtx, { body }: Req<'adminTrustKeyCreate'>) => {
     const { world } = ctx;
     if (world.trustKeys.some((one) => one.purpose === body.purpose && one.state === 'staged'))
-      throw conflict('A key of this purpose is staged already.');
+      throw conflict('A key of this purpose is already staged. Activate or retire it first.');
     const id = world.mint('trust_key');
     const key: TrustKey = {
       id,
@@ -62,7 +62,7 @@ export const trust = {
   },
   adminTrustKeyRevoke: async (ctx: MockCtx, { params, if_match }: Req<'adminTrustKeyRevoke'>) => {
     const key = lock(ctx, params.trust_key_id, if_match);
-    if (key.state === 'active') throw conflict('The active key cannot be revoked; activate another first.');
+    if (key.state === 'active') throw conflict('The key is the active one. Activate another first.');
     return { ...move(ctx, key, 'revoked') };
   },
 };

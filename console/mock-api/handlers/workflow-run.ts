@@ -14,7 +14,7 @@ const view =
   (isOperator: boolean) =>
   (run: Run): View => {
     const { path: _, step_started_at: __, node_id: ___, steps: ____, task_id: _____, turn: ______, ...row } = run;
-    const forOperators = isOperator ? null : 'Only operators of the platform do this.';
+    const forOperators = isOperator ? null : 'Only operators can do this.';
     return {
       ...row,
       owner: isOperator ? row.owner : null,

@@ -155,7 +155,7 @@ const prove = (world: World, row: Allocation, run: Run): void => {
 export const blockedWords = (row: Allocation, reason: string): string =>
   blockedReason(row.id, reason, {
     kind: 'slice.cleanup',
-    state_reason: 'The drive answered the read-back with data that is not blank.',
+    state_reason: 'The disk read-back found data that is not blank.',
   });
 
 const block = (world: World, row: Allocation, reason: string): void => {
@@ -180,7 +180,7 @@ const cleanUp = (world: World, row: Allocation): void => {
 export const beginRelease = (world: World, row: Allocation, reason: string): void => {
   const live = row.run_id === null ? undefined : world.runs.get(row.run_id);
   if (row.state === 'releasing') return;
-  if (live !== undefined) callOff(world, live, 'Its release was asked for.');
+  if (live !== undefined) callOff(world, live, 'Release was requested.');
   endCharging(world, row);
   row.release_requested_at = world.ago();
   row.release_at = null;

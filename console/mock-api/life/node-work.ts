@@ -23,7 +23,7 @@ export const discover = (world: World, node: Node, correlation_id: string): Node
 
 /** The slot comes back only with a wipe proof. */
 export const repair = (world: World, node: Node, slot: Slot, correlation_id: string): void => {
-  moveSlot(world, slot, 'quarantined', 'It is being repaired.');
+  moveSlot(world, slot, 'quarantined', 'The slot is being repaired.');
   startRun(world, {
     path: 'repair-slot',
     subject_id: slot.id,

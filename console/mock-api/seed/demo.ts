@@ -125,7 +125,7 @@ const seedTenant = (world: World, cast: Cast, nodes: readonly Node[]): void => {
   seedBlocked(world, past('old-sweep', 3, 2, 28));
 
   const releasing = addActive(world, past('render-9', 3, 1, 16));
-  beginRelease(world, releasing, 'Its release was asked for.');
+  beginRelease(world, releasing, 'Release was requested.');
 
   const moving = (spec: Past): void => {
     const row = newAllocation(world, { ...spec, over: { state: 'requested', state_since: world.ago(), ...spec.over } });

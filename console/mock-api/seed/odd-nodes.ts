@@ -83,7 +83,7 @@ const awaitingApproval: Shaper = (world, node) => {
       {
         code: 'nvme_mounted',
         field: 'nvme_mounts',
-        message: 'The drive is mounted at /var/lib/scratch. Unmount it, or approve that the platform erases it.',
+        message: 'The disk is mounted at /var/lib/scratch. Unmount it, or approve the disk for wiping.',
       },
     ],
   });
@@ -120,7 +120,7 @@ const draining: Shaper = (world, node) => {
 
 const offline: Shaper = (world, node) => {
   node.state = 'offline';
-  node.state_reason = 'Its agent was not seen for 25 seconds.';
+  node.state_reason = 'The agent sent no heartbeat for 25 seconds.';
   node.state_since = world.ago(40 * 60_000);
   node.is_connected = false;
   node.last_seen_at = world.ago(41 * 60_000);

@@ -43,7 +43,7 @@ test('a terminal echoes what is typed, answers a command and ends with exit', as
 test('who may only look sees the console and types nothing', async () => {
   const { api, client, at } = start();
   api.signInAs('viewer');
-  await assert.rejects(connectMock(client, { ...at, kind: 'terminal' }), /needs allocation.connect/);
+  await assert.rejects(connectMock(client, { ...at, kind: 'terminal' }), /need allocation.connect/);
   const stream = await connectMock(client, { ...at, kind: 'console' });
   assert.equal(stream.session.is_writable, false);
   await stream.write(new TextEncoder().encode('echo no\r'));
@@ -57,6 +57,6 @@ test('a machine that is off has no terminal, and says how to start it', async ()
   const { id, project_id } = named(api, 'ray-head');
   await assert.rejects(
     connectMock(client, { project_id, allocation_id: id, kind: 'terminal' }),
-    /It is off; start it first/,
+    /The VM is off\. Start it first/,
   );
 });

@@ -114,7 +114,7 @@ const openSession = ({ world, session, allocation }: Offer): SessionStream => {
       kind: session.kind,
       is_writable: session.is_writable,
       is_recorded: session.is_recorded,
-      notice: session.is_recorded ? 'This terminal is recorded: your organization keeps what it shows.' : null,
+      notice: session.is_recorded ? 'Your organization records this terminal.' : null,
       expires_at: session.expires_at,
     },
     ready: Promise.resolve(),

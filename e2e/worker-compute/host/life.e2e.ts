@@ -216,7 +216,7 @@ test('a drive that says it is erased and keeps the data is caught, blocked, and 
   assert.equal(blocked.status, 'cleanup_blocked');
   assert.match(
     blocked.status_reason ?? '',
-    /could not be verified\. .*Next: put that right, then gpuaas admin allocation/,
+    /could not be verified\. .*Next: fix the cause, then run gpuaas admin allocation/,
   );
   assert.notEqual(await countOnDrive(lab.host, serial, CANARY), 0);
   const kept = await lab.cloud.sql.query(

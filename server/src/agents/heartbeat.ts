@@ -31,7 +31,7 @@ type Seen = Omit<Sighting, 'age_ms'> & Readonly<{ at_ms: number }>;
 
 /** Agents refuse what was signed two minutes from their time; an answer takes a moment on its way. */
 const CLOCK_SKEW_MAX_MS = 110_000;
-const FIRST_SEEN = 'Its agent is at work.';
+const FIRST_SEEN = 'The agent is connected.';
 
 const isTime = (text: string): boolean => Date.parse(text) > Date.UTC(1900, 0) && Date.parse(text) < Date.UTC(9000, 0);
 
@@ -45,18 +45,14 @@ export const createHeartbeats = (deps: PresenceDeps): Presence => {
     const isWrong = Math.abs(clock_skew_ms) > CLOCK_SKEW_MAX_MS;
     if (isWrong !== skewed.has(node_id)) {
       const about = { node_id, clock_skew_ms };
-      if (isWrong)
-        log.warn(
-          { ...about, error_code: 'clock_skew' },
-          'the clock of a host is wrong; its work waits until it is set',
-        );
-      else log.info(about, 'the clock of a host is right again');
+      if (isWrong) log.warn({ ...about, error_code: 'clock_skew' }, 'host clock out of range; tasks paused');
+      else log.info(about, 'host clock in range again');
     }
     if (!isWrong) skewed.delete(node_id);
     else skewed.add(node_id);
     if (!isWrong) return null;
     const seconds = Math.round(Math.abs(clock_skew_ms) / 1000);
-    return `The clock of this host is ${seconds} s ${clock_skew_ms > 0 ? 'ahead' : 'behind'}; its work waits until it is set.`;
+    return `The clock of this host is ${seconds} s ${clock_skew_ms > 0 ? 'ahead' : 'behind'}. Its tasks wait until the clock is corrected.`;
   };
 
   const sightingOf = ({ at_ms, ...rest }: Seen): Sighting => ({
@@ -83,14 +79,14 @@ export const createHeartbeats = (deps: PresenceDeps): Presence => {
     if (node.is_rebooted) await noteBoot(tx, node_id);
     if (node.is_rebooted && node.is_known) {
       tx.defer(insertOutboxEvent(tx, nodeRebooted({ node_id, name }, correlation_id)));
-      audit('node.reboot', 'boot id of the host', { boot_id: bootId });
+      audit('node.reboot', 'host boot ID changed', { boot_id: bootId });
       // What was checked before the boot counts no more; without a new look the host would stay out of sale.
       if ((await countSlots(tx, node_id)) > 0) await insertDiscoveryTask(tx, node_id, correlation_id);
     }
     if (await moveNode(tx, { id: node_id, from: ['enrolling'], to: 'active', reason: FIRST_SEEN })) {
       const event = nodeChanged({ node_id, name, state: 'active', state_reason: FIRST_SEEN }, correlation_id);
       tx.defer(insertOutboxEvent(tx, event));
-      audit('node.activate', 'first question for work', {});
+      audit('node.activate', 'first task poll', {});
     }
     await refreshSummary(tx, node_id);
     tx.afterCommit(deps.wake);
@@ -111,7 +107,7 @@ export const createHeartbeats = (deps: PresenceDeps): Presence => {
       if (words.includes('\0') || !words.isWellFormed() || !isTime(bootedAt) || !isTime(hostClock))
         throw new AppError(
           'invalid_request',
-          'The version, boot id, boot time, clock or trust version of the agent cannot be stored.',
+          'The agent version, boot ID, boot time, clock or trust version cannot be stored.',
         );
       const booted_at = new Date(bootedAt).toISOString();
       const clock_skew_ms = Math.round(Date.parse(hostClock) - at_ms);
@@ -130,7 +126,7 @@ export const createHeartbeats = (deps: PresenceDeps): Presence => {
           const one = batch.get(node_id);
           if (one === undefined) continue;
           // One node's trouble is not the others'; it will be seen again.
-          await act(one).catch((err: unknown) => log.error({ err, node_id }, 'could not note that a node was seen'));
+          await act(one).catch((err: unknown) => log.error({ err, node_id }, 'failed to record heartbeat'));
         }
       } catch (err) {
         for (const [nodeId, one] of batch) if (!seen.has(nodeId)) seen.set(nodeId, one);

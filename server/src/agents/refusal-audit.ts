@@ -39,6 +39,6 @@ export const auditNodeRefusal = async (
       }),
     );
   } catch (err) {
-    deps.log.error({ err, correlation_id: caller.correlation_id }, 'could not audit a refused agent');
+    deps.log.error({ err, correlation_id: caller.correlation_id }, 'failed to audit refused agent');
   }
 };

@@ -25,7 +25,8 @@ export type ResultProcessor<K extends TaskKind> = Readonly<{
 export type ResultProcessors = { readonly [K in TaskKind]: ResultProcessor<K> };
 
 const REPORT_AHEAD_MAX_MS = 5 * 60_000;
-export const AHEAD = 'The report was observed more than five minutes from now: set the clock of this host.';
+export const AHEAD =
+  'The report time differs from the server time by more than 5 minutes. Correct the clock of this host.';
 
 /** A report that counts as the newest for long would hide what comes after it. */
 export const isAhead = (report: HealthReport, now: Date): boolean =>

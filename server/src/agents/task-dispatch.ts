@@ -89,7 +89,7 @@ export const createDispatcher = (
   const endOverdue = (): void => {
     const at = now();
     for (const poll of held.values()) {
-      // Nobody goes without having been looked at, unless the database does not answer.
+      // Nobody goes without having been looked at, unless database unreachable.
       const until = poll.is_looked_at ? poll.until_ms : poll.until_ms + FLOOR_MS;
       if (until <= at) answer(poll, [], [...(told.get(poll.node_id) ?? [])]);
     }
@@ -128,7 +128,7 @@ export const createDispatcher = (
         lastFailure = '';
       } catch (err) {
         const message = err instanceof Error ? err.message : String(err);
-        if (message !== lastFailure) log.error({ err }, 'could not look for work of agents; will look again');
+        if (message !== lastFailure) log.error({ err }, 'failed to read agent tasks; retrying');
         lastFailure = message;
       }
       endOverdue();

@@ -37,7 +37,7 @@ const outputs = new Map<string, ValidateFunction>();
 
 /** What is wrong with the output of a kind, in words; undefined when nothing is. */
 const faultOf = (kind: string, output: unknown): string | undefined => {
-  if (!isTaskKind(kind)) return `Tasks of the kind ${kind} are not known here.`;
+  if (!isTaskKind(kind)) return `The control plane does not know task kind ${kind}.`;
   let validate = outputs.get(kind);
   if (validate === undefined) {
     validate = ajv.compile(TASKS[kind].output);
@@ -45,7 +45,7 @@ const faultOf = (kind: string, output: unknown): string | undefined => {
   }
   if (validate(output)) return undefined;
   const [first] = validate.errors ?? [];
-  return `The host’s answer does not have the shape of ${kind}: ${first?.instancePath || 'it'} ${first?.message ?? 'is wrong'}.`;
+  return `The result does not match task kind ${kind}: ${first?.instancePath || 'body'} ${first?.message ?? 'is not valid'}.`;
 };
 
 /** The answer as it is kept. */
@@ -55,16 +55,16 @@ const judged = (
 ): Pick<Result, 'state' | 'error_code' | 'reason'> & Readonly<{ output: Output | null }> => {
   const output = result.output as Output | null;
   const { state, error_code, reason } = result;
-  if (state === 'failed') return { state, error_code, reason: reason ?? 'The host gave no reason.', output };
+  if (state === 'failed') return { state, error_code, reason: reason ?? 'The agent gave no reason.', output };
   const fault = faultOf(kind, output ?? {});
   if (fault === undefined) return { state, error_code: null, reason, output: output ?? {} };
   return { state: 'failed', error_code: 'host_error', reason: fault, output: null };
 };
 
 const lateReason = (task: Pick<AgentTaskRow, 'state' | 'attempt' | 'is_overdue'>, attempt: number): string => {
-  if (task.attempt !== attempt) return `Attempt ${task.attempt} is the one that counts.`;
-  if (task.state === 'queued') return 'The task was not handed out.';
-  if (task.is_overdue || task.state === 'expired') return 'The task was not done in time.';
+  if (task.attempt !== attempt) return `Attempt ${task.attempt} is the current one.`;
+  if (task.state === 'queued') return 'The task was not dispatched.';
+  if (task.is_overdue || task.state === 'expired') return 'The task timed out.';
   return `The task is ${task.state}.`;
 };
 
@@ -80,7 +80,7 @@ export const start = async (
   return deps.database.write(PLATFORM, async (tx) => {
     if (await startTask(tx, task, BEGUN_EXPIRES_S)) return { may_begin: true, reason: null };
     const found = await findAgentTask(tx, where.node_id, where.task_id);
-    return { may_begin: false, reason: found ? lateReason(found, body.attempt) : 'The task is not of this node.' };
+    return { may_begin: false, reason: found ? lateReason(found, body.attempt) : 'The task belongs to another node.' };
   });
 };
 
@@ -125,7 +125,7 @@ export const finish = (deps: ResultDeps, where: Where, body: Result): Promise<No
     if (task === undefined) throw notFound('task');
     // Nothing was done, and it is no fault of the task: it is handed out again once the host's clock is right.
     if (body.state === 'failed' && body.error_code === 'clock_skew' && isUnderWay(task, body.attempt))
-      return { is_accepted: false, reason: 'The task waits until the clock of this host is set.' };
+      return { is_accepted: false, reason: 'The task waits until the clock of this host is corrected.' };
     const { state, error_code, reason, output } = judged(task.kind, body);
     const result = { id: task.id, attempt: body.attempt, state, reason, output };
     const { is_accepted, objection } = await finishTask(tx, result, { now: deps.clock.now(), wake: deps.wake });
@@ -145,7 +145,13 @@ export const health = async (
 ): Promise<NodeAnswer<'healthReport'>> => {
   if (isAhead(body.report, deps.clock.now()))
     throw new AppError('invalid_request', AHEAD, {
-      errors: [{ pointer: '/body/report/observed_at', code: 'future', message: 'is more than five minutes from now' }],
+      errors: [
+        {
+          pointer: '/body/report/observed_at',
+          code: 'future',
+          message: 'differs from the server time by more than 5 minutes',
+        },
+      ],
     });
   return { is_accepted: await deps.database.write(PLATFORM, (tx) => recordHealth(tx, nodeId, body.report)) };
 };

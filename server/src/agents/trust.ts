@@ -86,7 +86,7 @@ const openKey = (secrets: Secrets, key: TrustKeySecret): string => {
     return secrets.open(key.sealed_private_key, boundTo(key.id));
   } catch (err) {
     throw new Error(
-      'The keys of the agent channel in this database were sealed with another platform key: bring back that key (platform.key or GPUAAS_PLATFORM_KEY).',
+      'The trust keys in this database were sealed with another platform key. Restore that key (platform.key or GPUAAS_PLATFORM_KEY).',
       { cause: err },
     );
   }

@@ -70,7 +70,7 @@ export const putSessionTask = async (tx: Tx, sessionId: string, taskId: string):
 /** What no host has begun is not begun any more: nobody waits for it. */
 export const cancelStreamTask = async (tx: Tx, sessionId: string): Promise<void> => {
   await tx.query(
-    `update node_tasks t set state = 'cancelled', state_reason = 'The session is over.', finished_at = clock_timestamp()
+    `update node_tasks t set state = 'cancelled', state_reason = 'The session has ended.', finished_at = clock_timestamp()
      from terminal_sessions s where s.id = $1 and t.id = s.task_id and t.state = 'queued'`,
     [sessionId],
   );

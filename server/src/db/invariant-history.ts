@@ -33,15 +33,15 @@ const TOLD = `told as materialized (select e.subject, e.id, e.xid, e.created_at,
 export const HISTORY_INVARIANTS: readonly Invariant[] = [
   {
     name: 'change_has_event',
-    rule: 'A state that an allocation entered is told by an event that committed with it.',
+    rule: 'Every state change of an allocation has an event in the same transaction.',
     sql: `with ${TOLD}
-      select x.id as subject_id, 'no event tells ' || x.state as detail from (
+      select x.id as subject_id, 'no event for ' || x.state as detail from (
         select a.id, a.state, false as is_event from ${CHANGED} union all select subject, state, true from told) x
       group by x.id, x.state having bool_and(not x.is_event)`,
   },
   {
     name: 'change_is_audited',
-    rule: 'Every launch, release, failure and proof has its audit row in the transaction that told of it.',
+    rule: 'Every launch, release, failure and proof has an audit row in the transaction of its event.',
     sql: `with ${TOLD}
       select x.id as subject_id, min(x.state) || ' without an audit row' as detail from (
         select subject as id, xid, state from told where state in ${ANSWERED_FOR} and created_at > ${FRESH}
@@ -51,7 +51,7 @@ export const HISTORY_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'states_follow_the_graph',
-    rule: 'An allocation begins as requested, moves only as the graph of states allows, and every move has a correlation id.',
+    rule: 'An allocation starts as requested, follows the state graph, and every state change has a correlation ID.',
     sql: `with ${TOLD}, moved as (
         select told.*, lag(told.state) over (partition by told.subject order by told.created_at, told.id) as before from told)
       select m.subject as subject_id, case when m.correlation_id = '' then m.state || ' without a correlation id'
@@ -62,20 +62,20 @@ export const HISTORY_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'late_results_do_not_count',
-    rule: 'A host is heard only about the attempt that is under way, and before it expires.',
+    rule: 'A result is accepted only for the current attempt, before it expires.',
     sql: `select t.id as subject_id, case when t.state in ('expired', 'cancelled') then 'has output though ' || t.state
-        when t.finished_at > t.expires_at then 'was heard after it had expired' else 'was heard though another attempt had begun' end as detail
+        when t.finished_at > t.expires_at then 'result accepted after expiry' else 'result accepted after another attempt had started' end as detail
       from node_tasks t where t.finished_at > ${FRESH} and case when t.state in ('expired', 'cancelled') then t.output is not null
         else t.finished_at > t.expires_at or exists (select from node_tasks n
           where n.allocation_id = t.allocation_id and n.kind = t.kind and n.attempt > t.attempt and n.created_at < t.finished_at) end`,
   },
   {
     name: 'proof_is_of_its_task',
-    rule: 'What frees a slot or node is the answer of the cleanup that was asked for it, of its generation and not outrun by another.',
+    rule: 'A slot or node is freed only by the current cleanup task of its own generation.',
     sql: `select p.id as subject_id, case when t.id is null then 'no task ' || p.task_id when t.state <> 'completed' then 'its task is ' || t.state
-        when t.allocation_id is distinct from p.allocation_id or t.node_id <> p.node_id then 'its task was for something else'
-        when t.finished_at > p.created_at then 'its task was answered after it'
-        when n.id is not null then 'attempt ' || n.attempt || ' had begun' else 'its task erased another generation of the slot' end as detail
+        when t.allocation_id is distinct from p.allocation_id or t.node_id <> p.node_id then 'its task has another target'
+        when t.finished_at > p.created_at then 'its task finished after it'
+        when n.id is not null then 'attempt ' || n.attempt || ' had started' else 'its task wiped another generation of the slot' end as detail
       from wipe_proofs p join allocation_resource_claims c on c.allocation_id = p.allocation_id and c.wipe_proof_id = p.id left join node_tasks t on t.id = p.task_id
       left join node_tasks n on n.allocation_id = t.allocation_id and n.kind = t.kind and n.attempt = t.attempt + 1 and n.created_at < p.created_at
       where p.created_at > ${FRESH} and (t.id is null or t.state <> 'completed' or t.allocation_id is distinct from p.allocation_id

@@ -10,7 +10,7 @@ const A_WHILE = "statement_timestamp() - interval '5 minutes'";
 export const HOST_INVARIANTS: readonly Invariant[] = [
   {
     name: 'vm_has_claim_or_finding',
-    rule: 'Every VM with our tag on a host belongs to an unreleased claim there, or is a finding as an orphan.',
+    rule: 'Every managed VM on a host has an unreleased claim there, or an orphan finding.',
     sql: `select i.node_id as subject_id, 'VM ' || (m ->> 'name') || ' has no claim and no finding' as detail
       from node_inventories i cross join lateral jsonb_array_elements(i.content -> 'vms') m
       where i.received_at > ${A_WHILE} and (m ->> 'is_managed')::boolean
@@ -23,7 +23,7 @@ export const HOST_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'unclaimed_vm_blocks_slots',
-    rule: 'A slot whose devices a machine has that nobody claims is not for sale.',
+    rule: 'A slot whose devices belong to a VM without a claim is not schedulable.',
     sql: `select s.id as subject_id, 'schedulable, and VM ' || (f ->> 'vm') || ' has its devices' as detail
       from node_inventories i cross join lateral jsonb_array_elements(i.findings) f
       join node_resource_slots s on s.node_id = i.node_id and f -> 'slot_ids' ? s.id and s.status = 'available'

@@ -8,7 +8,7 @@ const SETTLED = "statement_timestamp() - interval '5 minutes'";
 export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
   {
     name: 'claims_end_with_allocation',
-    rule: 'Claims live as long as their allocation: none is released before its release, none is left after it.',
+    rule: 'The claims of an allocation are released exactly when the allocation is released.',
     sql: `select a.id as subject_id, a.state || ' with ' || count(*) filter (where ${claimIsLive('c')}) || ' unreleased and '
         || count(*) filter (where c.released_at is not null) || ' released claims' as detail
       from allocations a join allocation_resource_claims c on c.allocation_id = a.id
@@ -17,7 +17,7 @@ export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'allocation_is_whole',
-    rule: 'An allocation has its claims and its placement as sold from its first moment.',
+    rule: 'An allocation has its claims and its placement from its creation.',
     sql: `select a.id as subject_id, case when p.allocation_id is null then 'no placement' else 'no claim' end as detail
       from allocations a left join allocation_placements p on p.allocation_id = a.id
       where a.state <> 'released' and (p.allocation_id is null
@@ -25,7 +25,7 @@ export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'change_has_deadline_and_owner',
-    rule: 'What is on its way has a deadline and a workflow run, or says why it stands.',
+    rule: 'An allocation in transition has a deadline and a workflow run, or a reason.',
     sql: `select a.id as subject_id, case when a.state in ('failed', 'release_failed') then 'no reason'
         when a.state_deadline_at is null then 'no deadline' else 'no workflow run' end as detail
       from allocations a where a.state_since < ${SETTLED} and case
@@ -36,7 +36,7 @@ export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'power_change_has_run',
-    rule: 'Power that is being changed is changed by a live run of the allocation; what rests has none.',
+    rule: 'A power change has a live run of the allocation; a stable power state has none.',
     sql: `select a.id as subject_id, coalesce(a.power_state, 'no power') || coalesce(' by run ' || a.power_run_id, '') || ', which '
         || case when r.id is null then 'is not its own' else 'is ' || r.state end as detail
       from allocations a left join workflow_runs r on r.id = a.power_run_id and r.subject_id = a.id
@@ -45,14 +45,14 @@ export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'power_is_of_active_slices',
-    rule: 'A slice has power exactly while it is active, and what is not known of it has a reason.',
+    rule: 'A slice has a power state exactly while it is active; an unknown power state has a reason.',
     sql: `select a.id as subject_id, a.capacity_shape || ', ' || a.state || ', power ' || coalesce(a.power_state, 'none') as detail
       from allocations a where a.state <> 'released' and ((a.power_state is not null) <> (a.state = 'active' and a.capacity_shape = 'gpu_slice')
         or a.power_state = 'unknown' and a.power_reason is null)`,
   },
   {
     name: 'state_matches_times',
-    rule: 'The moments of an allocation follow its states, and every one has a correlation id.',
+    rule: 'The timestamps of an allocation match its state, and it has a correlation ID.',
     sql: `select a.id as subject_id, 'state ' || a.state || ' contradicts its times' as detail from allocations a
       where (a.state <> 'released' or a.released_at > ${RECENT}) and (a.correlation_id = ''
         or (a.state = 'active') and (a.activated_at is null or a.release_requested_at is not null)
@@ -62,7 +62,7 @@ export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'one_task_per_slot',
-    rule: 'At most one task runs on a slot, and it carries the generation of the claim that it serves.',
+    rule: 'At most one task runs on a slot, with the generation of its claim.',
     sql: `with task as materialized (
         select t.id, t.state, s.slot_id, s.generation from node_tasks t cross join lateral (
           select t.slot_id, t.slot_generation as generation where t.slot_id is not null
@@ -80,7 +80,7 @@ export const LIFECYCLE_INVARIANTS: readonly Invariant[] = [
 export const MONEY_INVARIANTS: readonly Invariant[] = [
   {
     name: 'usage_never_overlaps',
-    rule: 'The charged intervals of an allocation do not overlap, are not negative and start once.',
+    rule: 'The charged intervals of an allocation do not overlap and are not negative.',
     sql: `select u.allocation_id as subject_id, case when u.ended_at < u.started_at then 'record ' || u.id || ' ends before it starts'
         else 'records ' || u.id || ' and ' || u.next_id end as detail
       from (select r.*, lead(r.id) over following as next_id, lead(r.started_at) over following as next_at from usage_records r
@@ -89,7 +89,7 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'charged_by_one_record',
-    rule: 'An allocation is active once, so one record charges it: billing that runs again adds none.',
+    rule: 'One usage record charges an allocation; rerunning billing adds none.',
     sql: `select u.allocation_id as subject_id, count(*) || ' records' as detail from usage_records u
       where u.ended_at is null or u.ended_at > ${RECENT} group by u.allocation_id having count(*) > 1`,
   },
@@ -117,7 +117,7 @@ export const MONEY_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'price_is_as_sold',
-    rule: 'What is charged is the price, currency and GPU count of the launch.',
+    rule: 'Usage is charged with the price, currency and GPU count of the launch.',
     sql: `select u.id as subject_id, u.gpu_count || ' x ' || u.gpu_hourly_price_minor || ' ' || u.currency || ' charged, '
         || p.gpu_count || ' x ' || p.gpu_hourly_price_minor || ' ' || p.currency || ' sold' as detail
       from usage_records u join allocation_placements p on p.allocation_id = u.allocation_id

@@ -27,27 +27,27 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
     name: 'claim_released_with_proof',
     rule: 'A claim is released only by a verified proof of its own allocation, node and slot.',
     sql: `select c.id as subject_id, case when p.id is null then 'no proof' when not p.is_verified then 'the proof is not verified'
-        else 'the proof is about something else' end as detail
+        else 'the proof has another target' end as detail
       from allocation_resource_claims c left join wipe_proofs p on p.id = c.wipe_proof_id
       where c.released_at > ${RECENT} and (p.id is null or not p.is_verified or p.allocation_id <> c.allocation_id
         or p.node_id <> c.node_id or p.slot_id is distinct from c.slot_id or p.created_at < c.created_at)`,
   },
   {
     name: 'available_slot_is_unclaimed',
-    rule: 'A slot that is for sale has no unreleased claim, nor has its whole node.',
+    rule: 'A schedulable slot has no unreleased claim, and neither has its node.',
     sql: `select s.id as subject_id, 'held by claim ' || c.id as detail from node_resource_slots s
       join allocation_resource_claims c on ${claimHoldsSlot('c', 's')}
       where s.status = 'available'`,
   },
   {
     name: 'available_slot_is_complete',
-    rule: 'A slot that is for sale has its GPU, disk, addresses and its own fabric function.',
+    rule: 'A schedulable slot has its GPU, disk, addresses and a dedicated fabric function.',
     sql: `select s.id as subject_id, 'a binding is missing' as detail from node_resource_slots s where s.status = 'available'
       and not ${slotIsComplete('s')}`,
   },
   {
     name: 'available_slot_is_wiped',
-    rule: 'A slot that is for sale was erased, with a verified proof, after its last claim.',
+    rule: 'A schedulable slot was wiped with a verified proof after its last claim.',
     sql: `select s.id as subject_id, case when p.id is null then 'no proof' when not p.is_verified then 'the proof is not verified'
         else 'the proof is older than the last claim' end as detail
       from node_resource_slots s left join wipe_proofs p on p.id = s.wipe_proof_id and p.slot_id = s.id
@@ -56,9 +56,9 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'proof_is_in_its_chain',
-    rule: 'A wipe proof of the last hour gives the hash it was written with and follows the one before it.',
-    sql: `select p.id as subject_id, case when p.proof_hash <> wipe_proof_hash(p) then 'the proof does not give its hash'
-        else 'the proof does not follow the one before it' end as detail
+    rule: 'A wipe proof of the last hour matches its hash and follows the previous proof.',
+    sql: `select p.id as subject_id, case when p.proof_hash <> wipe_proof_hash(p) then 'the proof does not match its hash'
+        else 'the proof does not follow the previous one' end as detail
       from wipe_proofs p left join wipe_proofs b on b.target_id = p.target_id and b.sequence = p.sequence - 1
       where p.created_at > statement_timestamp() - interval '1 hour' and (p.proof_hash <> wipe_proof_hash(p)
         or p.previous_hash <> case when p.sequence = 1 then wipe_chain_genesis(p.target_id) else coalesce(b.proof_hash, '') end)`,
@@ -82,7 +82,7 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'slice_is_legal_set',
-    rule: 'On a board with a fabric the GPUs of a slice are one of its partitions.',
+    rule: 'On a board with a fabric, the GPUs of a slice form one partition.',
     sql: `select held.allocation_id as subject_id, 'modules ' || array_to_string(held.modules, ', ') as detail
       from (select c.allocation_id, c.node_id, array_agg(s.module_id order by s.module_id) as modules from allocation_resource_claims c
         join node_resource_slots s on s.id = c.slot_id where ${claimIsLive('c')} group by c.allocation_id, c.node_id) held
@@ -117,7 +117,7 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'approval_is_named',
-    rule: 'Every approved slot stands on a compute host and names its operator and its discovery.',
+    rule: 'Every approved slot is on a compute host and names its operator and its discovery.',
     sql: `select s.id as subject_id, case when n.host_role <> 'worker_compute' then 'on a ' || n.host_role || ' host'
         else 'without operator or discovery' end as detail
       from node_resource_slots s join nodes n on n.id = s.node_id
@@ -126,7 +126,7 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'index_has_every_node',
-    rule: 'Every node has its row in the placement index, in its own region, and no row is of a node that is gone.',
+    rule: 'Every node has one row in the placement index, in its region; no row belongs to a deleted node.',
     sql: `select coalesce(n.id, m.node_id) as subject_id, case when m.node_id is null then 'no row in the index' when n.id is null then 'no such node'
         else 'indexed as ' || m.gpu_model || ' in ' || m.region_name end as detail
       from nodes n full join node_placement_summary m on m.node_id = n.id
@@ -144,7 +144,7 @@ export const PLACEMENT_INVARIANTS: readonly Invariant[] = [
   },
   {
     name: 'index_offers_ready_nodes',
-    rule: 'The placement index offers only active, healthy compute nodes that nobody holds, in a mode that allows it.',
+    rule: 'The placement index offers only active, healthy, unheld compute nodes in a matching capacity mode.',
     sql: `select m.node_id as subject_id, 'offered though ' || n.state || ', ' || n.health || ', ' || n.occupancy || ', ' || n.capacity_mode as detail
       from node_placement_summary m join nodes n on n.id = m.node_id cross join lateral (select
         coalesce(m.key_1, m.key_2, m.key_4, m.key_8) is not null as slices, m.key_node is not null as whole) offered

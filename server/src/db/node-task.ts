@@ -160,7 +160,7 @@ export const expireTasks = async (tx: Tx, limit: number): Promise<NodeTaskRow[]>
     `with late as materialized (
        select id from node_tasks where state ${TASK_OPEN} and expires_at <= clock_timestamp()
        order by expires_at limit $1 for update skip locked)
-     update node_tasks t set state = 'expired', state_reason = 'It was not done in time.', finished_at = clock_timestamp()
+     update node_tasks t set state = 'expired', state_reason = 'The task timed out.', finished_at = clock_timestamp()
      from late where t.id = late.id returning ${TASK}`,
     [limit],
   );

@@ -18,7 +18,7 @@ test('what has ended is neither released nor changed, and says so', () => {
 test('protection keeps a tenant from releasing, and never an operator', () => {
   for (const state of ['requested', 'provisioning', 'active', 'release_failed'] as const) {
     assert.deepEqual(releaseRefusal({ state, is_protected: true }), {
-      reason: 'The allocation is protected; remove the protection first.',
+      reason: 'The allocation is protected. Remove the protection first.',
       is_done: false,
     });
     assert.equal(releaseRefusal({ state, is_protected: false }), null);

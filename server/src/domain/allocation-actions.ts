@@ -12,7 +12,7 @@ export const releaseRefusal = ({ state, is_protected }: ReleaseFacts): Refusal |
   firstOf(
     state === 'releasing' && done('The allocation is being released.'),
     !isReleasable(state) && refused(`The allocation is ${state}; there is nothing to release.`),
-    is_protected && refused('The allocation is protected; remove the protection first.'),
+    is_protected && refused('The allocation is protected. Remove the protection first.'),
   );
 
 /** Operators release what is protected as well. */
@@ -27,5 +27,5 @@ export const maxDurationRefusal = (activeS: number, maxDurationS: number): Refus
   activeS < maxDurationS
     ? null
     : refused(
-        `The allocation has been active for ${activeS} s, longer than a maximum duration of ${maxDurationS} s. Release it, or give a longer maximum.`,
+        `The allocation has been active for ${activeS} s, longer than the maximum duration of ${maxDurationS} s. Release it, or set a longer maximum.`,
       );

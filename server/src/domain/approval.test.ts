@@ -106,8 +106,8 @@ describe('approving candidates', () => {
     assert.deepEqual(at(weak, 'clear'), []);
     const [problem] = at(weak, 'purge');
     assert.deepEqual([problem?.field, problem?.code], ['wipe_method', 'below_minimum']);
-    assert.match(problem?.message ?? '', /^Slot 0: .+blkdiscard only clears\. .+replace it, or lower the minimum/);
-    assert.match(at(weak, 'purge', candidate(0))[0]?.message ?? '', /Name nvme_format with wipe_method\.$/);
+    assert.match(problem?.message ?? '', /^Slot 0: .+blkdiscard reaches clear\. .+Replace it, or lower the wipe level/);
+    assert.match(at(weak, 'purge', candidate(0))[0]?.message ?? '', /Set wipe_method to nvme_format\.$/);
     assert.deepEqual(at(candidate(0), 'purge'), []);
     assert.deepEqual(
       approvalProblems([candidate(1)], { all: [], has_fabric: true, wipe_minimum: 'purge' }),

@@ -10,24 +10,24 @@ export type ApprovalProblem = Readonly<{ slot_index: number; field: string; code
 
 const PCI = /^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/;
 const BINDINGS = [
-  ['gpu_pci_address', 'GPU PCI address', PCI, 'Check that the GPU is seated and visible, then discover again.'],
-  ['nvme_serial', 'NVMe serial', /^.+$/, 'Check the drive behind the GPU’s switch, then discover again.'],
-  ['nvme_device', 'NVMe device by id', /^\/dev\/disk\/by-id\/[A-Za-z0-9._:-]+$/, 'Check udev, then discover again.'],
-  ['mac_address', 'management MAC address', /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/, 'Discover again.'],
-  ['private_ip', 'private IP address', /^[0-9a-f.:]+$/, 'Widen the private network of the node, then discover again.'],
+  ['gpu_pci_address', 'GPU PCI address', PCI, 'Check that the GPU is seated and visible, then rerun discovery.'],
+  ['nvme_serial', 'NVMe serial', /^.+$/, 'Check the disk behind the GPU’s switch, then rerun discovery.'],
+  ['nvme_device', 'NVMe device by id', /^\/dev\/disk\/by-id\/[A-Za-z0-9._:-]+$/, 'Check udev, then rerun discovery.'],
+  ['mac_address', 'management MAC address', /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/, 'Rerun discovery.'],
+  ['private_ip', 'private IP address', /^[0-9a-f.:]+$/, 'Widen the private network of the node, then rerun discovery.'],
   [
     'fabric_vf_pci_address',
     'fabric VF PCI address',
     PCI,
-    'Create virtual functions on the card behind the GPU’s switch, then discover again.',
+    'Create virtual functions on the card behind the GPU’s switch, then rerun discovery.',
   ],
-  ['wipe_method', 'wipe policy', /^.+$/, 'Name one with wipe_method, or replace the drive by one that can be erased.'],
+  ['wipe_method', 'wipe method', /^.+$/, 'Set wipe_method, or replace the disk with one that can be wiped.'],
 ] as const;
 
 const ONCE = [
   ['gpu_pci_address', 'the GPU'],
   ['fabric_vf_pci_address', 'the fabric VF'],
-  ['nvme_serial', 'the NVMe drive'],
+  ['nvme_serial', 'the NVMe disk'],
   ['mac_address', 'the MAC address'],
   ['private_ip', 'the private IP'],
   ['module_id', 'the module id'],
@@ -43,7 +43,7 @@ const gapsOf = (found: Candidate): ApprovalProblem[] => {
   const bindings = BINDINGS.flatMap(([field, name, grammar, fix]) => {
     const value = found[field];
     if (value === null) return [say(field, 'required', `there is no ${name}. ${fix}`)];
-    return grammar.test(value) ? [] : [say(field, 'malformed', `"${value}" is no ${name}. ${fix}`)];
+    return grammar.test(value) ? [] : [say(field, 'malformed', `"${value}" is not a valid ${name}. ${fix}`)];
   });
   return [
     ...bindings,
@@ -53,18 +53,18 @@ const gapsOf = (found: Candidate): ApprovalProblem[] => {
           say(
             'fabric_claim_mode',
             'not_per_slot_vf',
-            'the fabric would be shared. Give it a virtual function of its own.',
+            'the fabric would be shared. Assign it a dedicated virtual function.',
           ),
         ]),
     ...(found.fabric_vf_guid !== null && /^[0:.]+$/.test(found.fabric_vf_guid)
-      ? [say('fabric_vf_guid', 'guid_zero', 'its virtual function has no GUID. Assign one, then discover again.')]
+      ? [say('fabric_vf_guid', 'guid_zero', 'its virtual function has no GUID. Assign one, then rerun discovery.')]
       : []),
     ...(found.nvme_mounts.length > 0
       ? [
           say(
             'nvme_mounts',
             'mounted',
-            `the drive is mounted at ${found.nvme_mounts.join(', ')}. Unmount it on the host, approve its ownership to have it wiped, then discover again.`,
+            `the disk is mounted at ${found.nvme_mounts.join(', ')}. Unmount it on the host, approve the disk for wiping, then rerun discovery.`,
           ),
         ]
       : []),
@@ -73,7 +73,7 @@ const gapsOf = (found: Candidate): ApprovalProblem[] => {
           say(
             'nvme_holders',
             'held',
-            `the drive is held by ${found.nvme_holders.join(', ')}. Remove it from there, approve its ownership to have it wiped, then discover again.`,
+            `the disk is in use by ${found.nvme_holders.join(', ')}. Remove it there, approve the disk for wiping, then rerun discovery.`,
           ),
         ]
       : []),
@@ -82,7 +82,7 @@ const gapsOf = (found: Candidate): ApprovalProblem[] => {
           say(
             'nvme_filesystems',
             'foreign_filesystem',
-            `the drive carries ${found.nvme_filesystems.join(', ')} and no wipe of it is on record. Approve its ownership to have it wiped, then discover again.`,
+            `the disk holds ${found.nvme_filesystems.join(', ')} and has no wipe proof. Approve the disk for wiping, then rerun discovery.`,
           ),
         ]
       : []),
@@ -91,7 +91,7 @@ const gapsOf = (found: Candidate): ApprovalProblem[] => {
           say(
             'iommu_group',
             'required',
-            'the GPU is in no IOMMU group. Turn the IOMMU on in firmware and kernel command line and reboot.',
+            'the GPU is in no IOMMU group. Enable the IOMMU in firmware and on the kernel command line, then reboot.',
           ),
         ]
       : []),
@@ -100,19 +100,19 @@ const gapsOf = (found: Candidate): ApprovalProblem[] => {
           say(
             'iommu_group',
             'reaches_beyond',
-            `its IOMMU group also holds ${found.iommu_group_other_devices.join(', ')}. Enable ACS on the switch and reboot.`,
+            `its IOMMU group also contains ${found.iommu_group_other_devices.join(', ')}. Enable ACS on the switch, then reboot.`,
           ),
         ]
       : []),
     ...(found.mig_mode === 'enabled'
-      ? [say('mig_mode', 'mig_enabled', 'the GPU is in MIG mode. Disable MIG, reset the GPU, then discover again.')]
+      ? [say('mig_mode', 'mig_enabled', 'the GPU is in MIG mode. Disable MIG, reset the GPU, then rerun discovery.')]
       : []),
     ...(found.mediated_devices > 0
       ? [
           say(
             'mediated_devices',
             'has_vgpus',
-            `the GPU has ${found.mediated_devices} vGPU children. Remove them, then discover again.`,
+            `the GPU has ${found.mediated_devices} vGPU children. Remove them, then rerun discovery.`,
           ),
         ]
       : []),
@@ -156,7 +156,7 @@ const parentsOf = (wanted: readonly Candidate[], all: readonly Candidate[]): App
             slot_index: found.slot_index,
             field: 'fabric_parent_pci_address',
             code: 'shared_parent',
-            message: `Slot ${found.slot_index}: its card ${parent} also serves slot ${without.map((other) => other.slot_index).join(', ')}, which has no virtual function of its own. Give every slot of the card one.`,
+            message: `Slot ${found.slot_index}: its card ${parent} also serves slot ${without.map((other) => other.slot_index).join(', ')}, which has no dedicated virtual function. Assign one to every slot of the card.`,
           },
         ];
   });
@@ -181,12 +181,15 @@ const erasesOf = (wanted: readonly Candidate[], { all, wipe_minimum }: ApprovalC
     const offered = all.find((found) => found.slot_index === slot_index)?.wipe_method ?? wipe_method;
     const canPurge = meetsLevel(wipeLevelOf(offered), 'purge');
     if (level === 'purge' && !canPurge)
-      return say('not_offered', `its drive does not offer ${wipe_method}. Name ${offered}, or replace the drive.`);
+      return say(
+        'not_offered',
+        `its disk does not support ${wipe_method}. Set wipe_method to ${offered}, or replace the disk.`,
+      );
     if (meetsLevel(level, wipe_minimum)) return [];
     const fix = canPurge
-      ? `Name ${offered} with wipe_method.`
-      : 'The drive offers nothing stronger: replace it, or lower the minimum of the region.';
-    return say('below_minimum', `the region demands that disks are purged, and ${wipe_method} only clears. ${fix}`);
+      ? `Set wipe_method to ${offered}.`
+      : 'The disk supports no stronger method. Replace it, or lower the wipe level of the region.';
+    return say('below_minimum', `the region requires wipe level purge, but ${wipe_method} reaches clear. ${fix}`);
   });
 
 /** What the agent found in the way beside that. Told of a field that only a driver knows, it is over once that is known. */
@@ -213,7 +216,7 @@ export const approvalProblems = (wanted: readonly Candidate[], context: Approval
             slot_index: found.slot_index,
             field: 'module_id',
             code: 'required',
-            message: `Slot ${found.slot_index}: there is no module id, which the fabric’s sets need. Load the GPU driver on the host, then discover again.`,
+            message: `Slot ${found.slot_index}: there is no module ID, which the fabric partitions need. Load the GPU driver on the host, then rerun discovery.`,
           }))
       : []),
     ...sharedOf(wanted),

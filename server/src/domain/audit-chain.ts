@@ -141,7 +141,7 @@ export const checkChain = (chain: string, heads: readonly Head[]): ChainCheck =>
     else if (!hash.equals(seal.hash)) {
       // The right hash beside the wrong row means that seals or rows changed places.
       if (outOfOrder || stored.has(hash.toString('hex')))
-        report('reordered', seal.sequence, row.id, 'The row does not stand where it was sealed.');
+        report('reordered', seal.sequence, row.id, 'The row is not at its sealed position.');
       else report('edited', seal.sequence, row.id, 'The row does not match its seal.');
     } else if (outOfOrder) report('reordered', seal.sequence, row.id, 'The row is sealed out of commit order.');
     lastRow = row;
@@ -151,16 +151,16 @@ export const checkChain = (chain: string, heads: readonly Head[]): ChainCheck =>
     const expected = end.sequence + 1;
     rows += 1;
     if (seal.sequence !== expected) {
-      report('deleted', expected, null, `Seals ${expected} to ${seal.sequence - 1} are gone.`);
+      report('deleted', expected, null, `Seals ${expected} to ${seal.sequence - 1} are missing.`);
       lastRow = seal.row ?? undefined;
-    } else if (seal.row === null) report('deleted', seal.sequence, seal.audit_log_id, 'The sealed row is gone.');
+    } else if (seal.row === null) report('deleted', seal.sequence, seal.audit_log_id, 'The sealed row is missing.');
     else checkRow(seal, seal.row, next, stored);
     end = { sequence: seal.sequence, hash: seal.hash };
     const signed = headAt.get(seal.sequence);
     if (signed !== undefined && signed !== seal.hash.toString('hex') && !rewritten) {
       rewritten = true;
       const detail =
-        'The hash differs from the signed head: something at or before this row was rewritten with its seals.';
+        'The hash differs from the signed head: this row or an earlier one was rewritten together with its seals.';
       report('edited', seal.sequence, seal.audit_log_id, detail);
     }
   };

@@ -78,26 +78,31 @@ const createReader = (recorded: RecordedEnd, thorough: boolean): Reader => {
           head?.chain ?? null,
           'head_forged',
           head?.sequence ?? null,
-          `Line ${lines} of the heads file is not one that was signed.`,
+          `Line ${lines} of the heads file has no valid signature.`,
         );
         last = { line: last.line + 1, hash: line.text_hash, broken: true };
         return;
       }
       if (head.line > last.line + 1)
-        report(null, 'heads_missing', null, `Lines ${last.line + 1} to ${head.line - 1} of the heads file are gone.`);
+        report(
+          null,
+          'heads_missing',
+          null,
+          `Lines ${last.line + 1} to ${head.line - 1} of the heads file are missing.`,
+        );
       else if (head.line !== last.line + 1 || (head.previous !== last.hash && !last.broken))
         report(
           head.chain,
           'head_forged',
           head.sequence,
-          `Line ${lines} of the heads file does not follow the one before.`,
+          `Line ${lines} of the heads file does not follow the previous line.`,
         );
       if (head.line === recorded.line && line.text_hash !== recorded.hash)
         report(
           head.chain,
           'head_forged',
           head.sequence,
-          `Line ${lines} of the heads file is not the one that was written.`,
+          `Line ${lines} of the heads file differs from the line that was written.`,
         );
       last = { line: head.line, hash: line.text_hash, broken: false };
       takeHead(head);

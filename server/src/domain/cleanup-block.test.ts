@@ -8,13 +8,13 @@ test('a slot whose cleanup was given up says why in the words of the host, and w
   const failure = { kind: 'slice.cleanup', state_reason: 'nvme0n1 is mounted at /mnt' };
   assert.equal(
     blockedReason('alc_1', reason, failure),
-    'The disks could not be wiped. nvme0n1 is mounted at /mnt. Next: put that right, then gpuaas admin allocation force-cleanup alc_1.',
+    'The disks could not be wiped. nvme0n1 is mounted at /mnt. Next: fix the cause, then run gpuaas admin allocation force-cleanup alc_1.',
   );
   assert.match(blockedReason('alc_1', reason, { ...failure, state_reason: 'It failed!' }), /It failed! Next:/);
 });
 
 test('nothing is said twice, and nothing is made up', () => {
-  const next = 'Next: put that right, then gpuaas admin allocation force-cleanup alc_1.';
+  const next = 'Next: fix the cause, then run gpuaas admin allocation force-cleanup alc_1.';
   assert.equal(blockedReason('alc_1', reason, undefined), `${reason} ${next}`);
   for (const state_reason of [null, reason])
     assert.equal(blockedReason('alc_1', reason, { kind: 'node.cleanup', state_reason }), `${reason} ${next}`);

@@ -16,7 +16,7 @@ export const blockedReason = (allocationId: string, reason: string, failure: Las
   const command = `gpuaas admin allocation force-cleanup ${allocationId}`;
   const next =
     failure !== undefined && STOPS.has(failure.kind)
-      ? `Next: see on the host that it is off, then ${command}; with --runtime-verified-absent if it is gone.`
-      : `Next: put that right, then ${command}.`;
+      ? `Next: verify on the host that the VM is off, then run ${command}. Add --runtime-verified-absent if the VM no longer exists.`
+      : `Next: fix the cause, then run ${command}.`;
   return [reason, ...(told === null || told === reason ? [] : [asSentence(told.slice(0, WORDS_MAX))]), next].join(' ');
 };

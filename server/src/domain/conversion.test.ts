@@ -88,10 +88,10 @@ test('a node that is not clean is refused though nobody claims it', () => {
 test('mode, state and hold stand in the way', () => {
   assert.deepEqual(planConversion(facts(), 'slice').blockers, ['The node is already for slices.']);
   assert.deepEqual(planConversion(facts({ node: { state: 'offline' } }), 'baremetal').blockers, [
-    'The node is offline; only active and draining nodes are converted.',
+    'The node is offline; only active and draining nodes can be converted.',
   ]);
   assert.deepEqual(planConversion(facts({ node: { is_held: true, capacity_mode: 'flexible' } }), 'slice').blockers, [
-    'The node is held for bare metal; let it go first.',
+    'The node is held for bare metal. Remove the hold first.',
   ]);
   assert.equal(planConversion(facts({ node: { is_held: true, state: 'draining' } }), 'baremetal').is_possible, true);
 });

@@ -55,12 +55,12 @@ export const conversionBlockers = (facts: ConversionFacts, to: ConversionTarget)
     ...(node.capacity_mode === to ? [`The node is already for ${NAMES[to]}.`] : []),
     ...(CONVERTIBLE_STATES.includes(node.state)
       ? []
-      : [`The node is ${node.state}; only active and draining nodes are converted.`]),
+      : [`The node is ${node.state}; only active and draining nodes can be converted.`]),
     ...claimBlockers(facts),
     // Without a claim to name, the node and its slots still say that they are not clean.
     ...(claims.length === 0 && node.occupancy !== 'free' ? [`The node's occupancy is ${node.occupancy}.`] : []),
     ...(claims.length === 0 ? dirty.map((slot) => `Slot ${slot.slot_index} is ${slot.status}.`) : []),
-    ...(node.is_held && to === 'slice' ? ['The node is held for bare metal; let it go first.'] : []),
+    ...(node.is_held && to === 'slice' ? ['The node is held for bare metal. Remove the hold first.'] : []),
   ];
 };
 
@@ -82,7 +82,7 @@ const stepsOf = (facts: ConversionFacts, to: ConversionTarget): string[] => {
     ...(before[other] > 0 ? [`Stop offering the node's ${gpus(before[other])} for ${NAMES[other]}.`] : []),
     ...(after[to] > 0
       ? [`Offer ${gpus(after[to])} for ${NAMES[to]}.`]
-      : [`Nothing can be offered for ${NAMES[to]} until the node's slots are approved and good.`]),
+      : [`No GPUs can be offered for ${NAMES[to]} until the node's slots are approved and healthy.`]),
     to === 'slice'
       ? 'Slices start once the prerequisite check has passed after the last boot.'
       : 'The next bare-metal launch applies the bare-metal profile.',

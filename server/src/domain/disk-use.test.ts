@@ -16,11 +16,14 @@ test('a disk of no slot on a slice node may be erased while tenants have slots',
 
 test('a disk is not erased while somebody has it or may be given it', () => {
   for (const [held, reason] of [
-    [undefined, /not there/],
+    [undefined, /no longer exists/],
     [use({ slot_index: 3 }), /slot 3/],
-    [use({ occupancy: 'exclusive', capacity_mode: 'flexible' }), /whole node is held/],
-    [use({ occupancy: 'cleanup_blocked', capacity_mode: 'baremetal', node_state: 'draining' }), /whole node is held/],
-    [use({ occupancy: 'free', capacity_mode: 'baremetal' }), /drain it first/],
+    [use({ occupancy: 'exclusive', capacity_mode: 'flexible' }), /whole node is allocated/],
+    [
+      use({ occupancy: 'cleanup_blocked', capacity_mode: 'baremetal', node_state: 'draining' }),
+      /whole node is allocated/,
+    ],
+    [use({ occupancy: 'free', capacity_mode: 'baremetal' }), /Drain it first/],
   ] as const)
     assert.match(whyNotErase(held) ?? '', reason);
   assert.equal(whyNotErase(use({ occupancy: 'free', capacity_mode: 'baremetal', node_state: 'draining' })), undefined);

@@ -8,12 +8,12 @@ export type DiskUse = Readonly<{
 }>;
 
 export const whyNotErase = (use: DiskUse | undefined): string | undefined => {
-  if (use === undefined) return 'The node is not there any more.';
+  if (use === undefined) return 'The node no longer exists.';
   if (use.slot_index !== null) return `The disk belongs to slot ${use.slot_index}; repair that slot instead.`;
   if (!['free', 'sliced'].includes(use.occupancy))
-    return 'The whole node is held; it is looked at again when it is free.';
+    return 'The whole node is allocated. The check repeats until it is free.';
   // A slice node gives out slots only, and this disk is of none; any other could be given out whole meanwhile.
   if (use.capacity_mode !== 'slice' && use.node_state === 'active')
-    return 'The node may be given to a tenant as a whole at any time; drain it first.';
+    return 'The node can be allocated as bare metal at any time. Drain it first.';
   return undefined;
 };

@@ -87,8 +87,7 @@ export const judgeHealth = (
 };
 
 /** What whoever wants to change a host is told while an alert says `prevent_host_changes`. */
-export const HOST_CHANGES_PREVENTED =
-  'An alert of this node keeps changes away from its host; look at its health first.';
+export const HOST_CHANGES_PREVENTED = 'An alert on this node blocks host changes. Check its health first.';
 
 /** More hosts than this falling ill within the window are taken for one wrong signal. */
 export const BREAKER_WINDOW_MIN = 10;

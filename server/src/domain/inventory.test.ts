@@ -82,7 +82,7 @@ describe('what is on a host beside what is claimed there', () => {
         ['unknown_vm', null, 'other'],
       ],
     );
-    assert.match(findings[2]?.message ?? '', /carries the tag of alc_.* under another name/);
+    assert.match(findings[2]?.message ?? '', /has the tag of alc_.* under another name/);
     assert.deepEqual(unclaimed, [A]);
     assert.deepEqual(quarantine, []);
     const nameless = judge({ inventory: inventory({ vms: [machine(null, { is_managed: true })] }) });
@@ -94,7 +94,7 @@ describe('what is on a host beside what is claimed there', () => {
     const slots = [slot(2, 'available'), slot(3, 'available'), slot(4, 'in_use'), slot(5, 'available')];
     const { findings, quarantine } = judge({ inventory: inventory({ vms }), slots });
     assert.deepEqual(findings[0]?.slot_ids, ['slt_3', 'slt_4', 'slt_5']);
-    assert.match(findings[0]?.message ?? '', /It has devices of slots 3, 4, 5\.$/);
+    assert.match(findings[0]?.message ?? '', /It uses devices of slots 3, 4, 5\.$/);
     assert.deepEqual(
       quarantine.map(({ slot_id }) => slot_id),
       ['slt_3', 'slt_5'],
@@ -212,6 +212,6 @@ test('a machine that ended by itself is started again, a few times an hour; one 
   }
   assert.deepEqual(afterDown({ cause: 'guest' }, 0), {
     act: 'leave_off',
-    reason: 'The machine was shut down from inside.',
+    reason: 'The VM was shut down by the guest OS.',
   });
 });

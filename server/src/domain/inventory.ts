@@ -70,8 +70,8 @@ const strangerIn = (
       code: 'unknown_vm',
       message:
         allocation_id === null
-          ? `Machine ${name} (${state}) is not of this platform; it is left alone.`
-          : `Machine ${name} (${state}) carries the tag of ${allocation_id} under another name; it is left alone.`,
+          ? `VM ${name} (${state}) is not managed by GPUaaS. It was not changed.`
+          : `VM ${name} (${state}) has the tag of ${allocation_id} under another name. It was not changed.`,
     };
   if (holdings.some((one) => one.allocation_id === allocation_id)) return null;
   return { code: 'orphan_vm', message: `VM ${name} (${state}) is managed by GPUaaS but has no claim on this node.` };
@@ -82,7 +82,8 @@ const judgeStrangers = (vms: readonly HostVm[], holdings: readonly Holding[], sl
     const stranger = strangerIn(machine, holdings);
     if (stranger === null) return [];
     const used = usedSlots(machine, slots);
-    const message = used.length === 0 ? stranger.message : `${stranger.message} It has devices of slots ${list(used)}.`;
+    const message =
+      used.length === 0 ? stranger.message : `${stranger.message} It uses devices of slots ${list(used)}.`;
     return [
       {
         finding: {
@@ -96,15 +97,15 @@ const judgeStrangers = (vms: readonly HostVm[], holdings: readonly Holding[], sl
           .filter(({ status }) => status === 'available')
           .map(({ id }) => ({
             slot_id: id,
-            reason: `Machine ${machine.name}, which nobody claims, has its devices. Remove the machine, then repair the slot.`,
+            reason: `VM ${machine.name} has no claim but uses the devices of this slot. Remove the VM, then repair the slot.`,
           })),
       },
     ];
   });
 
 const DOWN_WORDS: Readonly<Record<Down['cause'], string>> = {
-  guest: 'was shut down from inside',
-  host: 'was switched off on the host',
+  guest: 'was shut down by the guest OS',
+  host: 'was powered off on the host',
   crash: 'has crashed',
   missing: 'is not on the host',
   unknown: 'is off',
@@ -121,17 +122,20 @@ const judgeHolding = (holding: Holding, { vms, leases }: Inventory): readonly Ju
   const found: Judged[] = [];
   if (!leases.some((lease) => lease.allocation_id === allocation_id))
     found.push(
-      tell('lease_missing', `The host has no lease of ${allocation_id}, which is active: its record was lost.`),
+      tell(
+        'lease_missing',
+        `The host has no bundle lease for active allocation ${allocation_id}: its record was lost.`,
+      ),
     );
   if (power_state === 'off' && !is_to_run && machine?.state === 'running')
-    found.push(tell('vm_running_unexpectedly', `The machine of ${allocation_id} runs, but was switched off.`));
+    found.push(tell('vm_running_unexpectedly', `The VM of ${allocation_id} is running but should be off.`));
   if (!is_to_run || machine?.state === 'running') return found;
   if (machine?.state === 'paused')
-    return [...found, tell('vm_paused', `The machine of ${allocation_id} stands still: somebody paused it.`)];
+    return [...found, tell('vm_paused', `The VM of ${allocation_id} was paused on the host.`)];
   const cause = machine === undefined ? 'missing' : (machine.ended_by ?? 'unknown');
   const told = tell(
     machine === undefined ? 'vm_missing' : 'vm_off',
-    `The machine of ${allocation_id} is to run and ${DOWN_WORDS[cause]}.`,
+    `The VM of ${allocation_id} should be running but ${DOWN_WORDS[cause]}.`,
   );
   return [...found, { ...told, down: { allocation_id, cause } }];
 };
@@ -168,7 +172,7 @@ export const judgeInventory = (
       allocation_id,
       vm: null,
       slot_ids: [...slot_ids],
-      message: `The host holds a lease of ${allocation_id}, which claims nothing here; it can be ended by name.`,
+      message: `The host has a bundle lease for ${allocation_id}, which has no claim on this node. An operator can end the lease.`,
     }));
   return {
     findings: [
@@ -208,11 +212,11 @@ export const afterDown = (
   { cause }: Pick<Down, 'cause'>,
   startsLately: number,
 ): Readonly<{ act: 'start' | 'leave_off'; reason: string }> => {
-  if (cause === 'guest') return { act: 'leave_off', reason: 'The machine was shut down from inside.' };
+  if (cause === 'guest') return { act: 'leave_off', reason: 'The VM was shut down by the guest OS.' };
   if (startsLately >= STARTS_MAX)
     return {
       act: 'leave_off',
-      reason: `The platform started the machine again ${STARTS_MAX} times within an hour and it is down all the same; it is left off.`,
+      reason: `The control plane restarted the VM ${STARTS_MAX} times within an hour, but it is down again. It stays off.`,
     };
-  return { act: 'start', reason: `The machine ${DOWN_WORDS[cause]} and is started again.` };
+  return { act: 'start', reason: `The VM ${DOWN_WORDS[cause]} and is being restarted.` };
 };

@@ -105,28 +105,28 @@ test('a clean node in use offers what its state allows and says why of the rest'
   ]);
   const say = (action: Parameters<typeof nodeRefusal>[0], change: Partial<NodeFacts>) =>
     nodeRefusal(action, { ...clean, ...change })?.reason;
-  assert.equal(say('resume', {}), 'It is in use already.');
+  assert.equal(say('resume', {}), 'The node is already active.');
   assert.equal(
     say('resume', { state: 'draining', disks: [{ serial: 'S', state: 'wiping' }] }),
-    'A disk of the node is being erased; take it back into use when that is done.',
+    'A disk of the node is being wiped; resume the node after the wipe.',
   );
   assert.equal(
     say('drain', { state: 'offline' }),
     'The node is offline; only a node that is active can become draining.',
   );
-  assert.equal(say('retire', {}), 'The node is active; drain it first.');
+  assert.equal(say('retire', {}), 'The node is active. Drain it first.');
   assert.equal(say('retire', { state: 'retired' }), 'The node is retired already.');
   assert.equal(
     say('retire', { state: 'draining', holders: ['alc_1', 'alc_2'] }),
-    'Allocation alc_1 and 1 more still stands on the node; release it first.',
+    'Allocation alc_1 and 1 more is still on the node. Release it first.',
   );
   assert.equal(say('delete', { state: 'draining' }), 'The node is draining; retire it first.');
   assert.equal(
     say('delete', { state: 'retired', disks: [{ serial: 'S', state: 'blocked' }] }),
-    'The ownership of disk S is blocked; take it back before the node is deleted.',
+    'The ownership of disk S is blocked; revoke the approval before deleting the node.',
   );
   assert.equal(
     say('approve', { occupancy: 'exclusive' }),
-    'The node is exclusive; slots are approved while nobody holds it as a whole.',
+    'The node is exclusive; slots can be approved only while no bare-metal allocation holds the node.',
   );
 });

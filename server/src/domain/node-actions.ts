@@ -35,17 +35,17 @@ const whenOver = (node: NodeFacts, so: string): Refusal | false =>
   isOver(node) && refused(`The node is ${node.state}; ${so}.`);
 
 const unseen = ({ last_seen_at }: NodeFacts): Refusal | false =>
-  last_seen_at === null && refused('No agent of this node has been seen yet; enrol it first.');
+  last_seen_at === null && refused('The agent of this node has never connected. Enroll it first.');
 
 const held = ({ holders }: NodeFacts): Refusal | false => {
   const [first, ...others] = holders;
   if (first === undefined) return false;
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
-  return refused(`Allocation ${first}${more} still stands on the node; release it first.`);
+  return refused(`Allocation ${first}${more} is still on the node. Release it first.`);
 };
 
 const erasing = ({ disks }: NodeFacts, wait: string): Refusal | false =>
-  disks.some(({ state }) => state === 'wiping') && refused(`A disk of the node is being erased; ${wait}.`);
+  disks.some(({ state }) => state === 'wiping') && refused(`A disk of the node is being wiped; ${wait}.`);
 
 const moves = (node: NodeFacts, from: NodeState, to: NodeState): Refusal | false =>
   node.state !== from && refused(`The node is ${node.state}; only a node that is ${from} can become ${to}.`);
@@ -64,39 +64,41 @@ const converts = (node: NodeFacts): Refusal | null => {
 const RULES = {
   discover: (node) =>
     firstOf(
-      whenOver(node, 'its agent is locked out'),
+      whenOver(node, 'its agent has no access'),
       node.host_role !== 'worker_compute' && refused(`The node is ${node.host_role}; only compute hosts have slots.`),
       unseen(node),
     ),
-  probe: (node) => firstOf(whenOver(node, 'its agent is locked out'), unseen(node)),
+  probe: (node) => firstOf(whenOver(node, 'its agent has no access'), unseen(node)),
   drain: (node) =>
-    firstOf(node.state === 'draining' && done('It is draining already.'), moves(node, 'active', 'draining')),
+    firstOf(node.state === 'draining' && done('The node is already draining.'), moves(node, 'active', 'draining')),
   resume: (node) =>
     firstOf(
-      node.state === 'active' && done('It is in use already.'),
-      erasing(node, 'take it back into use when that is done'),
+      node.state === 'active' && done('The node is already active.'),
+      erasing(node, 'resume the node after the wipe'),
       moves(node, 'draining', 'active'),
     ),
   hold: (node) =>
-    firstOf(whenOver(node, 'nothing is placed on it'), node.is_held && done('It is kept for bare metal already.')),
-  unhold: (node) => firstOf(!node.is_held && done('Nothing keeps it for bare metal.')),
+    firstOf(whenOver(node, 'it takes no placements'), node.is_held && done('The node is already held for bare metal.')),
+  unhold: (node) => firstOf(!node.is_held && done('The node is not held for bare metal.')),
   convert: converts,
   approve: (node) =>
     firstOf(
-      whenOver(node, 'its slots are over'),
+      whenOver(node, 'its slots are disabled'),
       node.host_role !== 'worker_compute' && refused(`The node is ${node.host_role}, not a compute host.`),
-      !node.has_discovery && refused('Nothing has been discovered on this node yet.'),
+      !node.has_discovery && refused('This node has no discovery yet. Run discovery first.'),
       // Whoever holds the whole node may have written to these disks, and no wipe of theirs has been asked for.
       node.occupancy !== 'free' &&
         node.occupancy !== 'sliced' &&
-        refused(`The node is ${node.occupancy}; slots are approved while nobody holds it as a whole.`),
+        refused(
+          `The node is ${node.occupancy}; slots can be approved only while no bare-metal allocation holds the node.`,
+        ),
     ),
   retire: (node) =>
     firstOf(
-      node.state === 'active' && refused('The node is active; drain it first.'),
+      node.state === 'active' && refused('The node is active. Drain it first.'),
       !MAY_RETIRE.some((state) => state === node.state) && refused(`The node is ${node.state} already.`),
       held(node),
-      erasing(node, 'retire it when that is over'),
+      erasing(node, 'retire the node after the wipe'),
     ),
   delete: (node) => {
     const [disk] = node.disks;
@@ -104,11 +106,11 @@ const RULES = {
       node.state !== 'retired' && refused(`The node is ${node.state}; retire it first.`),
       held(node),
       disk !== undefined &&
-        refused(`The ownership of disk ${disk.serial} is ${disk.state}; take it back before the node is deleted.`),
+        refused(`The ownership of disk ${disk.serial} is ${disk.state}; revoke the approval before deleting the node.`),
     );
   },
-  enroll: (node) => firstOf(whenOver(node, 'it takes no agent')),
-  revoke_agent: (node) => firstOf(isOver(node) && done('Its agent is locked out already.')),
+  enroll: (node) => firstOf(whenOver(node, 'it accepts no agent')),
+  revoke_agent: (node) => firstOf(isOver(node) && done('The agent already has no access.')),
 } as const satisfies Record<string, (node: NodeFacts) => Refusal | null>;
 
 export type NodeAction = keyof typeof RULES;

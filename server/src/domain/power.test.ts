@@ -46,13 +46,13 @@ test('what is refused is what has no move, and nothing else, for a slice without
 test('a refusal says what to do', () => {
   const refusal = (facts: Partial<PowerFacts>, change: PowerChange = 'stop') =>
     powerRefusal({ ...slice, ...facts }, change) ?? '';
-  assert.match(refusal({ capacity_shape: 'baremetal', power_state: null }), /whole node.*release it/);
-  assert.match(refusal({ state: 'provisioning', power_state: null }), /wait until it is active/);
+  assert.match(refusal({ capacity_shape: 'baremetal', power_state: null }), /bare-metal.*release it/);
+  assert.match(refusal({ state: 'provisioning', power_state: null }), /Wait until it is active/);
   for (const state of ['releasing', 'released', 'failed', 'release_failed'] as const)
-    assert.match(refusal({ state, power_state: null }), /launch another/);
-  assert.match(refusal({ power_state: 'rebooting' }), /rebooting; wait until that is over/);
-  assert.match(refusal({ power_state: 'off' }, 'reboot'), /start it instead/);
-  assert.match(refusal({ is_protected: true }, 'reinstall'), /remove the protection first/);
+    assert.match(refusal({ state, power_state: null }), /Launch another/);
+  assert.match(refusal({ power_state: 'rebooting' }), /rebooting\. Wait until that completes/);
+  assert.match(refusal({ power_state: 'off' }, 'reboot'), /Start it instead/);
+  assert.match(refusal({ is_protected: true }, 'reinstall'), /Remove the protection first/);
   assert.equal(powerRefusal({ ...slice, is_protected: true }, 'stop'), null);
 });
 

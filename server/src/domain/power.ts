@@ -46,12 +46,12 @@ export type PowerFacts = Readonly<{
 }>;
 
 const NOT_ACTIVE: Readonly<Record<Exclude<AllocationState, 'active'>, string>> = {
-  requested: 'It is being provisioned; wait until it is active.',
-  provisioning: 'It is being provisioned; wait until it is active.',
-  releasing: 'It is being released; launch another.',
-  released: 'It is released; launch another.',
-  failed: 'It has failed; launch another.',
-  release_failed: 'It is being released; launch another.',
+  requested: 'The allocation is being provisioned. Wait until it is active.',
+  provisioning: 'The allocation is being provisioned. Wait until it is active.',
+  releasing: 'The allocation is being released. Launch another.',
+  released: 'The allocation is released. Launch another.',
+  failed: 'The allocation has failed. Launch another.',
+  release_failed: 'The allocation is being released. Launch another.',
 };
 
 const isAtRest = (state: PowerState): state is PowerRest => state === 'on' || state === 'off' || state === 'unknown';
@@ -59,11 +59,11 @@ const isAtRest = (state: PowerState): state is PowerRest => state === 'on' || st
 /** Why this change cannot be asked for now and what to do instead, for whoever may see the allocation. */
 export const powerRefusal = (facts: PowerFacts, change: PowerChange): string | null => {
   if (facts.capacity_shape === 'baremetal')
-    return 'It is a whole node, whose power is its operating system’s: use that, or release it.';
+    return 'A bare-metal allocation has no power control here. Use its operating system, or release it.';
   if (facts.state !== 'active') return NOT_ACTIVE[facts.state];
   const power = facts.power_state ?? 'unknown';
-  if (!isAtRest(power)) return `It is ${power}; wait until that is over, or release it.`;
-  if (change === 'reboot' && power === 'off') return 'It is off; start it instead.';
-  if (change === 'reinstall' && facts.is_protected) return 'It is protected; remove the protection first.';
+  if (!isAtRest(power)) return `The VM is ${power}. Wait until that completes, or release the allocation.`;
+  if (change === 'reboot' && power === 'off') return 'The VM is off. Start it instead.';
+  if (change === 'reinstall' && facts.is_protected) return 'The allocation is protected. Remove the protection first.';
   return null;
 };

@@ -12,7 +12,7 @@ test('an empty project may be deleted', () => {
 test('a project is kept while it holds allocations, which are named', () => {
   assert.equal(
     reason({ allocations: ['train'], service_accounts: 2 }),
-    'The project holds 1 allocation (train); release them and wait until their cleanup is complete.',
+    'The project holds 1 allocation (train); release them and wait for their cleanup.',
   );
   assert.match(reason({ allocations: ['a', 'b', 'c', 'd', 'e'] }) ?? '', /holds 5 allocations \(a, b, c, 2 more\)/);
 });

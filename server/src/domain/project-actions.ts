@@ -26,7 +26,7 @@ export const projectDeleteRefusal = ({ service_accounts, allocations }: ProjectH
   firstOf(
     allocations.length > 0 &&
       refused(
-        `The project holds ${counted(allocations.length, 'allocation')} (${named(allocations)}); release them and wait until their cleanup is complete.`,
+        `The project holds ${counted(allocations.length, 'allocation')} (${named(allocations)}); release them and wait for their cleanup.`,
       ),
     service_accounts > 0 &&
       refused(`The project holds ${counted(service_accounts, 'service account')}; delete them first.`),

@@ -1,17 +1,17 @@
 /** Reasons that the control plane stores for people to read. They stand here, because SQL holds no sentences. */
 export const REASONS = {
-  gpu_not_reset: 'The GPU or its fabric function could not be reset; the host needs a reboot.',
+  gpu_not_reset: 'The GPU or its fabric function could not be reset. Reboot the host.',
   slot_not_schedulable: 'Wiped, but not schedulable.',
   reboot_for_gpu: 'A GPU could not be reset.',
   disk_changed: 'Its disk was changed. Repair the slot to have it wiped.',
-  task_expired: 'It was not done in time.',
-  session_over: 'The session is over.',
+  task_expired: 'The task timed out.',
+  session_over: 'The session has ended.',
   worker_lost: 'The worker stopped reporting.',
   /** For operators; %s is the worker. */
   worker_lost_details: 'worker %s stopped reporting',
-  run_replaced: 'A later run took its place.',
+  run_replaced: 'A later run replaced it.',
   /** %s are the version and the workflow. */
-  run_abandoned: 'The deadline passed and no worker runs version %s of %s.',
+  run_abandoned: 'The deadline passed, and no worker runs version %s of %s.',
   account_disabled: 'The account was disabled.',
   key_deleted: 'The key was deleted.',
   owner_left_project: 'Its owner left the project.',

@@ -44,7 +44,7 @@ test('before it is active there is the console of a slice that has a node, and n
     assert.deepEqual(kindsOf(facts), ['console']);
     assert.deepEqual(kindsOf({ ...facts, node_id: null }), []);
     assert.deepEqual(kindsOf({ ...metal, state }), []);
-    assert.match(sessionRefusal(facts, 'terminal') ?? '', /wait until it is active/);
+    assert.match(sessionRefusal(facts, 'terminal') ?? '', /Wait until it is active/);
   }
 });
 
@@ -54,6 +54,6 @@ test('what is over is reached in no way', () => {
 });
 
 test('a recorded terminal says so before anything is shown', () => {
-  assert.match(sessionNotice(true) ?? '', /recorded/);
+  assert.match(sessionNotice(true) ?? '', /records/);
   assert.equal(sessionNotice(false), null);
 });

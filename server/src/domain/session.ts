@@ -19,19 +19,19 @@ export type SessionFacts = Readonly<{
   power_state: PowerState | null;
 }>;
 
-const NOT_YET = 'It is being provisioned; wait until it is active.';
+const NOT_YET = 'The allocation is being provisioned. Wait until it is active.';
 const OVER: Readonly<Partial<Record<AllocationState, string>>> = {
-  releasing: 'It is being released; nothing can be reached on it any more.',
-  release_failed: 'It is being released; nothing can be reached on it any more.',
-  released: 'It is released; launch another.',
-  failed: 'It has failed; launch another.',
+  releasing: 'The allocation is being released and accepts no connections.',
+  release_failed: 'The allocation is being released and accepts no connections.',
+  released: 'The allocation is released. Launch another.',
+  failed: 'The allocation has failed. Launch another.',
 };
 
-const off = ({ name }: SessionFacts): string => `It is off; start it first: gpuaas allocation start ${name}`;
+const off = ({ name }: SessionFacts): string => `The VM is off. Start it first: gpuaas allocation start ${name}`;
 
 const consoleRefusal = (facts: SessionFacts): string | null => {
   if (facts.capacity_shape === 'baremetal')
-    return 'A whole node has no serial line here; open a terminal or use SSH instead.';
+    return 'A bare-metal allocation has no serial console. Open a terminal or use SSH instead.';
   if (facts.state === 'active') return facts.power_state === 'off' ? off(facts) : null;
   return facts.node_id === null ? NOT_YET : null;
 };
@@ -46,9 +46,9 @@ export const sessionRefusal = (facts: SessionFacts, kind: SessionKind): string |
   if (facts.power_state === 'off') return off(facts);
   return facts.power_state === 'on' || facts.power_state === 'unknown'
     ? null
-    : `It is ${facts.power_state}; wait until that is over, or look at its console.`;
+    : `The VM is ${facts.power_state}. Wait until that completes, or open its console.`;
 };
 
 /** What is shown before a session. */
 export const sessionNotice = (isRecorded: boolean): string | null =>
-  isRecorded ? 'This terminal is recorded: your organization keeps what it shows.' : null;
+  isRecorded ? 'Your organization records this terminal.' : null;

@@ -68,33 +68,33 @@ test('cleanup is tried again only for an allocation whose cleanup is blocked', (
 test('a slot for sale offers what its state allows, and each refusal says why', () => {
   assert.deepEqual(allowed(free), ['disable', 'quarantine', 'repair']);
   assert.deepEqual(allowed({ ...free, approval: 'disabled' }), ['enable', 'quarantine', 'repair']);
-  assert.equal(say('enable', {}), 'It is enabled already.');
+  assert.equal(say('enable', {}), 'The slot is already enabled.');
   assert.equal(
     say('enable', { approval: 'needs_reapproval' }),
-    'The slot is not what was approved any more; look at the difference and approve it again.',
+    'The hardware of the slot differs from its approval. Review the change and approve the slot again.',
   );
   assert.equal(say('enable', { approval: 'disabled', taken: ['One.', 'Two.'] }), 'One. Two.');
   assert.equal(say('quarantine', { status: 'cleaning' }), 'The slot is cleaning; it cannot be quarantined now.');
-  assert.equal(say('repair', { node_state: 'retired' }), 'The node is retired; its slots are over.');
+  assert.equal(say('repair', { node_state: 'retired' }), 'The node is retired; its slots are disabled.');
   assert.equal(
     say('repair', { prevents_host_changes: true }),
-    'An alert of this node keeps changes away from its host; look at its health first.',
+    'An alert on this node blocks host changes. Check its health first.',
   );
-  assert.equal(say('mark_wiped', {}), 'The slot is available; there is no wipe to vouch for.');
+  assert.equal(say('mark_wiped', {}), 'The slot is available; there is no wipe to override.');
   assert.equal(
     say('mark_wiped', { status: 'quarantined', is_vouched_by_caller: true }),
-    'You have vouched for it; another operator has to confirm.',
+    'You requested the override. Another operator must confirm it.',
   );
-  assert.equal(say('retry_cleanup', {}), 'The slot is available; there is no cleanup to try again.');
-  assert.equal(say('retry_cleanup', { status: 'cleanup_blocked' }), 'No allocation holds the slot; repair it instead.');
+  assert.equal(say('retry_cleanup', {}), 'The slot is available; there is no cleanup to retry.');
+  assert.equal(say('retry_cleanup', { status: 'cleanup_blocked' }), 'No allocation holds the slot. Repair it instead.');
   const holder = { state: 'release_failed', is_whole_node: false } as const;
   assert.equal(say('retry_cleanup', { status: 'cleanup_blocked', holder }), undefined);
-  assert.equal(say('retry_cleanup', { status: 'cleaning', holder }), 'The cleanup of its allocation is under way.');
+  assert.equal(say('retry_cleanup', { status: 'cleaning', holder }), 'The cleanup of its allocation is running.');
   assert.equal(
     say('retry_cleanup', { status: 'in_use', holder: { ...holder, state: 'active' } }),
     'The allocation is active; release it instead.',
   );
-  assert.equal(cleanupRefusal('released')?.reason, 'The allocation is released; there is nothing left to clean.');
+  assert.equal(cleanupRefusal('released')?.reason, 'The allocation is released and needs no cleanup.');
 });
 
 test('of several reasons the first is told, and none when nothing stands in the way', () => {

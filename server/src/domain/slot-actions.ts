@@ -27,10 +27,11 @@ export type SlotFacts = Readonly<{
 }>;
 
 const onNode = ({ node_state }: SlotFacts): Refusal | false =>
-  (node_state === 'retired' || node_state === 'removing') && refused(`The node is ${node_state}; its slots are over.`);
+  (node_state === 'retired' || node_state === 'removing') &&
+  refused(`The node is ${node_state}; its slots are disabled.`);
 
 const held = ({ holder }: SlotFacts): Refusal | false =>
-  holder !== null && refused('An allocation holds the slot; release it first.');
+  holder !== null && refused('An allocation holds the slot. Release it first.');
 
 const SET_APART: readonly SlotFacts['status'][] = ['available', 'cleanup_blocked', 'quarantined'];
 const settled = ({ status }: SlotFacts, participle: string): Refusal | false =>
@@ -38,7 +39,7 @@ const settled = ({ status }: SlotFacts, participle: string): Refusal | false =>
 
 /** Whether the cleanup of an allocation in this state may be started again. */
 export const cleanupRefusal = (state: AllocationState): Refusal | null => {
-  if (state === 'released') return refused('The allocation is released; there is nothing left to clean.');
+  if (state === 'released') return refused('The allocation is released and needs no cleanup.');
   return state === 'releasing' || state === 'release_failed' || state === 'failed'
     ? null
     : refused(`The allocation is ${state}; release it instead.`);
@@ -47,29 +48,29 @@ export const cleanupRefusal = (state: AllocationState): Refusal | null => {
 const retry = (slot: SlotFacts): Refusal | null => {
   if (slot.holder === null)
     return slot.status === 'cleanup_blocked'
-      ? refused('No allocation holds the slot; repair it instead.')
-      : refused(`The slot is ${slot.status}; there is no cleanup to try again.`);
+      ? refused('No allocation holds the slot. Repair it instead.')
+      : refused(`The slot is ${slot.status}; there is no cleanup to retry.`);
   const isBlocked = slot.holder.is_whole_node
     ? slot.node_occupancy === 'cleanup_blocked'
     : slot.status === 'cleanup_blocked';
-  return firstOf(cleanupRefusal(slot.holder.state), !isBlocked && done('The cleanup of its allocation is under way.'));
+  return firstOf(cleanupRefusal(slot.holder.state), !isBlocked && done('The cleanup of its allocation is running.'));
 };
 
 const RULES = {
-  disable: (slot) => firstOf(onNode(slot), slot.approval === 'disabled' && done('It is disabled already.')),
+  disable: (slot) => firstOf(onNode(slot), slot.approval === 'disabled' && done('The slot is already disabled.')),
   enable: (slot) =>
     firstOf(
       onNode(slot),
-      slot.approval === 'approved' && done('It is enabled already.'),
+      slot.approval === 'approved' && done('The slot is already enabled.'),
       (slot.approval === 'needs_reapproval' || slot.has_hardware_change) &&
-        refused('The slot is not what was approved any more; look at the difference and approve it again.'),
+        refused('The hardware of the slot differs from its approval. Review the change and approve the slot again.'),
       slot.taken.length > 0 && refused(slot.taken.join(' ')),
     ),
   quarantine: (slot) =>
     firstOf(
       onNode(slot),
       held(slot),
-      slot.status === 'quarantined' && done('It is quarantined already.'),
+      slot.status === 'quarantined' && done('The slot is already quarantined.'),
       settled(slot, 'quarantined'),
     ),
   repair: (slot) =>
@@ -78,7 +79,7 @@ const RULES = {
       held(slot),
       slot.prevents_host_changes && refused(HOST_CHANGES_PREVENTED),
       settled(slot, 'repaired'),
-      slot.is_repairing && done('It is being repaired.'),
+      slot.is_repairing && done('The slot is being repaired.'),
     ),
   mark_wiped: (slot) =>
     firstOf(
@@ -86,9 +87,9 @@ const RULES = {
       held(slot),
       slot.status !== 'quarantined' &&
         slot.status !== 'cleanup_blocked' &&
-        refused(`The slot is ${slot.status}; there is no wipe to vouch for.`),
-      slot.is_repairing && refused('The slot is being repaired; wait for that, or cancel the run.'),
-      slot.is_vouched_by_caller && done('You have vouched for it; another operator has to confirm.'),
+        refused(`The slot is ${slot.status}; there is no wipe to override.`),
+      slot.is_repairing && refused('The slot is being repaired. Wait for the repair, or cancel the run.'),
+      slot.is_vouched_by_caller && done('You requested the override. Another operator must confirm it.'),
     ),
   retry_cleanup: retry,
 } as const satisfies Record<string, (slot: SlotFacts) => Refusal | null>;

@@ -12,9 +12,9 @@ const OUTCOMES: Readonly<Record<StepOutcome, string>> = {
   done: 'completed',
   stuck: 'stopped here',
   error: 'failed',
-  timeout: 'took too long',
+  timeout: 'timed out',
   cancelled: 'cancelled',
-  retried: 'started again by an operator',
+  retried: 'retried by an operator',
 };
 
 export const stepTitle = (workflow: string, step: string, outcome: StepOutcome): string =>
@@ -30,7 +30,7 @@ const isEventType = (type: string): type is EventType => Object.hasOwn(events, t
 export const eventTitle = (type: string, data: Readonly<Record<string, unknown>>): string => {
   const state = (name: string): string => String(data[name]).replaceAll('_', ' ');
   if (type === 'allocation.changed') return `The allocation is ${state('state')}`;
-  if (type === 'allocation.power_changed') return `The power of the allocation is ${state('power_state')}`;
+  if (type === 'allocation.power_changed') return `Allocation power is ${state('power_state')}`;
   if (type === 'node.changed') return `The node is ${state('state')}`;
   if (type === 'workflow_run.changed')
     return `The run is ${state('state')} at: ${stepLabel(String(data['workflow']), String(data['step']))}`;

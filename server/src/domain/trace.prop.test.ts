@@ -377,7 +377,7 @@ describe('entries', () => {
 describe('titles', () => {
   it('of events say the state, or what their type says', () => {
     assert.equal(eventTitle('allocation.changed', { state: 'release_failed' }), 'The allocation is release failed');
-    assert.equal(eventTitle('allocation.power_changed', { power_state: 'off' }), 'The power of the allocation is off');
+    assert.equal(eventTitle('allocation.power_changed', { power_state: 'off' }), 'Allocation power is off');
     assert.equal(eventTitle('node.changed', { state: 'offline' }), 'The node is offline');
     assert.equal(
       eventTitle('workflow_run.changed', { state: 'stuck', workflow: 'provision-slice', step: 'cloneImage' }),
@@ -425,11 +425,11 @@ describe('gaps', () => {
       line({ number: 6, service: 'b', host_name: '' }),
     ];
     assert.deepEqual(gapsOf({ logs, tasks: [task(), task({ id: 'tsk_2', has_log_line: false })] }, window), [
-      '1 log line of a carries no correlation id.',
-      '2 log lines of gpuaas-node-agent on j22u15 carry no correlation id.',
-      '1 log line of a does not say its host.',
-      '2 log lines of b do not say their host.',
-      'j22u15 wrote no log line about the task "Copy image" (tsk_2).',
+      '1 log line of a has no correlation ID.',
+      '2 log lines of gpuaas-node-agent on j22u15 have no correlation ID.',
+      '1 log line of a does not name its host.',
+      '2 log lines of b do not name their host.',
+      'j22u15 wrote no log line for the task "Copy image" (tsk_2).',
     ]);
   });
 
@@ -451,7 +451,7 @@ describe('gaps', () => {
     );
     const gaps = gapsOf({ logs: [], tasks }, window);
     assert.equal(gaps.length, 11);
-    assert.equal(gaps.at(-1), '2 more tasks ended without a log line of the host.');
+    assert.equal(gaps.at(-1), '2 more tasks ended without a log line from the host.');
     assert.match(gapsOf({ logs: [], tasks: tasks.slice(0, 11) }, window).at(-1) ?? '', /^1 more task ended/);
   });
 });

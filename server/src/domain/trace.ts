@@ -146,8 +146,8 @@ const taskGaps = (tasks: readonly TaskFact[], window: GapWindow): string[] => {
   return [
     ...silent
       .slice(0, TASK_GAPS_MAX)
-      .map(({ id, host_name, kind }) => `${host_name} wrote no log line about the task "${taskLabel(kind)}" (${id}).`),
-    ...(more > 0 ? [`${counted(more, 'more task', 'more tasks')} ended without a log line of the host.`] : []),
+      .map(({ id, host_name, kind }) => `${host_name} wrote no log line for the task "${taskLabel(kind)}" (${id}).`),
+    ...(more > 0 ? [`${counted(more, 'more task', 'more tasks')} ended without a log line from the host.`] : []),
   ];
 };
 
@@ -163,12 +163,11 @@ export const gapsOf = ({ logs, tasks }: Pick<TraceFacts, 'logs' | 'tasks'>, wind
   const homeless = logs.filter(({ host_name }) => host_name === '');
   return [
     ...grouped(nameless, ({ service, host_name }) => (host_name === '' ? service : `${service} on ${host_name}`)).map(
-      ([name, n]) =>
-        `${counted(n, 'log line', 'log lines')} of ${name} ${n === 1 ? 'carries' : 'carry'} no correlation id.`,
+      ([name, n]) => `${counted(n, 'log line', 'log lines')} of ${name} ${n === 1 ? 'has' : 'have'} no correlation ID.`,
     ),
     ...grouped(homeless, ({ service }) => service).map(
       ([name, n]) =>
-        `${counted(n, 'log line', 'log lines')} of ${name} ${n === 1 ? 'does not say its' : 'do not say their'} host.`,
+        `${counted(n, 'log line', 'log lines')} of ${name} ${n === 1 ? 'does not name its' : 'do not name their'} host.`,
     ),
     ...taskGaps(tasks, window),
   ];

@@ -81,15 +81,15 @@ type End = Readonly<{ target_id: string; sequence: number; hash: string }>;
 
 const faultOf = (proof: ChainedProof, before: End): readonly [ProofFindingKind, string] | null => {
   const missing = proof.sequence - before.sequence - 1;
-  if (missing > 0) return ['deleted', `Before it ${missing === 1 ? 'one proof is' : `${missing} proofs are`} gone.`];
+  if (missing > 0)
+    return ['deleted', `${missing === 1 ? 'One earlier proof is' : `${missing} earlier proofs are`} missing.`];
   if (proofHash(proof) !== proof.proof_hash) return ['edited', 'The proof does not match its hash.'];
-  if (proof.previous_hash !== before.hash)
-    return ['reordered', 'The proof does not follow the one that stands before it.'];
+  if (proof.previous_hash !== before.hash) return ['reordered', 'The proof does not follow the previous one.'];
   if (proof.audited_hashes.length === 0)
-    return ['unaudited', 'No audit row tells of the proof: it was put in past the platform.'];
+    return ['unaudited', 'No audit row names the proof: it was inserted outside the control plane.'];
   return proof.audited_hashes.every((hash) => hash === proof.proof_hash)
     ? null
-    : ['edited', 'An audit row tells of another hash: the proof was rewritten together with its hash.'];
+    : ['edited', 'An audit row names another hash: the proof was rewritten together with its hash.'];
 };
 
 /** A found fault does not stop the check: it goes on from the stored hash, so that one bad proof is one finding. */
@@ -133,6 +133,6 @@ export const missingProof = (
   sequence: null,
   wipe_proof_id,
   detail: is_there
-    ? `Audit row ${audit_log_id} tells of the proof, but the proof does not belong to it.`
-    : `Audit row ${audit_log_id} tells of the proof, but it is gone.`,
+    ? `Audit row ${audit_log_id} names the proof, but the proof does not belong to it.`
+    : `Audit row ${audit_log_id} names the proof, but the proof is missing.`,
 });

@@ -26,14 +26,14 @@ test('evidence that says everything about every disk is proof', () => {
 
 /** Each makes good evidence bad, and says what the verdict must name. */
 const FAULTS: readonly (readonly [string, (disk: DiskEvidence) => Partial<DiskEvidence>, RegExp])[] = [
-  ['another disk', () => ({ serial: 'S2' }), /nothing about this disk/],
-  ['another slot', () => ({ slot_id: 'slt_2' }), /nothing about this disk/],
+  ['another disk', () => ({ serial: 'S2' }), /did not report this disk/],
+  ['another slot', () => ({ slot_id: 'slt_2' }), /did not report this disk/],
   ['another generation', () => ({ generation: 2 }), /generation/],
   ['no method', () => ({ method: '' }), /no method/],
   ['a method that is none of ours', () => ({ method: 'by_hand' }), /by_hand/],
   ['a command that failed', () => ({ command_status: 1 }), /status 1/],
-  ['nothing read back', () => ({ bytes_read_back: 0, samples: [] }), /Nothing was read back/],
-  ['data left', () => ({ bytes_not_erased: 1 }), /Data was found/],
+  ['nothing read back', () => ({ bytes_read_back: 0, samples: [] }), /was not read back/],
+  ['data left', () => ({ bytes_not_erased: 1 }), /found data/],
   ['a signature left', () => ({ signatures_left: ['ext4', 'gpt'] }), /ext4, gpt/],
   ['noise after a discard', () => ({ rule: 'changed', erase: 'discard' }), /cryptographic/],
   ['noise after an erase that is not named', () => ({ rule: 'changed' }), /cryptographic/],
@@ -108,13 +108,13 @@ test('noise proves a cryptographic erase', () => {
 
 test('without a detached network, a disk on record or an output at all there is no proof', () => {
   assert.match(judgeWipe(cleanedUp([good], { network_detached: false }), [target]).reason ?? '', /network/);
-  assert.match(judgeWipe(cleanedUp([good]), []).reason ?? '', /No disk/);
+  assert.match(judgeWipe(cleanedUp([good]), []).reason ?? '', /no recorded disk/);
   assert.match(judgeWipe(cleanedUp([good]), [{ ...target, serial: null }]).reason ?? '', /serial/);
   for (const nothing of [null, cleanedUp([])]) {
     const verdict = judgeWipe(nothing, [target]);
     assert.equal(verdict.is_verified, false);
     assert.equal(verdict.disks[0]?.method, 'none');
-    assert.match(verdict.disks[0]?.reason ?? '', /nothing about this disk/);
+    assert.match(verdict.disks[0]?.reason ?? '', /did not report this disk/);
   }
 });
 
@@ -131,14 +131,14 @@ test('a GPU counts as reset only when the host shows it for that very GPU', () =
 test('a method that does not reach the minimum of the region is no proof, whatever it found', () => {
   const byDiscard = cleanedUp([{ ...good, method: 'blkdiscard' }]);
   assert.equal(judgeWipe(byDiscard, [target], 'clear').is_verified, true);
-  assert.match(judgeWipe(byDiscard, [target], 'purge').reason ?? '', /at least purge.+blkdiscard/);
+  assert.match(judgeWipe(byDiscard, [target], 'purge').reason ?? '', /at least wipe level purge.+blkdiscard/);
   assert.equal(judgeWipe(cleanedUp([{ ...good, method: 'nvme_format' }]), [target], 'purge').is_verified, true);
 });
 
 test('a disk that the host refuses to wipe is unproven for the reason that the host gives', () => {
   const blocked = [{ serial: 'S1', reason: 'mounted at /mnt' }];
   const verdict = judgeWipe(cleanedUp([dataGood], { blocked }), [target, dataDisk]);
-  assert.equal(verdict.reason, 'The host could not wipe it: mounted at /mnt.');
+  assert.equal(verdict.reason, 'The agent could not wipe the disk: mounted at /mnt.');
   assert.equal(verdict.disks[1]?.reason, null);
 });
 

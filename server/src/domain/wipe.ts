@@ -60,15 +60,15 @@ export type WipeVerdict = Readonly<{ is_verified: boolean; reason: string | null
 /** What was found when the disk was read back. */
 const readBackFault = (found: DiskEvidence): string | null => {
   const { bytes_read_back, bytes_not_erased, samples, signatures_left, size_bytes } = found;
-  if (bytes_read_back === 0) return 'Nothing was read back.';
-  if (bytes_not_erased > 0) return 'Data was found when the disk was read back.';
-  if (signatures_left.length > 0) return `Signatures were found on the disk: ${signatures_left.join(', ')}.`;
+  if (bytes_read_back === 0) return 'The disk was not read back.';
+  if (bytes_not_erased > 0) return 'The disk read-back found data.';
+  if (signatures_left.length > 0) return `The disk read-back found signatures: ${signatures_left.join(', ')}.`;
   // After any other erase noise is data.
   if (found.rule === 'changed' && found.erase !== 'crypto')
-    return 'Noise was read back, which proves a cryptographic erase only.';
-  if (size_bytes === undefined) return 'The evidence does not name the size of the disk.';
+    return 'The disk read-back found noise, which proves a cryptographic erase only.';
+  if (size_bytes === undefined) return 'The wipe result does not state the size of the disk.';
   if (samples.reduce((sum, { length }) => sum + length, 0) !== bytes_read_back)
-    return 'The evidence does not say where all of it was read back.';
+    return 'The wipe result does not list every region that was read back.';
   return readBackGap(size_bytes, samples);
 };
 
@@ -78,14 +78,14 @@ const gapOf = (
   blocked: CleanupOutput['blocked'][number] | undefined,
   minimum: WipeLevel,
 ): string | null => {
-  if (target.serial === null) return 'The disk has no serial number on record.';
-  if (blocked !== undefined) return `The host could not wipe it: ${blocked.reason}.`;
-  if (found === undefined) return 'The host reported nothing about this disk.';
-  if (found.generation !== target.generation) return 'The evidence belongs to another generation of the slot.';
+  if (target.serial === null) return 'The disk has no recorded serial number.';
+  if (blocked !== undefined) return `The agent could not wipe the disk: ${blocked.reason}.`;
+  if (found === undefined) return 'The agent did not report this disk.';
+  if (found.generation !== target.generation) return 'The wipe result belongs to another generation of the slot.';
   if (!meetsLevel(wipeLevelOf(found.method), minimum))
-    return `The region demands at least ${minimum}, which ${found.method || 'no method'} does not reach.`;
+    return `The region requires at least wipe level ${minimum}, which ${found.method || 'no method'} does not reach.`;
   if (found.command_status !== 0) return `The wipe command failed with status ${found.command_status}.`;
-  return readBackFault(found) ?? (found.is_verified ? null : 'The host did not verify the wipe.');
+  return readBackFault(found) ?? (found.is_verified ? null : 'The agent did not verify the wipe.');
 };
 
 const MUST_BE_GONE = [
@@ -95,8 +95,8 @@ const MUST_BE_GONE = [
 const MUST_BE_OFF = [
   ['is_port_removed', 'The port of the VM is still on the switch.'],
   ['is_reservation_removed', 'The address of the VM is still reserved.'],
-  ['is_lease_removed', 'The DHCP lease of the VM is still there.'],
-  ['is_translation_removed', 'The address translation of the VM is still there.'],
+  ['is_lease_removed', 'The DHCP lease of the VM still exists.'],
+  ['is_translation_removed', 'The address translation of the VM still exists.'],
 ] as const;
 
 /** What the host itself reports as still there. A host that reports nothing of it is judged by the rest. */
@@ -107,7 +107,7 @@ const leftOf = (isolation: Isolation | undefined): string | null => {
     MUST_BE_OFF.find(([name]) => !isolation.network[name])?.[1] ??
     (isolation.partitions.every((one) => one.is_deactivated)
       ? null
-      : 'The fabric partition of the VM was not shown to be inactive.')
+      : 'The agent did not prove that the fabric partition of the VM is inactive.')
   );
 };
 
@@ -157,9 +157,9 @@ export const judgeWipe = (
   const gap = disks.find((disk) => disk.reason !== null)?.reason ?? null;
   const reason =
     targets.length === 0
-      ? 'No disk is on record, so nothing can be wiped.'
+      ? 'The slot has no recorded disk, so nothing can be wiped.'
       : output?.network_detached !== true
-        ? 'The network was not shown to be detached.'
+        ? 'The agent did not prove that the network is detached.'
         : (gap ?? leftOf(isolation));
   return { is_verified: reason === null, reason, disks };
 };

@@ -34,7 +34,7 @@ test('a step that goes well starts the next one with its first attempt already c
 test('a failed step waits for its backoff and keeps its count', () => {
   const move = settle({ ...facts, attempt: 2 }, plan, failure);
   assert.deepEqual([move.state, move.attempt, move.wake], ['waiting', 2, { kind: 'retry', ms: 200 }]);
-  assert.equal(move.reason, 'Step boot failed. It is tried again (attempt 2 of 3).');
+  assert.equal(move.reason, 'Step boot failed. It is being retried (attempt 2 of 3).');
 });
 
 test('the last failed attempt is stuck with a plain reason and the error as detail', () => {

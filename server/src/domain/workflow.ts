@@ -33,7 +33,7 @@ export const retryRefusal = ({ state }: Readonly<{ state: WorkflowState }>): Ref
 
 export const cancelRefusal = (run: Readonly<{ state: WorkflowState; is_cancelling: boolean }>): Refusal | null => {
   if (!isLive(run.state)) return refused('The run has already ended.');
-  return run.is_cancelling ? done('Cancellation was requested already.') : null;
+  return run.is_cancelling ? done('Cancellation is already requested.') : null;
 };
 
 export type RunFacts = Readonly<{
@@ -136,7 +136,7 @@ const interruption = (facts: RunFacts, plan: Plan, at: string): Move | undefined
   }
   if (!facts.overdue) return undefined;
   if (facts.winding !== null) {
-    const reason = `The clean-up did not end before its deadline; it is at step ${at}.`;
+    const reason = `Cleanup missed its deadline at step ${at}.`;
     return { ...end(here, 'stuck', reason), entries: entry('timeout', reason) };
   }
   const reason = `The deadline passed at step ${at}.`;
@@ -164,7 +164,7 @@ const afterFailure = (
         state: 'waiting',
         step: facts.step,
         attempt: facts.attempt,
-        reason: `${result.reason} It is tried again (attempt ${facts.attempt} of ${plan.attemptsMax}).`,
+        reason: `${result.reason} It is being retried (attempt ${facts.attempt} of ${plan.attemptsMax}).`,
         detail: result.detail,
         wake: { kind: 'retry', ms: plan.retryDelayMs(facts.attempt) },
         winding: facts.winding,
@@ -222,7 +222,7 @@ export const settle = (facts: RunFacts, plan: Plan, result: StepResult): Move =>
   if (cut !== undefined) return { ...cut, entries: [...entries, ...cut.entries] };
   invariant(
     result.kind !== 'boundary' || facts.attempt > plan.attemptsMax,
-    'a run is settled unrun only at a boundary',
+    'a run may settle without running only at a step boundary',
   );
   const turn = proceed(facts, plan, result);
   const gaveUp = result.kind === 'boundary' && turn.reason !== null;

@@ -80,7 +80,7 @@ export const createAgentListener = (options: AgentListenerOptions): AgentListene
     let peer: Peer | undefined;
     try {
       peer = await peers.admit(request.socket as TLSSocket);
-      if (peer.node_id !== nodeId) throw refused('The certificate is another node’s.');
+      if (peer.node_id !== nodeId) throw refused('The certificate belongs to another node.');
     } catch (err) {
       const error = toAppError(err);
       if (error.code === 'permission_denied')
@@ -91,8 +91,8 @@ export const createAgentListener = (options: AgentListenerOptions): AgentListene
       throw new AppError('invalid_request', `Offer the subprotocol ${STREAM_PROTOCOL}.`);
     const session = registry.find(sessionId);
     // One that waits for another host is as little there as one that does not wait.
-    if (session === undefined || session.node_id !== peer.node_id) throw notFound('session that waits here');
-    if (session.look().waiting_ms === null) throw conflict('The session has its host already.');
+    if (session === undefined || session.node_id !== peer.node_id) throw notFound('session waiting on this gateway');
+    if (session.look().waiting_ms === null) throw conflict('The agent is already connected to this session.');
     const { enrollment_id } = peer;
     const connection = request.socket as TLSSocket;
     webSockets.handleUpgrade(request, socket, head, (host) => {
@@ -128,7 +128,7 @@ export const createAgentListener = (options: AgentListenerOptions): AgentListene
     socket.on('error', () => socket.destroy());
     enter(request, socket, head).catch((err: unknown) => {
       const error = toAppError(err);
-      log.info({ error_code: error.code, source_ip: request.socket.remoteAddress }, 'a host was refused');
+      log.info({ error_code: error.code, source_ip: request.socket.remoteAddress }, 'agent refused');
       refuse(request, socket, error, options);
     });
   });

@@ -40,9 +40,9 @@ export type ClientListenerOptions = Readonly<{
 const TICKET = /^[A-Za-z0-9._~-]{16,256}$/;
 
 const REFUSED = {
-  replayed: 'The ticket was used before; ask for another.',
-  expired: 'The ticket is too old; ask for another.',
-  unknown: 'The ticket is not known; ask for another.',
+  replayed: 'The ticket was already used. Request another.',
+  expired: 'The ticket has expired. Request another.',
+  unknown: 'The ticket is invalid. Request another.',
 } as const;
 
 const ticketOf = (request: IncomingMessage): string => {
@@ -51,7 +51,8 @@ const ticketOf = (request: IncomingMessage): string => {
     throw new AppError('invalid_request', `Offer the subprotocol ${STREAM_PROTOCOL}.`);
   const offered = protocols.find((name) => name.startsWith(TICKET_PROTOCOL_PREFIX));
   const ticket = offered?.slice(TICKET_PROTOCOL_PREFIX.length) ?? '';
-  if (!TICKET.test(ticket)) throw new AppError('unauthenticated', 'No ticket was offered as a subprotocol.');
+  if (!TICKET.test(ticket))
+    throw new AppError('unauthenticated', 'The request has no ticket. Send one as a subprotocol.');
   return ticket;
 };
 
@@ -73,7 +74,7 @@ export const createClientListener = (options: ClientListenerOptions): Listening 
     const nowMs = clock.now().getTime();
     const waitS = guesses.look(block, nowMs);
     if (waitS > 0)
-      throw new AppError('rate_limited', `Too many tickets that are none; wait ${waitS} seconds.`, {
+      throw new AppError('rate_limited', `Too many invalid tickets. Wait ${waitS} seconds.`, {
         retry_after_s: waitS,
       });
     const taken = await sessions.take({
@@ -88,7 +89,7 @@ export const createClientListener = (options: ClientListenerOptions): Listening 
     }
     guesses.take(block, nowMs);
     metrics.ticketRejected(taken.refusal);
-    log.warn({ source_ip: address, reason: taken.refusal }, 'a ticket was refused');
+    log.warn({ source_ip: address, reason: taken.refusal }, 'ticket refused');
     throw new AppError('unauthenticated', REFUSED[taken.refusal]);
   };
 
@@ -96,10 +97,10 @@ export const createClientListener = (options: ClientListenerOptions): Listening 
     if (request.url?.split('?')[0] !== STREAM_PATH) throw notFound('path here');
     const { origin } = request.headers;
     if (origin !== undefined && !origins.has(origin))
-      throw new AppError('permission_denied', 'Pages of this origin may not connect.');
-    if (isClosing) throw new AppError('unavailable', 'This gateway is being stopped; connect again.');
+      throw new AppError('permission_denied', 'This origin is not allowed to connect.');
+    if (isClosing) throw new AppError('unavailable', 'This gateway is stopping. Connect again.');
     if (registry.size() + entering >= options.sessions_max)
-      throw new AppError('unavailable', 'This gateway carries as many sessions as it can; try again in a moment.');
+      throw new AppError('unavailable', 'This gateway has reached its session limit. Retry shortly.');
     entering += 1;
     try {
       const row = await take(request, addressOf(request));
@@ -134,7 +135,7 @@ export const createClientListener = (options: ClientListenerOptions): Listening 
     enter(request, socket, head).catch((err: unknown) => {
       const error = toAppError(err);
       if (error.status >= 500 && error.code !== 'unavailable')
-        log.error({ err: error.cause ?? error }, 'could not let a client in');
+        log.error({ err: error.cause ?? error }, 'failed to accept client');
       refuse(request, socket, error, options);
     });
   });

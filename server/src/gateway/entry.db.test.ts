@@ -36,7 +36,7 @@ describe('the way into a session', () => {
     ];
     assert.deepEqual(
       refused.map(({ status, body }) => [status, body.code, body.detail]),
-      Array(3).fill([401, 'unauthenticated', 'The ticket was used before; ask for another.']),
+      Array(3).fill([401, 'unauthenticated', 'The ticket was already used. Request another.']),
     );
     assert.equal(await rejected('replayed'), before + 3);
     assert.equal(entered?.socket.protocol, 'gpuaas.stream.v1');
@@ -106,7 +106,7 @@ describe('the way into a session', () => {
     const { session_id, ticket } = await other.ticket();
     await at.channel.change("update users set state = 'disabled' where id = $1", [other.user.me.id]);
     const { status, body } = asRefused(await other.client(ticket));
-    assert.deepEqual([status, body.detail], [403, 'The account that opened it is disabled or gone.']);
+    assert.deepEqual([status, body.detail], [403, 'The account that opened the session is disabled or deleted.']);
     assert.equal((await other.row(session_id)).end_reason, 'revoked');
     const tasks = await at.channel.rows('select id from node_tasks where node_id = $1 and kind = $2', [
       other.agent.node_id,
@@ -125,9 +125,9 @@ describe('the way into a session', () => {
     assert.deepEqual(
       [asOther, inItsName, elsewhere].map(({ status, body }) => [status, body.detail]),
       [
-        [404, 'No such session that waits here.'],
-        [403, 'The certificate is another node’s.'],
-        [404, 'No such session that waits here.'],
+        [404, 'No such session waiting on this gateway.'],
+        [403, 'The certificate belongs to another node.'],
+        [404, 'No such session waiting on this gateway.'],
       ],
     );
     const audit = await at.channel.rows<{ actor_id: string }>(

@@ -46,7 +46,7 @@ export const createRegistry = (
       await sessions.close(ending);
       unclosed.delete(ending.id);
     } catch (err) {
-      log.warn({ err, session_id: ending.id }, 'the end of a session is not written yet');
+      log.warn({ err, session_id: ending.id }, 'failed to record session end; retrying');
     }
   };
 
@@ -56,7 +56,7 @@ export const createRegistry = (
       await sessions.opened([id]);
       unopened.delete(id);
     } catch (err) {
-      log.warn({ err, session_id: id }, 'the opening of a session is not written yet');
+      log.warn({ err, session_id: id }, 'failed to record session start; retrying');
     }
   };
 
@@ -103,7 +103,7 @@ export const createRegistry = (
       live.set(row.id, session);
     },
     giveUp: (row, userAgent) => {
-      const message = 'The client went away.';
+      const message = 'The client disconnected.';
       const ending = {
         id: row.id,
         reason: 'client_disconnected',

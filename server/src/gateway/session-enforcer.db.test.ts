@@ -167,7 +167,7 @@ describe('a session that may not go on', () => {
     await endsWith(stage, open, 'revoked', () =>
       stage.user.call('DELETE', `/api/v1/web-sessions/${credential.credential_id}`),
     );
-    assert.match(open.client.words.at(-1).message, /browser that it was opened from was signed out/);
+    assert.match(open.client.words.at(-1).message, /browser that opened the session signed out/);
   });
 
   it('outlives a browser that went idle or came to its end, except where the policy says so', async () => {
@@ -188,7 +188,7 @@ describe('a session that may not go on', () => {
     assert.deepEqual([idle.client.words.at(-1).type, over.client.words.at(-1).type], ['ready', 'ready']);
     await endsWith(stage, idle, 'revoked', () => policy(stage, 'ends_with_sign_in = true'));
     await until('both have ended', () => over.client.words.at(-1)?.type === 'closed', WITHIN_MS);
-    assert.match(over.client.words.at(-1).message, /sign-in that it was opened with has expired/);
+    assert.match(over.client.words.at(-1).message, /sign-in that opened the session has expired/);
   });
 
   it('ends with its sign-in where the policy says so, and not otherwise', async () => {
@@ -268,11 +268,11 @@ describe('a session that may not go on', () => {
       [failed.session_id],
     );
     assert.equal(await failed.client.closed(), 4003);
-    assert.equal(failed.client.words.at(-1).message, 'The host could not open the connection; try again.');
+    assert.equal(failed.client.words.at(-1).message, 'The agent could not open the connection. Retry.');
     const late = await waiting();
     clock.advance(20_000);
     assert.equal(await late.client.closed(), 4003);
-    assert.match(late.client.words.at(-1).message, /did not answer in time/);
+    assert.match(late.client.words.at(-1).message, /did not respond in time/);
     const offline = await waiting();
     await at.channel.change("update nodes set state = 'offline' where id = $1", [stage.agent.node_id]);
     clock.advance(20_000);
@@ -380,7 +380,7 @@ describe('replicas', () => {
     await client.received(15);
     assert.deepEqual([first.gateway.registry.size(), second.gateway.registry.size()], [1, 1]);
     const replayed = await stage.client(ticket);
-    assert.equal('status' in replayed && replayed.body.detail, 'The ticket was used before; ask for another.');
+    assert.equal('status' in replayed && replayed.body.detail, 'The ticket was already used. Request another.');
 
     const left = await stage.ticket();
     await first.channel.change(
@@ -435,7 +435,7 @@ describe('replicas', () => {
     assert.deepEqual(open.client.words.at(-1), {
       type: 'closed',
       reason: 'gateway_stopped',
-      message: 'The gateway is being restarted; a new connection works at once.',
+      message: 'The gateway is restarting. Connect again.',
     });
     assert.equal((await stage.row(open.session_id)).end_reason, 'gateway_stopped');
   });

@@ -14,7 +14,7 @@ const ANSWER_MS = 5_000;
 
 const answered = async <T>(work: Promise<T>, withinMs: number): Promise<T> => {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error('the database does not answer')), withinMs);
+  const timer = setTimeout(() => late.reject(new Error('database unreachable')), withinMs);
   try {
     return await Promise.race([work, late.promise]);
   } finally {
@@ -54,7 +54,7 @@ export const createSessionEnforcer = (
         if (nowMs() - lookedMs >= UNSEEN_S * 1000)
           registry.endAll({
             reason: 'gateway_stopped',
-            message: 'The gateway cannot tell at the moment who may be connected; try again later.',
+            message: 'The gateway cannot check access at the moment. Retry later.',
           });
         throw err;
       }

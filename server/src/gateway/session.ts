@@ -81,7 +81,7 @@ export const createSession = (options: SessionOptions): Session => {
     options.onEnd(ending, recorder?.end() ?? Promise.resolve());
   };
   const broken = (who: 'client' | 'host'): void =>
-    end({ reason: 'protocol_error', message: `The ${who} did not keep to the protocol of sessions.` });
+    end({ reason: 'protocol_error', message: `The ${who} violated the session protocol.` });
   const counted = () => ({ bytes_in: inward.total(), bytes_out: outward.total() });
 
   const look = (): SessionLook => ({
@@ -112,12 +112,12 @@ export const createSession = (options: SessionOptions): Session => {
             else leg?.release('recording');
         },
         onFull: () =>
-          end({ reason: 'expired', message: 'It showed as much as one recording may hold; open a new one to go on.' }),
+          end({ reason: 'expired', message: 'The recording reached its size limit. Open a new session to continue.' }),
         onFailure: (err) => {
-          options.log.error({ err, session_id: row.id }, 'a recording could not be kept');
+          options.log.error({ err, session_id: row.id }, 'failed to store recording');
           end({
             reason: 'gateway_stopped',
-            message: 'The recording that your organization asks for cannot be kept at the moment; try again later.',
+            message: 'The recording that your organization requires cannot be stored at the moment. Retry later.',
           });
         },
       })
@@ -195,8 +195,8 @@ export const createSession = (options: SessionOptions): Session => {
     },
     onClose: (_, isProtocol) => {
       if (isProtocol) broken('client');
-      else if (isFinished()) end({ reason: 'ended', message: 'It has ended.' });
-      else end({ reason: 'client_disconnected', message: 'The client went away.' });
+      else if (isFinished()) end({ reason: 'ended', message: 'The session has ended.' });
+      else end({ reason: 'client_disconnected', message: 'The client disconnected.' });
     },
   });
 
@@ -210,13 +210,13 @@ export const createSession = (options: SessionOptions): Session => {
       onClose: (code, isProtocol) => {
         if (isProtocol) broken('host');
         else if (code === REFUSED_BY_HOST) broken('client');
-        else if (hasExited) end({ reason: 'ended', message: 'It has ended.' });
+        else if (hasExited) end({ reason: 'ended', message: 'The session has ended.' });
         else if (isFinished() || code === SESSION_CLOSE_CODES.ended)
-          gone({ reason: 'ended', message: 'The other end closed the connection.' });
+          gone({ reason: 'ended', message: 'The remote end closed the connection.' });
         else
           gone({
             reason: 'agent_disconnected',
-            message: 'The connection to the host was lost; a new session may reach it again.',
+            message: 'The agent disconnected. Open a new session.',
           });
       },
     });
@@ -248,11 +248,11 @@ export const createSession = (options: SessionOptions): Session => {
     look,
     count: () => ({ id: row.id, ...counted() }),
     ask: () => {
-      if (!client.ask()) end({ reason: 'client_disconnected', message: 'The client did not answer any more.' });
+      if (!client.ask()) end({ reason: 'client_disconnected', message: 'The client stopped responding.' });
       if (host?.ask() === false)
         end({
           reason: 'agent_disconnected',
-          message: 'The host did not answer any more; a new session may reach it again.',
+          message: 'The agent stopped responding. Open a new session.',
         });
     },
   };

@@ -123,7 +123,7 @@ describe('a session', () => {
     assert.equal(await client.closed(), 1000);
     assert.deepEqual(client.words.slice(-2), [
       { type: 'exit', code: 3, signal: null },
-      { type: 'closed', reason: 'ended', message: 'It has ended.' },
+      { type: 'closed', reason: 'ended', message: 'The session has ended.' },
     ]);
   });
 

@@ -69,7 +69,7 @@ export const errorPage = (code: string): string | undefined => {
 <dt>HTTP status</dt><dd>${status}</dd>
 <dt>Retry</dt><dd>${retryable ? 'The same request may succeed later unchanged.' : 'The same request will be refused again.'}</dd>
 </dl>
-<p>The answer carries a <code>correlation_id</code>: give it to support, who find with it everything the request did.</p>
+<p>The response has a <code>correlation_id</code>. Give it to support: it identifies everything that the request did.</p>
 <p><a href="/docs">API reference</a></p>
 </main>`,
   );
@@ -82,7 +82,7 @@ export const landingPage = (publicUrl: string, hasConsole: boolean): string =>
     `<main class="text">
 <h1>GPUaaS</h1>
 <p>${escapeHtml(SUMMARY)}</p>
-<p>${hasConsole ? '<a href="/">Open the console</a>, or use the command line.' : 'The console is not built here: run <code>make console</code> and start the server again.'}</p>
+<p>${hasConsole ? '<a href="/">Open the console</a>, or use the command line.' : 'The console is not built. Run <code>make console</code> and restart the server.'}</p>
 <h2>Start</h2>
 <pre>gpuaas login --url ${escapeHtml(publicUrl)}
 gpuaas whoami
@@ -125,7 +125,7 @@ OAuth 2.0 client credentials, form-encoded).
 - Changing a resource that has a \`version\` needs \`If-Match\` with its \`ETag\`.
 - Lists are cursor pages: \`limit\` up to 200, \`next_cursor\` becomes \`cursor\`, null ends.
 - Bodies are strict JSON: unknown fields are refused. Times are RFC 3339 in UTC, money is integer minor units.
-- Every answer has \`X-Correlation-Id\`. Errors are application/problem+json: act on \`code\`, and on \`retryable\`.
+- Every response has \`X-Correlation-Id\`. Errors are application/problem+json: act on \`code\`, and on \`retryable\`.
 - 202 means accepted: read the resource at \`Location\` until its \`state\` settles.
 
 ## Operations

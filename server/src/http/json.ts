@@ -24,7 +24,7 @@ const endOfString = (text: string, start: number): number => {
 const checkKey = (raw: string, keys: Set<string>): void => {
   const key = raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
   if (FORBIDDEN_KEYS.has(key)) throw refuse('forbidden_key', `The key "${key}" is not allowed.`);
-  if (keys.has(key)) throw refuse('duplicate_key', `The key "${key.slice(0, 64)}" stands twice in one object.`);
+  if (keys.has(key)) throw refuse('duplicate_key', `The key "${key.slice(0, 64)}" occurs twice in one object.`);
   keys.add(key);
 };
 
@@ -83,7 +83,7 @@ export const parseForm = (body: Buffer): Record<string, string> => {
   }
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(text)) {
-    if (fields.has(name)) throw refuse('duplicate_key', `The field "${name.slice(0, 64)}" stands twice.`);
+    if (fields.has(name)) throw refuse('duplicate_key', `The field "${name.slice(0, 64)}" occurs twice.`);
     if (FORBIDDEN_KEYS.has(name)) throw refuse('forbidden_key', `The field "${name}" is not allowed.`);
     if (fields.size >= 64) throw refuse('too_many_values', 'The form holds more than 64 fields.');
     fields.set(name, value);

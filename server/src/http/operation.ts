@@ -84,7 +84,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
     decision: Extract<Decision, { allowed: false }>,
   ): Promise<AppError> => {
     const error = decision.visible
-      ? new AppError('permission_denied', `You may not do this: ${decision.policy}.`)
+      ? new AppError('permission_denied', `Permission denied: ${decision.policy}.`)
       : notFound(operation.access === 'tenant' ? 'organization' : 'project');
     await auditRefusal({
       ctx: contextOf(request, passage),
@@ -182,7 +182,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
 
   const checkResponse = (body: unknown): void => {
     if (!deps.config.validate_responses || validators.response === null || validators.response(body)) return;
-    throw new AppError('internal', 'The answer did not match the contract.', {
+    throw new AppError('internal', 'The response did not match the contract.', {
       internal: JSON.stringify(validators.response.errors).slice(0, 2000),
     });
   };
@@ -233,7 +233,7 @@ export const operationRoute = (operationId: string, operation: Operation, handle
   const handlerOf = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const passage = request.passage;
     const { decision } = passage;
-    if (decision === null) throw new AppError('internal', 'The request was not authorised.');
+    if (decision === null) throw new AppError('internal', 'The request was not authorized.');
     const { admitted, req } = admit(request, passage, decision);
     if (operation.audit !== null) {
       const answer = await mutate(admitted, (ctx) => handle(ctx, req));

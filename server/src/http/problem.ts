@@ -10,15 +10,12 @@ const RETRY_AFTER_DEFAULT_S = 1;
 const KNOWN: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large', 'The body is larger than 1 MiB.'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_media_type', 'The content type of the body is not supported.'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
-    'invalid_request',
-    'The body does not have the length that Content-Length says.',
-  ],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid_request', 'The length of the body differs from Content-Length.'],
   FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_request', 'The body is empty; send a JSON object.'],
   FST_ERR_CTP_EMPTY_TYPE: ['unsupported_media_type', 'The body has no content type; send application/json.'],
   FST_ERR_BAD_URL: ['invalid_request', 'The path is not a valid URL path.'],
-  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'Nothing is at this path.'],
-  FST_ERR_ASYNC_CONSTRAINT: ['not_found', 'Nothing is at this path.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'No resource exists at this path.'],
+  FST_ERR_ASYNC_CONSTRAINT: ['not_found', 'No resource exists at this path.'],
   ECONNRESET: ['request_timeout', 'The connection ended before the request was complete.'],
 };
 
@@ -27,7 +24,7 @@ export const toAppError = (err: unknown): AppError => {
   const code = err instanceof Error && 'code' in err && typeof err.code === 'string' ? err.code : '';
   const known = KNOWN[code];
   if (known) return new AppError(known[0], known[1], { cause: err });
-  return new AppError('internal', 'Something on our side failed. Nothing was changed by this request.', { cause: err });
+  return new AppError('internal', 'An internal error occurred. The request changed nothing.', { cause: err });
 };
 
 export const toProblem = (

@@ -20,18 +20,18 @@ export const assertOwnPage = (
   if (method === 'GET' || method === 'HEAD') {
     const isForeign = site !== undefined && site !== 'same-origin' && site !== 'none';
     if (isForeign && headers['sec-fetch-mode'] !== 'navigate')
-      throw refuse('Another site made your browser ask for this; with a browser’s sign-in only the console may.');
+      throw refuse('Another site sent this request. With a browser sign-in only the console may send it.');
     return;
   }
   if (headers[CONSOLE_HEADER] !== '1')
     throw refuse(
-      `With a browser’s sign-in a change needs the header ${CONSOLE_HEADER}: 1, which only the console sends.`,
+      `With a browser sign-in a change needs the header ${CONSOLE_HEADER}: 1, which only the console sends.`,
     );
   if (site !== undefined && site !== 'same-origin')
-    throw refuse('Another site made your browser send this; with a browser’s sign-in only the console may.');
+    throw refuse('Another site sent this request. With a browser sign-in only the console may send it.');
   const { origin } = headers;
   if (origin !== undefined && origin !== ownOrigin)
     throw refuse(
-      `This was sent from a page of ${origin.slice(0, 200)}; with a browser’s sign-in only ${ownOrigin} may.`,
+      `A page of ${origin.slice(0, 200)} sent this request. With a browser sign-in only ${ownOrigin} may send it.`,
     );
 };

@@ -208,7 +208,7 @@ export const createHttpServer = async ({ gate, telemetry, system }: HttpServerOp
     if (methods.length === 0 && system.console !== null && isConsolePath(request))
       return sendConsole(system.console, reply);
     if (methods.length === 0)
-      return sendProblem(gate, request, reply, new AppError('not_found', 'Nothing is at this path.'));
+      return sendProblem(gate, request, reply, new AppError('not_found', 'No resource exists at this path.'));
     reply.header('allow', methods.join(', '));
     return sendProblem(
       gate,

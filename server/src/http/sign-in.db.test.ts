@@ -158,7 +158,7 @@ describe('signing in with a browser', () => {
     const { browser, callback } = await onTheWayBack('/auth/sign-in?return_to=/launch');
     const stranger = await new Browser(at.origin).open(callback);
     assert.equal(stranger.status, 400);
-    assert.match(stranger.text, /begun in another browser/);
+    assert.match(stranger.text, /started in another browser/);
     assert.ok(stranger.text.includes(stranger.headers.get('x-correlation-id') ?? 'none'));
     assert.match(stranger.text, /<a href="\/auth\/sign-in\?return_to=%2F">Sign in again<\/a>/);
     assert.doesNotMatch(stranger.text, /<script|\bat .*\.ts:/);
@@ -180,7 +180,7 @@ describe('signing in with a browser', () => {
     assert.equal((await browser.open(callback)).status, 400, 'used twice');
     const replay = await new Browser(at.origin).open(callback, { headers: { cookie } });
     assert.equal(replay.status, 400, 'used twice with what the browser had then');
-    assert.match(replay.text, /used already/);
+    assert.match(replay.text, /already used/);
     assert.match(replay.text, /return_to=%2Flaunch/);
     assert.equal(
       replay.headers.getSetCookie().some((line) => line.startsWith('gpuaas_session=')),
@@ -298,6 +298,6 @@ describe('signing in with a browser', () => {
     at.clock.advance(600_000);
     const page = await late.browser.open(late.callback);
     assert.deepEqual([page.status, sessionOf(late.browser)], [400, undefined]);
-    assert.match(page.text, /took too long/);
+    assert.match(page.text, /timed out/);
   });
 });

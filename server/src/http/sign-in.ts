@@ -52,9 +52,9 @@ const problemPage = (title: string, cause: string, correlationId: string, href: 
 <p>${escapeHtml(cause)}</p>
 <p><a href="${escapeHtml(href)}">Sign in again</a></p>
 <dl>
-<dt>Correlation id</dt><dd><code>${escapeHtml(correlationId)}</code></dd>
+<dt>Correlation ID</dt><dd><code>${escapeHtml(correlationId)}</code></dd>
 </dl>
-<p class="soft">If it happens again, give this id to support: they find with it what went wrong.</p>
+<p class="soft">If it happens again, give this ID to support.</p>
 </main>`,
   );
 

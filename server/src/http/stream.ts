@@ -25,7 +25,7 @@ export const createStreams = (closing: AbortSignal): Streams => {
     open: (caller) => {
       const count = counts.get(caller) ?? 0;
       if (count >= STREAMS_PER_CALLER_MAX)
-        throw new AppError('rate_limited', `You have ${count} streams open; close one first.`, { retry_after_s: 5 });
+        throw new AppError('rate_limited', `You have ${count} open streams. Close one first.`, { retry_after_s: 5 });
       counts.set(caller, count + 1);
       return () => {
         const left = (counts.get(caller) ?? 1) - 1;

@@ -51,7 +51,7 @@ export const addSystemRoutes = (app: FastifyInstance, system: SystemRoutes): voi
   );
   app.get<{ Params: { code: string } }>('/docs/errors/:code', async (request, reply) => {
     const html = errorPage(request.params.code);
-    if (html === undefined) throw new AppError('not_found', 'There is no error of this name.');
+    if (html === undefined) throw new AppError('not_found', 'No error code has this name.');
     return page(reply, html, DOCS_CSP);
   });
   const { issuer } = system;

@@ -337,12 +337,12 @@ test('a disk that a slot has, or that a tenant may be given with the whole node,
   const own = (serial: string | null) => root.post(at(id, 'disks'), { serial, reason: 'Ours now' });
   assert.match((await own(candidate(0, {}, hosts).nvme_serial)).body.detail, /belongs to slot 0/);
   await sql("update nodes set capacity_mode = 'flexible' where id = $1", [id]);
-  assert.match((await own(candidate(1, {}, hosts).nvme_serial)).body.detail, /drain it first/);
+  assert.match((await own(candidate(1, {}, hosts).nvme_serial)).body.detail, /Drain it first/);
   must(await root.post(`/api/v1/admin/nodes/${id}/drain`, { is_draining: true, reason: 'Disks' }), 200);
   must(await own(candidate(1, {}, hosts).nvme_serial), 202);
   await nextTask(id, 'node.cleanup');
   const back = await root.post(`/api/v1/admin/nodes/${id}/drain`, { is_draining: false, reason: 'Back' });
-  assert.match(back.body.detail, /is being erased/);
+  assert.match(back.body.detail, /is being wiped/);
   assert.deepEqual(
     (await approve(id, { slot_indexes: [1] })).body.errors.map((error: { code: string }) => error.code),
     ['being_erased'],

@@ -176,7 +176,7 @@ describe('a signed-in browser', () => {
     later();
     const answer = await call('GET', '/api/v1/me');
     assert.deepEqual([answer.status, answer.body.code], [401, 'unauthenticated']);
-    assert.match(answer.body.detail, /sign in again/);
+    assert.match(answer.body.detail, /Sign in again/);
   });
 
   it('is over at its end, however much it is used', async () => {

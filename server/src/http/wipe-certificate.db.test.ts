@@ -91,9 +91,9 @@ describe('a certificate of erasure', () => {
     const node = await aNode(cast.sql);
     const { organization_id, project_id } = cast.acme.ids;
     for (const [state, said] of [
-      ['active', /there is a certificate after it was released/],
-      ['releasing', /being erased/],
-      ['release_failed', /release it again/],
+      ['active', /available after the release/],
+      ['releasing', /being wiped/],
+      ['release_failed', /Release the allocation again/],
       ['failed', /cleaned up/],
     ] as const) {
       const made = await anAllocation(cast.sql, { node, tenant: { organization_id, project_id }, state });

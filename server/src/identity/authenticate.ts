@@ -97,7 +97,7 @@ const tokenPrincipal = (row: TokenPrincipalRow): Principal => {
     });
   }
   const account = row.service_account;
-  if (account === null || account.state !== 'enabled') throw refuse('This service account is disabled or gone.');
+  if (account === null || account.state !== 'enabled') throw refuse('This service account is disabled or deleted.');
   return {
     kind: 'service_account',
     id: account.id,
@@ -125,7 +125,7 @@ export const createAuthenticator = (options: Options): Authenticator => {
 
   /** Last-used times are worth a write, never a failed or slower request. */
   const touch = (write: Promise<unknown>) =>
-    write.catch((err: unknown) => log.warn({ err }, 'could not record last use'));
+    write.catch((err: unknown) => log.warn({ err }, 'failed to record last use'));
 
   const byToken = async (token: string, nowMs: number): Promise<Principal> => {
     const row = await database.read(PLATFORM, (reader) => findTokenPrincipal(reader, hashToken(token)));
@@ -138,7 +138,7 @@ export const createAuthenticator = (options: Options): Authenticator => {
 
   const bySession = async (token: string): Promise<Principal> => {
     const row = await database.read(PLATFORM, (reader) => findWebSessionPrincipal(reader, hashToken(token)));
-    if (row === undefined) throw refuse('The browser is not signed in any more; sign in again.');
+    if (row === undefined) throw refuse('The web session has ended. Sign in again.');
     const { web_session_id: id, expires_at } = row;
     return userPrincipal(row, { kind: 'web_session', id, scopes: ['all'], project_id: null, expires_at });
   };
@@ -183,7 +183,7 @@ export const createAuthenticator = (options: Options): Authenticator => {
     await database.write(PLATFORM, async (tx) => {
       if (!(await updateAddress(tx, user.id, { email, email_verified }))) return;
       await auditChange(tx, user, request, {
-        policy: 'the issuer says which address is whose',
+        policy: 'the issuer decides which user has an e-mail address',
         organization_id: user.personal_organization_id,
         metadata: { email_before: user.email, email_after: email, email_verified },
       });
@@ -196,7 +196,7 @@ export const createAuthenticator = (options: Options): Authenticator => {
       if (await hasSuperadmin(tx)) return;
       await makeSuperadmin(tx, user.id);
       await auditChange(tx, user, request, {
-        policy: 'a configured address becomes superadmin while there is none',
+        policy: 'a configured e-mail address becomes superadmin while none exists',
         organization_id: null,
         metadata: { role_before: user.platform_role, role_after: 'superadmin' },
       });

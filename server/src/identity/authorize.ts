@@ -72,7 +72,7 @@ const decide = (
   if (role === undefined)
     return { allowed: false, visible, ...bound, policy: `no role of the caller holds ${permission}` };
   if (!scopeAllows(principal.credential.scopes, permission))
-    return { allowed: false, visible, ...bound, policy: `the credential's scopes do not reach ${permission}` };
+    return { allowed: false, visible, ...bound, policy: `the scopes of the credential do not include ${permission}` };
   // Asking about itself, a machine reads its own project, which lies in the organization it belongs to.
   const itself = principal.home?.organization_id ?? '';
   const tenant = bound.organization_id ?? (role.startsWith('platform:') ? '*' : itself);

@@ -15,6 +15,6 @@ export const assertStillHolds = async (ctx: WriteCtx, permission: Permission): P
   if (found !== undefined) roles.push(`tenant:${found.tenant}`);
   if (found !== undefined && found.project !== null) roles.push(`project:${found.project}`);
   if (!roles.some((role) => roleHolds(role, permission)))
-    throw new AppError('permission_denied', `You do not hold ${permission} any more.`);
+    throw new AppError('permission_denied', `You no longer hold ${permission}.`);
   return roles;
 };

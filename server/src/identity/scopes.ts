@@ -15,7 +15,7 @@ export const assertScopesWithin = (principal: Principal, scopes: readonly string
   const held = scopeReach(principal.credential.scopes);
   const beyond = [...scopeReach(scopes)].find((permission) => !held.has(permission));
   if (beyond !== undefined)
-    throw new AppError('permission_denied', `Your credential does not reach ${beyond}, so it cannot hand it on.`);
+    throw new AppError('permission_denied', `Your credential does not include ${beyond} and cannot grant it.`);
 };
 
 /** A token made with a token ends with it at the latest, or a leaked one could prolong itself for ever. */

@@ -139,7 +139,7 @@ export const createSignIn = (options: Options): SignIn => {
       if (before !== undefined && !isRenewed) {
         await deleteWebSession(tx, before.user_id, before.id);
         const person = { id: before.user_id, organization_id: before.personal_organization_id };
-        await insertAuditLog(tx, endedBySystem(person, before.id, request, 'somebody else signed in with the browser'));
+        await insertAuditLog(tx, endedBySystem(person, before.id, request, 'another user signed in with the browser'));
       }
       const id = isRenewed && before !== undefined ? before.id : mintId('wse');
       const { token, hash } = mintToken('web_session');
@@ -159,12 +159,12 @@ export const createSignIn = (options: Options): SignIn => {
         tx,
         auditOf(person, id, request, {
           action: 'web_session.create',
-          policy: 'whoever the issuer signs in gets a session',
+          policy: 'a user signed in by the issuer gets a session',
           metadata: { is_renewed: isRenewed },
         }),
       );
       for (const old of await deleteOldestWebSessions(tx, principal.id, SESSIONS_MAX))
-        await insertAuditLog(tx, endedBySystem(person, old, request, `a person has at most ${SESSIONS_MAX} sessions`));
+        await insertAuditLog(tx, endedBySystem(person, old, request, `a user has at most ${SESSIONS_MAX} sessions`));
       return token;
     });
 
@@ -173,7 +173,7 @@ export const createSignIn = (options: Options): SignIn => {
     try {
       return secrets.open(id_token_sealed, idTokenOf(id));
     } catch (err) {
-      log.warn({ err, web_session_id: id }, 'the id token of a session does not open');
+      log.warn({ err, web_session_id: id }, 'failed to decrypt the ID token of a session');
       return null;
     }
   };
@@ -195,10 +195,9 @@ export const createSignIn = (options: Options): SignIn => {
       if (underWay === undefined)
         throw new AppError(
           'invalid_request',
-          'This sign-in was used already, took too long, or was begun in another browser.',
+          'This sign-in was already used, timed out, or started in another browser.',
         );
-      if (underWay.until_ms <= clock.now().getTime())
-        throw new AppError('invalid_request', 'This sign-in took too long.');
+      if (underWay.until_ms <= clock.now().getTime()) throw new AppError('invalid_request', 'This sign-in timed out.');
       const { access_token, id_token } = await relyingParty.finish(query, underWay);
       const principal = await whoIs(access_token, request);
       const token = await keep(principal, id_token, presented, request);
@@ -215,7 +214,7 @@ export const createSignIn = (options: Options): SignIn => {
           tx,
           auditOf({ id: session.user_id, organization_id }, session.id, request, {
             action: 'web_session.revoke',
-            policy: 'who signs out ends the session',
+            policy: 'sign-out ends the session',
             metadata: {},
           }),
         );

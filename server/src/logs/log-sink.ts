@@ -65,7 +65,7 @@ const droppedRow = (like: LogLineRow, dropped: number, number: number): LogLineR
   node_id: null,
   correlation_id: null,
   error_code: null,
-  message: 'log lines were dropped because they could not be kept in time',
+  message: 'log lines dropped: storage too slow',
   fields: { dropped },
   number,
 });

@@ -68,7 +68,7 @@ describe('certificates of agents', () => {
     assert.equal(answer.status, 403);
     assert.equal(answer.headers['content-type'], 'application/problem+json; charset=utf-8');
     assert.equal(answer.headers['connection'], 'close');
-    assert.deepEqual(await deniedRows(other.node_id), [{ policy: 'The certificate is another node’s.' }]);
+    assert.deepEqual(await deniedRows(other.node_id), [{ policy: 'The certificate belongs to another node.' }]);
     for (const agent of [one, other]) agent.close();
   });
 

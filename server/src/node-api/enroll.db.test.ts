@@ -24,7 +24,7 @@ describe('enrolment of agents', () => {
   const rows = <R extends object>(text: string, values: readonly unknown[] = []): Promise<R[]> =>
     test.db.database.read(PLATFORM, async (reader) => (await reader.query<R>(text, values)).rows);
 
-  it('a host with a token becomes a node: certificate for its id, then active with the first question for work', async () => {
+  it('a host with a token becomes a node: certificate for its id, then active with the first task poll', async () => {
     const { node, enrollment } = await addNode(test);
     assert.match(enrollment.token, /^gpe_[A-Za-z0-9_-]{43}$/);
     assert.equal(node.state, 'bootstrap_issued');

@@ -43,11 +43,10 @@ export const createNodeLimits = (perMinute: number): NodeLimits => {
   return {
     enter: ({ node_id, is_poll, bytes, now_ms }) => {
       const one = allowanceOf(node_id, now_ms);
-      if (one.tokens < 1)
-        throw tooMany('This node asks too often or sends too much', Math.ceil((1 - one.tokens) / perMs / 1000));
+      if (one.tokens < 1) throw tooMany('This node exceeds its rate limit', Math.ceil((1 - one.tokens) / perMs / 1000));
       const kind = is_poll ? 'polls' : 'requests';
       if (one[kind] >= (is_poll ? POLLS_MAX : IN_FLIGHT_MAX))
-        throw tooMany(`${one[kind]} ${kind} of this node are under way`, BUSY_RETRY_S);
+        throw tooMany(`This node has ${one[kind]} ${kind} in progress`, BUSY_RETRY_S);
       // A large body is let in and paid off afterwards: what was refused for its size alone would never come in.
       one.tokens -= 1 + Math.floor(bytes / BYTES_PER_REQUEST);
       one[kind] += 1;

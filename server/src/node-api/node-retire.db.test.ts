@@ -117,7 +117,7 @@ describe('the end of a node', () => {
        values ('dsk_end', $1, 'us-buffalo-1', 'END-1', '/dev/disk/by-id/nvme-end', 'wiping', 'usr_x', 'test', 'c-end')`,
       [agent.node_id],
     );
-    assert.match((await retire(agent.node_id)).body.detail, /being erased/);
+    assert.match((await retire(agent.node_id)).body.detail, /being wiped/);
     await change("update disk_ownerships set state = 'blocked' where id = 'dsk_end'");
     assert.equal((await retire(agent.node_id)).status, 200);
     assert.match((await remove(agent.node_id)).body.detail, /END-1/, 'nor deleted while an approval is open');

@@ -70,10 +70,10 @@ export const createPeers = (register: CertificateRegister, connectionsMax = CONN
     },
     admit: async (socket) => {
       const one = shown.get(socket) ?? null;
-      if (one === null) throw refused('This route needs the certificate of a node.');
-      if (one.distrust !== null) throw refused(`The certificate is not trusted here (${one.distrust}).`);
+      if (one === null) throw refused('This route requires a node certificate.');
+      if (one.distrust !== null) throw refused(`The certificate is not trusted (${one.distrust}).`);
       const peer = await register.find(one.fingerprint, one.subjectAltName);
-      if (peer === undefined) throw refused('The certificate was revoked, has ended or was not issued here.');
+      if (peer === undefined) throw refused('The certificate is revoked, expired or unknown.');
       one.isAdmitted = true;
       return peer;
     },

@@ -42,5 +42,5 @@ export const findRoute = (method: string, path: string): Readonly<{ route: Route
   }
   throw isKnown
     ? new AppError('method_not_allowed', 'This path takes another method.')
-    : new AppError('not_found', 'Nothing is at this path.');
+    : new AppError('not_found', 'No resource exists at this path.');
 };

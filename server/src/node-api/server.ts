@@ -92,7 +92,7 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
     if (operation.auth === 'certificate') {
       passing.peer = await peers.admit(request.socket as TLSSocket);
       if (passing.node_id !== null && passing.node_id !== passing.peer.node_id)
-        throw refused('The certificate is another node’s.');
+        throw refused('The certificate belongs to another node.');
       passing.leave = limits.enter({
         node_id: passing.peer.node_id,
         is_poll: route.id === 'taskWait',
@@ -188,7 +188,7 @@ export const createNodeApi = (options: NodeApiOptions): NodeApiServer => {
   server.maxConnections = CONNECTIONS_MAX;
   server.on('request', (request, response) => {
     onRequest(request, response).catch((err: unknown) => {
-      log.error({ err }, 'could not answer an agent');
+      log.error({ err }, 'failed to answer agent');
       response.destroy();
     });
   });

@@ -17,7 +17,7 @@ const isText = (text: string): boolean => !text.includes('\0') && text.isWellFor
 /** Bodies are parsed no deeper than a parser allows, so this may recurse. */
 export const assertStorable = (value: unknown, pointer = '/body'): void => {
   if (typeof value === 'string') {
-    if (!isText(value)) throw refuse(pointer, 'text', 'holds a character that cannot be stored');
+    if (!isText(value)) throw refuse(pointer, 'text', 'contains a character that cannot be stored');
   } else if (typeof value === 'number') {
     if (!(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) throw refuse(pointer, 'number', 'is too large a number');
   } else if (Array.isArray(value)) {
@@ -36,7 +36,7 @@ const UNSTORABLE: ReadonlySet<string> = new Set(['22003', '22007', '22008', '220
 /** A column that refused a value of the body; anything else as it is. */
 export const asBadWords = (err: unknown): unknown =>
   err instanceof Error && 'code' in err && typeof err.code === 'string' && UNSTORABLE.has(err.code)
-    ? new AppError('invalid_request', 'Invalid request: a time, number or text of the body cannot be stored.', {
+    ? new AppError('invalid_request', 'Invalid request: the body has a time, number or text that cannot be stored.', {
         cause: err,
       })
     : err;

@@ -13,7 +13,7 @@ const platformRefusal = (ctx: Ctx, permission: Permission): string | null => {
   const { platform_role, credential } = principalOf(ctx);
   if (platform_role === null || credential.project_id !== null || !roleHolds(`platform:${platform_role}`, permission))
     return roleRefusal(permission);
-  return scopeAllows(credential.scopes, permission) ? null : `The scopes of your token do not reach ${permission}.`;
+  return scopeAllows(credential.scopes, permission) ? null : `The scopes of your token do not include ${permission}.`;
 };
 
 export const platformActions = <Name extends string>(

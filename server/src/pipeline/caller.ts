@@ -38,7 +38,7 @@ export const action = (name: string, reason: string | null): Action => ({ name, 
 
 /** For updates guarded by If-Match: the row is there, so the version must have moved. */
 export const changedMeanwhile = (current: number): AppError =>
-  new AppError('precondition_failed', `The resource was changed meanwhile; its ETag is now "v${current}".`);
+  new AppError('precondition_failed', `The resource changed since you read it. Its ETag is now "v${current}".`);
 
 export const onlyText = (value: string | number | undefined): string | null =>
   value === undefined ? null : String(value);

@@ -20,9 +20,9 @@ export const encodeCursor = (caller: Caller, key: Key): string =>
   Buffer.from(JSON.stringify([caller.operation, scopeOf(caller), ...key])).toString('base64url');
 
 export const malformedCursor = () =>
-  new AppError('invalid_request', 'The cursor is not one that this operation gave.', {
+  new AppError('invalid_request', 'The cursor is not valid for this operation.', {
     errors: [
-      { pointer: '/query/cursor', code: 'malformed', message: 'Send the next_cursor of the page before, unchanged.' },
+      { pointer: '/query/cursor', code: 'malformed', message: 'Send the next_cursor of the previous page, unchanged.' },
     ],
   });
 

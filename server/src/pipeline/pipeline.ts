@@ -241,7 +241,7 @@ export const auditRefusal = async (refusal: Refusal): Promise<void> => {
   } catch (err) {
     ctx.log.error(
       { err, correlation_id: ctx.correlation_id, action: operation.audit },
-      'could not audit a refused request',
+      'failed to audit refused request',
     );
   }
 };

@@ -99,7 +99,7 @@ const refusal = (err: unknown, allocation: NewClaimSet['allocation']): unknown =
         reasons: [{ code: 'quota', gpus: allocation.gpu_count }],
       });
     case 'capacity':
-      return new AppError('unavailable', 'The capacity was taken at the same moment; try again.', {
+      return new AppError('unavailable', 'Another launch took the capacity. Retry.', {
         cause: err,
         retry_after_s: 1,
       });

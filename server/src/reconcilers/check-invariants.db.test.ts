@@ -27,7 +27,7 @@ test('a broken invariant is counted and logged with its rule and offenders, and 
   assert.equal(watch.counts().get('quota_matches_claims'), 1);
   assert.deepEqual(
     lines.map((line) => [line['level'], line['message'], line['invariant'], line['count']]),
-    [['error', 'an invariant is broken', 'quota_matches_claims', 1]],
+    [['error', 'invariant violated', 'quota_matches_claims', 1]],
   );
   assert.match(JSON.stringify(lines[0]), /used 3, claims hold 0/);
   await database.write(PLATFORM, (tx) => tx.query('update quotas set gpu_used = 0'));
@@ -67,7 +67,7 @@ test('a check that fails keeps no other from being made, and its age tells', asy
   );
   assert.deepEqual(
     lines.map((line) => [line['message'], line['invariant']]),
-    [['an invariant could not be checked', 'broken']],
+    [['failed to check invariant', 'broken']],
   );
 });
 

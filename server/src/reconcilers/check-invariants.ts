@@ -36,7 +36,7 @@ export const createInvariantWatch = (deps: InvariantWatchDeps): InvariantWatch =
     if (violations.length > 0)
       log.error(
         { invariant: name, rule, violations: violations.slice(0, 10), count: violations.length },
-        'an invariant is broken',
+        'invariant violated',
       );
   };
 
@@ -47,7 +47,7 @@ export const createInvariantWatch = (deps: InvariantWatchDeps): InvariantWatch =
         try {
           await look(invariant);
         } catch (err) {
-          log.error({ err, invariant: invariant.name }, 'an invariant could not be checked');
+          log.error({ err, invariant: invariant.name }, 'failed to check invariant');
         }
       }
     },

@@ -15,7 +15,7 @@ export const endGrace = (deps: Readonly<{ database: Database }>): Promise<number
           action: 'trust_key.retire',
           target_kind: 'trust_key',
           target_id: id,
-          policy: 'end of its grace time',
+          policy: 'grace period ended',
           correlation_id: `c-${randomUUID()}`,
           metadata: {},
         }),

@@ -23,11 +23,11 @@ const markOne = (deps: MarkOfflineDeps, id: string, name: string): Promise<boole
     await lockSummary(tx, id);
     const isSeen = await isAgentSeen(tx, id);
     const move = isSeen
-      ? ({ from: ['offline'], to: 'active', reason: 'Its agent is back.' } as const)
+      ? ({ from: ['offline'], to: 'active', reason: 'The agent reconnected.' } as const)
       : ({
           from: ['active'],
           to: 'offline',
-          reason: `Its agent was not seen for ${OFFLINE_AFTER_S} seconds.`,
+          reason: `The agent sent no heartbeat for ${OFFLINE_AFTER_S} seconds.`,
         } as const);
     if (!(await moveNode(tx, { id, ...move }))) return false;
     await refreshSummary(tx, id);
@@ -41,7 +41,7 @@ const markOne = (deps: MarkOfflineDeps, id: string, name: string): Promise<boole
         action: isSeen ? 'node.online' : 'node.offline',
         target_kind: 'node',
         target_id: id,
-        policy: `seen within ${OFFLINE_AFTER_S} seconds`,
+        policy: `heartbeat within ${OFFLINE_AFTER_S} seconds`,
         correlation_id,
         metadata: { name },
       }),

@@ -58,11 +58,7 @@ test('a failure is retried and logged when it appears, changes and is over', asy
   });
   await healed.promise;
   await reconciler.stop();
-  assert.deepEqual(messages, [
-    'reconciler failed; it will try again',
-    'reconciler failed; it will try again',
-    'reconciler works again',
-  ]);
+  assert.deepEqual(messages, ['reconciler failed; retrying', 'reconciler failed; retrying', 'reconciler recovered']);
 });
 
 test('stop waits for the turn under way and no other starts', async () => {

@@ -36,14 +36,14 @@ export const startReconciler = (options: ReconcilerOptions): Reconciler => {
       const woken = wait(intervalMs, signal);
       try {
         await options.run(signal);
-        if (failures > 0) log.info({ reconciler: name, failures }, 'reconciler works again');
+        if (failures > 0) log.info({ reconciler: name, failures }, 'reconciler recovered');
         failures = 0;
         lastMessage = '';
         await woken;
       } catch (err) {
         failures += 1;
         const message = err instanceof Error ? err.message : String(err);
-        if (message !== lastMessage) log.error({ err, reconciler: name }, 'reconciler failed; it will try again');
+        if (message !== lastMessage) log.error({ err, reconciler: name }, 'reconciler failed; retrying');
         lastMessage = message;
         await pause(backoffMs(failures, BACKOFF), signal);
       }

@@ -30,7 +30,7 @@ const sealBatch = (database: Database): Promise<boolean> =>
     const [state, rows] = await Promise.all([lockSealer(tx), listSealable(tx, BATCH_ROWS)]);
     if (state?.is_rewound)
       throw new Error(
-        'The transaction counter of this database lies before the sealed audit position, as after loading a dump into a new cluster; raise it (pg_resetwal -x) above the highest xid in audit_logs.',
+        'The transaction counter of this database is behind the sealed audit position. Raise it (pg_resetwal -x) above the highest xid in audit_logs.',
       );
     const last = rows.at(-1);
     if (state === undefined || last === undefined) return false;

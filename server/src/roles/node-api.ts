@@ -62,7 +62,7 @@ export const startNodeApi = async ({ deps, hub, shutdown }: RoleContext): Promis
     if (next !== undefined) server.show(next);
     await register.refresh();
     const ended = server.sweep();
-    if (ended > 0) log.warn({ ended }, 'connections ended whose certificate counts no more');
+    if (ended > 0) log.warn({ ended }, 'closed connections with revoked certificates');
     if (trust().bundle.version === announcedVersion) return;
     announcedVersion = trust().bundle.version;
     dispatcher.announceTrust();

@@ -90,7 +90,7 @@ export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleCo
     const asked = agents.enrollments();
     const good = asked.length === 0 ? new Set<string>() : await sessions.goodEnrollments(asked, trust().ca_ids);
     const ended = agents.sweep(asked, good);
-    if (ended > 0) log.warn({ ended }, 'streams ended whose host counts no more');
+    if (ended > 0) log.warn({ ended }, 'closed streams of agents with revoked certificates');
   };
   const ask = async (): Promise<void> => {
     for (const session of registry.all()) session.ask();
@@ -111,7 +111,7 @@ export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleCo
     const closed = clients.close();
     registry.endAll({
       reason: 'gateway_stopped',
-      message: 'The gateway is being restarted; a new connection works at once.',
+      message: 'The gateway is restarting. Connect again.',
     });
     await registry.settled();
     await Promise.all([closed, agents.close()]);

@@ -58,14 +58,14 @@ export const create = async (ctx: WriteCtx, { params, body }: Req<'accessGrantCr
   const caller = principalOf(ctx);
   const found = await findKey(ctx, row, body.ssh_key_id);
   if (found === undefined || !mayGrant(found.key, caller.id, roles)) throw notFound('SSH key');
-  if (!LIVE_STATES.includes(row.state)) throw conflict(`The allocation is ${row.state}; there is nothing to open.`);
+  if (!LIVE_STATES.includes(row.state)) throw conflict(`The allocation is ${row.state} and accepts no SSH keys.`);
   const { key, keys } = found;
   if (keys.is_of_launch)
-    throw new AppError('already_exists', 'The key is one of the launch; it opens the allocation already.');
+    throw new AppError('already_exists', 'The key was installed at launch and already has access.');
   if (keys.grant_id !== null && keys.grant_state !== 'failed')
-    throw new AppError('already_exists', 'The key is granted already.');
+    throw new AppError('already_exists', 'The key is already granted.');
   if (keys.grant_id === null && keys.live_grants + keys.launch_keys >= KEYS_MAX)
-    throw conflict(`At most ${KEYS_MAX} keys open one allocation; take one back first.`);
+    throw conflict(`An allocation accepts at most ${KEYS_MAX} keys. Revoke one first.`);
   const grant =
     keys.grant_id === null
       ? await db.insertGrant(ctx.tx, {
@@ -99,10 +99,7 @@ export const revoke = async (ctx: WriteCtx, { params }: Req<'accessGrantRevoke'>
   const caller = principalOf(ctx);
   const roles = await assertStillHolds(ctx, 'allocation.grant.create');
   if (before.user_id !== caller.id && before.granted_by !== caller.id && !isManager(roles))
-    throw new AppError(
-      'permission_denied',
-      'It is somebody else’s: they, who granted it, or who manages the project can take it back.',
-    );
+    throw new AppError('permission_denied', 'Only its owner, its grantor or a project admin can revoke this grant.');
   const grant =
     (await db.revokeGrant(ctx.tx, before.id, { reason: null, correlation_id: ctx.correlation_id })) ?? before;
   if (grant.state === 'revoking') await follow(ctx, row, grant);

@@ -144,8 +144,8 @@ describe('what may be done with nodes and slots', () => {
   };
 
   /** Told of what is so already, or of a thing that no operation would be asked about. */
-  const IS_SO = /already\.$|^It is being repaired\.$|^Nothing keeps|under way\.$|^You have vouched|in use already/;
-  const NOT_ASKED = /^No allocation holds the slot|there is no cleanup to try again/;
+  const IS_SO = /\balready\b|^The slot is being repaired\.$|^The node is not held|is running\.$|^You requested/;
+  const NOT_ASKED = /^No allocation holds the slot|there is no cleanup to retry/;
 
   const agree = async (
     actions: readonly { name: string; allowed: boolean; reason: string | null }[],
@@ -327,7 +327,7 @@ describe('what may be done with nodes and slots', () => {
     assert.equal(nobody['drain'], roleRefusal('admin.node.update'));
     assert.equal(nobody['retire'], roleRefusal('admin.node.delete'));
     const reader = await reasons(principal({ credential: { ...principal().credential, scopes: ['read'] } }));
-    assert.equal(reader['drain'], 'The scopes of your token do not reach admin.node.update.');
+    assert.equal(reader['drain'], 'The scopes of your token do not include admin.node.update.');
     assert.equal((await reasons(principal()))['drain'], null);
   });
 });

@@ -39,7 +39,7 @@ export const userUpdate = async (ctx: WriteCtx, req: Req<'adminUserUpdate'>) => 
   const superadmins = await db.lockSuperadmins(ctx.tx);
   // From the locked rows, not from remembered roles: one who was just demoted must not undo it.
   if (!superadmins.includes(principalOf(ctx).id))
-    throw new AppError('permission_denied', 'You are not a superadmin any more.');
+    throw new AppError('permission_denied', 'You are no longer a superadmin.');
   const before = await db.findUser(ctx.tx, req.params.user_id);
   if (before === undefined) throw notFound('user');
   const state = req.body.state ?? before.state;

@@ -79,7 +79,7 @@ export const forceRelease = async (ctx: WriteCtx, { params, body }: Req<'adminAl
   const { allocation_id } = params;
   await concern(ctx, allocation_id, { reason: body.reason });
   const wake = () => ctx.deps.events.wake();
-  await beginRelease(ctx.tx, { allocation_id, reason: `An operator released it: ${body.reason}` }, wake);
+  await beginRelease(ctx.tx, { allocation_id, reason: `Released by an operator: ${body.reason}` }, wake);
   return getWithClaims(ctx, ctx.tx, allocation_id);
 };
 

@@ -172,7 +172,7 @@ describe('operators', () => {
     must(await admin.post(url, { ...body, runtime_verified_absent: false }), 202);
     await settle(database);
     assert.deepEqual(await slots(), [{ status: 'available' }]);
-    assert.match(must(await admin.post(url, body), 409).body.detail, /released; there is nothing left to clean/);
+    assert.match(must(await admin.post(url, body), 409).body.detail, /released and needs no cleanup/);
     const active = await make({ state: 'active' });
     must(await admin.post(`/api/v1/admin/allocations/${active.id}/force-cleanup`, body), 409);
   });
@@ -191,7 +191,7 @@ describe('a cleanup whose host knows later claims than a restored database', () 
       adopted_generations,
     });
     const refused = must(await admin.post(url, body(given(7))), 409).body;
-    assert.match(refused.detail, /has not said/, 'nobody but the host says what it knows');
+    assert.match(refused.detail, /has not reported/, 'nobody but the host says what it knows');
 
     await sql.query('update node_resource_slots set host_generation = 7 where id = $1', [first]);
     const seen = await admin.get(`/api/v1/admin/nodes/${made.node_id}/resource-slots/${first}`);
@@ -243,7 +243,7 @@ describe('a cleanup whose host knows later claims than a restored database', () 
     await sql.query("update node_tasks set state = 'running', dispatched_at = now() where allocation_id = $1", [
       made.id,
     ]);
-    assert.match(must(await admin.post(url, { ...body, adopted_generations }), 409).body.detail, /working/);
+    assert.match(must(await admin.post(url, { ...body, adopted_generations }), 409).body.detail, /running a task/);
     await sql.query("update node_tasks set state = 'queued' where allocation_id = $1", [made.id]);
     must(await admin.post(url, { ...body, adopted_generations }), 202);
     await settle(database);
@@ -264,7 +264,7 @@ describe('maximum duration', () => {
     const url = `${path}/allocations/${id}`;
     const set = (max_duration_s: number | null) => owner.call('PATCH', url, { max_duration_s }, { 'if-match': '"v1"' });
     const refused = must(await set(1800), 409).body;
-    assert.match(refused.detail, /active for 36\d\d s, longer than a maximum duration of 1800 s\. Release it/);
+    assert.match(refused.detail, /active for 36\d\d s, longer than the maximum duration of 1800 s\. Release it/);
     assert.equal(must(await owner.get(url), 200).body.max_duration_s, null);
     assert.equal(must(await set(7200), 200).body.max_duration_s, 7200);
     const waiting = await make({ state: 'requested' });

@@ -103,17 +103,17 @@ describe('power through the API', () => {
   it('is refused with what to do: whole nodes, other states, changes under way, protection', async (t) => {
     const { sql, owner, make, refused, get } = await world(t);
     const metal = await make({ shape: 'baremetal' });
-    assert.match(await refused(`${metal.path}/stop`), /whole node.*release it/);
+    assert.match(await refused(`${metal.path}/stop`), /bare-metal.*release it/);
     assert.equal((await get(metal.path)).power, null);
     const early = await make({ state: 'provisioning' });
-    assert.match(await refused(`${early.path}/reboot`), /wait until it is active/);
+    assert.match(await refused(`${early.path}/reboot`), /Wait until it is active/);
     const late = await make({ state: 'releasing' });
-    assert.match(await refused(`${late.path}/start`), /launch another/);
+    assert.match(await refused(`${late.path}/start`), /Launch another/);
 
     const kept = await make({ is_protected: true });
-    assert.match(await refused(`${kept.path}/reinstall`), /remove the protection first/);
+    assert.match(await refused(`${kept.path}/reinstall`), /Remove the protection first/);
     must(await owner.post(`${kept.path}/stop`, {}), 202);
-    assert.match(await refused(`${kept.path}/start`), /stopping; wait until that is over/);
+    assert.match(await refused(`${kept.path}/start`), /stopping\. Wait until that completes/);
     const { actions } = await get(kept.path);
     const powers = actions.filter(({ name }: { name: string }) =>
       ['stop', 'start', 'reboot', 'reinstall'].includes(name),
@@ -125,7 +125,7 @@ describe('power through the API', () => {
 
     const off = await make();
     await sql.query("update allocations set power_state = 'off' where id = $1", [off.id]);
-    assert.match(await refused(`${off.path}/reboot`), /start it instead/);
+    assert.match(await refused(`${off.path}/reboot`), /Start it instead/);
     const wrong = must(await owner.post(`${off.path}/stop`, { grace_s: 5, is_hard: true }), 400).body;
     assert.equal(wrong.errors[0].pointer, '/body/grace_s');
     must(await owner.post(`${off.path.replace(off.id, `alc_${'0'.repeat(26)}`)}/stop`, {}), 404);

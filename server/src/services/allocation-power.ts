@@ -53,7 +53,7 @@ const ask = async (ctx: WriteCtx, { prepare, ...asked }: Ask) => {
 };
 
 export const stop = (ctx: WriteCtx, { params, body }: Req<'allocationStop'>) => {
-  if (body.is_hard === true && (body.grace_s ?? 0) > 0) throw field('grace_s', 'gives time that is_hard takes away');
+  if (body.is_hard === true && (body.grace_s ?? 0) > 0) throw field('grace_s', 'cannot be combined with is_hard');
   const grace_s = body.is_hard === true ? 0 : (body.grace_s ?? STOP_GRACE_S);
   return ask(ctx, { ...params, change: 'stop', grace_s });
 };

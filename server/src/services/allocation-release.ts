@@ -18,7 +18,7 @@ const assertMay = (row: AllocationRow, projectId: string): void => {
 export const release = async (ctx: WriteCtx, { params }: RequestOf<PublicApi['allocationRelease']>) => {
   const { allocation_id } = params;
   const projectId = projectOf(ctx);
-  const reason = 'Its release was asked for.';
+  const reason = 'Release was requested.';
   const check = (row: AllocationRow) => assertMay(row, projectId);
   await beginRelease(ctx.tx, { allocation_id, reason, check }, () => ctx.deps.events.wake());
   const row = await findProjectAllocation(ctx.tx, projectId, allocation_id);

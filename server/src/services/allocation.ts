@@ -115,7 +115,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'allocationCreate'>) =
     if (decision.kind === 'unplaceable') throw refusalOf(decision, checked);
     // It fits, but what was waited for was changed or taken; another look may find the next best.
     if (looks === LOOKS_MAX)
-      throw new AppError('unavailable', 'Every node that fits is being placed on at this moment; try again.', {
+      throw new AppError('unavailable', 'Other launches hold every node that fits. Retry.', {
         retry_after_s: 1,
       });
     choice = await chooseNode(tx, request, { ...query, key }, undefined);

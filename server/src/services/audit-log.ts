@@ -84,6 +84,6 @@ export const adminAuditLogVerify = async (
     only: req.query.organization_id ?? null,
   });
   if (!report.intact)
-    log.error({ chains: report.chains.filter((chain) => chain.findings.length > 0) }, 'audit log is not intact');
+    log.error({ chains: report.chains.filter((chain) => chain.findings.length > 0) }, 'audit log verification failed');
   return { ...report, checked_at: clock.now().toISOString() };
 };

@@ -137,8 +137,7 @@ const checkUnsealed = async (
             kind: 'reordered',
             sequence: null,
             audit_log_id: row.id,
-            detail:
-              'The row has no seal, though later rows have one: it was put in afterwards, or its seal was removed.',
+            detail: 'The row has no seal, but later rows do: it was inserted later, or its seal was removed.',
           },
         ]);
     }

@@ -81,8 +81,8 @@ test('node-bound allocations from before claims get theirs once, after a dry run
 
   const skipped = [
     { allocation_id: idOf(3), reason: `The node is claimed by ${holder.id}.` },
-    { allocation_id: idOf(4), reason: 'Which slots a slice holds cannot be known without claims.' },
-    { allocation_id: idOf(5), reason: `The node is bound to ${idOf(1)} as well.` },
+    { allocation_id: idOf(4), reason: 'The slots of a slice cannot be determined without claims.' },
+    { allocation_id: idOf(5), reason: `The node is also bound to ${idOf(1)}.` },
   ];
   const claimed = [
     { allocation_id: idOf(1), node_id: running.id },

@@ -14,10 +14,10 @@ import { refreshSummary } from '../placement/summary.ts';
 import { restartCleanup } from '../workflows/begin-release.ts';
 
 const reasonToSkip = (row: UnclaimedRow): string | null => {
-  if (row.capacity_shape === 'gpu_slice') return 'Which slots a slice holds cannot be known without claims.';
+  if (row.capacity_shape === 'gpu_slice') return 'The slots of a slice cannot be determined without claims.';
   if (row.host_role !== 'worker_compute') return `The node is a ${row.host_role} host.`;
   if (row.holder_allocation_id !== null) return `The node is claimed by ${row.holder_allocation_id}.`;
-  if (row.earlier_allocation_id !== null) return `The node is bound to ${row.earlier_allocation_id} as well.`;
+  if (row.earlier_allocation_id !== null) return `The node is also bound to ${row.earlier_allocation_id}.`;
   return row.occupancy === 'free' ? null : `The node's occupancy is ${row.occupancy}.`;
 };
 
@@ -44,7 +44,8 @@ export const claimBackfill = async (ctx: WriteCtx, { body }: RequestOf<PublicApi
   for (const row of rows) {
     const { allocation_id, node_id } = row;
     let reason = reasonToSkip(row);
-    if (reason === null && !is_dry_run && !(await claim(ctx, row))) reason = 'It or its node changed meanwhile.';
+    if (reason === null && !is_dry_run && !(await claim(ctx, row)))
+      reason = 'The allocation or its node changed. Rerun.';
     if (reason === null) claimed.push({ allocation_id, node_id });
     else skipped.push({ allocation_id, reason });
   }

@@ -42,7 +42,7 @@ const reasonFor = (enabled: boolean, given: string | undefined, before: string |
   if (enabled) return null;
   const reason = given ?? before;
   if (reason === null)
-    throw new AppError('invalid_request', 'Say why: disabled_reason is shown to tenants.', {
+    throw new AppError('invalid_request', 'disabled_reason is required: users see it.', {
       errors: [{ pointer: '/body/disabled_reason', code: 'required', message: 'is required while disabled' }],
     });
   return reason;

@@ -34,13 +34,13 @@ export const list = (ctx: ReadCtx, { params, query }: Req<'adminNodeDiskList'>) 
   });
 
 const seenDisk = (facts: HostFacts | undefined, serial: string) => {
-  if (facts === undefined) throw conflict('Nothing has been discovered on this node yet.');
+  if (facts === undefined) throw conflict('This node has no discovery yet. Run discovery first.');
   if (!('value' in facts.disks)) throw conflict(`The disks of this node could not be read: ${facts.disks.unreadable}`);
   const disk = facts.disks.value.find((found) => found.serial === serial);
-  if (disk === undefined) throw conflict('The newest discovery found no disk with this serial on this node.');
-  if (disk.is_boot) throw conflict('The host boots from this disk; it is never erased.');
+  if (disk === undefined) throw conflict('The latest discovery found no disk with this serial on this node.');
+  if (disk.is_boot) throw conflict('The host boots from this disk. It cannot be wiped.');
   if (disk.device === null)
-    throw conflict('The disk has no stable name under /dev/disk/by-id; it cannot be told from others.');
+    throw conflict('The disk has no stable name under /dev/disk/by-id, so it cannot be identified.');
   return { ...disk, device: disk.device };
 };
 
@@ -61,7 +61,7 @@ export const own = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDiskApp
     reason: body.reason,
     correlation_id: ctx.correlation_id,
   });
-  if (row === undefined) throw new AppError('already_exists', 'The ownership of this disk is approved already.');
+  if (row === undefined) throw new AppError('already_exists', 'This disk is already approved.');
   const start = {
     workflow: ownDisk,
     subject_id: row.id,
@@ -81,7 +81,7 @@ export const revoke = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDisk
   const from = ['approved', 'blocked'] as const;
   const row = await db.moveOwnership(ctx.tx, { id: before.id, from, to: 'revoked', reason: body.reason });
   if (row === undefined)
-    throw conflict(`The disk is ${before.state}; only an approval that has not led to a wipe can be taken back.`);
+    throw conflict(`The disk is ${before.state}; only an approval without a completed wipe can be revoked.`);
   ctx.target('disk_ownership', row.id);
   ctx.note({ serial: row.serial, state_before: before.state, reason: body.reason });
   return view(row);

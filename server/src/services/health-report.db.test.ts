@@ -105,7 +105,7 @@ test('an alert may keep destructive acts away from a host', async () => {
   const path = at(id, `/resource-slots/${slot.id}/repair`);
   const refused = await root.post(path, { reason: 'Tried' }, { 'if-match': `"v${slot.version}"` });
   assert.equal(refused.status, 409);
-  assert.match(refused.body.detail, /keeps changes away/);
+  assert.match(refused.body.detail, /blocks host changes/);
 });
 
 test('a wave of bad reports trips the breaker: hosts stay for sale until a person resets it', async () => {

@@ -173,7 +173,7 @@ export const breakerGet = (ctx: ReadCtx) => ctx.read(getBreaker);
 
 export const breakerReset = async (ctx: WriteCtx, { body, if_match }: Req<'adminHealthBreakerReset'>) => {
   const before = await getBreaker(ctx.tx);
-  if (before.version === if_match && !before.is_tripped) throw conflict('The breaker is not tripped.');
+  if (before.version === if_match && !before.is_tripped) throw conflict('The circuit breaker is not tripped.');
   const row = await db.resetBreaker(ctx.tx, if_match, callerId(ctx));
   if (row === undefined) throw changedMeanwhile(before.version);
   ctx.target('health_breaker', 'health');

@@ -113,7 +113,7 @@ describe('an inventory', () => {
       );
     const [apart] = await slots();
     assert.deepEqual([apart?.status, apart?.free, apart?.audited, apart?.told], ['quarantined', 7, 1, 1]);
-    assert.match(apart?.reason ?? '', /which nobody claims, has its devices/);
+    assert.match(apart?.reason ?? '', /has no claim but uses the devices/);
     await tell(node, { vms });
     assert.equal((await found(node))[0]?.since, first?.since, 'as old as it was');
     assert.equal((await slots())[0]?.told, 1, 'told once');
@@ -164,7 +164,7 @@ describe('an inventory', () => {
       await tell(node, down);
       const during = await power(allocation);
       assert.equal(during?.power_state, 'starting');
-      assert.match(during?.power_reason ?? '', /is off and is started again/);
+      assert.match(during?.power_reason ?? '', /is off and is being restarted/);
       await tell(node, down);
       assert.deepEqual(await codes(node), [], 'what is under way is not judged');
       assert.deepEqual(await settle(db.database), ['slice.vm_start', 'slice.vm_readiness']);
@@ -257,13 +257,13 @@ describe('an inventory', () => {
     assert.equal(told.length, 1, 'told once');
   });
 
-  it('of a machine that was shut down from inside makes it off, and starts nothing', async () => {
+  it('of a machine that was shut down by the guest OS makes it off, and starts nothing', async () => {
     const { node, allocation } = await withSlice();
     const vms = [machine(allocation.id, { state: 'shut_off', ended_by: 'guest' })];
     await tell(node, { vms, leases: [leaseOf(allocation)] });
     assert.deepEqual(await power(allocation), {
       power_state: 'off',
-      power_reason: 'The machine was shut down from inside.',
+      power_reason: 'The VM was shut down by the guest OS.',
     });
     assert.deepEqual(await settle(db.database), []);
     const [told] = await rows<{ data: { power_state: string } }>(

@@ -52,7 +52,7 @@ const quarantine = async (
         action: 'slot.quarantine',
         target_kind: 'slot',
         target_id: id,
-        policy: 'devices in use by a machine that nobody claims',
+        policy: 'a VM without a claim uses the devices',
         correlation_id,
         metadata: { node_id: nodeId, reason },
       }),
@@ -78,11 +78,19 @@ export const record = async (
   const { database, clock, log } = deps;
   const now = clock.now();
   if (Date.parse(inventory.observed_at) > now.getTime() + AHEAD_MAX_MS)
-    throw new AppError('invalid_request', 'The host was looked at more than five minutes from now: set its clock.', {
-      errors: [
-        { pointer: '/body/inventory/observed_at', code: 'future', message: 'is more than five minutes from now' },
-      ],
-    });
+    throw new AppError(
+      'invalid_request',
+      'The report time differs from the server time by more than 5 minutes. Correct the clock of the host.',
+      {
+        errors: [
+          {
+            pointer: '/body/inventory/observed_at',
+            code: 'future',
+            message: 'differs from the server time by more than 5 minutes',
+          },
+        ],
+      },
+    );
   const { observed_at, boot_id, ...content } = inventory;
   const done = await database.write(PLATFORM, async (tx) => {
     const [before, holdings, slots] = [
@@ -107,7 +115,7 @@ export const record = async (
   });
   if (done === null) return { is_accepted: false, unclaimed: [] };
   if (done.is_news && done.findings.length > 0)
-    log.warn({ node_id: nodeId, findings: done.findings.slice(0, 20) }, 'a host is not as claims say');
+    log.warn({ node_id: nodeId, findings: done.findings.slice(0, 20) }, 'host drift found');
   await followDown(deps, done.verdict.down);
   return { is_accepted: true, unclaimed: [...done.verdict.unclaimed] };
 };
@@ -136,12 +144,12 @@ export const machineRemove = async (ctx: WriteCtx, { params, body }: Req<'adminN
   const node = await getNode(ctx.tx, params.node_id);
   const row = await db.findInventory(ctx.tx, node.id);
   const machine = row?.content.vms.find(({ name }) => name === params.vm_name);
-  if (machine === undefined) throw notFound('machine of this node');
+  if (machine === undefined) throw notFound('VM on this node');
   if (!machine.is_managed || machine.allocation_id === null)
-    throw conflict('The machine does not carry our tag; only whoever made it may remove it, on the host.');
+    throw conflict('GPUaaS does not manage this VM. Remove it on the host.');
   const { allocation_id } = machine;
   if ((await db.listHoldings(ctx.tx, node.id)).some((held) => held.allocation_id === allocation_id))
-    throw conflict('A claim holds the machine; release its allocation instead.');
+    throw conflict('A claim holds the VM. Release its allocation instead.');
   const task = await askToRemove(ctx, node.id, { allocation_id });
   ctx.note({ machine: machine.name, allocation_id, task_id: task.id, reason: body.reason });
   return task;
@@ -151,7 +159,7 @@ export const machineRemove = async (ctx: WriteCtx, { params, body }: Req<'adminN
 const askToRemove = async (ctx: WriteCtx, node_id: string, params: TaskParams<'slice.orphan_remove'>) => {
   await refuseHostChanges(ctx.tx, node_id);
   if ((await findOpenTask(ctx.tx, node_id, 'slice.orphan_remove')) !== undefined)
-    throw conflict('A machine of this node is being removed already.');
+    throw conflict('A VM removal is already running on this node.');
   const task = await insertTask(ctx.tx, {
     node_id,
     kind: 'slice.orphan_remove',
@@ -174,13 +182,13 @@ export const leaseEnd = async (ctx: WriteCtx, { params, body }: Req<'adminNodeBu
   const lease = (await db.findInventory(ctx.tx, node.id))?.content.leases.find(
     (each) => each.allocation_id === allocation_id,
   );
-  if (lease === undefined) throw notFound('lease of this node');
+  if (lease === undefined) throw notFound('bundle lease on this node');
   if ((await db.listHoldings(ctx.tx, node.id)).some((held) => held.allocation_id === allocation_id))
-    throw conflict('A claim holds the allocation; release it instead.');
+    throw conflict('The allocation has a claim. Release it instead.');
   const task = await askToRemove(ctx, node.id, { allocation_id, end_lease: true });
   // A host speaks for its own slots only.
   const own = (await db.listSlotDevices(ctx.tx, node.id)).filter(({ id }) => lease.slot_ids.includes(id));
-  const reason = 'Its host had a lease of it that no claim knew; repair it.';
+  const reason = 'The host had a bundle lease without a claim. Repair the slot.';
   const slots = await db.quarantineAvailable(
     ctx.tx,
     own.map(({ id }) => ({ slot_id: id, reason })),

@@ -27,7 +27,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'invitationCreate'>) =
   const caller = principalOf(ctx);
   const roles = await assertStillHolds(ctx, 'invitation.create');
   if (body.role === 'owner' && !roles.includes('tenant:owner'))
-    throw new AppError('permission_denied', 'Only an owner invites an owner.');
+    throw new AppError('permission_denied', 'Only an owner can invite an owner.');
   const { token, hash } = mintToken('invitation');
   const id = mintId('inv');
   const invitation = await db.insertInvitation(ctx.tx, {

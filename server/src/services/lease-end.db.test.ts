@@ -79,7 +79,7 @@ describe('a lease of a host that no claim knows', () => {
     const held = await anAllocation(sql, { node, state: 'active' });
     await test.db.database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
     await tell(node, { allocation_id: held.id, slot_ids: held.slot_ids });
-    assert.match(must(await end(node, held.id), 409).body.detail, /release it instead/);
+    assert.match(must(await end(node, held.id), 409).body.detail, /Release it instead/);
     must(await end(node, UNKNOWN), 404);
     const { rows } = await sql.query('select from node_tasks where node_id = $1', [node.id]);
     assert.equal(rows.length, 0);

@@ -80,9 +80,8 @@ export const ship = async (
       number,
     });
   };
-  if (dropped_before > 0)
-    tell(0, 'log lines of this node were dropped because it wrote too many', { dropped: dropped_before });
-  if (is_first_drop) tell(1, 'this node wrote too many log lines today; the rest of the day is dropped', {});
+  if (dropped_before > 0) tell(0, 'log lines dropped: node exceeded its rate limit', { dropped: dropped_before });
+  if (is_first_drop) tell(1, 'node exceeded its daily log limit; dropping lines until tomorrow', {});
   if (lines.length > 0) await database.write(PLATFORM, (tx) => insertLogLines(tx, lines));
   return { next_number: body.first_number + body.lines.length };
 };
@@ -91,7 +90,7 @@ const EXACT_TIME = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(?:\.\d{1,6})?\+00$/;
 
 export const list = async (ctx: ReadCtx, { query }: RequestOf<PublicApi['adminLogList']>) => {
   if (query.correlation_id === undefined && query.node_id === undefined)
-    throw new AppError('invalid_request', 'Say which lines: send correlation_id, node_id or both.', {
+    throw new AppError('invalid_request', 'Send correlation_id, node_id or both.', {
       errors: [{ pointer: '/query/correlation_id', code: 'required', message: 'or node_id is required' }],
     });
   const limit = query.limit ?? PAGE_LIMIT_DEFAULT;

@@ -164,10 +164,10 @@ export const revoke = async (ctx: WriteCtx, { params, body }: Req<'adminNodeAgen
 export const update = async (ctx: WriteCtx, { params, body }: Req<'adminNodeAgentUpdate'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   const agent = await findAgent(ctx.tx, node.id);
-  if (agent === undefined) throw conflict('No agent of this node has been seen yet; enrol it first.');
-  if (!agent.kinds.includes('agent.update')) throw conflict('The agent of this node cannot replace itself.');
+  if (agent === undefined) throw conflict('The agent of this node has never connected. Enroll it first.');
+  if (!agent.kinds.includes('agent.update')) throw conflict('The agent of this node does not support updates.');
   if ((await findOpenTask(ctx.tx, node.id, 'agent.update')) !== undefined)
-    throw conflict('An update of this agent is under way already.');
+    throw conflict('An update of this agent is already running.');
   const task = await insertTask(ctx.tx, {
     node_id: node.id,
     kind: 'agent.update',

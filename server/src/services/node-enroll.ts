@@ -92,14 +92,14 @@ type Refused = Readonly<{ node_id: string | null; error: AppError }>;
 
 const refusalOf = (door: Awaited<ReturnType<typeof lockEnrollment>>): Refused | undefined => {
   if (door === undefined)
-    return { node_id: null, error: new AppError('unauthenticated', 'No enrolment has this token.') };
+    return { node_id: null, error: new AppError('unauthenticated', 'The enrollment token is invalid.') };
   const say = (sentence: string): Refused => ({
     node_id: door.node_id,
-    error: new AppError('permission_denied', `${sentence} Ask an operator for a new one.`),
+    error: new AppError('permission_denied', `${sentence} Request a new one from an operator.`),
   });
-  if (door.is_used) return say('This enrolment token was used already.');
-  if (door.is_revoked) return say('This enrolment token was replaced by a newer one.');
-  if (door.is_expired) return say('This enrolment token is older than 15 minutes.');
+  if (door.is_used) return say('This enrollment token was already used.');
+  if (door.is_revoked) return say('A newer enrollment token replaced this one.');
+  if (door.is_expired) return say('This enrollment token has expired (15 minutes).');
   if (GONE.includes(door.node_state)) return say(`The node is ${door.node_state}.`);
   return undefined;
 };
@@ -115,7 +115,7 @@ export const enroll = async (deps: EnrollDeps, caller: Caller, body: NodeBody<'n
     const refused = refusalOf(door);
     if (refused !== undefined || door === undefined) {
       const { node_id, error } = refused ?? { node_id: null, error: new AppError('unauthenticated', '') };
-      const policy = 'a token is good once, for 15 minutes';
+      const policy = 'an enrollment token is valid once, for 15 minutes';
       await audit(tx, caller, { action: 'node.enroll', result: 'denied', node_id, policy, error_code: error.code });
       return { node_id, error };
     }
@@ -123,14 +123,14 @@ export const enroll = async (deps: EnrollDeps, caller: Caller, body: NodeBody<'n
     const issued = await issue(deps, trust, { node_id: door.node_id, csr_pem: body.csr_pem });
     await lockSummary(tx, door.node_id);
     await markEnrollmentUsed(tx, door.id);
-    const revoked = await revokeCertificates(tx, door.node_id, 'The node was enrolled again.');
+    const revoked = await revokeCertificates(tx, door.node_id, 'The node was re-enrolled.');
     await insertCertificate(tx, {
       ...issued,
       node_id: door.node_id,
       ca_key_id: trust.ca.id,
       enrollment_id: door.id,
     });
-    const reason = 'Its agent has a certificate and was not seen at work yet.';
+    const reason = 'The agent has a certificate and has not polled for tasks yet.';
     if (await moveNode(tx, { id: door.node_id, from: ['bootstrap_issued'], to: 'enrolling', reason })) {
       await refreshSummary(tx, door.node_id);
       const node = { node_id: door.node_id, name: door.node_name };
@@ -142,7 +142,7 @@ export const enroll = async (deps: EnrollDeps, caller: Caller, body: NodeBody<'n
       action: 'node.enroll',
       result: 'success',
       node_id: door.node_id,
-      policy: 'enrolment token',
+      policy: 'enrollment token',
       metadata: {
         enrollment_id: door.id,
         enrollment_correlation_id: door.correlation_id,
@@ -177,7 +177,7 @@ const refuseHaste = (
       (halfMs - nowMs) / 1000,
     );
   if (shown.recent >= RENEWALS_PER_HOUR)
-    throw refuse(`This node was given ${shown.recent} certificates within an hour.`, HASTE_RETRY_S);
+    throw refuse(`This node received ${shown.recent} certificates within an hour.`, HASTE_RETRY_S);
 };
 
 export const renew = async (
@@ -204,7 +204,7 @@ export const renew = async (
       action: 'node.certificate.renew',
       result: 'success',
       node_id: peer.node_id,
-      policy: 'a certificate that counts',
+      policy: 'a valid certificate',
       metadata: { serial_number: issued.serial_number },
     });
   });

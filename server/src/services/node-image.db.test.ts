@@ -54,7 +54,7 @@ test('an image that a machine is being made of is not evicted', async () => {
   );
   const refused = await root.post(at(node, '/evict'), { digest: DIGEST });
   assert.equal(refused.status, 409);
-  assert.match(refused.body.detail, /is being made of this image/);
+  assert.match(refused.body.detail, /is being created from this image/);
   await sql("update node_tasks set state = 'completed', finished_at = now() where id = 'tsk_cloning'");
   const { kind } = must(await root.post(at(node, '/evict'), { digest: DIGEST }), 202).body;
   assert.equal(kind, 'image.evict');

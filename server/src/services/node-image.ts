@@ -39,8 +39,8 @@ export const list = (ctx: ReadCtx, { params }: Req<'adminNodeImageList'>) =>
 
 const refuseUnable = async (tx: Tx, nodeId: string, kind: Kind): Promise<void> => {
   const agent = await findAgent(tx, nodeId);
-  if (agent === undefined) throw conflict('No agent of this node has been seen yet; enrol it first.');
-  if (!agent.kinds.includes(kind)) throw conflict('The agent of this node keeps no images.');
+  if (agent === undefined) throw conflict('The agent of this node has never connected. Enroll it first.');
+  if (!agent.kinds.includes(kind)) throw conflict('The agent of this node does not support images.');
 };
 
 /** Asking twice for the same is asking once. */
@@ -78,7 +78,7 @@ export const pull = async (ctx: WriteCtx, { params, body }: Req<'adminNodeImageP
 export const evict = async (ctx: WriteCtx, { params, body }: Req<'adminNodeImageEvict'>) => {
   const node = await getNode(ctx.tx, params.node_id);
   if (await isBeingCloned(ctx.tx, node.id, body.digest))
-    throw conflict('A machine is being made of this image on the node; it can be evicted when that is done.');
+    throw conflict('A VM is being created from this image on the node. Evict the image after that.');
   return ask(ctx, node.id, { kind: 'image.evict', params: { digest: body.digest }, digest: body.digest });
 };
 

@@ -1,5 +1,5 @@
 /**
- * How a node leaves. It is retired first: nothing may stand on it, its agent is locked out and its slots leave the sale
+ * How a node leaves. It is retired first: nothing may stand on it, its agent has no access and its slots leave the sale
  * in one transaction, so that no launch and no late answer of the host finds it half gone. Deleting it then frees its
  * name and its disks for others; its rows stay, because allocations, proofs and audit rows speak of them. There is no
  * way back: the same host comes again as a new node.

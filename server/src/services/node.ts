@@ -86,7 +86,7 @@ export const holdCreate = async (ctx: WriteCtx, { body }: Req<'adminHoldCreate'>
   if (ids.length < body.node_count)
     throw new AppError(
       'insufficient_capacity',
-      `${ids.length} of ${body.node_count} wanted nodes are clean, free and able to take bare metal.`,
+      `${ids.length} of ${body.node_count} requested nodes are free and eligible for bare metal.`,
       { reasons: [{ code: 'insufficient_capacity', nodes: ids.length, wanted: body.node_count }] },
     );
   for (const id of ids) {
@@ -127,10 +127,10 @@ export const convert = async (ctx: WriteCtx, { params, body }: Req<'adminNodeCon
   const node = await lockNode(ctx.tx, params.node_id);
   const plan = await planFor(ctx.tx, node, body.to);
   if (plan.plan_hash !== body.plan_hash)
-    throw new AppError('precondition_failed', 'The node has changed since that plan; read the plan again.');
+    throw new AppError('precondition_failed', 'The node changed since the plan was made. Review the plan again.');
   if (!plan.is_possible) throw conflict(plan.blockers.join(' '));
   if (!(await db.convertNode(ctx.tx, { id: node.id, from: plan.from, to: plan.to })))
-    throw conflict('The node was taken meanwhile; read the plan again.');
+    throw conflict('The node was allocated since the plan was made. Review the plan again.');
   await refreshSummary(ctx.tx, node.id);
   ctx.note({ plan_hash: plan.plan_hash, from: plan.from, to: plan.to });
   return nodeView(ctx, ctx.tx, node.id);

@@ -86,9 +86,10 @@ const guardOwners = async (ctx: WriteCtx, userId: string, nextRole: string | nul
   const owners = await db.lockOwners(ctx.tx, organizationOf(ctx));
   const callerIsOwner = owners.includes(principalOf(ctx).id);
   const touchesOwner = owners.includes(userId) || nextRole === 'owner';
-  if (touchesOwner && !callerIsOwner) throw new AppError('permission_denied', 'Only an owner changes who is an owner.');
+  if (touchesOwner && !callerIsOwner)
+    throw new AppError('permission_denied', 'Only an owner can add or remove owners.');
   if (owners.length === 1 && owners[0] === userId && nextRole !== 'owner')
-    throw conflict('The last owner cannot be removed or demoted; make another owner first.');
+    throw conflict('The last owner cannot be removed or demoted. Add another owner first.');
 };
 
 export const memberUpdate = async (ctx: WriteCtx, req: Req<'organizationMemberUpdate'>) => {

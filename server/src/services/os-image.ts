@@ -49,13 +49,11 @@ export const register = async (ctx: WriteCtx, { body }: Req<'adminOsImageRegiste
     await db.upsertOsImage(ctx.tx, body);
   } catch (err) {
     if (isUniqueViolation(err, 'os_images_any_case'))
-      throw conflict('There is an image whose name differs in case only; use that name.');
+      throw conflict('An image exists whose name differs only in case. Use that name.');
     throw err;
   }
   if (!(await db.insertOsImageVersion(ctx.tx, body)))
-    throw conflict(
-      'This digest was registered under this name before; a version is not changed and does not come back.',
-    );
+    throw conflict('This digest is already registered under this name. A version cannot be changed or restored.');
   const known = await db.replaceOsImageSkus(ctx.tx, body);
   const unknown = body.sku_names.filter((name) => !known.includes(name));
   if (unknown.length > 0)
@@ -75,7 +73,7 @@ export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminOsImageR
   const before = await view(ctx.tx, params.image_name);
   if (!(await db.retireOsImageVersion(ctx.tx, before.name, body.digest, body.reason))) {
     if (before.versions.some(({ digest }) => digest === body.digest))
-      throw conflict('This version is retired already.');
+      throw conflict('This version is already retired.');
     throw notFound('version of this image');
   }
   ctx.note({ image_name: before.name, digest: body.digest, reason: body.reason });

@@ -76,7 +76,7 @@ describe('a project', () => {
     );
     await settle(database);
     must(await owner.post(`${path}/allocations/${made.id}/release`, {}), 202);
-    assert.match(must(await remove(), 409).body.detail, /wait until their cleanup is complete/);
+    assert.match(must(await remove(), 409).body.detail, /wait for their cleanup/);
     await settle(database);
     must(await remove(), 204);
     must(await launch('late'), 404);

@@ -161,8 +161,10 @@ export const tokenIssue = async (ctx: WriteCtx, { body }: Req<'serviceAccountTok
   const wanted = (body.scope ?? 'all').split(' ').filter(Boolean);
   const scopes = wanted.length === 0 ? ['all'] : wanted;
   if (!ROLES.service_account.some((permission) => scopeAllows(scopes, permission)))
-    throw new AppError('invalid_request', 'None of the scopes reaches anything a service account may do.', {
-      errors: [{ pointer: '/body/scope', code: 'unknown_scope', message: 'reaches nothing' }],
+    throw new AppError('invalid_request', 'None of the scopes includes a permission of service accounts.', {
+      errors: [
+        { pointer: '/body/scope', code: 'unknown_scope', message: 'includes no permission of service accounts' },
+      ],
     });
   const { token, hash, prefix } = mintToken('access');
   const id = mintId('tok');

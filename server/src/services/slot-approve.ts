@@ -58,7 +58,7 @@ const wantedOf = async (
   slots: readonly db.ApprovedSlot[],
 ) => {
   const discovery = await findNewestDiscovery(ctx.tx, node.id);
-  invariant(discovery !== undefined, 'approval is refused before anything was discovered');
+  invariant(discovery !== undefined, 'approval requires a discovery');
   if (discovery.map_hash !== body.map_hash)
     throw new AppError('precondition_failed', 'A newer discovery exists; review and approve it.');
   const rows = await listCandidates(ctx.tx, discovery.task_id);
@@ -105,7 +105,7 @@ const beingErased = (
     .map(({ slot_index, nvme_serial }) => ({
       pointer: `/candidates/${slot_index}/nvme_serial`,
       code: 'being_erased',
-      message: `Slot ${slot_index}: the drive ${nvme_serial} is about to be erased. Wait for that, or take its approval back.`,
+      message: `Slot ${slot_index}: disk ${nvme_serial} is queued for wiping. Wait for the wipe, or revoke its approval.`,
     }));
 
 /** Makes slots schedulable. The operator is named and the discovery cited in every row. */
@@ -133,7 +133,7 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'adminNodeSlo
       .map(({ content }) => ({
         pointer: `/candidates/${content.slot_index}`,
         code: 'held',
-        message: `Slot ${content.slot_index} is held by an allocation; approve it again when it is released.`,
+        message: `Slot ${content.slot_index} is held by an allocation. Approve it after the release.`,
       })),
     ...beingErased(contents, await listOpenOwnerships(ctx.tx, node.id)),
     ...(slots.length + wanted.filter(({ slot }) => slot === undefined).length > node.gpu_count
@@ -141,7 +141,7 @@ export const approve = async (ctx: WriteCtx, { params, body }: Req<'adminNodeSlo
           {
             pointer: '/candidates',
             code: 'count',
-            message: `The node has ${node.gpu_count} GPUs on record; that would be more slots.`,
+            message: `The node has ${node.gpu_count} GPUs; the approval would create more slots.`,
           },
         ]
       : []),

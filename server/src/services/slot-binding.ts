@@ -35,5 +35,5 @@ export const takenProblems = (taken: Awaited<ReturnType<typeof listTakenBindings
   taken.map(({ slot_index, field, value, node_name }) => ({
     pointer: `/candidates/${slot_index}/${field}`,
     code: 'taken',
-    message: `Slot ${slot_index}: ${field} ${value} belongs to a slot of ${node_name}. Disable that one when nobody holds it, or change this one.`,
+    message: `Slot ${slot_index}: ${field} ${value} belongs to a slot of ${node_name}. Disable that slot while it is free, or change this one.`,
   }));

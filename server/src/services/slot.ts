@@ -39,7 +39,7 @@ const lockAny = async (ctx: WriteCtx, params: OnSlot['params']): Promise<Locked>
 const lockSlot = async (ctx: WriteCtx, { params, if_match }: OnSlot): Promise<Locked> => {
   const locked = await lockAny(ctx, params);
   if (locked.slot.version !== if_match)
-    throw new AppError('precondition_failed', 'The slot has changed since you read it; read it again.');
+    throw new AppError('precondition_failed', 'The slot changed since you read it. Review and retry.');
   return locked;
 };
 
@@ -84,7 +84,7 @@ export const quarantine = async (ctx: WriteCtx, req: Req<'adminNodeSlotQuarantin
 export const repair = async (ctx: WriteCtx, req: Req<'adminNodeSlotRepair'>) => {
   const { slot, stand } = await lockSlot(ctx, req);
   refuse(slotRefusal('repair', stand));
-  await setApart(ctx, slot, 'It is being repaired.');
+  await setApart(ctx, slot, 'The slot is being repaired.');
   const run = await startRun(
     ctx.tx,
     {
@@ -120,7 +120,7 @@ export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'adminNodeS
     return { override: asked, slot: await finish(ctx, slot, body.reason) };
   }
   const override = await db.confirmOverride(ctx.tx, open.id, by);
-  if (override === undefined) throw conflict('Somebody else has just confirmed it.');
+  if (override === undefined) throw conflict('Another operator already confirmed it.');
   const wipe_proof_id = await insertWipeProof(ctx.tx, {
     node_id: slot.node_id,
     slot_id: slot.id,
@@ -132,7 +132,13 @@ export const markWiped = async (ctx: WriteCtx, { params, body }: Req<'adminNodeS
     evidence: { requested_by: override.requested_by, confirmed_by: by, reasons: [override.reason, body.reason] },
     correlation_id: ctx.correlation_id,
   });
-  if (!(await db.restoreSlot(ctx.tx, { id: slot.id, wipe_proof_id, reason: 'Two operators vouched for the wipe.' })))
-    throw conflict('The slot has changed meanwhile; read it again.');
+  if (
+    !(await db.restoreSlot(ctx.tx, {
+      id: slot.id,
+      wipe_proof_id,
+      reason: 'Two operators accepted the wipe without proof.',
+    }))
+  )
+    throw conflict('The slot changed since you read it. Review and retry.');
   return { override, slot: await finish(ctx, slot, body.reason) };
 };

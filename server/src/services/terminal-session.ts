@@ -46,11 +46,11 @@ export const close = async (ctx: WriteCtx, { params }: Req<'terminalSessionClose
   const row = await sessionOf(ctx.tx, ctx, params);
   const { id, name } = principalOf(ctx);
   if (row.principal_id !== id && !manages(ctx))
-    throw new AppError('permission_denied', 'It is somebody else’s session: who manages the project can end it.');
+    throw new AppError('permission_denied', 'Only its owner or a project admin can end this session.');
   const was_open = await db.endSession(ctx.tx, row.id, {
     by: id,
     reason: 'ended',
-    message: `${name} ended it before it was opened.`,
+    message: `${name} ended the session before it opened.`,
   });
   ctx.target('terminal_session', row.id);
   ctx.note({ allocation_id: row.allocation_id, kind: row.kind, principal_id: row.principal_id, was_open });

@@ -131,7 +131,7 @@ describe('a ticket', () => {
   it('says that a terminal is recorded where it is, and records nothing else', async () => {
     await setPolicy({ records_terminals: true });
     const terminal = await ask(cast.acme.owner, { kind: 'terminal' });
-    assert.match(must(terminal, 201).body.notice, /recorded/);
+    assert.match(must(terminal, 201).body.notice, /records/);
     assert.equal((await rowOf(terminal)).is_recorded, true);
     const ssh = await ask(cast.acme.owner, { kind: 'ssh' });
     assert.deepEqual([ssh.body.notice, (await rowOf(ssh)).is_recorded], [null, false]);

@@ -38,13 +38,13 @@ const assertMay = (ctx: Ctx, kind: SessionKind, policy: AccessSettings): boolean
   if (principalOf(ctx).kind === 'service_account' && !policy.allows_service_accounts)
     throw new AppError(
       'permission_denied',
-      'The organization’s access policy lets no service account connect; an owner can change that.',
+      'The access policy of the organization does not allow service accounts to connect. An owner can change it.',
     );
   const isWritable = mayConnect(ctx);
   if (!isWritable && kind !== 'console')
     throw new AppError(
       'permission_denied',
-      'You may look at the console and nothing else: connecting needs allocation.connect.',
+      'You have read access to the console only. Other sessions need allocation.connect.',
     );
   return isWritable;
 };
@@ -72,7 +72,7 @@ export const create = async (ctx: WriteCtx, { params, body }: Req<'terminalTicke
   const refusal = sessionRefusal(row, kind);
   if (refusal !== null) throw conflict(refusal);
   if (live >= SESSIONS_MAX)
-    throw conflict(`It has ${live} sessions, which is the most there may be; close one, or wait for one to end.`);
+    throw conflict(`The allocation has reached its limit of ${live} sessions. Close one, or wait for one to end.`);
   invariant(row.node_id !== null, `allocation ${row.id} is somewhere`);
   const id = mintId('ses');
   const ticket = randomBytes(32).toString('base64url');

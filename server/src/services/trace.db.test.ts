@@ -294,8 +294,8 @@ describe('following a node', () => {
     for (const title of ['said in passing', 'long ago']) assert.ok(!titles.includes(title), title);
     assert.ok(trace.correlation_ids.includes('c-on-the-node'));
     assert.ok(trace.subjects.some((subject) => subject.id === id && subject.kind === 'allocation'));
-    assert.match(trace.gaps.join(' '), /1 log line of gpuaas-node-agent on the-host carries no correlation id\./);
-    assert.match(trace.gaps.join(' '), /wrote no log line about the task "Start VM"/);
+    assert.match(trace.gaps.join(' '), /1 log line of gpuaas-node-agent on the-host has no correlation ID\./);
+    assert.match(trace.gaps.join(' '), /wrote no log line for the task "Start VM"/);
     const slot = (
       await w.sql.query<{ slot_id: string }>(
         'select slot_id from allocation_resource_claims where allocation_id = $1',

@@ -37,7 +37,7 @@ const ANCHOR_KINDS = [
 const anchorKindOf = (id: string): db.AnchorKind | undefined =>
   ANCHOR_KINDS.find((kind) => new RegExp(`^${ID_PREFIXES[kind]}_[0-9a-hjkmnp-tv-z]{26}$`).test(id));
 
-const unknown = (): AppError => new AppError('not_found', 'Nothing is known under this id.');
+const unknown = (): AppError => new AppError('not_found', 'No records exist for this ID.');
 
 const resolve = async (reader: Reader, id: string, projectId: string | null): Promise<Found> => {
   const kind = anchorKindOf(id);

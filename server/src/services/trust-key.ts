@@ -52,7 +52,7 @@ export const create = async (ctx: WriteCtx, { body }: Req<'adminTrustKeyCreate'>
   await ensureTrustKeys(ctx.tx, ctx.deps);
   const trusted = await db.listTrusted(ctx.tx);
   if (trusted.some((key) => key.purpose === body.purpose && key.state === 'staged'))
-    throw conflict('A key of this purpose is staged already; activate or retire it first.');
+    throw conflict('A key of this purpose is already staged. Activate or retire it first.');
   const id = await insertFreshKey(ctx.tx, ctx.deps, body.purpose, 'staged');
   ctx.note({ purpose: body.purpose, reason: body.reason });
   return getKey(ctx.tx, id);
@@ -74,7 +74,7 @@ export const activate = async (ctx: WriteCtx, req: Req<'adminTrustKeyActivate'>)
   if (key.state !== 'staged') throw conflict(`The key is ${key.state}; only a staged key becomes active.`);
   const waitMs = Date.parse(key.state_since) + STAGED_AT_LEAST_MS - ctx.deps.clock.now().getTime();
   if (waitMs > 0)
-    throw conflict(`Agents are still being told of this key; activate it in ${Math.ceil(waitMs / 1000)} seconds.`);
+    throw conflict(`Agents are still receiving this key. Activate it in ${Math.ceil(waitMs / 1000)} seconds.`);
   const { version } = bundleOf(await db.listTrusted(ctx.tx));
   // Agents have no part in certificates of erasure.
   const nodes_without_key = key.purpose === 'certificate_signer' ? 0 : await countNodesWithoutKey(ctx.tx, version);
@@ -89,7 +89,7 @@ export const activate = async (ctx: WriteCtx, req: Req<'adminTrustKeyActivate'>)
 export const retire = async (ctx: WriteCtx, req: Req<'adminTrustKeyRetire'>) => {
   const key = await lockKey(ctx, req);
   if (!(await db.moveTrustKey(ctx.tx, { id: key.id, from: ['grace', 'staged'], to: 'retired', grace_s: null })))
-    throw conflict(`The key is ${key.state}; only one in grace or staged can be retired.`);
+    throw conflict(`The key is ${key.state}; only a staged key or a key in grace can be retired.`);
   ctx.note({ purpose: key.purpose, state_before: key.state, reason: req.body.reason });
   return getKey(ctx.tx, key.id);
 };
@@ -100,7 +100,7 @@ export const revoke = async (ctx: WriteCtx, req: Req<'adminTrustKeyRevoke'>) => 
   if (!(await db.moveTrustKey(ctx.tx, { id: key.id, from, to: 'revoked', grace_s: null })))
     throw conflict(
       key.state === 'active'
-        ? 'The key is the one that signs; activate another first.'
+        ? 'The key is the active one. Activate another first.'
         : `The key is ${key.state} already.`,
     );
   ctx.note({ purpose: key.purpose, state_before: key.state, reason: req.body.reason });

@@ -22,15 +22,17 @@ type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 const whyNot = (row: AllocationRow): AppError => {
   switch (row.state) {
     case 'releasing':
-      return conflict('Its disks are being erased; there is a certificate when it is released.');
+      return conflict('The disks are being wiped. The certificate is available after the release.');
     case 'release_failed':
       return conflict(
-        'Its disks could not be proven erased yet. The operators are told and nothing is charged; release it again to have it tried again.',
+        'The disk wipe is not verified yet. Operators are notified, and nothing is charged. Release the allocation again to retry.',
       );
     case 'failed':
-      return conflict('It failed and is being cleaned up; there is a certificate when its disks are proven erased.');
+      return conflict(
+        'The allocation failed and is being cleaned up. The certificate is available after the wipe is verified.',
+      );
     default:
-      return conflict(`It is ${row.state}; there is a certificate after it was released and its disks were erased.`);
+      return conflict(`The allocation is ${row.state}. The certificate is available after the release and the wipe.`);
   }
 };
 
@@ -64,7 +66,7 @@ export const get = async (ctx: ReadCtx, { params }: Req<'allocationWipeCertifica
   });
   const signer = await ctx.deps.database.read(PLATFORM, (reader) => findCertificateSigner(reader, ctx.deps.secrets));
   if (signer === undefined)
-    throw new AppError('unavailable', 'The key that signs certificates is being made; try again in a minute.', {
+    throw new AppError('unavailable', 'The key that signs certificates is being created. Retry in a minute.', {
       retry_after_s: 60,
     });
   return {

@@ -15,7 +15,7 @@ type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
 type Audience = 'tenant' | 'operator';
 
 const refusal = (ctx: Ctx, audience: Audience, permission: Permission): string | null => {
-  if (audience === 'tenant') return 'Only operators of the platform do this.';
+  if (audience === 'tenant') return 'Only operators can do this.';
   const principal = principalOf(ctx);
   const role = principal.platform_role;
   const holds = role !== null && roleHolds(`platform:${role}`, permission);
@@ -101,7 +101,7 @@ const SEQUENCE_MAX = 2 ** 31 - 1;
 const sequenceOf = (key: string | number | undefined): number => {
   if (key === undefined) return 0;
   if (typeof key === 'number' && key >= 0 && key <= SEQUENCE_MAX) return key;
-  throw new AppError('invalid_request', 'The cursor is not one that this operation gave.');
+  throw new AppError('invalid_request', 'The cursor is not valid for this operation.');
 };
 
 const stepsFor = async (ctx: ReadCtx, audience: Audience, req: Req<'adminWorkflowRunStepList'>, projectId?: string) => {

@@ -197,7 +197,10 @@ export const createGatewaySessions = (
         ends.set(look.id, end);
         // The host's own words are for operators: they may name what a tenant must not know.
         if (end.reason === 'unreachable')
-          log.info({ session_id: look.id, task_state: row?.task_state, reason: row?.task_reason }, 'host did not come');
+          log.info(
+            { session_id: look.id, task_state: row?.task_state, reason: row?.task_reason },
+            'agent did not connect',
+          );
       }
       return ends;
     },
@@ -209,7 +212,7 @@ export const createGatewaySessions = (
       database.write(PLATFORM, async (tx) => {
         const end: SessionEnd = {
           reason: 'gateway_stopped',
-          message: 'The gateway that carried it is gone; a new one reaches another.',
+          message: 'The gateway of this session stopped. Open a new session.',
         };
         const closed = await closeAbandonedSessions(tx, { ...end, unseen_s: UNSEEN_S, limit: ABANDONED_PER_TURN });
         for (const session of closed) {

@@ -38,50 +38,48 @@ const released = (message: string): SessionEnd => ({ reason: 'released', message
 const endOfAllocation = ({ kind, allocation_state, power_state }: SessionStandingRow): SessionEnd | null => {
   const isComing = allocation_state === 'requested' || allocation_state === 'provisioning';
   if (isComing && kind === 'console') return null;
-  if (isComing) return released('The allocation is not active yet; its console can be opened meanwhile.');
+  if (isComing) return released('The allocation is not active yet. Its console is available.');
   if (allocation_state !== 'active') return released('The allocation is being released.');
-  if (power_state === 'off') return released('The machine is switched off; start it and connect again.');
+  if (power_state === 'off') return released('The VM is off. Start it and connect again.');
   if (power_state === 'reinstalling' && kind !== 'console')
-    return released('The machine is being reinstalled; connect again when it runs.');
+    return released('The VM is being reinstalled. Connect again when it runs.');
   return null;
 };
 
 const endOfAccess = (row: SessionStandingRow): SessionEnd | null => {
-  if (!row.is_account_good) return revoked('The account that opened it is disabled or gone.');
-  if (!row.is_token_good) return revoked('The token that it was opened with has expired or was revoked.');
-  if (row.is_signed_out) return revoked('The browser that it was opened from was signed out.');
+  if (!row.is_account_good) return revoked('The account that opened the session is disabled or deleted.');
+  if (!row.is_token_good) return revoked('The token that opened the session has expired or was revoked.');
+  if (row.is_signed_out) return revoked('The browser that opened the session signed out.');
   if (row.is_sign_in_over)
-    return revoked('The sign-in that it was opened with has expired, and the organization asks for a new one.');
+    return revoked('The sign-in that opened the session has expired, and the organization requires a new one.');
   if (row.principal_kind === 'service_account' && !row.allows_service_accounts)
-    return revoked('The organization does not let service accounts connect.');
+    return revoked('The organization does not allow service accounts to connect.');
   const isReached = row.token_scopes === null || scopeAllows(row.token_scopes, permissionOf(row));
   if (roleBehind(row) === undefined || row.is_token_elsewhere || !isReached)
-    return revoked('The role that allowed it was taken away.');
+    return revoked('The role that allowed the session was removed.');
   return null;
 };
 
 const unreachable = (row: SessionStandingRow, otherwise: string): SessionEnd => ({
   reason: 'unreachable',
-  message: row.is_node_offline
-    ? 'The host of this allocation is offline at the moment; try again when it is back.'
-    : otherwise,
+  message: row.is_node_offline ? 'The host of this allocation is offline. Retry when it is back.' : otherwise,
 });
 
 const endOfWaiting = (row: SessionStandingRow, look: SessionLook): SessionEnd | null => {
   if (look.waiting_ms !== null) {
-    if (row.task_state === 'failed') return unreachable(row, 'The host could not open the connection; try again.');
+    if (row.task_state === 'failed') return unreachable(row, 'The agent could not open the connection. Retry.');
     if (row.task_state === 'expired' || row.task_state === 'cancelled' || look.waiting_ms >= CONNECT_WITHIN_MS)
-      return unreachable(row, 'The host did not answer in time; try again in a moment.');
+      return unreachable(row, 'The agent did not respond in time. Retry shortly.');
   }
   if (look.reaching_ms !== null && look.reaching_ms >= READY_WITHIN_MS)
-    return unreachable(row, 'The machine did not answer in time; its console may show why.');
+    return unreachable(row, 'The VM did not respond in time. Its console may show the cause.');
   return null;
 };
 
 /** Another replica took it for left behind, and closed it. */
 export const LOST: SessionEnd = {
   reason: 'gateway_stopped',
-  message: 'The gateway lost sight of the session; open a new one.',
+  message: 'The gateway lost the session. Open a new one.',
 };
 
 export const endOf = (row: SessionStandingRow, look: SessionLook | null): SessionEnd | null => {
@@ -90,17 +88,18 @@ export const endOf = (row: SessionStandingRow, look: SessionLook | null): Sessio
     const isOwn = row.close_requested_by === row.principal_id;
     return {
       reason: 'ended',
-      message: isOwn ? 'You ended it from elsewhere.' : 'It was ended by somebody who manages the project.',
+      message: isOwn ? 'You ended the session from elsewhere.' : 'A project admin ended the session.',
     };
   }
   const end = endOfAllocation(row) ?? endOfAccess(row);
   if (end !== null) return end;
-  if (row.is_over) return { reason: 'expired', message: 'Its longest time is over; open a new one to go on.' };
+  if (row.is_over)
+    return { reason: 'expired', message: 'The session reached its maximum duration. Open a new one to continue.' };
   if (look === null) return null;
   if (look.idle_ms >= row.session_idle_s * 1000) {
     const minutes = Math.round(row.session_idle_s / 60);
-    const time = minutes === 1 ? 'a minute' : `${minutes} minutes`;
-    return { reason: 'idle', message: `Nothing was said either way for ${time}; open a new one to go on.` };
+    const time = minutes === 1 ? '1 minute' : `${minutes} minutes`;
+    return { reason: 'idle', message: `The session was idle for ${time}. Open a new one to continue.` };
   }
   return endOfWaiting(row, look);
 };
@@ -109,8 +108,8 @@ export const endOf = (row: SessionStandingRow, look: SessionLook | null): Sessio
 export const endOfGone = (row: SessionStandingRow, look: SessionLook): SessionEnd | null => {
   const end = endOf(row, look);
   if (end !== null) return end;
-  if (row.power_state === 'stopping') return released('The machine is being switched off.');
+  if (row.power_state === 'stopping') return released('The VM is being stopped.');
   if (row.power_state === 'rebooting')
-    return { reason: 'ended', message: 'The machine reboots; connect again when it is up.' };
+    return { reason: 'ended', message: 'The VM is rebooting. Connect again when it is up.' };
   return null;
 };

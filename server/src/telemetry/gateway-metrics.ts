@@ -12,30 +12,30 @@ export type GatewayMetrics = Readonly<{
 
 export const createGatewayMetrics = (telemetry: Telemetry, openSessions: () => number): GatewayMetrics => {
   const registers = [telemetry.registry];
-  telemetry.gauge('gpuaas_terminal_sessions_open', 'Sessions that this process carries.', [], async () => [
+  telemetry.gauge('gpuaas_terminal_sessions_open', 'Sessions of this process.', [], async () => [
     { labels: {}, value: openSessions() },
   ]);
   const rejected = new Counter({
     name: 'gpuaas_terminal_ticket_rejected_total',
-    help: 'Tickets that let nobody in.',
+    help: 'Refused tickets.',
     labelNames: ['reason'],
     registers,
   });
   const opened = new Counter({
     name: 'gpuaas_terminal_sessions_opened_total',
-    help: 'Sessions whose ticket was taken.',
+    help: 'Accepted sessions.',
     labelNames: ['kind'],
     registers,
   });
   const closed = new Counter({
     name: 'gpuaas_terminal_sessions_closed_total',
-    help: 'Sessions that are over.',
+    help: 'Ended sessions.',
     labelNames: ['kind', 'reason'],
     registers,
   });
   const bytes = new Counter({
     name: 'gpuaas_terminal_bytes_total',
-    help: 'Bytes of sessions, in from clients and out to them.',
+    help: 'Bytes of sessions, received from and sent to clients.',
     labelNames: ['direction'],
     registers,
   });

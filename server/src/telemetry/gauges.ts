@@ -14,14 +14,14 @@ export const addGauges = (telemetry: Telemetry, database: Database): void => {
   const ask = <T>(question: (reader: Reader) => Promise<T>, otherwise: T): Promise<T> =>
     database.read(PLATFORM, question).catch(() => otherwise);
 
-  telemetry.gauge('gpuaas_database_up', 'Whether the database answers.', [], () =>
+  telemetry.gauge('gpuaas_database_up', 'Whether the database is reachable.', [], () =>
     ask((reader) => reader.query('select 1 as one').then(() => [{ labels: {}, value: 1 }]), [{ labels: {}, value: 0 }]),
   );
-  telemetry.gauge('gpuaas_outbox_unsent', 'Events committed and not yet handed on.', [], async () => {
+  telemetry.gauge('gpuaas_outbox_unsent', 'Committed events not yet delivered.', [], async () => {
     const lag = await ask(outboxLag, null);
     return lag === null ? [] : [{ labels: {}, value: lag.unsent }];
   });
-  telemetry.gauge('gpuaas_outbox_lag_seconds', 'Age of the oldest event not yet handed on.', [], async () => {
+  telemetry.gauge('gpuaas_outbox_lag_seconds', 'Age of the oldest event not yet delivered.', [], async () => {
     const lag = await ask(outboxLag, null);
     return lag === null ? [] : [{ labels: {}, value: lag.oldest_age_s }];
   });
@@ -31,36 +31,42 @@ export const addGauges = (telemetry: Telemetry, database: Database): void => {
   telemetry.gauge('gpuaas_workflow_run_oldest_seconds', 'Age in state of the oldest run.', ['state'], async () =>
     (await ask(countRunsByState, [])).map((row) => ({ labels: { state: row.state }, value: row.oldest_age_s })),
   );
-  telemetry.gauge('gpuaas_node_findings', 'Where hosts are not as claims say, by what was found.', ['code'], async () =>
+  telemetry.gauge('gpuaas_node_findings', 'Drift findings by code.', ['code'], async () =>
     (await ask(countFindings, [])).map(({ code, count }) => ({ labels: { code }, value: count })),
   );
-  telemetry.gauge('gpuaas_node_inventory_oldest_seconds', 'Age of the oldest look at an active host.', [], async () => {
-    const ages = await ask((reader) => inventoryAges(reader, LATE_S), null);
-    return ages === null ? [] : [{ labels: {}, value: ages.oldest_s }];
-  });
-  telemetry.gauge('gpuaas_nodes_unreconciled', 'Active hosts not looked at for five minutes.', [], async () => {
-    const ages = await ask((reader) => inventoryAges(reader, LATE_S), null);
-    return ages === null ? [] : [{ labels: {}, value: ages.late }];
-  });
-  telemetry.gauge('gpuaas_allocations', 'Allocations by state, released ones aside.', ['state'], async () =>
+  telemetry.gauge(
+    'gpuaas_node_inventory_oldest_seconds',
+    'Age of the oldest inventory report of an active host.',
+    [],
+    async () => {
+      const ages = await ask((reader) => inventoryAges(reader, LATE_S), null);
+      return ages === null ? [] : [{ labels: {}, value: ages.oldest_s }];
+    },
+  );
+  telemetry.gauge(
+    'gpuaas_nodes_unreconciled',
+    'Active hosts without an inventory report for 5 minutes.',
+    [],
+    async () => {
+      const ages = await ask((reader) => inventoryAges(reader, LATE_S), null);
+      return ages === null ? [] : [{ labels: {}, value: ages.late }];
+    },
+  );
+  telemetry.gauge('gpuaas_allocations', 'Allocations by state, except released.', ['state'], async () =>
     (await ask(countAllocationsByState, [])).map((row) => ({ labels: { state: row.state }, value: row.count })),
   );
-  telemetry.gauge('gpuaas_slots_in_cleanup', 'Slots that wait for a proof of erasure.', ['status'], async () =>
+  telemetry.gauge('gpuaas_slots_in_cleanup', 'Slots waiting for a wipe proof.', ['status'], async () =>
     (await ask(countSlotsInCleanup, [])).map((row) => ({ labels: { status: row.status }, value: row.count })),
   );
   telemetry.gauge(
     'gpuaas_slots_in_cleanup_oldest_seconds',
-    'For how long the oldest of them has.',
+    'Age of the oldest slot waiting for a wipe proof.',
     ['status'],
     async () =>
       (await ask(countSlotsInCleanup, [])).map((row) => ({ labels: { status: row.status }, value: row.oldest_age_s })),
   );
-  telemetry.gauge(
-    'gpuaas_allocations_overdue',
-    'Allocations longer in a state than they should be.',
-    ['state'],
-    async () =>
-      (await ask(countAllocationsByState, [])).map((row) => ({ labels: { state: row.state }, value: row.overdue })),
+  telemetry.gauge('gpuaas_allocations_overdue', 'Allocations past the deadline of their state.', ['state'], async () =>
+    (await ask(countAllocationsByState, [])).map((row) => ({ labels: { state: row.state }, value: row.overdue })),
   );
 };
 
@@ -71,10 +77,13 @@ export const addInvariantGauge = (
 ): void => {
   const perInvariant = (values: ReadonlyMap<string, number>) =>
     [...values].map(([invariant, value]) => ({ labels: { invariant }, value }));
-  telemetry.gauge('gpuaas_invariant_violations', 'Rows that break an invariant.', ['invariant'], async () =>
+  telemetry.gauge('gpuaas_invariant_violations', 'Rows that violate an invariant.', ['invariant'], async () =>
     perInvariant(watch.counts()),
   );
-  telemetry.gauge('gpuaas_invariant_age_seconds', 'How long ago an invariant was looked at.', ['invariant'], async () =>
-    perInvariant(watch.ages()),
+  telemetry.gauge(
+    'gpuaas_invariant_age_seconds',
+    'Time since the last check of an invariant.',
+    ['invariant'],
+    async () => perInvariant(watch.ages()),
   );
 };

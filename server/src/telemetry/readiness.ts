@@ -13,7 +13,7 @@ const check = async (database: Database, expectedMigration: string): Promise<Rea
     const facts = await database.read(PLATFORM, (reader) => findSchemaFacts(reader, expectedMigration));
     const checks = {
       database: facts.passes_policies
-        ? 'this sign-in passes row-level security: GPUAAS_APP_DATABASE_URL must sign in as a role that owns nothing'
+        ? 'the database role bypasses row-level security: GPUAAS_APP_DATABASE_URL must use a role that owns nothing'
         : 'ok',
       schema: facts.migrated ? 'ok' : `migration ${expectedMigration} is missing`,
     };

@@ -66,7 +66,7 @@ export const createTelemetry = (options: Readonly<{ otlp_url: string | null; ser
   });
   const errors = new Counter({
     name: 'gpuaas_http_errors_total',
-    help: 'Answers of 400 and above.',
+    help: 'Responses with status 400 and above.',
     labelNames: ['operation', 'status'],
     registers: [registry],
   });

@@ -62,7 +62,7 @@ export const revokeLostGrant = async (tx: Tx, lost: TakeBack, wake?: Wake): Prom
       action: 'allocation.access_grant.revoke',
       target_kind: 'access_grant',
       target_id: grant.id,
-      policy: 'who has no part in the project opens nothing of it',
+      policy: 'users without a project role lose access',
       correlation_id,
       metadata: { allocation_id: row.id, user_id, fingerprint, reason },
     }),

@@ -19,14 +19,14 @@ export const adoptHostGenerations = async (tx: Tx, row: AllocationRow, given: re
   if (row.node_id === null) throw conflict('The allocation has no node.');
   await lockSummary(tx, row.node_id);
   if ((await countTasksUnderWay(tx, row.id)) > 0)
-    throw conflict('The host is working for this allocation; wait until that is answered.');
+    throw conflict('The agent is running a task for this allocation. Wait for its result.');
   const outrun = await lockSlotsBehindHost(tx, row.id);
   const told = outrun.map(({ slot_index, host_generation }) => `slot ${slot_index}: ${host_generation}`).join(', ');
-  if (outrun.length === 0) throw conflict('The host has not said that it knows a newer generation of these slots.');
+  if (outrun.length === 0) throw conflict('The agent has not reported a newer generation of these slots.');
   const isTold = ({ id, host_generation }: (typeof outrun)[number]) =>
     given.some((one) => one.slot_id === id && one.host_generation === host_generation);
   if (given.length !== outrun.length || !outrun.every(isTold))
-    throw new AppError('precondition_failed', `The host knows other generations than those confirmed (${told}).`);
-  await cancelQueuedTasks(tx, row.id, 'An operator took over what the host knows.');
+    throw new AppError('precondition_failed', `The agent reported other generations than those confirmed (${told}).`);
+  await cancelQueuedTasks(tx, row.id, 'An operator adopted the generations of the host.');
   await adoptGenerations(tx, row.id, outrun);
 };

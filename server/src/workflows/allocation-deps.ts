@@ -51,7 +51,8 @@ const ensureAllocationTask = async (tx: Tx, ask: TaskAsk, retryDelayMs: RetryDel
         findHeldNode(tx, row.id),
         findWipeMinimum(tx, node_id),
       ]);
-      if (slots.length === 0 && node === undefined) return { withheld: 'A proof has freed what was held.' };
+      if (slots.length === 0 && node === undefined)
+        return { withheld: 'The wipe is verified and the claims are released.' };
       const made = await findMade(tx, row, ask);
       if (row.state === 'requested') await enter(tx, row, 'provisioning', null);
       return { params: taskParams(ask.kind, { slots, node, wipe_minimum, ...made }) };

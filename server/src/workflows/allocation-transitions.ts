@@ -119,9 +119,9 @@ export const blockCleanup = async (tx: Tx, id: string, reason: string): Promise<
 export const resumeCleanup = async (tx: Tx, id: string): Promise<AllocationRow | undefined> => {
   const row = await lockAllocation(tx, id);
   if (row === undefined || !CUSTODY_STATES.includes(row.state)) return undefined;
-  await startCleaning(tx, row, 'Cleanup was taken up again.');
+  await startCleaning(tx, row, 'Cleanup was restarted.');
   if (row.state === 'release_failed') await enter(tx, row, 'releasing', null);
-  else await noteAllocation(tx, id, { reason: 'It is being cleaned up.', deadline_s: STATE_DEADLINE_S[row.state] });
+  else await noteAllocation(tx, id, { reason: 'Cleanup is running.', deadline_s: STATE_DEADLINE_S[row.state] });
   return row;
 };
 
@@ -145,5 +145,5 @@ export const rejectProof = async (tx: Tx, id: string, judged: Judged): Promise<v
         project_id: row.project_id,
       }),
     );
-  tx.defer(rejectTask(tx, judged.task_id, judged.verdict.reason ?? 'The evidence is incomplete.'));
+  tx.defer(rejectTask(tx, judged.task_id, judged.verdict.reason ?? 'The wipe result is incomplete.'));
 };

@@ -54,7 +54,7 @@ export const ensureTask = async <K extends TaskKind>(tx: Tx, ask: TaskAsk<K>): P
     if (own.state === 'completed')
       return { kind: 'completed', task_id: own.id, output: (own.output ?? {}) as TaskOutput<K> };
     if (isTaskOpen(own.state)) return { kind: 'open' };
-    if (own.tries >= ask.tries_max) return { kind: 'failed', reason: own.state_reason ?? 'The host gave no reason.' };
+    if (own.tries >= ask.tries_max) return { kind: 'failed', reason: own.state_reason ?? 'The agent gave no reason.' };
     const ms = ask.retryDelayMs(own.tries) - own.age_ms;
     if (ms > 0) return { kind: 'later', ms };
   }
@@ -77,7 +77,7 @@ export const ensureTask = async <K extends TaskKind>(tx: Tx, ask: TaskAsk<K>): P
 export const restUntil = (answer: Readonly<{ kind: 'open' } | { kind: 'later'; ms: number }>, doing: string) =>
   answer.kind === 'open'
     ? waitForSignal(TASK_FINISHED, LOOK_AGAIN_MS, doing)
-    : wait(answer.ms, `${doing} It is tried again shortly.`);
+    : wait(answer.ms, `${doing} It is retried shortly.`);
 
 /** Called before a step looks at its task: what the signal announced is in the task by now. */
 export const takeSignal = (ctx: StepContext): void => void ctx.signals.take(TASK_FINISHED);

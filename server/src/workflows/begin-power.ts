@@ -42,7 +42,7 @@ export const beginPower = async (tx: Tx, begin: BeginPower, wake?: () => void): 
     },
     wake,
   );
-  if (run === undefined) throw conflict('An earlier change of its power is being ended; try again in a moment.');
+  if (run === undefined) throw conflict('An earlier power change is ending. Retry shortly.');
   await begin.prepare?.(row, run.id);
   const from = powerSourcesOf(to);
   if (
@@ -55,6 +55,6 @@ export const beginPower = async (tx: Tx, begin: BeginPower, wake?: () => void): 
       grace_s: begin.grace_s,
     }))
   )
-    throw conflict(`The machine is ${row.power_state}.`);
+    throw conflict(`The VM is ${row.power_state}.`);
   emitPower(tx, row, { correlation_id: begin.correlation_id, to, reason: begin.reason ?? null });
 };

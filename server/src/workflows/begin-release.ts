@@ -114,7 +114,7 @@ export const restartCleanup = async (tx: Tx, cleanup: Cleanup, wake?: Wake): Pro
   if (row === undefined) throw notFound('allocation');
   const refusal = cleanupRefusal(row.state);
   if (refusal !== null) throw conflict(refusal.reason);
-  if ((await lockLiveClaims(tx, row.id)).length === 0) throw conflict('Everything it held is clean already.');
+  if ((await lockLiveClaims(tx, row.id)).length === 0) throw conflict('Everything it held is already clean.');
   if (cleanup.adopted !== undefined) await adoptHostGenerations(tx, row, cleanup.adopted);
   await resumeCleanup(tx, row.id);
   const run = await startRun(tx, cleanupOf(row), wake);

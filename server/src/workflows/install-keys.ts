@@ -23,8 +23,8 @@ const TRIES_MAX = 3;
 const DEADLINE_MS = 2 * 3_600_000;
 
 const NOT_TOLD = {
-  pending: 'Its machine could not be told. See that it runs and is reachable, then grant it again.',
-  revoking: 'Its machine could not be told yet, so the key may still open it. It is tried again every minute.',
+  pending: 'The key could not be installed. Check that the VM runs and is reachable, then grant the key again.',
+  revoking: 'The key could not be removed yet and may still give access. Removal is retried every minute.',
 } as const;
 
 type Installing =

@@ -265,7 +265,7 @@ test('cleanup after a failure is blocked when it cannot be proven, and the state
   await settle(w.database);
   const clean = await factsOf(w.sql, made.id);
   assert.deepEqual([clean.state, clean.slots, clean.live_claims], ['failed', ['available'], 0]);
-  await assert.rejects(cleanUp(w.database, made.id, false), /clean already/);
+  await assert.rejects(cleanUp(w.database, made.id, false), /already clean/);
   await checkInvariants(w);
 });
 
@@ -387,7 +387,7 @@ test('a slot whose GPU was not reset is set apart, its node needs a reboot, and 
     {
       reboot_required: true,
       reboot_reason: 'A GPU could not be reset.',
-      status_reason: 'The GPU or its fabric function could not be reset; the host needs a reboot.',
+      status_reason: 'The GPU or its fabric function could not be reset. Reboot the host.',
     },
   ]);
 });
@@ -413,7 +413,7 @@ test('a slot remembers what its last allocation did to it, beside the alerts of 
 
   await release(w.database, made.id);
   await settle(w.database, { answer: (task) => (task.kind === 'slice.cleanup' ? null : truth(task)) });
-  const reason = `${RELEASE_ALLOCATION.steps.wipe.failed} The test host failed. Next: put that right, then gpuaas admin allocation force-cleanup ${made.id}.`;
+  const reason = `${RELEASE_ALLOCATION.steps.wipe.failed} The test host failed. Next: fix the cause, then run gpuaas admin allocation force-cleanup ${made.id}.`;
   assert.deepEqual((await remembered()).told, { ...told, event: 'cleanup_blocked', reason });
 
   await release(w.database, made.id);

@@ -60,7 +60,7 @@ const keptAwayFrom = async (tx: Tx, disk: DiskOwnershipRow): Promise<string | un
   const reason = whyNotErase(await findDiskUse(tx, disk.node_id, disk.serial));
   if (reason !== undefined) return reason;
   const wiping = await moveOwnership(tx, { id: disk.id, from: OPEN, to: 'wiping', reason: null });
-  return wiping === undefined ? 'The approval was taken back.' : undefined;
+  return wiping === undefined ? 'The approval was revoked.' : undefined;
 };
 
 const own = async (
@@ -136,9 +136,9 @@ export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, StepOf<typeof OWN_DI
         await insertDiscoveryTask(tx, disk.node_id, ctx.run.correlation_id);
       }),
     abort: async (deps, disk, ctx) => {
-      const reason = 'It was given up before the disk was erased.';
+      const reason = 'The run ended before the disk was wiped.';
       // What a host is doing already cannot be called back: until it has answered nobody is told that the disk is safe.
-      if ((await deps.callOff(ctx.run.id, reason)) > 0) return wait(LOOK_AGAIN_MS, 'The host is erasing the disk.');
+      if ((await deps.callOff(ctx.run.id, reason)) > 0) return wait(LOOK_AGAIN_MS, 'The agent is wiping the disk.');
       return done(blockedBy(disk, reason));
     },
   },

@@ -12,16 +12,16 @@ import { mark, markUnknown, powerThen, type Refused } from './power-steps.ts';
 
 const HOUR_MS = 3_600_000;
 
-const NOT_STOPPED: Refused = { to: 'unknown', advice: 'Stop it again, or without grace.' };
-const NOT_STARTED: Refused = { to: 'off', advice: 'It is off and still yours: start it again, or release it.' };
+const NOT_STOPPED: Refused = { to: 'unknown', advice: 'Stop the VM again, or stop it without grace.' };
+const NOT_STARTED: Refused = { to: 'off', advice: 'The VM is off. Start it again, or release the allocation.' };
 /** It may be up by now, or still busy with its disks, so it is left running. */
 const NOT_REACHED: Refused = {
   to: 'unknown',
-  advice: 'It was started and is left as it is: look at it, reboot it, or stop it.',
+  advice: 'The VM was started. Open its console, reboot it, or stop it.',
 };
 const NOT_COPIED: Refused = {
   to: 'off',
-  advice: 'It is off. Unless the copy never began, its boot disk holds no system: reinstall it again, or release it.',
+  advice: 'The VM is off and its boot disk may hold no system. Reinstall it again, or release the allocation.',
 };
 
 const common = {
@@ -53,7 +53,7 @@ export const rebootSlice = workflow<AllocationDeps, AllocationRow, StepOf<typeof
   ...common,
   declared: REBOOT_SLICE,
   steps: {
-    rebootVm: powerThen('awaitSsh', { to: 'unknown', advice: 'Start it, or stop it and start it.' }),
+    rebootVm: powerThen('awaitSsh', { to: 'unknown', advice: 'Start the VM, or stop and start it.' }),
     awaitSsh: powerThen('markOn', NOT_REACHED),
     markOn: mark('on'),
     markUnknown,
@@ -66,7 +66,7 @@ export const reinstallSlice = workflow<AllocationDeps, AllocationRow, StepOf<typ
   steps: {
     stopVm: powerThen('cloneImage', {
       to: 'unknown',
-      advice: 'Nothing was erased. Stop it without grace, and reinstall it then.',
+      advice: 'Nothing was wiped. Stop the VM without grace, then reinstall it.',
     }),
     cloneImage: powerThen('startVm', NOT_COPIED),
     startVm: powerThen('awaitSsh', NOT_STARTED),

@@ -147,7 +147,7 @@ test('what a host cannot do ends in a state that is known, or in unknown, with a
     { asked: 'start', kind: 'slice.vm_start', power: 'off', words: /could not be started.*still yours/ },
     { asked: 'start', kind: 'slice.vm_readiness', power: 'unknown', words: /did not become ready.*left as it is/ },
     { asked: 'reboot', kind: 'slice.vm_reboot', power: 'unknown', words: /could not be rebooted/ },
-    { asked: 'reinstall', kind: 'slice.vm_stop', power: 'unknown', words: /Nothing was erased/ },
+    { asked: 'reinstall', kind: 'slice.vm_stop', power: 'unknown', words: /Nothing was wiped/ },
     { asked: 'reinstall', kind: 'slice.image_clone', power: 'off', words: /reinstall it again/ },
     { asked: 'reinstall', kind: 'slice.vm_start', power: 'off', words: /could not be started/ },
   ] as const) {
@@ -179,13 +179,13 @@ test('a reinstallation that was refused or failed leaves what runs as it was, an
   const here = await world(t);
   const { database, launch, change, look } = here;
   for (const { kind, output, power, words } of [
-    { kind: 'slice.vm_stop', output: null, power: 'unknown', words: /Nothing was erased/ },
-    { kind: 'slice.image_clone', output: null, power: 'off', words: /Unless the copy never began/ },
+    { kind: 'slice.vm_stop', output: null, power: 'unknown', words: /Nothing was wiped/ },
+    { kind: 'slice.image_clone', output: null, power: 'off', words: /may hold no system/ },
     {
       kind: 'slice.image_clone',
       output: { is_disk_written: false },
       power: 'off',
-      words: /nothing was erased: start it/,
+      words: /nothing was wiped\. Start it/,
     },
     {
       kind: 'slice.image_clone',
@@ -193,7 +193,12 @@ test('a reinstallation that was refused or failed leaves what runs as it was, an
       power: 'off',
       words: /user data was refused.*nothing was erased/,
     },
-    { kind: 'slice.image_clone', output: { is_disk_written: true }, power: 'off', words: /holds no system: reinstall/ },
+    {
+      kind: 'slice.image_clone',
+      output: { is_disk_written: true },
+      power: 'off',
+      words: /holds no system\. Reinstall/,
+    },
   ] as const) {
     const { id } = await launch();
     await change(id, 'reinstall', { user_data: '#!/bin/sh\necho old\n' });
@@ -332,7 +337,7 @@ test('a host that does not answer leaves nothing known, and what it had not begu
   );
   await settle(database, { host: async () => 0 });
   assert.deepEqual(
-    [(await look(id)).power_state, /did not answer/.test((await look(id)).power_reason ?? '')],
+    [(await look(id)).power_state, /did not respond/.test((await look(id)).power_reason ?? '')],
     ['unknown', true],
   );
   await change(id, 'stop');
@@ -406,7 +411,7 @@ test('of changes asked for at once one is made and the others are refused', asyn
   );
   assert.equal(asked.filter(({ status }) => status === 'fulfilled').length, 1);
   for (const refused of asked)
-    if (refused.status === 'rejected') assert.match(String(refused.reason), /wait until that is over/);
+    if (refused.status === 'rejected') assert.match(String(refused.reason), /Wait until that completes/);
   assert.equal((await runs(id)).length, 1);
   await settle(database);
   assert.equal((await look(id)).power_run_id, null);
@@ -436,7 +441,7 @@ test('a change never joins a run that an operator took up again: it is refused, 
   await settle(database, { answer: failing('slice.vm_stop') });
   const { rows } = await sql.query('select id from workflow_runs where subject_id = $1', [id]);
   await database.write(PLATFORM, (tx) => retryRun(tx, { run_id: rows[0]?.id }));
-  await assert.rejects(change(id, 'stop'), /try again in a moment/);
+  await assert.rejects(change(id, 'stop'), /Retry shortly/);
   assert.equal((await look(id)).power_state, 'unknown');
   await settle(database);
   await change(id, 'stop');

@@ -17,7 +17,7 @@ type Step = StepOf<typeof RELEASE_ALLOCATION>;
 export const RUNTIME_ABSENT = 'runtime_verified_absent';
 
 /** Erased and sold again, hardware that is in doubt would only fail the next launch. */
-const IN_DOUBT = 'The machine saw fewer GPUs than it was given, so its host is looked at first.';
+const IN_DOUBT = 'The VM found fewer GPUs than it has. The host is checked first.';
 
 type Body = StepFunction<AllocationDeps, AllocationRow, Step>;
 
@@ -52,7 +52,7 @@ export const releaseAllocation = workflow<AllocationDeps, AllocationRow, Step>({
     stopRuntime: inCustody('stopRuntime', async (deps, allocation, ctx) => {
       // A stop that waits for its host would reach whoever holds the slot by then.
       if (ctx.signals.take(RUNTIME_ABSENT) !== undefined)
-        return next('wipe', deps.withdrawTasks(allocation.id, 'Nothing runs any more, so there is nothing to stop.'));
+        return next('wipe', deps.withdrawTasks(allocation.id, 'The VM is not running, so there is nothing to stop.'));
       return stopWorkloads(deps, allocation, ctx);
     }),
     wipe: inCustody('wipe', async (deps, allocation, ctx) => {

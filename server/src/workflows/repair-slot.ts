@@ -34,7 +34,7 @@ const keptAwayFrom = async (tx: Tx, slot: RepairSlot): Promise<string | undefine
   await lockSummary(tx, slot.node_id);
   return (await isRepairable(tx, slot.task_slot.slot_id))
     ? undefined
-    : 'The slot is not set apart for repair any more; look at it again.';
+    : 'The slot is no longer quarantined. Review it again.';
 };
 
 const restore = async (
@@ -57,7 +57,7 @@ const restore = async (
     ...proof,
   });
   if (!(await restoreSlot(tx, { id: slot.task_slot.slot_id, wipe_proof_id, reason: null })))
-    throw conflict('The slot was taken meanwhile.');
+    throw conflict('The slot was allocated during the repair.');
   // What discovery found before the wipe still tells of what was on the drive.
   await insertDiscoveryTask(tx, slot.node_id, proof.correlation_id);
   await refreshSummary(tx, slot.node_id);
@@ -112,9 +112,8 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, StepOf<typeof REPAIR_
       const [disk] = verdict.disks;
       if (!verdict.is_verified || disk === undefined) return stuck(verdict.reason ?? 'The wipe could not be verified.');
       if (!disk.is_gpu_reset)
-        return stuck(
-          'The GPU or its fabric function could not be reset; reboot the host and take this up again.',
-          (tx) => wantReboot(tx, slot.node_id, 'A GPU could not be reset.'),
+        return stuck('The GPU or its fabric function could not be reset. Reboot the host and retry.', (tx) =>
+          wantReboot(tx, slot.node_id, 'A GPU could not be reset.'),
         );
       const { correlation_id } = ctx.run;
       return done((tx) =>

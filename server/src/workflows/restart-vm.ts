@@ -31,7 +31,7 @@ const audit = (
       action: given.action,
       target_kind: 'allocation',
       target_id: row.id,
-      policy: 'the machine was found down on its host',
+      policy: 'the VM was found down on its host',
       correlation_id: given.correlation_id,
       metadata: { cause: given.cause, reason: given.reason },
     }),
@@ -69,6 +69,6 @@ const followOne = (deps: FollowDeps, { allocation_id, cause }: Down): Promise<vo
 export const followDown = async (deps: FollowDeps, down: readonly Down[]): Promise<void> => {
   for (const one of down)
     await followOne(deps, one).catch((err: unknown) =>
-      deps.log.error({ err, ...one }, 'a machine that was found down could not be seen to'),
+      deps.log.error({ err, ...one }, 'failed to handle a VM that was found down'),
     );
 };

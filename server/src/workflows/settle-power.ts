@@ -29,13 +29,12 @@ export const emitPower = (tx: Tx, row: AllocationRow, { correlation_id, to, reas
     }),
   );
 
-const NO_ANSWER = 'Its host did not answer in time, so nobody knows whether it is on. Start or stop it to settle it.';
+const NO_ANSWER = 'The agent did not respond in time, so the power state is unknown. Start or stop the VM.';
 
 const NOT_COPIED = 'The image could not be copied.';
-const BAD_USER_DATA =
-  'The user data was refused: it is not what cloud-init can read, or it sets what the platform sets itself.';
+const BAD_USER_DATA = 'The user data was refused: cloud-init cannot read it, or it sets what the control plane sets.';
 const MAYBE_EMPTY =
-  'Its host did not say how the copy of the image ended, so its boot disk may hold no system. Reinstall it, or release it.';
+  'The agent did not report how the image copy ended. The boot disk may hold no system. Reinstall the VM, or release the allocation.';
 
 /** What became of the boot disk, where a reinstallation ended at its clone; null where there is nothing to say beyond the refusal. */
 const cloneReason = (clone: NodeTaskRow | undefined): string | null => {
@@ -43,10 +42,10 @@ const cloneReason = (clone: NodeTaskRow | undefined): string | null => {
   if (clone?.state !== 'failed') return null;
   const isWritten = clone.output?.['is_disk_written'];
   if (isWritten === true)
-    return `${NOT_COPIED} It is off, and its boot disk holds no system: reinstall it again, or release it.`;
+    return `${NOT_COPIED} The VM is off and its boot disk holds no system. Reinstall it again, or release the allocation.`;
   if (isWritten !== false) return null;
   const why = clone.output?.['is_user_data_refused'] === true ? BAD_USER_DATA : NOT_COPIED;
-  return `${why} It is off, and nothing was erased: start it as it was, or reinstall it again.`;
+  return `${why} The VM is off and nothing was wiped. Start it unchanged, or reinstall it again.`;
 };
 
 /** A new system has the keys that its start was told. One that was there before is told what was granted or revoked meanwhile. */
@@ -63,7 +62,7 @@ export const settlePower = async (tx: Tx, id: string, settle: SettlePower, wake?
   const isKnown = settle.kind === null || refused?.state === 'failed';
   const to = isKnown ? settle.to : 'unknown';
   // What no host has begun must not be begun after the tenant was told how it ended.
-  if (to === 'unknown') await cancelRunTasks(tx, settle.run_id, 'The change of power was given up.');
+  if (to === 'unknown') await cancelRunTasks(tx, settle.run_id, 'The power change was abandoned.');
   const isReinstall = row.power_state === 'reinstalling';
   const clone = isReinstall ? await findRunTask(tx, settle.run_id, 'slice.image_clone') : undefined;
   const reason = cloneReason(clone) ?? (isKnown ? settle.reason : NO_ANSWER);

@@ -59,7 +59,7 @@ test('the host is told the minimum, and a wipe below it frees nothing however of
     assert.equal(slot.status, 'cleanup_blocked');
     assert.match(
       slot.status_reason,
-      /demands at least purge, which blkdiscard does not reach\. Next: .+force-cleanup alc_/,
+      /requires at least wipe level purge, which blkdiscard does not reach\. Next: .+force-cleanup alc_/,
     );
   }
   const allocation = await sql.query('select state, state_reason from allocations where id = $1', [made.id]);

@@ -9,7 +9,7 @@ import { filterOf, named, newestFirst } from './list.ts';
 import { verdictWords } from './wipe.ts';
 
 describe('what may be done', () => {
-  const refused = 'It is protected; remove the protection first.';
+  const refused = 'The allocation is protected. Remove the protection first.';
 
   it('is to release what is protected, in two steps, for who may do both', () => {
     const kept = allocation({ is_protected: true });

@@ -47,9 +47,9 @@ export const createLeases = (options: Readonly<{ database: Database; lease_ms: n
         else if (held.has(run) && !run.recording && run.lease === lease) lose(run, 'taken over by another worker');
       }
     } catch (err) {
-      options.log.warn({ err }, 'could not prolong workflow leases');
+      options.log.warn({ err }, 'failed to renew run leases');
       for (const run of held)
-        if (performance.now() - run.confirmed_at > options.lease_ms) lose(run, 'the lease could not be prolonged');
+        if (performance.now() - run.confirmed_at > options.lease_ms) lose(run, 'run lease renewal failed');
     } finally {
       beating = false;
     }

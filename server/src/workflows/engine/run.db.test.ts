@@ -210,7 +210,7 @@ test('a stuck run whose place was taken by a later one waits for nobody and is n
   await workerOf(database, [dead]).tick();
   const later = await start(database, dead, id);
   const replaced = await readRun(database, run.id);
-  assert.deepEqual([replaced.state, replaced.state_reason], ['cancelled', 'No. A later run took its place.']);
+  assert.deepEqual([replaced.state, replaced.state_reason], ['cancelled', 'No. A later run replaced it.']);
   const retry = database.write(PLATFORM, (tx) => retryRun(tx, { run_id: run.id }));
   await assert.rejects(retry, { code: 'conflict', message: /this one is cancelled/ });
   await workerOf(database, [dead]).tick();

@@ -138,7 +138,7 @@ export const retryRun = async (
   if (retry.step !== undefined && !before.steps.includes(retry.step))
     throw conflict(`${before.workflow} has no step ${retry.step}; its steps are ${before.steps.join(', ')}.`);
   const run = await restartRun(tx, retry.run_id, retry.step ?? null);
-  if (run === undefined) throw conflict('A later run for the same subject has taken its place.');
+  if (run === undefined) throw conflict('A later run for the same subject replaced it.');
   tx.defer(
     insertStep(
       tx,

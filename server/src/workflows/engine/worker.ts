@@ -135,8 +135,12 @@ export const createWorker = (options: WorkerOptions): Worker => {
       if (err instanceof WorkerDied) {
         leases.abandon();
         stopping.abort(err);
-      } else if (err instanceof LeaseLost) log.info({ err, ...where }, 'workflow lease lost');
-      else log.error({ err, ...where }, 'workflow step could not be recorded; another worker takes it after the lease');
+      } else if (err instanceof LeaseLost) log.info({ err, ...where }, 'run lease lost');
+      else
+        log.error(
+          { err, ...where },
+          'failed to record workflow step; another worker retries after the run lease expires',
+        );
     } finally {
       leases.drop(held);
     }
@@ -198,7 +202,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
       await Promise.race([Promise.all(active), pause(graceMs, late.signal)]);
       late.abort();
       if (active.size > 0)
-        await leases.release().catch((err: unknown) => log.warn({ err }, 'could not release leases'));
+        await leases.release().catch((err: unknown) => log.warn({ err }, 'failed to release run leases'));
     },
     tick: async () => {
       const runs = stopping.signal.aborted ? [] : await claimFree();
