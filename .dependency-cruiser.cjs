@@ -172,7 +172,7 @@ module.exports = {
       comment:
         'A package that only the workshop installs is missing where the product runs. The mock is of the workshop: no build that ships holds it.',
       severity: 'error',
-      from: { path: PRODUCT, pathNot: `${TEST}|^[^/]+/[^/]+\\.config\\.ts$|^console/mock-api/` },
+      from: { path: PRODUCT, pathNot: `${TEST}|^[^/]+/[^/]+\\.config\\.ts$|^console/(mock-api|demo)/` },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
     },
   ],

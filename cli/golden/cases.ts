@@ -13,7 +13,7 @@ import { answers, ids, run } from './fixtures.ts';
 
 const T = '--no-json';
 const { organization, enterprise, project, otherUser, token, account, key, invitation, run: runId } = ids;
-const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8V9kq0pQ ada@laptop\n';
+const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrdGRbsSxk3+uIc8C0krx3ud23UwpFcNjjs36R6CLvp ada@laptop\n';
 const profile = (more: string) =>
   `default_profile = "default"\n\n[profiles.default]\nurl = "URL"\norganization = "${organization}"\nproject = "${project}"\n${more}`;
 

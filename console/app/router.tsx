@@ -1,6 +1,6 @@
 /**
- * Every page of the console and its address. Addresses hold the state of a page, so that whatever is looked at can be sent
- * to somebody else. A page's code is loaded when it is first looked at.
+ * Every page of the console and its address. Addresses hold the state of a page, so that a view can be shared. The code
+ * of a page is loaded on its first visit.
  */
 import type { QueryClient } from '@tanstack/react-query';
 import {
@@ -71,11 +71,11 @@ const usage = createRoute({
   path: '/usage',
   component: lazyRouteComponent(() => import('./pages/usage/usage-page.tsx'), 'UsagePage'),
 });
-const projectFollow = createRoute({
+const projectTrace = createRoute({
   getParentRoute: () => project,
-  path: '/follow',
+  path: '/trace',
   validateSearch: textSearch('id', 'sources'),
-  component: lazyRouteComponent(() => import('./pages/follow/follow-page.tsx'), 'ProjectFollowPage'),
+  component: lazyRouteComponent(() => import('./pages/trace/trace-page.tsx'), 'ProjectTracePage'),
 });
 const projectAccess = createRoute({
   getParentRoute: () => project,
@@ -128,11 +128,11 @@ const runs = createRoute({
   validateSearch: textSearch('state', 'subject', 'workflow'),
   component: lazyRouteComponent(() => import('./pages/platform/runs-page.tsx'), 'RunsPage'),
 });
-const platformFollow = createRoute({
+const platformTrace = createRoute({
   getParentRoute: () => platform,
-  path: '/follow',
+  path: '/trace',
   validateSearch: textSearch('id', 'sources'),
-  component: lazyRouteComponent(() => import('./pages/follow/follow-page.tsx'), 'PlatformFollowPage'),
+  component: lazyRouteComponent(() => import('./pages/trace/trace-page.tsx'), 'PlatformTracePage'),
 });
 const platformAudit = createRoute({
   getParentRoute: () => platform,
@@ -155,10 +155,10 @@ const routeTree = rootRoute.addChildren([
   signedOut,
   gate.addChildren([
     home,
-    project.addChildren([overview, launch, allocations, allocation, usage, projectFollow, projectAccess]),
+    project.addChildren([overview, launch, allocations, allocation, usage, projectTrace, projectAccess]),
     organization,
     organizationAudit,
-    platform.addChildren([nodes, node, capacity, platformAllocations, runs, platformFollow, platformAudit]),
+    platform.addChildren([nodes, node, capacity, platformAllocations, runs, platformTrace, platformAudit]),
     settings,
     nowhere,
   ]),

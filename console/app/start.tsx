@@ -14,7 +14,7 @@ import { createThemeChoice } from './shell/theme-choice.ts';
 import { allowPlainText } from './trusted-text.ts';
 import { theme } from './ui/theme.ts';
 
-/** The policy of the page lets only styles with its nonce in; the server writes it anew into each page. */
+/** The content security policy allows only styles with the nonce, which the server creates for each page. */
 const nonceOf = (): string => document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? '';
 
 /** What keeps the page still behind a dialog writes a style of its own, and looks here for the nonce. */
@@ -26,7 +26,7 @@ export const startConsole = (backend: Backend): void => {
   allowPlainText();
   shareNonce();
   const root = document.querySelector('#root');
-  if (root === null) throw new Error('The page has no place for the console.');
+  if (root === null) throw new Error('The page has no root element for the console.');
   const queries = createQueries();
   const router = createConsoleRouter({ backend, queries });
   createRoot(root).render(

@@ -22,8 +22,8 @@ mock.close();
 const SILENT = [
   'allocations-none',
   'capacity',
-  'platform-follow-nothing',
-  'platform-follow-no-id',
+  'platform-trace-nothing',
+  'platform-trace-no-id',
   'platform-audit',
   'not-found',
   'signed-out',
@@ -111,7 +111,7 @@ test('an address that somebody was sent is no way in either', { skip }, () =>
       `${project}/launch`,
       `${project}/allocations`,
       '/platform/nodes',
-      '/platform/follow',
+      '/platform/trace',
       '/platform/audit',
       `${project}/${encodeURIComponent(IMG)}`,
     ])
@@ -127,10 +127,10 @@ test('an address that somebody was sent is no way in either', { skip }, () =>
 
 test('what is pasted into the palette is text and leads only to pages', { skip }, () =>
   inOnePage(async (page) => {
-    const box = page.getByRole('combobox', { name: /^Go to a page/ });
+    const box = page.getByRole('combobox', { name: /^Search pages/ });
     await open(page, project);
     for (const pasted of [IMG, LINK, `//evil.example/${XSS_MARK}`, 'https://evil.example/', '../../../auth/sign-out']) {
-      if (!(await box.isVisible())) await page.getByRole('button', { name: /Go to or paste an id/ }).click();
+      if (!(await box.isVisible())) await page.getByRole('button', { name: /Search or paste an ID/ }).click();
       await box.fill(pasted);
       await page.keyboard.press('Enter');
       assert.deepEqual(await findings(page), [], pasted);

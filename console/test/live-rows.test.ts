@@ -49,7 +49,7 @@ test(
       const before = await names(page);
       await page.locator('tbody tr').nth(1).hover();
       await launch('from-elsewhere');
-      await page.getByRole('button', { name: '1 new, show' }).waitFor();
+      await page.getByRole('button', { name: '1 new: show' }).waitFor();
       assert.deepEqual(await names(page), before);
       await page.getByRole('heading', { level: 1 }).hover();
       await page.getByRole('link', { name: 'from-elsewhere' }).waitFor();
@@ -65,7 +65,7 @@ test('it waits for the keyboard too, and another filter is followed at once', { 
     while (!(await page.evaluate(() => document.activeElement?.closest('tbody') !== null)))
       await page.keyboard.press('Tab');
     await launch('from-elsewhere');
-    await page.getByRole('button', { name: '1 new, show' }).waitFor();
+    await page.getByRole('button', { name: '1 new: show' }).waitFor();
     assert.deepEqual(await names(page), before);
     await box.focus();
     await page.locator('tbody tr').nth(1).hover();

@@ -154,11 +154,11 @@ test('who could not be signed out is told so, and who was is asked again who the
     await page.getByRole('button', { name, exact: true }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.clock.runFor(30_000);
-    await page.getByRole('alert').filter({ hasText: 'you are still signed in' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'You are still signed in' }).waitFor();
     assert.notEqual(new URL(page.url()).pathname, '/signed-out');
     answerAll(null);
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
-    await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+    await page.getByRole('heading', { name: 'Signed out' }).waitFor();
     const href = await page.getByRole('link', { name: 'Sign in' }).getAttribute('href');
     assert.equal(href, '/auth/sign-in?return_to=%2F&prompt=login');
   }),

@@ -4,10 +4,10 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { after, before, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Browser } from '../../server/test/browser.ts';
-import { eventually, labUnderTest } from './lab.ts';
+import { eventually, type LabUnderTest, labUnderTest } from './lab.ts';
 
 const GPUAAS = fileURLToPath(new URL('../../bin/gpuaas', import.meta.url));
 const PUBLIC_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJrdGRbsSxk3+uIc8C0krx3ud23UwpFcNjjs36R6CLvp ada@laptop\n';
@@ -16,11 +16,20 @@ type Ran = Readonly<{ code: number | null; stdout: string; stderr: string }>;
 type Body = Readonly<Record<string, unknown>> & Readonly<{ meta?: { correlation_id: string } }>;
 type Listed = Readonly<{ schema_version: number; items: readonly Record<string, unknown>[] }>;
 
-/** A platform of its own and a command that talks to it, signed out. */
-const shell = async (t: TestContext) => {
-  const lab = await labUnderTest(t);
+/** One control plane for all stories, which run in order; each has a profile of its own. */
+let lab: LabUnderTest;
+const closers: (() => Promise<void> | void)[] = [];
+before(async () => {
+  lab = await labUnderTest({ after: (close) => void closers.push(close) });
   const up = await lab.make(['up', 'DETACH=1']);
   assert.equal(up.code, 0, up.text);
+});
+after(async () => {
+  for (const close of closers) await close();
+});
+
+/** A command that is signed out. */
+const shell = (t: TestContext) => {
   const home = mkdtempSync(join(tmpdir(), 'gpuaas-cli-'));
   t.after(() => rmSync(home, { recursive: true, force: true }));
   const { GPUAAS_TOKEN: _, GPUAAS_PROFILE: __, GPUAAS_DEV_PASSWORD: ___, ...inherited } = process.env;
@@ -40,13 +49,13 @@ const shell = async (t: TestContext) => {
     assert.equal(code, 0, `gpuaas ${words}\n${stderr}`);
     return JSON.parse(stdout) as T;
   };
-  return { lab, home, run, json };
+  return { home, env, run, json };
 };
 
 const namesOf = (list: Listed, key: string) => list.items.map((item) => item[key]);
 
 test('a new user signs in, makes a project, credentials and keys, and finds it all in events and audit', async (t) => {
-  const { lab, home, run, json } = await shell(t);
+  const { home, run, json } = shell(t);
   assert.equal(run('whoami').code, 4);
   json('login --dev');
   assert.equal(statSync(join(home, 'gpuaas/config.toml')).mode & 0o777, 0o600);
@@ -101,8 +110,9 @@ test('a new user signs in, makes a project, credentials and keys, and finds it a
 });
 
 test('a tenant sees what fits, launches it, follows its timeline and gives it back; an operator can replay the decision', async (t) => {
-  const { lab, run, json } = await shell(t);
+  const { run, json } = shell(t);
   json('login --dev');
+  json('project use default');
   await lab.hostsReady();
   const slice = '--sku h200-sxm-slice --region us-buffalo-1';
   await eventually('what the hosts have is for sale', () =>
@@ -151,12 +161,7 @@ test('a tenant sees what fits, launches it, follows its timeline and gives it ba
 });
 
 test('the device flow signs in through a browser; events are followed as they happen, and Ctrl-C ends with 130', async (t) => {
-  const lab = await labUnderTest(t);
-  const up = await lab.make(['up', 'DETACH=1']);
-  assert.equal(up.code, 0, up.text);
-  const home = mkdtempSync(join(tmpdir(), 'gpuaas-cli-'));
-  t.after(() => rmSync(home, { recursive: true, force: true }));
-  const env = { ...process.env, XDG_CONFIG_HOME: home, GPUAAS_URL: lab.url, GPUAAS_STATE_DIR: lab.stateDir };
+  const { env } = shell(t);
   const gpuaas = (...words: string[]) => spawnSync(GPUAAS, words, { env, encoding: 'utf8' });
   const login = spawn(GPUAAS, ['login'], { env });
   const signedIn = new Promise<number | null>((resolve) => login.once('exit', resolve));

@@ -24,7 +24,7 @@ const launch = async (page: Page, query: string): Promise<void> => {
   await link(page, 'Project', 'Launch').click();
   await page.getByRole('form', { name: 'Launch' }).waitFor();
   await page.goto(`${page.url().split('?')[0]}?${query}`);
-  await price(page).getByText('Fits now on').waitFor();
+  await price(page).getByText('Available now on').waitFor();
   await price(page).getByRole('button', { name: 'Launch', exact: true }).click();
   await page.waitForURL(/\/allocations\/alc_/);
   await page.getByText('Active', { exact: true }).waitFor();
@@ -57,7 +57,7 @@ test('people work with the console of a running platform', { skip }, async (t) =
     'a link that was sent is where one arrives after signing in, with a cookie no script can read',
     async () => {
       assert.equal(new URL(tenant.page.url()).pathname + new URL(tenant.page.url()).search, '/settings?tab=sessions');
-      await tenant.page.getByText('This one').first().waitFor();
+      await tenant.page.getByText('This browser').first().waitFor();
       const session = (await tenant.context.cookies()).find(({ name }) => name.endsWith('gpuaas_session'));
       assert.deepEqual([session?.httpOnly, session?.sameSite, session?.path], [true, 'Lax', '/']);
       assert.doesNotMatch(await tenant.page.evaluate<string>('document.cookie'), /gpuaas_session/);
@@ -75,7 +75,7 @@ test('people work with the console of a running platform', { skip }, async (t) =
     await page.getByRole('option').first().waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('form', { name: 'Launch' }).waitFor();
-    await price(page).getByText('Fits now on').waitFor();
+    await price(page).getByText('Available now on').waitFor();
     await tabTo(page, 'input[name="gpus"]');
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('ArrowRight');
@@ -94,7 +94,7 @@ test('people work with the console of a running platform', { skip }, async (t) =
   await t.test('a terminal in the page reaches the machine through the gateway', async () => {
     const { page } = tenant;
     await page.getByRole('tab', { name: 'Connect' }).click();
-    await page.getByRole('button', { name: 'Open a terminal' }).click();
+    await page.getByRole('button', { name: 'Open terminal' }).click();
     const pane = page.getByRole('region', { name: 'Terminal of by-key' });
     await pane.getByText('Connected.').waitFor();
     await page.keyboard.type('nvidia-smi -L\n');
@@ -113,15 +113,15 @@ test('people work with the console of a running platform', { skip }, async (t) =
     await link(page, 'Project', 'Launch').click();
     await page.getByRole('group', { name: 'GPUs' }).getByRole('radio', { name: /^8/ }).check();
     const verdict = price(page);
-    await verdict.getByText('Fits now', { exact: true }).waitFor();
+    await verdict.getByText('Available now', { exact: true }).waitFor();
     const submit = verdict.getByRole('button', { name: 'Launch', exact: true });
     assert.equal(await submit.getAttribute('aria-disabled'), 'true');
     assert.ok(((await submit.getAttribute('aria-description')) ?? '').length > 10);
     await verdict
-      .getByRole('button', { name: /^GPU slice, 4 GPUs/ })
+      .getByRole('button', { name: /^Slice, 4 GPUs/ })
       .first()
       .click();
-    await verdict.getByText('Fits now on').waitFor();
+    await verdict.getByText('Available now on').waitFor();
     await page.getByLabel('Name', { exact: true }).fill('instead');
     await submit.click();
     await page.waitForURL(/\/allocations\/alc_/);
@@ -134,8 +134,8 @@ test('people work with the console of a running platform', { skip }, async (t) =
     await release(page, 'instead');
     await page.getByText('Released', { exact: true }).first().waitFor();
     await page.getByRole('tab', { name: 'Wipe certificate' }).click();
-    await page.getByText('The signature holds').waitFor();
-    assert.equal(await page.getByText('Read back, erased').count(), 4);
+    await page.getByText('Signature valid').waitFor();
+    assert.equal(await page.getByText('Wiped and verified').count(), 4);
   });
 
   await t.test('a discovered node is reviewed and approved, and is for sale', async () => {
@@ -179,7 +179,7 @@ test('people work with the console of a running platform', { skip }, async (t) =
     await dialog.waitFor({ state: 'detached' });
     await page.getByText('Released', { exact: true }).first().waitFor();
     await page.getByRole('tab', { name: 'Wipe certificate' }).click();
-    await page.getByText('The signature holds').waitFor();
+    await page.getByText('Signature valid').waitFor();
   });
 
   await t.test('one id leads from the allocation to what happened on the host', async () => {
@@ -188,7 +188,7 @@ test('people work with the console of a running platform', { skip }, async (t) =
     const { page: desk } = operator;
     await desk.keyboard.press('Control+k');
     await desk.keyboard.type(id);
-    await desk.getByRole('option', { name: /Follow this id/ }).click();
+    await desk.getByRole('option', { name: /Trace this ID/ }).click();
     await desk.getByRole('region', { name: 'First failure' }).waitFor();
     await desk
       .getByRole('region', { name: 'Timeline' })
@@ -200,15 +200,15 @@ test('people work with the console of a running platform', { skip }, async (t) =
   await t.test('a viewer reads everything and may change nothing, and is told why', async () => {
     const { page } = tenant;
     const allocations = page.url().replace(/\/alc_.*/, '');
-    await link(page, 'Organization', 'Projects and people').click();
+    await link(page, 'Organization', 'Projects and members').click();
     await page.getByRole('tab', { name: 'Invitations' }).click();
-    await page.getByRole('button', { name: 'Invite somebody' }).click();
+    await page.getByRole('button', { name: 'Invite member' }).click();
     const form = page.getByRole('dialog');
-    await form.getByRole('textbox', { name: 'E-mail address' }).fill('dev-admin@gpuaas.local');
+    await form.getByRole('textbox', { name: 'Email address' }).fill('dev-admin@gpuaas.local');
     await form.getByRole('radio', { name: 'viewer' }).check();
     await form.getByRole('button', { name: 'Invite', exact: true }).click();
     const token = (await form.locator('.secret-block pre').textContent())?.trim() ?? '';
-    await form.getByRole('checkbox', { name: 'I have saved it' }).check();
+    await form.getByRole('checkbox', { name: 'I saved it' }).check();
     await form.getByRole('button', { name: 'Done' }).click();
 
     const { page: guest } = operator;

@@ -4,13 +4,14 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:f
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { pause } from '@gpuaas/kit';
 
 const REPO = fileURLToPath(new URL('../..', import.meta.url));
 const PATIENCE_MS = 60_000;
 
+/** A test, or what stands for all tests of a file. */
+export type TestLike = Readonly<{ after(close: () => Promise<void> | void): void }>;
 export type Finished = Readonly<{ code: number | null; text: string }>;
 export type Started = Readonly<{ child: ChildProcess; said: () => string; finished: Promise<Finished> }>;
 
@@ -44,17 +45,17 @@ export const eventually = async (what: string, isTrue: () => boolean | Promise<b
 };
 
 /** An interrupted run ends its test processes; what they started in sessions of their own must go too. */
-const clearWhenInterrupted = (t: TestContext, clear: () => void): void => {
+const clearWhenInterrupted = (t: TestLike, clear: () => void): void => {
   const onSignal = () => {
     clear();
     process.exit(143);
   };
   process.once('SIGTERM', onSignal);
-  t.after(() => process.off('SIGTERM', onSignal));
+  t.after(() => void process.off('SIGTERM', onSignal));
 };
 
 /** A state folder that is cleared, with whatever runs in it, when the test ends. */
-export const labUnderTest = async (t: TestContext, stateDir?: string): Promise<LabUnderTest> => {
+export const labUnderTest = async (t: TestLike, stateDir?: string): Promise<LabUnderTest> => {
   const scratch = mkdtempSync(join(tmpdir(), 'gpuaas-up-'));
   chmodSync(scratch, 0o711);
   const dir = stateDir ?? join(scratch, 'state of a lab');

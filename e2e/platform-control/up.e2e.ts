@@ -59,49 +59,60 @@ test('in the foreground it says where it is and how to sign in, and Ctrl-C leave
   assert.equal(existsSync(join(lab.stateDir, 'up.json')), false);
 });
 
-test('detached it returns when ready, a second start says so, and down stops everything', async (t) => {
+test('detached', async (t) => {
   const lab = await labUnderTest(t);
-  const first = await lab.make(['up', 'DETACH=1']);
-  assert.equal(first.code, 0, first.text);
-  assert.match(first.text, /`make down` stops it\./);
-  assert.equal(await lab.readyz(), 200);
-  const { supervisor, server } = lab.run();
-  const postmaster = postmasterPid(lab.stateDir);
-  for (const args of [['up'], ['up', 'DETACH=1']]) {
-    const second = await lab.make(args);
-    assert.deepEqual([second.code, second.text.trim()], [0, `already running: ${lab.url} (pid ${pidOf(supervisor)})`]);
-  }
-  assert.deepEqual(await lab.make(['down']), { code: 0, text: 'Stopped.\n' });
-  assert.deepEqual([isProcessAlive(supervisor), isProcessAlive(server), isRunning(postmaster)], [false, false, false]);
-  assert.deepEqual(await lab.make(['down']), { code: 0, text: 'Not running.\n' });
-  const cleared = await lab.make(['reset']);
-  assert.deepEqual([cleared.code, existsSync(lab.stateDir)], [0, false]);
-});
 
-test('of two starts in the same instant one runs and the other says so', async (t) => {
-  const lab = await labUnderTest(t);
-  const both = await Promise.all([lab.make(['up', 'DETACH=1']), lab.make(['up', 'DETACH=1'])]);
-  assert.deepEqual(
-    both.map(({ code }) => code),
-    [0, 0],
-    both.map(({ text }) => text).join('\n'),
+  await t.test(
+    'of two starts in the same instant one runs and the other says so; both return when it is ready',
+    async () => {
+      const both = await Promise.all([lab.make(['up', 'DETACH=1']), lab.make(['up', 'DETACH=1'])]);
+      assert.deepEqual(
+        both.map(({ code }) => code),
+        [0, 0],
+        both.map(({ text }) => text).join('\n'),
+      );
+      const winners = both.filter(({ text }) => text.includes('GPUaaS is up.'));
+      const others = both.filter(({ text }) => text.startsWith('already running: '));
+      assert.deepEqual([winners.length, others.length], [1, 1]);
+      assert.match(winners[0]?.text ?? '', /`make down` stops it\./);
+      assert.equal(await lab.readyz(), 200);
+    },
   );
-  const winners = both.filter(({ text }) => text.includes('GPUaaS is up.'));
-  const others = both.filter(({ text }) => text.startsWith('already running: '));
-  assert.deepEqual([winners.length, others.length], [1, 1]);
-});
 
-test('what a killed supervisor left behind is cleared by the next start', async (t) => {
-  const lab = await labUnderTest(t);
-  assert.equal((await lab.make(['up', 'DETACH=1'])).code, 0);
-  const before = lab.run();
-  process.kill(pidOf(before.supervisor), 'SIGKILL');
-  await eventually('the supervisor is gone', () => !isProcessAlive(before.supervisor));
-  assert.deepEqual([before.server, before.fleet].map(isProcessAlive), [true, true]);
-  const again = await lab.make(['up', 'DETACH=1']);
-  assert.equal(again.code, 0, again.text);
-  assert.deepEqual([before.server, before.fleet].map(isProcessAlive), [false, false]);
-  assert.equal(await lab.readyz(), 200);
+  await t.test('a later start says that it runs', async () => {
+    const { supervisor } = lab.run();
+    for (const args of [['up'], ['up', 'DETACH=1']]) {
+      const second = await lab.make(args);
+      assert.deepEqual(
+        [second.code, second.text.trim()],
+        [0, `already running: ${lab.url} (pid ${pidOf(supervisor)})`],
+      );
+    }
+  });
+
+  await t.test('what a killed supervisor left behind is cleared by the next start', async () => {
+    const before = lab.run();
+    process.kill(pidOf(before.supervisor), 'SIGKILL');
+    await eventually('the supervisor is gone', () => !isProcessAlive(before.supervisor));
+    assert.deepEqual([before.server, before.fleet].map(isProcessAlive), [true, true]);
+    const again = await lab.make(['up', 'DETACH=1']);
+    assert.equal(again.code, 0, again.text);
+    assert.deepEqual([before.server, before.fleet].map(isProcessAlive), [false, false]);
+    assert.equal(await lab.readyz(), 200);
+  });
+
+  await t.test('down stops everything, and reset clears it', async () => {
+    const { supervisor, server } = lab.run();
+    const postmaster = postmasterPid(lab.stateDir);
+    assert.deepEqual(await lab.make(['down']), { code: 0, text: 'Stopped.\n' });
+    assert.deepEqual(
+      [isProcessAlive(supervisor), isProcessAlive(server), isRunning(postmaster)],
+      [false, false, false],
+    );
+    assert.deepEqual(await lab.make(['down']), { code: 0, text: 'Not running.\n' });
+    const cleared = await lab.make(['reset']);
+    assert.deepEqual([cleared.code, existsSync(lab.stateDir)], [0, false]);
+  });
 });
 
 test('a server that dies is told with the end of its log, and the database stops too', async (t) => {

@@ -1,11 +1,11 @@
-import type { AdminAllocation, Answer, Slot } from '@gpuaas/sdk';
+import { type AdminAllocation, ALLOCATION_STATES, type Answer, type Slot } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { CliError } from '../exit.ts';
 import { nodeId } from '../find.ts';
 import { collect, keyFlags, pageFlags, waitFlags, yesFlags } from '../flags.ts';
 import { shortTime } from '../table.ts';
-import { ALLOCATION_STATES, allocationFields } from './allocation-view.ts';
+import { allocationFields } from './allocation-view.ts';
 import { finish } from './allocation-wait.ts';
 
 const allocation = { allocation: 'ID' } as const;

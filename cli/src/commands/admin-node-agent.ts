@@ -1,4 +1,4 @@
-import type { Operations } from '@gpuaas/sdk';
+import { type Operations, TASK_STATES } from '@gpuaas/sdk';
 import { choice, command, integer, required, text } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { nodeId } from '../find.ts';
@@ -10,16 +10,6 @@ type Task = Operations['adminNodeTaskList']['response']['items'][number];
 
 const node = { node: 'Name or ID' } as const;
 const reason = required(text('Reason, recorded in the audit log'));
-
-const TASK_STATES = [
-  'queued',
-  'dispatched',
-  'running',
-  'completed',
-  'failed',
-  'expired',
-  'cancelled',
-] as const satisfies readonly Task['state'][];
 
 const columns: readonly Column<Task>[] = [
   { header: 'ID', value: ({ id }) => id },

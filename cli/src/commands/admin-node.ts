@@ -1,4 +1,4 @@
-import type { Node } from '@gpuaas/sdk';
+import { NODE_STATES, type Node } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text } from '../command.ts';
 import { nodeId } from '../find.ts';
 import { collect, keyFlags, pageFlags } from '../flags.ts';
@@ -9,18 +9,6 @@ import { nodeEndCommands } from './admin-node-end.ts';
 import { nodeInventoryCommands } from './admin-node-inventory.ts';
 import { nodeTopologyCommands } from './admin-node-topology.ts';
 import { slotList } from './admin-slot.ts';
-
-const NODE_STATES = [
-  'bootstrap_issued',
-  'enrolling',
-  'active',
-  'offline',
-  'quarantined',
-  'draining',
-  'retired',
-  'removing',
-  'deleted',
-] as const satisfies readonly Node['state'][];
 
 /** `never` waits for its first enrollment. */
 const agentWord = ({ is_connected, last_seen_at }: Node): string =>

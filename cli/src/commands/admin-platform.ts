@@ -1,4 +1,4 @@
-import { GpuaasError, type Region, type User } from '@gpuaas/sdk';
+import { GpuaasError, PLATFORM_ROLES, USER_STATES, WIPE_LEVELS } from '@gpuaas/sdk';
 import { choice, command, type Group, integer, text, toggle } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { collect, ifMatchFlags, pageFlags } from '../flags.ts';
@@ -6,9 +6,7 @@ import { shortTime } from '../table.ts';
 import { price } from './catalog.ts';
 import { organizationColumns } from './organization.ts';
 
-const PLATFORM_ROLES = ['superadmin', 'ops', 'none'] as const satisfies readonly (User['platform_role'] | 'none')[];
-const WIPE_LEVELS = ['clear', 'purge'] as const satisfies readonly Region['wipe_minimum'][];
-const USER_STATES = ['active', 'disabled'] as const satisfies readonly User['state'][];
+const ROLES = [...PLATFORM_ROLES, 'none'] as const;
 
 const switchFlags = {
   enable: toggle('Enable it for tenants'),
@@ -79,7 +77,7 @@ export const adminUser: Group = {
       args: { user: 'ID' },
       flags: {
         state: choice('Active or disabled', USER_STATES),
-        'platform-role': choice('Platform role', PLATFORM_ROLES),
+        'platform-role': choice('Platform role', ROLES),
         ...ifMatchFlags,
       },
       run: async (cli, { args, flags }) => {

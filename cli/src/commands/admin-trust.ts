@@ -1,12 +1,10 @@
-import type { Operations } from '@gpuaas/sdk';
+import { type Operations, TRUST_PURPOSES } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
 
 type Key = Operations['adminTrustKeyGet']['response'];
-
-const PURPOSES = ['node_ca', 'task_signer', 'certificate_signer'] as const satisfies readonly Key['purpose'][];
 
 const columns: readonly Column<Key>[] = [
   { header: 'ID', value: ({ id }) => id },
@@ -61,7 +59,7 @@ export const adminTrust: Group = {
     command({
       name: 'list',
       summary: 'List keys, newest first',
-      flags: { purpose: choice('Only this purpose', PURPOSES), ...pageFlags },
+      flags: { purpose: choice('Only this purpose', TRUST_PURPOSES), ...pageFlags },
       run: async (cli, { flags }) => {
         const client = await cli.client();
         const read = (page: { limit: number; cursor: string | undefined }) =>

@@ -3,16 +3,6 @@ import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
 import { type Column, shortDuration, shortTime } from '../table.ts';
 import { price } from './catalog.ts';
 
-export const ALLOCATION_STATES = [
-  'requested',
-  'provisioning',
-  'active',
-  'releasing',
-  'released',
-  'failed',
-  'release_failed',
-] as const satisfies readonly Allocation['state'][];
-
 export const gpus = (count: number): string => (count === 1 ? '1 GPU' : `${count} GPUs`);
 
 /** Active, and what its machine does unless that is what anybody expects. */

@@ -1,4 +1,4 @@
-import type { Allocation } from '@gpuaas/sdk';
+import { ALLOCATION_STATES, type Allocation } from '@gpuaas/sdk';
 import { choice, command, duration, type Group, list, text, toggle } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { allocationParams } from '../find.ts';
@@ -9,13 +9,7 @@ import { grantCommands } from './allocation-grant.ts';
 import { listCommand, named } from './allocation-pages.ts';
 import { powerCommands } from './allocation-power.ts';
 import { sessionCommands } from './allocation-session.ts';
-import {
-  ALLOCATION_STATES,
-  allocationColumns,
-  allocationFields,
-  sentenceOf,
-  timelineColumns,
-} from './allocation-view.ts';
+import { allocationColumns, allocationFields, sentenceOf, timelineColumns } from './allocation-view.ts';
 import { assertArrived, finish, followAllocation, GOALS, ownAllocation, waitForAllocation } from './allocation-wait.ts';
 
 export const ls = command({

@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import type { AuditLog } from '@gpuaas/sdk';
+import { AUDIT_RESULTS, type AuditLog } from '@gpuaas/sdk';
 import { choice, command, type Group, text } from '../command.ts';
 import { collect, pageFlags } from '../flags.ts';
 import { pathOf } from '../io.ts';
@@ -15,14 +15,12 @@ export const auditColumns: readonly Column<AuditLog>[] = [
   { header: 'CORRELATION', value: ({ correlation_id }) => correlation_id, optional: true },
 ];
 
-const RESULTS = ['success', 'failure', 'denied'] as const satisfies readonly AuditLog['result'][];
-
 export const auditFilters = {
   action: text('Only this action, such as project.create', 'action'),
   actor: text('Only by this user or service account', 'id'),
   target: text('Only on this target', 'id'),
   'in-project': text('Only in this project', 'id'),
-  result: choice('Only this result', RESULTS),
+  result: choice('Only this result', AUDIT_RESULTS),
   'by-correlation-id': text('Only this correlation id', 'id'),
   since: text('From this time, RFC 3339 such as 2026-11-15T00:00:00Z', 'time'),
   until: text('Before this time, RFC 3339', 'time'),

@@ -1,4 +1,4 @@
-import type { Money, Sku } from '@gpuaas/sdk';
+import { CAPACITY_SHAPES, type Money } from '@gpuaas/sdk';
 import { choice, command, type Group, text } from '../command.ts';
 import { collect, pageFlags } from '../flags.ts';
 
@@ -8,8 +8,6 @@ export const price = ({ amount_minor, currency }: Money): string => {
     new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
   return `${(amount_minor / 10 ** digits).toFixed(digits)} ${currency}`;
 };
-
-const SHAPES = ['baremetal', 'gpu_slice'] as const satisfies readonly Sku['capacity_shape'][];
 
 const enabledText = ({ enabled, disabled_reason }: { enabled: boolean; disabled_reason: string | null }): string =>
   enabled ? 'yes' : `no: ${disabled_reason ?? 'disabled'}`;
@@ -21,7 +19,7 @@ export const sku: Group = {
     command({
       name: 'list',
       summary: 'List SKUs with their price per GPU hour',
-      flags: { ...pageFlags, shape: choice('Only this shape', SHAPES) },
+      flags: { ...pageFlags, shape: choice('Only this shape', CAPACITY_SHAPES) },
       run: async (cli, { flags }) => {
         const client = await cli.client();
         const read = (query: { limit: number; cursor: string | undefined }) =>

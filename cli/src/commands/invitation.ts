@@ -1,7 +1,7 @@
+import { TENANT_ROLES } from '@gpuaas/sdk';
 import { choice, command, duration, type Group, required } from '../command.ts';
 import { collect, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { shortTime } from '../table.ts';
-import { TENANT_ROLES } from './organization.ts';
 
 export const invitation: Group = {
   name: 'invitation',

@@ -1,4 +1,4 @@
-import type { Operations } from '@gpuaas/sdk';
+import { LOG_LEVELS, type Operations } from '@gpuaas/sdk';
 import { choice, command, duration, text } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { nodeId } from '../find.ts';
@@ -6,8 +6,6 @@ import { collect, pageFlags } from '../flags.ts';
 import type { Column } from '../table.ts';
 
 type Line = Operations['adminLogList']['response']['items'][number];
-
-const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const satisfies readonly Line['level'][];
 
 /** To the millisecond: which line came first is what a reader of logs looks for. */
 const momentOf = (time: string): string => `${time.slice(5, 10)} ${time.slice(11, 23)}Z`;
@@ -27,7 +25,7 @@ export const logs = command({
   args: { 'id?': 'A correlation id; --correlation-id names one, too' },
   flags: {
     node: text('Only this node', 'name'),
-    level: choice('Minimum level', LEVELS),
+    level: choice('Minimum level', LOG_LEVELS),
     since: duration('Time to look back, like 30m or 2d (default 1d)'),
     ...pageFlags,
   },

@@ -1,16 +1,10 @@
-import type { Organization, OrganizationMember } from '@gpuaas/sdk';
+import { type Organization, TENANT_ROLES } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text } from '../command.ts';
 import { organizationMember } from '../find.ts';
-import { collect, ifMatchFlags, keyFlags, pageFlags, yesFlags } from '../flags.ts';
+import { collect, ifMatchFlags, keyFlags, pageFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
 import { accessPolicy } from './access-policy.ts';
-
-export const TENANT_ROLES = [
-  'owner',
-  'admin',
-  'member',
-  'viewer',
-] as const satisfies readonly OrganizationMember['role'][];
+import { type Members, memberArgs, memberList, memberRemove } from './members.ts';
 
 export const organizationColumns: readonly Column<Organization>[] = [
   { header: 'ID', value: ({ id }) => id },
@@ -20,32 +14,31 @@ export const organizationColumns: readonly Column<Organization>[] = [
   { header: 'DISPLAY NAME', value: ({ display_name }) => display_name, shrink: 'cut', optional: true },
 ];
 
+const members: Members = {
+  scope: 'organization',
+  from: 'the organization and all its projects',
+  id: (cli) => cli.organization(),
+  read: async (cli, organization_id, query) =>
+    (await cli.client()).organizationMemberList({ params: { organization_id }, query }, { signal: cli.signal }),
+  userId: async (cli, organization_id, named) => (await organizationMember(cli, organization_id, named)).user_id,
+  remove: async (cli, organization_id, user_id) =>
+    (await cli.client()).call(
+      'organizationMemberRemove',
+      { params: { organization_id, user_id } },
+      { signal: cli.signal },
+    ),
+};
+
 const member: Group = {
   name: 'member',
   summary: 'Manage members of an organization',
   commands: [
-    command({
-      name: 'list',
-      summary: 'List members and their roles',
-      scope: 'organization',
-      flags: pageFlags,
-      run: async (cli, { flags }) => {
-        const [client, organization_id] = [await cli.client(), await cli.organization()];
-        const read = (query: { limit: number; cursor: string | undefined }) =>
-          client.organizationMemberList({ params: { organization_id }, query }, { signal: cli.signal });
-        cli.out.list(await collect(flags, read), [
-          { header: 'USER', value: ({ user_id }) => user_id },
-          { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
-          { header: 'E-MAIL', value: ({ email }) => email, shrink: 'cut' },
-          { header: 'ROLE', value: ({ role }) => role },
-        ]);
-      },
-    }),
+    memberList(members),
     command({
       name: 'update',
       summary: 'Change the role of a member',
       scope: 'organization',
-      args: { user: 'E-mail address or ID' },
+      args: memberArgs,
       flags: { role: required(choice('Role in the organization', TENANT_ROLES)), ...ifMatchFlags },
       run: async (cli, { args, flags }) => {
         const [client, organization_id] = [await cli.client(), await cli.organization()];
@@ -56,21 +49,7 @@ const member: Group = {
         cli.out.done(`${answer.data.name} (${found.user_id}) is now ${answer.data.role}.`, answer);
       },
     }),
-    command({
-      name: 'remove',
-      summary: 'Remove a member from the organization and all its projects',
-      scope: 'organization',
-      args: { user: 'E-mail address or ID' },
-      flags: yesFlags,
-      run: async (cli, { args, flags }) => {
-        const [client, organization_id] = [await cli.client(), await cli.organization()];
-        const { user_id } = await organizationMember(cli, organization_id, args.user);
-        await cli.confirm(`Remove ${args.user} from the organization and all its projects?`, flags.yes);
-        const params = { organization_id, user_id };
-        const answer = await client.call('organizationMemberRemove', { params }, { signal: cli.signal });
-        cli.out.done(`Removed ${user_id}. This takes effect within 60 seconds.`, answer, { user_id, removed: true });
-      },
-    }),
+    memberRemove(members),
   ],
 };
 

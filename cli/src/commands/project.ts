@@ -1,12 +1,11 @@
-import type { Project, ProjectMember } from '@gpuaas/sdk';
+import { PROJECT_ROLES, type Project } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text } from '../command.ts';
 import { updateConfig, withProfile } from '../config.ts';
 import { UsageError } from '../exit.ts';
 import { projectUserId } from '../find.ts';
 import { collect, ifMatchFlags, keyFlags, pageFlags, yesFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
-
-export const PROJECT_ROLES = ['admin', 'member', 'viewer'] as const satisfies readonly ProjectMember['role'][];
+import { type Members, memberArgs, memberList, memberRemove } from './members.ts';
 
 const columns: readonly Column<Project>[] = [
   { header: 'ID', value: ({ id }) => id },
@@ -17,32 +16,27 @@ const columns: readonly Column<Project>[] = [
 
 const named = { 'project?': 'Name or ID (default: the default project)' } as const;
 
+const members: Members = {
+  scope: 'project',
+  from: 'the project',
+  id: (cli) => cli.project(),
+  read: async (cli, project_id, query) =>
+    (await cli.client()).projectMemberList({ params: { project_id }, query }, { signal: cli.signal }),
+  userId: projectUserId,
+  remove: async (cli, project_id, user_id) =>
+    (await cli.client()).call('projectMemberRemove', { params: { project_id, user_id } }, { signal: cli.signal }),
+};
+
 const member: Group = {
   name: 'member',
   summary: 'Manage members of a project',
   commands: [
-    command({
-      name: 'list',
-      summary: 'List members and their roles',
-      scope: 'project',
-      flags: pageFlags,
-      run: async (cli, { flags }) => {
-        const [client, project_id] = [await cli.client(), await cli.project()];
-        const read = (query: { limit: number; cursor: string | undefined }) =>
-          client.projectMemberList({ params: { project_id }, query }, { signal: cli.signal });
-        cli.out.list(await collect(flags, read), [
-          { header: 'USER', value: ({ user_id }) => user_id },
-          { header: 'NAME', value: ({ name }) => name, shrink: 'cut' },
-          { header: 'E-MAIL', value: ({ email }) => email, shrink: 'cut' },
-          { header: 'ROLE', value: ({ role }) => role },
-        ]);
-      },
-    }),
+    memberList(members),
     command({
       name: 'put',
       summary: 'Add a member of the organization, or change the role',
       scope: 'project',
-      args: { user: 'E-mail address or ID' },
+      args: memberArgs,
       flags: { role: required(choice('Role in the project', PROJECT_ROLES)) },
       run: async (cli, { args, flags }) => {
         const [client, project_id] = [await cli.client(), await cli.project()];
@@ -56,24 +50,7 @@ const member: Group = {
         cli.out.done(`${answer.data.name} (${user_id}) is now ${answer.data.role}.`, answer);
       },
     }),
-    command({
-      name: 'remove',
-      summary: 'Remove a member from the project',
-      scope: 'project',
-      args: { user: 'E-mail address or ID' },
-      flags: yesFlags,
-      run: async (cli, { args, flags }) => {
-        const [client, project_id] = [await cli.client(), await cli.project()];
-        const user_id = await projectUserId(cli, project_id, args.user);
-        await cli.confirm(`Remove ${args.user} from the project?`, flags.yes);
-        const answer = await client.call(
-          'projectMemberRemove',
-          { params: { project_id, user_id } },
-          { signal: cli.signal },
-        );
-        cli.out.done(`Removed ${user_id}. This takes effect within 60 seconds.`, answer, { user_id, removed: true });
-      },
-    }),
+    memberRemove(members),
   ],
 };
 

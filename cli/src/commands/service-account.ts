@@ -1,4 +1,4 @@
-import type { ServiceAccount } from '@gpuaas/sdk';
+import { SERVICE_ACCOUNT_STATES, type ServiceAccount } from '@gpuaas/sdk';
 import { choice, command, duration, type Group, text } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { UsageError } from '../exit.ts';
@@ -111,7 +111,7 @@ export const serviceAccount: Group = {
       summary: 'Create a service account; its client secret is shown once',
       scope: 'project',
       args: { name: 'Lower-case name, unique in the project' },
-      flags: { description: text('Name, such as its purpose'), ...keyFlags },
+      flags: { description: text('Description'), ...keyFlags },
       run: async (cli, { args, flags }) => {
         const params = { project_id: await cli.project() };
         const options = { idempotencyKey: flags.idempotencyKey, signal: cli.signal };
@@ -130,11 +130,8 @@ export const serviceAccount: Group = {
       scope: 'project',
       args: account,
       flags: {
-        state: choice('Enabled or disabled', [
-          'enabled',
-          'disabled',
-        ] as const satisfies readonly ServiceAccount['state'][]),
-        description: text('Name, such as its purpose'),
+        state: choice('Enabled or disabled', SERVICE_ACCOUNT_STATES),
+        description: text('Description'),
         ...ifMatchFlags,
       },
       run: async (cli, { args, flags }) => {

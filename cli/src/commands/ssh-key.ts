@@ -1,4 +1,4 @@
-import type { SshKey } from '@gpuaas/sdk';
+import { readSshPublicKey, type SshKey } from '@gpuaas/sdk';
 import { command, type Group } from '../command.ts';
 import { UsageError } from '../exit.ts';
 import { sshKeyId } from '../find.ts';
@@ -19,11 +19,9 @@ const publicKeyFrom = async (io: Io, source: string): Promise<string> => {
   const content = await readNamed(io, source);
   if (content === null)
     throw new UsageError(`${source} cannot be read.`, 'Specify the public key file, such as ~/.ssh/id_ed25519.pub');
-  if (content.includes('PRIVATE KEY'))
-    throw new UsageError(`${source} is a private key.`, 'Use the public key: the file that ends in .pub');
-  const line = content.split('\n').find((candidate) => candidate.trim() !== '' && !candidate.startsWith('#'));
-  if (line === undefined) throw new UsageError(`${source} contains no key.`);
-  return line.trim();
+  const read = readSshPublicKey(content);
+  if (read.problem !== null) throw new UsageError(`${source}: ${read.problem}`);
+  return read.public_key;
 };
 
 export const sshKey: Group = {

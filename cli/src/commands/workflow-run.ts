@@ -1,16 +1,7 @@
-import type { WorkflowRun, WorkflowStep } from '@gpuaas/sdk';
+import { WORKFLOW_STATES, type WorkflowRun, type WorkflowStep } from '@gpuaas/sdk';
 import { choice, command, type Group, text } from '../command.ts';
 import { collect, pageFlags } from '../flags.ts';
 import { type Column, shortTime } from '../table.ts';
-
-export const WORKFLOW_STATES = [
-  'pending',
-  'running',
-  'waiting',
-  'done',
-  'stuck',
-  'cancelled',
-] as const satisfies readonly WorkflowRun['state'][];
 
 export const runColumns: readonly Column<WorkflowRun>[] = [
   { header: 'ID', value: ({ id }) => id },

@@ -1,6 +1,6 @@
 /**
- * Whether somebody is at the page. What it asks by itself, by a timer or because something happened, says so to the server when
- * nobody has touched it for a while: a page that was left open must not keep its session from going idle.
+ * Whether the user is active. Automatic requests of an idle page are marked, so that an open page does not keep its
+ * session from becoming idle.
  */
 const LEFT_MS = 120_000;
 const TOUCHES = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart'] as const;

@@ -10,6 +10,6 @@ export const BackendProvider = ({ backend, children }: Readonly<{ backend: Backe
 
 export const useBackend = (): Backend => {
   const backend = useContext(BackendContext);
-  if (backend === null) throw new Error('Nothing here has a backend.');
+  if (backend === null) throw new Error('No backend is configured.');
   return backend;
 };

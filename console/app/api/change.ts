@@ -1,73 +1,54 @@
 /**
- * Changing something: one hook. A form that is sent twice, by a double click or because the answer was lost, is one change:
- * the Idempotency-Key stays the same until the request itself changes or has succeeded.
+ * Changes to the API: TanStack's `useMutation` with two rules of ours. A form that is sent twice, by a double click or
+ * because the response was lost, is one change: the Idempotency-Key stays the same until the request changes or succeeds.
+ * A failure is returned as null and shown from `error`. What follows every change is in query-client.ts.
  */
 import { type Answer, type CallId, GpuaasError, newIdempotencyKey } from '@gpuaas/sdk';
-import { useQueryClient } from '@tanstack/react-query';
-import { useRef, useState } from 'react';
+import { useMutation } from '@tanstack/react-query';
+import { useRef } from 'react';
 import { useBackend } from './backend.tsx';
 import { callOperation, type RequestOf, type ResponseOf } from './call.ts';
-import { isSignedOut } from './query-client.ts';
+
+type Options = Readonly<{ ifMatch?: number | undefined }>;
+type Sent<K extends CallId> = Readonly<{ request: RequestOf<K>; options: Options; idempotencyKey: string }>;
 
 export type Change<K extends CallId> = Readonly<{
-  /** Resolves to null where it was refused; the refusal is then in `error`. */
-  run(request: RequestOf<K>, options?: Readonly<{ ifMatch?: number }>): Promise<Answer<ResponseOf<K>> | null>;
+  /** Resolves to null on failure; the failure is then in `error`. */
+  run(request: RequestOf<K>, options?: Options): Promise<Answer<ResponseOf<K>> | null>;
   isRunning: boolean;
   error: GpuaasError | null;
-  /** Of the last change that was made. */
-  correlationId: string | null;
   reset(): void;
 }>;
 
-const asError = (err: unknown): GpuaasError =>
+export const asError = (err: unknown): GpuaasError =>
   err instanceof GpuaasError
     ? err
     : new GpuaasError('unexpected_answer', err instanceof Error ? err.message : String(err));
 
 export const useChange = <K extends CallId>(id: K): Change<K> => {
   const { client } = useBackend();
-  const queries = useQueryClient();
-  const intent = useRef<{ text: string; key: string; running: Promise<Answer<ResponseOf<K>> | null> | null } | null>(
-    null,
-  );
-  const [state, setState] = useState<{ isRunning: boolean; error: GpuaasError | null; correlationId: string | null }>({
-    isRunning: false,
-    error: null,
-    correlationId: null,
-  });
-
-  const send = async (
-    request: RequestOf<K>,
-    key: string,
-    ifMatch: number | undefined,
-  ): Promise<Answer<ResponseOf<K>> | null> => {
-    setState((before) => ({ ...before, isRunning: true, error: null }));
-    try {
-      const answer = await callOperation(client, id, request, { idempotencyKey: key, ifMatch });
+  const intent = useRef<{ text: string; key: string; running: ReturnType<Change<K>['run']> | null } | null>(null);
+  const { mutateAsync, isPending, error, reset } = useMutation<Answer<ResponseOf<K>>, GpuaasError, Sent<K>>({
+    mutationFn: ({ request, options, idempotencyKey }) =>
+      callOperation(client, id, request, { idempotencyKey, ...options }).catch((err: unknown) => {
+        throw asError(err);
+      }),
+    onSuccess: () => {
       intent.current = null;
-      setState({ isRunning: false, error: null, correlationId: answer.correlation_id });
-      // What a change touches is the server's business: everything on the page is asked again, which is what is looked at.
-      void queries.invalidateQueries();
-      return answer;
-    } catch (err) {
-      if (isSignedOut(err)) void queries.invalidateQueries({ queryKey: ['meGet'] });
-      setState((before) => ({ ...before, isRunning: false, error: asError(err) }));
-      return null;
-    }
-  };
+    },
+  });
 
   const run: Change<K>['run'] = (request, options = {}) => {
     const text = JSON.stringify([request, options.ifMatch]);
-    const known = intent.current;
-    if (known?.text === text && known.running !== null) return known.running;
-    const mine: NonNullable<typeof known> =
-      known?.text === text ? known : { text, key: newIdempotencyKey(), running: null };
+    const mine = intent.current?.text === text ? intent.current : { text, key: newIdempotencyKey(), running: null };
     intent.current = mine;
-    mine.running = send(request, mine.key, options.ifMatch).finally(() => {
-      mine.running = null;
-    });
+    mine.running ??= mutateAsync({ request, options, idempotencyKey: mine.key })
+      .catch(() => null)
+      .finally(() => {
+        mine.running = null;
+      });
     return mine.running;
   };
 
-  return { ...state, run, reset: () => setState({ isRunning: false, error: null, correlationId: null }) };
+  return { run, isRunning: isPending, error, reset };
 };

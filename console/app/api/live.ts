@@ -5,7 +5,7 @@ import { useBackend } from './backend.tsx';
 import { followEvents, type LiveScope, type LiveState } from './event-stream.ts';
 import { isSignedOut } from './query-client.ts';
 
-/** Which operations tell of what an event is about: the first part of its type, and how those operations begin. */
+/** Operations affected by an event: the first part of the event type, and the prefixes of the operations. */
 const TOLD_BY: Readonly<Record<string, readonly string[]>> = {
   allocation: [
     'allocation',
@@ -68,10 +68,10 @@ export const useLive = (scope: LiveScope | null): void => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const refresh = (): void => {
       timer = undefined;
-      const told = [...types];
+      const changed = [...types];
       types.clear();
       void queries.invalidateQueries({
-        predicate: ({ queryKey }) => told.some((type) => isChangedBy(String(queryKey[0]), type)),
+        predicate: ({ queryKey }) => changed.some((type) => isChangedBy(String(queryKey[0]), type)),
       });
     };
     const leave = followEvents(backend.client, scope, {

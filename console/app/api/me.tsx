@@ -10,7 +10,7 @@ export const MeProvider = ({ me, children }: Readonly<{ me: Me; children: ReactN
 
 export const useMe = (): Me => {
   const me = useContext(MeContext);
-  if (me === null) throw new Error('Nobody is signed in here.');
+  if (me === null) throw new Error('No user is signed in.');
   return me;
 };
 
@@ -30,7 +30,7 @@ const inProject = (me: Me, projectId: string, permission: Permission): Refusal =
   const needed = (['member', 'admin'] as const).find((role) => holds(`project:${role}`, permission));
   return project === undefined
     ? 'You are not a member of this project.'
-    : `You are ${article(project.role)} of this project; this needs ${article(needed ?? 'organization admin')}.`;
+    : `Requires ${article(needed ?? 'organization admin')} of this project. You are ${article(project.role)}.`;
 };
 
 const inOrganization = (me: Me, organizationId: string, permission: Permission): Refusal => {
@@ -38,12 +38,12 @@ const inOrganization = (me: Me, organizationId: string, permission: Permission):
   if (role === undefined) return 'You are not a member of this organization.';
   if (holds(`tenant:${role}`, permission)) return null;
   const needed = (['member', 'admin', 'owner'] as const).find((one) => holds(`tenant:${one}`, permission));
-  return `You are ${article(role)} of this organization; this needs ${article(needed ?? 'owner')}.`;
+  return `Requires ${article(needed ?? 'owner')} of this organization. You are ${article(role)}.`;
 };
 
 const onPlatform = (me: Me, permission: Permission): Refusal => {
-  if (me.platform_role === null) return 'This is for operators of the platform.';
-  return holds(`platform:${me.platform_role}`, permission) ? null : 'This needs a superadmin of the platform.';
+  if (me.platform_role === null) return 'Requires a platform operator.';
+  return holds(`platform:${me.platform_role}`, permission) ? null : 'Requires a platform superadmin.';
 };
 
 const article = (role: string): string => `${/^[aeiou]/.test(role) ? 'an' : 'a'} ${role}`;

@@ -1,17 +1,18 @@
 /**
- * One memory of what was read. Whatever is refused for want of a session makes the page ask again who it is, so that an ended
- * session is told at once and everywhere, not at the next visit.
+ * One cache for everything read. A request refused for lack of a session makes the page read the signed-in user again, so
+ * that an ended session shows immediately on every page. A successful change makes every visible query stale, because only
+ * the server knows what the change affects.
  */
 import { GpuaasError } from '@gpuaas/sdk';
-import { QueryCache, QueryClient } from '@tanstack/react-query';
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 
 const FRESH_MS = 1_000;
 
 export const isSignedOut = (err: unknown): boolean => err instanceof GpuaasError && err.code === 'unauthenticated';
 
 /**
- * How often to ask again by itself. Whoever is signed out would only use up what the server lets strangers ask, and then find
- * no way to sign in; coming back to the page asks again.
+ * The polling interval. A signed-out page does not poll: it would use up the rate limit for anonymous requests, which
+ * sign-in needs. Returning to the page reads again.
  */
 export const repeatEvery =
   (everyMs: number | false) =>
@@ -25,10 +26,16 @@ export const createQueries = (): QueryClient => {
         if (isSignedOut(err) && queryKey[0] !== 'meGet') void queries.invalidateQueries({ queryKey: ['meGet'] });
       },
     }),
-    // The SDK repeats what is safe to repeat; asking again on top of it would only make people wait longer.
+    mutationCache: new MutationCache({
+      onSuccess: () => void queries.invalidateQueries(),
+      onError: (err) => {
+        if (isSignedOut(err)) void queries.invalidateQueries({ queryKey: ['meGet'] });
+      },
+    }),
+    // The SDK retries what is safe to retry. A response that holds a secret leaves the cache with its form.
     defaultOptions: {
       queries: { retry: false, staleTime: FRESH_MS, networkMode: 'always' },
-      mutations: { retry: false },
+      mutations: { retry: false, networkMode: 'always', gcTime: 0 },
     },
   });
   return queries;

@@ -56,7 +56,7 @@ export type PagesResult<T> = Readonly<{
   refetch(): void;
 }>;
 
-/** A list as far as somebody has looked: the first page, and more when asked for. */
+/** A list page by page: the first page, and more on demand. */
 export const usePages = <K extends PageId>(
   id: K,
   request: RequestOf<K>,

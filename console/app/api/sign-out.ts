@@ -1,8 +1,8 @@
-/** The way out. Who could not be signed out is still signed in, and must not be told otherwise. */
+/** Signs the browser out. A failed sign-out must show: the user is still signed in. */
 import { useState } from 'react';
 import { useBackend } from './backend.tsx';
 
-export const NOT_SIGNED_OUT = 'Signing out failed: you are still signed in here. Try again.';
+export const NOT_SIGNED_OUT = 'Sign-out failed. You are still signed in. Try again.';
 
 export const useSignOut = (): Readonly<{ hasFailed: boolean; leave(): void }> => {
   const { signOut } = useBackend();

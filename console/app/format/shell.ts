@@ -1,4 +1,4 @@
-/** The command that does the same as a form: what somebody copies must do exactly that, whatever was typed into the form. */
+/** The CLI command equivalent to a form. Values are quoted, so that a copied command does exactly what the form does. */
 const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;
 
 export const shellQuote = (word: string): string => (PLAIN.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);

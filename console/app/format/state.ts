@@ -1,13 +1,32 @@
 /**
- * Every state in words, with how it is meant: a tone, which a glyph and a colour follow. One table for all kinds of things,
- * so that the same word looks the same wherever it stands. An unknown state is shown as it is called, never hidden.
+ * A label and a tone for every state; glyph and color follow the tone. One table for all resources, so that one label looks
+ * the same everywhere. A state missing here does not compile; one that only a newer server knows is shown by its name.
  */
+import type {
+  ALLOCATION_STATES,
+  APPROVALS,
+  AUDIT_RESULTS,
+  GRANT_STATES,
+  HEALTHS,
+  INVITATION_STATES,
+  NODE_STATES,
+  OCCUPANCIES,
+  POWER_STATES,
+  SERVICE_ACCOUNT_STATES,
+  SESSION_STATES,
+  SLOT_STATUSES,
+  TASK_STATES,
+  WORKFLOW_STATES,
+} from '@gpuaas/sdk';
+
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'idle';
 export type StateWord = Readonly<{ word: string; tone: Tone }>;
 
+type Words<States extends readonly string[]> = Readonly<Record<States[number], StateWord>>;
+
 const word = (tone: Tone, text: string): StateWord => ({ word: text, tone });
 
-const ALLOCATION = {
+const ALLOCATION: Words<typeof ALLOCATION_STATES> = {
   requested: word('busy', 'Requested'),
   provisioning: word('busy', 'Starting'),
   active: word('good', 'Active'),
@@ -16,7 +35,7 @@ const ALLOCATION = {
   failed: word('bad', 'Failed'),
   release_failed: word('bad', 'Cleanup blocked'),
 };
-const POWER = {
+const POWER: Words<typeof POWER_STATES> = {
   on: word('good', 'On'),
   stopping: word('busy', 'Stopping'),
   off: word('idle', 'Off'),
@@ -25,8 +44,8 @@ const POWER = {
   reinstalling: word('busy', 'Reinstalling'),
   unknown: word('warn', 'Unknown'),
 };
-const NODE = {
-  bootstrap_issued: word('idle', 'Waiting for its agent'),
+const NODE: Words<typeof NODE_STATES> = {
+  bootstrap_issued: word('idle', 'Waiting for agent'),
   enrolling: word('busy', 'Enrolling'),
   active: word('good', 'Active'),
   offline: word('bad', 'Offline'),
@@ -36,14 +55,14 @@ const NODE = {
   removing: word('busy', 'Removing'),
   deleted: word('idle', 'Deleted'),
 };
-const OCCUPANCY = {
+const OCCUPANCY: Words<typeof OCCUPANCIES> = {
   free: word('good', 'Free'),
   sliced: word('busy', 'Sliced'),
-  exclusive: word('busy', 'Whole node'),
+  exclusive: word('busy', 'Bare metal'),
   cleaning: word('busy', 'Cleaning'),
   cleanup_blocked: word('bad', 'Cleanup blocked'),
 };
-const SLOT = {
+const SLOT: Words<typeof SLOT_STATUSES> = {
   available: word('good', 'Available'),
   reserved: word('busy', 'Reserved'),
   in_use: word('busy', 'In use'),
@@ -51,17 +70,17 @@ const SLOT = {
   cleanup_blocked: word('bad', 'Cleanup blocked'),
   quarantined: word('warn', 'Quarantined'),
 };
-const APPROVAL = {
+const APPROVAL: Words<typeof APPROVALS> = {
   approved: word('good', 'Approved'),
   disabled: word('idle', 'Disabled'),
   needs_reapproval: word('warn', 'Needs reapproval'),
 };
-const HEALTH = {
+const HEALTH: Words<typeof HEALTHS> = {
   ok: word('good', 'Healthy'),
   unhealthy: word('bad', 'Unhealthy'),
-  unknown: word('warn', 'Unknown health'),
+  unknown: word('warn', 'Health unknown'),
 };
-const RUN = {
+const RUN: Words<typeof WORKFLOW_STATES> = {
   pending: word('busy', 'Pending'),
   running: word('busy', 'Running'),
   waiting: word('busy', 'Waiting'),
@@ -69,7 +88,7 @@ const RUN = {
   stuck: word('bad', 'Stuck'),
   cancelled: word('idle', 'Cancelled'),
 };
-const TASK = {
+const TASK: Words<typeof TASK_STATES> = {
   queued: word('busy', 'Queued'),
   dispatched: word('busy', 'Sent'),
   running: word('busy', 'Running'),
@@ -78,27 +97,34 @@ const TASK = {
   expired: word('bad', 'Expired'),
   cancelled: word('idle', 'Cancelled'),
 };
-const SESSION = {
-  ticketed: word('busy', 'Ticket given'),
+const SESSION: Words<typeof SESSION_STATES> = {
+  ticketed: word('busy', 'Ticket issued'),
   opening: word('busy', 'Opening'),
   open: word('good', 'Open'),
   closed: word('idle', 'Closed'),
 };
-const RESULT = { success: word('good', 'Success'), failure: word('bad', 'Failure'), denied: word('warn', 'Denied') };
-const GRANT = {
-  pending: word('busy', 'Being installed'),
+const RESULT: Words<typeof AUDIT_RESULTS> = {
+  success: word('good', 'Success'),
+  failure: word('bad', 'Failure'),
+  denied: word('warn', 'Denied'),
+};
+const GRANT: Words<typeof GRANT_STATES> = {
+  pending: word('busy', 'Installing'),
   installed: word('good', 'Installed'),
-  revoking: word('busy', 'Being removed'),
-  revoked: word('idle', 'Removed'),
+  revoking: word('busy', 'Revoking'),
+  revoked: word('idle', 'Revoked'),
   failed: word('bad', 'Failed'),
 };
 
-const ACCOUNT = { enabled: word('good', 'Enabled'), disabled: word('idle', 'Disabled') };
+const ACCOUNT: Words<typeof SERVICE_ACCOUNT_STATES> = {
+  enabled: word('good', 'Enabled'),
+  disabled: word('idle', 'Disabled'),
+};
 const TOKEN = { active: word('good', 'Active'), revoked: word('idle', 'Revoked'), expired: word('idle', 'Expired') };
-const INVITATION = {
+const INVITATION: Words<typeof INVITATION_STATES> = {
   pending: word('busy', 'Pending'),
   accepted: word('good', 'Accepted'),
-  revoked: word('idle', 'Withdrawn'),
+  revoked: word('idle', 'Revoked'),
   expired: word('idle', 'Expired'),
 };
 

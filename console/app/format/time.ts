@@ -37,5 +37,18 @@ export const exact = (at: string): string => `${new Date(at).toISOString().slice
 export const clock = (at: string): string => new Date(at).toISOString().slice(11, 23);
 export const day = (at: string): string => new Date(at).toISOString().slice(0, 10);
 
+const FLAG_UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['m', 60],
+  ['s', 1],
+] as const;
+
+/** A duration as the CLI reads it, in the largest unit that is exact: 3d, 36h, 90m. */
+export const durationFlag = (seconds: number): string => {
+  const [unit, size] = FLAG_UNITS.find(([, one]) => seconds % one === 0) ?? FLAG_UNITS[3];
+  return `${seconds / size}${unit}`;
+};
+
 export const duration = (ms: number): string =>
   ms < SECOND ? `${ms} ms` : ms < 10 * SECOND ? `${(ms / SECOND).toFixed(1)} s` : span(ms);

@@ -8,7 +8,7 @@ import { ErrorPanel } from '../ui/error-panel.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { Shell } from './shell.tsx';
 
-/** A page that nobody touches asks nothing else; roles and sessions end meanwhile. */
+/** An idle page reads nothing else, but roles and sessions may end meanwhile. */
 const LOOK_MS = 15_000;
 
 /** Somebody else has signed in with this browser: nothing that was read or typed as the one before may stay. */
@@ -46,5 +46,5 @@ const ToSignIn = () => {
   useEffect(() => {
     globalThis.location.replace(signInUrl(globalThis.location.pathname + globalThis.location.search));
   }, [signInUrl]);
-  return <Loading rows={6} label="Going to sign in" />;
+  return <Loading rows={6} label="Opening sign-in" />;
 };

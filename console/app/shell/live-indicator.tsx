@@ -6,13 +6,9 @@ import type { Tone } from '../format/state.ts';
 import { ToneBadge } from '../ui/state-badge.tsx';
 
 const SHOWN: Readonly<Record<LiveState, readonly [Tone, string, string]>> = {
-  connecting: ['busy', 'Connecting', 'Opening the stream of events.'],
-  live: ['good', 'Live', 'Changes appear by themselves.'],
-  reconnecting: [
-    'warn',
-    'Reconnecting',
-    'The stream of events is interrupted. What you see may be old until it is back.',
-  ],
+  connecting: ['busy', 'Connecting', 'Connecting to the event stream.'],
+  live: ['good', 'Live', 'Changes appear automatically.'],
+  reconnecting: ['warn', 'Reconnecting', 'The event stream is interrupted. Data may be outdated.'],
 };
 
 export const LiveIndicator = () => {

@@ -51,7 +51,7 @@ const projectEntries = (base: string): readonly Entry[] => [
   { label: 'Allocations', to: `${base}/allocations`, icon: IconCpu },
   { label: 'Usage', to: `${base}/usage`, icon: IconReceipt2 },
   { label: 'Access', to: `${base}/access`, icon: IconUsers },
-  { label: 'Follow an id', to: `${base}/follow`, icon: IconRoute },
+  { label: 'Trace', to: `${base}/trace`, icon: IconRoute },
 ];
 
 const platformEntries: readonly Entry[] = [
@@ -59,7 +59,7 @@ const platformEntries: readonly Entry[] = [
   { label: 'Capacity', to: '/platform/capacity', icon: IconChartAreaLine },
   { label: 'Allocations', to: '/platform/allocations', icon: IconStack2 },
   { label: 'Runs', to: '/platform/runs', icon: IconListDetails },
-  { label: 'Follow an id', to: '/platform/follow', icon: IconRoute },
+  { label: 'Trace', to: '/platform/trace', icon: IconRoute },
   { label: 'Audit', to: '/platform/audit', icon: IconHistory },
 ];
 
@@ -86,7 +86,12 @@ export const Navigation = ({
             title="Organization"
             onGo={onGo}
             entries={[
-              { label: 'Projects and people', to: `/organizations/${organization.id}`, icon: IconUsers, isExact: true },
+              {
+                label: 'Projects and members',
+                to: `/organizations/${organization.id}`,
+                icon: IconUsers,
+                isExact: true,
+              },
               ...(seesAudit
                 ? [{ label: 'Audit', to: `/organizations/${organization.id}/audit`, icon: IconHistory }]
                 : []),
@@ -94,7 +99,7 @@ export const Navigation = ({
           />
         )}
         {isOperator && <Entries title="Platform" entries={platformEntries} onGo={onGo} />}
-        <Entries title="You" entries={[{ label: 'Settings', to: '/settings', icon: IconSettings }]} onGo={onGo} />
+        <Entries title="Account" entries={[{ label: 'Settings', to: '/settings', icon: IconSettings }]} onGo={onGo} />
       </ScrollArea>
       <Divider my={8} />
       {footer}

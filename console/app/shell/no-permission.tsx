@@ -2,7 +2,7 @@ import { EmptyState, Page } from '../ui/page.tsx';
 
 /** A page that exists and is not for this person. Says which role it is for and who can give it. */
 export const NoPermissionPage = ({ reason, ask }: Readonly<{ reason: string; ask: string }>) => (
-  <Page title="Not for your role">
+  <Page title="Permission required">
     <EmptyState title={reason}>{ask}</EmptyState>
   </Page>
 );

@@ -1,4 +1,4 @@
-/** No such page, or nothing that one may see: the API does not tell the two apart, so neither does this. */
+/** Page or resource not found, or no access: the API does not distinguish the two. */
 import { Button, Group } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { EmptyState, Page } from '../ui/page.tsx';
@@ -6,15 +6,14 @@ import { EmptyState, Page } from '../ui/page.tsx';
 export const NotFoundPage = () => (
   <Page title="Not found">
     <EmptyState
-      title="There is nothing at this address"
+      title="Page not found"
       action={
         <Group>
-          <Button renderRoot={(props) => <Link to="/" {...props} />}>Go to the start</Button>
+          <Button renderRoot={(props) => <Link to="/" {...props} />}>Go to home page</Button>
         </Group>
       }
     >
-      It may have been deleted, belong to somebody else, or be misspelt. If you have an id, paste it into the search
-      above.
+      The resource may be deleted, or you may not have access. If you have an ID, paste it into the search.
     </EmptyState>
   </Page>
 );

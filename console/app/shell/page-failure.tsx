@@ -5,10 +5,10 @@ import { ErrorPanel } from '../ui/error-panel.tsx';
 export const PageFailure = ({ error, reset }: ErrorComponentProps) => (
   <ErrorPanel
     error={{
-      title: 'This page broke',
+      title: 'This page failed to load',
       detail: error instanceof Error ? error.message : String(error),
       code: 'internal',
-      help: 'Nothing was changed by it. Load the page again; if it breaks again, report the text above.',
+      help: 'No data was changed. Reload the page. If it fails again, report the text above.',
       correlation_id: null,
       retryable: true,
       retry_after_s: null,

@@ -10,7 +10,7 @@ import { refusalOf, useMe } from '../api/me.tsx';
 import { NOT_SIGNED_OUT } from '../api/sign-out.ts';
 import type { ActionName, Entry } from './palette/entry.ts';
 import { PaletteBox } from './palette/palette-box.tsx';
-import { recogniseId } from './palette/recognise.ts';
+import { recognizeId } from './palette/recognize.ts';
 import { ShortcutHelp } from './palette/shortcut-help.tsx';
 import { keepShortcuts, meaningOf, readsShortcuts, targetsOf } from './palette/shortcuts.ts';
 import { useEntries } from './palette/use-entries.ts';
@@ -18,7 +18,7 @@ import { useEntries } from './palette/use-entries.ts';
 /** How long after g its letter may come. */
 const AFTER_G_MS = 1_500;
 
-/** Whether somebody types there: what is pressed or pasted then is theirs. */
+/** Whether the target is a text field: keys and pastes there belong to the field. */
 const isField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || target.closest('input, textarea, select, [role="textbox"], .xterm') !== null);
@@ -69,8 +69,8 @@ export const Palette = ({ isOpen, onOpen, onClose, projectId }: PaletteProps) =>
     theme_auto: () => setColorScheme('auto'),
     copy_address: () => {
       navigator.clipboard.writeText(globalThis.location.href).then(
-        () => setNote('Copied the address.'),
-        () => setNote('The browser did not allow copying.'),
+        () => setNote('Address copied.'),
+        () => setNote('The browser blocked copying.'),
       );
     },
     show_shortcuts: () => {
@@ -107,10 +107,10 @@ export const Palette = ({ isOpen, onOpen, onClose, projectId }: PaletteProps) =>
     };
     const onPaste = (event: ClipboardEvent) => {
       if (isField(event.target) || isDialogOpen()) return;
-      const recognised = recogniseId(event.clipboardData?.getData('text/plain') ?? '');
-      if (recognised === null) return;
+      const recognized = recognizeId(event.clipboardData?.getData('text/plain') ?? '');
+      if (recognized === null) return;
       event.preventDefault();
-      current.current.open(recognised.id);
+      current.current.open(recognized.id);
     };
     document.addEventListener('keydown', onKey);
     document.addEventListener('paste', onPaste);

@@ -17,10 +17,10 @@ export const ProjectSwitch = ({ projectId, onGo }: Readonly<{ projectId: string 
           styles={{ label: { flex: 1 } }}
           leftSection={<IconFolder size={16} aria-hidden />}
           rightSection={<IconSelector size={16} aria-hidden />}
-          {...(current === undefined ? {} : { 'aria-label': `Project ${current.name}, choose another` })}
+          {...(current === undefined ? {} : { 'aria-label': `Switch project, current: ${current.name}` })}
         >
           <Text span truncate size="sm" title={current?.name}>
-            {current?.name ?? 'Choose a project'}
+            {current?.name ?? 'Select project'}
           </Text>
         </Button>
       </Menu.Target>
@@ -54,7 +54,7 @@ export const ProjectSwitch = ({ projectId, onGo }: Readonly<{ projectId: string 
                 />
               )}
             >
-              All projects and new one
+              All projects
             </Menu.Item>
           </div>
         ))}

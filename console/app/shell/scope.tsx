@@ -20,6 +20,9 @@ export const PlatformScope = () => {
   return refusal === null ? (
     <Outlet />
   ) : (
-    <NoPermissionPage reason={refusal} ask="A superadmin can make you an operator: gpuaas admin user update." />
+    <NoPermissionPage
+      reason={refusal}
+      ask="A superadmin can grant you the operator role with gpuaas admin user update."
+    />
   );
 };

@@ -13,7 +13,7 @@ import { Navigation } from './navigation.tsx';
 import { Palette } from './palette.tsx';
 
 const Brand = () => (
-  <UnstyledButton renderRoot={(props) => <Link to="/" {...props} />} aria-label="GPUaaS, to the start">
+  <UnstyledButton renderRoot={(props) => <Link to="/" {...props} />} aria-label="GPUaaS home">
     <Group gap={8} wrap="nowrap">
       <img src="/assets/icon-v1.svg" width={22} height={22} alt="" />
       <Text fw={700}>GPUaaS</Text>
@@ -25,7 +25,7 @@ const SessionEnded = () => {
   const { signInUrl } = useBackend();
   return (
     <Group className="panel" data-tone="warn" role="alert" mb="md" justify="space-between">
-      <span className="panel-body">Your session has ended. What is shown may be old, and nothing can be changed.</span>
+      <span className="panel-body">Your session has ended. Data may be outdated and changes are not possible.</span>
       <Button size="xs" component="a" href={signInUrl(globalThis.location.pathname + globalThis.location.search)}>
         Sign in again
       </Button>
@@ -45,7 +45,7 @@ export const Shell = ({ isSignedOut, children }: Readonly<{ isSignedOut: boolean
       padding={{ base: 'sm', sm: 'lg' }}
     >
       <a className="visually-hidden skip-link" href="#content">
-        Skip to the content
+        Skip to content
       </a>
       <AppShell.Header>
         <Group h="100%" px="md" justify="space-between" wrap="nowrap">
@@ -62,7 +62,7 @@ export const Shell = ({ isSignedOut, children }: Readonly<{ isSignedOut: boolean
               onClick={() => setSearching(true)}
               visibleFrom="xs"
             >
-              Go to or paste an id
+              Search or paste an ID
             </Button>
             <Button variant="default" hiddenFrom="xs" px={8} aria-label="Search" onClick={() => setSearching(true)}>
               <IconSearch size={16} />

@@ -8,8 +8,8 @@ export const SignedOutPage = () => {
   return (
     <main>
       <Stack align="center" mt="20vh" gap="sm" px="md">
-        <Title order={1}>You are signed out</Title>
-        <span className="muted">What runs keeps running, and is charged until it is released.</span>
+        <Title order={1}>Signed out</Title>
+        <span className="muted">Your allocations keep running and are charged until released.</span>
         <Button component="a" href={again}>
           Sign in
         </Button>

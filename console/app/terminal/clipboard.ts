@@ -21,7 +21,7 @@ export const bindClipboard = (
     try {
       await navigator.clipboard.writeText(terminal.getSelection());
     } catch {
-      options.say('The browser did not allow copying. Use its own menu.');
+      options.say('The browser blocked copying. Use the browser menu.');
     }
   };
   terminal.attachCustomKeyEventHandler((event) => {
@@ -30,7 +30,7 @@ export const bindClipboard = (
       if (terminal.hasSelection()) void copy();
       return false;
     }
-    // The browser pastes by itself, which needs no permission.
+    // The browser pastes natively, which needs no permission.
     if (isKey(event, 'KeyV')) return false;
     if (event.type === 'keydown' && event.ctrlKey && event.code === 'F6') {
       event.preventDefault();

@@ -1,6 +1,6 @@
 /**
- * Text that no key brought: from an emoji picker, dictation, or a tool that types for somebody. xterm takes it only where
- * nobody listens to the screen, so it is taken here; what comes by keys or by composition stays with xterm.
+ * Text without key events: from an emoji picker, dictation or an input tool. xterm ignores it in screen reader mode, so
+ * it is read here. Keys and composition stay with xterm.
  */
 import type { Terminal } from '@xterm/xterm';
 

@@ -33,11 +33,12 @@ const partEnd = (text: string, from: number): number => {
 
 export const sentenceOf = ({ reason, message, exit_code: code, signal }: StreamEnd): string => {
   if (reason !== 'ended') return message;
-  if (signal !== null) return `The program was ended by ${signal}.`;
-  return code === null || code === 0 ? message : `The program ended with status ${code}.`;
+  if (signal !== null) return `The program was terminated by ${signal}.`;
+  return code === null || code === 0 ? message : `The program exited with status ${code}.`;
 };
 
-const wordsOf = (err: unknown): string => (err instanceof Error && err.message ? err.message : 'It cannot be reached.');
+const wordsOf = (err: unknown): string =>
+  err instanceof Error && err.message ? err.message : 'The allocation cannot be reached.';
 
 export const startSession = (connect: Connect, hooks: SessionHooks): Session => {
   const left = new AbortController();
@@ -61,7 +62,7 @@ export const startSession = (connect: Connect, hooks: SessionHooks): Session => 
         }
       }
     } catch {
-      // The stream is over, and says why by itself.
+      // The stream has ended and reports the reason.
     } finally {
       isSending = false;
     }

@@ -1,4 +1,4 @@
-/** What stands around the terminal: the notice above it and the line below it. All of it is text, whoever wrote it. */
+/** The notice above the terminal and the status line below it. All of it is inserted as text, never as HTML. */
 
 export type Status = Readonly<{
   element: HTMLElement;
@@ -53,7 +53,7 @@ export const createStatus = (document: Document, onReconnect: () => void): Statu
       element.dataset['state'] = 'over';
     },
     session: ({ is_writable: isWritable, is_recorded: isRecorded, notice: words }) => {
-      const all = [isWritable ? [] : [mark('Read only')], isRecorded ? [mark('Recorded')] : []];
+      const all = [isWritable ? [] : [mark('Read-only')], isRecorded ? [mark('Recorded')] : []];
       marks.replaceChildren(...all.flat());
       notice.textContent = words ?? (isRecorded ? RECORDED : '');
       notice.hidden = notice.textContent === '';

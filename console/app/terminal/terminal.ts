@@ -1,7 +1,7 @@
 /**
  * The terminal of an allocation in a browser: `mountTerminal(element, { connect })`. It stands in an element that has a
- * size and follows it. Nothing that comes from the stream becomes HTML, a title, a link or the clipboard's content: it is
- * what a tenant's machine says, and the page belongs to the platform.
+ * size and follows it. Nothing from the stream becomes HTML, a title, a link or clipboard content, because the tenant
+ * controls it.
  */
 import './terminal.css';
 import { FitAddon } from '@xterm/addon-fit';
@@ -46,9 +46,9 @@ export const mountTerminal = (element: HTMLElement, options: TerminalOptions): M
   const screen = document.createElement('div');
   screen.className = 'gpuaas-terminal-screen';
   screen.setAttribute('role', 'group');
-  screen.setAttribute('aria-label', `Terminal of ${options.label}. Control F6 leaves it.`);
+  screen.setAttribute('aria-label', `Terminal of ${options.label}. Press Control F6 to leave.`);
   const status = createStatus(document, () => reconnect());
-  // What takes the focus when somebody leaves the terminal by key.
+  // Takes the focus when the user leaves the terminal by key.
   status.element.tabIndex = -1;
   frame.append(status.notice, screen, status.element);
   element.append(frame);
@@ -79,11 +79,11 @@ export const mountTerminal = (element: HTMLElement, options: TerminalOptions): M
       opened: (facts) => {
         terminal.options.disableStdin = !facts.is_writable;
         status.session(facts);
-        status.say('Waiting for the machine…');
+        status.say('Waiting for the VM…');
       },
       ready: connected,
       unsent: (count) => {
-        if (count > TELL_UNSENT) status.say(`Pasting, ${megabytes(count)} MB to go…`);
+        if (count > TELL_UNSENT) status.say(`Pasting, ${megabytes(count)} MB remaining…`);
         else if (count === 0) connected();
       },
       over: (sentence) => {

@@ -1,7 +1,4 @@
-/**
- * A button that says why it cannot be pressed. It stays focusable and is announced, because a button that is simply dead
- * leaves people guessing.
- */
+/** A button that gives the reason when it is disabled. It stays focusable, so that screen readers announce the reason. */
 import { Button, type ButtonProps, Tooltip } from '@mantine/core';
 import type { ReactNode } from 'react';
 
@@ -35,9 +32,9 @@ export const ActionButton = ({ disabledReason, onClick, type = 'button', childre
 
 type Action = Readonly<{ name: string; allowed: boolean; reason: string | null }>;
 
-/** What a resource's `actions` say about one of them. An action it does not name is not offered for this kind of thing. */
+/** The refusal of one of a resource's `actions`, or null. An action that is not listed does not exist for the resource. */
 export const whyNot = (actions: readonly Action[], name: string): string | null => {
   const action = actions.find((one) => one.name === name);
-  if (action === undefined) return 'This is not offered here.';
-  return action.allowed ? null : (action.reason ?? 'This cannot be done now.');
+  if (action === undefined) return 'Not available for this resource.';
+  return action.allowed ? null : (action.reason ?? 'Not possible in the current state.');
 };

@@ -16,7 +16,7 @@ export const CliCommand = ({ command, isOpen = false }: Readonly<{ command: stri
         aria-expanded={open}
         onClick={() => setOpen(!open)}
       >
-        Equivalent command
+        CLI command
       </Button>
       <Collapse expanded={open}>
         <CopyBlock text={command} label="command" />

@@ -1,9 +1,10 @@
 /**
- * A change that wants a second look: says what will happen, takes a reason where one is kept, and asks to type the name
- * where it cannot be undone. The refusal stays in the dialog, next to the button that caused it. Reversible acts need none.
+ * Confirms a change: states the consequence, asks for a reason where one is recorded, and asks for the typed name where the
+ * change cannot be undone. An error stays in the dialog, next to the button. Reversible changes need no confirmation.
  */
 import { Button, Group, Modal, Stack, Text, Textarea, TextInput } from '@mantine/core';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { useForm } from '@mantine/form';
+import type { ReactNode } from 'react';
 import { ActionButton } from './action-button.tsx';
 import { CliCommand } from './cli-command.tsx';
 import { ErrorPanel, type ShownError } from './error-panel.tsx';
@@ -12,69 +13,67 @@ export type ConfirmDialogProps = Readonly<{
   title: string;
   isOpen: boolean;
   onClose(): void;
-  /** What will happen, in sentences. */
+  /** The consequence, in sentences. */
   children: ReactNode;
   confirmLabel: string;
   isDestructive?: boolean;
-  /** Has to be typed. */
+  /** The text that must be typed. */
   typeToConfirm?: string | undefined;
-  /** Asks why; the text goes into the audit log. */
+  /** Asks for a reason for the audit log. */
   asksReason?: boolean;
   isRunning: boolean;
   error: ShownError | null;
-  /** The equivalent command for what is typed so far. */
+  /** The equivalent command for the current values. */
   command?: (reason: string) => string;
-  /** Closes by itself where it resolves to true. */
+  /** The dialog closes if it resolves to true. */
   onConfirm(reason: string): Promise<boolean>;
 }>;
 
 export const ConfirmDialog = (props: ConfirmDialogProps) => (
   <Modal opened={props.isOpen} onClose={props.onClose} title={<Text fw={600}>{props.title}</Text>}>
-    {/* Mounted anew each time, so that nothing typed the last time stands there. */}
+    {/* Mounted on each opening, so that it starts empty. */}
     {props.isOpen && <Body {...props} />}
   </Modal>
 );
 
 const Body = (props: ConfirmDialogProps) => {
-  const [reason, setReason] = useState('');
-  const [typed, setTyped] = useState('');
+  const form = useForm({ initialValues: { reason: '', typed: '' } });
+  const { typed } = form.getValues();
+  const reason = form.getValues().reason.trim();
   const missing =
     props.typeToConfirm !== undefined && typed !== props.typeToConfirm
       ? `Type ${props.typeToConfirm} to confirm.`
-      : props.asksReason && reason.trim() === ''
-        ? 'Say why; it is kept in the audit log.'
+      : props.asksReason && reason === ''
+        ? 'Enter a reason.'
         : null;
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    if (missing === null && (await props.onConfirm(reason.trim()))) props.onClose();
+  const submit = async () => {
+    if (missing === null && (await props.onConfirm(reason))) props.onClose();
   };
   return (
-    <form onSubmit={(event) => void submit(event)}>
+    <form onSubmit={form.onSubmit(() => void submit())}>
       <Stack gap="sm">
         <div>{props.children}</div>
         {props.asksReason && (
           <Textarea
             label="Reason"
-            description="Kept in the audit log."
-            value={reason}
+            description="Recorded in the audit log."
             maxLength={240}
             autosize
             minRows={2}
             data-autofocus
-            onChange={(event) => setReason(event.currentTarget.value)}
+            {...form.getInputProps('reason')}
           />
         )}
         {props.typeToConfirm !== undefined && (
           <TextInput
             label={`Type ${props.typeToConfirm} to confirm`}
-            value={typed}
             autoComplete="off"
             spellCheck={false}
-            onChange={(event) => setTyped(event.currentTarget.value)}
+            {...form.getInputProps('typed')}
           />
         )}
         {props.error !== null && <ErrorPanel error={props.error} />}
-        {props.command !== undefined && <CliCommand command={props.command(reason.trim() || '…')} />}
+        {props.command !== undefined && <CliCommand command={props.command(reason || '…')} />}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={props.onClose}>
             Cancel

@@ -17,7 +17,7 @@ export const CopyButton = ({ text, label }: Readonly<{ text: string; label: stri
       () => setState('done'),
       () => setState('failed'),
     );
-  const said = state === 'done' ? 'Copied' : state === 'failed' ? 'The browser did not allow it' : `Copy ${label}`;
+  const said = state === 'done' ? 'Copied' : state === 'failed' ? 'The browser blocked copying' : `Copy ${label}`;
   return (
     <Tooltip label={said} {...(state === 'idle' ? {} : { opened: true })}>
       <ActionIcon variant="subtle" color="gray" size={24} aria-label={`Copy ${label}`} onClick={() => void copy()}>
@@ -41,7 +41,7 @@ export const Copyable = ({
   </span>
 );
 
-/** An id: its kind and its last characters tell it from its neighbours; all of it is on hover and copied. */
+/** An ID, shown by kind and last characters. Hover shows it in full; copying copies it in full. */
 export const Id = ({ id, label = 'id' }: Readonly<{ id: string; label?: string }>) => (
   <Copyable text={id} label={label}>
     {id.length > 16 ? `${id.slice(0, 4)}…${id.slice(-6)}` : id}

@@ -1,10 +1,10 @@
 /**
- * A table that lives: values change in place, but while the pointer or the keyboard is in it no row moves, so that nobody
- * clicks on what was somewhere else a moment ago. What is held back is said and shown on demand.
+ * A live table. Values change in place, but no row moves while the pointer or focus is in the table, so that a click
+ * hits the intended row. New rows are counted and shown on demand.
  */
 import { Button } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { heldRows } from './held-rows.ts';
+import { heldRows } from './stable-rows.ts';
 import { TableScroll } from './table-scroll.tsx';
 
 export type Column<T> = Readonly<{
@@ -29,7 +29,7 @@ export type DataTableProps<T> = Readonly<{
   onMore?: () => void;
 }>;
 
-/** Holds what stands there from the moment somebody comes, until they leave or ask for another list. */
+/** Keeps the rows from the moment the pointer or focus enters until it leaves or the list changes. */
 const useHeldRows = <T,>(rows: readonly T[], rowKey: (row: T) => string, list: string) => {
   const [held, setHeld] = useState<Readonly<{ shown: readonly T[]; list: string }> | null>(null);
   const shown = held?.list === list ? held.shown : null;
@@ -82,7 +82,7 @@ export const DataTable = <T,>({
               <tr
                 key={rowKey(row)}
                 inert={isGone}
-                {...(isGone ? { 'data-gone': true, title: 'It is no longer in this list.' } : {})}
+                {...(isGone ? { 'data-gone': true, title: 'No longer in this list' } : {})}
               >
                 {columns.map(({ header, cell, align, isSecondary }) => (
                   <td key={header} data-align={align} className={isSecondary ? 'secondary' : undefined}>
@@ -96,7 +96,7 @@ export const DataTable = <T,>({
       </TableScroll>
       {held.waiting > 0 && (
         <Button variant="subtle" size="xs" onClick={held.letGo}>
-          {held.waiting} new, show
+          {held.waiting} new: show
         </Button>
       )}
       {hasMore && (

@@ -1,4 +1,4 @@
-/** A refusal or failure where it happened: cause, next action, correlation id to copy. Never a toast, never "something". */
+/** An error where it happened: cause, next action and a correlation ID to copy. */
 import { Button, Group, List, Text } from '@mantine/core';
 import { IconCircleX } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
@@ -16,9 +16,9 @@ export type ShownError = Readonly<{
 }>;
 
 const nextAction = (error: ShownError): string => {
-  if (error.retry_after_s !== null) return `Try again in ${error.retry_after_s} s.`;
+  if (error.retry_after_s !== null) return `Retry in ${error.retry_after_s} s.`;
   if (error.help !== null) return error.help;
-  return error.retryable ? 'Try again in a moment.' : 'Trying the same again will not help.';
+  return error.retryable ? 'Retry in a moment.' : 'Retrying the same request will not help.';
 };
 
 export const ErrorPanel = ({
@@ -49,15 +49,16 @@ export const ErrorPanel = ({
           <Group gap={12} mt={6}>
             {onRetry !== undefined && (
               <Button size="xs" variant="default" onClick={onRetry}>
-                Try again
+                {' '}
+                Retry{' '}
               </Button>
             )}
             {error.correlation_id !== null && (
               <span className="copy">
                 <Text span size="sm" className="muted">
-                  Correlation id
+                  Correlation ID
                 </Text>
-                <Copyable text={error.correlation_id} label="correlation id" />
+                <Copyable text={error.correlation_id} label="correlation ID" />
               </span>
             )}
             {/* What never became an answer of the API is not in its documents, and the server may be what is missing. */}

@@ -17,7 +17,7 @@ export const Loading = ({ rows = 4, label = 'Loading' }: Readonly<{ rows?: numbe
         <Skeleton key={index} height={18} />
       ))}
       <span className="muted" style={{ minHeight: 20 }}>
-        {waited > QUIET_MS ? `${label}: ${span(waited)} so far` : ''}
+        {waited > QUIET_MS ? `${label}: ${span(waited)} elapsed` : ''}
       </span>
     </Stack>
   );

@@ -26,9 +26,7 @@ export const SecretView = ({ secret, onSaved }: Readonly<{ secret: Secret; onSav
   return (
     <Stack gap="sm">
       <div className="panel" data-tone="warn" role="alert" ref={top} tabIndex={-1}>
-        <span className="panel-body">
-          This {secret.name} is shown once. Nobody can show it again: if it is lost, make a new one.
-        </span>
+        <span className="panel-body">This {secret.name} is shown only once. If you lose it, create a new one.</span>
       </div>
       <div className="secret-block">
         <CopyBlock text={secret.value} label={secret.name} />
@@ -42,9 +40,9 @@ export const SecretView = ({ secret, onSaved }: Readonly<{ secret: Secret; onSav
         </div>
       ))}
       <div>{secret.explanation}</div>
-      <Checkbox label="I have saved it" checked={isSaved} onChange={(event) => setSaved(event.currentTarget.checked)} />
+      <Checkbox label="I saved it" checked={isSaved} onChange={(event) => setSaved(event.currentTarget.checked)} />
       <Group justify="flex-end">
-        <ActionButton disabledReason={isSaved ? null : 'Say first that you have saved it.'} onClick={onSaved}>
+        <ActionButton disabledReason={isSaved ? null : 'Confirm that you saved it.'} onClick={onSaved}>
           Done
         </ActionButton>
       </Group>

@@ -1,4 +1,4 @@
-/** Times that stay true while one looks: they count on by themselves, and show the exact time in UTC on hover. */
+/** Relative times that update automatically and show the exact time in UTC on hover. */
 import { useSyncExternalStore } from 'react';
 import { ago, duration, exact, span, until } from '../format/time.ts';
 
@@ -7,7 +7,7 @@ let now = Date.now();
 const watchers = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-/** One clock for the whole page, running only while somebody looks at it. */
+/** One clock for the whole page. It runs only while a component uses it. */
 export const useNow = (): number =>
   useSyncExternalStore(
     (watcher) => {

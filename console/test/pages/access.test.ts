@@ -1,6 +1,6 @@
 /** Access, audit and settings in a real browser: what people must be told, and what must never leave the page. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type Demo, needsBrowser, openDemo } from '../browser.ts';
@@ -13,7 +13,7 @@ const toProjectAccess = async (page: Page, tab: string): Promise<void> => {
   await page.getByRole('tab', { name: tab }).click();
 };
 const toOrganization = async (page: Page, tab: string): Promise<void> => {
-  await page.getByRole('link', { name: 'Projects and people' }).click();
+  await page.getByRole('link', { name: 'Projects and members' }).click();
   await page.getByRole('tab', { name: tab }).click();
 };
 
@@ -27,7 +27,7 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
   test('a token is shown once, is left only by saying that it was saved, and is kept nowhere', () =>
     demo.page('/settings?tab=tokens', async (page) => {
       await page.getByRole('button', { name: 'New token' }).click();
-      await page.getByLabel('What it is for').fill('nightly');
+      await page.getByLabel('Name', { exact: true }).fill('nightly');
       await page.getByRole('button', { name: 'Create token' }).click();
       const dialog = page.getByRole('dialog', { name: 'Token for nightly' });
       const token = await dialog.locator('pre').first().textContent();
@@ -35,8 +35,8 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
       await page.keyboard.press('Escape');
       const done = dialog.getByRole('button', { name: 'Done' });
       await done.click({ force: true });
-      assert.equal(await done.getAttribute('aria-description'), 'Say first that you have saved it.');
-      await dialog.getByLabel('I have saved it').check();
+      assert.equal(await done.getAttribute('aria-description'), 'Confirm that you saved it.');
+      await dialog.getByLabel('I saved it').check();
       await done.click();
       await dialog.waitFor({ state: 'detached' });
       await page.getByRole('cell', { name: /^nightly/ }).waitFor();
@@ -53,23 +53,23 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
       await page.getByRole('button', { name: 'Add key' }).click();
       const field = page.getByLabel('Public key');
       await field.fill(PRIVATE);
-      await page.getByText('This is a private key; keep it to yourself.').waitFor();
+      await page.getByText('This is a private key.').waitFor();
       assert.equal(await field.inputValue(), '');
       await field.fill(PUBLIC);
-      assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'desk');
+      assert.equal(await page.getByLabel('Key name').inputValue(), 'desk');
       await page.getByRole('dialog').getByRole('button', { name: 'Add key' }).click();
       await page.getByRole('cell', { name: /^desk/ }).waitFor();
     }));
 
   test('every other browser is signed out at once, and this one stays', () =>
     demo.page('/settings?tab=sessions', async (page) => {
-      await page.getByRole('button', { name: 'Sign out everywhere else' }).click();
+      await page.getByRole('button', { name: 'Sign out all others' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
       await page.getByRole('dialog').waitFor({ state: 'detached' });
-      const everywhere = page.getByRole('button', { name: 'Sign out everywhere else' });
+      const everywhere = page.getByRole('button', { name: 'Sign out all others' });
       await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
-      assert.equal(await everywhere.getAttribute('aria-description'), 'You are signed in nowhere else.');
-      await page.getByRole('row', { name: /This one/ }).waitFor();
+      assert.equal(await everywhere.getAttribute('aria-description'), 'No other browser is signed in.');
+      await page.getByRole('row', { name: /This browser/ }).waitFor();
     }));
 
   test('a viewer sees every action and why it is not theirs', () =>
@@ -77,10 +77,10 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
       await toProjectAccess(page, 'Service accounts');
       const create = page.getByRole('button', { name: 'New service account' });
       await create.click({ force: true });
-      assert.match((await create.getAttribute('aria-description')) ?? '', /viewer.*needs an admin/);
+      assert.match((await create.getAttribute('aria-description')) ?? '', /Requires an admin.*You are a viewer/);
       assert.equal(await page.getByRole('dialog').count(), 0);
       await toOrganization(page, 'Invitations');
-      await page.getByText('Invitations are for admins').waitFor();
+      await page.getByText('Invitations require the admin role').waitFor();
       await toOrganization(page, 'Members');
       const remove = page.getByRole('button', { name: 'Remove Mei Member' });
       assert.match((await remove.getAttribute('aria-description')) ?? '', /needs an admin/);
@@ -92,13 +92,13 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
       await page.getByRole('button', { name: 'New service account' }).click();
       await page.getByLabel('Name', { exact: true }).fill('pipeline');
       await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click();
-      await page.getByLabel('I have saved it').check();
+      await page.getByLabel('I saved it').check();
       await page.getByRole('button', { name: 'Done' }).click();
       await page.getByRole('link', { name: 'pipeline' }).click();
       await page.getByRole('button', { name: 'Disable' }).click();
       await page.getByText('Disabled', { exact: true }).waitFor();
       const token = page.getByRole('button', { name: 'New token' });
-      assert.equal(await token.getAttribute('aria-description'), 'The account is disabled; enable it first.');
+      assert.equal(await token.getAttribute('aria-description'), 'The account is disabled. Enable it first.');
       await page.getByRole('button', { name: 'Delete' }).click();
       await page.getByLabel('Type pipeline to confirm').fill('pipeline');
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
@@ -109,10 +109,10 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
   test('a role is changed by choosing one, and the command says the same', () =>
     demo.page('/', async (page) => {
       await toOrganization(page, 'Members');
-      await page.getByRole('button', { name: 'Change the role of Mei Member' }).click();
-      const dialog = page.getByRole('dialog', { name: 'Role of Mei Member' });
+      await page.getByRole('button', { name: 'Change role of Mei Member' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Change role of Mei Member' });
       await dialog.getByRole('radio', { name: 'viewer' }).check();
-      await dialog.getByRole('button', { name: 'Equivalent command' }).click();
+      await dialog.getByRole('button', { name: 'CLI command' }).click();
       await dialog.getByText('gpuaas organization member update mei@acme.example --role viewer --org acme').waitFor();
       await dialog.getByRole('button', { name: 'Save' }).click();
       await page.getByRole('row', { name: /Mei Member.*viewer/ }).waitFor();
@@ -131,9 +131,9 @@ describe('access, audit and settings', { skip: needsBrowser }, () => {
       await page.getByText('Decided by').waitFor();
       const [file] = await Promise.all([
         page.waitForEvent('download'),
-        page.getByRole('button', { name: 'Export as JSON lines' }).click(),
+        page.getByRole('button', { name: 'Export JSONL' }).click(),
       ]);
-      const rows = (await readFile(await file.path(), 'utf8')).trim().split('\n');
+      const rows = (await text(await file.createReadStream())).trim().split('\n');
       assert.ok(rows.length > 0);
       for (const row of rows) {
         const { action, result } = JSON.parse(row) as { action: string; result: string };

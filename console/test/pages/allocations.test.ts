@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { pathOf } from '../../../server/src/domain/workflow-declaration.ts';
+import { PROVISION_SLICE, RELEASE_ALLOCATION } from '../../../server/src/domain/workflow-steps.ts';
 import { type Demo, needsBrowser, openDemo } from '../browser.ts';
 
 describe('the allocation pages', { skip: needsBrowser }, () => {
@@ -55,19 +57,14 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
 
   it('show a launch by its steps until it is active, without being loaded again', () =>
     demo.page('/#as=member', async (page) => {
+      const labels = pathOf(PROVISION_SLICE).map(([, { label }]) => label);
       await open(page, 'eval-batch');
       const panel = page.getByRole('region', { name: 'What is under way' });
       await panel
         .getByText(/so far/)
         .first()
         .waitFor();
-      assert.deepEqual(await panel.getByRole('listitem').locator('.al-step-label').allTextContents(), [
-        'Set the GPUs aside',
-        'Copy the image',
-        'Start the machine',
-        'Boot',
-        'Hand it over',
-      ]);
+      assert.deepEqual(await panel.getByRole('listitem').locator('.al-step-label').allTextContents(), labels);
       await panel.waitFor({ state: 'detached' });
       await page.getByText('Active', { exact: true }).waitFor();
     }));
@@ -77,7 +74,7 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
       await open(page, 'train-llama');
       await page.getByRole('button', { name: 'Release', exact: true }).click();
       const dialog = page.getByRole('dialog', { name: 'Release train-llama' });
-      const confirm = dialog.getByRole('button', { name: 'Take the protection off and release' });
+      const confirm = dialog.getByRole('button', { name: 'Unprotect and release' });
       const typed = dialog.getByRole('textbox', { name: 'Type train-llama to confirm' });
       await typed.fill('train-llam');
       await typed.press('Enter');
@@ -85,11 +82,14 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
       await typed.fill('train-llama');
       await confirm.click();
       await dialog.waitFor({ state: 'detached' });
-      await page.getByRole('region', { name: 'What is under way' }).getByText('Erase the disks').waitFor();
-      await page.getByText('not charged now').waitFor();
+      await page
+        .getByRole('region', { name: 'What is under way' })
+        .getByText(RELEASE_ALLOCATION.steps.wipe.label)
+        .waitFor();
+      await page.getByText('not charged').waitFor();
       await page.getByRole('tab', { name: 'Wipe certificate' }).click();
-      await page.getByText('The signature holds').waitFor();
-      assert.equal(await page.getByText('Read back, erased').count(), 4);
+      await page.getByText('Signature valid').waitFor();
+      assert.equal(await page.getByText('Wiped and verified').count(), 4);
     }));
 
   it('say of a failed launch that nothing was charged, and launch the same again', () =>
@@ -97,14 +97,11 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
       await openList(page);
       await choose(page, 'Failed');
       await page.getByRole('link', { name: 'finetune-broken' }).click();
-      const panel = page.getByRole('alert', { name: 'The launch failed' });
-      await panel.getByText('Nothing was charged.').waitFor();
-      await panel.getByText(/“Boot” gave up/).waitFor();
-      assert.match(
-        (await panel.getByRole('link', { name: 'Report it by mail' }).getAttribute('href')) ?? '',
-        /^mailto:/,
-      );
-      const again = await panel.getByRole('link', { name: 'Launch the same again' }).getAttribute('href');
+      const panel = page.getByRole('alert', { name: 'Launch failed' });
+      await panel.getByText('No charges.').waitFor();
+      await panel.getByText(`“${PROVISION_SLICE.steps.awaitSsh.label}” stopped`).waitFor();
+      assert.match((await panel.getByRole('link', { name: 'Report by email' }).getAttribute('href')) ?? '', /^mailto:/);
+      const again = await panel.getByRole('link', { name: 'Launch again' }).getAttribute('href');
       const asked = new URL(again ?? '', page.url()).searchParams;
       assert.equal(asked.get('name'), 'finetune-broken');
       assert.equal(asked.get('gpus'), '1');
@@ -113,27 +110,27 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
   it('say that a machine that is off is still charged', () =>
     demo.page('/#as=member', async (page) => {
       await open(page, 'ray-head');
-      await page.getByText('Off, still charged: its GPUs are kept for it until it is released').waitFor();
-      await page.getByRole('button', { name: 'Open a terminal' }).hover();
-      await page.getByRole('tooltip').filter({ hasText: 'It is off; start it first.' }).waitFor();
+      await page.getByText('VM is off and still charged').waitFor();
+      await page.getByRole('button', { name: 'Open terminal' }).hover();
+      await page.getByRole('tooltip').filter({ hasText: 'The VM is off. Start it first.' }).waitFor();
     }));
 
   it('let a viewer read everything and change nothing, and say why', () =>
     demo.page('/#as=viewer', async (page) => {
       await open(page, 'notebook-anna');
-      for (const name of ['Release', 'Edit or extend', 'Launch again', 'Open a terminal']) {
+      for (const name of ['Release', 'Edit or extend', 'Launch again', 'Open terminal']) {
         const button = page.getByRole('button', { name, exact: true });
         assert.equal(await button.getAttribute('aria-disabled'), 'true', name);
         assert.ok(((await button.getAttribute('aria-description')) ?? '').length > 10, name);
       }
       await page.getByRole('tab', { name: 'Audit' }).click();
-      await page.getByText('The audit log is not for your role').waitFor();
+      await page.getByText('Audit log requires the admin role').waitFor();
     }));
 
   it('open a terminal in the page, and end it with the page', () =>
     demo.page('/#as=member', async (page) => {
       await open(page, 'notebook-anna');
-      await page.getByRole('button', { name: 'Open a terminal' }).click();
+      await page.getByRole('button', { name: 'Open terminal' }).click();
       const pane = page.getByRole('region', { name: 'Terminal of notebook-anna' });
       await pane.getByText('Connected.').waitFor();
       await page.keyboard.type('whoami\n');

@@ -1,6 +1,6 @@
 /** Overview, launch and usage in a real browser, against the API in the page. */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { type Demo, needsBrowser, openDemo } from '../browser.ts';
@@ -26,9 +26,12 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
 
   test('the start leads to what runs, what it costs and what needs somebody', () =>
     demo.page('/', async (page) => {
-      await page.getByRole('region', { name: 'What runs' }).getByRole('link', { name: 'train-llama' }).waitFor();
+      await page
+        .getByRole('region', { name: 'Running allocations' })
+        .getByRole('link', { name: 'train-llama' })
+        .waitFor();
       const attention = page.getByRole('region', { name: 'Needs attention' });
-      await attention.getByText('still billed: the slots are yours until released').waitFor();
+      await attention.getByText('still charged: the GPUs stay reserved until release').waitFor();
       await page
         .getByRole('region', { name: 'Quota' })
         .getByText(/\d+ of \d+ GPUs used/)
@@ -39,7 +42,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
   test('everything is chosen already: one press launches and leads to the allocation', () =>
     demo.page('/', async (page) => {
       await toLaunch(page);
-      await summary(page).getByText('Fits now on').waitFor();
+      await summary(page).getByText('Available now on').waitFor();
       const name = await page.getByLabel('Name', { exact: true }).inputValue();
       await button(page).click();
       await page.waitForURL(/\/allocations\/alc_/);
@@ -58,7 +61,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       });
       await page.waitForURL(/\/allocations\/alc_/);
       await page.getByRole('link', { name: 'Overview' }).click();
-      const runs = page.getByRole('region', { name: 'What runs' });
+      const runs = page.getByRole('region', { name: 'Running allocations' });
       await runs.getByRole('link', { name: 'only-once' }).first().waitFor();
       assert.equal(await runs.getByRole('link', { name: 'only-once' }).count(), 1);
     }));
@@ -71,7 +74,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       await page.getByLabel('Name', { exact: true }).fill('shared-form');
       await page.getByRole('textbox', { name: 'Tags' }).fill('team=vision');
       await page.getByRole('button', { name: 'Add user data' }).click();
-      await page.getByLabel('User data').fill('#cloud-config\npassword: hunter2\n');
+      await page.getByRole('textbox', { name: 'User data' }).fill('#cloud-config\npassword: hunter2\n');
       await page.waitForURL(/gpus=2.*hours=72.*name=shared-form.*tags=team/);
       assert.doesNotMatch(page.url(), /hunter2|cloud-config/);
       await page.reload();
@@ -88,16 +91,16 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
   test('what does not fit says why, and an alternative is one press away', () =>
     demo.page('/', async (page) => {
       await toLaunch(page, 'gpus=8');
-      await summary(page).getByText('Does not fit now').first().waitFor();
+      await summary(page).getByText('Not available now').first().waitFor();
       await summary(page)
-        .getByText(/the largest set is \d/)
+        .getByText(/largest free set: \d/)
         .first()
         .waitFor();
       assert.equal(await button(page).getAttribute('aria-disabled'), 'true');
       await summary(page)
-        .getByRole('button', { name: /^GPU slice, 4 GPUs/ })
+        .getByRole('button', { name: /^Slice, 4 GPUs/ })
         .click();
-      await summary(page).getByText('Fits now on').waitFor();
+      await summary(page).getByText('Available now on').waitFor();
       assert.ok(await page.getByRole('group', { name: 'GPUs' }).getByRole('radio', { name: /^4/ }).isChecked());
       assert.equal(await button(page).getAttribute('aria-disabled'), 'false');
     }));
@@ -105,7 +108,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
   test('what went to somebody else before it was sent is refused with the reasons and with what fits', () =>
     demo.page('/', async (page) => {
       await toLaunch(page, 'gpus=4&name=too-late');
-      await summary(page).getByText('Fits now on').waitFor();
+      await summary(page).getByText('Available now on').waitFor();
       // Sent before the estimate of the eight has come: the form does not know yet that they are gone.
       await page.evaluate(() => {
         document.querySelector<HTMLInputElement>('input[type=radio][name=gpus][value="8"]')?.click();
@@ -116,11 +119,11 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
         .getByText(/no single node fits 8/)
         .first()
         .waitFor();
-      await refusal.getByText('Correlation id').waitFor();
+      await refusal.getByText('Correlation ID').waitFor();
       assert.match(page.url(), /\/launch/);
-      await refusal.getByRole('button', { name: /^GPU slice, 4 GPUs/ }).click();
+      await refusal.getByRole('button', { name: /^Slice, 4 GPUs/ }).click();
       await refusal.waitFor({ state: 'detached' });
-      await summary(page).getByText('Fits now on').waitFor();
+      await summary(page).getByText('Available now on').waitFor();
       await button(page).click();
       await page.getByRole('heading', { level: 1, name: 'too-late' }).waitFor();
     }));
@@ -128,20 +131,20 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
   test('who belongs to nothing yet is welcomed and makes the first step right there', () =>
     demo.page('/#as=newcomer', async (page) => {
       await page.getByRole('heading', { level: 1, name: 'Welcome, Nadia Newcomer' }).waitFor();
-      await page.getByLabel('Name of the organization').fill('Nadia & Co');
+      await page.getByLabel('Organization name').fill('Nadia & Co');
       const create = page.getByRole('button', { name: 'Create organization' });
       assert.equal(await create.getAttribute('aria-disabled'), 'true');
-      await page.getByLabel('Name of the organization').fill('nadia');
+      await page.getByLabel('Organization name').fill('nadia');
       await create.click();
-      await page.getByRole('region', { name: 'Nothing runs here yet' }).waitFor();
+      await page.getByRole('region', { name: 'No allocations yet' }).waitFor();
       assert.match(page.url(), /\/projects\/prj_/);
     }));
 
   test('an invitation leads into the organization, and from there to a first project', () =>
     demo.page('/#as=newcomer', async (page) => {
-      await page.getByLabel('Token of the invitation').fill(' demo-invitation-of-nadia ');
+      await page.getByLabel('Invitation token').fill(' demo-invitation-of-nadia ');
       await page.getByRole('button', { name: 'Accept' }).click();
-      await page.getByText('You are in no project yet.').waitFor();
+      await page.getByText('You are not in a project.').waitFor();
     }));
 
   test('regions, storage and network that are not offered are in sight, with the reason', () =>
@@ -149,25 +152,25 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       await toLaunch(page);
       for (const name of [
         /^Frankfurt.*No hosts/,
-        /^Persistent volume.*Not offered yet/,
-        /^Public address.*Not offered yet/,
+        /^Persistent volume.*Not available yet/,
+        /^Public address.*Not available yet/,
       ])
         assert.ok(await page.getByRole('radio', { name }).isDisabled(), String(name));
       await page.getByRole('radio', { name: /^Bare metal/ }).check();
-      assert.ok(await page.getByRole('radio', { name: /^2.*A whole node has 8 GPUs/ }).isDisabled());
+      assert.ok(await page.getByRole('radio', { name: /^2.*A node has 8 GPUs/ }).isDisabled());
     }));
 
   test('a launch takes the keyboard alone', () =>
     demo.page('/', async (page) => {
       await toLaunch(page);
-      await page.getByRole('radio', { name: /^GPU slice/ }).focus();
+      await page.getByRole('radio', { name: /^Slice/ }).focus();
       await page.keyboard.press('Tab');
       await page.keyboard.press('ArrowRight');
       assert.ok(await page.getByRole('group', { name: 'GPUs' }).getByRole('radio', { name: /^2/ }).isChecked());
       await page.getByLabel('Name', { exact: true }).focus();
       await page.keyboard.press('ControlOrMeta+a');
       await page.keyboard.type('Typed By Hand');
-      await page.getByText('Lower-case letters only.').first().waitFor();
+      await page.getByText('Use lower-case letters only.').first().waitFor();
       await page.keyboard.press('Enter');
       await page.keyboard.press('ControlOrMeta+a');
       await page.keyboard.type('typed-by-hand');
@@ -180,14 +183,14 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
   test('a key is added without leaving the form, and a private one is not taken', () =>
     demo.page('/', async (page) => {
       await toLaunch(page, 'gpus=2');
-      await page.getByRole('button', { name: 'Add a key' }).click();
+      await page.getByRole('button', { name: 'Add key' }).click();
       const key = page.getByLabel('Public key');
       await key.fill('-----BEGIN OPENSSH PRIVATE KEY-----');
       await page.getByText('This is a private key.').waitFor();
       await key.fill('ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGb1ZpFz2n6mS4Tn1oYVx0cQ0a3nq4bq0m9k2v4y7w8z new@home');
-      await page.getByLabel('Name of the key').press('Enter');
-      await page.getByRole('checkbox', { name: 'new-home' }).waitFor();
-      assert.ok(await page.getByRole('checkbox', { name: 'new-home' }).isChecked());
+      await page.getByLabel('Key name').press('Enter');
+      await page.getByRole('checkbox', { name: 'home' }).waitFor();
+      assert.ok(await page.getByRole('checkbox', { name: 'home' }).isChecked());
       assert.match(page.url(), /gpus=2/);
     }));
 
@@ -196,7 +199,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
       await toLaunch(page, 'gpus=2&name=train-llama');
       await button(page).click();
       const refusal = summary(page).getByRole('alert');
-      await refusal.getByText('Correlation id').waitFor();
+      await refusal.getByText('Correlation ID').waitFor();
       assert.match(page.url(), /launch\?.*gpus=2/);
       await page.getByLabel('Name', { exact: true }).fill('train-llama-2');
       await refusal.waitFor({ state: 'detached' });
@@ -208,7 +211,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
     demo.page('/#as=viewer', async (page) => {
       await toLaunch(page);
       await summary(page)
-        .getByText(/You are a viewer of this project; this needs a member/)
+        .getByText(/Requires a member of this project. You are a viewer/)
         .waitFor();
       assert.equal(await button(page).getAttribute('aria-disabled'), 'true');
     }));
@@ -222,7 +225,7 @@ describe('overview, launch and usage', { skip: needsBrowser }, () => {
         page.waitForEvent('download'),
         page.getByRole('button', { name: 'CSV' }).click(),
       ]);
-      const lines = (await readFile(await file.path(), 'utf8')).trim().split('\r\n');
+      const lines = (await text(await file.createReadStream())).trim().split('\r\n');
       assert.equal(lines.length - 1, (await table.getByRole('row').count()) - 1);
       const shown = await table.getByRole('row', { name: /sweep-1/ }).textContent();
       const cost = lines.find((line) => line.includes(',sweep-1,'))?.split(',')[8] ?? '?';

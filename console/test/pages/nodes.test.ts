@@ -59,7 +59,7 @@ describe('the pages of nodes', { skip: needsBrowser }, () => {
       const promised = Number(/\((\d+)\)/.exec((await button.textContent()) ?? '')?.[1]);
       await button.click();
       await page.getByText(new RegExp(`^${promised} of `)).waitFor();
-      await page.getByLabel('State').selectOption('offline');
+      await page.getByLabel('State', { exact: true }).selectOption('offline');
       await page.waitForURL(/state=offline/);
       const { search } = new URL(page.url());
       const names = await page.getByRole('grid').getByRole('rowheader').getByRole('link').allTextContents();
@@ -99,12 +99,12 @@ describe('the pages of nodes', { skip: needsBrowser }, () => {
       const approve = page.getByRole('button', { name: 'Approve all' });
       assert.equal(await approve.getAttribute('aria-disabled'), 'true');
       const why = (await approve.getAttribute('aria-description')) ?? '';
-      assert.match(why, /restarted first/);
+      assert.match(why, /Reboot the host first/);
       assert.match(why, /Slot 2: .*mounted/);
-      await page.getByRole('button', { name: 'Erase and own' }).click();
+      await page.getByRole('button', { name: 'Approve wipe' }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByLabel('Reason').fill('It held scratch data.');
-      const erase = dialog.getByRole('button', { name: 'Erase and own' });
+      const erase = dialog.getByRole('button', { name: 'Approve wipe' });
       assert.equal(await erase.getAttribute('aria-disabled'), 'true');
       const label = await dialog.getByLabel(/^Type .* to confirm/).evaluate((input) => input.id);
       const asked = (await dialog.locator(`label[for="${label}"]`).textContent()) ?? '';
@@ -115,11 +115,11 @@ describe('the pages of nodes', { skip: needsBrowser }, () => {
   it('approve what has changed once it was looked at', () =>
     demo.page('/platform/nodes', async (page) => {
       await open(page, 'j22u13');
-      await page.getByRole('button', { name: 'Look at it' }).click();
+      await page.getByRole('button', { name: 'Show' }).click();
       await page.getByText('Changed', { exact: true }).waitFor();
       await page.getByRole('rowheader', { name: 'NVMe serial' }).waitFor();
       await page.getByRole('button', { name: 'Approve 1 slot' }).click();
-      await page.getByText('Approved: slot 2.').waitFor();
+      await page.getByText('Approved slots: 2.').waitFor();
       assert.equal(await page.getByText('Changed', { exact: true }).count(), 0);
     }));
 

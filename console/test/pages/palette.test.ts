@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { type Demo, needsBrowser, openDemo } from '../browser.ts';
 
 const CORRELATION = 'c-4f0d2a52-8a8b-4d6e-9a0c-1f2e3d4c5b6a';
-const box = (page: Page) => page.getByRole('combobox', { name: /^Go to a page/ });
+const box = (page: Page) => page.getByRole('combobox', { name: /^Search pages/ });
 
 const paste = (page: Page, selector: string, text: string): Promise<void> =>
   page.evaluate(
@@ -40,7 +40,7 @@ describe('the palette', { skip: needsBrowser }, () => {
 
   test('finds allocations and nodes by name, and the arrows choose', () =>
     demo.page('/settings', async (page) => {
-      await page.getByRole('button', { name: /Go to or paste an id/ }).click();
+      await page.getByRole('button', { name: /Search or paste an ID/ }).click();
       await page.keyboard.type('train-llama');
       await page.getByRole('option', { name: /^train-llama/, selected: true }).waitFor();
       await box(page).fill('j22u1');
@@ -65,9 +65,9 @@ describe('the palette', { skip: needsBrowser }, () => {
         await paste(page, 'body', ` "${CORRELATION}",`);
         await box(page).waitFor();
         assert.equal(await box(page).inputValue(), CORRELATION);
-        await page.getByRole('option', { name: /^Follow this id/, selected: true }).waitFor();
+        await page.getByRole('option', { name: /^Trace this ID/, selected: true }).waitFor();
         await page.keyboard.press('Enter');
-        await page.waitForURL(`**/platform/follow?id=${CORRELATION}`);
+        await page.waitForURL(`**/platform/trace?id=${CORRELATION}`);
       },
       { allow: /404/ },
     ));
@@ -81,9 +81,9 @@ describe('the palette', { skip: needsBrowser }, () => {
       await page.waitForURL(/\/settings/);
       await paste(page, 'body', id);
       await page.getByRole('option', { name: /^Open allocation train-llama/ }).waitFor();
-      const follow = page.getByRole('option', { name: /^Follow this id/ });
+      const follow = page.getByRole('option', { name: /^Trace this ID/ });
       await follow.click();
-      await page.waitForURL(new RegExp(`/projects/prj_\\w+/follow\\?id=${id}`));
+      await page.waitForURL(new RegExp(`/projects/prj_\\w+/trace\\?id=${id}`));
     }));
 
   test('single keys act only where nobody types, and can be turned off', () =>
@@ -98,7 +98,7 @@ describe('the palette', { skip: needsBrowser }, () => {
       await page.waitForURL(/\/allocations$/);
       await page.keyboard.press('?');
       await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
-      await page.getByLabel('Shortcuts of a single key').click();
+      await page.getByLabel('Single-key shortcuts').click();
       await page.keyboard.press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       await page.keyboard.press('/');

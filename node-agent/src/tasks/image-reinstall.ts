@@ -74,9 +74,14 @@ export const cloneOver = async (
   const is_zero = await forget(ctx, act, disk);
   return act(
     `the clone of ${image.name}`,
-    ctx.host.images.clone(image, disk, (told) => ctx.progress({ ...told, percent: 50 + told.percent / 2 }), {
-      is_zero,
-    }),
+    ctx.host.images.clone(
+      image,
+      disk,
+      (progress) => ctx.progress({ ...progress, percent: 50 + progress.percent / 2 }),
+      {
+        is_zero,
+      },
+    ),
   );
 };
 
@@ -91,5 +96,10 @@ const forget = async (ctx: TaskContext, act: Act, disk: OpenDisk): Promise<boole
     return false;
   }
   const found = await act(`reading disk ${disk.serial}`, readBack(disk));
-  return found.is_zero && isWhole(found) && found.bytes_not_erased === 0 && found.signatures_left.length === 0;
+  return (
+    found.is_zero &&
+    isWhole(found, disk.size_bytes) &&
+    found.bytes_not_erased === 0 &&
+    found.signatures_left.length === 0
+  );
 };

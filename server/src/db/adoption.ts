@@ -5,18 +5,19 @@
 import type { Tx } from './client.ts';
 import { HELD } from './lifecycle.ts';
 import { claimIsLive } from './predicates.ts';
+import { statement } from './statement.ts';
 
 export type OutrunSlot = Readonly<{ id: string; slot_index: number; generation: number; host_generation: number }>;
 
+const LOCK_SLOTS_BEHIND_HOST = statement(
+  { allocation_id: 'text' },
+  `select s.id, s.slot_index, s.generation, s.host_generation ${HELD} where s.host_generation > s.generation
+   order by s.slot_index for update of s, c`,
+);
+
 /** What an allocation holds and its host has seen a later claim of; locked. */
 export const lockSlotsBehindHost = async (tx: Tx, allocationId: string): Promise<OutrunSlot[]> =>
-  (
-    await tx.query<OutrunSlot>(
-      `select s.id, s.slot_index, s.generation, s.host_generation ${HELD} where s.host_generation > s.generation
-       order by s.slot_index for update of s, c`,
-      [allocationId],
-    )
-  ).rows;
+  (await LOCK_SLOTS_BEHIND_HOST.query<OutrunSlot>(tx, { allocation_id: allocationId })).rows;
 
 export const adoptGenerations = async (tx: Tx, allocationId: string, slots: readonly OutrunSlot[]): Promise<void> => {
   const values = [slots.map(({ id }) => id), slots.map(({ host_generation }) => host_generation + 1)];

@@ -1,7 +1,7 @@
-/** What an organization asks of those who connect to its machines: each setting with what it means. */
+/** The access policy of an organization: limits and rules for sessions with its allocations. */
 import type { AccessPolicy } from '@gpuaas/sdk';
 import { NumberInput, Stack, Switch } from '@mantine/core';
-import { type FormEvent, useState } from 'react';
+import { useForm } from '@mantine/form';
 import { useChange } from '../../api/change.ts';
 import { useMay } from '../../api/me.tsx';
 import { useRead } from '../../api/read.ts';
@@ -20,7 +20,7 @@ export const AccessPolicyPanel = ({ organizationId }: Readonly<{ organizationId:
   return (
     <Section title="Access policy">
       <Async of={policy} label="Access policy" rows={8}>
-        {/* A policy that somebody else changed meanwhile is begun anew: what was typed was meant for the other one. */}
+        {/* A newer version restarts the form: the values were entered for the older one. */}
         {(data) => <PolicyForm key={data.version} organizationId={organizationId} policy={data} />}
       </Async>
     </Section>
@@ -31,28 +31,27 @@ const PolicyForm = ({ organizationId, policy }: Readonly<{ organizationId: strin
   const update = useChange('accessPolicyUpdate');
   const refusal = useMay()('organization.update', { organization: organizationId });
   const org = useOrganizationFlag(organizationId);
-  const [settings, setSettings] = useState<PolicySettings>(policy);
-  const set = (change: Partial<PolicySettings>) => setSettings((before) => ({ ...before, ...change }));
+  const form = useForm<PolicySettings>({ initialValues: policy });
+  const settings = form.getValues();
   const changes = changesOf(policy, settings);
   const missing =
     refusal ??
     POLICY_NUMBERS.map((one) => numberRefusal(one, settings[one.name])).find((one) => one !== null) ??
-    (Object.keys(changes).length === 0 ? 'Nothing is changed yet.' : null);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
+    (Object.keys(changes).length === 0 ? 'No changes to save.' : null);
+  const submit = form.onSubmit(() => {
     if (missing !== null) return;
     void update.run({ params: { organization_id: organizationId }, body: changes }, { ifMatch: policy.version });
-  };
+  });
   const flags = Object.entries(changes).map(([name, value]): Flag => {
-    const said = typeof value === 'boolean' ? (value ? 'yes' : 'no') : value;
-    return ['set', `${name}=${said}`];
+    const text = typeof value === 'boolean' ? (value ? 'yes' : 'no') : value;
+    return ['set', `${name}=${text}`];
   });
   return (
     <form onSubmit={submit} noValidate>
       <Stack gap="md" maw={620}>
         <p className="muted" style={{ margin: 0 }}>
-          For sessions through the gateway: terminals, serial consoles, SSH and forwarded ports. Shorter times reach
-          sessions that are open; what is recorded is decided when a session opens. Last changed{' '}
+          Applies to terminals, serial consoles, SSH and forwarded ports through the gateway. Shorter limits also apply
+          to open sessions. A change of recording applies to new sessions only. Last changed{' '}
           <Ago at={policy.updated_at} />.
         </p>
         {POLICY_NUMBERS.map((one) => (
@@ -68,7 +67,7 @@ const PolicyForm = ({ organizationId, policy }: Readonly<{ organizationId: strin
             readOnly={refusal !== null}
             clampBehavior="none"
             hideControls
-            onChange={(value) => set({ [one.name]: Math.round(Number(value) * one.factor) })}
+            onChange={(value) => form.setValues({ [one.name]: Math.round(Number(value) * one.factor) })}
           />
         ))}
         {POLICY_SWITCHES.map(({ name, label, meaning }) => (
@@ -76,9 +75,8 @@ const PolicyForm = ({ organizationId, policy }: Readonly<{ organizationId: strin
             key={name}
             label={label}
             description={meaning}
-            checked={settings[name]}
             disabled={refusal !== null}
-            onChange={(event) => set({ [name]: event.currentTarget.checked })}
+            {...form.getInputProps(name, { type: 'checkbox' })}
           />
         ))}
         {refusal !== null && (

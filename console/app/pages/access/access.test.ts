@@ -2,25 +2,25 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Me, ROLES } from '@gpuaas/sdk';
 import { command } from '../../format/shell.ts';
+import { nameFrom, nameProblem, optionalTextProblem, textProblem } from '../../rules/name.ts';
 import { auditFlags, auditQuery, fieldFromTime, hasFilters, timeFromField } from './audit-filters.ts';
-import { nameFrom, nameRefusal, optionalTextRefusal, textRefusal } from './names.ts';
 import { changesOf, numberRefusal, POLICY_NUMBERS } from './policy-settings.ts';
-import { givableRoles, ownerRefusal } from './roles.ts';
+import { grantableRoles, ownerRefusal } from './roles.ts';
 import { scopeChoices, scopeRefusal, scopesOf, secondsOf, tokenState } from './token-choices.ts';
 
 test('a name is refused before the API has to', () => {
-  for (const good of ['a', 'research', 'gpu-1', '0']) assert.equal(nameRefusal(good), null, good);
+  for (const good of ['a', 'research', 'gpu-1', '0']) assert.equal(nameProblem(good), null, good);
   for (const bad of ['', 'Research', '-a', 'a-', 'a b', 'a_b', 'x'.repeat(64)])
-    assert.notEqual(nameRefusal(bad), null, bad);
+    assert.notEqual(nameProblem(bad), null, bad);
   assert.equal(nameFrom('  Größe & Search Group '), 'gro-e-search-group');
   assert.equal(nameFrom('***'), '');
 });
 
 test('a text for people holds nothing invisible', () => {
-  assert.equal(textRefusal('Research – Zürich', 'name', 120), null);
+  assert.equal(textProblem('Research – Zürich', 'name', 120), null);
   for (const bad of ['', 'a<b', 'a\u200bb', 'a\nb', '\u202eabc', 'x'.repeat(121)])
-    assert.notEqual(textRefusal(bad, 'name', 120), null, bad);
-  assert.equal(optionalTextRefusal('', 'name', 120), null);
+    assert.notEqual(textProblem(bad, 'name', 120), null, bad);
+  assert.equal(optionalTextProblem('', 'name', 120), null);
 });
 
 const me = (role: 'owner' | 'admin'): Me => ({
@@ -38,16 +38,16 @@ test('only an owner touches owners, and nobody the last one', () => {
   const owner = { user_id: 'usr_1', role: 'owner' } as const;
   const second = { user_id: 'usr_2', role: 'owner' } as const;
   const member = { user_id: 'usr_3', role: 'member' } as const;
-  assert.match(ownerRefusal(me('owner'), 'org_1', owner, [owner, member]) ?? '', /last owner/);
+  assert.match(ownerRefusal(me('owner'), 'org_1', owner, [owner, member]) ?? '', /needs an owner/);
   assert.equal(ownerRefusal(me('owner'), 'org_1', owner, [owner, second]), null);
   assert.match(ownerRefusal(me('admin'), 'org_1', owner, [owner, second]) ?? '', /Only an owner/);
   assert.equal(ownerRefusal(me('admin'), 'org_1', member, [owner, member]), null);
-  const givable = (role: 'owner' | 'admin') =>
-    givableRoles(me(role), 'org_1')
+  const grantable = (role: 'owner' | 'admin') =>
+    grantableRoles(me(role), 'org_1')
       .filter(({ refusal }) => refusal === null)
       .map((one) => one.role);
-  assert.deepEqual(givable('owner'), ['owner', 'admin', 'member', 'viewer']);
-  assert.deepEqual(givable('admin'), ['admin', 'member', 'viewer']);
+  assert.deepEqual(grantable('owner'), ['owner', 'admin', 'member', 'viewer']);
+  assert.deepEqual(grantable('admin'), ['admin', 'member', 'viewer']);
 });
 
 test('scopes are what was chosen, and an odd one is named', () => {
@@ -55,7 +55,7 @@ test('scopes are what was chosen, and an odd one is named', () => {
   assert.deepEqual(scopesOf('some', ['allocation.read']), ['allocation.read']);
   assert.equal(scopeRefusal('all', []), null);
   assert.notEqual(scopeRefusal('some', []), null);
-  assert.match(scopeRefusal('some', ['allocation.read', 'No']) ?? '', /"No"/);
+  assert.match(scopeRefusal('some', ['allocation.read', 'No']) ?? '', /“No”/);
   assert.equal(scopeRefusal('some', ['allocation.*']), null);
 });
 

@@ -1,4 +1,4 @@
-/** The rows that the filters choose, all of them, as a file of JSON lines. It is gathered in the page and can be stopped. */
+/** Exports all rows that match the filters as a JSONL file. The page collects them; the export can be stopped. */
 import { type AuditLog, GpuaasError } from '@gpuaas/sdk';
 import { Button, Group } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
@@ -47,7 +47,7 @@ export const AuditExport = ({
     <>
       <Group gap="xs">
         <span role="status" className="muted audit-status">
-          {rows === null ? '' : isRunning ? `${count(rows, 'row')} so far` : `${count(rows, 'row')} written`}
+          {rows === null ? '' : isRunning ? `${count(rows, 'row')} read` : `${count(rows, 'row')} exported`}
         </span>
         {isRunning ? (
           <Button variant="default" onClick={() => running.current?.abort()}>
@@ -55,7 +55,7 @@ export const AuditExport = ({
           </Button>
         ) : (
           <Button variant="default" leftSection={<IconDownload size={15} aria-hidden />} onClick={() => void start()}>
-            Export as JSON lines
+            Export JSONL
           </Button>
         )}
       </Group>

@@ -1,7 +1,8 @@
-/** The filters: typed ones apply with Enter, chosen ones at once, all of them stand in the address. */
+/** Audit filters. Text applies on Enter, selections immediately. All filters are part of the address. */
+import { AUDIT_RESULTS } from '@gpuaas/sdk';
 import { Button, Group, Select, TextInput } from '@mantine/core';
 import { type FormEvent, useEffect, useState } from 'react';
-import { type AuditSearch, fieldFromTime, hasFilters, RESULTS, timeFromField } from './audit-filters.ts';
+import { type AuditSearch, fieldFromTime, hasFilters, timeFromField } from './audit-filters.ts';
 
 type Choice = Readonly<{ value: string; label: string }>;
 const SPANS = [
@@ -22,7 +23,7 @@ export const AuditFilterBar = ({
   onChange(search: AuditSearch): void;
 }>) => {
   const [draft, setDraft] = useState<AuditSearch>(search);
-  // A link in a row changes the address too; the fields then say what it says.
+  // A link in a row also changes the address; the fields follow it.
   const applied = JSON.stringify(search);
   useEffect(() => setDraft(JSON.parse(applied) as AuditSearch), [applied]);
   const type = (name: keyof AuditSearch) => (event: { currentTarget: { value: string } }) =>
@@ -77,14 +78,14 @@ export const AuditFilterBar = ({
       <Select
         label="Result"
         placeholder="All"
-        data={[...RESULTS]}
+        data={[...AUDIT_RESULTS]}
         value={draft.result ?? null}
         clearable
         onChange={(value) => apply({ result: value ?? undefined })}
       />
-      {field('correlation', 'Correlation id', 'c-…')}
-      {time('since', 'Not before (UTC)')}
-      {time('until', 'Before (UTC)')}
+      {field('correlation', 'Correlation ID', 'c-…')}
+      {time('since', 'From (UTC)')}
+      {time('until', 'Until (UTC)')}
       <Group gap="xs" align="flex-end" className="audit-filter-buttons">
         <Button type="submit">Apply</Button>
         {SPANS.map(({ label, ms }) => (

@@ -1,5 +1,5 @@
 /** Filters of the audit log, as the address holds them and as the API and the command want them. */
-import type { Operations } from '@gpuaas/sdk';
+import type { AuditLog, Operations } from '@gpuaas/sdk';
 import type { Flag } from '../../format/shell.ts';
 
 export const AUDIT_FILTERS = [
@@ -17,8 +17,6 @@ type FilterName = (typeof AUDIT_FILTERS)[number];
 export type AuditSearch = Readonly<{ [K in FilterName]?: string | undefined }>;
 type AuditQuery = NonNullable<Operations['adminAuditLogList']['request']['query']>;
 
-export const RESULTS = ['success', 'failure', 'denied'] as const;
-
 /** A value that the API would refuse is sent nevertheless: its refusal says what is wrong with it. */
 export const auditQuery = (search: AuditSearch): AuditQuery => ({
   ...(search.action === undefined ? {} : { action: search.action }),
@@ -26,7 +24,7 @@ export const auditQuery = (search: AuditSearch): AuditQuery => ({
   ...(search.target === undefined ? {} : { target_id: search.target }),
   ...(search.project === undefined ? {} : { project_id: search.project }),
   ...(search.organization === undefined ? {} : { organization_id: search.organization }),
-  ...(search.result === undefined ? {} : { result: search.result as (typeof RESULTS)[number] }),
+  ...(search.result === undefined ? {} : { result: search.result as AuditLog['result'] }),
   ...(search.correlation === undefined ? {} : { correlation_id: search.correlation }),
   ...(search.since === undefined ? {} : { since: search.since }),
   ...(search.until === undefined ? {} : { until: search.until }),

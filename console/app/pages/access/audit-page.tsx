@@ -1,4 +1,4 @@
-/** Who did what, in an organization or on the whole platform. Filters stand in the address, so that a finding can be sent. */
+/** The audit log of an organization or of the platform. Filters are part of the address, so a result can be shared. */
 import type { AuditLog } from '@gpuaas/sdk';
 import { Button, Group, Stack } from '@mantine/core';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
@@ -17,7 +17,7 @@ import { EmptyState, Page, Section } from '../../ui/page.tsx';
 import { AuditExport } from './audit-export.tsx';
 import { AuditFilterBar } from './audit-filter-bar.tsx';
 import { type AuditSearch, auditFlags, auditQuery, hasFilters } from './audit-filters.ts';
-import { AuditTable, FollowLink } from './audit-table.tsx';
+import { AuditTable, TraceLink } from './audit-table.tsx';
 import { AuditVerify } from './audit-verify.tsx';
 import { useOrganizationFlag } from './use-cli-scope.ts';
 
@@ -27,13 +27,13 @@ const Rows = ({
   children,
 }: Readonly<{ pages: PagesResult<AuditLog>; isFiltered: boolean; children(rows: readonly AuditLog[]): ReactNode }>) => {
   if (pages.error !== null) return <ErrorPanel error={pages.error} onRetry={pages.refetch} />;
-  if (pages.isLoading) return <Loading rows={8} label="Audit rows" />;
+  if (pages.isLoading) return <Loading rows={8} label="Audit entries" />;
   if (pages.items.length === 0)
     return (
-      <EmptyState title={isFiltered ? 'No row matches' : 'Nothing was done yet'}>
+      <EmptyState title={isFiltered ? 'No matching entries' : 'No audit entries'}>
         {isFiltered
-          ? 'Widen the time or clear a filter. Ids must be written whole.'
-          : 'Every change, and every attempt that was refused, leaves a row here.'}
+          ? 'Extend the time range or clear a filter. Enter complete IDs.'
+          : 'Every change and every denied attempt is recorded here.'}
       </EmptyState>
     );
   return (
@@ -50,8 +50,8 @@ const Rows = ({
 
 const Kept = () => (
   <p className="muted" style={{ margin: 0, padding: '10px 16px' }}>
-    Every change leaves a row, and so does every attempt that was refused. Rows are kept for good and cannot be changed;
-    they are chained by hashes, so that a missing or altered one shows. Secrets are never in them.
+    Every change and every denied attempt is recorded. Entries are kept permanently. A hash chain reveals missing or
+    altered entries. Entries contain no secrets.
   </p>
 );
 
@@ -63,7 +63,7 @@ export const OrganizationAuditPage = () => {
   return refusal === null ? (
     <OrganizationAudit organizationId={organizationId} />
   ) : (
-    <NoPermissionPage reason={refusal} ask="An owner of the organization can make you an admin." />
+    <NoPermissionPage reason={refusal} ask="An organization owner can grant you the admin role." />
   );
 };
 
@@ -87,7 +87,7 @@ const OrganizationAudit = ({ organizationId }: Readonly<{ organizationId: string
   return (
     <Page
       title="Audit"
-      subtitle="Who did what, when, from where, and what decided it."
+      subtitle="Changes and denied attempts, with actor, source and deciding rule."
       actions={
         <AuditExport
           fileName={`audit-${organizationId}-${day(new Date().toISOString())}.jsonl`}
@@ -106,7 +106,7 @@ const OrganizationAudit = ({ organizationId }: Readonly<{ organizationId: string
           <CliCommand command={command(['audit', 'export'], [...auditFlags(search), org])} />
         </Stack>
       </Section>
-      <Section title="Rows, newest first" flush actions={<Refresh onClick={pages.refetch} />}>
+      <Section title="Entries, newest first" flush actions={<Refresh onClick={pages.refetch} />}>
         <Kept />
         <Rows pages={pages} isFiltered={hasFilters(search)}>
           {(rows) => (
@@ -117,7 +117,7 @@ const OrganizationAudit = ({ organizationId }: Readonly<{ organizationId: string
                 follow: (row) => {
                   const project = projects.find(({ id }) => id === row.project_id) ?? projects[0];
                   if (!isOperator && project === undefined) return <span className="mono">{row.correlation_id}</span>;
-                  return <FollowLink id={row.correlation_id} projectId={isOperator ? null : (project?.id ?? null)} />;
+                  return <TraceLink id={row.correlation_id} projectId={isOperator ? null : (project?.id ?? null)} />;
                 },
                 only: (more, text) => (
                   <Link className="link" to={to} params={{ organizationId }} search={{ ...search, ...more }}>
@@ -141,8 +141,8 @@ export const PlatformAuditPage = () => {
   const pages = usePages('adminAuditLogList', { query });
   return (
     <Page
-      title="Audit of the platform"
-      subtitle="Who did what, when, from where, and what decided it."
+      title="Platform audit"
+      subtitle="Changes and denied attempts, with actor, source and deciding rule."
       actions={
         <AuditExport
           fileName={`audit-platform-${day(new Date().toISOString())}.jsonl`}
@@ -163,7 +163,7 @@ export const PlatformAuditPage = () => {
           <CliCommand command={command(['admin', 'audit', 'list'], [...auditFlags(search), ['all', true]])} />
         </Stack>
       </Section>
-      <Section title="Rows, newest first" flush actions={<Refresh onClick={pages.refetch} />}>
+      <Section title="Entries, newest first" flush actions={<Refresh onClick={pages.refetch} />}>
         <Kept />
         <Rows pages={pages} isFiltered={hasFilters(search)}>
           {(rows) => (
@@ -171,7 +171,7 @@ export const PlatformAuditPage = () => {
               rows={rows}
               words={{
                 nameOf: () => undefined,
-                follow: (row) => <FollowLink id={row.correlation_id} projectId={null} />,
+                follow: (row) => <TraceLink id={row.correlation_id} projectId={null} />,
                 only: (more, text) => (
                   <Link className="link" to="/platform/audit" search={{ ...search, ...more }}>
                     {text}

@@ -34,7 +34,7 @@ export const AuditTable = ({ rows, words }: Readonly<{ rows: readonly AuditLog[]
     });
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable by key.
-    <section className="table-scroll audit-table" tabIndex={0} aria-label="Audit rows">
+    <section className="table-scroll audit-table" tabIndex={0} aria-label="Audit entries">
       <table className="table">
         <thead>
           <tr>
@@ -53,7 +53,7 @@ export const AuditTable = ({ rows, words }: Readonly<{ rows: readonly AuditLog[]
               Target
             </th>
             <th scope="col" className="secondary">
-              Correlation id
+              Correlation ID
             </th>
           </tr>
         </thead>
@@ -147,7 +147,7 @@ const Details = ({ row, words }: Readonly<{ row: AuditLog; words: Words }>) => {
           ? []
           : [
               [
-                'Refused as',
+                'Error code',
                 <a key="code" className="link" href={`/docs/errors/${row.error_code}`} target="_blank" rel="noreferrer">
                   {row.error_code}
                 </a>,
@@ -155,37 +155,37 @@ const Details = ({ row, words }: Readonly<{ row: AuditLog; words: Words }>) => {
             ]),
         ['Source address', row.source_ip ?? '–'],
         ['User agent', row.user_agent ?? '–'],
-        ['Correlation id', words.follow(row)],
+        ['Correlation ID', words.follow(row)],
         [
-          'Kept of it',
+          'Recorded data',
           metadata === null ? (
-            'nothing more'
+            'none'
           ) : (
             <pre key="kept" className="audit-metadata mono">
               {metadata}
             </pre>
           ),
         ],
-        ['Chain', row.sealed ? 'Sealed: changing the row would show.' : 'Not sealed yet; that takes about a second.'],
+        ['Chain', row.sealed ? 'Sealed' : 'Not sealed yet (takes about 1 second)'],
       ]}
     />
   );
 };
 
 /** The correlation id as a way to everything else that happened under it. */
-export const FollowLink = ({ id, projectId }: Readonly<{ id: string; projectId: string | null }>) => {
+export const TraceLink = ({ id, projectId }: Readonly<{ id: string; projectId: string | null }>) => {
   const shown = id.length > 16 ? `${id.slice(0, 6)}…${id.slice(-4)}` : id;
   return projectId === null ? (
-    <Link className="link mono" to="/platform/follow" search={{ id }} title={`Follow ${id}`}>
+    <Link className="link mono" to="/platform/trace" search={{ id }} title={`Trace ${id}`}>
       {shown}
     </Link>
   ) : (
     <Link
       className="link mono"
-      to="/projects/$projectId/follow"
+      to="/projects/$projectId/trace"
       params={{ projectId }}
       search={{ id }}
-      title={`Follow ${id}`}
+      title={`Trace ${id}`}
     >
       {shown}
     </Link>

@@ -18,7 +18,7 @@ export const AuditVerify = () => {
   const verdict = useRead('adminAuditLogVerify', {}, { enabled: isAsked });
   return (
     <Section
-      title="Is the log whole?"
+      title="Verify audit log"
       actions={
         <ActionButton
           variant="default"
@@ -26,17 +26,17 @@ export const AuditVerify = () => {
           disabledReason={useMay()('admin.audit.verify')}
           onClick={() => (isAsked ? void verdict.refetch() : setAsked(true))}
         >
-          Verify now
+          Verify
         </ActionButton>
       }
     >
       <Stack gap="sm">
         <p className="muted" style={{ margin: 0 }}>
-          Rows form one hash chain per organization and one of the platform. The check finds edits, deletions,
-          reordering and cuts.
+          Each organization has one hash chain; the platform has its own. Verification finds edited, deleted, reordered
+          and truncated entries.
         </p>
         {isAsked && (
-          <Async of={verdict} label="Recomputing every chain" rows={2}>
+          <Async of={verdict} label="Verifying all chains" rows={2}>
             {({ intact, checked_at, heads_file_lines, chains }) => {
               const findings = chains.flatMap(({ chain, findings: found }) =>
                 found.map((finding) => ({ chain, ...finding })),
@@ -46,13 +46,13 @@ export const AuditVerify = () => {
               return (
                 <>
                   <div role="status">
-                    <ToneBadge tone={intact ? 'good' : 'bad'}>{intact ? 'Intact' : 'Tampered with'}</ToneBadge>{' '}
+                    <ToneBadge tone={intact ? 'good' : 'bad'}>{intact ? 'Intact' : 'Tampered'}</ToneBadge>{' '}
                     {count(sealed, 'row')} in {count(chains.length, 'chain')}, {unsealed} not sealed yet, against{' '}
                     {count(heads_file_lines, 'signed head')}, <Ago at={checked_at} />.
                   </div>
                   {findings.length > 0 && (
                     <DataTable
-                      label="List of findings"
+                      label="Findings"
                       rows={findings}
                       rowKey={({ chain, kind, sequence, audit_log_id }) =>
                         `${chain} ${kind} ${sequence} ${audit_log_id}`

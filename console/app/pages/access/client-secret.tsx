@@ -8,10 +8,10 @@ export const clientSecret = (title: string, { service_account, client_secret }: 
   title,
   name: 'client secret',
   value: client_secret,
-  facts: [['Client id', service_account.id]],
+  facts: [['Client ID', service_account.id]],
   explanation: (
     <>
-      A program exchanges both for an access token of one hour: OAuth 2.0 client credentials at{' '}
+      A program exchanges both for a 1-hour access token (OAuth 2.0 client credentials) at{' '}
       <span className="mono">/api/v1/auth/token</span>.
     </>
   ),

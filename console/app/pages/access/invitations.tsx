@@ -37,15 +37,15 @@ export const Invitations = ({ organizationId }: Readonly<{ organizationId: strin
     setSecret(null);
   };
   const columns: readonly Column<Invitation>[] = [
-    { header: 'E-mail', cell: ({ email }) => email },
+    { header: 'Email', cell: ({ email }) => email },
     { header: 'Role', cell: ({ role }) => role },
     { header: 'State', cell: ({ state }) => <StateBadge kind="invitation" state={state} /> },
     {
-      header: 'Ends',
+      header: 'Expires',
       cell: ({ state, expires_at }) => (state === 'pending' ? <Until at={expires_at} /> : '–'),
       isSecondary: true,
     },
-    { header: 'Made', cell: ({ created_at }) => <Ago at={created_at} />, isSecondary: true },
+    { header: 'Created', cell: ({ created_at }) => <Ago at={created_at} />, isSecondary: true },
     {
       header: 'Actions',
       isHeaderHidden: true,
@@ -54,14 +54,15 @@ export const Invitations = ({ organizationId }: Readonly<{ organizationId: strin
         <ActionButton
           size="xs"
           variant="default"
-          aria-label={`Withdraw the invitation of ${invitation.email}`}
+          aria-label={`Revoke invitation for ${invitation.email}`}
           disabledReason={
             may('invitation.revoke', place) ??
-            (invitation.state === 'pending' ? null : 'Only a pending invitation can be withdrawn.')
+            (invitation.state === 'pending' ? null : 'Only a pending invitation can be revoked.')
           }
           onClick={() => setRevoking(invitation)}
         >
-          Withdraw
+          {' '}
+          Revoke{' '}
         </ActionButton>
       ),
     },
@@ -69,20 +70,22 @@ export const Invitations = ({ organizationId }: Readonly<{ organizationId: strin
   const body = () => {
     if (readRefusal !== null)
       return (
-        <EmptyState title="Invitations are for admins">{readRefusal} Ask one of them to invite somebody.</EmptyState>
+        <EmptyState title="Invitations require the admin role">
+          {readRefusal} Ask an admin to send the invitation.
+        </EmptyState>
       );
     if (invitations.error !== null) return <ErrorPanel error={invitations.error} onRetry={invitations.refetch} />;
     if (invitations.isLoading) return <Loading label="Invitations" />;
     if (invitations.items.length === 0)
       return (
-        <EmptyState title="Nobody was invited yet">
-          Invite a person by e-mail address and hand them the token. They accept it under Settings, signed in with that
-          address.
+        <EmptyState title="No invitations">
+          Invite a person by email address and send them the token. They sign in with that address and accept it under
+          Settings.
         </EmptyState>
       );
     return (
       <DataTable
-        label="List of invitations"
+        label="Invitations"
         columns={columns}
         rows={invitations.items}
         rowKey={({ id }) => id}
@@ -98,22 +101,22 @@ export const Invitations = ({ organizationId }: Readonly<{ organizationId: strin
       flush
       actions={
         <ActionButton disabledReason={may('invitation.create', place)} onClick={() => setInviting(true)}>
-          Invite somebody
+          Invite member
         </ActionButton>
       }
     >
       {body()}
-      <FormDialog title="Invite somebody" isOpen={isInviting} onClose={stop} secret={secret}>
+      <FormDialog title="Invite member" isOpen={isInviting} onClose={stop} secret={secret}>
         <InviteForm organizationId={organizationId} onCancel={stop} onInvited={setSecret} />
       </FormDialog>
       <ConfirmDialog
-        title={`Withdraw the invitation of ${revoking?.email ?? ''}?`}
+        title={`Revoke invitation for ${revoking?.email ?? ''}`}
         isOpen={revoking !== null}
         onClose={() => {
           setRevoking(null);
           revoke.reset();
         }}
-        confirmLabel="Withdraw"
+        confirmLabel="Revoke"
         isDestructive
         isRunning={revoke.isRunning}
         error={revoke.error}
@@ -123,7 +126,7 @@ export const Invitations = ({ organizationId }: Readonly<{ organizationId: strin
           (await revoke.run({ params: { organization_id: organizationId, invitation_id: revoking.id } })) !== null
         }
       >
-        Its token stops working at once. The person can be invited again.
+        The token stops working immediately. You can invite the person again.
       </ConfirmDialog>
     </Section>
   );

@@ -1,18 +1,18 @@
 import { Select, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { useForm } from '@mantine/form';
 import { useChange } from '../../api/change.ts';
 import { useMe } from '../../api/me.tsx';
 import { command } from '../../format/shell.ts';
 import { DialogForm } from '../../ui/form-dialog.tsx';
 import type { Secret } from '../../ui/secret-view.tsx';
 import { RoleChoice } from './role-choice.tsx';
-import { givableRoles, type TenantRole } from './roles.ts';
+import { grantableRoles, type TenantRole } from './roles.ts';
 import { useOrganizationFlag } from './use-cli-scope.ts';
 
 const EXPIRIES = [
   { value: '1d', label: '1 day', seconds: 86_400 },
   { value: '7d', label: '7 days', seconds: 604_800 },
-  { value: '30d', label: '30 days, the longest', seconds: 2_592_000 },
+  { value: '30d', label: '30 days (maximum)', seconds: 2_592_000 },
 ] as const;
 const ADDRESS = /^[^\s@]+@[^\s@]+$/;
 
@@ -24,9 +24,11 @@ export const InviteForm = ({
   const create = useChange('invitationCreate');
   const me = useMe();
   const org = useOrganizationFlag(organizationId);
-  const [email, setEmail] = useState('');
-  const [role, setRole] = useState<TenantRole>('member');
-  const [expiry, setExpiry] = useState<string>('7d');
+  const form = useForm<{ email: string; role: TenantRole; expiry: string }>({
+    initialValues: { email: '', role: 'member', expiry: '7d' },
+  });
+  const { role, expiry } = form.getValues();
+  const email = form.getValues().email.trim();
   const submit = async () => {
     const expires_in_s = EXPIRIES.find(({ value }) => value === expiry)?.seconds;
     const answer = await create.run({
@@ -35,14 +37,14 @@ export const InviteForm = ({
     });
     if (answer === null) return;
     onInvited({
-      title: `Invitation of ${email}`,
+      title: `Invitation for ${email}`,
       name: 'invitation token',
       value: answer.data.token,
-      facts: [['Or as a command', command(['invitation', 'accept', answer.data.token])]],
+      facts: [['Command', command(['invitation', 'accept', answer.data.token])]],
       explanation: (
         <>
-          No mail is sent: hand the token to the person yourself. They sign in here as {email} and accept it under
-          Settings, Profile, or run the command.
+          The platform sends no email. Send the token to the person. They sign in as {email} and accept the invitation
+          under Settings, Profile, or with the command.
         </>
       ),
     });
@@ -50,7 +52,9 @@ export const InviteForm = ({
   return (
     <DialogForm
       submitLabel="Invite"
-      missing={email === '' ? 'Write the address.' : ADDRESS.test(email) ? null : 'That is no e-mail address.'}
+      missing={
+        email === '' ? 'Enter an email address.' : ADDRESS.test(email) ? null : 'The email address is not valid.'
+      }
       isRunning={create.isRunning}
       error={create.error}
       command={command(['invitation', 'create', email || 'ADDRESS'], [['role', role], ['expires-in', expiry], org])}
@@ -58,22 +62,24 @@ export const InviteForm = ({
       onCancel={onCancel}
     >
       <TextInput
-        label="E-mail address"
-        description="The person must sign in with this address; the invitation is worth nothing to others."
+        label="Email address"
+        description="Only a person signed in with this address can accept the invitation."
         type="email"
-        value={email}
         maxLength={254}
         autoComplete="off"
         data-autofocus
-        onChange={(event) => setEmail(event.currentTarget.value.trim())}
+        {...form.getInputProps('email')}
       />
-      <RoleChoice<TenantRole> roles={givableRoles(me, organizationId)} value={role} onChange={setRole} />
+      <RoleChoice<TenantRole>
+        roles={grantableRoles(me, organizationId)}
+        value={role}
+        onChange={(next) => form.setFieldValue('role', next)}
+      />
       <Select
-        label="Can be accepted for"
+        label="Expires after"
         data={EXPIRIES.map(({ value, label }) => ({ value, label }))}
-        value={expiry}
         allowDeselect={false}
-        onChange={(value) => setExpiry(value ?? '7d')}
+        {...form.getInputProps('expiry')}
       />
     </DialogForm>
   );

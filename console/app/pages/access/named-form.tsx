@@ -1,9 +1,9 @@
-/** Making something that has a name for machines and one for people. The first is suggested by the second. */
+/** Creates something with a display name and a name for commands; the second is suggested from the first. */
 import { TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { useForm } from '@mantine/form';
+import { NAME_RULE, nameFrom, nameProblem, optionalTextProblem, textProblem } from '../../rules/name.ts';
 import type { ShownError } from '../../ui/error-panel.tsx';
 import { DialogForm } from '../../ui/form-dialog.tsx';
-import { NAME_RULE, nameFrom, nameRefusal, optionalTextRefusal, textRefusal } from './names.ts';
 
 type Sending = Readonly<{ isRunning: boolean; error: ShownError | null }>;
 
@@ -14,21 +14,23 @@ export const NamedForm = ({
   onSubmit,
   onCancel,
 }: Readonly<{
-  /** Where no other has the name: `in the organization`. */
+  /** Where the name is unique: `in the organization`. */
   unique: string;
   change: Sending;
   command(name: string, displayName: string): string;
   onSubmit(body: Readonly<{ name: string; display_name?: string }>): Promise<void>;
   onCancel(): void;
 }>) => {
-  const [displayName, setDisplayName] = useState('');
-  const [typed, setTyped] = useState<string | null>(null);
+  const form = useForm<{ displayName: string; typedName: string | null }>({
+    initialValues: { displayName: '', typedName: null },
+  });
+  const { displayName, typedName } = form.getValues();
   const shown = displayName.trim();
-  const name = typed ?? nameFrom(displayName);
+  const name = typedName ?? nameFrom(displayName);
   return (
     <DialogForm
       submitLabel="Create"
-      missing={nameRefusal(name) ?? optionalTextRefusal(shown, 'name shown to people', 120)}
+      missing={nameProblem(name) ?? optionalTextProblem(shown, 'display name', 120)}
       isRunning={change.isRunning}
       error={change.error}
       command={command(name || 'NAME', shown)}
@@ -36,22 +38,21 @@ export const NamedForm = ({
       onCancel={onCancel}
     >
       <TextInput
-        label="Name shown to people"
+        label="Display name"
         description="Can be changed later."
         placeholder="Research group"
-        value={displayName}
         maxLength={120}
         data-autofocus
-        onChange={(event) => setDisplayName(event.currentTarget.value)}
+        {...form.getInputProps('displayName')}
       />
       <TextInput
         label="Name"
-        description={`For commands and addresses, unique ${unique}. It stays. ${NAME_RULE}`}
+        description={`Used in commands and URLs. Unique ${unique}; cannot be changed. ${NAME_RULE}`}
         value={name}
         maxLength={63}
         autoComplete="off"
         spellCheck={false}
-        onChange={(event) => setTyped(event.currentTarget.value)}
+        onChange={(event) => form.setFieldValue('typedName', event.currentTarget.value)}
       />
     </DialogForm>
   );
@@ -70,13 +71,13 @@ export const RenameForm = ({
   onSubmit(displayName: string): Promise<void>;
   onCancel(): void;
 }>) => {
-  const [name, setName] = useState(now);
-  const shown = name.trim();
-  const refusal = textRefusal(shown, 'name', 120) ?? (shown === now ? 'It is called so already.' : null);
+  const form = useForm({ initialValues: { displayName: now } });
+  const shown = form.getValues().displayName.trim();
+  const problem = textProblem(shown, 'display name', 120) ?? (shown === now ? 'Enter a different name.' : null);
   return (
     <DialogForm
       submitLabel="Rename"
-      missing={refusal}
+      missing={problem}
       isRunning={change.isRunning}
       error={change.error}
       command={command(shown)}
@@ -84,12 +85,11 @@ export const RenameForm = ({
       onCancel={onCancel}
     >
       <TextInput
-        label="Name shown to people"
-        description="The name for commands and addresses stays."
-        value={name}
+        label="Display name"
+        description="The name used in commands and URLs does not change."
         maxLength={120}
         data-autofocus
-        onChange={(event) => setName(event.currentTarget.value)}
+        {...form.getInputProps('displayName')}
       />
     </DialogForm>
   );

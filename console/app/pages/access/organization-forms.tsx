@@ -11,7 +11,7 @@ export const NewOrganizationForm = ({
   return (
     <>
       <p className="muted" style={{ marginTop: 0 }}>
-        It begins with a project named default, and you are its owner.
+        The organization starts with a project named default. You become its owner.
       </p>
       <NamedForm
         unique="on the platform"

@@ -44,8 +44,8 @@ const OrganizationView = ({ organizationId }: Readonly<{ organizationId: string 
       subtitle={
         <>
           {known?.name}
-          {known !== undefined && `, you are ${known.role}`}
-          {isPersonal && ', yours alone'}
+          {known !== undefined && `, your role: ${known.role}`}
+          {isPersonal && ', personal'}
         </>
       }
       actions={
@@ -54,7 +54,7 @@ const OrganizationView = ({ organizationId }: Readonly<{ organizationId: string 
             variant="default"
             disabledReason={
               may('organization.update', { organization: organizationId }) ??
-              (organization.data === undefined ? 'The organization is not loaded yet.' : null)
+              (organization.data === undefined ? 'The organization is still loading.' : null)
             }
             onClick={() => setAsking('rename')}
           >
@@ -92,7 +92,7 @@ const OrganizationView = ({ organizationId }: Readonly<{ organizationId: string 
           <AccessPolicyPanel organizationId={organizationId} />
         </Tabs.Panel>
       </Tabs>
-      <FormDialog title="Rename the organization" isOpen={asking === 'rename'} onClose={close}>
+      <FormDialog title="Rename organization" isOpen={asking === 'rename'} onClose={close}>
         {organization.data !== undefined && <RenameOrganizationForm organization={organization.data} onDone={close} />}
       </FormDialog>
       <FormDialog title="New organization" isOpen={asking === 'new'} onClose={close}>

@@ -1,6 +1,6 @@
 import { useMe } from '../../api/me.tsx';
 
-/** A person of a list: the name, whether it is oneself, and how to tell them from others of that name. */
+/** A person in a list: name, a mark for the signed-in user, and email or ID. */
 export const Person = ({ user_id, name, email }: Readonly<{ user_id: string; name: string; email: string | null }>) => (
   <div style={{ overflowWrap: 'anywhere', minWidth: 100 }}>
     {name}

@@ -1,5 +1,12 @@
-/** The settings of an access policy in words, with the bounds that the API keeps. */
-import type { AccessPolicy } from '@gpuaas/sdk';
+/** The settings of an access policy: label, meaning and the bounds of the contract. */
+import {
+  type AccessPolicy,
+  RECORDING_DAYS_MAX,
+  SESSION_IDLE_MAX_S,
+  SESSION_IDLE_MIN_S,
+  SESSION_LENGTH_MAX_S,
+  SESSION_LENGTH_MIN_S,
+} from '@gpuaas/sdk';
 
 export type PolicySettings = Omit<AccessPolicy, 'organization_id' | 'version' | 'updated_at'>;
 
@@ -9,7 +16,7 @@ export type PolicyNumber = Readonly<{
   label: string;
   meaning: string;
   unit: string;
-  /** What one unit on the page is in the API's. */
+  /** API units per unit shown. */
   factor: number;
   min: number;
   max: number;
@@ -18,57 +25,57 @@ export type PolicyNumber = Readonly<{
 export const POLICY_NUMBERS: readonly PolicyNumber[] = [
   {
     name: 'session_idle_s',
-    label: 'End an idle session after',
-    meaning: 'Nothing was said either way for this long. 1 to 30 minutes.',
+    label: 'Idle timeout',
+    meaning: 'Ends a session after this long without traffic. 1 to 30 minutes.',
     unit: 'min',
     factor: 60,
-    min: 60,
-    max: 1_800,
+    min: SESSION_IDLE_MIN_S,
+    max: SESSION_IDLE_MAX_S,
   },
   {
     name: 'session_max_s',
-    label: 'End any session after',
-    meaning: 'Whatever happens in it. 5 minutes to 24 hours.',
+    label: 'Maximum session length',
+    meaning: 'Ends a session after this long, active or not. 5 minutes to 24 hours.',
     unit: 'min',
     factor: 60,
-    min: 300,
-    max: 86_400,
+    min: SESSION_LENGTH_MIN_S,
+    max: SESSION_LENGTH_MAX_S,
   },
   {
     name: 'recording_days',
-    label: 'Keep recordings for',
+    label: 'Recording retention',
     meaning: '1 to 365 days.',
     unit: 'days',
     factor: 1,
     min: 1,
-    max: 365,
+    max: RECORDING_DAYS_MAX,
   },
 ];
 
 export const POLICY_SWITCHES = [
   {
     name: 'ends_with_sign_in',
-    label: 'Sessions end with the sign-in',
-    meaning: 'When the sign-in that opened one expires. Tokens that expire or are revoked always end theirs.',
+    label: 'End sessions with the sign-in',
+    meaning: 'A session ends when its browser sign-in expires. Sessions opened by a token always end with the token.',
   },
   {
     name: 'records_terminals',
     label: 'Record terminals',
-    meaning: 'What terminals show is kept. Whoever opens one is told.',
+    meaning: 'Stores terminal output. Users see a notice when they open a terminal.',
   },
   {
     name: 'allows_service_accounts',
-    label: 'Service accounts may open sessions',
-    meaning: 'They have no keys, so nothing is granted to them.',
+    label: 'Allow sessions by service accounts',
+    meaning: 'Service accounts have no SSH keys, so they get no access grants.',
   },
 ] as const satisfies readonly Readonly<{ name: keyof PolicySettings; label: string; meaning: string }>[];
 
 export const numberRefusal = ({ unit, factor, min, max }: PolicyNumber, value: number): string | null =>
   Number.isSafeInteger(value) && value >= min && value <= max
     ? null
-    : `Choose ${min / factor} to ${max / factor} ${unit}.`;
+    : `Enter ${min / factor} to ${max / factor} ${unit}.`;
 
-/** Only what differs is sent, so that a change says what it changes. */
+/** Only changed settings are sent. */
 export const changesOf = (before: PolicySettings, after: PolicySettings): Partial<PolicySettings> => {
   const names = [...POLICY_NUMBERS, ...POLICY_SWITCHES].map(({ name }) => name);
   return Object.fromEntries(

@@ -22,7 +22,7 @@ export const ProjectAccessPage = () => {
   const tab: Tab =
     TABS.find(([value]) => value === asked)?.[0] ?? (account === undefined ? 'members' : 'service-accounts');
   return (
-    <Page title="Access" subtitle={`Who and what may work in ${project?.name ?? 'this project'}.`}>
+    <Page title="Access" subtitle={`Members and service accounts of ${project?.name ?? 'this project'}.`}>
       <Tabs
         value={tab}
         keepMounted={false}

@@ -1,4 +1,4 @@
-/** Projects of an organization that one may see: new ones, other names, and the end of empty ones. */
+/** Projects of an organization: create, rename and delete. */
 import type { Project } from '@gpuaas/sdk';
 import { Group } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
@@ -77,12 +77,12 @@ export const Projects = ({ organizationId }: Readonly<{ organizationId: string }
       <Async of={projects} label="Projects">
         {(rows) =>
           rows.length === 0 ? (
-            <EmptyState title="No project that you may see">
-              A project holds allocations, its members and its costs. Make one, or ask an admin of the organization to
-              add you to theirs.
+            <EmptyState title="No accessible projects">
+              A project groups allocations, members and costs. Create a project, or ask an organization admin to add you
+              to one.
             </EmptyState>
           ) : (
-            <DataTable label="List of projects" columns={columns} rows={rows} rowKey={({ id }) => id} />
+            <DataTable label="Projects" columns={columns} rows={rows} rowKey={({ id }) => id} />
           )
         }
       </Async>
@@ -134,7 +134,7 @@ const ProjectDialogs = ({
         )}
       </FormDialog>
       <ConfirmDialog
-        title={`Delete ${project?.name ?? ''}?`}
+        title={`Delete ${project?.name ?? ''}`}
         isOpen={asked?.what === 'delete'}
         onClose={close}
         confirmLabel="Delete"
@@ -145,8 +145,7 @@ const ProjectDialogs = ({
         command={() => command(['project', 'delete', project?.name ?? ''], [org, ['yes', true]])}
         onConfirm={async () => project !== null && (await remove.run({ params: { project_id: project.id } })) !== null}
       >
-        Only an empty project can be deleted: release its allocations and delete its service accounts first. Its audit
-        rows are kept. This cannot be undone.
+        Release its allocations and delete its service accounts first. Audit entries are kept. This cannot be undone.
       </ConfirmDialog>
     </>
   );

@@ -9,13 +9,13 @@ import { clientSecret } from './client-secret.tsx';
 import { useProjectFlags } from './use-cli-scope.ts';
 
 const OVERLAPS = [
-  { value: '', label: 'Not at all', seconds: 0 },
+  { value: '', label: 'No overlap', seconds: 0 },
   { value: '1h', label: '1 hour', seconds: 3_600 },
   { value: '1d', label: '1 day', seconds: 86_400 },
-  { value: '7d', label: '7 days, the longest', seconds: 604_800 },
+  { value: '7d', label: '7 days (maximum)', seconds: 604_800 },
 ] as const;
 
-/** A new client secret, and how long the one before it still works: time to bring the new one to where it is used. */
+/** Creates a new client secret. The old one stays valid during the overlap, so that programs can switch. */
 export const RotateForm = ({
   projectId,
   account,
@@ -31,11 +31,11 @@ export const RotateForm = ({
       params: { project_id: projectId, service_account_id: account.id },
       body: { overlap_s: chosen.seconds },
     });
-    if (answer !== null) onRotated(clientSecret(`New secret of ${account.name}`, answer.data));
+    if (answer !== null) onRotated(clientSecret(`New secret for ${account.name}`, answer.data));
   };
   return (
     <DialogForm
-      submitLabel="Make a new secret"
+      submitLabel="Create secret"
       missing={null}
       isDestructive={chosen.seconds === 0}
       isRunning={rotate.isRunning}
@@ -48,8 +48,8 @@ export const RotateForm = ({
       onCancel={onCancel}
     >
       <Radio.Group
-        label="How long the old secret still works"
-        description="Programs that use it fail after that. Tokens that were made stay."
+        label="Old secret stays valid for"
+        description="After that, programs using the old secret fail. Existing tokens stay valid."
         value={overlap}
         onChange={setOverlap}
       >

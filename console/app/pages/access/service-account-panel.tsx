@@ -1,4 +1,4 @@
-/** One service account: what it is, its secret, whether it may sign in, its tokens. */
+/** One service account: details, secret, state and tokens. */
 import type { ServiceAccount } from '@gpuaas/sdk';
 import { Button, Group, Stack } from '@mantine/core';
 import { IconArrowLeft } from '@tabler/icons-react';
@@ -105,16 +105,16 @@ const Account = ({ projectId, account }: Readonly<{ projectId: string; account: 
         <Facts
           facts={[
             ['State', <StateBadge key="state" kind="account" state={state} />],
-            ['Client id', <Copyable key="id" text={id} label="client id" />],
-            ['For', description ?? '–'],
+            ['Client ID', <Copyable key="id" text={id} label="client ID" />],
+            ['Description', description ?? '–'],
             ['Last used', last_used_at === null ? 'never' : <Ago key="used" at={last_used_at} />],
-            ['Secret made', <Ago key="secret" at={secret_rotated_at} />],
+            ['Secret created', <Ago key="secret" at={secret_rotated_at} />],
             ['Created', <Ago key="created" at={created_at} />],
           ]}
         />
         {state === 'disabled' && (
           <p className="muted" style={{ margin: 0 }}>
-            It is refused wherever it signs in, with its secret and with every token, until it is enabled again.
+            The secret and all tokens of this account are rejected until the account is enabled.
           </p>
         )}
         <Group>
@@ -125,7 +125,7 @@ const Account = ({ projectId, account }: Readonly<{ projectId: string; account: 
         <RotateForm projectId={projectId} account={account} onCancel={close} onRotated={setSecret} />
       </FormDialog>
       <ConfirmDialog
-        title={`Delete ${name}?`}
+        title={`Delete ${name}`}
         isOpen={asked === 'delete'}
         onClose={close}
         confirmLabel="Delete"
@@ -146,7 +146,7 @@ const Account = ({ projectId, account }: Readonly<{ projectId: string; account: 
           return isGone;
         }}
       >
-        Its secret and all its tokens end. What it launched keeps running and is charged to the project.
+        The secret and all tokens stop working. Its allocations keep running and stay charged to the project.
       </ConfirmDialog>
     </Section>
   );

@@ -40,7 +40,7 @@ export const ServiceAccountTokens = ({
         <ActionButton
           disabledReason={
             may('service_account.token.create', { project: projectId }) ??
-            (account.state === 'disabled' ? 'The account is disabled; enable it first.' : null)
+            (account.state === 'disabled' ? 'The account is disabled. Enable it first.' : null)
           }
           onClick={() => setCreating(true)}
         >
@@ -51,9 +51,9 @@ export const ServiceAccountTokens = ({
       <Async of={tokens} label="Tokens" rows={2}>
         {(rows) =>
           rows.length === 0 ? (
-            <EmptyState title="No long-lived token">
-              The client secret is the better way: what it is exchanged for ends after an hour. Make a token for a
-              program that takes only one fixed value.
+            <EmptyState title="No long-lived tokens">
+              Prefer the client secret: its access tokens expire after 1 hour. Create a long-lived token only for
+              programs that accept one fixed value.
             </EmptyState>
           ) : (
             <TokenTable

@@ -1,12 +1,14 @@
-/** Accounts for programs: the list and a new one. */
+/** Service accounts of a project: the list and a form for a new one. */
 import type { ServiceAccount } from '@gpuaas/sdk';
 import { TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
 import { useMay } from '../../api/me.tsx';
 import { useAll } from '../../api/read.ts';
 import { command } from '../../format/shell.ts';
+import { NAME_RULE, nameProblem, optionalTextProblem } from '../../rules/name.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
 import { Async } from '../../ui/async.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
@@ -16,7 +18,6 @@ import type { Secret } from '../../ui/secret-view.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { clientSecret } from './client-secret.tsx';
-import { NAME_RULE, nameRefusal, optionalTextRefusal } from './names.ts';
 import { useProjectFlags } from './use-cli-scope.ts';
 
 const columnsOf = (projectId: string): readonly Column<ServiceAccount>[] => [
@@ -41,7 +42,7 @@ const columnsOf = (projectId: string): readonly Column<ServiceAccount>[] => [
     header: 'Last used',
     cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <Ago at={last_used_at} />),
   },
-  { header: 'Secret made', cell: ({ secret_rotated_at }) => <Ago at={secret_rotated_at} />, isSecondary: true },
+  { header: 'Secret created', cell: ({ secret_rotated_at }) => <Ago at={secret_rotated_at} />, isSecondary: true },
 ];
 
 export const ServiceAccounts = ({ projectId }: Readonly<{ projectId: string }>) => {
@@ -66,17 +67,12 @@ export const ServiceAccounts = ({ projectId }: Readonly<{ projectId: string }>) 
       <Async of={accounts} label="Service accounts">
         {(rows) =>
           rows.length === 0 ? (
-            <EmptyState title="No service account yet">
-              A service account lets a program work in this project: a pipeline that launches machines at night, say. It
-              launches, connects and releases, and never manages people, accounts or tokens.
+            <EmptyState title="No service accounts">
+              A service account lets a program work in this project, for example a nightly pipeline that launches VMs.
+              It can launch, connect to and release allocations. It cannot manage members, accounts or tokens.
             </EmptyState>
           ) : (
-            <DataTable
-              label="List of service accounts"
-              columns={columnsOf(projectId)}
-              rows={rows}
-              rowKey={({ id }) => id}
-            />
+            <DataTable label="Service accounts" columns={columnsOf(projectId)} rows={rows} rowKey={({ id }) => id} />
           )
         }
       </Async>
@@ -94,8 +90,8 @@ const CreateForm = ({
 }: Readonly<{ projectId: string; onCreated(secret: Secret): void; onCancel(): void }>) => {
   const create = useChange('serviceAccountCreate');
   const flags = useProjectFlags(projectId);
-  const [name, setName] = useState('');
-  const [description, setDescription] = useState('');
+  const form = useForm({ initialValues: { name: '', description: '' } });
+  const { name, description } = form.getValues();
   const submit = async () => {
     const body = { name, ...(description === '' ? {} : { description }) };
     const answer = await create.run({ params: { project_id: projectId }, body });
@@ -104,7 +100,7 @@ const CreateForm = ({
   return (
     <DialogForm
       submitLabel="Create"
-      missing={nameRefusal(name) ?? optionalTextRefusal(description, 'description', 240)}
+      missing={nameProblem(name) ?? optionalTextProblem(description, 'description', 240)}
       isRunning={create.isRunning}
       error={create.error}
       command={command(['service-account', 'create', name || 'NAME'], [['description', description], ...flags])}
@@ -114,19 +110,12 @@ const CreateForm = ({
       <TextInput
         label="Name"
         description={NAME_RULE}
-        value={name}
         maxLength={63}
         autoComplete="off"
         data-autofocus
-        onChange={(event) => setName(event.currentTarget.value.trim())}
+        {...form.getInputProps('name')}
       />
-      <TextInput
-        label="What it is for"
-        description="May be left out."
-        value={description}
-        maxLength={240}
-        onChange={(event) => setDescription(event.currentTarget.value)}
-      />
+      <TextInput label="Description" description="Optional." maxLength={240} {...form.getInputProps('description')} />
     </DialogForm>
   );
 };

@@ -1,11 +1,11 @@
-/** A new token: what it is for, what it may do, how long it lives, and for a person's own which project it reaches. */
+/** A new token: name, scopes, lifetime and, for a person's own token, the project it is bound to. */
 import type { Operations, TokenCreated } from '@gpuaas/sdk';
 import { Radio, Select, Stack, TagsInput, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { useForm } from '@mantine/form';
 import type { Change } from '../../api/change.ts';
 import { command, type Flag } from '../../format/shell.ts';
+import { textProblem } from '../../rules/name.ts';
 import { DialogForm } from '../../ui/form-dialog.tsx';
-import { textRefusal } from './names.ts';
 import {
   DEFAULT_EXPIRY,
   EXPIRIES,
@@ -17,6 +17,7 @@ import {
 } from './token-choices.ts';
 
 export type TokenBody = Operations['apiTokenCreate']['request']['body'];
+type Values = { name: string; reach: Reach; some: string[]; expiry: string; projectId: string | null };
 type Choice = Readonly<{ value: string; label: string }>;
 
 export const TokenForm = ({
@@ -29,9 +30,9 @@ export const TokenForm = ({
   onCreated,
   onCancel,
 }: Readonly<{
-  /** What the owner of the token may do at most. */
+  /** All permissions of the token's owner. */
   permissions: readonly string[];
-  /** Those that the token can be bound to; null where it is bound already. */
+  /** Projects the token can be bound to; null if it already is. */
   projects: readonly Choice[] | null;
   /** The command up to the name of the token. */
   words: readonly string[];
@@ -41,15 +42,15 @@ export const TokenForm = ({
   onCreated(created: TokenCreated): void;
   onCancel(): void;
 }>) => {
-  const [name, setName] = useState('');
-  const [reach, setReach] = useState<Reach>('read');
-  const [some, setSome] = useState<string[]>([]);
-  const [expiry, setExpiry] = useState<string>(DEFAULT_EXPIRY);
-  const [projectId, setProjectId] = useState<string | null>(null);
+  const form = useForm<Values>({
+    initialValues: { name: '', reach: 'read', some: [], expiry: DEFAULT_EXPIRY, projectId: null },
+  });
+  const { reach, some, expiry, projectId } = form.getValues();
+  const name = form.getValues().name.trim();
   const scopes = scopesOf(reach, some);
   const submit = async () => {
     const body: TokenBody = {
-      name: name.trim(),
+      name,
       scopes: [...scopes],
       expires_in_s: secondsOf(expiry),
       ...(projectId === null ? {} : { project_id: projectId }),
@@ -60,37 +61,35 @@ export const TokenForm = ({
   return (
     <DialogForm
       submitLabel="Create token"
-      missing={textRefusal(name.trim(), 'purpose', 80) ?? scopeRefusal(reach, some)}
+      missing={textProblem(name, 'token name', 80) ?? scopeRefusal(reach, some)}
       isRunning={change.isRunning}
       error={change.error}
       command={command(
-        [...words, name.trim() || 'NAME'],
+        [...words, name || 'NAME'],
         [...scopes.map((scope): Flag => ['scope', scope]), ['expires-in', expiry], ...flags(projectId)],
       )}
       onSubmit={submit}
       onCancel={onCancel}
     >
       <TextInput
-        label="What it is for"
+        label="Name"
         placeholder="Nightly training"
-        value={name}
         maxLength={80}
         data-autofocus
-        onChange={(event) => setName(event.currentTarget.value)}
+        {...form.getInputProps('name')}
       />
       <Radio.Group
-        label="What it may do"
-        description="Never more than its owner, also when the owner loses a role later."
-        value={reach}
-        onChange={(value) => setReach(value as Reach)}
+        label="Scopes"
+        description="A token never has more permissions than its owner, even after the owner loses a role."
+        {...form.getInputProps('reach')}
       >
         <Stack gap={8} mt={6}>
-          <Radio value="read" label="read" description="Looks at everything its owner may see, and changes nothing." />
-          <Radio value="all" label="all" description="Everything its owner may do." />
+          <Radio value="read" label="read" description="Reads everything its owner can read. Changes nothing." />
+          <Radio value="all" label="all" description="All permissions of its owner." />
           <Radio
             value="some"
-            label="Chosen permissions"
-            description="Only these; a prefix such as allocation.* is all that begin so."
+            label="Selected permissions"
+            description="Only these. A prefix such as allocation.* covers all permissions that start with it."
           />
         </Stack>
       </Radio.Group>
@@ -99,30 +98,26 @@ export const TokenForm = ({
           label="Permissions"
           placeholder="allocation.read"
           data={[...scopeChoices(permissions)]}
-          value={some}
           maxDropdownHeight={220}
-          onChange={setSome}
+          {...form.getInputProps('some')}
         />
       )}
       {projects !== null && (
         <Select
           label="Project"
-          description="Bound to one project, it reaches nothing else."
-          placeholder="All of yours"
+          description="A token bound to one project has no access to others."
+          placeholder="All projects"
           data={[...projects]}
-          value={projectId}
           clearable
           searchable
-          onChange={setProjectId}
+          {...form.getInputProps('projectId')}
         />
       )}
       <Select
-        label="Ends after"
-        description="A forgotten token ends by itself."
+        label="Expires after"
         data={EXPIRIES.map(({ value, label }) => ({ value, label }))}
-        value={expiry}
         allowDeselect={false}
-        onChange={(value) => setExpiry(value ?? DEFAULT_EXPIRY)}
+        {...form.getInputProps('expiry')}
       />
     </DialogForm>
   );

@@ -9,8 +9,8 @@ export const tokenSecret = ({ api_token, token }: TokenCreated): Secret => ({
   value: token,
   explanation: (
     <>
-      It ends at {exact(api_token.expires_at)}. Send it as <span className="mono">Authorization: Bearer …</span>, or
-      give it to the command as <span className="mono">GPUAAS_TOKEN</span>.
+      Expires at {exact(api_token.expires_at)}. Send as <span className="mono">Authorization: Bearer …</span>, or set in
+      the CLI environment as <span className="mono">GPUAAS_TOKEN</span>.
     </>
   ),
 });

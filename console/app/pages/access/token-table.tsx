@@ -42,7 +42,7 @@ export const TokenTable = ({
   const nowMs = useNow();
   const columns: readonly Column<ApiToken>[] = [
     {
-      header: 'For',
+      header: 'Name',
       cell: ({ name, token_prefix }) => (
         <>
           {name}
@@ -51,13 +51,13 @@ export const TokenTable = ({
       ),
     },
     { header: 'State', cell: (token) => <TokenState token={token} /> },
-    { header: 'May', cell: ({ scopes }) => <span className="mono">{scopes.join(', ')}</span>, isSecondary: true },
+    { header: 'Scopes', cell: ({ scopes }) => <span className="mono">{scopes.join(', ')}</span>, isSecondary: true },
     ...(projectName === undefined
       ? []
       : [
           {
             header: 'Project',
-            cell: ({ project_id }: ApiToken) => (project_id === null ? 'all of yours' : projectName(project_id)),
+            cell: ({ project_id }: ApiToken) => (project_id === null ? 'all projects' : projectName(project_id)),
             isSecondary: true,
           },
         ]),
@@ -77,7 +77,7 @@ export const TokenTable = ({
             size="xs"
             variant="default"
             aria-label={`Revoke ${token.name}`}
-            disabledReason={refusal ?? (state === 'active' ? null : `It is ${state} already.`)}
+            disabledReason={refusal ?? (state === 'active' ? null : `The token is already ${state}.`)}
             onClick={() => setEnding(token)}
           >
             Revoke
@@ -88,9 +88,9 @@ export const TokenTable = ({
   ];
   return (
     <>
-      <DataTable label="List of tokens" columns={columns} rows={tokens} rowKey={({ id }) => id} />
+      <DataTable label="Tokens" columns={columns} rows={tokens} rowKey={({ id }) => id} />
       <ConfirmDialog
-        title={`Revoke ${ending?.name ?? ''}?`}
+        title={`Revoke ${ending?.name ?? ''}`}
         isOpen={ending !== null}
         onClose={() => {
           setEnding(null);
@@ -103,7 +103,7 @@ export const TokenTable = ({
         command={() => (ending === null ? '' : command(ending))}
         onConfirm={async () => ending !== null && (await revoke(ending))}
       >
-        Whatever uses it is refused within 60 seconds. This cannot be undone; a new token can be made at any time.
+        Programs using this token are rejected within 60 seconds. This cannot be undone.
       </ConfirmDialog>
     </>
   );

@@ -1,4 +1,4 @@
-/** The flags that tell the command which organization or project is meant: names, since people read them. */
+/** The CLI flags for the organization or project, by name. */
 import { useMe } from '../../api/me.tsx';
 import type { Flag } from '../../format/shell.ts';
 

@@ -1,4 +1,4 @@
-/** The buttons of an allocation. What the person may not do, or cannot be done now, stays there and says why. */
+/** The action buttons of an allocation. A button that cannot be used stays visible and gives the reason. */
 
 import type { Allocation } from '@gpuaas/sdk';
 import { Button, Menu, Tooltip } from '@mantine/core';
@@ -7,7 +7,8 @@ import { useState } from 'react';
 import { useMay } from '../../api/me.tsx';
 import { ActionButton, whyNot } from '../../ui/action-button.tsx';
 import { useReturnFocus } from '../../ui/return-focus.ts';
-import { launchSearch, releaseRefusal } from './actions.ts';
+import { launchSearch } from '../launch/form.ts';
+import { releaseRefusal } from './actions.ts';
 import { EditDialog } from './edit-dialog.tsx';
 import { LaunchButton } from './launch-button.tsx';
 import { type PowerChange, PowerDialog } from './power-dialog.tsx';
@@ -19,10 +20,10 @@ const POWER_CHANGES: readonly Readonly<{ change: PowerChange; label: string }>[]
   { change: 'reboot', label: 'Reboot' },
   { change: 'reinstall', label: 'Reinstall' },
 ];
-const WHOLE_NODE = 'It is a whole node, whose power is its operating system’s: use that, or release it.';
+const BARE_METAL = 'Bare metal has no power actions here. Use its operating system, or release it.';
 
 const powerRefusal = ({ actions, capacity_shape }: Allocation, change: PowerChange): string | null =>
-  capacity_shape === 'baremetal' ? WHOLE_NODE : whyNot(actions, change);
+  capacity_shape === 'baremetal' ? BARE_METAL : whyNot(actions, change);
 
 const PowerMenu = ({
   allocation,
@@ -107,7 +108,7 @@ export const AllocationActions = ({
         disabledReason={release}
         onClick={() => ask('release')}
       >
-        {allocation.state === 'release_failed' ? 'Try the cleanup again' : 'Release'}
+        {allocation.state === 'release_failed' ? 'Retry cleanup' : 'Release'}
       </ActionButton>
       {open === 'edit' && <EditDialog allocation={allocation} onClose={close} />}
       {open === 'release' && <ReleaseDialog allocation={allocation} isOpen onClose={close} />}

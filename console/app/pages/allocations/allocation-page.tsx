@@ -11,7 +11,7 @@ import { Loading } from '../../ui/loading.tsx';
 import { Page } from '../../ui/page.tsx';
 import { TabList } from '../../ui/tab-list.tsx';
 import { AllocationActions } from './allocation-actions.tsx';
-import { Standing } from './allocation-standing.tsx';
+import { Standing } from './allocation-status.tsx';
 import { AuditTab } from './audit-tab.tsx';
 import { ConnectTab } from './connect-tab.tsx';
 import { DetailsTab } from './details-tab.tsx';
@@ -48,7 +48,7 @@ const TABS: readonly Tab[] = [
 
 const TAB_NAMES = TABS.map(({ value, label }) => [value, label] as const);
 
-/** What somebody comes for: to get in while it runs, to see what happens while it does not, and the proof once it is over. */
+/** The default tab: Connect while active, Timeline while work is in progress, Wipe certificate after release. */
 const firstTab = ({ state }: Allocation): string => {
   if (state === 'released') return 'wipe';
   return state === 'active' ? 'connect' : 'timeline';
@@ -63,7 +63,7 @@ const Loaded = ({ allocation, readAtMs }: Readonly<{ allocation: Allocation; rea
   const timeline = useAll('allocationTimeline', { params }, { everyMs: work === null ? false : 2 * MOVING_MS });
   const openTab = (tab: string | null) =>
     void navigate({ search: (before) => ({ ...before, tab: tab ?? undefined }), replace: true });
-  // Chosen once: what somebody reads does not go away because the state changed.
+  // Chosen once, so that the open tab does not change with the state.
   const [first] = useState(() => firstTab(allocation));
   const current = TABS.find(({ value }) => value === search.tab)?.value ?? first;
   return (
@@ -75,7 +75,7 @@ const Loaded = ({ allocation, readAtMs }: Readonly<{ allocation: Allocation; rea
       <Standing allocation={allocation} readAtMs={readAtMs} />
       <FailurePanel allocation={allocation} timeline={timeline.data} />
       <OffNotice allocation={allocation} />
-      {work !== null && <ProgressPanel allocation={allocation} work={work} timeline={timeline.data ?? []} />}
+      {work !== null && <ProgressPanel allocation={allocation} work={work} />}
       {timeline.error !== null && <ErrorPanel error={timeline.error} onRetry={() => void timeline.refetch()} />}
       <Tabs value={current} onChange={openTab} keepMounted={false}>
         <TabList current={current} tabs={TAB_NAMES} />

@@ -57,7 +57,7 @@ const RowMenu = ({
 }: Readonly<{ row: Allocation; refusal: string | null; onRelease(row: Allocation): void }>) => (
   <Menu position="bottom-end" width={220}>
     <Menu.Target>
-      <ActionIcon variant="subtle" color="gray" size={28} aria-label={`What can be done with ${row.name}`}>
+      <ActionIcon variant="subtle" color="gray" size={28} aria-label={`Actions for ${row.name}`}>
         <IconDotsVertical size={16} />
       </ActionIcon>
     </Menu.Target>
@@ -114,7 +114,7 @@ export const allocationColumns = (
   },
   { header: 'State', cell: (row) => <State row={row} /> },
   {
-    header: 'What and where',
+    header: 'Shape and region',
     cell: (row) => (
       <div className="al-stack-tight al-nowrap">
         <span>{shapeWords(row)}</span>

@@ -29,22 +29,19 @@ const Nothing = ({
 }: Readonly<{ isFiltered: boolean; projectId: string; onClear(): void }>) =>
   isFiltered ? (
     <EmptyState
-      title="Nothing fits these filters"
+      title="No matching allocations"
       action={
         <Button variant="default" onClick={onClear}>
-          Show what lives
+          Show live allocations
         </Button>
       }
     >
-      Released and failed ones are under “All”. Names are found by any part of them.
+      Select “All” to include released and failed allocations. The name filter matches any part of a name.
     </EmptyState>
   ) : (
-    <EmptyState
-      title="Nothing runs in this project"
-      action={<LaunchButton projectId={projectId}>Launch GPUs</LaunchButton>}
-    >
-      An allocation is one or more GPUs that are yours until you give them back: a slice of a node with a machine of its
-      own, or a whole node. The launch form says what it costs and whether it fits before you start.
+    <EmptyState title="No allocations" action={<LaunchButton projectId={projectId}>Launch GPUs</LaunchButton>}>
+      An allocation holds GPUs until you release it: a slice of a node with its own VM, or a bare-metal node. The launch
+      form shows price and availability first.
     </EmptyState>
   );
 
@@ -104,11 +101,11 @@ export const AllocationsPage = () => {
         <TextInput
           label="Name"
           w={240}
-          placeholder="any part of it"
+          placeholder="Any part of the name"
           leftSection={<IconSearch size={15} aria-hidden />}
           rightSection={
             text === '' ? undefined : (
-              <CloseButton aria-label="Clear the name" onClick={() => change({ q: undefined })} />
+              <CloseButton aria-label="Clear name filter" onClick={() => change({ q: undefined })} />
             )
           }
           value={text}
@@ -116,9 +113,9 @@ export const AllocationsPage = () => {
         />
       </Group>
       {list.error !== null && <ErrorPanel error={list.error} onRetry={list.refetch} />}
-      <section className="card" aria-label="List of allocations">
+      <section className="card" aria-label="Allocations">
         {list.isLoading ? (
-          <Loading rows={6} label="Reading the allocations" />
+          <Loading rows={6} label="Loading allocations" />
         ) : rows.length === 0 && list.error === null ? (
           <Nothing
             isFiltered={filter !== 'live' || text !== ''}

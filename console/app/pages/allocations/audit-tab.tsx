@@ -23,16 +23,16 @@ const Log = ({ allocation, organizationId }: Readonly<{ allocation: Allocation; 
   );
   const columns: readonly Column<AuditLog>[] = [
     {
-      header: 'When',
+      header: 'Time',
       cell: ({ created_at }) => (
         <span className="al-nowrap">
           <Ago at={created_at} />
         </span>
       ),
     },
-    { header: 'What', cell: ({ action }) => <span className="mono">{action}</span> },
+    { header: 'Action', cell: ({ action }) => <span className="mono">{action}</span> },
     {
-      header: 'Who',
+      header: 'Actor',
       cell: ({ actor_id, actor_kind }) => (actor_id === null ? actor_kind : nameOf(actor_id)),
     },
     {
@@ -41,9 +41,9 @@ const Log = ({ allocation, organizationId }: Readonly<{ allocation: Allocation; 
     },
     { header: 'Decided by', isSecondary: true, cell: ({ policy }) => <span className="al-small">{policy}</span> },
     {
-      header: 'Correlation id',
+      header: 'Correlation ID',
       isSecondary: true,
-      cell: ({ correlation_id }) => <Id id={correlation_id} label="correlation id" />,
+      cell: ({ correlation_id }) => <Id id={correlation_id} label="correlation ID" />,
     },
   ];
   const query = { data: list.isLoading ? undefined : list.items, error: list.error, refetch: list.refetch };
@@ -58,17 +58,19 @@ const Log = ({ allocation, organizationId }: Readonly<{ allocation: Allocation; 
           params={{ organizationId }}
           search={{ target: allocation.id }}
         >
-          In the audit log, with filters and export
+          Open in audit log
         </Link>
       }
     >
       <Async of={query} rows={4}>
         {(rows) =>
           rows.length === 0 ? (
-            <EmptyState title="No rows yet">Every change to it, also one that was refused, is written here.</EmptyState>
+            <EmptyState title="No audit entries">
+              Every change to this allocation and every denied attempt is recorded here.
+            </EmptyState>
           ) : (
             <DataTable
-              label="Audit rows"
+              label="Audit entries"
               columns={columns}
               rows={rows}
               rowKey={(row) => row.id}
@@ -89,14 +91,14 @@ export const AuditTab = ({ allocation }: Readonly<{ allocation: Allocation }>) =
   const organizationId = me.projects.find(({ id }) => id === allocation.project_id)?.organization_id;
   const refusal =
     organizationId === undefined
-      ? 'You are not a member of its organization.'
+      ? 'You are not a member of the organization.'
       : may('audit.read', { organization: organizationId });
   return refusal === null && organizationId !== undefined ? (
     <Log allocation={allocation} organizationId={organizationId} />
   ) : (
     <Section title="Audit">
-      <EmptyState title="The audit log is not for your role">
-        {refusal} An owner or admin of the organization can read it, or give you that role.
+      <EmptyState title="Audit log requires the admin role">
+        {refusal} Ask an owner or admin of the organization for access.
       </EmptyState>
     </Section>
   );

@@ -21,21 +21,21 @@ const Commands = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
   return (
     <Stack gap="sm">
       <div>
-        <h3 className="al-sub">With the command line</h3>
+        <h3 className="al-sub">With the CLI</h3>
         <CopyBlock text={command(['ssh', allocation.name], flags)} label="ssh command" />
         <Text size="sm" className="muted">
-          Needs one of the keys it was launched with, or one added below. The host key is checked for you.
+          Requires an SSH key from the launch or one added below. The CLI verifies the host key.
         </Text>
       </div>
       <div>
-        <h3 className="al-sub">With plain ssh, scp, rsync and VS Code</h3>
+        <h3 className="al-sub">With ssh, scp, rsync and VS Code</h3>
         <CopyBlock
           text={`${command(['ssh-config'], [['write', true]])}\nssh ${sshHostName(allocation.name)}`}
           label="ssh-config commands"
         />
         <Text size="sm" className="muted">
-          The first line makes all your allocations known to ssh and has to be run again after a launch. In VS Code
-          choose “Remote-SSH: Connect to Host” and the same name.
+          The first command configures ssh for all your allocations. Run it again after each launch. In VS Code, use
+          “Remote-SSH: Connect to Host” with the same name.
         </Text>
       </div>
     </Stack>
@@ -57,7 +57,7 @@ const InPage = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
           disabledReason={toTerminal}
           onClick={() => setOpen('terminal')}
         >
-          Open a terminal
+          Open terminal
         </ActionButton>
         <ActionButton
           variant="default"
@@ -65,12 +65,12 @@ const InPage = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
           disabledReason={toConsole}
           onClick={() => setOpen('console')}
         >
-          {looksOnly ? 'Look at the serial console' : 'Open the serial console'}
+          {looksOnly ? 'View serial console' : 'Open serial console'}
         </ActionButton>
       </Group>
       <Text size="sm" className="muted">
-        A terminal needs no key of yours. The serial console works without a network in the machine, and shows how it
-        boots.
+        The terminal needs no SSH key. The serial console works without a network in the guest OS and shows boot
+        messages.
       </Text>
       {open !== null && <TerminalPane key={open} allocation={allocation} kind={open} onClose={() => setOpen(null)} />}
     </Stack>
@@ -88,7 +88,7 @@ export const ConnectTab = ({ allocation }: Readonly<{ allocation: Allocation }>)
           {(refusal === null || allocation.ssh !== null) && <SshFacts ssh={allocation.ssh} />}
         </div>
       </Section>
-      <Section title="In this page">
+      <Section title="In the browser">
         <InPage allocation={allocation} />
       </Section>
       <Grants allocation={allocation} />

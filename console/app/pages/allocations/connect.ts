@@ -3,30 +3,30 @@ import type { Allocation } from '@gpuaas/sdk';
 
 type Facts = Pick<Allocation, 'capacity_shape' | 'state' | 'power'>;
 
-const NOT_YET = 'It is being started; wait until it is active.';
+const NOT_YET = 'The allocation is starting. Wait until it is active.';
 const OVER: Readonly<Partial<Record<Allocation['state'], string>>> = {
-  releasing: 'It is being given back; nothing can be reached on it any more.',
-  release_failed: 'It was given back; nothing can be reached on it any more.',
-  released: 'It is released; launch another.',
-  failed: 'It has failed; launch another.',
+  releasing: 'Release is in progress. Connections are closed.',
+  release_failed: 'The allocation was released. Connections are closed.',
+  released: 'The allocation is released. Launch another.',
+  failed: 'The allocation failed. Launch another.',
 };
-const OFF = 'It is off; start it first.';
+const OFF = 'The VM is off. Start it first.';
 
-/** Why there is no shell, SSH or forward now. The server decides; this says it before somebody tries. */
+/** Why terminal, SSH and port forwarding are not available now. The server decides; this explains it in advance. */
 export const connectRefusal = ({ capacity_shape, state, power }: Facts): string | null => {
   const over = OVER[state];
   if (over !== undefined) return over;
   if (state !== 'active') return NOT_YET;
   if (capacity_shape === 'baremetal' || power === null || power.state === 'on' || power.state === 'unknown')
     return null;
-  return power.state === 'off' ? OFF : `It is ${power.state}; wait until that is over, or look at its serial console.`;
+  return power.state === 'off' ? OFF : `The VM is ${power.state}. Wait for it to finish, or open the serial console.`;
 };
 
-/** The serial line of a slice is there for a machine that does not come up, so it may be looked at earlier. */
+/** The serial console is available earlier, to debug a VM that does not boot. */
 export const consoleRefusal = ({ capacity_shape, state, power }: Facts): string | null => {
   const over = OVER[state];
   if (over !== undefined) return over;
-  if (capacity_shape === 'baremetal') return 'A whole node has no serial line here; open a terminal or use SSH.';
+  if (capacity_shape === 'baremetal') return 'Bare metal has no serial console here. Open a terminal or use SSH.';
   if (state === 'requested') return NOT_YET;
   return power?.state === 'off' ? OFF : null;
 };
@@ -34,7 +34,7 @@ export const consoleRefusal = ({ capacity_shape, state, power }: Facts): string 
 /** The name under which `gpuaas ssh-config --write` makes it known to ssh. */
 export const sshHostName = (name: string): string => `gpuaas-${name}`;
 
-/** `SHA256:…` as ssh prints it when it first sees the key; null where the browser cannot tell or it is no key. */
+/** `SHA256:…` as ssh prints it when it first sees the key; null if the browser cannot compute it or the key is invalid. */
 export const hostKeyFingerprint = async (hostKey: string): Promise<string | null> => {
   const encoded = hostKey.split(' ')[1] ?? '';
   try {

@@ -26,7 +26,7 @@ export const endWords = (
   left: (at: string) => string,
 ): string => {
   if (state === 'requested' || state === 'provisioning')
-    return max_duration_s === null ? 'no end' : 'counted from when it is active';
-  if (release_at === null) return state === 'active' ? 'no end' : '–';
-  return is_protected ? `${left(release_at)}, but protected` : left(release_at);
+    return max_duration_s === null ? 'no limit' : 'starts at activation';
+  if (release_at === null) return state === 'active' ? 'no limit' : '–';
+  return is_protected ? `${left(release_at)}, protected` : left(release_at);
 };

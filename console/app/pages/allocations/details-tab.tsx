@@ -44,7 +44,7 @@ const OperatorView = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
         {({ node_id, organization_id, claims }) => (
           <Facts
             facts={[
-              ['Organization', <Copyable key="org" text={organization_id} label="organization id" />],
+              ['Organization', <Copyable key="org" text={organization_id} label="organization ID" />],
               [
                 'Node',
                 node_id === null ? (
@@ -55,10 +55,7 @@ const OperatorView = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
                   </Link>
                 ),
               ],
-              [
-                'Claims',
-                `${claims.length}, ${claims.filter(({ released_at }) => released_at === null).length} of them held`,
-              ],
+              ['Claims', `${claims.length}, ${claims.filter(({ released_at }) => released_at === null).length} live`],
             ]}
           />
         )}
@@ -74,7 +71,7 @@ export const DetailsTab = ({ allocation }: Readonly<{ allocation: Allocation }>)
   return (
     <Stack gap="md">
       <div className="al-two-columns">
-        <Section title="What it is">
+        <Section title="Configuration">
           <Facts
             facts={[
               ['Shape', shapeWords(allocation)],
@@ -86,37 +83,37 @@ export const DetailsTab = ({ allocation }: Readonly<{ allocation: Allocation }>)
               ['Image', allocation.image_name ?? NONE],
               ['Image digest', copied(allocation.image_digest, 'image digest')],
               ['Reinstalled', power === null ? NONE : `${power.install_number} times`],
-              ['User', ssh?.username ?? 'known while it is active'],
+              ['User', ssh?.username ?? 'available while active'],
               ['Price per hour', money(pricePerHour(allocation))],
               ['Tags', <Tags key="tags" tags={allocation.tags} />],
-              ['Protected', allocation.is_protected ? 'Yes: release is refused until that is taken off' : 'No'],
+              ['Protected', allocation.is_protected ? 'Yes: release is blocked until unprotected' : 'No'],
             ]}
           />
         </Section>
-        <Section title="When and by whom">
+        <Section title="History">
           <Facts
             facts={[
               ['Launched by', nameOf(allocation.requested_by)],
-              ['Asked for', at(allocation.created_at)],
-              ['Active since', at(allocation.activated_at)],
-              ['Lifetime', allocation.max_duration_s === null ? 'no end' : span(allocation.max_duration_s * 1000)],
-              ['Released by itself', at(allocation.release_at)],
-              ['Release asked for', at(allocation.release_requested_at)],
-              ['Proven clean', at(allocation.released_at)],
+              ['Requested', at(allocation.created_at)],
+              ['Activated', at(allocation.activated_at)],
+              ['Lifetime', allocation.max_duration_s === null ? 'no limit' : span(allocation.max_duration_s * 1000)],
+              ['Automatic release', at(allocation.release_at)],
+              ['Release requested', at(allocation.release_requested_at)],
+              ['Wipe verified', at(allocation.released_at)],
               ['State since', at(allocation.state_since)],
-              ['Why', allocation.state_reason ?? NONE],
-              ['Too long after', at(allocation.state_deadline_at)],
+              ['Reason', allocation.state_reason ?? NONE],
+              ['State deadline', at(allocation.state_deadline_at)],
             ]}
           />
         </Section>
       </div>
-      <Section title="Ids">
+      <Section title="IDs">
         <Facts
           facts={[
-            ['Allocation', copied(allocation.id, 'allocation id')],
-            ['Project', copied(allocation.project_id, 'project id')],
-            ['Correlation id', copied(allocation.correlation_id, 'correlation id')],
-            ['Launched by', copied(allocation.requested_by, 'principal id')],
+            ['Allocation', copied(allocation.id, 'allocation ID')],
+            ['Project', copied(allocation.project_id, 'project ID')],
+            ['Correlation ID', copied(allocation.correlation_id, 'correlation ID')],
+            ['Launched by', copied(allocation.requested_by, 'principal ID')],
             ['SSH keys', allocation.ssh_key_ids.length === 0 ? NONE : allocation.ssh_key_ids.join(', ')],
             ['Version', allocation.version],
           ]}

@@ -1,8 +1,9 @@
-/** Rename, tag, protect, extend: one form, which sends only what was changed and only if nobody changed it meanwhile. */
+/** Renames, tags, protects or extends an allocation. Sends only changes, and only against the version that was shown. */
 
 import type { Allocation } from '@gpuaas/sdk';
 import { Button, Group, Modal, NumberInput, Stack, Switch, TagsInput, Text, TextInput } from '@mantine/core';
-import { type FormEvent, useState } from 'react';
+import { useForm } from '@mantine/form';
+import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
 import { command } from '../../format/shell.ts';
 import { exact } from '../../format/time.ts';
@@ -16,31 +17,32 @@ import { useProjectFlags } from './hooks.ts';
 const EXTENSIONS_H = [4, 24, 168] as const;
 const extensionWord = (hours: number): string => (hours % 24 === 0 ? `+${hours / 24} d` : `+${hours} h`);
 
-/** When it ends with what is typed, as a sentence. */
+/** When the allocation ends with the entered lifetime. */
 const endSentence = (form: EditForm, activatedAt: string | null): string => {
   const seconds = lifetimeOf(form);
-  if (seconds === null) return 'Nothing ends it but you.';
+  if (seconds === null) return 'The allocation runs until you release it.';
   if (!Number.isFinite(seconds)) return '';
   return activatedAt === null
-    ? 'Counted from when it becomes active.'
-    : `Released by itself at ${exact(new Date(Date.parse(activatedAt) + seconds * 1000).toISOString())}.`;
+    ? 'Counted from activation.'
+    : `Released automatically at ${exact(new Date(Date.parse(activatedAt) + seconds * 1000).toISOString())}.`;
 };
 
 export const EditDialog = ({ allocation, onClose }: Readonly<{ allocation: Allocation; onClose(): void }>) => {
   const now = useNow();
-  // What it was when the dialog opened: the version that the change is made against.
+  // The version that was open when editing started: the change is made against it.
   const [before] = useState(allocation);
-  const [form, setForm] = useState(() => formOf(allocation));
+  const { getInputProps, getValues, setFieldValue, onSubmit } = useForm<EditForm>({
+    initialValues: formOf(allocation),
+  });
+  const form = getValues();
   const change = useChange('allocationUpdate');
   const flags = useProjectFlags(before.project_id);
-  const set = (part: Partial<EditForm>) => setForm((known) => ({ ...known, ...part }));
   const body = bodyOf(before, form);
   const problems = problemsOf(form, before.activated_at, now);
-  const problem = Object.values(problems)[0] ?? (Object.keys(body).length === 0 ? 'Nothing is changed yet.' : null);
+  const problem = Object.values(problems)[0] ?? (Object.keys(body).length === 0 ? 'No changes to save.' : null);
   const params = { project_id: before.project_id, allocation_id: before.id };
 
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const submit = async () => {
     if (problem === null && (await change.run({ params, body }, { ifMatch: before.version })) !== null) onClose();
   };
   const extend = (hours: number) => {
@@ -48,29 +50,22 @@ export const EditDialog = ({ allocation, onClose }: Readonly<{ allocation: Alloc
       form.hours.trim() === ''
         ? Math.max(0, now - Date.parse(before.activated_at ?? before.created_at)) / 3_600_000
         : Number(form.hours);
-    set({ hours: String(Number((base + hours).toFixed(2))) });
+    setFieldValue('hours', String(Number((base + hours).toFixed(2))));
   };
 
   return (
     <Modal opened onClose={onClose} title={<Text fw={600}>Edit {before.name}</Text>}>
-      <form onSubmit={(event) => void submit(event)}>
+      <form onSubmit={onSubmit(() => void submit())}>
         <Stack gap="sm">
-          <TextInput
-            label="Name"
-            data-autofocus
-            value={form.name}
-            error={problems.name}
-            spellCheck={false}
-            onChange={(event) => set({ name: event.currentTarget.value })}
-          />
+          <TextInput label="Name" data-autofocus spellCheck={false} {...getInputProps('name')} error={problems.name} />
           <NumberInput
-            label="Lifetime in hours, from when it became active"
+            label="Lifetime in hours, from activation"
             description={endSentence(form, before.activated_at)}
-            placeholder="no end"
+            placeholder="No limit"
             min={0}
             value={form.hours}
             error={problems.hours}
-            onChange={(value) => set({ hours: String(value) })}
+            onChange={(value) => setFieldValue('hours', String(value))}
           />
           <Group gap={6}>
             {EXTENSIONS_H.map((hours) => (
@@ -78,23 +73,21 @@ export const EditDialog = ({ allocation, onClose }: Readonly<{ allocation: Alloc
                 {extensionWord(hours)}
               </Button>
             ))}
-            <Button size="xs" variant="default" onClick={() => set({ hours: '' })}>
-              No end
+            <Button size="xs" variant="default" onClick={() => setFieldValue('hours', '')}>
+              No limit
             </Button>
           </Group>
           <TagsInput
             label="Tags"
-            description="Write key=value and press Enter."
-            value={[...form.tags]}
-            error={problems.tags}
+            description="Enter key=value and press Enter."
             clearable
-            onChange={(tags) => set({ tags })}
+            {...getInputProps('tags')}
+            error={problems.tags}
           />
           <Switch
             label="Protected"
-            description="Release is refused until this is taken off, also at the end of its lifetime."
-            checked={form.isProtected}
-            onChange={(event) => set({ isProtected: event.currentTarget.checked })}
+            description="Blocks release until unprotected, even at the end of the lifetime."
+            {...getInputProps('isProtected', { type: 'checkbox' })}
           />
           {change.error !== null && <ErrorPanel error={change.error} />}
           <CliCommand

@@ -1,4 +1,4 @@
-/** A failure on the page of what failed: what, what it cost, what happens now, what one can do. */
+/** The failure of an allocation: cause, charges, current status and next actions. */
 
 import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
 import { Button, Group, Text } from '@mantine/core';
@@ -6,7 +6,7 @@ import { IconCircleX, IconMail, IconRoute } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import { Copyable, CopyButton } from '../../ui/copy.tsx';
 import { Facts } from '../../ui/page.tsx';
-import { launchSearch } from './actions.ts';
+import { launchSearch } from '../launch/form.ts';
 import { failureWords, reportLink, reportText } from './failure.ts';
 import { LaunchButton } from './launch-button.tsx';
 
@@ -29,16 +29,16 @@ export const FailurePanel = ({
             <p>{words.cause}</p>
             <Facts
               facts={[
-                // Its place is kept while the timeline is read, so that nothing below jumps.
-                ['Where', words.step ?? (timeline === undefined ? '…' : 'The timeline names no step that failed.')],
-                ['Money', words.charged],
-                ['Now', words.now],
-                ['Correlation id', <Copyable key="id" text={correlation_id} label="correlation id" />],
+                // The row stays in place while the timeline loads, so that the layout does not jump.
+                ['Failed step', words.step ?? (timeline === undefined ? '…' : 'The timeline shows no failed step.')],
+                ['Charges', words.charged],
+                ['Status', words.now],
+                ['Correlation ID', <Copyable key="id" text={correlation_id} label="correlation ID" />],
               ]}
             />
             <Group gap="xs" mt={10}>
               <LaunchButton size="xs" projectId={project_id} search={launchSearch(allocation)}>
-                Launch the same again
+                Launch again
               </LaunchButton>
               <Button
                 size="xs"
@@ -46,14 +46,14 @@ export const FailurePanel = ({
                 leftSection={<IconRoute size={15} aria-hidden />}
                 renderRoot={(props) => (
                   <Link
-                    to="/projects/$projectId/follow"
+                    to="/projects/$projectId/trace"
                     params={{ projectId: project_id }}
                     search={{ id: correlation_id }}
                     {...props}
                   />
                 )}
               >
-                Follow this id
+                Trace this ID
               </Button>
               <Button
                 size="xs"
@@ -62,13 +62,12 @@ export const FailurePanel = ({
                 href={reportLink(allocation)}
                 leftSection={<IconMail size={15} aria-hidden />}
               >
-                Report it by mail
+                Report by email
               </Button>
-              <CopyButton text={reportText(allocation)} label="the report" />
+              <CopyButton text={reportText(allocation)} label="report" />
             </Group>
             <Text size="sm" className="muted" mt={6}>
-              A report goes to the people who run this platform, and carries the ids that they need. The mail leaves the
-              address to you.
+              The report contains the IDs that operators need. Add the address of your platform operators.
             </Text>
           </div>
         </div>

@@ -13,12 +13,12 @@ export const lastFailure = (
   timeline: readonly TimelineEntry[],
   state: Allocation['state'],
 ): TimelineEntry | undefined =>
-  timeline.findLast((entry) => isFailedEntry(entry) && (state !== 'failed' || entry.workflow.startsWith('provision-')));
+  timeline.findLast((entry) => isFailedEntry(entry) && (state !== 'failed' || entry.phase === 'launch'));
 
 const ENDINGS: Readonly<Record<string, string>> = {
-  stuck: 'gave up',
+  stuck: 'stopped',
   error: 'failed',
-  timeout: 'took too long',
+  timeout: 'timed out',
 };
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
@@ -34,28 +34,27 @@ export type FailureWords = Readonly<{
 type Failed = Pick<Allocation, 'state' | 'state_reason' | 'cost_so_far' | 'released_at' | 'progress'>;
 
 const chargedWords = ({ state, cost_so_far: cost }: Failed): string => {
-  if (cost.amount_minor === 0) return 'Nothing was charged.';
+  if (cost.amount_minor === 0) return 'No charges.';
   return state === 'release_failed'
-    ? `${money(cost)} was charged for the time until it was given back. Charging ended then; the cleanup costs nothing.`
-    : `${money(cost)} was charged for the time that it was active. Charging has ended.`;
+    ? `${money(cost)} charged until release. Cleanup is not charged.`
+    : `${money(cost)} charged while active. Charging has ended.`;
 };
 
 /** A failed launch keeps its state; that the cleanup after it is over, or stands still, only its steps say. */
 const cleanupEnd = (timeline: readonly TimelineEntry[]): string | undefined => {
-  const last = timeline.findLast(({ workflow }) => !workflow.startsWith('provision-'));
+  const last = timeline.findLast(({ phase }) => phase !== 'launch');
   return last !== undefined && ['done', 'stuck'].includes(last.outcome) ? last.outcome : undefined;
 };
 
 const nowWords = ({ state, released_at, progress }: Failed, timeline: readonly TimelineEntry[]): string => {
   const end = state === 'failed' ? cleanupEnd(timeline) : undefined;
-  if (released_at !== null || end === 'done')
-    return 'Its disks were erased and read back, and its GPUs are free for others.';
+  if (released_at !== null || end === 'done') return 'The disks are wiped and verified. The GPUs are available again.';
   if (end === 'stuck')
-    return 'Its cleanup is blocked. Its GPUs and disks are held back: nobody gets them before the erasure is proven. The operators have been told.';
+    return 'Cleanup is blocked. GPUs and disks stay unschedulable until the wipe is verified. Operators have been notified.';
   if (state === 'release_failed')
-    return 'Its GPUs and disks are held back: nobody gets them before the erasure is proven. The operators have been told.';
-  if (progress !== null) return 'Its disks are being erased. Its GPUs are held back until that is proven.';
-  return 'It is being cleaned up and its disks are erased. Its GPUs are held back until that is proven.';
+    return 'GPUs and disks stay unschedulable until the wipe is verified. Operators have been notified.';
+  if (progress !== null) return 'The disks are being wiped. GPUs stay unschedulable until the wipe is verified.';
+  return 'Cleanup is running. GPUs stay unschedulable until the wipe is verified.';
 };
 
 export const failureWords = (allocation: Failed, timeline: readonly TimelineEntry[]): FailureWords | null => {
@@ -63,22 +62,22 @@ export const failureWords = (allocation: Failed, timeline: readonly TimelineEntr
   const at = lastFailure(timeline, allocation.state);
   const reason = allocation.state_reason ?? at?.detail ?? null;
   return {
-    title: allocation.state === 'failed' ? 'The launch failed' : 'The cleanup is blocked',
-    cause: reason === null ? 'No reason was given; the timeline has what is known.' : sentence(reason),
+    title: allocation.state === 'failed' ? 'Launch failed' : 'Cleanup blocked',
+    cause: reason === null ? 'No reason was reported. See the timeline.' : sentence(reason),
     step:
       at === undefined
         ? null
-        : `“${at.label}” ${ENDINGS[at.outcome] ?? at.outcome} at attempt ${Math.max(1, at.attempt)}, after ${duration(at.duration_ms)}.`,
+        : `“${at.label}” ${ENDINGS[at.outcome] ?? at.outcome} on attempt ${Math.max(1, at.attempt)} after ${duration(at.duration_ms)}.`,
     charged: chargedWords(allocation),
     now: nowWords(allocation, timeline),
   };
 };
 
-/** What somebody who helps needs to know, and nothing that names anything of the tenant's. */
+/** The data that operators need for support, without tenant names. */
 export const reportText = ({ id, correlation_id, state, state_reason }: Allocation): string =>
   [
     `Allocation: ${id}`,
-    `Correlation id: ${correlation_id}`,
+    `Correlation ID: ${correlation_id}`,
     `State: ${state}${state_reason === null ? '' : `: ${state_reason}`}`,
     '',
     'What I did and expected:',

@@ -1,4 +1,4 @@
-/** Whose keys open it beside those of its launch: added and taken back while it runs. */
+/** SSH keys with access beside those of the launch: granted and revoked while the allocation runs. */
 
 import type { AccessGrant, Allocation } from '@gpuaas/sdk';
 import { Group, Select } from '@mantine/core';
@@ -33,8 +33,8 @@ const AddGrant = ({ allocation, granted }: Readonly<{ allocation: Allocation; gr
   const key = free.find((one) => one.id === chosen);
   const refusal =
     may('allocation.grant.create', { project: project_id }) ??
-    (OPEN_STATES.includes(state) ? null : `It is ${state.replaceAll('_', ' ')}; there is nothing to open.`) ??
-    (key === undefined ? 'Choose one of your keys first.' : null);
+    (OPEN_STATES.includes(state) ? null : `The allocation is ${state.replaceAll('_', ' ')}.`) ??
+    (key === undefined ? 'Select a key.' : null);
   const add = async () => {
     if (key === undefined) return;
     const made = await create.run({ params: { project_id, allocation_id: id }, body: { ssh_key_id: key.id } });
@@ -44,18 +44,19 @@ const AddGrant = ({ allocation, granted }: Readonly<{ allocation: Allocation; gr
     <div className="al-padded">
       <Group gap="sm" align="flex-end">
         <Select
-          label="Let another of your keys in"
+          label="Grant access to another key"
           w={280}
-          placeholder={free.length === 0 ? 'all your keys open it already' : 'choose a key'}
+          placeholder={free.length === 0 ? 'all your keys have access' : 'select a key'}
           data={free.map((one) => ({ value: one.id, label: one.name }))}
           value={key?.id ?? null}
           onChange={setChosen}
         />
         <ActionButton disabledReason={refusal} loading={create.isRunning} onClick={() => void add()}>
-          Add
+          {' '}
+          Grant{' '}
         </ActionButton>
         <Link className="link al-roomy" to="/settings" search={{ tab: 'ssh-keys' }}>
-          Your keys
+          Manage keys
         </Link>
       </Group>
       {create.error !== null && <ErrorPanel error={create.error} />}
@@ -73,13 +74,13 @@ export const Grants = ({ allocation }: Readonly<{ allocation: Allocation }>) => 
   const grants = useAll('accessGrantList', { params }, { everyMs: EVERY_MS });
   const managing = may('project.member.update', { project: project_id });
   const refusalOf = ({ state, user_id, granted_by }: AccessGrant): string | null => {
-    if (state === 'revoked' || state === 'revoking') return 'It was taken back.';
+    if (state === 'revoked' || state === 'revoking') return 'The grant is revoked.';
     return user_id === me.id || granted_by === me.id || managing === null
       ? null
-      : 'It is somebody else’s key: its owner, who granted it or who manages the project can take it back.';
+      : 'Only the key owner, the person who granted access or a project admin can revoke this grant.';
   };
   const columns: readonly Column<AccessGrant>[] = [
-    { header: 'Whose', cell: ({ user_name }) => user_name },
+    { header: 'User', cell: ({ user_name }) => user_name },
     {
       header: 'State',
       cell: ({ state, state_reason }) => (
@@ -102,7 +103,7 @@ export const Grants = ({ allocation }: Readonly<{ allocation: Allocation }>) => 
     },
     { header: 'Granted', cell: ({ created_at }) => <Ago at={created_at} /> },
     {
-      header: 'Take back',
+      header: 'Revoke',
       isHeaderHidden: true,
       align: 'right',
       cell: (row) => (
@@ -110,28 +111,29 @@ export const Grants = ({ allocation }: Readonly<{ allocation: Allocation }>) => 
           size="xs"
           variant="default"
           disabledReason={refusalOf(row)}
-          aria-label={`Take back the key of ${row.user_name}`}
+          aria-label={`Revoke key of ${row.user_name}`}
           onClick={() => void revoke.run({ params: { ...params, access_grant_id: row.id } })}
         >
-          Take back
+          {' '}
+          Revoke{' '}
         </ActionButton>
       ),
     },
   ];
   return (
-    <Section title="Keys that open it" flush>
+    <Section title="SSH keys with access" flush>
       <p className="muted al-padded">
         {ssh_key_ids.length === 0
-          ? 'It was launched without a key.'
-          : `${ssh_key_ids.length === 1 ? '1 key' : `${ssh_key_ids.length} keys`} came with the launch.`}{' '}
-        Those added later are below. Taking one back leaves open connections open.
+          ? 'Launched without an SSH key.'
+          : `${ssh_key_ids.length === 1 ? '1 key' : `${ssh_key_ids.length} keys`} from the launch.`}{' '}
+        Keys granted later are listed below. Revoking a key does not close open connections.
       </p>
       {revoke.error !== null && <ErrorPanel error={revoke.error} />}
       <Async of={grants} rows={2}>
         {(rows) => (
           <>
             {rows.length > 0 && (
-              <DataTable label="Keys added later" columns={columns} rows={rows} rowKey={(row) => row.id} />
+              <DataTable label="Granted keys" columns={columns} rows={rows} rowKey={(row) => row.id} />
             )}
             <AddGrant
               allocation={allocation}

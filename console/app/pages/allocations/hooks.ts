@@ -1,12 +1,12 @@
-/** What several parts of the allocation pages ask for: who people are, and which words name the project to the command line. */
+/** Shared hooks of the allocation pages: names of people, and CLI flags of the project. */
 import { useMemo } from 'react';
 import { useMe } from '../../api/me.tsx';
 import { useAll } from '../../api/read.ts';
 import type { Flag } from '../../format/shell.ts';
 
 /**
- * The name of whoever has the id, or the id itself for somebody who has left. Owners and admins of the organization work in
- * every project and are members of none: the organization is asked where somebody is not known without it.
+ * The name of a principal, or the ID if the person has left. Organization owners and admins are not project members, so
+ * the organization's members are read if the project does not know the ID.
  */
 export const usePeople = (projectId: string, ids: readonly (string | null)[]): ((id: string) => string) => {
   const me = useMe();

@@ -5,13 +5,14 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useMay } from '../../api/me.tsx';
 import { ActionButton } from '../../ui/action-button.tsx';
+import type { LaunchSearch } from '../launch/form.ts';
 
 export const LaunchButton = ({
   projectId,
   search = {},
   children,
   ...rest
-}: ButtonProps & Readonly<{ projectId: string; search?: Record<string, string>; children: ReactNode }>) => {
+}: ButtonProps & Readonly<{ projectId: string; search?: LaunchSearch; children: ReactNode }>) => {
   const refusal = useMay()('allocation.create', { project: projectId });
   const icon = <IconRocket size={16} aria-hidden />;
   return refusal === null ? (

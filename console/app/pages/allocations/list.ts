@@ -1,20 +1,22 @@
-/** Which allocations a list shows: what lives unless somebody asks for more. */
-import type { Allocation } from '@gpuaas/sdk';
+/** Which allocations a list shows: live ones, unless the filter names another state. */
+import { ALLOCATION_STATES, type Allocation } from '@gpuaas/sdk';
 import { stateWord } from '../../format/state.ts';
 
 export type AllocationState = Allocation['state'];
 
-/** What is somebody's, or still being cleaned up after them. */
-export const LIVE_STATES = ['requested', 'provisioning', 'active', 'releasing', 'release_failed'] as const;
-export const ALL_STATES = [...LIVE_STATES, 'failed', 'released'] as const satisfies readonly AllocationState[];
+const ENDED_STATES: readonly AllocationState[] = ['failed', 'released'];
+
+/** Live allocations hold capacity: they run, start, or wait for cleanup. */
+export const isLive = ({ state }: Pick<Allocation, 'state'>): boolean => !ENDED_STATES.includes(state);
+
+export const LIVE_STATES = ALLOCATION_STATES.filter((state) => isLive({ state }));
+export const ALL_STATES: readonly AllocationState[] = [...LIVE_STATES, ...ENDED_STATES];
 
 export type StateFilter = 'live' | 'all' | AllocationState;
 
-/** A strange word in an address is what it is without one. */
+/** An unknown state in the address counts as none. */
 export const filterOf = (text: string | undefined): StateFilter =>
-  text === 'all'
-    ? 'all'
-    : (((ALL_STATES as readonly string[]).find((state) => state === text) as StateFilter) ?? 'live');
+  text === 'all' ? 'all' : (ALL_STATES.find((state) => state === text) ?? 'live');
 
 export const FILTER_CHOICES: readonly Readonly<{ value: StateFilter; label: string }>[] = [
   { value: 'live', label: 'Live' },
@@ -29,7 +31,7 @@ export const named = <T extends Row>(rows: readonly T[], text: string): readonly
   return wanted === '' ? rows : rows.filter(({ name, id }) => name.includes(wanted) || id === wanted);
 };
 
-/** Of several lists one, newest first; ids tell which of two of the same moment is newer. */
+/** Merges lists, newest first; ids order rows of the same time. */
 export const newestFirst = <T extends Row>(lists: readonly (readonly T[])[]): readonly T[] =>
   lists
     .flat()
@@ -39,7 +41,7 @@ export const newestFirst = <T extends Row>(lists: readonly (readonly T[])[]): re
 
 const SHAPES: Readonly<Record<Allocation['capacity_shape'], string>> = {
   baremetal: 'Bare metal',
-  gpu_slice: 'GPU slice',
+  gpu_slice: 'Slice',
 };
 export const shapeWords = ({ capacity_shape, gpu_count }: Pick<Allocation, 'capacity_shape' | 'gpu_count'>): string =>
   `${SHAPES[capacity_shape]}, ${gpu_count === 1 ? '1 GPU' : `${gpu_count} GPUs`}`;

@@ -10,8 +10,7 @@ import { Facts, Section } from '../../ui/page.tsx';
 import { connectRefusal } from './connect.ts';
 import { useProjectFlags } from './hooks.ts';
 
-const INGRESS =
-  'A public address needs one that the platform may hand out and a firewall that it may write, and this site has declared neither.';
+const INGRESS = 'This site provides no public address pool and no managed firewall.';
 
 const Addresses = ({ allocation: { ssh, capacity_shape } }: Readonly<{ allocation: Allocation }>) => {
   const isSlice = capacity_shape === 'gpu_slice';
@@ -23,15 +22,12 @@ const Addresses = ({ allocation: { ssh, capacity_shape } }: Readonly<{ allocatio
           ssh?.address ? (
             <Copyable key="address" text={ssh.address} label="private address" />
           ) : (
-            'known while it is active'
+            'available while active'
           ),
         ],
-        [
-          'Mode',
-          isSlice ? 'Private, with address translation outwards' : 'The node’s own network, as its site set it up',
-        ],
-        ['Outwards', isSlice ? 'Allowed. It leaves with the address of its host.' : 'As the site allows.'],
-        ['Inwards', 'Only through the platform: SSH, terminal and port forwards, by who may connect.'],
+        ['Mode', isSlice ? 'Private, NAT for outbound traffic' : 'Network of the node, as configured by the site'],
+        ['Outbound', isSlice ? 'Allowed, with the source address of the host.' : 'As configured by the site.'],
+        ['Inbound', 'Only through the gateway: SSH, terminal and port forwards of authorized users.'],
       ]}
     />
   );
@@ -45,30 +41,30 @@ const Forward = ({ allocation }: Readonly<{ allocation: Allocation }>) => {
   return (
     <Stack gap="sm">
       <Text size="sm">
-        A port of the machine becomes a port of yours: a notebook, a dashboard, a database. Nobody else can reach it,
-        and each connection is a session in the list on the Connect tab.
+        Makes a port of the allocation available on your computer, for example a notebook or dashboard. Only you can
+        reach it. Each connection appears under Sessions on the Connect tab.
       </Text>
       <NumberInput
-        label="Port on the machine"
+        label="Remote port"
         w={180}
         min={1}
         max={65_535}
         allowDecimal={false}
         value={port}
         onChange={setPort}
-        error={isPort ? undefined : 'From 1 to 65535.'}
+        error={isPort ? undefined : 'Enter 1 to 65535.'}
       />
       {isPort && (
         <CopyBlock text={command(['forward', allocation.name, String(port)], flags)} label="forward command" />
       )}
       {isPort && refusal === null && (
         <Text size="sm" className="muted">
-          Then open <span className="mono">http://127.0.0.1:{port}</span> on your machine.
+          Then open <span className="mono">http://127.0.0.1:{port}</span> on your computer.
         </Text>
       )}
       {refusal !== null && (
         <Text size="sm" className="muted">
-          Not now: {refusal}
+          Not available: {refusal}
         </Text>
       )}
     </Stack>
@@ -80,16 +76,18 @@ export const NetworkTab = ({ allocation }: Readonly<{ allocation: Allocation }>)
     <Section title="Addresses">
       <Addresses allocation={allocation} />
     </Section>
-    <Section title="Forward a port">
+    <Section title="Port forwarding">
       <Forward allocation={allocation} />
     </Section>
     {allocation.capacity_shape === 'gpu_slice' && (
       <Section title="Denied by default">
         <List size="sm" spacing={4}>
-          <List.Item>Connections from outside, and from other slices, also those of your own project.</List.Item>
-          <List.Item>The host and its services, and link-local metadata addresses (169.254.0.0/16).</List.Item>
-          <List.Item>Networks that the site has closed to guests.</List.Item>
-          <List.Item>IPv6, and any other MAC or address than its own.</List.Item>
+          <List.Item>
+            Inbound connections from outside and from other slices, including those of your project.
+          </List.Item>
+          <List.Item>The host, its services and link-local metadata addresses (169.254.0.0/16).</List.Item>
+          <List.Item>Networks that the site blocks for VMs.</List.Item>
+          <List.Item>IPv6, and any MAC or IP address other than its own.</List.Item>
         </List>
       </Section>
     )}
@@ -97,11 +95,11 @@ export const NetworkTab = ({ allocation }: Readonly<{ allocation: Allocation }>)
       title="Public ingress"
       actions={
         <ActionButton size="xs" variant="default" disabledReason={INGRESS}>
-          Open a public port
+          Open public port
         </ActionButton>
       }
     >
-      <Text size="sm">Not offered yet. {INGRESS} Until then, forward a port, or bring the connection from inside.</Text>
+      <Text size="sm">Not available yet. {INGRESS} Use port forwarding, or connect outbound from the VM.</Text>
     </Section>
   </Stack>
 );

@@ -1,4 +1,4 @@
-/** A machine that is off costs as much as one that is on; whoever looks at it must read that, not find it on the bill. */
+/** A VM that is off is charged as before; its page must show that. */
 
 import type { Allocation } from '@gpuaas/sdk';
 import { Text } from '@mantine/core';
@@ -9,21 +9,21 @@ export const OffNotice = ({ allocation: { state, power } }: Readonly<{ allocatio
   if (power.state !== 'off' && power.state !== 'unknown') return null;
   const isOff = power.state === 'off';
   return (
-    <section className="panel" data-tone="warn" aria-label={isOff ? 'It is off' : 'Its power is not known'}>
+    <section className="panel" data-tone="warn" aria-label={isOff ? 'VM is off' : 'Power state unknown'}>
       <div className="al-panel-line">
         <IconAlertTriangle size={18} aria-hidden />
         <div>
           <Text fw={600} inherit>
             {isOff
-              ? 'Off, still charged: its GPUs are kept for it until it is released'
-              : 'Nobody saw how its last change of power ended'}
+              ? 'VM is off and still charged: the GPUs stay reserved until release'
+              : 'The result of the last power action is unknown'}
           </Text>
           <div className="panel-body">
             {power.reason !== null && <p>{power.reason}</p>}
             <p>
               {isOff
-                ? 'Start switches it on again at the same address, with everything on it. Release ends the charge.'
-                : 'It is charged as before. Start, Stop or Reboot each find out what it does and bring it where you want it.'}
+                ? 'Start powers the VM on with the same IP address and disks. Release ends the charges.'
+                : 'Charges continue. Start, Stop or Reboot brings the VM into a known state.'}
             </p>
           </div>
         </div>

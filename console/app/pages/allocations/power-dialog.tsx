@@ -1,6 +1,6 @@
 /**
- * Stop, start, reboot and reinstall of a slice. Each says before it is done what it does to what runs and to what is stored,
- * and that the charge goes on: whoever switches a machine off must not believe that it costs nothing then.
+ * Stop, start, reboot and reinstall of a slice. Each dialog states the effect on running programs and on disks, and
+ * that charges continue while the VM is off.
  */
 
 import type { Allocation } from '@gpuaas/sdk';
@@ -18,18 +18,18 @@ type Simple = Exclude<PowerChange, 'reinstall'>;
 const WORDS: Readonly<Record<Simple, Readonly<{ title: string; does: string; hard: string | null }>>> = {
   stop: {
     title: 'Stop',
-    does: 'The machine is asked to shut down and switched off after 60 seconds. Its disks and address stay. Its GPUs are kept for it, so it is charged as before, until you release it.',
-    hard: 'Switch it off at once, without asking it',
+    does: 'The guest OS gets 60 seconds to shut down, then the VM is powered off. Disks and IP address are kept. GPUs stay reserved, so charges continue until release.',
+    hard: 'Power off immediately',
   },
   start: {
     title: 'Start',
-    does: 'The machine is switched on again at the same address, with everything on its disks.',
+    does: 'The VM powers on with the same IP address and disks.',
     hard: null,
   },
   reboot: {
     title: 'Reboot',
-    does: 'What runs on the machine ends. Everything on its disks stays. It is asked first, and reset when it does not listen.',
-    hard: 'Reset it at once, without asking it',
+    does: 'All programs on the VM stop. Disks are kept. If the guest OS does not reboot, the VM is reset.',
+    hard: 'Reset immediately',
   },
 };
 
@@ -69,7 +69,7 @@ const SimpleDialog = ({
         {hard !== null && (
           <Switch
             label={hard}
-            description="What was not written to disk is lost."
+            description="Unsaved data is lost."
             checked={isHard}
             onChange={(event) => setHard(event.currentTarget.checked)}
           />

@@ -1,8 +1,8 @@
-/** Installing a slice anew: the boot disk is erased, so its name has to be typed. */
+/** Reinstalls a slice. The boot disk is wiped, so the name has to be typed. */
 
 import type { Allocation } from '@gpuaas/sdk';
 import { List, Select, Stack, Switch } from '@mantine/core';
-import { useState } from 'react';
+import { useForm } from '@mantine/form';
 import { useChange } from '../../api/change.ts';
 import { useAll } from '../../api/read.ts';
 import { command } from '../../format/shell.ts';
@@ -17,18 +17,18 @@ export const ReinstallDialog = ({
 }: Readonly<{ allocation: Allocation; onClose(): void }>) => {
   const change = useChange('allocationReinstall');
   const images = useAll('osImageList', { query: { sku_name } });
-  const [image, setImage] = useState(SAME);
-  const [dropsUserData, setDrops] = useState(false);
+  const form = useForm({ initialValues: { image: SAME, dropsUserData: false } });
+  const { image, dropsUserData } = form.getValues();
   const flags = useProjectFlags(project_id);
   const body = {
     ...(image === SAME ? {} : { image_name: image }),
     ...(dropsUserData ? { user_data: null } : {}),
   };
   const choices = [
-    { value: SAME, label: `The version it has${image_name === null ? '' : ` (${image_name})`}` },
+    { value: SAME, label: `Current version${image_name === null ? '' : ` (${image_name})`}` },
     ...(images.data ?? []).map((one) => ({
       value: one.name,
-      label: one.enabled ? `${one.display_name}, newest version` : `${one.display_name} (not offered)`,
+      label: one.enabled ? `${one.display_name}, newest version` : `${one.display_name} (disabled)`,
       disabled: !one.enabled,
     })),
   ];
@@ -37,7 +37,7 @@ export const ReinstallDialog = ({
       title={`Reinstall ${name}`}
       isOpen
       onClose={onClose}
-      confirmLabel="Erase its boot disk and reinstall"
+      confirmLabel="Wipe boot disk and reinstall"
       isDestructive
       typeToConfirm={name}
       isRunning={change.isRunning}
@@ -52,23 +52,21 @@ export const ReinstallDialog = ({
     >
       <Stack gap="sm">
         <List size="sm" spacing={4}>
-          <List.Item>Its boot disk, the disk of its first GPU, is erased and written anew.</List.Item>
-          <List.Item>The disks of its other GPUs, its id and its address stay.</List.Item>
-          <List.Item>It gets a new host key: run gpuaas ssh-config --write again if you use that.</List.Item>
-          <List.Item>It is charged as before.</List.Item>
+          <List.Item>The boot disk (the disk of the first GPU) is wiped and rewritten.</List.Item>
+          <List.Item>The disks of the other GPUs, the ID and the IP address stay the same.</List.Item>
+          <List.Item>The SSH host key changes. Run gpuaas ssh-config --write again if you use it.</List.Item>
+          <List.Item>Charges continue.</List.Item>
         </List>
         <Select
           label="Image"
           data={choices}
-          value={image}
           allowDeselect={false}
-          onChange={(value) => setImage(value ?? SAME)}
+          {...form.getInputProps('image')}
           {...(images.error === null ? {} : { error: images.error.detail })}
         />
         <Switch
-          label="Start without the user data it was launched with"
-          checked={dropsUserData}
-          onChange={(event) => setDrops(event.currentTarget.checked)}
+          label="Remove the user data from the launch"
+          {...form.getInputProps('dropsUserData', { type: 'checkbox' })}
         />
       </Stack>
     </ConfirmDialog>

@@ -44,10 +44,10 @@ export const ReleaseDialog = ({
 
   return (
     <ConfirmDialog
-      title={state === 'release_failed' ? `Try the cleanup of ${name} again` : `Release ${name}`}
+      title={state === 'release_failed' ? `Retry cleanup of ${name}` : `Release ${name}`}
       isOpen={isOpen}
       onClose={onClose}
-      confirmLabel={wasProtected ? 'Take the protection off and release' : 'Release'}
+      confirmLabel={wasProtected ? 'Unprotect and release' : 'Release'}
       isDestructive
       typeToConfirm={wasProtected ? name : undefined}
       isRunning={unprotect.isRunning || release.isRunning}
@@ -56,21 +56,17 @@ export const ReleaseDialog = ({
       onConfirm={confirm}
     >
       <List size="sm" spacing={4}>
-        {wasProtected && (
-          <List.Item>It is protected. The protection is taken off first, then it is released.</List.Item>
-        )}
+        {wasProtected && <List.Item>This allocation is protected. It is unprotected first, then released.</List.Item>}
         {isCharged(allocation) && (
-          <List.Item>Charging ends now: {money(pricePerHour(allocation))} per hour less from here on.</List.Item>
+          <List.Item>Charging ends now, {money(pricePerHour(allocation))} per hour less.</List.Item>
         )}
-        <List.Item>Connections to it are cut and what runs on it is stopped.</List.Item>
+        <List.Item>Connections are closed and all programs stop.</List.Item>
+        <List.Item>All disks are wiped and verified. The data cannot be recovered. Copy what you need first.</List.Item>
         <List.Item>
-          All its disks are erased and read back. Nobody can bring back what is on them: copy what you need first.
-        </List.Item>
-        <List.Item>
-          Its GPUs go to others only when the erasure is proven. You get a signed certificate of it.
+          The GPUs become schedulable only after the wipe is verified. You get a signed wipe certificate.
         </List.Item>
       </List>
-      {isOff && release.error !== null && <p>The protection is off. Only the release was refused.</p>}
+      {isOff && release.error !== null && <p>Protection is removed. Only the release failed.</p>}
     </ConfirmDialog>
   );
 };

@@ -25,7 +25,7 @@ const Kind = ({ row }: Readonly<{ row: TerminalSession }>) => (
     {KINDS[row.kind]}
     {row.port !== null && <span className="mono">{row.port}</span>}
     {row.is_recorded && <ToneBadge tone="warn">Recorded</ToneBadge>}
-    {!row.is_writable && <span className="muted">read only</span>}
+    {!row.is_writable && <span className="muted">Read-only</span>}
   </span>
 );
 
@@ -46,24 +46,24 @@ export const Sessions = ({ allocation: { id, project_id } }: Readonly<{ allocati
   const list = usePages('terminalSessionList', { params }, { everyMs: EVERY_MS });
   const managing = may('allocation.recording.read', { project: project_id });
   const refusalOf = ({ state, principal_id }: TerminalSession): string | null => {
-    if (state === 'closed') return 'It is over.';
+    if (state === 'closed') return 'The session has ended.';
     return principal_id === me.id || managing === null
       ? null
-      : 'It is somebody else’s session: who manages the project can end it.';
+      : 'Only its owner or a project admin can end this session.';
   };
   const columns: readonly Column<TerminalSession>[] = [
-    { header: 'What', cell: (row) => <Kind row={row} /> },
-    { header: 'Who', cell: ({ principal_name }) => principal_name },
+    { header: 'Type', cell: (row) => <Kind row={row} /> },
+    { header: 'User', cell: ({ principal_name }) => principal_name },
     { header: 'State', cell: (row) => <How row={row} /> },
-    { header: 'Began', cell: ({ opened_at, created_at }) => <Ago at={opened_at ?? created_at} /> },
-    { header: 'From', isSecondary: true, cell: ({ source_ip }) => <span className="mono">{source_ip ?? '–'}</span> },
+    { header: 'Started', cell: ({ opened_at, created_at }) => <Ago at={opened_at ?? created_at} /> },
+    { header: 'Source', isSecondary: true, cell: ({ source_ip }) => <span className="mono">{source_ip ?? '–'}</span> },
     {
-      header: 'In and out',
+      header: 'Traffic in / out',
       isSecondary: true,
       cell: ({ bytes_in, bytes_out }) => `${bytes(bytes_in)}, ${bytes(bytes_out)}`,
     },
     {
-      header: 'End it',
+      header: 'End',
       isHeaderHidden: true,
       align: 'right',
       cell: (row) => (
@@ -72,7 +72,7 @@ export const Sessions = ({ allocation: { id, project_id } }: Readonly<{ allocati
           variant="default"
           disabledReason={refusalOf(row)}
           onClick={() => void close.run({ params: { ...params, session_id: row.id } })}
-          aria-label={`End the session of ${row.principal_name}`}
+          aria-label={`End session of ${row.principal_name}`}
         >
           End
         </ActionButton>
@@ -86,7 +86,7 @@ export const Sessions = ({ allocation: { id, project_id } }: Readonly<{ allocati
       <Async of={query} rows={2}>
         {(rows) =>
           rows.length === 0 ? (
-            <p className="muted al-padded">Nobody was connected. Sessions are kept here for 90 days.</p>
+            <p className="muted al-padded">No sessions. Sessions are listed for 90 days.</p>
           ) : (
             <DataTable
               label="Sessions"

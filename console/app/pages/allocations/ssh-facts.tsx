@@ -1,4 +1,4 @@
-/** The host key and its fingerprint, so that nobody has to trust the first connection. */
+/** The SSH host key and its fingerprint, so that the first connection can be verified. */
 import type { Allocation } from '@gpuaas/sdk';
 import { useEffect, useState } from 'react';
 import { Copyable, CopyBlock } from '../../ui/copy.tsx';
@@ -24,18 +24,18 @@ export const SshFacts = ({ ssh }: Readonly<{ ssh: Allocation['ssh'] }>) => {
   const fingerprint = useFingerprint(ssh?.host_key ?? null);
   if (ssh === null)
     return (
-      <p className="muted">It has told no SSH host key yet, and an unknown one is not trusted. A terminal works.</p>
+      <p className="muted">The VM has not reported an SSH host key yet, so SSH is not available. Use the terminal.</p>
     );
   return (
     <div>
-      <h3 className="al-sub">Who answers</h3>
+      <h3 className="al-sub">SSH endpoint</h3>
       <Facts
         facts={[
           ['User', <Copyable key="user" text={ssh.username} label="user name" />],
           [
             'Address',
             ssh.address === null ? (
-              'through the platform'
+              'through the gateway'
             ) : (
               <Copyable key="address" text={`${ssh.address}:${ssh.port}`} label="address" />
             ),
@@ -45,7 +45,7 @@ export const SshFacts = ({ ssh }: Readonly<{ ssh: Allocation['ssh'] }>) => {
             fingerprint === undefined ? (
               '…'
             ) : fingerprint === null ? (
-              'This browser cannot compute it; ssh-keygen -lf does.'
+              'Not available in this browser. Use ssh-keygen -lf.'
             ) : (
               <Copyable key="fingerprint" text={fingerprint} label="fingerprint" />
             ),

@@ -1,6 +1,6 @@
 /**
- * The terminal or serial console of an allocation in the page. Its code is loaded when somebody opens one. Leaving the page or
- * closing it ends the session.
+ * The terminal or serial console of an allocation in the page. Its code is loaded when it is opened. Leaving the page
+ * or closing the pane ends the session.
  */
 import './terminal-pane.css';
 import type { Allocation } from '@gpuaas/sdk';
@@ -19,10 +19,10 @@ const [LEAST_PX, FIRST_PX, MOST_PX] = [200, 420, 1200];
 const TITLES = { terminal: 'Terminal', console: 'Serial console' } as const;
 
 const notLoaded = (err: unknown) => ({
-  title: 'The terminal could not be loaded',
+  title: 'The terminal failed to load',
   detail: err instanceof Error ? err.message : String(err),
   code: 'unavailable',
-  help: 'Load the page again. Without it: gpuaas terminal does the same in your own terminal.',
+  help: 'Reload the page, or run gpuaas terminal in your own terminal.',
   correlation_id: null,
   retryable: true,
   retry_after_s: null,
@@ -51,7 +51,7 @@ export const TerminalPane = ({
         label: name,
         theme: theme.current,
         connect: async ({ cols, rows }, signal) => {
-          // No event tells of sessions, and whoever opens or leaves one looks for it in the list.
+          // Sessions emit no events, so the list is read again when one opens or ends.
           const tell = () => void queries.invalidateQueries({ queryKey: ['terminalSessionList'] });
           const session = await backend.connect(backend.client, {
             project_id,
@@ -95,13 +95,13 @@ export const TerminalPane = ({
           {TITLES[kind]} of {name}
         </h3>
         <Group gap={6}>
-          <Tooltip label="Lower">
-            <ActionIcon variant="default" size={28} aria-label="Make it lower" onClick={() => grow(-STEP_PX)}>
+          <Tooltip label="Decrease height">
+            <ActionIcon variant="default" size={28} aria-label="Decrease height" onClick={() => grow(-STEP_PX)}>
               <IconMinus size={15} />
             </ActionIcon>
           </Tooltip>
-          <Tooltip label="Higher">
-            <ActionIcon variant="default" size={28} aria-label="Make it higher" onClick={() => grow(STEP_PX)}>
+          <Tooltip label="Increase height">
+            <ActionIcon variant="default" size={28} aria-label="Increase height" onClick={() => grow(STEP_PX)}>
               <IconPlus size={15} />
             </ActionIcon>
           </Tooltip>

@@ -33,7 +33,7 @@ const Entry = ({ entry }: Readonly<{ entry: TimelineEntry }>) => {
       </UnstyledButton>
       {isOpen && (
         <div className="al-entry-detail al-small">
-          <p>{entry.detail ?? 'Nothing more was said of it.'}</p>
+          <p>{entry.detail ?? 'No details.'}</p>
           <p className="muted">
             <span className="mono">{entry.step}</span>, attempt {Math.max(1, entry.attempt)}, from{' '}
             <Exact at={entry.started_at} /> to <Exact at={entry.finished_at} />
@@ -67,7 +67,7 @@ export const TimelineTab = ({
   allocation: { project_id, correlation_id },
   timeline,
 }: Readonly<{ allocation: Allocation; timeline: readonly TimelineEntry[] | undefined }>) => {
-  if (timeline === undefined) return <Loading rows={6} label="Reading the timeline" />;
+  if (timeline === undefined) return <Loading rows={6} label="Loading timeline" />;
   const runs = runsOf(timeline).toReversed();
   return (
     <Stack gap="md">
@@ -78,18 +78,18 @@ export const TimelineTab = ({
           leftSection={<IconRoute size={15} aria-hidden />}
           renderRoot={(props) => (
             <Link
-              to="/projects/$projectId/follow"
+              to="/projects/$projectId/trace"
               params={{ projectId: project_id }}
               search={{ id: correlation_id }}
               {...props}
             />
           )}
         >
-          Follow its id through everything
+          Open trace
         </Button>
       </div>
       {runs.length === 0 ? (
-        <EmptyState title="Nothing has happened yet">The first step is written here when it ends.</EmptyState>
+        <EmptyState title="No steps yet">The first step appears here when it ends.</EmptyState>
       ) : (
         runs.map((run) => <Run key={run.key} run={run} />)
       )}

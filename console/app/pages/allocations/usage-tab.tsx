@@ -24,7 +24,7 @@ const columns: readonly Column<UsageRecord>[] = [
   { header: 'Time', align: 'right', cell: (row) => <Lasted row={row} /> },
   { header: 'GPUs', align: 'right', cell: ({ gpu_count }) => gpu_count },
   {
-    header: 'Price per GPU and hour',
+    header: 'Price per GPU-hour',
     align: 'right',
     isSecondary: true,
     cell: ({ gpu_hourly_price }) => money(gpu_hourly_price),
@@ -44,10 +44,10 @@ export const UsageTab = ({ allocation }: Readonly<{ allocation: Allocation }>) =
       <Section title="Price">
         <Facts
           facts={[
-            ['Per GPU and hour', money(placement.gpu_hourly_price)],
+            ['Per GPU-hour', money(placement.gpu_hourly_price)],
             ['Per hour', money(pricePerHour(allocation))],
-            ['Charged', 'From when it is active until its release is accepted, by the second, on or off.'],
-            ['Not charged', 'Its launch, its cleanup, and a launch that fails.'],
+            ['Charged', 'Per second, from activation until the release is accepted, powered on or off.'],
+            ['Not charged', 'Launch, cleanup and failed launches.'],
           ]}
         />
       </Section>
@@ -55,7 +55,7 @@ export const UsageTab = ({ allocation }: Readonly<{ allocation: Allocation }>) =
         <Async of={records} rows={2}>
           {(rows) =>
             rows.length === 0 ? (
-              <EmptyState title="Nothing was charged">A record begins when the allocation becomes active.</EmptyState>
+              <EmptyState title="No charges">A record starts when the allocation becomes active.</EmptyState>
             ) : (
               <DataTable label="Usage records" columns={columns} rows={rows} rowKey={(row) => row.id} />
             )

@@ -16,7 +16,7 @@ export type AllocationRows = Readonly<{
   refetch(): void;
 }>;
 
-/** Percents move without an event; where nothing is under way an event tells of whatever begins. */
+/** Progress emits no events, so it is polled; everything else arrives by event. */
 const useInState = (project_id: string, state: (typeof LIVE_STATES)[number], enabled: boolean) => {
   const request = { params: { project_id }, query: { state } };
   const { data } = useAll('allocationList', request, { enabled });
@@ -49,7 +49,7 @@ export const useAllocations = (projectId: string, filter: StateFilter, text: str
   const isLive = filter === 'live';
   const query = filter === 'live' || filter === 'all' ? {} : { state: filter };
   const live = useLiveRows(projectId, isLive);
-  // To find a name, everything is read; otherwise as far as somebody looks.
+  // A name search reads all pages; otherwise pages are read on demand.
   const searched = useAll('allocationList', { params, query }, { enabled: !isLive && text !== '' });
   const paged = usePages('allocationList', { params, query }, { enabled: !isLive && text === '', everyMs: QUIET_MS });
 

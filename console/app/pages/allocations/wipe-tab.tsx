@@ -33,7 +33,7 @@ const useVerdict = (signed: SignedWipeCertificate, keys: readonly WipeCertificat
     };
     if (keys !== undefined)
       verifyWipeCertificate(signed, keys).then(say, () =>
-        say({ failed: 'This browser has no Ed25519, or the page was not loaded over https.' }),
+        say({ failed: 'This browser does not support Ed25519, or the page was not loaded over HTTPS.' }),
       );
     return () => {
       isGone = true;
@@ -46,7 +46,7 @@ const VerdictPanel = ({ verdict }: Readonly<{ verdict: Verdict }>) => {
   const { tone, title, detail } = verdictWords(verdict);
   const Icon = TONE_ICONS[tone];
   return (
-    <section className="panel" data-tone={tone} role="status" aria-label="Verdict on the certificate">
+    <section className="panel" data-tone={tone} role="status" aria-label="Verification result">
       <div className="al-panel-line">
         <Icon size={18} aria-hidden />
         <div>
@@ -74,7 +74,7 @@ const Certificate = ({ signed }: Readonly<{ signed: SignedWipeCertificate }>) =>
         <VerdictPanel verdict={verdict} />
       )}
       <Section
-        title="Certificate of erasure"
+        title="Wipe certificate"
         actions={
           <Button
             size="xs"
@@ -82,7 +82,7 @@ const Certificate = ({ signed }: Readonly<{ signed: SignedWipeCertificate }>) =>
             leftSection={<IconDownload size={15} aria-hidden />}
             onClick={() => download(name, `${JSON.stringify(signed, null, 2)}\n`)}
           >
-            Download as JSON
+            Download JSON
           </Button>
         }
       >
@@ -90,13 +90,13 @@ const Certificate = ({ signed }: Readonly<{ signed: SignedWipeCertificate }>) =>
           <Facts
             facts={[
               ['Issued by', certificate.issuer],
-              ['Proven clean', of.released_at === null ? '–' : <Exact key="at" at={of.released_at} />],
-              ['At least', certificate.wipe_minimum === null ? '–' : `NIST SP 800-88 ${certificate.wipe_minimum}`],
+              ['Wipe verified', of.released_at === null ? '–' : <Exact key="at" at={of.released_at} />],
+              ['Wipe level', certificate.wipe_minimum === null ? '–' : `NIST SP 800-88 ${certificate.wipe_minimum}`],
               ['Disks', String(disks.length)],
-              ['Signed with', <Copyable key="key" text={signature.key_id} label="key id" />],
+              ['Signing key', <Copyable key="key" text={signature.key_id} label="key ID" />],
             ]}
           />
-          <Text size="sm">Whoever you give the file to can check it with the keys that the platform publishes:</Text>
+          <Text size="sm">Anyone with the file can verify it with the published keys:</Text>
           <CopyBlock
             text={command(
               ['allocation', 'wipe-certificate', of.id],
@@ -105,7 +105,7 @@ const Certificate = ({ signed }: Readonly<{ signed: SignedWipeCertificate }>) =>
                 ['verify', true],
               ],
             )}
-            label="command that checks it"
+            label="verify command"
           />
         </Stack>
       </Section>
@@ -113,7 +113,7 @@ const Certificate = ({ signed }: Readonly<{ signed: SignedWipeCertificate }>) =>
         <WipedDisk key={disk.wipe_proof_id} disk={disk} title={`Disk ${index + 1} of ${disks.length}`} />
       ))}
       {isolation !== null && (
-        <Section title="What else was taken away">
+        <Section title="Also removed">
           <Facts facts={isolationFacts(isolation)} />
         </Section>
       )}
@@ -125,11 +125,11 @@ export const WipeTab = ({ allocation }: Readonly<{ allocation: Allocation }>) =>
   const params = { project_id: allocation.project_id, allocation_id: allocation.id };
   const found = useRead('allocationWipeCertificateGet', { params });
   if (found.data !== undefined) return <Certificate signed={found.data} />;
-  if (found.error === null) return <Loading rows={5} label="Reading the certificate" />;
+  if (found.error === null) return <Loading rows={5} label="Loading wipe certificate" />;
   if (found.error.code !== 'conflict') return <ErrorPanel error={found.error} onRetry={() => void found.refetch()} />;
   return (
-    <Section title="Certificate of erasure">
-      <Text size="sm">Not there yet. {found.error.detail}</Text>
+    <Section title="Wipe certificate">
+      <Text size="sm">Not available yet. {found.error.detail}</Text>
     </Section>
   );
 };

@@ -13,26 +13,26 @@ export const WipedDisk = ({ disk, title }: Readonly<{ disk: WipeCertificate['dis
     <Section
       title={title}
       actions={
-        <ToneBadge tone={isVerified ? 'good' : 'bad'}>{isVerified ? 'Read back, erased' : 'Not proven'}</ToneBadge>
+        <ToneBadge tone={isVerified ? 'good' : 'bad'}>{isVerified ? 'Wiped and verified' : 'Not verified'}</ToneBadge>
       }
     >
       <Facts
         facts={[
-          ['Disk', <Copyable key="disk" text={disk.disk} label="name of the disk" />],
+          ['Disk', <Copyable key="disk" text={disk.disk} label="disk name" />],
           ['Size', disk.size_bytes === null ? '–' : bytes(disk.size_bytes)],
           ['Method', methodWords(disk)],
           [
             'Read back',
-            `${bytes(disk.bytes_read_back)} in ${disk.samples.length} samples, ${disk.bytes_not_erased === 0 ? 'nothing left' : `${bytes(disk.bytes_not_erased)} not erased`}`,
+            `${bytes(disk.bytes_read_back)} in ${disk.samples.length} samples, ${disk.bytes_not_erased === 0 ? 'no data left' : `${bytes(disk.bytes_not_erased)} not wiped`}`,
           ],
-          ['Expected', disk.rule === 'changed' ? 'noise that was not there before' : (disk.rule ?? '–')],
+          ['Expected', disk.rule === 'changed' ? 'changed random data' : (disk.rule ?? '–')],
           ['Attempt', disk.attempt ?? '–'],
-          ['Began', disk.started_at === null ? '–' : <Exact key="from" at={disk.started_at} />],
-          ['Read back until', <Exact key="to" at={disk.finished_at} />],
-          ['Taken for proof', <Exact key="proven" at={disk.proven_at} />],
+          ['Started', disk.started_at === null ? '–' : <Exact key="from" at={disk.started_at} />],
+          ['Read-back finished', <Exact key="to" at={disk.finished_at} />],
+          ['Accepted as proof', <Exact key="proven" at={disk.proven_at} />],
           ['GPU', gpuWords(disk)],
           ['Fabric', fabricWords(disk)],
-          ['Proof', <Copyable key="proof" text={disk.wipe_proof_id} label="proof id" />],
+          ['Proof', <Copyable key="proof" text={disk.wipe_proof_id} label="proof ID" />],
           ['Proof hash', <Copyable key="hash" text={disk.proof_hash} label="proof hash" />],
         ]}
       />

@@ -47,7 +47,7 @@ const FleetSection = ({ fleet }: Readonly<{ fleet: Fleet }>) => (
         rows={fleet.skus}
         rowKey={({ sku_name }) => sku_name}
       />
-      <span className="muted">GPUs of a node that may be sold whole or sliced count in both rows.</span>
+      <span className="muted">GPUs of a node in flexible mode count in both rows.</span>
     </Stack>
   </Section>
 );
@@ -105,9 +105,7 @@ const History = ({ fleets }: Readonly<{ fleets: readonly Fleet[] }>) => {
       <Async of={history} rows={8}>
         {({ items }) =>
           items.length < 2 ? (
-            <EmptyState title="Nothing to draw yet">
-              A sample is taken every five minutes and kept for 90 days.
-            </EmptyState>
+            <EmptyState title="No samples yet">Samples are taken every 5 minutes and kept for 90 days.</EmptyState>
           ) : (
             <Suspense fallback={<Loading rows={8} />}>
               <HistoryChart series={seriesOf(items)} />
@@ -122,12 +120,12 @@ const History = ({ fleets }: Readonly<{ fleets: readonly Fleet[] }>) => {
 export const CapacityPage = () => {
   const fleets = useAll('adminCapacityList', {}, { everyMs: FLOOR_MS });
   return (
-    <Page title="Capacity" subtitle="Delivered, healthy, reserved and active GPUs.">
+    <Page title="Capacity" subtitle="Delivered, healthy, reserved, active and free GPUs.">
       <Async of={fleets} rows={8}>
         {(items) =>
           items.length === 0 ? (
-            <EmptyState title="No capacity yet">
-              Add a node, let its agent enrol, discover it and approve its slots: it appears here.
+            <EmptyState title="No capacity">
+              Capacity appears after you add a node, enroll its agent, run discovery and approve slots.
             </EmptyState>
           ) : (
             <>

@@ -1,4 +1,4 @@
-/** Its name and tags, and whether a release has to be meant twice. */
+/** Name, tags and protection. */
 import { Checkbox, Stack, TextInput } from '@mantine/core';
 import { Section } from '../../ui/page.tsx';
 import type { FieldProps } from './fields.ts';
@@ -11,7 +11,7 @@ export const DetailsFields = ({ form, problems, update }: FieldProps) => {
       <Stack gap="sm">
         <TextInput
           label="Name"
-          description="Lower-case letters, digits and hyphens; also its host name. Unique among what lives in the project."
+          description="Lower-case letters, digits and hyphens. Also the host name. Unique among live allocations of the project."
           value={form.name}
           error={problems.name}
           maxLength={80}
@@ -23,7 +23,7 @@ export const DetailsFields = ({ form, problems, update }: FieldProps) => {
           label="Tags"
           description={
             Object.keys(tags).length === 0
-              ? 'Labels of your own, such as team=vision, run=42'
+              ? 'Your own labels, for example team=vision, run=42'
               : Object.entries(tags)
                   .map(([key, value]) => `${key}: ${value === '' ? 'empty' : value}`)
                   .join(' · ')
@@ -35,8 +35,8 @@ export const DetailsFields = ({ form, problems, update }: FieldProps) => {
           onChange={(event) => update({ tags: event.currentTarget.value })}
         />
         <Checkbox
-          label="Protect it"
-          description="It is released by nobody, also not at the end of its lifetime, until somebody takes the protection off."
+          label="Protected"
+          description="Blocks release until unprotected, even at the end of the lifetime."
           checked={form.isProtected}
           onChange={(event) => update({ protected: event.currentTarget.checked ? '1' : '' })}
         />

@@ -1,21 +1,9 @@
-/** The launch of the form as a command and as a request: what somebody copies launches exactly what the form would. */
+/** The launch form as a CLI command and as an API request: both launch exactly what the form launches. */
 import { command, type Flag, shellQuote } from '../../format/shell.ts';
+import { durationFlag } from '../../format/time.ts';
 import { bodyOf, type LaunchForm, maxDurationOf } from './form.ts';
 
 export const USER_DATA_FILE = 'user-data.txt';
-
-const UNITS = [
-  ['d', 86_400],
-  ['h', 3_600],
-  ['m', 60],
-  ['s', 1],
-] as const;
-
-/** The largest unit that says it exactly: 3d, 36h, 90m. */
-export const durationWord = (seconds: number): string => {
-  const [unit, size] = UNITS.find(([, one]) => seconds % one === 0) ?? UNITS[3];
-  return `${seconds / size}${unit}`;
-};
 
 export const cliCommand = (form: LaunchForm, projectId: string): string => {
   const body = bodyOf(form);
@@ -31,7 +19,7 @@ export const cliCommand = (form: LaunchForm, projectId: string): string => {
     ...form.keys.map(({ name }): Flag => ['ssh-key', name]),
     ...Object.entries(body.tags ?? {}).map(([key, value]): Flag => ['tag', `${key}=${value}`]),
     ['protect', body.is_protected],
-    ['max-duration', duration === null ? null : durationWord(duration)],
+    ['max-duration', duration === null ? null : durationFlag(duration)],
     ['user-data', body.user_data === undefined ? null : USER_DATA_FILE],
   ];
   return command(['allocation', 'create', body.name], flags);

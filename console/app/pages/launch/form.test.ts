@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cliCommand, curlCommand, durationWord } from './equivalents.ts';
+import { durationFlag } from '../../format/time.ts';
+import { nameProblem } from '../../rules/name.ts';
+import { cliCommand, curlCommand } from './equivalents.ts';
 import { CATALOG, region, sku } from './fixture.ts';
-import { bodyOf, formOf, type LaunchSearch, maxDurationOf, problemsOf, searchOfAllocation } from './form.ts';
-import { durationProblem, nameProblem, suggestName, userDataProblem } from './rules.ts';
+import { bodyOf, formOf, type LaunchSearch, launchSearch, maxDurationOf, problemsOf } from './form.ts';
+import { durationProblem, suggestName, userDataProblem } from './rules.ts';
 import { parseTags, tagsText } from './tags.ts';
 import type { Allocation } from './types.ts';
 
@@ -84,7 +86,7 @@ test('what is closed is kept, and said', () => {
   const problems = problemsOf(form({ sku: 'old-slice', region: 'eu-1', image: 'retired' }));
   assert.match(problems.sku ?? '', /Sold out for good/);
   assert.match(problems.region ?? '', /No hosts yet/);
-  assert.match(problems.image ?? '', /not offered any more/);
+  assert.match(problems.image ?? '', /is retired/);
 });
 
 test('an empty catalog is a form that says so', () => {
@@ -117,8 +119,10 @@ test('a suggested name is always a name', () => {
   for (const at of [0, 0.5, 0.999_999]) assert.equal(nameProblem(suggestName(() => at)), null);
 });
 
-test('launching again fills the form with what was launched, but for the name', () => {
+test('launching again fills the form as the allocation was launched, with its name once that is free', () => {
   const allocation = {
+    name: 'train',
+    state: 'active',
     sku_name: 'slice',
     region_name: 'us-1',
     gpu_count: 1,
@@ -129,7 +133,7 @@ test('launching again fills the form with what was launched, but for the name', 
     tags: { team: 'vision' },
     is_protected: true,
   } as unknown as Allocation;
-  assert.deepEqual(bodyOf(form(searchOfAllocation(allocation))), {
+  assert.deepEqual(bodyOf(form(launchSearch(allocation))), {
     name: 'calm-otter-42',
     sku_name: 'slice',
     region_name: 'us-1',
@@ -142,7 +146,9 @@ test('launching again fills the form with what was launched, but for the name', 
     max_duration_s: 5_400,
   });
   const bare = { ...allocation, ssh_key_ids: [], max_duration_s: null, tags: {}, is_protected: false } as Allocation;
-  assert.equal(bodyOf(form(searchOfAllocation(bare)))?.ssh_key_ids, undefined);
+  assert.equal(bodyOf(form(launchSearch(bare)))?.ssh_key_ids, undefined);
+  for (const state of ['failed', 'released'] as const)
+    assert.equal(bodyOf(form(launchSearch({ ...allocation, state })))?.name, 'train');
 });
 
 test('the equivalent command and request say what the form says', () => {
@@ -158,5 +164,5 @@ test('the equivalent command and request say what the form says', () => {
   assert.match(curl, /POST https:\/\/gpu\.example\/api\/v1\/projects\/prj_1\/allocations/);
   const [, quoted = ''] = /--data-binary '(.*)'$/s.exec(curl) ?? [];
   assert.deepEqual(JSON.parse(quoted.replaceAll(`'\\''`, "'")), bodyOf(made));
-  assert.deepEqual([86_400, 129_600, 5_400, 301].map(durationWord), ['1d', '36h', '90m', '301s']);
+  assert.deepEqual([86_400, 129_600, 5_400, 301].map(durationFlag), ['1d', '36h', '90m', '301s']);
 });

@@ -1,10 +1,12 @@
 /**
- * The launch form and its address are the same thing: every choice stands in the query as plain text, what is not said
- * there is defaulted from the catalog, and what the catalog does not know is left out. So a link fills the form, and a form
- * is a link. User data stays out of it: it may hold secrets, and addresses are kept and sent around.
+ * The launch form lives in the address: every choice is a query parameter, missing ones get defaults from the catalog,
+ * and unknown ones are ignored. So a link fills the form. User data is not in the address, because it may hold secrets.
  */
 
-import { durationProblem, nameProblem, userDataProblem } from './rules.ts';
+import { SSH_KEYS_MAX } from '@gpuaas/sdk';
+import { nameProblem } from '../../rules/name.ts';
+import { isLive } from '../allocations/list.ts';
+import { durationProblem, userDataProblem } from './rules.ts';
 import { parseTags, tagsText } from './tags.ts';
 import type { Allocation, OsImage, Region, RequestOf, Sku, SshKey } from './types.ts';
 
@@ -22,7 +24,7 @@ export type Catalog = Readonly<{
   regions: readonly Region[];
   /** Of the chosen SKU. */
   images: readonly OsImage[];
-  /** Of the person who launches. */
+  /** SSH keys of the user. */
   keys: readonly SshKey[];
 }>;
 
@@ -32,11 +34,11 @@ export type LaunchForm = Readonly<{
   sku: Sku | null;
   region: Region | null;
   gpuCount: number;
-  /** Null for a whole node, which keeps the system its operator installed. */
+  /** Null for bare metal, which keeps the operating system of the node. */
   image: OsImage | null;
   profile: VmProfile | null;
   keys: readonly SshKey[];
-  /** As typed; empty for no limit. */
+  /** As entered; empty for no limit. */
   hours: string;
   name: string;
   tagsText: string;
@@ -44,9 +46,8 @@ export type LaunchForm = Readonly<{
   userData: string;
 }>;
 
-/** What `keys` says when there shall be none: an absent one means all of mine. */
+/** The value of `keys` for no key; an absent one selects all keys of the user. */
 export const NO_KEYS = 'none';
-const KEYS_MAX = 32;
 const SECONDS_PER_HOUR = 3_600;
 
 export const skuOf = (search: LaunchSearch, skus: readonly Sku[]): Sku | null => {
@@ -57,12 +58,12 @@ export const skuOf = (search: LaunchSearch, skus: readonly Sku[]): Sku | null =>
   return shaped[0] ?? offered[0] ?? skus[0] ?? null;
 };
 
-/** One more person's key in a shared address is none of mine: it is left out, never sent. */
+/** Keys of other people in a shared address are ignored. */
 const keysOf = ({ keys: text }: LaunchSearch, keys: readonly SshKey[]): readonly SshKey[] => {
   if (text === NO_KEYS) return [];
   const named = new Set((text ?? '').split(','));
   const found = keys.filter(({ id }) => named.has(id));
-  return (found.length > 0 ? found : keys).slice(0, KEYS_MAX);
+  return (found.length > 0 ? found : keys).slice(0, SSH_KEYS_MAX);
 };
 
 export const profilesOf = (sku: Sku, gpuCount: number): readonly VmProfile[] =>
@@ -109,7 +110,7 @@ export const formOf = (
   };
 };
 
-/** Null for no limit, and for what is no number. */
+/** Null for no limit and for invalid input. */
 export const maxDurationOf = (hours: string): number | null => {
   const seconds = hours.trim() === '' ? Number.NaN : Math.round(Number(hours) * SECONDS_PER_HOUR);
   return Number.isFinite(seconds) ? seconds : null;
@@ -121,20 +122,20 @@ const said = <K extends keyof Problems>(field: K, problem: string | null): Probl
   problem === null ? {} : { [field]: problem };
 
 const skuProblem = (sku: Sku | null): string | null => {
-  if (sku === null) return 'Nothing is offered for launch.';
-  return sku.enabled ? null : `${sku.display_name} is not offered now. ${sku.disabled_reason ?? ''}`.trim();
+  if (sku === null) return 'No SKU is available.';
+  return sku.enabled ? null : `${sku.display_name} is disabled. ${sku.disabled_reason ?? ''}`.trim();
 };
 const regionProblem = (region: Region | null): string | null => {
-  if (region === null) return 'There is no region.';
-  return region.enabled ? null : `${region.display_name} is not open. ${region.disabled_reason ?? ''}`.trim();
+  if (region === null) return 'No region is available.';
+  return region.enabled ? null : `${region.display_name} is disabled. ${region.disabled_reason ?? ''}`.trim();
 };
 const imageProblem = ({ sku, image }: LaunchForm): string | null => {
   if (sku === null || sku.capacity_shape === 'baremetal') return null;
-  if (image === null) return 'No image is offered for this.';
-  return image.enabled ? null : `${image.display_name} is not offered any more.`;
+  if (image === null) return 'No image is available for this SKU.';
+  return image.enabled ? null : `${image.display_name} is retired.`;
 };
 
-/** What has to be changed before it can be sent, by field, in the order of the form. */
+/** Problems that block the launch, by field, in the order of the form. */
 export const problemsOf = (form: LaunchForm): Problems => ({
   ...said('sku', skuProblem(form.sku)),
   ...said('region', regionProblem(form.region)),
@@ -147,7 +148,7 @@ export const problemsOf = (form: LaunchForm): Problems => ({
 
 export type LaunchBody = RequestOf<'allocationCreate'>['body'];
 
-/** What is sent: nothing that the form does not say. Null while there is nothing to launch. */
+/** The request body; null while SKU or region is missing. */
 export const bodyOf = (form: LaunchForm): LaunchBody | null => {
   const { sku, region, image, profile, keys } = form;
   if (sku === null || region === null) return null;
@@ -168,8 +169,8 @@ export const bodyOf = (form: LaunchForm): LaunchBody | null => {
   };
 };
 
-/** "Launch again": the same but for its name, which is taken while the first lives. */
-export const searchOfAllocation = (allocation: Allocation): LaunchSearch => ({
+/** "Launch again": the form as the allocation was launched; its name only once the allocation has ended. */
+export const launchSearch = (allocation: Allocation): LaunchSearch => ({
   sku: allocation.sku_name,
   region: allocation.region_name,
   gpus: String(allocation.gpu_count),
@@ -182,4 +183,5 @@ export const searchOfAllocation = (allocation: Allocation): LaunchSearch => ({
       : String(Number((allocation.max_duration_s / SECONDS_PER_HOUR).toFixed(4))),
   tags: tagsText(allocation.tags) || undefined,
   protected: allocation.is_protected ? '1' : undefined,
+  name: isLive(allocation) ? undefined : allocation.name,
 });

@@ -1,4 +1,4 @@
-/** Who may sign in by SSH: keys of mine, any number of them, also none. */
+/** SSH keys with access: any number of the user's keys, or none. */
 import { Button, Checkbox, Stack } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -22,14 +22,14 @@ export const KeysField = ({ form, catalog, update }: FieldProps) => {
             leftSection={<IconPlus size={14} aria-hidden />}
             onClick={() => setAdding(true)}
           >
-            Add a key
+            Add key
           </Button>
         )
       }
     >
       <Stack gap="sm">
         {catalog.keys.length > 0 && (
-          <Checkbox.Group label="Keys that may sign in" value={chosen} onChange={choose}>
+          <Checkbox.Group label="Authorized keys" value={chosen} onChange={choose}>
             <Stack gap={8} mt={6}>
               {catalog.keys.map((key) => (
                 <Checkbox
@@ -45,8 +45,8 @@ export const KeysField = ({ form, catalog, update }: FieldProps) => {
         )}
         {chosen.length === 0 && (
           <span className="muted">
-            {catalog.keys.length === 0 ? 'You have no key yet. ' : 'No key is chosen. '}
-            The terminal in the browser and gpuaas terminal work without one; a key can be let in later.
+            {catalog.keys.length === 0 ? 'You have no SSH key. ' : 'No key selected. '}
+            Browser terminal and gpuaas terminal work without a key. You can grant access to a key later.
           </span>
         )}
         {isAdding && (

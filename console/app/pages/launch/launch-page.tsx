@@ -15,9 +15,9 @@ import { Loading } from '../../ui/loading.tsx';
 import { Page } from '../../ui/page.tsx';
 import { DetailsFields } from './details-fields.tsx';
 import { bodyOf, formOf, type LaunchForm, type LaunchSearch, problemsOf } from './form.ts';
+import { HardwareFields } from './hardware-fields.tsx';
 import { KeysField } from './keys-field.tsx';
 import { LifetimeField } from './lifetime-field.tsx';
-import { MachineFields } from './machine-fields.tsx';
 import { ImageField, RegionField, StorageAndNetwork } from './place-fields.tsx';
 import { suggestName } from './rules.ts';
 import { Summary } from './summary.tsx';
@@ -33,7 +33,7 @@ const FORM_ID = 'launch-form';
 const notFitting = (estimate: EstimateQuery): string | null =>
   !estimate.isCurrent || estimate.data === undefined || estimate.data.fits_now
     ? null
-    : `It does not fit now. ${reasonsInWords(estimate.data.reasons)[0]?.text ?? ''}`.trim();
+    : `Not available now. ${reasonsInWords(estimate.data.reasons)[0]?.text ?? ''}`.trim();
 
 const Refused = ({
   launch,
@@ -101,7 +101,7 @@ const Form = ({ projectId }: Readonly<{ projectId: string }>) => {
       {error !== null && <ErrorPanel error={error} onRetry={refetch} />}
       <div className="launch">
         <div className="launch-choices">
-          <MachineFields {...fields} />
+          <HardwareFields {...fields} />
           <RegionField {...fields} />
           <ImageField {...fields} isLoading={isLoadingImages} />
           <KeysField {...fields} />
@@ -120,7 +120,7 @@ const Form = ({ projectId }: Readonly<{ projectId: string }>) => {
             <Refused launch={launch} form={form} skus={catalog.skus} onTake={update} />
             {button}
             <Text size="sm" className="muted" mih={20}>
-              {disabledReason ?? `Launches ${form.name} and takes you to it.`}
+              {disabledReason ?? `Launches ${form.name} and opens its page.`}
             </Text>
           </Summary>
         </div>
@@ -131,7 +131,7 @@ const Form = ({ projectId }: Readonly<{ projectId: string }>) => {
             {estimate.data === undefined ? '…' : `${money(estimate.data.price_per_hour)} per hour`}
           </strong>
           <Text size="sm" className="muted">
-            {disabledReason ?? (estimate.data?.fits_now ? 'Fits now.' : 'Asking whether it fits.')}
+            {disabledReason ?? (estimate.data?.fits_now ? 'Available now.' : 'Checking availability.')}
           </Text>
         </div>
         {button}
@@ -143,7 +143,7 @@ const Form = ({ projectId }: Readonly<{ projectId: string }>) => {
 export const LaunchPage = () => {
   const { projectId = '' } = useParams({ strict: false });
   return (
-    <Page title="Launch" subtitle="Everything is chosen already: change what you like. This page’s address holds it.">
+    <Page title="Launch" subtitle="All fields have defaults. The page address contains your choices.">
       <Form key={projectId} projectId={projectId} />
     </Page>
   );

@@ -1,4 +1,4 @@
-/** How long: none, or a time after which it is released by itself, which is what keeps a forgotten machine from costing. */
+/** Lifetime: unlimited, or a time after which the allocation is released automatically. */
 import { Group, NativeSelect, NumberInput, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { exact, span } from '../../format/time.ts';
@@ -21,18 +21,18 @@ const HOURS_PER_DAY = 24;
 
 const ReleaseSentence = ({ seconds, isProtected }: Readonly<{ seconds: number | null; isProtected: boolean }>) => {
   const now = useNow();
-  if (seconds === null) return <span className="muted">It runs, and is charged, until somebody releases it.</span>;
+  if (seconds === null) return <span className="muted">The allocation runs and is charged until released.</span>;
   const at = new Date(now + seconds * 1_000).toISOString();
   return (
     <span className="muted">
-      Released by itself {span(seconds * 1_000)} after it became active; if that were now, at{' '}
-      <time className="tabular">{exact(at)}</time>. What is on its disks is erased then.
-      {isProtected && ' It is protected: until that is taken off it runs on, and is charged.'}
+      Released automatically {span(seconds * 1_000)} after activation; if activated now, at{' '}
+      <time className="tabular">{exact(at)}</time>. The disks are wiped then.
+      {isProtected && ' Protected: it keeps running and is charged until unprotected.'}
     </span>
   );
 };
 
-const OwnTime = ({ form, problems, update }: Pick<FieldProps, 'form' | 'problems' | 'update'>) => {
+const CustomLifetime = ({ form, problems, update }: Pick<FieldProps, 'form' | 'problems' | 'update'>) => {
   const [unit, setUnit] = useState<'hours' | 'days'>('hours');
   const factor = unit === 'days' ? HOURS_PER_DAY : 1;
   const amount = form.hours === '' ? '' : Number((Number(form.hours) / factor).toFixed(4));
@@ -41,7 +41,7 @@ const OwnTime = ({ form, problems, update }: Pick<FieldProps, 'form' | 'problems
   return (
     <Group align="flex-start" gap="xs">
       <NumberInput
-        label="Time"
+        label="Lifetime"
         w={140}
         min={0}
         value={amount}
@@ -67,7 +67,7 @@ export const LifetimeField = (props: FieldProps) => {
   const { form, problems, update } = props;
   const isPreset = PRESETS.some(([hours]) => hours === form.hours);
   const [isOther, setOther] = useState(!isPreset);
-  const isOwn = isOther || !isPreset;
+  const isCustom = isOther || !isPreset;
   return (
     <Section title="Lifetime">
       <Stack gap="sm">
@@ -76,14 +76,14 @@ export const LifetimeField = (props: FieldProps) => {
           isLegendHidden
           name="lifetime"
           isCompact
-          value={isOwn ? OTHER : form.hours}
-          choices={[...PRESETS.map(([value, title]) => ({ value, title })), { value: OTHER, title: 'Another time' }]}
+          value={isCustom ? OTHER : form.hours}
+          choices={[...PRESETS.map(([value, title]) => ({ value, title })), { value: OTHER, title: 'Custom' }]}
           onChange={(value) => {
             setOther(value === OTHER);
             if (value !== OTHER) update({ hours: value });
           }}
         />
-        {isOwn && <OwnTime {...props} />}
+        {isCustom && <CustomLifetime {...props} />}
         <div style={{ minHeight: 40 }}>
           <ReleaseSentence
             seconds={problems.hours === undefined ? maxDurationOf(form.hours) : null}

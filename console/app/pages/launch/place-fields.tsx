@@ -28,7 +28,7 @@ export const RegionField = ({ form, catalog, capacity, update }: FieldProps) => 
               <span className="mono">{region.name}</span> {region.enabled && freeIn(region.name)}
             </>
           ),
-          disabledReason: region.enabled ? null : (region.disabled_reason ?? 'Not open yet.'),
+          disabledReason: region.enabled ? null : (region.disabled_reason ?? 'Disabled.'),
         }))}
         onChange={(region) => update({ region })}
       />
@@ -38,24 +38,24 @@ export const RegionField = ({ form, catalog, capacity, update }: FieldProps) => 
 
 const DRIVERS: Readonly<Record<OsImage['driver_strategy'], string>> = {
   preinstalled: 'GPU driver included',
-  cloud_init: 'GPU driver installed at the first start',
+  cloud_init: 'GPU driver installed on first boot',
   none: 'no GPU driver',
 };
 
 const whyRetired = ({ enabled, versions }: OsImage): string | null =>
-  enabled ? null : `Not offered any more. ${versions[0]?.retired_reason ?? ''}`.trim();
+  enabled ? null : `Retired. ${versions[0]?.retired_reason ?? ''}`.trim();
 
 export const ImageField = ({ form, catalog, update, isLoading }: FieldProps & Readonly<{ isLoading: boolean }>) => (
   <Section title="Image">
     {form.sku?.capacity_shape === 'baremetal' ? (
       <span className="muted">
-        A whole node keeps the system its operator installed; your keys are let in. Images are for slices.
+        Bare metal keeps the operating system of the node. Your SSH keys get access. Images apply to slices only.
       </span>
     ) : catalog.images.length === 0 ? (
       isLoading ? (
         <Loading rows={2} label="Loading images" />
       ) : (
-        <span>No image is offered for this SKU. An operator adds them with gpuaas admin image.</span>
+        <span>No image is available for this SKU. Operators manage images with gpuaas admin image.</span>
       )
     ) : (
       <ChoiceCards
@@ -83,30 +83,30 @@ const STORAGE: readonly Choice[] = [
   {
     value: 'local',
     title: 'Local NVMe',
-    detail: 'A disk beside each GPU. Erased, with a certificate, when you release.',
+    detail: 'One disk per GPU. Wiped at release, with a wipe certificate.',
   },
   {
     value: 'file',
     title: 'Shared file storage',
-    disabledReason: 'Not offered yet. Copy what several machines need to each of them.',
+    disabledReason: 'Not available yet. Copy shared data to each VM.',
   },
   {
     value: 'volume',
     title: 'Persistent volume',
-    disabledReason: 'Not offered yet. Copy away what must outlive the allocation.',
+    disabledReason: 'Not available yet. Copy data you need before release.',
   },
 ];
 const NETWORK: readonly Choice[] = [
   {
     value: 'nat',
     title: 'Private, behind NAT',
-    detail: 'Reaches the internet; is reached by gpuaas ssh, gpuaas forward and the browser.',
+    detail: 'Outbound internet access. Inbound by gpuaas ssh, gpuaas forward and browser terminal.',
   },
-  { value: 'public', title: 'Public address', disabledReason: 'Not offered yet. Forward a port with gpuaas forward.' },
+  { value: 'public', title: 'Public address', disabledReason: 'Not available yet. Use gpuaas forward.' },
   {
     value: 'project',
     title: 'Project network',
-    disabledReason: 'Not offered yet. Allocations of a project do not see each other.',
+    disabledReason: 'Not available yet. Allocations of a project cannot reach each other.',
   },
 ];
 

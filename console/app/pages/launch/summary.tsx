@@ -31,13 +31,13 @@ const Price = ({ estimate, form }: Readonly<{ estimate: Estimate; form: LaunchFo
             : [
                 [
                   `For ${span(seconds * 1_000)}`,
-                  `${money(lifetimePrice(estimate.price_per_hour, seconds))} at most`,
+                  `${money(lifetimePrice(estimate.price_per_hour, seconds))} maximum`,
                 ] as const,
               ]),
         ]}
       />
       <span className="muted">
-        Charged by the second from when it is active until you release it, also while it is powered off. Before tax.
+        Charged per second from activation until release, also while powered off. Before tax.
       </span>
     </>
   );
@@ -58,13 +58,13 @@ const QuotaAfter = ({ projectId, added }: Readonly<{ projectId: string; added: n
 
 const Equivalents = ({ form, projectId }: Readonly<{ form: LaunchForm; projectId: string }>) => (
   <Tabs defaultValue="cli" keepMounted={false}>
-    <Tabs.List aria-label="The same without this form">
-      <Tabs.Tab value="cli">Command</Tabs.Tab>
+    <Tabs.List aria-label="Equivalent commands">
+      <Tabs.Tab value="cli">CLI</Tabs.Tab>
       <Tabs.Tab value="curl">curl</Tabs.Tab>
     </Tabs.List>
     <Tabs.Panel value="cli" pt="xs">
       <CopyBlock text={cliCommand(form, projectId)} label="command" />
-      {form.userData !== '' && <span className="muted">Put the user data into {USER_DATA_FILE} before.</span>}
+      {form.userData !== '' && <span className="muted">Save the user data as {USER_DATA_FILE} first.</span>}
     </Tabs.Panel>
     <Tabs.Panel value="curl" pt="xs">
       <CopyBlock text={curlCommand(form, projectId, globalThis.location.origin)} label="curl" />
@@ -99,7 +99,7 @@ export const Summary = ({
         ) : estimate.error !== null ? (
           <ErrorPanel error={estimate.error} onRetry={() => void estimate.refetch()} />
         ) : (
-          <Loading rows={6} label="Asking for price and capacity" />
+          <Loading rows={6} label="Loading price and capacity" />
         )}
       </div>
       <QuotaAfter projectId={projectId} added={form.gpuCount} />

@@ -20,7 +20,7 @@ const textOf = (search: LaunchSearch): string =>
 
 /**
  * What is typed is there at once; the address follows when the typing pauses, because a field that waits for the address
- * loses letters. An address that changes by itself (back, a link) wins over what is shown.
+ * loses letters. An address changed by navigation (back, a link) wins over the form.
  */
 export const useLaunchSearch = () => {
   const address = useSearch({ strict: false }) as LaunchSearch;

@@ -1,9 +1,10 @@
-/** What a slice does at its first start. It stays out of the address, which is kept and sent around. */
+/** User data for the first boot of a slice. It is not part of the address, because it may hold secrets. */
+import { USER_DATA_BYTES_MAX } from '@gpuaas/sdk';
 import { Button, FileButton, Group, Stack, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { bytes } from '../../format/size.ts';
 import { Section } from '../../ui/page.tsx';
-import { USER_DATA_MAX, userDataSize } from './rules.ts';
+import { userDataSize } from './rules.ts';
 
 export const UserDataField = ({
   value,
@@ -13,14 +14,16 @@ export const UserDataField = ({
 }: Readonly<{ value: string; problem: string | undefined; isSlice: boolean; onChange(text: string): void }>) => {
   const [isOpen, setOpen] = useState(false);
   return (
-    <Section title="First start">
+    <Section title="User data">
       {!isSlice ? (
-        <span className="muted">User data is for slices: a whole node keeps the system its operator installed.</span>
+        <span className="muted">
+          User data applies to slices only. Bare metal keeps the operating system of the node.
+        </span>
       ) : isOpen || value !== '' ? (
         <Stack gap={4}>
           <Textarea
             label="User data"
-            description="A cloud-config or a script for the first start. It is not part of this page’s address."
+            description="A cloud-config or script for the first boot. Not part of the page address."
             placeholder={'#cloud-config\npackages: [htop]'}
             className="mono"
             value={value}
@@ -39,12 +42,12 @@ export const UserDataField = ({
             >
               {(props) => (
                 <Button {...props} variant="subtle" size="xs">
-                  Take it from a file
+                  Choose file
                 </Button>
               )}
             </FileButton>
             <span className="muted tabular">
-              {bytes(userDataSize(value))} of {bytes(USER_DATA_MAX)}
+              {bytes(userDataSize(value))} of {bytes(USER_DATA_BYTES_MAX)}
             </span>
           </Group>
         </Stack>
@@ -53,7 +56,7 @@ export const UserDataField = ({
           <Button variant="default" size="xs" onClick={() => setOpen(true)}>
             Add user data
           </Button>
-          <span className="muted">A cloud-config or a script, if it shall set itself up.</span>
+          <span className="muted">Optional cloud-config or script for the first boot.</span>
         </Group>
       )}
     </Section>

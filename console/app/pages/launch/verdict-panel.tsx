@@ -25,7 +25,7 @@ export const Reasons = ({ reasons, children }: Readonly<{ reasons: readonly Reas
       {children}
       {rest.length > 0 && (
         <details className="reasons-rest">
-          <summary>Where the other GPUs are</summary>
+          <summary>Unavailable GPUs</summary>
           <ul className="reasons">
             {rest.map(({ code, text, hint }) => (
               <li key={`${code} ${text}`}>
@@ -52,10 +52,10 @@ export const Alternatives = ({
   onTake(patch: LaunchSearch): void;
 }>) =>
   alternatives.length === 0 ? (
-    <p style={{ margin: '8px 0 0' }}>Nothing like it fits now. This page asks again by itself.</p>
+    <p style={{ margin: '8px 0 0' }}>No alternative is available now. This page refreshes automatically.</p>
   ) : (
     <div style={{ marginTop: 8 }}>
-      <h3 style={{ fontSize: '0.8125rem', margin: 0 }}>Fits now</h3>
+      <h3 style={{ fontSize: '0.8125rem', margin: 0 }}>Available now</h3>
       <ul className="alternatives">
         {alternatives.map((alternative) => {
           const { what, where, price } = alternativeLabel(alternative, skus);

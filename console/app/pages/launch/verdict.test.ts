@@ -29,14 +29,14 @@ const estimate = (rest: Partial<Estimate>): Estimate => ({
 });
 
 test('whether it fits is one sentence with the largest set', () => {
-  assert.equal(fitSentence(estimate({})), 'Fits now on 3 nodes; the largest free set is 8 GPUs.');
+  assert.equal(fitSentence(estimate({})), 'Available now on 3 nodes; largest free set: 8 GPUs.');
   assert.match(fitSentence(estimate({ fits_on_nodes: 1 })), /on 1 node;/);
   assert.match(fitSentence(estimate({ fits_on_nodes: 100 })), /100 nodes or more/);
   assert.equal(
     fitSentence(estimate({ fits_now: false, largest_set: 1 })),
-    'Does not fit now; the largest free set is 1 GPU.',
+    'Not available now; largest free set: 1 GPU.',
   );
-  assert.equal(fitSentence(estimate({ fits_now: false, largest_set: 0 })), 'Does not fit now.');
+  assert.equal(fitSentence(estimate({ fits_now: false, largest_set: 0 })), 'Not available now.');
 });
 
 test('a refusal is the verdict, then what holds the capacity; how it was found is left out', () => {
@@ -48,9 +48,9 @@ test('a refusal is the verdict, then what holds the capacity; how it was found i
   ]);
   assert.deepEqual(
     said.map(({ text }) => text),
-    ['Only 2 GPUs are free now.', '5 GPUs in use', '1 GPU being wiped before reuse'],
+    ['Only 2 GPUs available now.', '5 GPUs in use', '1 GPU being wiped before reuse'],
   );
-  assert.match(said[2]?.hint ?? '', /by themselves/);
+  assert.match(said[2]?.hint ?? '', /automatically/);
 });
 
 test('fragmentation is told with what is free and what the largest set is', () => {
@@ -72,13 +72,10 @@ test('a code that nobody here knows is shown as it is', () => {
 
 test('the quota after a launch is said in words, also without a limit and beyond it', () => {
   assert.equal(quotaSentence('project', { gpu_limit: 16, gpu_used: 4 }, 4), '8 of 16 GPUs used by the project.');
-  assert.match(
-    quotaSentence('project', { gpu_limit: 4, gpu_used: 3 }, 4),
-    /^3 GPUs more than the project’s limit of 4/,
-  );
+  assert.match(quotaSentence('project', { gpu_limit: 4, gpu_used: 3 }, 4), /^3 GPUs over the project limit of 4/);
   assert.match(
     quotaSentence('organization', { gpu_limit: null, gpu_used: 0 }, 1),
-    /1 GPU used by the organization; it has no limit/,
+    /1 GPU used by the organization, no limit/,
   );
 });
 

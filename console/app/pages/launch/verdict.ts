@@ -26,32 +26,33 @@ const told = (otherwise: string, hint: string | null = null): Words => ({
   hint,
 });
 
-const BY_ITSELF = 'They come back by themselves.';
-const OPERATOR = 'An operator of the platform has to act.';
+const BY_ITSELF = 'These become available automatically.';
+const OPERATOR = 'A platform operator must act.';
 const ONE_NODE = 'The GPUs of one allocation are always on one node.';
 
 const WORDS: Readonly<Record<string, Words>> = {
   quota_exceeded: told(
-    'The quota is too small for this.',
-    'Release something, choose fewer GPUs, or ask an operator of the platform to raise the limit.',
+    'Quota exceeded.',
+    'Release an allocation, select fewer GPUs, or ask a platform operator to raise the quota.',
   ),
-  no_nodes: told('There are no such machines in this region.'),
+  no_nodes: told('This region has no such hardware.'),
   no_capacity: {
-    text: (reason) => (amountOf(reason) === 0 ? 'None is free now.' : `Only ${gpus(amountOf(reason))} are free now.`),
+    text: (reason) =>
+      amountOf(reason) === 0 ? 'None available now.' : `Only ${gpus(amountOf(reason))} available now.`,
     hint: null,
   },
-  one_node: told('GPUs are free, but too few of them on one node.', ONE_NODE),
-  sku_disabled: told('This is not offered now.'),
-  region_disabled: told('This region is not open.'),
-  gpu_count_not_allowed: told('It does not come in this number of GPUs.'),
+  one_node: told('Not enough GPUs on one node.', ONE_NODE),
+  sku_disabled: told('This SKU is disabled.'),
+  region_disabled: told('This region is disabled.'),
+  gpu_count_not_allowed: told('This GPU count is not available for this SKU.'),
   claimed: held('in use'),
   cleaning: held('being wiped before reuse', BY_ITSELF),
   fragmented: held('free, but spread over nodes with too few of them'),
   fabric: held('free, but not joined as one set by the fabric'),
-  held: held('held by the operator'),
-  cleanup_blocked: held('waiting for a wipe that could not finish', OPERATOR),
-  quarantined: held('quarantined after a fault', OPERATOR),
-  unapproved: held('not approved for use', OPERATOR),
+  held: held('held by an operator'),
+  cleanup_blocked: held('cleanup blocked', OPERATOR),
+  quarantined: held('quarantined', OPERATOR),
+  unapproved: held('not approved', OPERATOR),
   drift: held('waiting for approval after a hardware change', OPERATOR),
   unhealthy: held('unhealthy', OPERATOR),
   incomplete: held('not ready: storage, network or fabric is not assigned', OPERATOR),
@@ -59,7 +60,7 @@ const WORDS: Readonly<Record<string, Words>> = {
   quota: held('free, but beyond the quota'),
 };
 
-/** Names and amounts of a reason nobody here knows: `topology_unsafe: free 8, largest 3`. */
+/** Names and amounts of an unknown reason: `topology_unsafe: free 8, largest 3`. */
 const asItIs = ({ code, detail, ...rest }: Reason): string => {
   if (typeof detail === 'string') return detail;
   const facts = Object.entries(rest).flatMap(([name, value]) =>
@@ -84,8 +85,8 @@ const NODES_COUNTED = 100;
 const nodes = (amount: number): string => (amount >= NODES_COUNTED ? '100 nodes or more' : count(amount, 'node'));
 
 export const fitSentence = ({ fits_now, fits_on_nodes, largest_set }: Estimate): string => {
-  if (fits_now) return `Fits now on ${nodes(fits_on_nodes)}; the largest free set is ${gpus(largest_set)}.`;
-  return largest_set === 0 ? 'Does not fit now.' : `Does not fit now; the largest free set is ${gpus(largest_set)}.`;
+  if (fits_now) return `Available now on ${nodes(fits_on_nodes)}; largest free set: ${gpus(largest_set)}.`;
+  return largest_set === 0 ? 'Not available now.' : `Not available now; largest free set: ${gpus(largest_set)}.`;
 };
 
 /** Charged by the second: what the whole lifetime costs, if it is not released before. */
@@ -98,18 +99,18 @@ export type Limit = Readonly<{ gpu_limit: number | null; gpu_used: number }>;
 
 export const quotaSentence = (of: string, { gpu_limit, gpu_used }: Limit, added: number): string => {
   const used = gpu_used + added;
-  if (gpu_limit === null) return `${gpus(used)} used by the ${of}; it has no limit.`;
+  if (gpu_limit === null) return `${gpus(used)} used by the ${of}, no limit.`;
   return used > gpu_limit
-    ? `${gpus(used - gpu_limit)} more than the ${of}’s limit of ${gpu_limit}.`
+    ? `${gpus(used - gpu_limit)} over the ${of} limit of ${gpu_limit}.`
     : `${used} of ${gpus(gpu_limit)} used by the ${of}.`;
 };
 
 export const SHAPE_WORDS: Readonly<Record<Sku['capacity_shape'], string>> = {
-  gpu_slice: 'GPU slice',
+  gpu_slice: 'Slice',
   baremetal: 'Bare metal',
 };
 
-/** What taking an alternative does to the form. A profile belongs to its SKU and count, so another one is chosen anew. */
+/** What taking an alternative does to the form. A profile belongs to its SKU and count, so it is reset. */
 export const alternativePatch = (alternative: LaunchAlternative, form: LaunchForm): LaunchSearch => ({
   shape: undefined,
   sku: alternative.sku_name,

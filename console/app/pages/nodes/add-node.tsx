@@ -1,123 +1,117 @@
-/** A new host: what it is, then the command that installs its agent. */
+/** Registers a node, then shows the command that installs its agent. */
 
-import type { Operations } from '@gpuaas/sdk';
+import { CAPACITY_MODES, type Operations } from '@gpuaas/sdk';
 import { Button, Group, Modal, NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
 import { useAll } from '../../api/read.ts';
 import { command } from '../../format/shell.ts';
+import { nameProblem } from '../../rules/name.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
 import { CliCommand } from '../../ui/cli-command.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
-import { EnrolmentShown } from './enrolment.tsx';
+import { EnrollmentCommand } from './enrollment.tsx';
 
 type Body = Operations['adminNodeCreate']['request']['body'];
 type Mode = Body['capacity_mode'];
 
-const MODES: readonly { value: Mode; label: string }[] = [
-  { value: 'slice', label: 'Slices of 1, 2, 4 or 8 GPUs' },
-  { value: 'baremetal', label: 'Bare metal, the whole host' },
-  { value: 'flexible', label: 'Both, whichever is asked for first' },
-];
+const MODE_LABELS: Readonly<Record<Mode, string>> = {
+  slice: 'Slices of 1, 2, 4 or 8 GPUs',
+  baremetal: 'Bare metal only',
+  flexible: 'Slices or bare metal, by demand',
+};
 
 const Form = ({ onDone }: Readonly<{ onDone: (made: Operations['adminNodeCreate']['response']) => void }>) => {
   const create = useChange('adminNodeCreate');
   const regions = useAll('regionList', {});
   const skus = useAll('skuList', {});
   const models = [...new Set(skus.data?.map(({ gpu_model }) => gpu_model) ?? [])];
-  const [form, setForm] = useState({ name: '', region: '', model: '', gpus: 8, mode: 'slice' as Mode, network: '' });
-  const set = (change: Partial<typeof form>) => setForm((before) => ({ ...before, ...change }));
-  const region = form.region === '' ? (regions.data?.find(({ enabled }) => enabled)?.name ?? '') : form.region;
-  const model = form.model === '' ? (models[0] ?? '') : form.model;
+  const form = useForm({
+    initialValues: { name: '', region: '', model: '', gpus: 8, mode: 'slice' as Mode, network: '' },
+  });
+  const { name, gpus, mode, network } = form.getValues();
+  const region = form.getValues().region || (regions.data?.find(({ enabled }) => enabled)?.name ?? '');
+  const model = form.getValues().model || (models[0] ?? '');
   const missing =
-    form.name === ''
-      ? 'Give the host its name.'
-      : region === ''
-        ? 'Choose a region.'
-        : model === ''
-          ? 'Choose a model.'
-          : null;
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+    nameProblem(name) ?? (region === '' ? 'Select a region.' : model === '' ? 'Select a GPU model.' : null);
+  const submit = async () => {
     if (missing !== null) return;
     const answer = await create.run({
       body: {
-        name: form.name,
+        name,
         region_name: region,
         gpu_model: model,
-        gpu_count: form.gpus,
-        capacity_mode: form.mode,
-        ...(form.network === '' ? {} : { private_network: form.network }),
+        gpu_count: gpus,
+        capacity_mode: mode,
+        ...(network === '' ? {} : { private_network: network }),
       },
     });
     if (answer !== null) onDone(answer.data);
   };
   return (
-    <form onSubmit={(event) => void submit(event)}>
+    <form onSubmit={form.onSubmit(() => void submit())}>
       <Stack gap="sm">
         <TextInput
           label="Name"
-          description="A name like j22u15 puts it into rack j22, unit 15."
-          value={form.name}
+          description="A name such as j22u15 places the node in rack j22, unit 15."
           autoComplete="off"
           spellCheck={false}
           data-autofocus
-          onChange={(event) => set({ name: event.currentTarget.value })}
+          {...form.getInputProps('name')}
         />
         <Select
           label="Region"
-          value={region}
           allowDeselect={false}
-          data={(regions.data ?? []).map(({ name }) => name)}
-          onChange={(value) => set({ region: value ?? '' })}
+          data={(regions.data ?? []).map((one) => one.name)}
+          {...form.getInputProps('region')}
+          value={region}
         />
         <Group grow>
           <Select
             label="GPU model"
-            value={model}
             allowDeselect={false}
             data={models}
-            onChange={(value) => set({ model: value ?? '' })}
+            {...form.getInputProps('model')}
+            value={model}
           />
           <NumberInput
             label="GPUs"
             min={1}
             max={64}
-            value={form.gpus}
-            onChange={(value) => set({ gpus: Number(value) || 1 })}
+            value={gpus}
+            onChange={(value) => form.setFieldValue('gpus', Number(value) || 1)}
           />
         </Group>
         <Select
-          label="Sold as"
-          value={form.mode}
+          label="Capacity mode"
           allowDeselect={false}
-          data={[...MODES]}
-          onChange={(value) => set({ mode: (value ?? 'slice') as Mode })}
+          data={CAPACITY_MODES.map((value) => ({ value, label: MODE_LABELS[value] }))}
+          {...form.getInputProps('mode')}
         />
         <TextInput
           label="Private network"
-          description="Behind the host; slices get addresses of it. Left out, the platform chooses."
+          description="Address range for slices on this host. Assigned automatically if empty."
           placeholder="10.100.0.0/24"
-          value={form.network}
-          onChange={(event) => set({ network: event.currentTarget.value })}
+          {...form.getInputProps('network')}
         />
         {create.error !== null && <ErrorPanel error={create.error} />}
         <CliCommand
           command={command(
-            ['admin', 'node', 'create', form.name === '' ? 'NAME' : form.name],
+            ['admin', 'node', 'create', name || 'NAME'],
             [
               ['region', region],
               ['gpu-model', model],
-              ['gpus', form.gpus],
-              ['mode', form.mode],
-              ['private-network', form.network],
+              ['gpus', gpus],
+              ['mode', mode],
+              ['private-network', network],
             ],
           )}
         />
         <Group justify="flex-end">
           <ActionButton type="submit" loading={create.isRunning} disabledReason={missing}>
-            Add the node
+            Add node
           </ActionButton>
         </Group>
       </Stack>
@@ -137,14 +131,14 @@ export const AddNode = ({ isOpen, onClose }: Readonly<{ isOpen: boolean; onClose
       opened={isOpen}
       onClose={close}
       size="lg"
-      // A stray click must not throw away what is shown only once.
+      // The token is shown only once: a click outside must not close the dialog.
       closeOnClickOutside={made === null}
-      title={<Text fw={600}>{made === null ? 'Add a node' : `Install the agent on ${made.node.name}`}</Text>}
+      title={<Text fw={600}>{made === null ? 'Add node' : `Install the agent on ${made.node.name}`}</Text>}
     >
       {isOpen && made === null && <Form onDone={setMade} />}
       {made !== null && (
         <Stack gap="sm">
-          <EnrolmentShown enrolment={made.enrollment} />
+          <EnrollmentCommand enrollment={made.enrollment} />
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={close}>
               Close
@@ -155,7 +149,7 @@ export const AddNode = ({ isOpen, onClose }: Readonly<{ isOpen: boolean; onClose
                 void navigate({ to: '/platform/nodes/$nodeId', params: { nodeId: made.node.id } });
               }}
             >
-              Go to the node
+              Open node
             </Button>
           </Group>
         </Stack>

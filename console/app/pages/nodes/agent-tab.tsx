@@ -30,18 +30,18 @@ const CertificateState = ({ certificate }: Readonly<{ certificate: Certificate }
       </ToneBadge>
     );
   return Date.parse(certificate.not_after) < now ? (
-    <ToneBadge tone="idle">Over</ToneBadge>
+    <ToneBadge tone="idle">Expired</ToneBadge>
   ) : (
-    <ToneBadge tone="good">Good</ToneBadge>
+    <ToneBadge tone="good">Valid</ToneBadge>
   );
 };
 
 const columns: readonly Column<Certificate>[] = [
   { header: 'Serial', cell: ({ serial_number }) => <Copyable text={serial_number} label="serial number" /> },
   { header: 'State', cell: (certificate) => <CertificateState certificate={certificate} /> },
-  { header: 'From', cell: ({ not_before }) => <Ago at={not_before} />, isSecondary: true },
-  { header: 'Ends', cell: ({ not_after }) => <Until at={not_after} /> },
-  { header: 'Why revoked', cell: ({ revoked_reason }) => revoked_reason ?? '', isSecondary: true },
+  { header: 'Valid from', cell: ({ not_before }) => <Ago at={not_before} />, isSecondary: true },
+  { header: 'Expires', cell: ({ not_after }) => <Until at={not_after} /> },
+  { header: 'Revocation reason', cell: ({ revoked_reason }) => revoked_reason ?? '', isSecondary: true },
 ];
 
 const UpdateForm = ({ node, onClose }: Readonly<{ node: Node; onClose: () => void }>) => {
@@ -50,10 +50,10 @@ const UpdateForm = ({ node, onClose }: Readonly<{ node: Node; onClose: () => voi
   const [digest, setDigest] = useState('');
   const missing =
     version === ''
-      ? 'Name the version.'
+      ? 'Enter a version.'
       : DIGEST.test(digest)
         ? null
-        : 'A digest is sha256: and 64 hexadecimal digits.';
+        : 'Enter the digest as sha256: and 64 hexadecimal digits.';
   const submit = async () => {
     const answer = await update.run({ params: { node_id: node.id }, body: { version, digest } });
     if (answer !== null) onClose();
@@ -75,8 +75,8 @@ const UpdateForm = ({ node, onClose }: Readonly<{ node: Node; onClose: () => voi
       )}
     >
       <span>
-        The agent fetches the release, checks it against the digest and replaces itself. Machines on the host keep
-        running. If the new one does not come up, the old one goes on.
+        The agent downloads the release, verifies the digest and replaces itself. VMs keep running. If the new version
+        fails to start, the old version continues.
       </span>
       <TextInput
         label="Version"
@@ -108,7 +108,7 @@ const Body = ({ node, agent }: Readonly<{ node: Node; agent: Agent }>) => {
             disabledReason={refusal ?? (agent.is_connected ? null : 'The agent is not connected.')}
             onClick={() => setUpdating(true)}
           >
-            Update the agent
+            Update agent
           </ActionButton>
         }
       >
@@ -128,18 +128,19 @@ const Body = ({ node, agent }: Readonly<{ node: Node; agent: Agent }>) => {
                 ? 'unknown'
                 : `${duration(Math.abs(agent.clock_skew_ms))} ${agent.clock_skew_ms < 0 ? 'behind' : 'ahead'}`,
             ],
-            ['Host booted', agent.booted_at === null ? 'unknown' : <Ago key="booted" at={agent.booted_at} />],
+            ['Host boot time', agent.booted_at === null ? 'unknown' : <Ago key="booted" at={agent.booted_at} />],
             [
-              'Boot id',
-              agent.boot_id === null ? 'unknown' : <Copyable key="boot" text={agent.boot_id} label="boot id" />,
+              'Boot ID',
+              agent.boot_id === null ? 'unknown' : <Copyable key="boot" text={agent.boot_id} label="boot ID" />,
             ],
           ]}
         />
       </Section>
       <Section title="Certificates" flush>
         {agent.certificates.length === 0 ? (
-          <EmptyState title="No certificate yet">
-            The agent gets one when it enrols. Run the install command on the host; “Enrol again” makes a new one.
+          <EmptyState title="No certificate">
+            The agent gets a certificate at enrollment. Run the install command on the host. “Re-enroll” creates a new
+            command.
           </EmptyState>
         ) : (
           <DataTable
@@ -150,9 +151,9 @@ const Body = ({ node, agent }: Readonly<{ node: Node; agent: Agent }>) => {
           />
         )}
       </Section>
-      <Section title="What it can do">
+      <Section title="Capabilities">
         {agent.kinds.length === 0 ? (
-          <span className="muted">It has not said yet.</span>
+          <span className="muted">Not reported yet.</span>
         ) : (
           <Group gap={6}>
             {agent.kinds.map((kind) => (
@@ -163,7 +164,7 @@ const Body = ({ node, agent }: Readonly<{ node: Node; agent: Agent }>) => {
           </Group>
         )}
       </Section>
-      <FormDialog title={`Update the agent of ${node.name}`} isOpen={isUpdating} onClose={() => setUpdating(false)}>
+      <FormDialog title={`Update agent of ${node.name}`} isOpen={isUpdating} onClose={() => setUpdating(false)}>
         {isUpdating && <UpdateForm node={node} onClose={() => setUpdating(false)} />}
       </FormDialog>
     </Stack>
@@ -173,7 +174,7 @@ const Body = ({ node, agent }: Readonly<{ node: Node; agent: Agent }>) => {
 export const AgentTab = ({ node }: Readonly<{ node: Node }>) => {
   const agent = useRead('adminNodeAgentGet', { params: { node_id: node.id } }, { everyMs: 10_000 });
   return (
-    <Async of={agent} rows={8} label="Loading the agent">
+    <Async of={agent} rows={8} label="Loading agent">
       {(found) => <Body node={node} agent={found} />}
     </Async>
   );

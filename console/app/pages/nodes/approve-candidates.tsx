@@ -1,6 +1,6 @@
 /**
- * Candidates beside what is approved. Approving names the discovery that was looked at by its hash, so that nobody approves
- * what they have not seen.
+ * Candidates beside the approved slots. Approval names the shown discovery by its hash, so that only what was reviewed
+ * is approved.
  */
 import type { Node } from '@gpuaas/sdk';
 import { Button, Checkbox, Group, List, NativeSelect, Stack } from '@mantine/core';
@@ -30,17 +30,13 @@ const STANDINGS: Readonly<Record<Candidate['approval_status'], readonly [word: s
   changed: ['Changed', 'warn'],
 };
 
-const POLICIES = [
-  ['', 'As the agent proposes', 'Each disk is erased in the strongest way that it has.'],
-  ['nvme_sanitize', 'Sanitize', 'The drive erases everything, also what it no longer shows. Takes seconds to hours.'],
-  ['nvme_format', 'Format', 'The drive erases its namespace by its own command. As thorough where the drive says so.'],
-  [
-    'blkdiscard',
-    'Discard',
-    'The blocks are given back and read back as empty. Weaker: what the drive keeps aside is not reached.',
-  ],
+const WIPE_CHOICES = [
+  ['', 'Agent default', 'Uses the strongest method that each disk supports.'],
+  ['nvme_sanitize', 'Sanitize', 'The disk wipes all media, including spare areas. Takes seconds to hours.'],
+  ['nvme_format', 'Format', 'The disk wipes its namespace with its format command.'],
+  ['blkdiscard', 'Discard', 'Blocks are discarded and verified as empty. Weaker: spare areas are not wiped.'],
 ] as const;
-type Policy = (typeof POLICIES)[number][0];
+type WipeChoice = (typeof WIPE_CHOICES)[number][0];
 
 const OneCandidate = ({
   candidate,
@@ -56,7 +52,7 @@ const OneCandidate = ({
       <Group gap="sm">
         <Checkbox
           checked={isChosen}
-          aria-label={`Choose slot ${candidate.slot_index}`}
+          aria-label={`Select slot ${candidate.slot_index}`}
           onChange={(event) => onChoose(event.currentTarget.checked)}
         />
         <strong>Slot {candidate.slot_index}</strong>
@@ -67,7 +63,7 @@ const OneCandidate = ({
         </span>
         {candidate.approval_status !== 'approved' && (
           <Button size="xs" variant="subtle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-            {isOpen ? 'Hide the fields' : 'Show the fields'}
+            {isOpen ? 'Hide fields' : 'Show fields'}
           </Button>
         )}
       </Group>
@@ -79,7 +75,7 @@ const OneCandidate = ({
         </List>
       )}
       {isOpen && candidate.approval_status !== 'approved' && (
-        <DiffTable diff={differences(candidate)} label={`Slot ${candidate.slot_index}, field by field`} />
+        <DiffTable diff={differences(candidate)} label={`Slot ${candidate.slot_index}, differences`} />
       )}
     </div>
   );
@@ -88,21 +84,21 @@ const OneCandidate = ({
 export const ApproveCandidates = ({ node, map }: Readonly<{ node: Node; map: TopologyMap }>) => {
   const approve = useChange('adminNodeSlotApprove');
   const [chosen, setChosen] = useState<readonly number[]>(() => proposedChoice(map));
-  const [policy, setPolicy] = useState<Policy>('');
+  const [policy, setWipeChoice] = useState<WipeChoice>('');
   const indexes = map.candidates.map(({ slot_index }) => slot_index);
   const isAll = indexes.length === chosen.length;
   const reasons = approvalReasons(map, chosen, whyNot(node.actions, 'approve'));
   const [said, setSaid] = useState<string | null>(null);
-  const [looked, setLooked] = useState({ hash: map.map_hash, isNewer: false });
-  // Nothing stays chosen of a discovery that another has replaced: what was found now has to be looked at first.
-  if (looked.hash !== map.map_hash) {
-    setLooked({ hash: map.map_hash, isNewer: true });
+  const [reviewed, setReviewed] = useState({ hash: map.map_hash, isNewer: false });
+  // A newer discovery clears the selection: it has to be reviewed first.
+  if (reviewed.hash !== map.map_hash) {
+    setReviewed({ hash: map.map_hash, isNewer: true });
     setChosen([]);
     setSaid(null);
   }
   const send = async () => {
     setSaid(null);
-    setLooked({ hash: map.map_hash, isNewer: false });
+    setReviewed({ hash: map.map_hash, isNewer: false });
     const answer = await approve.run({
       params: { node_id: node.id },
       body: {
@@ -113,13 +109,13 @@ export const ApproveCandidates = ({ node, map }: Readonly<{ node: Node; map: Top
     });
     if (answer === null) return;
     const made = answer.data.slots.map(({ slot_index }) => slot_index);
-    setSaid(made.length === 0 ? 'They were approved already; nothing changed.' : `Approved: slot ${made.join(', ')}.`);
+    setSaid(made.length === 0 ? 'Already approved. Nothing changed.' : `Approved slots: ${made.join(', ')}.`);
     setChosen([]);
   };
   if (indexes.length === 0)
     return (
       <EmptyState title="No candidates">
-        The agent found no GPU that could become a slot. The prerequisites above and the topology say what it saw.
+        The agent found no usable GPU. See the prerequisites above and the topology.
       </EmptyState>
     );
   return (
@@ -145,13 +141,13 @@ export const ApproveCandidates = ({ node, map }: Readonly<{ node: Node; map: Top
           />
         ))}
         <NativeSelect
-          label="How their disks are erased after each use"
-          description={POLICIES.find(([value]) => value === policy)?.[2]}
+          label="Wipe method after each use"
+          description={WIPE_CHOICES.find(([value]) => value === policy)?.[2]}
           value={policy}
           maw={520}
-          onChange={(event) => setPolicy(event.currentTarget.value as Policy)}
+          onChange={(event) => setWipeChoice(event.currentTarget.value as WipeChoice)}
         >
-          {POLICIES.map(([value, label]) => (
+          {WIPE_CHOICES.map(([value, label]) => (
             <option key={value} value={value}>
               {label}
             </option>
@@ -165,7 +161,7 @@ export const ApproveCandidates = ({ node, map }: Readonly<{ node: Node; map: Top
         {reasons.length > 0 && said === null && (
           <div className="panel" data-tone="idle" role="status">
             <div className="panel-body">
-              {reasons.length === 1 ? reasons[0] : 'This cannot be approved yet:'}
+              {reasons.length === 1 ? reasons[0] : 'Approval is blocked:'}
               {reasons.length > 1 && (
                 <List size="sm">
                   {reasons.map((reason) => (
@@ -176,16 +172,16 @@ export const ApproveCandidates = ({ node, map }: Readonly<{ node: Node; map: Top
             </div>
           </div>
         )}
-        {looked.isNewer && (
+        {reviewed.isNewer && (
           <p className="panel" data-tone="warn" role="status" style={{ margin: 0 }}>
             <span className="panel-body">
-              Another discovery found something else, and is shown now. Look again, then choose what to approve.
+              A newer discovery found changes and is shown now. Review it, then select slots.
             </span>
           </p>
         )}
         {approve.error !== null && (
           <ErrorPanel error={approve.error}>
-            {approve.error.code === 'precondition_failed' && <p style={{ margin: '4px 0' }}>Nothing was approved.</p>}
+            {approve.error.code === 'precondition_failed' && <p style={{ margin: '4px 0' }}>No slots were approved.</p>}
           </ErrorPanel>
         )}
         <CliCommand

@@ -66,13 +66,13 @@ test('a refusal names every reason of the chosen candidates and none of the othe
   assert.deepEqual(approvalReasons(found, [0, 1], 'The node is exclusive.'), [
     'The node is exclusive.',
     'iommu: Add intel_iommu=on.',
-    'The host has to be restarted first.',
+    'Reboot the host first.',
     'Slot 1: Disk S1 is mounted at /data; unmount it.',
   ]);
   assert.deepEqual(approvalReasons(map([candidate(0), candidate(1, { blockers: [mounted] })]), [0], null), []);
-  assert.deepEqual(approvalReasons(found, [], null), ['Choose at least one candidate.']);
+  assert.deepEqual(approvalReasons(found, [], null), ['Select at least one candidate.']);
   assert.deepEqual(approvalReasons(map([candidate(0, { approval_status: 'approved' })]), [0], null), [
-    'They are approved already.',
+    'Already approved.',
   ]);
 });
 

@@ -19,17 +19,15 @@ export const approvalReasons = (
   nodeRefusal: string | null,
 ): readonly string[] => {
   const candidates = map.candidates.filter(({ slot_index }) => chosen.includes(slot_index));
-  if (candidates.length === 0) return ['Choose at least one candidate.'];
+  if (candidates.length === 0) return ['Select at least one candidate.'];
   return [
     ...(nodeRefusal === null ? [] : [nodeRefusal]),
     ...map.prerequisites.filter(({ is_met }) => !is_met).map(({ name, message }) => `${name}: ${message}`),
-    ...(map.reboot_required ? ['The host has to be restarted first.'] : []),
+    ...(map.reboot_required ? ['Reboot the host first.'] : []),
     ...candidates.flatMap((candidate) =>
       blockersOf(candidate).map(({ message }) => `Slot ${candidate.slot_index}: ${message}`),
     ),
-    ...(candidates.every(({ approval_status }) => approval_status === 'approved')
-      ? ['They are approved already.']
-      : []),
+    ...(candidates.every(({ approval_status }) => approval_status === 'approved') ? ['Already approved.'] : []),
   ];
 };
 
@@ -52,7 +50,7 @@ export const differences = ({ approval_status, diff, content }: Candidate): Cand
 const isNothing = (value: unknown): boolean =>
   value === null || value === 0 || (Array.isArray(value) && value.length === 0);
 
-/** Disks that hold something of before: the platform erases them only after somebody has said so. */
+/** Disks with existing data: they are wiped only after an operator approves it. */
 export const disksToOwn = (map: TopologyMap): readonly Readonly<{ serial: string; slot: number; why: string }>[] =>
   map.candidates.flatMap((candidate) => {
     const { nvme_serial: serial, slot_index: slot } = candidate.content;

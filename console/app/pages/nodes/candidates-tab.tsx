@@ -8,7 +8,7 @@ import { CliCommand } from '../../ui/cli-command.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
 import { ToneBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { DirectAction } from './act.tsx';
+import { DirectAction } from './action-controls.tsx';
 import type { TopologyMap } from './approve.ts';
 import { ApproveCandidates } from './approve-candidates.tsx';
 import { Disks } from './disks.tsx';
@@ -23,7 +23,7 @@ const Checks = ({ checks }: Readonly<{ checks: TopologyMap['prerequisites'] }>) 
         <ToneBadge tone={is_met ? 'good' : 'bad'}>{is_met ? 'Met' : 'Not met'}</ToneBadge>
         <span>
           <strong>{name.replaceAll('_', ' ')}</strong>: {message}
-          {!is_met && needs_reboot && ' The host has to be restarted for it.'}
+          {!is_met && needs_reboot && ' Requires a host reboot.'}
         </span>
       </li>
     ))}
@@ -35,8 +35,7 @@ const Prerequisites = ({ map }: Readonly<{ map: TopologyMap }>) => (
     {map.reboot_required && (
       <p className="panel" data-tone="warn" role="status" style={{ marginTop: 0 }}>
         <span className="panel-body">
-          The host has to be restarted before what was changed there counts. Drain it first; discover it again when it
-          is back.
+          The host needs a reboot. Drain the node, reboot the host, then run discovery again.
         </span>
       </p>
     )}
@@ -49,7 +48,7 @@ const Prerequisites = ({ map }: Readonly<{ map: TopologyMap }>) => (
 );
 
 const Partitions = ({ map }: Readonly<{ map: TopologyMap }>) => (
-  <Section title="NVLink sets that the fabric offers" flush>
+  <Section title="Available NVLink sets" flush>
     <LinkSetTable
       sets={map.partitions.map(({ partition_id, module_ids, is_active }) => ({
         id: partition_id,
@@ -63,10 +62,10 @@ const Partitions = ({ map }: Readonly<{ map: TopologyMap }>) => (
 const Found = ({ node, discovery }: Readonly<{ node: Node; discovery: Discovery }>) => (
   <Stack gap="md">
     <Section
-      title="Newest discovery"
+      title="Latest discovery"
       actions={
         <DirectAction
-          label="Discover again"
+          label="Run discovery"
           size="xs"
           disabledReason={whyNot(node.actions, 'discover')}
           operation="adminNodeDiscoveryCreate"
@@ -77,16 +76,16 @@ const Found = ({ node, discovery }: Readonly<{ node: Node; discovery: Discovery 
       <TaskLine task={discovery.task} />
       {discovery.map !== null && (
         <p className="muted">
-          What is shown was found <Ago at={discovery.map.created_at} />.
+          Discovered <Ago at={discovery.map.created_at} />.
         </p>
       )}
       <CliCommand command={command(['admin', 'node', 'discover', node.name], [['wait', true]])} />
     </Section>
     {discovery.map === null ? (
-      <EmptyState title="The host has not answered yet">
+      <EmptyState title={isTaskOpen(discovery.task) ? 'Discovery in progress' : 'Discovery failed'}>
         {isTaskOpen(discovery.task)
-          ? 'Its agent is reading the host. This page shows what it finds as soon as it is there.'
-          : 'The discovery ended without a result; its error says why. Discover it again when that is put right.'}
+          ? 'The agent is scanning the host. Results appear here automatically.'
+          : 'Discovery failed. Fix the reported error, then run discovery again.'}
       </EmptyState>
     ) : (
       <>
@@ -106,22 +105,22 @@ export const CandidatesTab = ({ node }: Readonly<{ node: Node }>) => {
   return isMissing(discovery.error) ? (
     <Stack gap="md">
       <EmptyState
-        title="Nothing discovered yet"
+        title="No discovery yet"
         action={
           <DirectAction
-            label="Discover"
+            label="Run discovery"
             disabledReason={whyNot(node.actions, 'discover')}
             operation="adminNodeDiscoveryCreate"
             request={{ params: { node_id: node.id }, body: {} }}
           />
         }
       >
-        The agent reads its host and proposes slots. Nothing is sold before you have looked at them and approved them.
+        The agent scans the host and proposes slots. Slots become schedulable after you approve them.
       </EmptyState>
       <Disks node={node} map={null} />
     </Stack>
   ) : (
-    <Async of={discovery} rows={10} label="Loading the discovery">
+    <Async of={discovery} rows={10} label="Loading discovery">
       {(found) => <Found node={node} discovery={found} />}
     </Async>
   );

@@ -7,7 +7,7 @@ import { whyNot } from '../../ui/action-button.tsx';
 import { Async } from '../../ui/async.tsx';
 import { Facts, Section } from '../../ui/page.tsx';
 import { ToneBadge } from '../../ui/state-badge.tsx';
-import { ReasonAction } from './act.tsx';
+import { ReasonAction } from './action-controls.tsx';
 
 type Plan = Operations['adminNodeConvertPlan']['response'];
 
@@ -19,14 +19,12 @@ const signed = (gpus: number): string => (gpus > 0 ? `+${gpus}` : gpus < 0 ? `âˆ
 const Shown = ({ node, plan }: Readonly<{ node: Node; plan: Plan }>) => (
   <Stack gap="sm">
     <div>
-      <ToneBadge tone={plan.is_possible ? 'good' : 'warn'}>
-        {plan.is_possible ? 'Possible now' : 'Not possible now'}
-      </ToneBadge>
+      <ToneBadge tone={plan.is_possible ? 'good' : 'warn'}>{plan.is_possible ? 'Ready' : 'Blocked'}</ToneBadge>
     </div>
     {plan.blockers.length > 0 && (
       <div>
         <Title order={3} className="part-title">
-          What stands in the way
+          Blockers
         </Title>
         <List>
           {plan.blockers.map((blocker) => (
@@ -60,9 +58,7 @@ const Shown = ({ node, plan }: Readonly<{ node: Node; plan: Plan }>) => (
         title={`Convert ${node.name} to ${WORDS[plan.to]}`}
         variant="filled"
         disabledReason={
-          plan.is_possible
-            ? whyNot(node.actions, 'convert')
-            : plan.blockers.join(' ') || 'This plan is not possible now.'
+          plan.is_possible ? whyNot(node.actions, 'convert') : plan.blockers.join(' ') || 'The plan has blockers.'
         }
         asksReason={false}
         typeToConfirm={node.name}
@@ -70,7 +66,7 @@ const Shown = ({ node, plan }: Readonly<{ node: Node; plan: Plan }>) => (
         request={() => ({ params: { node_id: node.id }, body: { to: plan.to, plan_hash: plan.plan_hash } })}
         command={() => command(['admin', 'node', 'convert', node.name], [['to', plan.to]])}
       >
-        The steps of this plan are done, and no others. If anything has changed since it was shown, nothing is done.
+        Runs exactly the steps of this plan. If the node changed since the plan was shown, nothing is done.
       </ReasonAction>
     </div>
   </Stack>
@@ -80,10 +76,10 @@ const OneWay = ({ node, to }: Readonly<{ node: Node; to: Plan['to'] }>) => {
   const plan = useRead('adminNodeConvertPlan', { params: { node_id: node.id }, query: { to } }, { everyMs: POLL_MS });
   return (
     <Section title={`To ${WORDS[to]}`}>
-      <Async of={plan} rows={6} label="Loading the plan">
+      <Async of={plan} rows={6} label="Loading plan">
         {(found) =>
           found.from === to ? (
-            <Text className="muted">This is what the node is sold as now.</Text>
+            <Text className="muted">This is the current capacity mode.</Text>
           ) : (
             <Shown node={node} plan={found} />
           )

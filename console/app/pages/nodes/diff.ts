@@ -4,7 +4,7 @@ export type DiffRow = Readonly<{ field: string; label: string; approved: string;
 const LABELS: Readonly<Record<string, string>> = {
   gpu_pci_address: 'GPU address',
   gpu_uuid: 'GPU UUID',
-  gpu_vendor_device: 'GPU device id',
+  gpu_vendor_device: 'GPU device ID',
   gpu_model: 'GPU model',
   module_id: 'Module',
   mig_mode: 'MIG mode',
@@ -14,7 +14,7 @@ const LABELS: Readonly<Record<string, string>> = {
   nvme_serial: 'NVMe serial',
   nvme_device: 'NVMe device',
   nvme_size_bytes: 'NVMe size',
-  wipe_method: 'Wipe policy',
+  wipe_method: 'Wipe method',
   fabric_parent_pci_address: 'Fabric card',
   fabric_claim_mode: 'Fabric claim',
   fabric_vf_pci_address: 'Fabric function',

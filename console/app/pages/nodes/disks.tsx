@@ -1,4 +1,4 @@
-/** Disks that hold something of before. The platform erases one only after somebody has said so, by its serial. */
+/** Disks with existing data. A disk is wiped only after an operator approves it by serial number. */
 import type { DiskOwnership, Node } from '@gpuaas/sdk';
 import { Stack, Text } from '@mantine/core';
 import { useMay } from '../../api/me.tsx';
@@ -10,15 +10,15 @@ import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Section } from '../../ui/page.tsx';
 import { ToneBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { ReasonAction } from './act.tsx';
+import { ReasonAction } from './action-controls.tsx';
 import { disksToOwn, type TopologyMap } from './approve.ts';
 
 const STATES: Readonly<Record<DiskOwnership['state'], readonly [word: string, tone: Tone]>> = {
-  approved: ['Waits until it is free', 'busy'],
-  wiping: ['Being erased', 'busy'],
+  approved: ['Waiting until free', 'busy'],
+  wiping: ['Wiping', 'busy'],
   blocked: ['Blocked', 'bad'],
-  owned: ['Erased and owned', 'good'],
-  revoked: ['Taken back', 'idle'],
+  owned: ['Wiped', 'good'],
+  revoked: ['Revoked', 'idle'],
 };
 
 const OPEN: readonly DiskOwnership['state'][] = ['approved', 'wiping', 'blocked', 'owned'];
@@ -38,29 +38,29 @@ const columns = (node: Node, refusal: string | null): readonly Column<DiskOwners
     },
   },
   { header: 'Since', cell: ({ state_since }) => <Ago at={state_since} />, isSecondary: true },
-  { header: 'Why', cell: ({ reason }) => reason, isSecondary: true },
+  { header: 'Reason', cell: ({ reason }) => reason, isSecondary: true },
   {
     header: 'Actions',
     isHeaderHidden: true,
     align: 'right',
     cell: (disk) => (
       <ReasonAction
-        label="Take back"
+        label="Revoke"
         size="xs"
-        title={`Take back the approval to erase ${disk.serial}`}
+        title={`Revoke wipe approval for ${disk.serial}`}
         disabledReason={
           refusal ??
           (disk.state === 'approved' || disk.state === 'blocked'
             ? null
             : disk.state === 'revoked'
-              ? 'It was taken back already.'
-              : 'Its erasure has begun or is done; that cannot be taken back.')
+              ? 'The approval is already revoked.'
+              : 'The wipe has started or finished and cannot be revoked.')
         }
         operation="adminNodeDiskRevoke"
         request={(reason) => ({ params: { node_id: node.id, disk_ownership_id: disk.id }, body: { reason } })}
         command={(reason) => command(['admin', 'disk', 'revoke', node.name, disk.id], [['reason', reason]])}
       >
-        Nothing has been erased yet, and nothing will be.
+        The disk is not wiped.
       </ReasonAction>
     ),
   },
@@ -72,11 +72,11 @@ export const Disks = ({ node, map }: Readonly<{ node: Node; map: TopologyMap | n
   const owned = new Set(disks.data?.filter(({ state }) => OPEN.includes(state)).map(({ serial }) => serial));
   const offered = map === null ? [] : disksToOwn(map).filter(({ serial }) => !owned.has(serial));
   return (
-    <Section title="Disks that hold something of before">
+    <Section title="Disks with existing data">
       <Stack gap="sm">
         <Text className="muted">
-          A disk with data on it is never erased by itself. Approve it by its serial: the agent waits until the disk is
-          free, never unmounts anything, erases it, reads it back, and discovery runs again.
+          A disk with data is never wiped automatically. After approval, the agent waits until the disk is free, wipes
+          and verifies it, and runs discovery. It never unmounts a disk.
         </Text>
         {offered.map(({ serial, slot, why }) => (
           <div key={serial} className="candidate">
@@ -85,9 +85,9 @@ export const Disks = ({ node, map }: Readonly<{ node: Node; map: TopologyMap | n
                 <strong className="mono">{serial}</strong>, slot {slot}: {why}
               </span>
               <ReasonAction
-                label="Erase and own"
+                label="Approve wipe"
                 size="xs"
-                title={`Erase disk ${serial}`}
+                title={`Wipe disk ${serial}`}
                 disabledReason={refusal}
                 isDestructive
                 typeToConfirm={serial}
@@ -95,17 +95,17 @@ export const Disks = ({ node, map }: Readonly<{ node: Node; map: TopologyMap | n
                 request={(reason) => ({ params: { node_id: node.id }, body: { serial, reason } })}
                 command={(reason) => command(['admin', 'disk', 'approve', node.name, serial], [['reason', reason]])}
               >
-                Everything on disk <span className="mono">{serial}</span> of {node.name} is erased once it is free. It
-                cannot be brought back.
+                All data on disk <span className="mono">{serial}</span> of {node.name} is wiped once the disk is free.
+                The data cannot be recovered.
               </ReasonAction>
             </div>
           </div>
         ))}
-        <Async of={disks} rows={2} label="Loading the disks">
+        <Async of={disks} rows={2} label="Loading disks">
           {(found) =>
             found.length === 0 ? (
               <Text className="muted">
-                {offered.length === 0 ? 'No disk is in the way, and none was asked for.' : 'None was approved yet.'}
+                {offered.length === 0 ? 'No disks need approval.' : 'No disks approved yet.'}
               </Text>
             ) : (
               <DataTable label="Disks" columns={columns(node, refusal)} rows={found} rowKey={({ id }) => id} />

@@ -1,4 +1,5 @@
-/** What narrows the map down, with how many nodes each choice would show. Every choice is in the address. */
+/** Filters of the slot map, with the number of nodes per choice. All filters are part of the address. */
+import { APPROVALS } from '@gpuaas/sdk';
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { IconAlertTriangle, IconSearch } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
@@ -12,27 +13,27 @@ const CHOICES: readonly Readonly<{ facet: Facet; label: string; kinds: readonly 
   { facet: 'state', label: 'State', kinds: ['node'] },
   { facet: 'occupancy', label: 'Occupancy', kinds: ['occupancy'] },
   { facet: 'health', label: 'Health', kinds: ['health'] },
-  { facet: 'slot', label: 'Has a slot', kinds: ['slot', 'approval'] },
+  { facet: 'slot', label: 'Slot state', kinds: ['slot', 'approval'] },
 ];
 
-const APPROVALS = ['approved', 'disabled', 'needs_reapproval'];
+const isApproval = (value: string): boolean => APPROVALS.some((approval) => approval === value);
 const wordOf = (kinds: readonly StateKind[], value: string): string => {
-  const kind = kinds.length > 1 && APPROVALS.includes(value) ? kinds[1] : kinds[0];
+  const kind = kinds.length > 1 && isApproval(value) ? kinds[1] : kinds[0];
   return kind === undefined ? value : stateWord(kind, value).word;
 };
 
-/** Keeps what is typed by itself and tells it on when the typing rests, because an address follows too slowly for a key. */
+/** Holds the typed text and applies it after a pause, because updating the address on each key is too slow. */
 const SearchBox = ({ value, onChange }: Readonly<{ value: string; onChange: (text: string) => void }>) => {
   const [text, setText] = useState(value);
-  const [told, setTold] = useState(value);
-  if (value !== told) {
-    setTold(value);
+  const [applied, setApplied] = useState(value);
+  if (value !== applied) {
+    setApplied(value);
     setText(value);
   }
   useEffect(() => {
     if (text === value) return;
     const timer = setTimeout(() => {
-      setTold(text);
+      setApplied(text);
       onChange(text);
     }, SETTLE_MS);
     return () => clearTimeout(timer);
@@ -40,9 +41,9 @@ const SearchBox = ({ value, onChange }: Readonly<{ value: string; onChange: (tex
   return (
     <TextInput
       className="fleet-search"
-      label="Find"
+      label="Search"
       type="search"
-      placeholder="Name, pool, id"
+      placeholder="Name, pool or ID"
       leftSection={<IconSearch size={15} aria-hidden />}
       value={text}
       onChange={(event) => setText(event.currentTarget.value)}

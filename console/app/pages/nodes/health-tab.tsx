@@ -1,4 +1,4 @@
-/** What counts of a node's health, who says so, and where people say otherwise. */
+/** Health of a node's health, who says so, and where people say otherwise. */
 import type { Node, Operations } from '@gpuaas/sdk';
 import { Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
@@ -12,7 +12,7 @@ import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Section } from '../../ui/page.tsx';
 import { StateBadge, ToneBadge } from '../../ui/state-badge.tsx';
 import { Ago, Until } from '../../ui/time.tsx';
-import { DirectAction, ReasonAction } from './act.tsx';
+import { DirectAction, ReasonAction } from './action-controls.tsx';
 import { OverrideDialog } from './override-dialog.tsx';
 
 type NodeHealth = Operations['adminNodeHealthGet']['response'];
@@ -26,9 +26,9 @@ const BUSY_MS = 1_000;
 const FLOOR_MS = 10_000;
 
 const PREVENTS = {
-  prevent_allocations: 'keeps launches away',
-  prevent_host_changes: 'keeps changes of the host away',
-  suppress_alert: 'told to nobody',
+  prevent_allocations: 'blocks launches',
+  prevent_host_changes: 'blocks host changes',
+  suppress_alert: 'alert suppressed',
 } as const satisfies Record<NodeHealth['prevents'][number], string>;
 
 const alertColumns: readonly Column<Alert & { where?: string }>[] = [
@@ -46,20 +46,20 @@ const alertColumns: readonly Column<Alert & { where?: string }>[] = [
 const overrideColumns = (node: Node, refusal: string | null): readonly Column<Override>[] => [
   { header: 'Source', cell: ({ source }) => <span className="mono">{source}</span> },
   {
-    header: 'Says',
+    header: 'Override',
     cell: ({ mode, muted_alert_ids, alerts }) =>
       [
-        mode === 'replace' ? 'what the source says does not count' : null,
+        mode === 'replace' ? 'ignores all alerts of the source' : null,
         muted_alert_ids.length > 0 ? `mutes ${muted_alert_ids.join(', ')}` : null,
         alerts.length > 0 ? `adds ${alerts.map(({ id }) => id).join(', ')}` : null,
       ]
         .filter((one) => one !== null)
         .join('; '),
   },
-  { header: 'Why', cell: ({ reason, created_by }) => `${reason} (${created_by})`, isSecondary: true },
+  { header: 'Reason', cell: ({ reason, created_by }) => `${reason} (${created_by})`, isSecondary: true },
   {
-    header: 'Ends',
-    cell: ({ expires_at }) => (expires_at === null ? 'when it is removed' : <Until at={expires_at} />),
+    header: 'Expires',
+    cell: ({ expires_at }) => (expires_at === null ? 'until removed' : <Until at={expires_at} />),
   },
   {
     header: 'Actions',
@@ -69,14 +69,14 @@ const overrideColumns = (node: Node, refusal: string | null): readonly Column<Ov
       <ReasonAction
         label="Remove"
         size="xs"
-        title={`Believe ${source} again`}
+        title={`Remove override for ${source}`}
         disabledReason={refusal}
         asksReason={false}
         operation="adminNodeHealthOverrideDelete"
         request={() => ({ params: { node_id: node.id, source } })}
         command={() => command(['admin', 'health', 'override-remove', node.name, source])}
       >
-        What {source} says about {node.name} counts again, at once.
+        Reports from {source} about {node.name} apply again immediately.
       </ReasonAction>
     ),
   },
@@ -89,10 +89,10 @@ const Counts = ({ node, health, isProbing, onProbe }: Of & Probing) => {
   const alerts = [...health.alerts, ...ofSlots];
   return (
     <Section
-      title="What counts"
+      title="Health"
       actions={
         <DirectAction
-          label="Probe now"
+          label="Probe"
           size="xs"
           disabledReason={whyNot(node.actions, 'probe')}
           operation="adminNodeHealthProbe"
@@ -106,7 +106,7 @@ const Counts = ({ node, health, isProbing, onProbe }: Of & Probing) => {
           <StateBadge kind="health" state={health.health} />
           {isProbing && (
             <span className="muted" role="status">
-              The agent is looking.
+              The agent is checking.
             </span>
           )}
           {health.prevents.map((one) => (
@@ -116,10 +116,10 @@ const Counts = ({ node, health, isProbing, onProbe }: Of & Probing) => {
           ))}
         </Group>
         {alerts.length === 0 ? (
-          <Text className="muted">No alert counts now.</Text>
+          <Text className="muted">No active alerts.</Text>
         ) : (
           <DataTable
-            label="Alerts that count"
+            label="Active alerts"
             columns={alertColumns}
             rows={alerts}
             rowKey={(alert) => `${alert.id} ${alert.target} ${'where' in alert ? alert.where : ''}`}
@@ -138,17 +138,16 @@ const Body = ({ node, health, ...probing }: Of & Probing) => {
     <Stack gap="md">
       <Counts node={node} health={health} {...probing} />
       <Section
-        title="Where people say otherwise"
+        title="Health overrides"
         actions={
           <ActionButton size="xs" variant="default" disabledReason={refusal} onClick={() => setAdding(true)}>
-            Say otherwise
+            Add override
           </ActionButton>
         }
       >
         {health.overrides.length === 0 ? (
           <Text className="muted">
-            Nothing is overridden. Mute an alert here while its cause is known and harmless, or add one that no source
-            sees.
+            No overrides. Mute a known harmless alert, or add an alert that no source reports.
           </Text>
         ) : (
           <DataTable
@@ -160,16 +159,16 @@ const Body = ({ node, health, ...probing }: Of & Probing) => {
         )}
       </Section>
       {health.reports.map(({ source, observed_at, successes, alerts }) => (
-        <Section key={source} title={`Report of ${source}`}>
+        <Section key={source} title={`Report from ${source}`}>
           <Stack gap="sm">
             <span className="muted">
-              Looked <Ago at={observed_at} />. Passed: {successes.length === 0 ? 'nothing' : successes.join(', ')}.
+              Reported <Ago at={observed_at} />. Passed: {successes.length === 0 ? 'none' : successes.join(', ')}.
             </span>
             {alerts.length === 0 ? (
-              <Text className="muted">It raises no alert.</Text>
+              <Text className="muted">No alerts.</Text>
             ) : (
               <DataTable
-                label={`Alerts of ${source}`}
+                label={`Alerts from ${source}`}
                 columns={alertColumns}
                 rows={alerts}
                 rowKey={({ id, target }) => `${id} ${target}`}
@@ -199,7 +198,7 @@ export const HealthTab = ({ node }: Readonly<{ node: Node }>) => {
   );
   if (probedAfter !== null && health.data !== undefined && newestOf(health.data) !== probedAfter) setProbedAfter(null);
   return (
-    <Async of={health} rows={8} label="Loading the health">
+    <Async of={health} rows={8} label="Loading health">
       {(found) => (
         <Body
           node={node}

@@ -7,7 +7,7 @@ import { useRead } from '../../api/read.ts';
 const BUSY_MS = 1_000;
 const FLOOR_MS = 10_000;
 
-/** Asks every second while something is under way, for percents tell no event, and now and then otherwise. */
+/** Polls every second while a task runs, because progress emits no events, and rarely otherwise. */
 export const useWatched = <K extends CallId>(
   id: K,
   request: RequestOf<K>,

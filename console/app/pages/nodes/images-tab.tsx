@@ -1,4 +1,4 @@
-/** Images at hand on a host: a launch of one that is there need not wait for it. */
+/** Cached images on a host: a launch of one that is there need not wait for it. */
 import type { Node, NodeImage } from '@gpuaas/sdk';
 import { Group, NativeSelect, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
@@ -14,7 +14,7 @@ import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { DialogForm, FormDialog } from '../../ui/form-dialog.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { DirectAction } from './act.tsx';
+import { DirectAction } from './action-controls.tsx';
 
 const columns = (node: Node, refusal: string | null): readonly Column<NodeImage>[] => [
   { header: 'Image', cell: ({ name }) => name ?? <span className="muted">not in the catalog</span> },
@@ -28,7 +28,7 @@ const columns = (node: Node, refusal: string | null): readonly Column<NodeImage>
   },
   { header: 'Size', cell: ({ size_bytes }) => bytes(size_bytes), align: 'right' },
   {
-    header: 'Last hashed',
+    header: 'Last verified',
     cell: ({ verified_at }) => (verified_at === null ? 'never' : <Ago at={verified_at} />),
     isSecondary: true,
   },
@@ -80,7 +80,7 @@ const PullForm = ({ node, onClose }: Readonly<{ node: Node; onClose: () => void 
   return (
     <DialogForm
       submitLabel="Pull"
-      missing={name === '' ? 'The catalog has no image.' : null}
+      missing={name === '' ? 'The catalog has no images.' : null}
       isRunning={pull.isRunning}
       error={pull.error}
       onSubmit={submit}
@@ -95,14 +95,14 @@ const PullForm = ({ node, onClose }: Readonly<{ node: Node; onClose: () => void 
       />
       <TextInput
         label="Digest"
-        description="A certain version; the newest where this is left empty."
+        description="Optional. The newest version if empty."
         placeholder="sha256:…"
         value={digest}
         onChange={(event) => setDigest(event.currentTarget.value.trim())}
       />
       <Text className="muted">
-        The host fetches it in a task of its own; see Tasks. Images that were not used for the longest time make room,
-        where the host is set up so.
+        The host downloads the image in a task; see Tasks. If the host is configured for it, the least recently used
+        images are evicted.
       </Text>
     </DialogForm>
   );
@@ -114,23 +114,23 @@ export const ImagesTab = ({ node }: Readonly<{ node: Node }>) => {
   const [isPulling, setPulling] = useState(false);
   return (
     <Section
-      title="Images at hand"
+      title="Cached images"
       flush
       actions={
         <ActionButton size="xs" variant="default" disabledReason={refusal} onClick={() => setPulling(true)}>
-          Pull an image
+          Pull image
         </ActionButton>
       }
     >
-      <Async of={images} rows={4} label="Loading the images">
+      <Async of={images} rows={4} label="Loading images">
         {(found) =>
           found.unreadable !== null ? (
-            <EmptyState title="The cache could not be read">{found.unreadable}</EmptyState>
+            <EmptyState title="Image cache not readable">{found.unreadable}</EmptyState>
           ) : found.images.length === 0 ? (
-            <EmptyState title="No image at hand">
+            <EmptyState title="No cached images">
               {found.observed_at === null
-                ? 'The host was not looked at yet.'
-                : 'The first launch of an image fetches it. Pull it before, and that launch need not wait.'}
+                ? 'The agent has not reported the image cache yet.'
+                : 'The first launch of an image downloads it. Pull the image in advance to avoid the wait.'}
             </EmptyState>
           ) : (
             <DataTable
@@ -142,7 +142,7 @@ export const ImagesTab = ({ node }: Readonly<{ node: Node }>) => {
           )
         }
       </Async>
-      <FormDialog title={`Pull an image to ${node.name}`} isOpen={isPulling} onClose={() => setPulling(false)}>
+      <FormDialog title={`Pull image to ${node.name}`} isOpen={isPulling} onClose={() => setPulling(false)}>
         {isPulling && <PullForm node={node} onClose={() => setPulling(false)} />}
       </FormDialog>
     </Section>

@@ -11,11 +11,11 @@ import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
 import { ToneBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { ReasonAction } from './act.tsx';
+import { ReasonAction } from './action-controls.tsx';
 import { isMissing } from './hooks.ts';
 import { AllocationLink } from './links.tsx';
 
-type Machine = NodeInventory['vms'][number];
+type Vm = NodeInventory['vms'][number];
 type Lease = NodeInventory['leases'][number];
 
 const STALE_S = 300;
@@ -23,30 +23,30 @@ const SECOND_MS = 1_000;
 
 const findingColumns: readonly Column<NodeFinding>[] = [
   { header: 'Finding', cell: ({ code }) => <ToneBadge tone="warn">{code.replaceAll('_', ' ')}</ToneBadge> },
-  { header: 'What', cell: ({ message }) => <span className="long-text">{message}</span> },
+  { header: 'Details', cell: ({ message }) => <span className="long-text">{message}</span> },
   { header: 'VM', cell: ({ vm }) => <span className="mono">{vm ?? 'none'}</span>, isSecondary: true },
   { header: 'Allocation', cell: ({ allocation_id }) => <AllocationLink id={allocation_id} />, isSecondary: true },
   { header: 'Since', cell: ({ since }) => <Ago at={since} /> },
 ];
 
-const CLAIMED = 'A claim holds its allocation; release that first.';
+const CLAIMED = 'A claim holds this allocation. Release the allocation first.';
 
 type Rules = Readonly<{ refusal: string | null; claimed: ReadonlySet<string> }>;
 
-const machineColumns = (node: Node, { refusal, claimed }: Rules): readonly Column<Machine>[] => [
-  { header: 'Machine', cell: ({ name }) => <span className="mono">{name}</span> },
+const vmColumns = (node: Node, { refusal, claimed }: Rules): readonly Column<Vm>[] => [
+  { header: 'VM', cell: ({ name }) => <span className="mono">{name}</span> },
   {
     header: 'State',
     cell: ({ state, ended_by }) => (
       <ToneBadge
         tone={state === 'running' ? 'good' : state === 'crashed' ? 'bad' : 'idle'}
-        title={ended_by === null ? undefined : `Ended by the ${ended_by}.`}
+        title={ended_by === null ? undefined : `Ended by ${ended_by}.`}
       >
         {state.replace('_', ' ')}
       </ToneBadge>
     ),
   },
-  { header: 'Ours', cell: ({ is_managed }) => (is_managed ? 'yes' : 'no, without our tag'), isSecondary: true },
+  { header: 'Managed', cell: ({ is_managed }) => (is_managed ? 'yes' : 'no'), isSecondary: true },
   { header: 'Allocation', cell: ({ allocation_id }) => <AllocationLink id={allocation_id} /> },
   {
     header: 'Devices',
@@ -64,7 +64,7 @@ const machineColumns = (node: Node, { refusal, claimed }: Rules): readonly Colum
         title={`Remove ${name}`}
         disabledReason={
           refusal ??
-          (is_managed ? null : 'It does not carry our tag; nobody but its owner removes it.') ??
+          (is_managed ? null : 'Not managed by GPUaaS. Only its owner can remove it.') ??
           (claimed.has(allocation_id ?? '') ? CLAIMED : null)
         }
         isDestructive
@@ -73,8 +73,8 @@ const machineColumns = (node: Node, { refusal, claimed }: Rules): readonly Colum
         request={(reason) => ({ params: { node_id: node.id, vm_name: name }, body: { reason } })}
         command={(reason) => command(['admin', 'node', 'vm', 'remove', node.name, name], [['reason', reason]])}
       >
-        The machine is switched off and removed from the host. Refused if a claim holds it. Drives are not erased by it:
-        its slots stay in quarantine until they are repaired.
+        The VM is powered off and removed from the host. Refused if a claim holds it. Disks are not wiped: the slots
+        stay quarantined until repaired.
       </ReasonAction>
     ),
   },
@@ -89,7 +89,7 @@ const leaseColumns = (node: Node, { refusal, claimed }: Rules): readonly Column<
   },
   { header: 'In use', cell: ({ is_used }) => (is_used ? 'yes' : 'no') },
   { header: 'Cleaning', cell: ({ is_cleaning }) => (is_cleaning ? 'yes' : 'no'), isSecondary: true },
-  { header: 'Should be', cell: ({ wanted }) => wanted },
+  { header: 'Expected', cell: ({ wanted }) => wanted },
   {
     header: 'Actions',
     isHeaderHidden: true,
@@ -98,7 +98,7 @@ const leaseColumns = (node: Node, { refusal, claimed }: Rules): readonly Column<
       <ReasonAction
         label="End"
         size="xs"
-        title="End a lease that no claim knows"
+        title="End unclaimed bundle lease"
         disabledReason={refusal ?? (claimed.has(allocation_id) ? CLAIMED : null)}
         isDestructive
         typeToConfirm={allocation_id}
@@ -108,8 +108,8 @@ const leaseColumns = (node: Node, { refusal, claimed }: Rules): readonly Column<
           command(['admin', 'node', 'bundle-lease', 'end', node.name, allocation_id], [['reason', reason]])
         }
       >
-        For hosts that know more than a database that was restored from a backup. Refused while a claim holds the
-        allocation. Its machine is stopped and removed; its slots are set apart until they are repaired.
+        Use this after restoring the database from a backup. Refused while a claim holds the allocation. The VM is
+        removed and its slots are quarantined until repaired.
       </ReasonAction>
     ),
   },
@@ -124,7 +124,7 @@ const Body = ({ node, inventory }: Readonly<{ node: Node; inventory: NodeInvento
     <Stack gap="md">
       <Section title="Findings" flush={inventory.findings.length > 0}>
         {inventory.findings.length === 0 ? (
-          <ToneBadge tone="good">The host is as claims say</ToneBadge>
+          <ToneBadge tone="good">The host matches its claims</ToneBadge>
         ) : (
           <DataTable
             label="Findings"
@@ -137,42 +137,37 @@ const Body = ({ node, inventory }: Readonly<{ node: Node; inventory: NodeInvento
       {inventory.age_s > STALE_S && (
         <p className="panel" data-tone="warn" role="status" style={{ margin: 0 }}>
           <span className="panel-body">
-            The host told this {span(inventory.age_s * SECOND_MS)} ago; it should tell every two minutes. What is shown
-            may be over.
+            Last inventory report {span(inventory.age_s * SECOND_MS)} ago. Reports are expected every 2 minutes. Data
+            may be outdated.
           </span>
         </p>
       )}
-      <Section title="Machines" flush>
+      <Section title="VMs" flush>
         {inventory.vms.length === 0 ? (
           <Text p="md" className="muted">
-            No machine is on the host.
+            No VMs on this host.
           </Text>
         ) : (
-          <DataTable
-            label="Machines"
-            columns={machineColumns(node, rules)}
-            rows={inventory.vms}
-            rowKey={({ name }) => name}
-          />
+          <DataTable label="VMs" columns={vmColumns(node, rules)} rows={inventory.vms} rowKey={({ name }) => name} />
         )}
       </Section>
-      <Section title="Leases" flush>
+      <Section title="Bundle leases" flush>
         {inventory.leases.length === 0 ? (
           <Text p="md" className="muted">
-            The host leases nothing.
+            No bundle leases on this host.
           </Text>
         ) : (
           <DataTable
-            label="Leases"
+            label="Bundle leases"
             columns={leaseColumns(node, rules)}
             rows={inventory.leases}
             rowKey={({ allocation_id }) => allocation_id}
           />
         )}
       </Section>
-      <Section title="What the agent put right by itself">
+      <Section title="Automatic repairs">
         {inventory.repaired.length === 0 ? (
-          <Text className="muted">Nothing had to be put right.</Text>
+          <Text className="muted">No repairs needed.</Text>
         ) : (
           <List>
             {inventory.repaired.map((sentence) => (
@@ -182,7 +177,7 @@ const Body = ({ node, inventory }: Readonly<{ node: Node; inventory: NodeInvento
         )}
       </Section>
       <span className="muted">
-        Looked at <Ago at={inventory.observed_at} /> by its own clock.
+        Reported at <Ago at={inventory.observed_at} /> by the host clock.
       </span>
     </Stack>
   );
@@ -191,11 +186,11 @@ const Body = ({ node, inventory }: Readonly<{ node: Node; inventory: NodeInvento
 export const InventoryTab = ({ node }: Readonly<{ node: Node }>) => {
   const inventory = useRead('adminNodeInventoryGet', { params: { node_id: node.id } }, { everyMs: 10_000 });
   return isMissing(inventory.error) ? (
-    <EmptyState title="Nothing told yet">
-      An agent tells every two minutes at least what is on its host. This one has not yet.
+    <EmptyState title="No inventory report yet">
+      Agents report their inventory at least every 2 minutes. This agent has not reported yet.
     </EmptyState>
   ) : (
-    <Async of={inventory} rows={8} label="Loading the inventory">
+    <Async of={inventory} rows={8} label="Loading inventory">
       {(found) => <Body node={node} inventory={found} />}
     </Async>
   );

@@ -1,4 +1,4 @@
-/** Which GPUs the fabric can join by NVLink, whoever told of them. */
+/** GPU sets that the fabric can join by NVLink. */
 
 import { ToneBadge } from '../../ui/state-badge.tsx';
 import { TableScroll } from '../../ui/table-scroll.tsx';

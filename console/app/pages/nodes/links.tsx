@@ -5,9 +5,9 @@ import { CopyButton } from '../../ui/copy.tsx';
 const short = (id: string): string => (id.length > 16 ? `${id.slice(0, 4)}…${id.slice(-6)}` : id);
 
 /** An id that can be followed through everything that carries it. */
-export const FollowLink = ({ id, label }: Readonly<{ id: string; label: string }>) => (
+export const TraceLink = ({ id, label }: Readonly<{ id: string; label: string }>) => (
   <span className="copy">
-    <Link to="/platform/follow" search={{ id }} className="link mono" title={`Follow ${label} ${id}`}>
+    <Link to="/platform/trace" search={{ id }} className="link mono" title={`Trace ${label} ${id}`}>
       {short(id)}
     </Link>
     <CopyButton text={id} label={label} />
@@ -15,4 +15,4 @@ export const FollowLink = ({ id, label }: Readonly<{ id: string; label: string }
 );
 
 export const AllocationLink = ({ id }: Readonly<{ id: string | null }>) =>
-  id === null ? <span className="muted">none</span> : <FollowLink id={id} label="allocation" />;
+  id === null ? <span className="muted">none</span> : <TraceLink id={id} label="allocation" />;

@@ -2,7 +2,7 @@
  * What a host's agent and the platform wrote about it, oldest first, the newest at the end as in a terminal. The lines come
  * from hosts: they are shown as text and nothing in them does anything.
  */
-import type { Node, Operations } from '@gpuaas/sdk';
+import { LOG_LEVELS, type Node, type Operations } from '@gpuaas/sdk';
 import { Group, NativeSelect, TextInput } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useLayoutEffect, useMemo, useRef } from 'react';
@@ -15,11 +15,10 @@ import { CliCommand } from '../../ui/cli-command.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
 import { ToneBadge } from '../../ui/state-badge.tsx';
 import { valueText } from './diff.ts';
-import { FollowLink } from './links.tsx';
+import { TraceLink } from './links.tsx';
 
 type Line = Operations['adminLogList']['response']['items'][number];
 
-const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const satisfies readonly Line['level'][];
 const TONES: Readonly<Record<Line['level'], Tone>> = {
   trace: 'idle',
   debug: 'idle',
@@ -29,10 +28,10 @@ const TONES: Readonly<Record<Line['level'], Tone>> = {
   fatal: 'bad',
 };
 const SPANS = [
-  ['15m', 15, 'last 15 minutes'],
-  ['1h', 60, 'last hour'],
-  ['6h', 360, 'last 6 hours'],
-  ['1d', 1_440, 'last day'],
+  ['15m', 15, 'Last 15 minutes'],
+  ['1h', 60, 'Last hour'],
+  ['6h', 360, 'Last 6 hours'],
+  ['1d', 1_440, 'Last day'],
 ] as const;
 const MINUTE_MS = 60_000;
 const POLL_MS = 5_000;
@@ -55,7 +54,7 @@ const LogLine = ({ line }: Readonly<{ line: Line }>) => (
       {line.correlation_id !== null && (
         <>
           {' '}
-          <FollowLink id={line.correlation_id} label="correlation id" />
+          <TraceLink id={line.correlation_id} label="correlation ID" />
         </>
       )}
     </span>
@@ -93,7 +92,7 @@ const Lines = ({ lines }: Readonly<{ lines: readonly Line[] }>) => {
 export const LogsTab = ({ node }: Readonly<{ node: Node }>) => {
   const search = useSearch({ from: '/console/platform/nodes/$nodeId' });
   const navigate = useNavigate({ from: '/platform/nodes/$nodeId' });
-  const level = LEVELS.find((one) => one === search.level) ?? 'info';
+  const level = LOG_LEVELS.find((one) => one === search.level) ?? 'info';
   const [word, minutes] = SPANS.find(([one]) => one === search.since) ?? SPANS[1];
   const since = useMemo(() => new Date(Date.now() - minutes * MINUTE_MS).toISOString(), [minutes]);
   const logs = useAll(
@@ -114,14 +113,14 @@ export const LogsTab = ({ node }: Readonly<{ node: Node }>) => {
             value={level}
             onChange={(event) => set({ level: event.currentTarget.value })}
           >
-            {LEVELS.map((one) => (
+            {LOG_LEVELS.map((one) => (
               <option key={one} value={one}>
                 {one} and above
               </option>
             ))}
           </NativeSelect>
           <NativeSelect
-            aria-label="How far back"
+            aria-label="Period"
             value={word}
             onChange={(event) => set({ since: event.currentTarget.value })}
           >
@@ -132,19 +131,19 @@ export const LogsTab = ({ node }: Readonly<{ node: Node }>) => {
             ))}
           </NativeSelect>
           <TextInput
-            aria-label="Correlation id"
-            placeholder="Correlation id"
+            aria-label="Correlation ID"
+            placeholder="Correlation ID"
             value={search.correlation ?? ''}
             onChange={(event) => set({ correlation: event.currentTarget.value.trim() || undefined })}
           />
         </Group>
       }
     >
-      <Async of={logs} rows={8} label="Loading the log">
+      <Async of={logs} rows={8} label="Loading logs">
         {(lines) =>
           lines.length === 0 ? (
-            <EmptyState title="No lines">
-              Nothing of this level was written in this time. Look further back, or at a lower level.
+            <EmptyState title="No log lines">
+              No lines at this level in this period. Extend the period or lower the level.
             </EmptyState>
           ) : (
             <Lines lines={lines} />

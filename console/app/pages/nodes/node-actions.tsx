@@ -5,8 +5,8 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { command } from '../../format/shell.ts';
 import { ActionButton, whyNot } from '../../ui/action-button.tsx';
-import { DirectAction, ReasonAction } from './act.tsx';
-import { type Enrolment, EnrolmentShown } from './enrolment.tsx';
+import { DirectAction, ReasonAction } from './action-controls.tsx';
+import { EnrollmentCommand, type Enrolment } from './enrollment.tsx';
 import type { NodeTab } from './tabs.ts';
 
 const cli = (words: readonly string[], flags: Parameters<typeof command>[1] = []) =>
@@ -19,31 +19,31 @@ const Draining = ({ node }: Readonly<{ node: Node }>) => {
   return (
     <ReasonAction
       label={isDraining ? 'Resume' : 'Drain'}
-      title={isDraining ? `Take ${node.name} back into use` : `Drain ${node.name}`}
+      title={isDraining ? `Resume ${node.name}` : `Drain ${node.name}`}
       disabledReason={why(node, isDraining ? 'resume' : 'drain')}
       operation="adminNodeDrain"
       request={(reason) => ({ params: { node_id: node.id }, body: { is_draining: !isDraining, reason } })}
       command={(reason) => cli([isDraining ? 'resume' : 'drain', node.name], [['reason', reason]])}
     >
       {isDraining
-        ? 'Launches may be placed on it again.'
-        : 'Nothing new is placed on it. What runs keeps running until it is released.'}
+        ? 'New allocations can be placed on this node again.'
+        : 'No new placements. Existing allocations continue.'}
     </ReasonAction>
   );
 };
 
 const Holding = ({ node }: Readonly<{ node: Node }>) => (
   <ReasonAction
-    label={node.is_held ? 'Let go' : 'Hold'}
-    title={node.is_held ? `Let go of ${node.name}` : `Keep ${node.name} for bare metal`}
+    label={node.is_held ? 'Unhold' : 'Hold'}
+    title={node.is_held ? `Unhold ${node.name}` : `Hold ${node.name} for bare metal`}
     disabledReason={why(node, node.is_held ? 'unhold' : 'hold')}
     operation="adminNodeHold"
     request={(reason) => ({ params: { node_id: node.id }, body: { is_held: !node.is_held, reason } })}
     command={(reason) => cli([node.is_held ? 'unhold' : 'hold', node.name], [['reason', reason]])}
   >
     {node.is_held
-      ? 'Slices may be placed on it again.'
-      : 'No slice is placed on it any more, so that it can be sold as a whole once it is empty.'}
+      ? 'New slices can be placed on this node again.'
+      : 'No new slices. Once empty, the node is available for bare metal.'}
   </ReasonAction>
 );
 
@@ -62,8 +62,8 @@ const Ending = ({ node }: Readonly<{ node: Node }>) => {
         request={(reason) => ({ params, body: { reason } })}
         command={(reason) => cli(['retire', node.name], [['reason', reason]])}
       >
-        Takes the host out for good: its certificates are revoked, open tasks cancelled, its slots disabled. There is no
-        way back; the host may come again as a new node.
+        Removes the node permanently: certificates are revoked, open tasks cancelled and slots disabled. This cannot be
+        undone. The host can be added again as a new node.
       </ReasonAction>
       <ReasonAction
         label="Delete"
@@ -77,32 +77,32 @@ const Ending = ({ node }: Readonly<{ node: Node }>) => {
         command={() => cli(['delete', node.name])}
         onDone={() => void navigate({ to: '/platform/nodes' })}
       >
-        Its name and its disks are free for others. Its history is kept.
+        The name and the disks become free for other nodes. The history is kept.
       </ReasonAction>
     </>
   );
 };
 
 export const AgentActions = ({ node }: Readonly<{ node: Node }>) => {
-  const [enrolment, setEnrolment] = useState<Enrolment | null>(null);
+  const [enrollment, setEnrolment] = useState<Enrolment | null>(null);
   const params = { node_id: node.id };
   return (
     <>
       <ReasonAction
-        label="Enrol again"
-        title={`Enrol ${node.name} again`}
+        label="Re-enroll"
+        title={`Re-enroll ${node.name}`}
         disabledReason={why(node, 'enroll')}
         operation="adminNodeEnrollmentCreate"
         request={(reason) => ({ params, body: { reason } })}
         command={(reason) => cli(['enroll', node.name], [['reason', reason]])}
         onDone={({ data }) => setEnrolment(data)}
       >
-        Makes another command to install the agent with. One that was not used yet stops working; using the new one
-        revokes the earlier certificates.
+        Creates a new install command. An unused earlier command stops working. Using the new one revokes earlier
+        certificates.
       </ReasonAction>
       <ReasonAction
         label="Revoke agent"
-        title={`Lock the agent of ${node.name} out`}
+        title={`Revoke agent of ${node.name}`}
         disabledReason={why(node, 'revoke_agent')}
         isDestructive
         typeToConfirm={node.name}
@@ -110,17 +110,17 @@ export const AgentActions = ({ node }: Readonly<{ node: Node }>) => {
         request={(reason) => ({ params, body: { reason } })}
         command={(reason) => cli(['revoke', node.name], [['reason', reason]])}
       >
-        Every certificate of the node is revoked and its agent is let in no more until it is enrolled again. What runs
-        on the host is untouched, but nothing new can be done there.
+        Revokes all certificates of the node. The agent stays disconnected until re-enrolled. VMs keep running, but no
+        tasks can run on the host.
       </ReasonAction>
       <Modal
-        opened={enrolment !== null}
+        opened={enrollment !== null}
         onClose={() => setEnrolment(null)}
         size="lg"
         closeOnClickOutside={false}
         title={<Text fw={600}>Install the agent on {node.name}</Text>}
       >
-        {enrolment !== null && <EnrolmentShown enrolment={enrolment} />}
+        {enrollment !== null && <EnrollmentCommand enrollment={enrollment} />}
       </Modal>
     </>
   );
@@ -138,7 +138,7 @@ export const NodeActions = ({ node, onTab }: Readonly<{ node: Node; onTab: (tab:
     <Draining node={node} />
     <Holding node={node} />
     <ActionButton variant="default" disabledReason={why(node, 'convert')} onClick={() => onTab('convert')}>
-      Convert…
+      Convert
     </ActionButton>
     <AgentActions node={node} />
     <Ending node={node} />

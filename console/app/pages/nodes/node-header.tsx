@@ -10,9 +10,9 @@ import { Ago, Elapsed } from '../../ui/time.tsx';
 type Agent = Operations['adminNodeAgentGet']['response'];
 
 const MODES: Readonly<Record<Node['capacity_mode'], string>> = {
-  slice: 'sold in slices',
-  baremetal: 'sold as bare metal',
-  flexible: 'sold either way',
+  slice: 'slice mode',
+  baremetal: 'bare-metal mode',
+  flexible: 'flexible mode',
 };
 
 const SKEW_MS = 500;
@@ -30,7 +30,7 @@ const Stat = ({ label, children, note }: Readonly<{ label: string; children: Rea
 const skewText = (skewMs: number | null): string => {
   if (skewMs === null) return 'clock unknown';
   return Math.abs(skewMs) < SKEW_MS
-    ? 'clock right'
+    ? 'clock in sync'
     : `clock ${duration(Math.abs(skewMs))} ${skewMs > 0 ? 'ahead' : 'behind'}`;
 };
 
@@ -71,7 +71,7 @@ export const NodeHeader = ({ node, agent }: Readonly<{ node: Node; agent: Agent 
     >
       <StateBadge kind="node" state={node.state} />
     </Stat>
-    <Stat label="Occupancy" note={`${MODES[node.capacity_mode]}${node.is_held ? ', kept for bare metal' : ''}`}>
+    <Stat label="Occupancy" note={`${MODES[node.capacity_mode]}${node.is_held ? ', held for bare metal' : ''}`}>
       <StateBadge kind="occupancy" state={node.occupancy} title={node.held_reason ?? undefined} />
     </Stat>
     <Stat label="Free" note={`largest set ${node.largest_set}`}>
@@ -79,30 +79,33 @@ export const NodeHeader = ({ node, agent }: Readonly<{ node: Node; agent: Agent 
         {node.free_gpus} of {count(node.gpu_count, 'GPU')}
       </span>
     </Stat>
-    <Stat label="Health" note={node.is_runtime_validated ? 'runtime proven' : 'runtime not proven yet'}>
+    <Stat label="Health" note={node.is_runtime_validated ? 'runtime check passed' : 'runtime check pending'}>
       <StateBadge kind="health" state={node.health} />
     </Stat>
     <AgentStat node={node} agent={agent} />
-    <Stat label="Id" note={`${node.region_name}, pool ${node.pool_name}`}>
-      <Copyable text={node.id} label="node id" />
+    <Stat label="ID" note={`${node.region_name}, pool ${node.pool_name}`}>
+      <Copyable text={node.id} label="node ID" />
     </Stat>
   </dl>
 );
 
-/** What somebody has to do about it, each with the way there. */
+/** Required operator actions, each with a link. */
 export const nodeNotices = (
   node: Node,
 ): readonly Readonly<{ text: string; tab: 'candidates' | 'inventory' | 'health' }>[] => [
-  ...(node.health === 'unhealthy'
-    ? [{ text: 'An alert keeps this node from being used.', tab: 'health' as const }]
-    : []),
+  ...(node.health === 'unhealthy' ? [{ text: 'An alert blocks placement on this node.', tab: 'health' as const }] : []),
   ...(node.has_hardware_change
-    ? [{ text: 'The newest discovery differs from what was approved.', tab: 'candidates' as const }]
+    ? [{ text: 'The latest discovery differs from the approved slots.', tab: 'candidates' as const }]
     : []),
   ...(node.reboot_required
-    ? [{ text: `The host has to be restarted. ${node.reboot_reason ?? ''}`.trim(), tab: 'candidates' as const }]
+    ? [{ text: `The host needs a reboot. ${node.reboot_reason ?? ''}`.trim(), tab: 'candidates' as const }]
     : []),
   ...(node.finding_count > 0
-    ? [{ text: `The host is not as claims say: ${count(node.finding_count, 'finding')}.`, tab: 'inventory' as const }]
+    ? [
+        {
+          text: `The host differs from its claims: ${count(node.finding_count, 'finding')}.`,
+          tab: 'inventory' as const,
+        },
+      ]
     : []),
 ];

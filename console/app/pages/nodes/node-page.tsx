@@ -58,7 +58,7 @@ const Body = ({ node }: Readonly<{ node: Node }>) => {
           </span>
           {to !== tab && (
             <Button size="xs" variant="default" onClick={() => go(to)}>
-              Look at it
+              Show
             </Button>
           )}
         </Group>
@@ -93,11 +93,11 @@ export const NodePage = () => {
       }
     >
       {isMissing(node.error) ? (
-        <EmptyState title="No such node" action={back}>
-          There is no node with this id. It may have been deleted; its history is kept and can be followed by its id.
+        <EmptyState title="Node not found" action={back}>
+          No node has this ID. A deleted node can still be traced by its ID.
         </EmptyState>
       ) : (
-        <Async of={node} rows={10} label="Loading the node">
+        <Async of={node} rows={10} label="Loading node">
           {(found) => <Body node={found} />}
         </Async>
       )}

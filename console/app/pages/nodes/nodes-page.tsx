@@ -20,13 +20,13 @@ import './nodes.css';
 import { byRack } from './rack.ts';
 import { SlotGrid } from './slot-grid.tsx';
 import { TILE_KEY, type Tile } from './tile.ts';
-import { useHeldNodes } from './use-held-nodes.ts';
+import { useHeldNodes } from './use-stable-nodes.ts';
 
 const POLL_MS = 10_000;
 
 const TileKey = () => (
   <details className="tile-key-box">
-    <summary>What the tiles mean</summary>
+    <summary>Legend</summary>
     <ul className="tile-key">
       {TILE_KEY.map(({ short, word, glyph, tone }) => (
         <li key={short}>
@@ -35,7 +35,7 @@ const TileKey = () => (
         </li>
       ))}
       <li>
-        <strong className="tile-mark">!</strong> more to say: drift, unhealthy or not approved
+        <strong className="tile-mark">!</strong> marked: hardware change, unhealthy or not approved
       </li>
     </ul>
   </details>
@@ -66,9 +66,8 @@ const Fleet = ({ nodes, onAdd }: Readonly<{ nodes: readonly SlotMapRow[]; onAdd:
   );
   if (nodes.length === 0)
     return (
-      <EmptyState title="No nodes yet" action={<Button onClick={onAdd}>Add a node</Button>}>
-        A node is a host with GPUs. Add one, run the command it gives you on the host, then discover and approve its
-        slots.
+      <EmptyState title="No nodes" action={<Button onClick={onAdd}>Add node</Button>}>
+        A node is a GPU host. Add a node, run the install command on the host, run discovery and approve slots.
       </EmptyState>
     );
   return (
@@ -84,14 +83,14 @@ const Fleet = ({ nodes, onAdd }: Readonly<{ nodes: readonly SlotMapRow[]; onAdd:
       </Group>
       {rows.length === 0 ? (
         <EmptyState
-          title="No node matches"
+          title="No matching nodes"
           action={
             <Button variant="default" onClick={() => void navigate({ search: {}, replace: true })}>
-              Clear the filters
+              Clear filters
             </Button>
           }
         >
-          {isFiltered(filter) ? 'None of the nodes is all of what the filters ask for.' : 'There is nothing to show.'}
+          {isFiltered(filter) ? 'No node matches all filters.' : 'No nodes to show.'}
         </EmptyState>
       ) : (
         <SlotGrid rows={rows} onOpen={open} onHold={setHeld} />
@@ -115,13 +114,13 @@ export const NodesPage = () => {
             disabledReason={whyNot('admin.node.create')}
             onClick={() => setAdding(true)}
           >
-            Add a node
+            Add node
           </ActionButton>
         }
       >
         {null}
       </Page>
-      <Async of={nodes} rows={12} label="Loading the nodes">
+      <Async of={nodes} rows={12} label="Loading nodes">
         {(found) => <Fleet nodes={found} onAdd={() => setAdding(true)} />}
       </Async>
       <AddNode isOpen={isAdding} onClose={() => setAdding(false)} />

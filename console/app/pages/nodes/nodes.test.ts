@@ -7,7 +7,7 @@ import { readFragmentation } from './fragmentation.ts';
 import { gridRows, moveCell } from './grid-rows.ts';
 import { byRack } from './rack.ts';
 import { numaGroup, TILE_KEY, type Tile, tileLook, tileSentence } from './tile.ts';
-import { heldRows } from './use-held-nodes.ts';
+import { heldRows } from './use-stable-nodes.ts';
 
 const slot = (slot_index: number, given: Partial<Tile> = {}): Tile => ({
   id: `slt_${slot_index}`,
@@ -74,16 +74,16 @@ test('a tile that somebody uses keeps its status and is marked where more is wro
 
 test('a tile is a sentence for who does not see it', () => {
   const now = Date.parse('2026-11-15T12:00:00Z');
-  assert.equal(tileSentence(slot(3, { status: 'in_use' }), true, now), 'Used, slot 3: In use, since 1 h ago');
+  assert.equal(tileSentence(slot(3, { status: 'in_use' }), true, now), 'Used, slot 3: In use, for 1 h');
   assert.equal(
     tileSentence(
       slot(3, { status: 'in_use', health: 'unhealthy', approval: 'disabled', has_hardware_change: true }),
       true,
       now,
     ),
-    'Used, slot 3: In use, Disabled, Unhealthy, differs from what was approved, since 1 h ago',
+    'Used, slot 3: In use, Disabled, Unhealthy, hardware differs from approval, for 1 h',
   );
-  assert.equal(tileSentence(slot(3, { approval: 'disabled' }), true, now), 'Off, slot 3: Disabled, since 1 h ago');
+  assert.equal(tileSentence(slot(3, { approval: 'disabled' }), true, now), 'Off, slot 3: Disabled, for 1 h');
 });
 
 test('the tiles of two NUMA nodes stand apart', () => {

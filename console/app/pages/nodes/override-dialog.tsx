@@ -1,7 +1,7 @@
-/** Says otherwise than a source of health: until a time, with a reason, and never silently. */
+/** Overrides what a health source reports: with a reason, and until a set time. */
 import type { Node, Operations } from '@gpuaas/sdk';
 import { Checkbox, Group, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
-import { useState } from 'react';
+import { useForm } from '@mantine/form';
 import { useChange } from '../../api/change.ts';
 import { command } from '../../format/shell.ts';
 import { DialogForm, FormDialog } from '../../ui/form-dialog.tsx';
@@ -13,37 +13,39 @@ const HOUR_MS = 3_600_000;
 const ALERT_ID = /^[a-z0-9_.-]{1,64}$/;
 
 const missingOf = (form: Form): string | null => {
-  if (form.source === '') return 'Name the source.';
+  if (form.source === '') return 'Select a source.';
   if (form.added !== '' && !ALERT_ID.test(form.added))
-    return 'The id of an alert is made of lower-case letters, digits and _ . -';
-  if (form.added !== '' && form.message.trim() === '') return 'Say what the added alert means.';
+    return 'Use only lower-case letters, digits and _ . - in the alert ID.';
+  if (form.added !== '' && form.message.trim() === '') return 'Enter a message for the added alert.';
   if (form.muted.length === 0 && form.added === '' && !form.replaces)
-    return 'Mute or add an alert, or replace them all.';
-  return form.reason.trim() === '' ? 'Say why; it is kept in the audit log.' : null;
+    return 'Mute an alert, add an alert or ignore all alerts.';
+  return form.reason.trim() === '' ? 'Enter a reason.' : null;
 };
 
-type Form = Readonly<{
+type Form = {
   source: string;
-  muted: readonly string[];
+  muted: string[];
   replaces: boolean;
   added: string;
   message: string;
   hours: string;
   reason: string;
-}>;
+};
 
 const Body = ({ node, health, onClose }: Readonly<{ node: Node; health: NodeHealth; onClose: () => void }>) => {
   const put = useChange('adminNodeHealthOverridePut');
-  const [form, setForm] = useState<Form>({
-    source: health.reports[0]?.source ?? '',
-    muted: [],
-    replaces: false,
-    added: '',
-    message: '',
-    hours: '4',
-    reason: '',
+  const { getInputProps, getValues, setValues } = useForm<Form>({
+    initialValues: {
+      source: health.reports[0]?.source ?? '',
+      muted: [],
+      replaces: false,
+      added: '',
+      message: '',
+      hours: '4',
+      reason: '',
+    },
   });
-  const set = (change: Partial<Form>) => setForm((before) => ({ ...before, ...change }));
+  const form = getValues();
   const alertIds = [
     ...new Set(
       health.reports.filter(({ source }) => source === form.source).flatMap((one) => one.alerts.map(({ id }) => id)),
@@ -77,7 +79,7 @@ const Body = ({ node, health, onClose }: Readonly<{ node: Node; health: NodeHeal
   };
   return (
     <DialogForm
-      submitLabel="Say so"
+      submitLabel="Set override"
       missing={missingOf(form)}
       isRunning={put.isRunning}
       error={put.error}
@@ -98,10 +100,10 @@ const Body = ({ node, health, onClose }: Readonly<{ node: Node; health: NodeHeal
         label="Source"
         value={form.source}
         data={health.reports.map(({ source }) => source)}
-        onChange={(event) => set({ source: event.currentTarget.value, muted: [] })}
+        onChange={(event) => setValues({ source: event.currentTarget.value, muted: [] })}
       />
       {alertIds.length > 0 && (
-        <Checkbox.Group label="Do not count" value={[...form.muted]} onChange={(muted) => set({ muted })}>
+        <Checkbox.Group label="Muted alerts" {...getInputProps('muted')}>
           <Stack gap={6} mt={4}>
             {alertIds.map((id) => (
               <Checkbox key={id} value={id} label={id} />
@@ -109,41 +111,25 @@ const Body = ({ node, health, onClose }: Readonly<{ node: Node; health: NodeHeal
           </Stack>
         </Checkbox.Group>
       )}
-      <Checkbox
-        label="Forget everything that the source says"
-        checked={form.replaces}
-        onChange={(event) => set({ replaces: event.currentTarget.checked })}
-      />
+      <Checkbox label="Ignore all alerts of this source" {...getInputProps('replaces', { type: 'checkbox' })} />
       <Group grow align="flex-start">
         <TextInput
-          label="Add an alert"
-          description="Left empty, none is added."
-          placeholder="gpu_loud"
-          value={form.added}
-          onChange={(event) => set({ added: event.currentTarget.value })}
+          label="Added alert"
+          description="Optional alert ID."
+          placeholder="gpu_noise"
+          {...getInputProps('added')}
         />
-        <TextInput
-          label="What it means"
-          description="It keeps launches away."
-          value={form.message}
-          onChange={(event) => set({ message: event.currentTarget.value })}
-        />
+        <TextInput label="Alert message" description="The alert blocks new launches." {...getInputProps('message')} />
       </Group>
-      <NativeSelect label="For" value={form.hours} onChange={(event) => set({ hours: event.currentTarget.value })}>
+      <NativeSelect label="Duration" {...getInputProps('hours')}>
         {HOURS.map((hours) => (
           <option key={hours} value={hours}>
             {hours === 1 ? '1 hour' : hours === 168 ? '7 days' : `${hours} hours`}
           </option>
         ))}
-        <option value="">until it is removed</option>
+        <option value="">Until removed</option>
       </NativeSelect>
-      <Textarea
-        label="Reason"
-        description="Kept in the audit log."
-        value={form.reason}
-        maxLength={240}
-        onChange={(event) => set({ reason: event.currentTarget.value })}
-      />
+      <Textarea label="Reason" description="Recorded in the audit log." maxLength={240} {...getInputProps('reason')} />
     </DialogForm>
   );
 };
@@ -151,7 +137,7 @@ const Body = ({ node, health, onClose }: Readonly<{ node: Node; health: NodeHeal
 export const OverrideDialog = (
   props: Readonly<{ node: Node; health: NodeHealth; isOpen: boolean; onClose: () => void }>,
 ) => (
-  <FormDialog title="Say otherwise about its health" isOpen={props.isOpen} onClose={props.onClose}>
+  <FormDialog title="Override health" isOpen={props.isOpen} onClose={props.onClose}>
     {props.isOpen && <Body node={props.node} health={props.health} onClose={props.onClose} />}
   </FormDialog>
 );

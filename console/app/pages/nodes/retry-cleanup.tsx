@@ -4,7 +4,7 @@ import { Checkbox, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { command } from '../../format/shell.ts';
 import { whyNot } from '../../ui/action-button.tsx';
-import { ReasonAction } from './act.tsx';
+import { ReasonAction } from './action-controls.tsx';
 
 /** What the host knows of the slots of this allocation, where that is newer than what the database knows. */
 const outrun = (slots: readonly Slot[], allocationId: string | null) =>
@@ -22,7 +22,7 @@ export const RetryCleanup = ({ slot, slots }: Readonly<{ node: Node; slot: Slot;
   return (
     <ReasonAction
       label="Retry cleanup"
-      title={`Clean up slot ${slot.slot_index} again`}
+      title={`Retry cleanup of slot ${slot.slot_index}`}
       disabledReason={whyNot(slot.actions, 'retry_cleanup')}
       isDestructive={adopts}
       operation="adminAllocationForceCleanup"
@@ -49,22 +49,22 @@ export const RetryCleanup = ({ slot, slots }: Readonly<{ node: Node; slot: Slot;
     >
       <Stack gap="sm">
         <span>
-          The cleanup of allocation <span className="mono">{slot.allocation_id}</span> starts again from its first step.
-          Its slots come back only with a verified wipe.
+          Cleanup of allocation <span className="mono">{slot.allocation_id}</span> restarts from its first step. Slots
+          become schedulable only after a verified wipe.
         </span>
         <Checkbox
-          label="I have seen on the host that its machine is gone"
-          description="Skips stopping it, and nothing else."
+          label="I verified on the host that the VM is gone"
+          description="Skips only the stop step."
           checked={isAbsent}
           onChange={(event) => setAbsent(event.currentTarget.checked)}
         />
         {ahead.length > 0 && (
           <Checkbox
-            label="Go on from what the host knows"
-            description={`The database was restored from a backup. What the host has there may be erased: ${ahead
+            label="Adopt the host generation"
+            description={`The database was restored from a backup. Data on these slots may be wiped: ${ahead
               .map(
                 ({ slot_index, generation, host_generation }) =>
-                  `slot ${slot_index} is at ${host_generation} on the host and at ${generation} here`,
+                  `slot ${slot_index} has generation ${host_generation} on the host and ${generation} in the database`,
               )
               .join('; ')}.`}
             checked={isAdopted}

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { command } from '../../format/shell.ts';
 import { exact } from '../../format/time.ts';
 import { whyNot } from '../../ui/action-button.tsx';
-import { ReasonAction } from './act.tsx';
+import { ReasonAction } from './action-controls.tsx';
 import { RetryCleanup } from './retry-cleanup.tsx';
 
 type Of = Readonly<{ node: Node; slot: Slot }>;
@@ -27,7 +27,7 @@ const Selling = (of: Of) => {
         ifMatch={slot.version}
         command={(reason) => cli(of, 'disable', reason)}
       >
-        Takes the slot out of sale. What runs on it is untouched.
+        The slot becomes unschedulable. A running allocation continues.
       </ReasonAction>
       <ReasonAction
         label="Enable"
@@ -38,7 +38,7 @@ const Selling = (of: Of) => {
         ifMatch={slot.version}
         command={(reason) => cli(of, 'enable', reason)}
       >
-        Puts the slot back into sale, if it still is what was approved.
+        The slot becomes schedulable again if its hardware matches the approval.
       </ReasonAction>
     </>
   );
@@ -59,9 +59,8 @@ const Mending = (of: Of) => {
         ifMatch={slot.version}
         command={(reason) => cli(of, 'repair', reason)}
       >
-        Its devices are bound anew, the host is discovered, and its disk{' '}
-        <span className="mono">{slot.nvme_serial ?? ''}</span> is erased and read back. The slot comes back only with a
-        proof; nobody holds it meanwhile.
+        Rebinds the devices, runs discovery, and wipes and verifies disk{' '}
+        <span className="mono">{slot.nvme_serial ?? ''}</span> . The slot becomes schedulable only with a wipe proof.
       </ReasonAction>
       <ReasonAction
         label="Quarantine"
@@ -72,7 +71,7 @@ const Mending = (of: Of) => {
         ifMatch={slot.version}
         command={(reason) => cli(of, 'quarantine', reason)}
       >
-        Nothing is placed on the slot until it is repaired.
+        The slot is unschedulable until repaired.
       </ReasonAction>
     </>
   );
@@ -85,7 +84,7 @@ const MarkWiped = (of: Of) => {
     <>
       <ReasonAction
         label="Mark wiped"
-        title={`Vouch for the wipe of slot ${slot.slot_index}`}
+        title={`Two-person override for slot ${slot.slot_index}`}
         disabledReason={whyNot(slot.actions, 'mark_wiped')}
         isDestructive
         typeToConfirm={`${node.name} ${slot.slot_index}`}
@@ -95,17 +94,16 @@ const MarkWiped = (of: Of) => {
         onDone={({ data }) =>
           setSaid(
             data.override.confirmed_at === null
-              ? `You have vouched. Another operator has to do the same before ${exact(data.override.expires_at)}; until then nothing changes.`
-              : 'Two people have vouched; the slot counts as wiped.',
+              ? `Recorded. A second operator must confirm before ${exact(data.override.expires_at)}. Until then nothing changes.`
+              : 'Two operators confirmed. The slot counts as wiped.',
           )
         }
       >
         <Text>
-          You say that nothing of the last tenant is left on this slot, without a proof. It counts only when a second
-          person says the same within an hour. Both names stay in the audit log, and no certificate of erasure can come
-          of it.
+          You confirm without a wipe proof that no tenant data is left on this slot. A second operator must confirm
+          within 1 hour. Both names are audited. No wipe certificate is issued.
         </Text>
-        <Text mt="xs">Repairing the slot erases it and needs nobody’s word.</Text>
+        <Text mt="xs">To wipe the slot with a proof instead, use Repair.</Text>
       </ReasonAction>
       {said !== null && (
         <p className="panel" data-tone="warn" role="status" style={{ flexBasis: '100%', margin: 0 }}>

@@ -11,9 +11,9 @@ import { numaGroup, tileLook, tileSentence } from './tile.ts';
 const NUMA_GAP = 8;
 
 const MODES: Readonly<Record<SlotMapRow['capacity_mode'], string>> = {
-  slice: 'in slices',
+  slice: 'slice',
   baremetal: 'bare metal',
-  flexible: 'either way',
+  flexible: 'flexible',
 };
 
 export const RackRow = memo(({ row }: Readonly<{ row: Extract<GridRow, { kind: 'rack' }> }>) => (
@@ -35,8 +35,8 @@ const flagsTitle = (node: SlotMapRow): string =>
 
 const noSlots = ({ capacity_mode, occupancy }: SlotMapRow): string =>
   capacity_mode === 'baremetal'
-    ? `Sold as a whole: ${stateWord('occupancy', occupancy).word.toLowerCase()}`
-    : 'No slots approved yet';
+    ? `Bare metal: ${stateWord('occupancy', occupancy).word.toLowerCase()}`
+    : 'No approved slots';
 
 const Tiles = ({ node, focused }: Readonly<{ node: SlotMapRow; focused: number | null }>) => {
   const now = Date.now();

@@ -170,7 +170,7 @@ export const SlotGrid = ({
               <th scope="colgroup" colSpan={slotsMax} className="slot-grid-none">
                 Slots, by NUMA node
               </th>
-              <th scope="col" className="slot-grid-free" title="Free GPUs / largest set that one allocation could get">
+              <th scope="col" className="slot-grid-free" title="Free GPUs / largest set for one allocation">
                 Free / set
               </th>
               <th scope="col" className="slot-grid-flags">

@@ -1,4 +1,4 @@
-/** Slots as the board carries them: by NUMA node, then by the PCIe switch above the GPU, as far as the facts tell. */
+/** Slots grouped by NUMA node, then by the PCIe switch above the GPU, as far as discovery knows them. */
 import type { Slot } from '@gpuaas/sdk';
 import type { Topology } from './topology.ts';
 

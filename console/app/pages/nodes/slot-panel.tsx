@@ -24,7 +24,7 @@ const Bindings = ({ slot }: Readonly<{ slot: Slot }>) => (
       ['Private IP', <Bound key="ip" value={slot.private_ip} label="private IP" />],
       ['Module', slot.module_id ?? 'unknown'],
       ['NUMA node', slot.numa_node ?? 'unknown'],
-      ['Slot id', <Id key="id" id={slot.id} label="slot id" />],
+      ['Slot ID', <Id key="id" id={slot.id} label="slot ID" />],
     ]}
   />
 );
@@ -60,10 +60,11 @@ const Standing = ({ slot }: Readonly<{ slot: Slot }>) => (
           slot.generation
         ) : (
           <span key="generation">
-            {slot.generation} here, <ToneBadge tone="warn">{`${slot.host_generation} on the host`}</ToneBadge>
+            {slot.generation} in the database,{' '}
+            <ToneBadge tone="warn">{`${slot.host_generation} on the host`}</ToneBadge>
             <div className="muted">
-              The host knows more than this database, which was restored from a backup. Adopt what the host knows when
-              you try the cleanup again.
+              The host has a newer generation than the database, which was restored from a backup. Adopt the host
+              generation when you retry cleanup.
             </div>
           </span>
         ),
@@ -78,7 +79,7 @@ const HealthDetail = ({ detail }: Readonly<{ detail: Slot['health_detail'] }>) =
   return (
     <div>
       <Title order={3} className="part-title">
-        Health in detail
+        Health details
       </Title>
       <Facts facts={told.map(([name, value]) => [fieldLabel(name), valueText(value)])} />
     </div>
@@ -94,13 +95,13 @@ export const SlotPanel = ({ node, slot, slots }: Readonly<{ node: Node; slot: Sl
       <div className="two-columns">
         <div>
           <Title order={3} className="part-title">
-            How it stands
+            Status
           </Title>
           <Standing slot={slot} />
         </div>
         <div>
           <Title order={3} className="part-title">
-            What it is bound to
+            Bundle
           </Title>
           <Bindings slot={slot} />
         </div>
@@ -109,10 +110,11 @@ export const SlotPanel = ({ node, slot, slots }: Readonly<{ node: Node; slot: Sl
       {slot.drift !== null && (
         <div>
           <Title order={3} className="part-title">
-            Drift
+            {' '}
+            Hardware change{' '}
           </Title>
-          <Text className="muted">What the newest discovery found otherwise than it was approved.</Text>
-          <DiffTable diff={slot.drift} label={`Drift of slot ${slot.slot_index}`} />
+          <Text className="muted">Differences between the latest discovery and the approval.</Text>
+          <DiffTable diff={slot.drift} label={`Hardware change of slot ${slot.slot_index}`} />
         </div>
       )}
       <SlotProofs node={node} slot={slot} />

@@ -7,7 +7,7 @@ import { ErrorPanel } from '../../ui/error-panel.tsx';
 import { ToneBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { valueText } from './diff.ts';
-import { AllocationLink, FollowLink } from './links.tsx';
+import { AllocationLink, TraceLink } from './links.tsx';
 
 const EVIDENCE_MAX = 240;
 
@@ -26,11 +26,11 @@ const serialOf = ({ ['serial']: serial }: WipeProof['evidence']): string | null 
   typeof serial === 'string' ? serial : null;
 
 const columns: readonly Column<WipeProof>[] = [
-  { header: 'When', cell: ({ created_at }) => <Ago at={created_at} /> },
+  { header: 'Time', cell: ({ created_at }) => <Ago at={created_at} /> },
   {
     header: 'Proof',
     cell: ({ is_verified }) => (
-      <ToneBadge tone={is_verified ? 'good' : 'bad'}>{is_verified ? 'Verified' : 'Proved nothing'}</ToneBadge>
+      <ToneBadge tone={is_verified ? 'good' : 'bad'}>{is_verified ? 'Verified' : 'Not verified'}</ToneBadge>
     ),
   },
   { header: 'Method', cell: ({ method }) => method },
@@ -42,7 +42,7 @@ const columns: readonly Column<WipeProof>[] = [
   { header: 'Allocation', cell: ({ allocation_id }) => <AllocationLink id={allocation_id} /> },
   {
     header: 'Correlation',
-    cell: ({ correlation_id }) => <FollowLink id={correlation_id} label="correlation id" />,
+    cell: ({ correlation_id }) => <TraceLink id={correlation_id} label="correlation ID" />,
     isSecondary: true,
   },
   { header: 'Evidence', cell: ({ evidence }) => <Evidence evidence={evidence} />, isSecondary: true },
@@ -62,10 +62,10 @@ export const SlotProofs = ({ node, slot }: Readonly<{ node: Node; slot: Slot }>)
       {proofs.items.length === 0 ? (
         <p className="muted" style={{ minHeight: 40 }}>
           {proofs.isLoading
-            ? 'Loading the proofs.'
+            ? 'Loading wipe proofs.'
             : slot.wiped_at === null
-              ? 'None yet: it has not been wiped since it was approved.'
-              : 'None is kept here; its last wipe was proven when it was approved.'}
+              ? 'No wipe proofs since approval.'
+              : 'No wipe proofs stored. The last wipe was verified at approval.'}
         </p>
       ) : (
         <DataTable

@@ -2,7 +2,7 @@
 import type { SlotMapRow } from '@gpuaas/sdk';
 import { Portal } from '@mantine/core';
 import { stateWord } from '../../format/state.ts';
-import { ago } from '../../format/time.ts';
+import { ago, span } from '../../format/time.ts';
 import { Facts } from '../../ui/page.tsx';
 import { useNow } from '../../ui/time.tsx';
 import { type Tile, tileLook } from './tile.ts';
@@ -30,13 +30,13 @@ export const SlotTip = ({ slot, node, at }: Readonly<{ slot: Tile; node: SlotMap
         {slot.status_reason !== null && <div className="muted">{slot.status_reason}</div>}
         <Facts
           facts={[
-            ['Status', `${stateWord('slot', slot.status).word}, since ${ago(slot.status_since, now)}`],
+            ['Status', `${stateWord('slot', slot.status).word}, for ${span(now - Date.parse(slot.status_since))}`],
             ['Approval', stateWord('approval', slot.approval).word],
             ['Allocation', slot.allocation_id ?? 'none'],
-            ['Last wipe', slot.wiped_at === null ? 'never proven' : ago(slot.wiped_at, now)],
+            ['Last wipe', slot.wiped_at === null ? 'never verified' : ago(slot.wiped_at, now)],
             ['Health', stateWord('health', slot.health).word],
             ['NUMA node', slot.numa_node ?? 'unknown'],
-            ['Drift', slot.has_hardware_change ? 'differs from what was approved' : 'none'],
+            ['Hardware change', slot.has_hardware_change ? 'differs from approval' : 'none'],
           ]}
         />
       </div>

@@ -84,10 +84,10 @@ const columns = (onChoose: (index: number) => void): readonly Column<Slot>[] => 
   { header: 'Allocation', cell: ({ allocation_id }) => <AllocationLink id={allocation_id} /> },
   {
     header: 'Last wipe',
-    cell: ({ wiped_at }) => (wiped_at === null ? <span className="muted">none proven</span> : <Ago at={wiped_at} />),
+    cell: ({ wiped_at }) => (wiped_at === null ? <span className="muted">none verified</span> : <Ago at={wiped_at} />),
   },
   {
-    header: 'Drift',
+    header: 'Hardware change',
     cell: ({ drift }) => (drift === null ? 'none' : <ToneBadge tone="warn">differs</ToneBadge>),
     isSecondary: true,
   },
@@ -155,23 +155,23 @@ export const SlotsTab = ({ node }: Readonly<{ node: Node }>) => {
   const isWhole = node.capacity_mode === 'baremetal';
   const slots = useAll('adminNodeSlotList', { params: { node_id: node.id } }, { everyMs: FLOOR_MS });
   return (
-    <Async of={slots} rows={8} label="Loading the slots">
+    <Async of={slots} rows={8} label="Loading slots">
       {(found) =>
         found.length === 0 ? (
           <EmptyState
-            title="No slots yet"
+            title="No slots"
             action={
               <Button
                 variant="default"
                 onClick={() => void navigate({ search: { tab: isWhole ? 'convert' : 'candidates' } })}
               >
-                {isWhole ? 'See what converting would do' : 'See the candidates'}
+                {isWhole ? 'Show conversion plan' : 'Show candidates'}
               </Button>
             }
           >
             {isWhole
-              ? 'This node is sold as a whole and needs no slots. Convert it to sell slices.'
-              : 'Discover the host, look at what was found under Candidates, and approve it there. Nothing is placed on a node without approved slots.'}
+              ? 'A bare-metal node has no slots. Convert it to run slices.'
+              : 'Run discovery, then review and approve slots under Candidates. A node without approved slots is not schedulable for slices.'}
           </EmptyState>
         ) : (
           <SlotMap node={node} slots={found} />

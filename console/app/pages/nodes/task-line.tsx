@@ -4,7 +4,7 @@ import { Group, Progress } from '@mantine/core';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago, Elapsed, Took } from '../../ui/time.tsx';
 import { isTaskOpen } from './hooks.ts';
-import { FollowLink } from './links.tsx';
+import { TraceLink } from './links.tsx';
 
 export const TaskPercent = ({ task }: Readonly<{ task: NodeTask }>) =>
   task.percent === null || !isTaskOpen(task) ? null : (
@@ -32,7 +32,7 @@ export const TaskLine = ({ task }: Readonly<{ task: NodeTask }>) => (
     <StateBadge kind="task" state={task.state} />
     <TaskPercent task={task} />
     <span>
-      asked <Ago at={task.created_at} />, {isTaskOpen(task) ? 'running for ' : 'took '}
+      requested <Ago at={task.created_at} />, {isTaskOpen(task) ? 'running for ' : 'took '}
       <TaskTime task={task} />
     </span>
     {task.state_reason !== null && (
@@ -41,6 +41,6 @@ export const TaskLine = ({ task }: Readonly<{ task: NodeTask }>) => (
         {task.state_reason}
       </span>
     )}
-    <FollowLink id={task.correlation_id} label="correlation id" />
+    <TraceLink id={task.correlation_id} label="correlation ID" />
   </Group>
 );

@@ -1,5 +1,5 @@
 /** Everything the platform asked of a host, newest first, as it goes on. */
-import type { Node, NodeTask } from '@gpuaas/sdk';
+import { type Node, type NodeTask, TASK_STATES } from '@gpuaas/sdk';
 import { NativeSelect, Stack } from '@mantine/core';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -12,18 +12,8 @@ import { EmptyState, Section } from '../../ui/page.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { isTaskOpen } from './hooks.ts';
-import { AllocationLink, FollowLink } from './links.tsx';
+import { AllocationLink, TraceLink } from './links.tsx';
 import { TaskPercent, TaskTime } from './task-line.tsx';
-
-const STATES = [
-  'queued',
-  'dispatched',
-  'running',
-  'completed',
-  'failed',
-  'expired',
-  'cancelled',
-] as const satisfies readonly NodeTask['state'][];
 
 const BUSY_MS = 1_000;
 const FLOOR_MS = 10_000;
@@ -47,8 +37,8 @@ const columns: readonly Column<NodeTask>[] = [
       </Stack>
     ),
   },
-  { header: 'Asked', cell: ({ created_at }) => <Ago at={created_at} /> },
-  { header: 'Took', cell: (task) => <TaskTime task={task} />, isSecondary: true },
+  { header: 'Requested', cell: ({ created_at }) => <Ago at={created_at} /> },
+  { header: 'Duration', cell: (task) => <TaskTime task={task} />, isSecondary: true },
   {
     header: 'Error',
     cell: ({ error_code, state_reason }) =>
@@ -62,13 +52,13 @@ const columns: readonly Column<NodeTask>[] = [
       ),
   },
   { header: 'Allocation', cell: ({ allocation_id }) => <AllocationLink id={allocation_id} />, isSecondary: true },
-  { header: 'Follow', cell: ({ correlation_id }) => <FollowLink id={correlation_id} label="correlation id" /> },
+  { header: 'Trace', cell: ({ correlation_id }) => <TraceLink id={correlation_id} label="correlation ID" /> },
 ];
 
 export const TasksTab = ({ node }: Readonly<{ node: Node }>) => {
   const search = useSearch({ from: '/console/platform/nodes/$nodeId' });
   const navigate = useNavigate({ from: '/platform/nodes/$nodeId' });
-  const state = STATES.find((one) => one === search.state);
+  const state = TASK_STATES.find((one) => one === search.state);
   const [isBusy, setBusy] = useState(false);
   const tasks = usePages(
     'adminNodeTaskList',
@@ -93,7 +83,7 @@ export const TasksTab = ({ node }: Readonly<{ node: Node }>) => {
           }
         >
           <option value="">Any state</option>
-          {STATES.map((one) => (
+          {TASK_STATES.map((one) => (
             <option key={one} value={one}>
               {stateWord('task', one).word}
             </option>
@@ -103,10 +93,10 @@ export const TasksTab = ({ node }: Readonly<{ node: Node }>) => {
     >
       {tasks.error !== null && <ErrorPanel error={tasks.error} onRetry={tasks.refetch} />}
       {tasks.isLoading ? (
-        <Loading rows={6} label="Loading the tasks" />
+        <Loading rows={6} label="Loading tasks" />
       ) : tasks.items.length === 0 ? (
-        <EmptyState title={state === undefined ? 'No tasks yet' : 'No task in this state'}>
-          A task is one thing that the platform asks of a host: to discover it, to make a machine, to wipe a disk.
+        <EmptyState title={state === undefined ? 'No tasks' : 'No tasks in this state'}>
+          Tasks are signed work for the host, for example discovery, VM start or disk wipe.
         </EmptyState>
       ) : (
         <DataTable

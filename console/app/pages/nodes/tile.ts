@@ -4,7 +4,7 @@
  */
 import type { SlotMapRow } from '@gpuaas/sdk';
 import { stateWord, type Tone } from '../../format/state.ts';
-import { ago } from '../../format/time.ts';
+import { span } from '../../format/time.ts';
 
 export type Tile = SlotMapRow['slots'][number];
 export type TileLook = Readonly<{ short: string; word: string; glyph: string; tone: Tone; isMarked: boolean }>;
@@ -23,7 +23,7 @@ const SHORT: Readonly<Record<Tile['status'], string>> = {
   in_use: 'Used',
   cleaning: 'Wipe',
   cleanup_blocked: 'Stuck',
-  quarantined: 'Apart',
+  quarantined: 'Quar.',
 };
 
 const look = (short: string, word: string, glyph: string, tone: Tone): Omit<TileLook, 'isMarked'> => ({
@@ -35,11 +35,11 @@ const look = (short: string, word: string, glyph: string, tone: Tone): Omit<Tile
 
 const OFF = look('Off', 'Disabled', '–', 'idle');
 const REVIEW = look('Review', 'Needs reapproval', '▲', 'warn');
-const ILL = look('Ill', 'Unhealthy', '✕', 'bad');
-const UNSURE = look('Unsure', 'Unknown health', '?', 'warn');
+const UNHEALTHY = look('Alert', 'Unhealthy', '✕', 'bad');
+const UNSURE = look('Unsure', 'Health unknown', '?', 'warn');
 
-/** The node takes nothing now, whatever its slots are. */
-const IDLE = look('Idle', 'Available, but its node takes nothing now', '○', 'idle');
+/** The node is not schedulable, whatever its slots are. */
+const IDLE = look('Idle', 'Available, but the node is not schedulable', '○', 'idle');
 
 const faceOf = (slot: Tile, isPlaceable: boolean): Omit<TileLook, 'isMarked'> => {
   if (slot.status !== 'available') {
@@ -48,7 +48,7 @@ const faceOf = (slot: Tile, isPlaceable: boolean): Omit<TileLook, 'isMarked'> =>
   }
   if (slot.approval === 'disabled') return OFF;
   if (slot.approval === 'needs_reapproval') return REVIEW;
-  if (slot.health === 'unhealthy') return ILL;
+  if (slot.health === 'unhealthy') return UNHEALTHY;
   if (slot.health === 'unknown') return UNSURE;
   if (!isPlaceable) return IDLE;
   const { word, tone } = stateWord('slot', slot.status);
@@ -72,7 +72,7 @@ export const TILE_KEY: readonly Omit<TileLook, 'isMarked'>[] = [
   IDLE,
   OFF,
   REVIEW,
-  ILL,
+  UNHEALTHY,
   UNSURE,
 ];
 
@@ -87,8 +87,8 @@ export const tileSentence = (slot: Tile, isPlaceable: boolean, nowMs: number): s
     ...(slot.health === 'ok' || word === stateWord('health', slot.health).word
       ? []
       : [stateWord('health', slot.health).word]),
-    ...(slot.has_hardware_change ? ['differs from what was approved'] : []),
-    `since ${ago(slot.status_since, nowMs)}`,
+    ...(slot.has_hardware_change ? ['hardware differs from approval'] : []),
+    `for ${span(nowMs - Date.parse(slot.status_since))}`,
   ].join(', ');
 };
 

@@ -1,8 +1,8 @@
 /** The board as a picture. It shows nothing that the table beside it does not say. */
 
+import { DEVICE_LABELS } from './device-labels.ts';
 import type { Device, Topology } from './topology.ts';
 import { layOut } from './topology-layout.ts';
-import { DEVICE_WORDS } from './topology-words.ts';
 
 const NAME_MAX = 17;
 const cut = (text: string): string => (text.length > NAME_MAX ? `${text.slice(0, NAME_MAX - 1)}…` : text);
@@ -26,7 +26,7 @@ export const TopologyPicture = ({
       aria-labelledby={titleId}
       aria-describedby={tableId}
     >
-      <title id={titleId}>Topology of {topology.hostname ?? 'the host'}; the table says the same in words</title>
+      <title id={titleId}>Topology of {topology.hostname ?? 'the host'}; the table lists the same devices</title>
       {layout.numaNodes.map(({ label, ...box }) => (
         <g key={label}>
           <rect className="numa-box" rx={6} {...box} />
@@ -54,7 +54,7 @@ export const TopologyPicture = ({
         >
           <rect className="device-box" data-kind={device.kind} data-chosen={isChosen(device, chosen)} rx={4} {...box} />
           <text x={box.x + 7} y={box.y + 17} fontWeight={600}>
-            {cut(`${DEVICE_WORDS[device.kind]}${device.slot === null ? '' : `, slot ${device.slot}`}`)}
+            {cut(`${DEVICE_LABELS[device.kind]}${device.slot === null ? '' : `, slot ${device.slot}`}`)}
           </text>
           <text x={box.x + 7} y={box.y + 34} className="quiet">
             {cut(device.kind === 'gpu' ? device.address.replace(/^0000:/, '') : device.name)}

@@ -8,11 +8,11 @@ import { useAll, useRead } from '../../api/read.ts';
 import { Async } from '../../ui/async.tsx';
 import { EmptyState, Section } from '../../ui/page.tsx';
 import { TableScroll } from '../../ui/table-scroll.tsx';
+import { DEVICE_LABELS } from './device-labels.ts';
 import { isMissing } from './hooks.ts';
 import { LinkSetTable } from './link-set-table.tsx';
 import { type Device, readTopology, type Topology } from './topology.ts';
 import { TopologyPicture } from './topology-picture.tsx';
-import { DEVICE_WORDS } from './topology-words.ts';
 
 type Line = Readonly<{ numa: number | null; port: string | null; device: Device }>;
 
@@ -41,7 +41,7 @@ const DeviceTable = ({ topology, id, chosen }: Readonly<{ topology: Topology; id
             <tr key={`${device.kind} ${device.address} ${device.name}`}>
               <td>{numa ?? 'unknown'}</td>
               <td className="mono">{port ?? 'none'}</td>
-              <td>{DEVICE_WORDS[device.kind]}</td>
+              <td>{DEVICE_LABELS[device.kind]}</td>
               <td className="mono">{device.address}</td>
               <td className="long-text-cell">
                 {device.name}
@@ -67,7 +67,7 @@ const Board = ({ node, facts }: Readonly<{ node: Node; facts: unknown }>) => {
       {topology.unreadable.length > 0 && (
         <div className="panel" data-tone="warn" role="status">
           <div className="panel-body">
-            Parts of the host could not be read, so what is shown may not be all there is:
+            Some host data could not be read. The topology may be incomplete:
             <ul style={{ margin: '4px 0' }}>
               {topology.unreadable.map((why) => (
                 <li key={why}>{why}</li>
@@ -80,7 +80,7 @@ const Board = ({ node, facts }: Readonly<{ node: Node; facts: unknown }>) => {
         title="Picture"
         actions={
           <NativeSelect
-            aria-label="Highlight a slot"
+            aria-label="Highlight slot"
             value={search.slot ?? ''}
             onChange={(event) =>
               void navigate({
@@ -123,11 +123,9 @@ const Board = ({ node, facts }: Readonly<{ node: Node; facts: unknown }>) => {
 export const TopologyTab = ({ node }: Readonly<{ node: Node }>) => {
   const facts = useRead('adminNodeDiscoveryFactsGet', { params: { node_id: node.id } });
   return isMissing(facts.error) ? (
-    <EmptyState title="Nothing discovered yet">
-      Press Discover above: the agent reads its host, and what it finds is drawn here.
-    </EmptyState>
+    <EmptyState title="No discovery yet">Run discovery to see the topology of the host.</EmptyState>
   ) : (
-    <Async of={facts} rows={10} label="Loading the topology">
+    <Async of={facts} rows={10} label="Loading topology">
       {(found) => <Board node={node} facts={found} />}
     </Async>
   );

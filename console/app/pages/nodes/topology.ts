@@ -48,7 +48,7 @@ const part = (facts: Raw, name: string, unreadable: string[]): unknown => {
   const fact = facts[name];
   if (isObject(fact) && 'value' in fact) return fact['value'];
   const why = isObject(fact) ? text(fact['unreadable']) : null;
-  unreadable.push(`${name}: ${why ?? 'the host said nothing of it.'}`);
+  unreadable.push(`${name}: ${why ?? 'not reported by the host.'}`);
   return undefined;
 };
 

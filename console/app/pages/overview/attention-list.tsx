@@ -5,7 +5,7 @@ import type { AttentionRow } from './attention.ts';
 
 const ICONS = { bad: IconCircleX, warn: IconAlertTriangle };
 
-/** What needs somebody, each with what happened and what one can do. */
+/** Items that need attention, each with the cause and the next action. */
 export const AttentionList = ({ rows, projectId }: Readonly<{ rows: readonly AttentionRow[]; projectId: string }>) => (
   <Section title="Needs attention" flush>
     <ul className="attention">

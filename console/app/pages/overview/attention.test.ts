@@ -45,15 +45,15 @@ test('what runs as it should needs nobody', () => {
 
 test('a machine that is off is said to be billed', () => {
   const [one] = attentionOf(allocation({ power: power('off') }), NOW);
-  assert.match(one?.sentence ?? '', /still billed: the slots are yours until released/);
+  assert.match(one?.sentence ?? '', /still charged: the GPUs stay reserved/);
   assert.deepEqual(kinds({ power: power('unknown', 'The host did not answer.') }), ['power']);
 });
 
 test('a failure says whether it cost anything, and is news for three days', () => {
   const [unpaid] = attentionOf(allocation({ state: 'failed', state_reason: 'No host.', activated_at: null }), NOW);
-  assert.equal(unpaid?.sentence, 'Failed 1 h ago: No host. Nothing was charged.');
+  assert.equal(unpaid?.sentence, 'Failed 1 h ago: No host. No charges.');
   const [paid] = attentionOf(allocation({ state: 'failed' }), NOW);
-  assert.match(paid?.sentence ?? '', /It cost \$4\.50/);
+  assert.match(paid?.sentence ?? '', /Charged: \$4\.50/);
   assert.deepEqual(kinds({ state: 'failed', state_since: at(-73 * 60) }), []);
 });
 
@@ -66,8 +66,8 @@ test('what is blocked or late is told as such', () => {
 
 test('the end of a lifetime is told an hour before, and that protection keeps it running', () => {
   const [soon] = attentionOf(allocation({ release_at: at(30) }), NOW);
-  assert.match(soon?.sentence ?? '', /^Released by itself in 30 min/);
-  assert.match(attentionOf(allocation({ release_at: at(-1) }), NOW)[0]?.sentence ?? '', /About to be released/);
+  assert.match(soon?.sentence ?? '', /^Released automatically in 30 min/);
+  assert.match(attentionOf(allocation({ release_at: at(-1) }), NOW)[0]?.sentence ?? '', /lifetime has ended/);
   assert.deepEqual(kinds({ release_at: at(30), is_protected: true }), []);
   assert.deepEqual(kinds({ release_at: at(-1), is_protected: true }), ['overdue']);
 });

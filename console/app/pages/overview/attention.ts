@@ -1,6 +1,6 @@
 /**
- * What somebody should look at, and why: what failed, what is blocked or late, what costs without being used, and what ends
- * soon. What runs as it should is not named, so that an empty list means something.
+ * Allocations that need attention, with the reason: failed, blocked, late, charged but unused, or ending soon. Healthy
+ * allocations are not listed.
  */
 import type { Allocation } from '@gpuaas/sdk';
 import { money } from '../../format/money.ts';
@@ -17,13 +17,12 @@ const because = (reason: string | null): string => (reason === null ? '' : `: ${
 
 const failure = (allocation: Allocation, nowMs: number): Attention | null => {
   if (allocation.state !== 'failed' || nowMs - Date.parse(allocation.state_since) > NEWS_MS) return null;
-  const cost =
-    allocation.activated_at === null ? 'Nothing was charged.' : `It cost ${money(allocation.cost_so_far)} until then.`;
+  const cost = allocation.activated_at === null ? 'No charges.' : `Charged: ${money(allocation.cost_so_far)}.`;
   return {
     kind: 'failed',
     tone: 'bad',
     sentence: `Failed ${span(nowMs - Date.parse(allocation.state_since))} ago${because(allocation.state_reason)}. ${cost}`,
-    next: 'Its page says what failed and offers to launch it again.',
+    next: 'Open it to see the failure and to launch again.',
   };
 };
 
@@ -32,8 +31,8 @@ const blocked = ({ state, state_reason }: Allocation): Attention | null =>
     ? {
         kind: 'blocked',
         tone: 'bad',
-        sentence: `Its cleanup is blocked${because(state_reason)}. You are not charged for it any more.`,
-        next: 'Operators of the platform see it and have to act; nobody gets these GPUs before they are wiped.',
+        sentence: `Cleanup is blocked${because(state_reason)}. Charging has ended.`,
+        next: 'A platform operator must act. The GPUs stay unschedulable until wiped.',
       }
     : null;
 
@@ -44,26 +43,26 @@ const late = ({ state, state_deadline_at }: Allocation, nowMs: number): Attentio
   return {
     kind: 'late',
     tone: 'bad',
-    sentence: `${state === 'releasing' ? 'Its wipe' : 'Its launch'} should have ended ${since} ago.`,
-    next: 'Its timeline says which step it waits for.',
+    sentence: `${state === 'releasing' ? 'Cleanup' : 'Launch'} is overdue by ${since}.`,
+    next: 'The timeline shows the current step.',
   };
 };
 
-const power = ({ state, power: machine }: Allocation): Attention | null => {
-  if (state !== 'active' || machine === null) return null;
-  if (machine.state === 'off')
+const power = ({ state, power: vm }: Allocation): Attention | null => {
+  if (state !== 'active' || vm === null) return null;
+  if (vm.state === 'off')
     return {
       kind: 'off',
       tone: 'warn',
-      sentence: 'Powered off, still billed: the slots are yours until released.',
-      next: 'Start it to use it, release it to stop the cost.',
+      sentence: 'Powered off and still charged: the GPUs stay reserved until release.',
+      next: 'Start it, or release it to end the charges.',
     };
-  return machine.state === 'unknown'
+  return vm.state === 'unknown'
     ? {
         kind: 'power',
         tone: 'warn',
-        sentence: `Nobody knows whether its machine runs${because(machine.reason)}.`,
-        next: 'Start, stop or reboot it: each finds out.',
+        sentence: `The power state is unknown${because(vm.reason)}.`,
+        next: 'Start, stop or reboot it to reach a known state.',
       }
     : null;
 };
@@ -78,17 +77,17 @@ const ending = ({ state, release_at, is_protected }: Allocation, nowMs: number):
       : {
           kind: 'overdue',
           tone: 'warn',
-          sentence: 'Its lifetime is over, but it is protected: it runs on and is charged.',
-          next: 'Take the protection off to let it be released, or give it a longer lifetime.',
+          sentence: 'The lifetime has ended, but the allocation is protected. Charges continue.',
+          next: 'Unprotect it to release it, or extend the lifetime.',
         };
   return {
     kind: 'ending',
     tone: 'warn',
     sentence:
       leftMs > 0
-        ? `Released by itself in ${span(leftMs)}; what is on its disks is erased then.`
-        : 'About to be released: its lifetime is over.',
-    next: 'Copy away what you need, or give it a longer lifetime.',
+        ? `Released automatically in ${span(leftMs)}. The disks are wiped then.`
+        : 'The lifetime has ended. Release starts now.',
+    next: 'Copy the data you need, or extend the lifetime.',
   };
 };
 

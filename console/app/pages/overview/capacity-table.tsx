@@ -38,7 +38,7 @@ const Closed = ({ regions }: Readonly<{ regions: readonly ItemOf<'regionList'>[]
     <ul className="closed-regions muted">
       {regions.map(({ name, display_name, disabled_reason }) => (
         <li key={name}>
-          {display_name}: {disabled_reason ?? 'not open yet.'}
+          {display_name}: {disabled_reason ?? 'disabled.'}
         </li>
       ))}
     </ul>
@@ -50,7 +50,7 @@ export const CapacityTable = ({ projectId }: Readonly<{ projectId: string }>) =>
   const closed = (regions.data ?? []).filter(({ enabled }) => !enabled);
   const isClosed = (name: string): boolean => closed.some((region) => region.name === name);
   return (
-    <Section title="Capacity now" flush>
+    <Section title="Capacity" flush>
       <Async of={capacity} rows={3}>
         {(all) => (
           <>

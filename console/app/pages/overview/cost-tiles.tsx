@@ -33,7 +33,7 @@ export const CostTiles = ({ projectId, link }: Readonly<{ projectId: string; lin
       <Tile
         label="Cost per hour now"
         value={data === undefined ? '…' : money(data.cost_per_hour)}
-        note="until it is released"
+        note="until released"
       />
       <Tile
         label="Charged now"

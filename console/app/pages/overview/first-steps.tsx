@@ -6,30 +6,28 @@ import { Section } from '../../ui/page.tsx';
 import { LaunchButton } from '../allocations/launch-button.tsx';
 
 export const FirstSteps = ({ projectId }: Readonly<{ projectId: string }>) => (
-  <Section title="Nothing runs here yet">
+  <Section title="No allocations yet">
     <Stack gap="md">
-      <span>
-        A launch takes a form that is filled already, and some minutes. You see the price before anything is charged.
-      </span>
+      <span>The launch form has defaults for all fields and shows the price before you launch.</span>
       <div>
         <LaunchButton projectId={projectId}>Launch</LaunchButton>
       </div>
-      <h3 style={{ margin: 0, fontSize: '0.9375rem' }}>Or from your own terminal</h3>
+      <h3 style={{ margin: 0, fontSize: '0.9375rem' }}>With the CLI</h3>
       <ol className="steps">
         <li>
           Sign in
-          <CopyBlock text={command(['login'], [['url', globalThis.location.origin]])} label="command to sign in" />
+          <CopyBlock text={command(['login'], [['url', globalThis.location.origin]])} label="sign-in command" />
         </li>
         <li>
-          Add your SSH key, and use this project
+          Add your SSH key and select this project
           <CopyBlock
             text={`${command(['ssh-key', 'add', 'laptop'])} ~/.ssh/id_ed25519.pub\n${command(['project', 'use', projectId])}`}
-            label="commands for key and project"
+            label="key and project commands"
           />
         </li>
         <li>
-          See what is offered; the page Launch writes the command for it
-          <CopyBlock text={command(['capacity', 'list'])} label="command to see capacity" />
+          List capacity. The launch page shows the matching command.
+          <CopyBlock text={command(['capacity', 'list'])} label="capacity command" />
         </li>
       </ol>
     </Stack>

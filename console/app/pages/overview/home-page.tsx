@@ -1,4 +1,4 @@
-/** The start: sends people to where they work. Who has nowhere to work yet is told how to get there. */
+/** The home page: redirects to the current project, or shows first steps to users without one. */
 import { Navigate } from '@tanstack/react-router';
 import { refusalOf, useMe } from '../../api/me.tsx';
 import { useCurrentProject } from '../../shell/current-project.ts';

@@ -1,4 +1,4 @@
-/** Where a day begins: what runs and costs, what needs somebody, what is left of quota and capacity. */
+/** The project overview: running allocations, costs, items that need attention, quota and capacity. */
 import './overview.css';
 import { Button } from '@mantine/core';
 import { Link, useParams } from '@tanstack/react-router';
@@ -47,7 +47,7 @@ const Standing = ({ projectId, live, isEmpty, attention }: StandingProps) => (
       <FirstSteps projectId={projectId} />
     ) : (
       <Section
-        title="What runs"
+        title="Running allocations"
         flush
         actions={
           <Button
@@ -77,7 +77,7 @@ export const OverviewPage = () => {
   return (
     <Page
       title={project?.name ?? 'Overview'}
-      subtitle="What runs, what it costs, and what needs somebody"
+      subtitle="Running allocations, costs and items that need attention"
       actions={<LaunchButton projectId={projectId}>Launch</LaunchButton>}
     >
       <CostTiles

@@ -30,7 +30,7 @@ const QuotaBar = ({ of, quota: { gpu_limit, gpu_used } }: Readonly<{ of: string;
       </div>
       <div className="muted">
         {said}
-        {gpu_used >= gpu_limit && ': nothing more can be launched'}
+        {gpu_used >= gpu_limit && ': quota exhausted'}
       </div>
     </div>
   );

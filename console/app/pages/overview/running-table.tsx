@@ -39,16 +39,16 @@ const columns = (projectId: string): readonly Column<Allocation>[] => [
       </>
     ),
   },
-  { header: 'Machine', isSecondary: true, cell: shapeWords },
+  { header: 'Shape', isSecondary: true, cell: shapeWords },
   { header: 'Cost so far', align: 'right', cell: ({ cost_so_far }) => money(cost_so_far) },
   {
     header: 'Per hour',
     align: 'right',
     cell: (allocation) => (isCharged(allocation) ? money(pricePerHour(allocation)) : 'not charged'),
   },
-  { header: 'Ends', isSecondary: true, cell: (allocation) => <TimeLeft allocation={allocation} /> },
+  { header: 'Time left', isSecondary: true, cell: (allocation) => <TimeLeft allocation={allocation} /> },
 ];
 
 export const RunningTable = ({ rows, projectId }: Readonly<{ rows: readonly Allocation[]; projectId: string }>) => (
-  <DataTable label="Allocations that run" columns={columns(projectId)} rows={rows} rowKey={rowKey} />
+  <DataTable label="Running allocations" columns={columns(projectId)} rows={rows} rowKey={rowKey} />
 );

@@ -1,16 +1,16 @@
-/** Somebody without a project: the first step, made right here. The start leads on by itself once there is one. */
+/** First steps for a user without a project. The home page redirects once there is one. */
 import { Group, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useChange } from '../../api/change.ts';
 import { useMay, useMe } from '../../api/me.tsx';
 import { command } from '../../format/shell.ts';
+import { nameProblem } from '../../rules/name.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
 import { CliCommand } from '../../ui/cli-command.tsx';
 import { ErrorPanel, type ShownError } from '../../ui/error-panel.tsx';
 import { Page, Section } from '../../ui/page.tsx';
-import { nameProblem } from '../launch/rules.ts';
 
-/** One field and a button, with what came of it. */
+/** One field, a button and the error of the last attempt. */
 const FirstForm = ({
   label,
   description,
@@ -70,10 +70,10 @@ const NewProject = () => {
   const [organizationId, setOrganizationId] = useState(me.organizations[0]?.id ?? '');
   const change = useChange('projectCreate');
   return (
-    <Section title="Create a project">
+    <Section title="Create project">
       <FirstForm
-        label="Name of the project"
-        description="Lower-case letters, digits and hyphens. What you launch, its cost and who may use it belong to a project."
+        label="Project name"
+        description="Lower-case letters, digits and hyphens. A project groups allocations, members and costs."
         value={name}
         onValue={setName}
         before={
@@ -101,10 +101,10 @@ const NewOrganization = () => {
   const [name, setName] = useState('');
   const change = useChange('organizationCreate');
   return (
-    <Section title="Create an organization">
+    <Section title="Create organization">
       <FirstForm
-        label="Name of the organization"
-        description="Lower-case letters, digits and hyphens. It comes with a first project, and you are its owner."
+        label="Organization name"
+        description="Lower-case letters, digits and hyphens. You become the owner and get a first project."
         value={name}
         onValue={setName}
         button="Create organization"
@@ -122,14 +122,14 @@ const AcceptInvitation = () => {
   const [token, setToken] = useState('');
   const change = useChange('invitationAccept');
   return (
-    <Section title="Accept an invitation">
+    <Section title="Accept invitation">
       <FirstForm
-        label="Token of the invitation"
-        description="Whoever invited you has it. It is for your e-mail address alone."
+        label="Invitation token"
+        description="You get the token from the person who invited you. It is valid for your email address only."
         value={token}
         onValue={setToken}
         button="Accept"
-        problem={token.trim() === '' ? 'Paste the token first.' : null}
+        problem={token.trim() === '' ? 'Enter the token.' : null}
         isRunning={change.isRunning}
         error={change.error}
         cli={command(['invitation', 'accept', 'TOKEN'])}
@@ -147,8 +147,8 @@ export const WelcomePage = () => {
       title={`Welcome, ${me.name}`}
       subtitle={
         organization === undefined
-          ? 'You belong to no organization yet. Accept an invitation, or create one of your own.'
-          : 'You are in no project yet. Create one, or ask to be added to one.'
+          ? 'You are not in an organization. Accept an invitation or create an organization.'
+          : 'You are not in a project. Create a project, or ask an admin to add you to one.'
       }
     >
       {organization === undefined ? <NewOrganization /> : <NewProject />}

@@ -1,11 +1,12 @@
 /** What every tenant runs, and where: for operators, who may also release or clean up on a tenant's behalf. */
 
-import type { AdminAllocation } from '@gpuaas/sdk';
+import { type AdminAllocation, ALLOCATION_STATES } from '@gpuaas/sdk';
 import { Group, SegmentedControl } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { usePages } from '../../api/read.ts';
 import { money } from '../../format/money.ts';
+import { stateWord } from '../../format/state.ts';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { ErrorPanel } from '../../ui/error-panel.tsx';
 import { Loading } from '../../ui/loading.tsx';
@@ -14,22 +15,13 @@ import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { type Asked, ForceButtons, ForceDialog } from './force-dialog.tsx';
 
-const STATES = ['active', 'provisioning', 'releasing', 'release_failed', 'failed', 'released'] as const;
-const WORDS = {
-  active: 'Active',
-  provisioning: 'Starting',
-  releasing: 'Wiping',
-  release_failed: 'Cleanup blocked',
-  failed: 'Failed',
-  released: 'Released',
-} as const;
 const FLOOR_MS = 5_000;
 
 const columns = (ask: (asked: Asked) => void): readonly Column<AdminAllocation>[] => [
   {
     header: 'Allocation',
     cell: ({ allocation }) => (
-      <Link className="link" to="/platform/follow" search={{ id: allocation.id }} title={allocation.id}>
+      <Link className="link" to="/platform/trace" search={{ id: allocation.id }} title={allocation.id}>
         {allocation.name}
       </Link>
     ),
@@ -70,14 +62,14 @@ export const PlatformAllocationsPage = () => {
   const search = useSearch({ from: '/console/platform/allocations' });
   const navigate = useNavigate({ from: '/platform/allocations' });
   const [asked, setAsked] = useState<Asked | null>(null);
-  const state = STATES.find((one) => one === search.state);
+  const state = ALLOCATION_STATES.find((one) => one === search.state);
   const rows = usePages(
     'adminAllocationList',
     { query: { state, node_id: search.node, organization_id: search.organization } },
     { everyMs: FLOOR_MS, keepPrevious: true },
   );
   return (
-    <Page title="Allocations of all tenants">
+    <Page title="All allocations">
       <Group>
         <SegmentedControl
           aria-label="State"
@@ -86,7 +78,10 @@ export const PlatformAllocationsPage = () => {
             const { state: _, ...rest } = search;
             void navigate({ search: value === 'all' ? rest : { ...rest, state: value }, replace: true });
           }}
-          data={[{ value: 'all', label: 'All' }, ...STATES.map((one) => ({ value: one, label: WORDS[one] }))]}
+          data={[
+            { value: 'all', label: 'All' },
+            ...ALLOCATION_STATES.map((one) => ({ value: one, label: stateWord('allocation', one).word })),
+          ]}
           style={{ maxWidth: '100%', overflowX: 'auto' }}
         />
       </Group>
@@ -95,12 +90,12 @@ export const PlatformAllocationsPage = () => {
         {rows.isLoading ? (
           <Loading rows={8} />
         ) : rows.items.length === 0 ? (
-          <EmptyState title="No such allocations">
-            Allocations of every organization stand here, newest first.
+          <EmptyState title="No matching allocations">
+            This list shows allocations of every organization, newest first.
           </EmptyState>
         ) : (
           <DataTable
-            label="Allocations of all tenants"
+            label="All allocations"
             columns={columns(setAsked)}
             rows={rows.items}
             rowKey={({ allocation }) => allocation.id}

@@ -8,16 +8,19 @@ import { useMay } from '../../api/me.tsx';
 import { command } from '../../format/shell.ts';
 import { ActionButton } from '../../ui/action-button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { isLive } from '../allocations/list.ts';
 
 export type Asked = Readonly<{ row: AdminAllocation; what: 'release' | 'cleanup' }>;
-
-const ENDED = ['released', 'failed'];
 
 export const ForceButtons = ({ row, onAsk }: Readonly<{ row: AdminAllocation; onAsk(asked: Asked): void }>) => {
   const refused = useMay()('admin.allocation.release');
   const { state } = row.allocation;
-  const noRelease = ENDED.includes(state) ? 'It has ended.' : state === 'releasing' ? 'It is being released.' : null;
-  const noCleanup = state === 'release_failed' ? null : 'Its cleanup is not blocked.';
+  const noRelease = !isLive({ state })
+    ? 'The allocation has ended.'
+    : state === 'releasing'
+      ? 'Release is in progress.'
+      : null;
+  const noCleanup = state === 'release_failed' ? null : 'Cleanup is not blocked.';
   return (
     <Group gap={4} wrap="nowrap" justify="flex-end">
       <ActionButton
@@ -34,7 +37,8 @@ export const ForceButtons = ({ row, onAsk }: Readonly<{ row: AdminAllocation; on
         disabledReason={refused ?? noCleanup}
         onClick={() => onAsk({ row, what: 'cleanup' })}
       >
-        Clean up
+        {' '}
+        Retry cleanup{' '}
       </ActionButton>
     </Group>
   );
@@ -57,10 +61,10 @@ export const ForceDialog = ({ asked, onClose }: Readonly<{ asked: Asked | null; 
   };
   return (
     <ConfirmDialog
-      title={isCleanup ? `Clean up after ${name} again` : `Release ${name} for its tenant`}
+      title={isCleanup ? `Retry cleanup of ${name}` : `Release ${name} on behalf of the tenant`}
       isOpen={asked !== null}
       onClose={onClose}
-      confirmLabel={isCleanup ? 'Clean up' : 'Release'}
+      confirmLabel={isCleanup ? 'Retry cleanup' : 'Release'}
       isDestructive
       typeToConfirm={isCleanup ? undefined : name}
       asksReason
@@ -79,17 +83,17 @@ export const ForceDialog = ({ asked, onClose }: Readonly<{ asked: Asked | null; 
     >
       {isCleanup ? (
         <>
-          The cleanup starts again from its first step. Its slots come back only with a verified wipe.
+          Cleanup restarts from its first step. Slots become schedulable only after a verified wipe.
           <Checkbox
             mt="xs"
-            label="I have seen on the host that its machine is gone"
-            description="Skips stopping it, and nothing else."
+            label="I verified on the host that the VM is gone"
+            description="Skips only the stop step."
             checked={isAbsent}
             onChange={(event) => setAbsent(event.currentTarget.checked)}
           />
         </>
       ) : (
-        'Charging ends now, protection or not. Its disks are wiped; what is on them is lost.'
+        'Charging ends now, even if protected. The disks are wiped and the data is lost.'
       )}
     </ConfirmDialog>
   );

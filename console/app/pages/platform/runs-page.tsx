@@ -1,12 +1,13 @@
 /** Workflow runs of the whole platform: what is under way, and what is stuck and waits for a person. */
 
-import type { WorkflowRun } from '@gpuaas/sdk';
+import { WORKFLOW_STATES, type WorkflowRun } from '@gpuaas/sdk';
 import { Group, SegmentedControl } from '@mantine/core';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
 import { usePages } from '../../api/read.ts';
 import { command } from '../../format/shell.ts';
+import { stateWord } from '../../format/state.ts';
 import { ActionButton, whyNot } from '../../ui/action-button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { Id } from '../../ui/copy.tsx';
@@ -17,8 +18,6 @@ import { EmptyState, Page, Section } from '../../ui/page.tsx';
 import { StateBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
 
-const STATES = ['stuck', 'running', 'waiting', 'pending', 'done', 'cancelled'] as const;
-type State = (typeof STATES)[number];
 const FLOOR_MS = 5_000;
 
 type Asked = Readonly<{ run: WorkflowRun; what: 'retry' | 'cancel' }>;
@@ -28,7 +27,7 @@ const columns = (ask: (asked: Asked) => void): readonly Column<WorkflowRun>[] =>
     header: 'Run',
     cell: (run) => (
       <>
-        <Link className="link" to="/platform/follow" search={{ id: run.id }} title={run.id}>
+        <Link className="link" to="/platform/trace" search={{ id: run.id }} title={run.id}>
           {run.workflow}
         </Link>
         <div className="muted mono">{run.step}</div>
@@ -48,9 +47,9 @@ const columns = (ask: (asked: Asked) => void): readonly Column<WorkflowRun>[] =>
       </>
     ),
   },
-  { header: 'About', cell: (run) => <Id id={run.subject_id} label="subject id" /> },
+  { header: 'Subject', cell: (run) => <Id id={run.subject_id} label="subject ID" /> },
   { header: 'Since', cell: (run) => <Ago at={run.state_since} /> },
-  { header: 'Correlation', cell: (run) => <Id id={run.correlation_id} label="correlation id" />, isSecondary: true },
+  { header: 'Correlation', cell: (run) => <Id id={run.correlation_id} label="correlation ID" />, isSecondary: true },
   {
     header: 'Actions',
     isHeaderHidden: true,
@@ -85,10 +84,10 @@ const Dialogs = ({ asked, onClose }: Readonly<{ asked: Asked | null; onClose(): 
   const change = asked?.what === 'cancel' ? cancel : retry;
   return (
     <ConfirmDialog
-      title={asked?.what === 'cancel' ? 'Cancel this run' : 'Retry this run'}
+      title={asked?.what === 'cancel' ? 'Cancel run' : 'Retry run'}
       isOpen={asked !== null}
       onClose={onClose}
-      confirmLabel={asked?.what === 'cancel' ? 'Cancel the run' : 'Retry'}
+      confirmLabel={asked?.what === 'cancel' ? 'Cancel run' : 'Retry'}
       isDestructive={asked?.what === 'cancel'}
       asksReason={asked?.what === 'cancel'}
       isRunning={change.isRunning}
@@ -106,8 +105,8 @@ const Dialogs = ({ asked, onClose }: Readonly<{ asked: Asked | null; onClose(): 
       }
     >
       {asked?.what === 'cancel'
-        ? 'It ends at its next step. What it has done stays done; slots it holds stay held until they are proven clean.'
-        : `It goes on from ${asked?.run.step ?? 'where it stuck'}. Steps may run again: each finds what is already done.`}
+        ? 'The run ends before its next step. Completed steps are not undone. Its slots stay unschedulable until a verified wipe.'
+        : `The run continues from ${asked?.run.step ?? 'the stuck step'}. Steps are idempotent and may run again.`}
     </ConfirmDialog>
   );
 };
@@ -115,24 +114,23 @@ const Dialogs = ({ asked, onClose }: Readonly<{ asked: Asked | null; onClose(): 
 export const RunsPage = () => {
   const search = useSearch({ from: '/console/platform/runs' });
   const navigate = useNavigate({ from: '/platform/runs' });
-  const state = STATES.find((one) => one === search.state);
+  const state = WORKFLOW_STATES.find((one) => one === search.state);
   const [asked, setAsked] = useState<Asked | null>(null);
   const runs = usePages(
     'adminWorkflowRunList',
     { query: { state, subject_id: search.subject, workflow: search.workflow } },
     { everyMs: FLOOR_MS, keepPrevious: true },
   );
-  const show = (value: string) =>
-    void navigate({ search: value === 'all' ? {} : { state: value as State }, replace: true });
+  const show = (value: string) => void navigate({ search: value === 'all' ? {} : { state: value }, replace: true });
   return (
-    <Page title="Runs" subtitle="Every launch, cleanup and repair is a run of named steps. A stuck one waits for you.">
+    <Page title="Runs" subtitle="Workflow runs of launches, cleanups and repairs. A stuck run waits for an operator.">
       <SegmentedControl
         aria-label="State"
         value={state ?? 'all'}
         onChange={show}
         data={[
           { value: 'all', label: 'All' },
-          ...STATES.map((one) => ({ value: one, label: one[0]?.toUpperCase() + one.slice(1) })),
+          ...WORKFLOW_STATES.map((one) => ({ value: one, label: stateWord('run', one).word })),
         ]}
         style={{ alignSelf: 'flex-start', maxWidth: '100%', overflowX: 'auto' }}
       />
@@ -141,14 +139,14 @@ export const RunsPage = () => {
         {runs.isLoading ? (
           <Loading rows={8} />
         ) : runs.items.length === 0 ? (
-          <EmptyState title={state === 'stuck' ? 'Nothing is stuck' : 'No such runs'}>
+          <EmptyState title={state === 'stuck' ? 'No stuck runs' : 'No matching runs'}>
             {state === 'stuck'
-              ? 'When a run can go no further by itself, it stands here with the reason.'
-              : 'Runs appear as soon as somebody launches or releases something.'}
+              ? 'A run that cannot continue appears here with the reason.'
+              : 'Runs appear after a launch or a release.'}
           </EmptyState>
         ) : (
           <DataTable
-            label="List of runs"
+            label="Runs"
             columns={columns(setAsked)}
             rows={runs.items}
             rowKey={({ id }) => id}

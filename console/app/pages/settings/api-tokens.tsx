@@ -1,4 +1,4 @@
-/** A person's own tokens, for the command and for programs that act in their name. */
+/** The user's own tokens, for scripts that act on their behalf. */
 import { ROLES, type RoleName } from '@gpuaas/sdk';
 import { useState } from 'react';
 import { useChange } from '../../api/change.ts';
@@ -46,10 +46,10 @@ export const ApiTokens = () => {
       <Async of={tokens} label="Tokens">
         {(rows) =>
           rows.length === 0 ? (
-            <EmptyState title="No token yet">
-              A token lets a script act as you, within the scopes you choose and until it ends. For the command on your
-              own machine, <span className="mono">gpuaas login</span> is simpler; for a program of a team, a service
-              account of the project is better.
+            <EmptyState title="No tokens">
+              A token lets a script act as you, within the selected scopes and until it expires. For the CLI on your
+              computer, use <span className="mono">gpuaas login</span> . For a shared program, use a service account of
+              the project.
             </EmptyState>
           ) : (
             <TokenTable

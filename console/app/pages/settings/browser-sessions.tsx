@@ -38,14 +38,14 @@ export const BrowserSessions = () => {
       cell: ({ user_agent, is_current }) => (
         <>
           <span title={user_agent ?? ''}>{browserName(user_agent)}</span>{' '}
-          {is_current && <ToneBadge tone="good">This one</ToneBadge>}
+          {is_current && <ToneBadge tone="good">This browser</ToneBadge>}
         </>
       ),
     },
-    { header: 'From', cell: ({ source_ip }) => source_ip ?? '–', isSecondary: true },
+    { header: 'IP address', cell: ({ source_ip }) => source_ip ?? '–', isSecondary: true },
     { header: 'Signed in', cell: ({ created_at }) => <Ago at={created_at} />, isSecondary: true },
     { header: 'Last seen', cell: ({ last_seen_at }) => <Ago at={last_seen_at} /> },
-    { header: 'Ends at the latest', cell: ({ expires_at }) => <Until at={expires_at} />, isSecondary: true },
+    { header: 'Expires', cell: ({ expires_at }) => <Until at={expires_at} />, isSecondary: true },
     {
       header: 'Actions',
       isHeaderHidden: true,
@@ -65,15 +65,15 @@ export const BrowserSessions = () => {
   const [only] = ending;
   return (
     <Section
-      title="Browsers that you are signed in with"
+      title="Browser sessions"
       flush
       actions={
         <ActionButton
           variant="default"
-          disabledReason={others.length === 0 ? 'You are signed in nowhere else.' : null}
+          disabledReason={others.length === 0 ? 'No other browser is signed in.' : null}
           onClick={() => setEnding(others)}
         >
-          Sign out everywhere else
+          Sign out all others
         </ActionButton>
       }
     >
@@ -85,16 +85,16 @@ export const BrowserSessions = () => {
       <Async of={sessions} label="Sessions">
         {(rows) =>
           rows.length === 0 ? (
-            <EmptyState title="No browser is signed in">
-              You use the console with a token. Browsers that sign in are listed here and can be signed out.
+            <EmptyState title="No browser sessions">
+              You use the console with a token. Signed-in browsers are listed here.
             </EmptyState>
           ) : (
-            <DataTable label="List of sessions" columns={columns} rows={rows} rowKey={({ id }) => id} />
+            <DataTable label="Browser sessions" columns={columns} rows={rows} rowKey={({ id }) => id} />
           )
         }
       </Async>
       <ConfirmDialog
-        title={ending.length > 1 ? 'Sign out everywhere else?' : `Sign ${browserName(only?.user_agent ?? null)} out?`}
+        title={ending.length > 1 ? 'Sign out all other browsers' : `Sign out ${browserName(only?.user_agent ?? null)}`}
         isOpen={ending.length > 0}
         onClose={close}
         confirmLabel="Sign out"
@@ -105,9 +105,9 @@ export const BrowserSessions = () => {
         onConfirm={endAll}
       >
         {ending.length > 1
-          ? `${count(ending.length, 'browser')} will be signed out. They are refused within seconds, and terminals that they have open end. `
-          : `${browserName(only?.user_agent ?? null)} will be signed out. It is refused within seconds, and terminals that it has open end. `}
-        Machines and tokens are not touched.
+          ? `${count(ending.length, 'browser')} will be signed out within seconds. Their open terminals end. `
+          : `${browserName(only?.user_agent ?? null)} will be signed out within seconds. Its open terminals end. `}
+        Allocations and tokens are not affected.
       </ConfirmDialog>
     </Section>
   );

@@ -18,30 +18,33 @@ import { Until } from '../../ui/time.tsx';
 import { NewOrganizationForm } from '../access/organization-forms.tsx';
 
 const CREDENTIALS: Readonly<Record<Me['credential']['kind'], string>> = {
-  web_session: 'This browser, by its sign-in',
-  oidc: 'A sign-in of the identity provider',
-  api_token: 'An API token',
-  service_account_token: 'A token of a service account',
+  web_session: 'Browser sign-in',
+  oidc: 'Identity provider token',
+  api_token: 'API token',
+  service_account_token: 'Service account token',
 };
 
 export const Profile = () => {
   const me = useMe();
   return (
     <Stack gap="md">
-      <Section title="You">
+      <Section title="Profile">
         <Facts
           facts={[
             ['Name', me.name],
-            ['E-mail', me.email ?? 'not given by the identity provider'],
-            ['User id', <Copyable key="id" text={me.id} label="user id" />],
+            ['Email', me.email ?? 'not provided by the identity provider'],
+            ['User ID', <Copyable key="id" text={me.id} label="user ID" />],
             ['Platform role', me.platform_role ?? 'none'],
-            ['Signed in by', CREDENTIALS[me.credential.kind]],
-            ['May', me.credential.scopes.length === 0 ? 'all that your roles allow' : me.credential.scopes.join(', ')],
-            ['Ends', me.credential.expires_at === null ? '–' : <Until key="ends" at={me.credential.expires_at} />],
+            ['Signed in with', CREDENTIALS[me.credential.kind]],
+            [
+              'Scopes',
+              me.credential.scopes.length === 0 ? 'all permissions of your roles' : me.credential.scopes.join(', '),
+            ],
+            ['Expires', me.credential.expires_at === null ? '–' : <Until key="ends" at={me.credential.expires_at} />],
           ]}
         />
         <p className="muted" style={{ marginBottom: 0 }}>
-          Name and address come from the identity provider and are changed there.
+          The identity provider manages name and email.
         </p>
       </Section>
       <Section title="Theme">
@@ -49,7 +52,7 @@ export const Profile = () => {
           <ThemeSwitch />
         </div>
         <p className="muted" style={{ marginBottom: 0 }}>
-          Kept in this browser.
+          Saved in this browser.
         </p>
       </Section>
       <Organizations />
@@ -74,12 +77,13 @@ const Organizations = () => {
       }
     >
       {me.organizations.length === 0 ? (
-        <EmptyState title="You are in no organization">
-          Make one, or accept an invitation below. Projects, machines and costs belong to an organization.
+        <EmptyState title="No organizations">
+          Create an organization, or accept an invitation below. Projects, allocations and costs belong to an
+          organization.
         </EmptyState>
       ) : (
         <DataTable
-          label="List of organizations"
+          label="Organizations"
           rows={me.organizations}
           rowKey={({ id }) => id}
           columns={[
@@ -122,7 +126,7 @@ const AcceptInvitation = () => {
   const accept = useChange('invitationAccept');
   const navigate = useNavigate();
   const [token, setToken] = useState('');
-  const missing = token === '' ? 'Paste the token.' : TOKEN.test(token) ? null : 'That is no invitation token.';
+  const missing = token === '' ? 'Enter the token.' : TOKEN.test(token) ? null : 'The invitation token is not valid.';
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     if (missing !== null) return;
@@ -132,12 +136,12 @@ const AcceptInvitation = () => {
     void navigate({ to: '/organizations/$organizationId', params: { organizationId: answer.data.id }, search: {} });
   };
   return (
-    <Section title="Accept an invitation">
+    <Section title="Accept invitation">
       <form onSubmit={(event) => void submit(event)} noValidate>
         <Stack gap="sm" maw={520}>
           <TextInput
             label="Invitation token"
-            description="You get it from who invited you. It works for the address that was invited only."
+            description="You get the token from the person who invited you. It is valid for the invited email address only."
             value={token}
             autoComplete="off"
             spellCheck={false}

@@ -1,4 +1,4 @@
-/** A person's public keys: what opens the machines they launch. */
+/** The user's SSH public keys. */
 import type { SshKey } from '@gpuaas/sdk';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -18,7 +18,7 @@ import { type KeyUse, useKeyUse } from './use-key-use.ts';
 
 const Uses = ({ uses }: Readonly<{ uses: readonly KeyUse[] }>) =>
   uses.length === 0 ? (
-    'nowhere now'
+    'not in use'
   ) : (
     <span className="link-list">
       {uses.map(({ id, name, projectId }) => (
@@ -64,7 +64,7 @@ export const SshKeys = () => {
     },
     { header: 'In use on', cell: ({ id }) => (isLoading ? '…' : <Uses uses={usesOf(id)} />) },
     {
-      header: 'Last placed',
+      header: 'Last used',
       cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <Ago at={last_used_at} />),
       isSecondary: true,
     },
@@ -85,20 +85,20 @@ export const SshKeys = () => {
       <Async of={keys} label="SSH keys">
         {(rows) =>
           rows.length === 0 ? (
-            <EmptyState title="No key yet">
-              A machine lets in whoever holds a key that it was launched with. Make one with{' '}
+            <EmptyState title="No SSH keys">
+              An SSH key gives access to allocations launched with it. Create a key with{' '}
               <span className="mono">ssh-keygen -t ed25519</span> and add the file that ends in .pub.
             </EmptyState>
           ) : (
-            <DataTable label="List of SSH keys" columns={columns} rows={rows} rowKey={({ id }) => id} />
+            <DataTable label="SSH keys" columns={columns} rows={rows} rowKey={({ id }) => id} />
           )
         }
       </Async>
-      <FormDialog title="Add an SSH key" isOpen={isAdding} onClose={() => setAdding(false)}>
+      <FormDialog title="Add SSH key" isOpen={isAdding} onClose={() => setAdding(false)}>
         <AddKeyForm onDone={() => setAdding(false)} />
       </FormDialog>
       <ConfirmDialog
-        title={`Delete ${removing?.name ?? ''}?`}
+        title={`Delete ${removing?.name ?? ''}`}
         isOpen={removing !== null}
         onClose={() => {
           setRemoving(null);
@@ -113,11 +113,10 @@ export const SshKeys = () => {
           removing !== null && (await remove.run({ params: { ssh_key_id: removing.id } })) !== null
         }
       >
-        It can no longer be chosen for a launch.{' '}
+        The key can no longer be selected for a launch.{' '}
         {removingUses.length > 0 && (
           <>
-            It stays where it is, and whoever holds the private key still gets in there until the machine is released:{' '}
-            <Uses uses={removingUses} />
+            The key keeps access to these allocations until they are released: <Uses uses={removingUses} />
           </>
         )}
       </ConfirmDialog>

@@ -1,12 +1,12 @@
-/** Which machines a person's keys are on: allocations that were launched with them and are not gone, in all their projects. */
+/** Live allocations that were launched with the user's SSH keys, in all their projects. */
 import { useQueries } from '@tanstack/react-query';
 import { useBackend } from '../../api/backend.tsx';
 import { callOperation } from '../../api/call.ts';
 import { useMe } from '../../api/me.tsx';
 import { readKey } from '../../api/read.ts';
+import { isLive } from '../allocations/list.ts';
 
 const PROJECTS_MAX = 20;
-const GONE: ReadonlySet<string> = new Set(['released', 'failed']);
 
 export type KeyUse = Readonly<{ id: string; name: string; projectId: string }>;
 
@@ -28,7 +28,7 @@ export const useKeyUse = (): Readonly<{ usesOf(keyId: string): readonly KeyUse[]
     usesOf: (keyId) =>
       lists.flatMap(({ data }) =>
         (data?.items ?? [])
-          .filter(({ state, ssh_key_ids }) => !GONE.has(state) && ssh_key_ids.includes(keyId))
+          .filter(({ state, ssh_key_ids }) => isLive({ state }) && ssh_key_ids.includes(keyId))
           .map(({ id, name, project_id }) => ({ id, name, projectId: project_id })),
       ),
   };

@@ -1,6 +1,6 @@
 /**
- * Usage as a file: JSON is what the API says, record by record; CSV is the same for a spreadsheet. A cell that a spreadsheet
- * would take for a formula is made text, because whoever opens the file trusts it.
+ * Usage as a file: JSON as the API returns it, or CSV for a spreadsheet. Cells that a spreadsheet would run as a
+ * formula are escaped as text.
  */
 import type { Money, UsageRecord } from '@gpuaas/sdk';
 

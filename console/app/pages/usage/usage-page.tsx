@@ -37,7 +37,7 @@ const columns = (projectId: string, names: ReadonlyMap<string, string>): readonl
       const name = names.get(allocation_id);
       const params = { projectId, allocationId: allocation_id };
       return name === undefined ? (
-        <Id id={allocation_id} label="allocation id" />
+        <Id id={allocation_id} label="allocation ID" />
       ) : (
         <Link className="link" to="/projects/$projectId/allocations/$allocationId" params={params}>
           {name}
@@ -48,7 +48,7 @@ const columns = (projectId: string, names: ReadonlyMap<string, string>): readonl
   { header: 'SKU', isSecondary: true, cell: ({ sku_name }) => sku_name },
   { header: 'GPUs', align: 'right', cell: ({ gpu_count }) => gpu_count },
   {
-    header: 'Per GPU hour',
+    header: 'Per GPU-hour',
     align: 'right',
     isSecondary: true,
     cell: ({ gpu_hourly_price }) => money(gpu_hourly_price),
@@ -72,8 +72,8 @@ const Records = ({ projectId }: Readonly<{ projectId: string }>) => {
     return <ErrorPanel error={records.error} onRetry={records.refetch} />;
   if (records.items.length === 0)
     return (
-      <EmptyState title="Nothing was charged yet" action={<LaunchButton projectId={projectId}>Launch</LaunchButton>}>
-        A record begins when an allocation becomes active and ends when its release is accepted.
+      <EmptyState title="No charges" action={<LaunchButton projectId={projectId}>Launch</LaunchButton>}>
+        A record starts when an allocation becomes active and ends when its release is accepted.
       </EmptyState>
     );
   return (
@@ -106,7 +106,7 @@ export const UsagePage = () => {
   return (
     <Page
       title="Usage"
-      subtitle="Charged by the second, from active to released; before tax, months in UTC"
+      subtitle="Charged per second from activation to release. Before tax; months in UTC."
       actions={
         <>
           {buttonOf('csv')}

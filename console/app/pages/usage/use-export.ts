@@ -1,16 +1,12 @@
 /** Reads every record, page after page, and makes the file of it. */
-import { GpuaasError, type UsageRecord } from '@gpuaas/sdk';
+import type { GpuaasError, UsageRecord } from '@gpuaas/sdk';
 import { useState } from 'react';
 import { useBackend } from '../../api/backend.tsx';
-import { download } from './download.ts';
+import { asError } from '../../api/change.ts';
+import { download } from '../../format/download.ts';
 import { usageCsv, usageJson } from './export.ts';
 
 export type ExportFormat = 'csv' | 'json';
-
-const asError = (err: unknown): GpuaasError =>
-  err instanceof GpuaasError
-    ? err
-    : new GpuaasError('unexpected_answer', err instanceof Error ? err.message : String(err));
 
 export const useExport = (projectId: string, projectName: string) => {
   const { client } = useBackend();
@@ -33,7 +29,7 @@ export const useExport = (projectId: string, projectName: string) => {
     try {
       const today = new Date().toISOString().slice(0, 10);
       const type = format === 'csv' ? 'text/csv;charset=utf-8' : 'application/json';
-      download(`usage-${projectName}-${today}.${format}`, type, await read(format));
+      download(`usage-${projectName}-${today}.${format}`, await read(format), type);
     } catch (err) {
       setError(asError(err));
     } finally {

@@ -1,7 +1,7 @@
 /** One line of the palette: where it leads, or what it does. */
 import type { Rankable } from './rank.ts';
 
-type Group = 'This id' | 'Pages' | 'Projects' | 'Allocations' | 'Nodes' | 'Actions';
+type Group = 'This ID' | 'Pages' | 'Projects' | 'Allocations' | 'Nodes' | 'Actions';
 
 export type ActionName = 'sign_out' | 'theme_light' | 'theme_dark' | 'theme_auto' | 'copy_address' | 'show_shortcuts';
 

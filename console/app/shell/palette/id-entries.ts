@@ -1,15 +1,15 @@
-/** What can be done with an id that was pasted: open what it names, follow it, find it in the audit log. */
+/** Actions for a pasted ID: open the resource, trace it, find it in the audit log. */
 import type { Me } from '@gpuaas/sdk';
 import { refusalOf } from '../../api/me.tsx';
 import type { Entry } from './entry.ts';
-import { isFollowed, type Recognised } from './recognise.ts';
+import { isTraceable, type Recognized } from './recognize.ts';
 
 /** Where an allocation is, once one of the person's projects was found to have it. */
 export type Found = Readonly<{ project_id: string; name: string; state: string }>;
 
 type Offer = Readonly<{ label: string; href: string; detail?: string | undefined }>;
 
-const opened = (me: Me, { id, kind }: Recognised, projectId: string | null, found: Found | null): readonly Offer[] => {
+const opened = (me: Me, { id, kind }: Recognized, projectId: string | null, found: Found | null): readonly Offer[] => {
   switch (kind) {
     case 'allocation':
       return found === null
@@ -52,21 +52,19 @@ const opened = (me: Me, { id, kind }: Recognised, projectId: string | null, foun
   }
 };
 
-const followed = (me: Me, recognised: Recognised, projectId: string | null): readonly Offer[] => {
-  if (!isFollowed(recognised)) return [];
-  const query = `?id=${encodeURIComponent(recognised.id)}`;
+const traced = (me: Me, recognized: Recognized, projectId: string | null): readonly Offer[] => {
+  if (!isTraceable(recognized)) return [];
+  const query = `?id=${encodeURIComponent(recognized.id)}`;
   if (refusalOf(me, 'admin.node.read') === null)
-    return [
-      { label: 'Follow this id', href: `/platform/follow${query}`, detail: `${recognised.kind}, whole platform` },
-    ];
+    return [{ label: 'Trace this ID', href: `/platform/trace${query}`, detail: `${recognized.kind}, whole platform` }];
   if (projectId === null) return [];
-  return [{ label: 'Follow this id', href: `/projects/${projectId}/follow${query}`, detail: recognised.kind }];
+  return [{ label: 'Trace this ID', href: `/projects/${projectId}/trace${query}`, detail: recognized.kind }];
 };
 
-const audited = (me: Me, { id, kind }: Recognised, projectId: string | null): readonly Offer[] => {
-  const by = kind === 'correlation id' ? 'correlation' : kind === 'user' ? 'actor' : 'target';
+const audited = (me: Me, { id, kind }: Recognized, projectId: string | null): readonly Offer[] => {
+  const by = kind === 'correlation ID' ? 'correlation' : kind === 'user' ? 'actor' : 'target';
   const query = `?${by}=${encodeURIComponent(id)}`;
-  const label = 'Find it in the audit log';
+  const label = 'Find in audit log';
   if (refusalOf(me, 'admin.audit.read') === null)
     return [{ label, href: `/platform/audit${query}`, detail: `by ${by}, whole platform` }];
   const organization =
@@ -77,20 +75,20 @@ const audited = (me: Me, { id, kind }: Recognised, projectId: string | null): re
 
 export const idEntries = (
   me: Me,
-  recognised: Recognised,
+  recognized: Recognized,
   projectId: string | null,
   found: Found | null,
 ): readonly Entry[] =>
   [
-    ...opened(me, recognised, projectId, found),
-    ...followed(me, recognised, projectId),
-    ...audited(me, recognised, projectId),
+    ...opened(me, recognized, projectId, found),
+    ...traced(me, recognized, projectId),
+    ...audited(me, recognized, projectId),
   ].map(({ label, href, detail }) => ({
     key: `id ${href}`,
-    group: 'This id',
+    group: 'This ID',
     label,
-    detail: detail ?? recognised.kind,
+    detail: detail ?? recognized.kind,
     // A guess is offered too, after whatever is called so.
-    stands: recognised.isCertain ? 'first' : 'last',
+    stands: recognized.isCertain ? 'first' : 'last',
     goesTo: { href },
   }));

@@ -12,7 +12,7 @@ const projectPages = (id: string, name: string): readonly Entry[] => {
     page('Usage', `${base}/usage`, ['cost', 'billing', 'invoice', 'money', 'spend'], name),
     page('Project members', `${base}/access?tab=members`, ['access', 'people', 'roles', 'team', 'share'], name),
     page('Service accounts', `${base}/access?tab=service-accounts`, ['robots', 'ci', 'client secret', 'access'], name),
-    page('Follow an id', `${base}/follow`, ['trace', 'correlation', 'incident', 'timeline', 'debug', 'stuck'], name),
+    page('Trace', `${base}/trace`, ['trace', 'correlation', 'incident', 'timeline', 'debug', 'stuck'], name),
   ];
 };
 
@@ -37,27 +37,27 @@ const platformPages = (me: Me): readonly Entry[] =>
         page('Capacity', '/platform/capacity', ['fragmentation', 'history', 'free', 'sku'], 'Platform'),
         page('All allocations', '/platform/allocations', ['tenants', 'customers'], 'Platform'),
         page('Runs', '/platform/runs', ['workflows', 'stuck', 'retry'], 'Platform'),
-        page('Follow an id', '/platform/follow', ['trace', 'correlation', 'incident', 'debug', 'stuck'], 'Platform'),
-        page('Audit of the platform', '/platform/audit', ['log', 'history', 'verify', 'chain'], 'Platform'),
+        page('Trace', '/platform/trace', ['trace', 'correlation', 'incident', 'debug', 'stuck'], 'Platform'),
+        page('Platform audit', '/platform/audit', ['log', 'history', 'verify', 'chain'], 'Platform'),
       ];
 
 const SETTINGS: readonly Entry[] = [
-  page('Settings', '/settings', ['profile', 'me', 'account', 'preferences', 'theme'], 'You'),
-  page('Browser sessions', '/settings?tab=sessions', ['signed in', 'devices', 'sign out everywhere'], 'You'),
-  page('API tokens', '/settings?tab=tokens', ['credentials', 'cli', 'secret', 'key'], 'You'),
-  page('SSH keys', '/settings?tab=ssh-keys', ['public key', 'fingerprint'], 'You'),
+  page('Settings', '/settings', ['profile', 'me', 'account', 'preferences', 'theme'], 'Account'),
+  page('Browser sessions', '/settings?tab=sessions', ['signed in', 'devices', 'sign out everywhere'], 'Account'),
+  page('API tokens', '/settings?tab=tokens', ['credentials', 'cli', 'secret', 'key'], 'Account'),
+  page('SSH keys', '/settings?tab=ssh-keys', ['public key', 'fingerprint'], 'Account'),
 ];
 
 const ACTIONS: readonly Entry[] = [
-  action('copy_address', 'Copy the address of this page', ['link', 'share', 'url']),
+  action('copy_address', 'Copy page address', ['link', 'share', 'url']),
   action('show_shortcuts', 'Show keyboard shortcuts', ['help', 'keys', '?']),
   action('theme_light', 'Theme: light', ['switch', 'bright', 'appearance']),
   action('theme_dark', 'Theme: dark', ['switch', 'night', 'appearance']),
-  action('theme_auto', 'Theme: as the system', ['switch', 'auto', 'appearance']),
+  action('theme_auto', 'Theme: system', ['switch', 'auto', 'appearance']),
   action('sign_out', 'Sign out', ['log out', 'leave', 'quit']),
 ];
 
-export const standingEntries = (me: Me, projectId: string | null): readonly Entry[] => {
+export const pageEntries = (me: Me, projectId: string | null): readonly Entry[] => {
   const project = me.projects.find(({ id }) => id === projectId);
   const organization = me.organizations.find(({ id }) => id === project?.organization_id) ?? me.organizations[0];
   const nameOf = (id: string) => me.organizations.find((one) => one.id === id)?.display_name;

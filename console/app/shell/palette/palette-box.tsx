@@ -61,8 +61,8 @@ export const PaletteBox = ({
         className="palette-input"
         data-autofocus
         role="combobox"
-        aria-label="Go to a page, a project, an allocation or a pasted id"
-        placeholder="Where to? Or paste an id"
+        aria-label="Search pages, projects, allocations and IDs"
+        placeholder="Search or paste an ID"
         aria-expanded={shown.length > 0}
         aria-controls={`${id}-list`}
         aria-autocomplete="list"
@@ -107,12 +107,12 @@ export const PaletteBox = ({
       </div>
       {shown.length === 0 && (
         <p className="muted" style={{ margin: 0, padding: '8px 16px 20px' }}>
-          Nothing is called that. An id has 8 characters at least and no spaces.
+          No results. An ID has at least 8 characters and no spaces.
         </p>
       )}
       <div className="palette-foot">
         <span role="status">{note === '' ? found : note}</span>
-        <span aria-hidden> · ↑ ↓ choose · Enter open · Ctrl Enter new tab · Esc close</span>
+        <span aria-hidden> · ↑ ↓ select · Enter open · Ctrl Enter new tab · Esc close</span>
       </div>
     </>
   );

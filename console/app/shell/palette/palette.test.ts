@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { rank } from './rank.ts';
-import { isFollowed, recogniseId } from './recognise.ts';
+import { isTraceable, recognizeId } from './recognize.ts';
 import { meaningOf, targetsOf } from './shortcuts.ts';
 
 const ULID = '01k9zv3m8q4t6w2x5y7r0s1n3p';
 
 test('an id says what it names, also out of a sentence, JSON or capitals', () => {
   for (const text of [`alc_${ULID}`, ` "alc_${ULID}",\n`, `(alc_${ULID}).`, `ALC_${ULID.toUpperCase()}`])
-    assert.deepEqual(recogniseId(text), { id: `alc_${ULID}`, kind: 'allocation', isCertain: true }, text);
-  assert.equal(recogniseId(`nod_${ULID}`)?.kind, 'node');
-  assert.equal(recogniseId(`wfr_${ULID}`)?.kind, 'workflow run');
-  assert.equal(recogniseId(`ses_${ULID}`)?.kind, 'session');
+    assert.deepEqual(recognizeId(text), { id: `alc_${ULID}`, kind: 'allocation', isCertain: true }, text);
+  assert.equal(recognizeId(`nod_${ULID}`)?.kind, 'node');
+  assert.equal(recognizeId(`wfr_${ULID}`)?.kind, 'workflow run');
+  assert.equal(recognizeId(`ses_${ULID}`)?.kind, 'session');
 });
 
 test('what has the shape of a correlation id may be one, and a plain word is only a guess', () => {
-  assert.deepEqual(recogniseId('c-4f0d2a52-8a8b-4d6e-9a0c-1f2e3d4c5b6a'), {
+  assert.deepEqual(recognizeId('c-4f0d2a52-8a8b-4d6e-9a0c-1f2e3d4c5b6a'), {
     id: 'c-4f0d2a52-8a8b-4d6e-9a0c-1f2e3d4c5b6a',
-    kind: 'correlation id',
+    kind: 'correlation ID',
     isCertain: true,
   });
-  assert.equal(recogniseId('REQ.2026-11-15.1')?.isCertain, true);
-  assert.equal(recogniseId('allocations')?.isCertain, false);
-  assert.equal(recogniseId('h200-sxm-node')?.isCertain, false);
+  assert.equal(recognizeId('REQ.2026-11-15.1')?.isCertain, true);
+  assert.equal(recognizeId('allocations')?.isCertain, false);
+  assert.equal(recognizeId('h200-sxm-node')?.isCertain, false);
 });
 
 test('what cannot be an id is none', () => {
@@ -35,19 +35,19 @@ test('what cannot be an id is none', () => {
     '<script>1234',
     'https://a.example/1234',
   ])
-    assert.equal(recogniseId(text), null, text);
+    assert.equal(recognizeId(text), null, text);
 });
 
-test('only what the platform keeps a story of can be followed', () => {
-  const followed = (id: string) => {
-    const recognised = recogniseId(id);
-    return recognised !== null && isFollowed(recognised);
+test('only what the platform keeps a story of can be traced', () => {
+  const traced = (id: string) => {
+    const recognized = recognizeId(id);
+    return recognized !== null && isTraceable(recognized);
   };
   assert.deepEqual(
-    ['alc', 'nod', 'slt', 'tsk', 'wfr'].map((prefix) => followed(`${prefix}_${ULID}`)),
+    ['alc', 'nod', 'slt', 'tsk', 'wfr'].map((prefix) => traced(`${prefix}_${ULID}`)),
     [true, true, true, true, true],
   );
-  assert.equal(followed(`key_${ULID}`), false);
+  assert.equal(traced(`key_${ULID}`), false);
 });
 
 const ENTRIES = [
@@ -72,19 +72,19 @@ test('every word must be found, and letters in order are enough of a name', () =
 
 test('without a text everything stands in its order, what is certain first, a guess last, and no more than asked for', () => {
   assert.deepEqual(labels(''), ['Overview', 'Allocations', 'Launch', 'train-llama']);
-  const pinned = { label: 'Follow this id', stands: 'first' } as const;
+  const pinned = { label: 'Trace this ID', stands: 'first' } as const;
   assert.deepEqual(
     rank('zzz', [...ENTRIES, pinned], 2).map(({ label }) => label),
-    ['Follow this id'],
+    ['Trace this ID'],
   );
   assert.deepEqual(
     rank('train-llama', [...ENTRIES, pinned], 9).map(({ label }) => label),
-    ['train-llama', 'Follow this id'],
+    ['train-llama', 'Trace this ID'],
   );
-  const guess = { label: 'Follow this id', stands: 'last' } as const;
+  const guess = { label: 'Trace this ID', stands: 'last' } as const;
   assert.deepEqual(
     rank('llama', [guess, ...ENTRIES], 9).map(({ label }) => label),
-    ['train-llama', 'Follow this id'],
+    ['train-llama', 'Trace this ID'],
   );
   assert.equal(rank('', ENTRIES, 2).length, 2);
 });

@@ -32,21 +32,21 @@ export const ShortcutHelp = ({
 }>) => (
   <Modal opened={isOpen} onClose={onClose} title={<Text fw={600}>Keyboard shortcuts</Text>}>
     <dl className="facts">
-      <Keys keys={['Ctrl K']}>Go anywhere, or paste an id (Cmd K on a Mac)</Keys>
-      <Keys keys={['/']}>The same</Keys>
-      <Keys keys={['?']}>This list</Keys>
+      <Keys keys={['Ctrl K']}>Search, or paste an ID (Cmd K on a Mac)</Keys>
+      <Keys keys={['/']}>Search</Keys>
+      <Keys keys={['?']}>Show this list</Keys>
       {targets.map(({ key, label }) => (
         <Keys key={key} keys={['g', key]}>
           {label}
         </Keys>
       ))}
-      <Keys keys={['Ctrl V']}>An id pasted outside of a field opens it</Keys>
-      <Keys keys={['Esc']}>Close what is open</Keys>
+      <Keys keys={['Ctrl V']}>Open a pasted ID (outside of a field)</Keys>
+      <Keys keys={['Esc']}>Close dialog or menu</Keys>
     </dl>
     <Switch
       mt="md"
-      label="Shortcuts of a single key"
-      description="Turn them off if you press them by accident. Ctrl K stays."
+      label="Single-key shortcuts"
+      description="Ctrl K always works."
       checked={isOn}
       onChange={(event) => onToggle(event.currentTarget.checked)}
     />

@@ -10,7 +10,7 @@ export const targetsOf = ({
   organizationId,
   isOperator,
 }: Readonly<{ projectId: string | null; organizationId: string | null; isOperator: boolean }>): readonly Target[] => [
-  { key: 'h', label: 'Start', href: '/' },
+  { key: 'h', label: 'Home', href: '/' },
   ...(projectId === null
     ? []
     : [
@@ -22,17 +22,17 @@ export const targetsOf = ({
       ]),
   ...(organizationId === null
     ? []
-    : [{ key: 'p', label: 'Projects and people', href: `/organizations/${organizationId}` }]),
+    : [{ key: 'p', label: 'Projects and members', href: `/organizations/${organizationId}` }]),
   ...(isOperator
     ? [
         { key: 'n', label: 'Nodes', href: '/platform/nodes' },
         { key: 'c', label: 'Capacity', href: '/platform/capacity' },
         { key: 'r', label: 'Runs', href: '/platform/runs' },
-        { key: 'f', label: 'Follow an id', href: '/platform/follow' },
+        { key: 'f', label: 'Trace', href: '/platform/trace' },
       ]
     : projectId === null
       ? []
-      : [{ key: 'f', label: 'Follow an id', href: `/projects/${projectId}/follow` }]),
+      : [{ key: 'f', label: 'Trace', href: `/projects/${projectId}/trace` }]),
   { key: 's', label: 'Settings', href: '/settings' },
 ];
 

@@ -8,16 +8,16 @@ import { useAll, useRead } from '../../api/read.ts';
 import { stateWord } from '../../format/state.ts';
 import type { Entry } from './entry.ts';
 import { type Found, idEntries } from './id-entries.ts';
-import { standingEntries } from './pages.ts';
-import { type Recognised, recogniseId } from './recognise.ts';
+import { pageEntries } from './pages.ts';
+import { type Recognized, recognizeId } from './recognize.ts';
 
 const NODES_FROM = 2;
 const PROJECTS_MAX = 20;
 
 /** The tenant's API finds an allocation in its project only, so a person's projects are asked one by one, this one first. */
-const useAllocationOf = (me: Me, recognised: Recognised | null, projectId: string | null): Found | null => {
+const useAllocationOf = (me: Me, recognized: Recognized | null, projectId: string | null): Found | null => {
   const { client } = useBackend();
-  const id = recognised?.kind === 'allocation' ? recognised.id : null;
+  const id = recognized?.kind === 'allocation' ? recognized.id : null;
   const query = useQuery<Found | null>({
     queryKey: ['allocationFind', id],
     enabled: id !== null,
@@ -44,8 +44,8 @@ const useAllocationOf = (me: Me, recognised: Recognised | null, projectId: strin
 export const useEntries = (isOpen: boolean, query: string, projectId: string | null): readonly Entry[] => {
   const me = useMe();
   const isOperator = refusalOf(me, 'admin.node.read') === null;
-  const recognised = useMemo(() => recogniseId(query), [query]);
-  const found = useAllocationOf(me, recognised, projectId);
+  const recognized = useMemo(() => recognizeId(query), [query]);
+  const found = useAllocationOf(me, recognized, projectId);
   const allocations = useRead(
     'allocationList',
     { params: { project_id: projectId ?? '' }, query: { limit: 200 } },
@@ -54,8 +54,8 @@ export const useEntries = (isOpen: boolean, query: string, projectId: string | n
   const nodes = useAll('adminNodeList', {}, { enabled: isOpen && isOperator && query.trim().length >= NODES_FROM });
   return useMemo(
     () => [
-      ...(recognised === null ? [] : idEntries(me, recognised, projectId, found)),
-      ...standingEntries(me, projectId),
+      ...(recognized === null ? [] : idEntries(me, recognized, projectId, found)),
+      ...pageEntries(me, projectId),
       ...(allocations.data?.items ?? []).map(
         ({ id, name, state, project_id }): Entry => ({
           key: `allocation ${id}`,
@@ -77,6 +77,6 @@ export const useEntries = (isOpen: boolean, query: string, projectId: string | n
         }),
       ),
     ],
-    [me, projectId, recognised, found, allocations.data, nodes.data],
+    [me, projectId, recognized, found, allocations.data, nodes.data],
   );
 };

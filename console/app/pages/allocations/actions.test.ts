@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Allocation } from '@gpuaas/sdk';
+import { releaseRefusal } from './actions.ts';
+import { connectRefusal, consoleRefusal, hostKeyFingerprint } from './connect.ts';
+import { bodyOf, formOf, problemsOf, updateFlags } from './edit.ts';
+import { AT, allocation, later, NOW } from './fixture.ts';
+import { filterOf, named, newestFirst } from './list.ts';
+import { verdictWords } from './wipe.ts';
+
+describe('what may be done', () => {
+  const refused = 'It is protected; remove the protection first.';
+
+  it('is to release what is protected, in two steps, for who may do both', () => {
+    const kept = allocation({ is_protected: true });
+    assert.equal(releaseRefusal(kept, { release: refused, update: null, role: null }), null);
+    assert.equal(releaseRefusal(kept, { release: refused, update: 'no', role: null }), 'no');
+    assert.equal(releaseRefusal(kept, { release: refused, update: null, role: 'viewer' }), 'viewer');
+    assert.equal(
+      releaseRefusal(allocation({ is_protected: true, state: 'releasing' }), {
+        release: refused,
+        update: null,
+        role: null,
+      }),
+      'Release is in progress.',
+    );
+  });
+
+  it('is to connect where a machine runs, and to look at the serial line of a slice earlier', () => {
+    assert.equal(connectRefusal(allocation()), null);
+    const off = allocation({ power: { ...allocation().power, state: 'off' } as Allocation['power'] });
+    assert.match(connectRefusal(off) ?? '', /off/);
+    assert.match(connectRefusal(allocation({ state: 'provisioning', power: null })) ?? '', /Wait/);
+    assert.equal(consoleRefusal(allocation({ state: 'provisioning', power: null })), null);
+    assert.match(consoleRefusal(allocation({ capacity_shape: 'baremetal' })) ?? '', /Bare metal/);
+    assert.match(consoleRefusal(allocation({ state: 'released' })) ?? '', /released/);
+  });
+});
+
+describe('a host key', () => {
+  it('has the fingerprint that ssh-keygen prints', async () => {
+    const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl';
+    assert.equal(await hostKeyFingerprint(key), 'SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU');
+  });
+  it('that is none has no fingerprint', async () => {
+    assert.equal(await hostKeyFingerprint('nonsense'), null);
+    assert.equal(await hostKeyFingerprint('ssh-ed25519 %%%'), null);
+  });
+});
+
+describe('an edit', () => {
+  it('sends and says only what was changed', () => {
+    const before = allocation({ tags: { team: 'vision', old: '1' } });
+    assert.deepEqual(bodyOf(before, formOf(before)), {});
+    const body = bodyOf(before, {
+      name: 'train-2',
+      tags: ['team=text', 'new=a=b'],
+      isProtected: true,
+      hours: '',
+    });
+    assert.deepEqual(body, {
+      name: 'train-2',
+      tags: { team: 'text', new: 'a=b' },
+      is_protected: true,
+      max_duration_s: null,
+    });
+    assert.deepEqual(
+      updateFlags(before, body).filter(([, value]) => value !== undefined && value !== null && value !== false),
+      [
+        ['name', 'train-2'],
+        ['tag', 'team=text'],
+        ['tag', 'new=a=b'],
+        ['untag', 'old'],
+        ['protect', true],
+        ['unlimited', true],
+      ],
+    );
+  });
+
+  it('leaves a lifetime alone that hours cannot say exactly', () => {
+    const before = allocation({ max_duration_s: 1001 });
+    assert.deepEqual(bodyOf(before, { ...formOf(before), isProtected: true }), { is_protected: true });
+  });
+
+  it('refuses names, tags and lifetimes that the platform refuses, and a time that is over', () => {
+    const form = formOf(allocation());
+    assert.deepEqual(problemsOf(form, AT, NOW), {});
+    assert.ok(problemsOf({ ...form, name: '-A' }, AT, NOW).name);
+    assert.ok(problemsOf({ ...form, tags: ['team'] }, AT, NOW).tags);
+    assert.match(problemsOf({ ...form, tags: ['a=1', 'a=2'] }, AT, NOW).tags ?? '', /twice/);
+    assert.ok(problemsOf({ ...form, hours: '0.01' }, AT, NOW).hours);
+    assert.ok(problemsOf({ ...form, hours: 'x' }, AT, NOW).hours);
+    assert.match(problemsOf({ ...form, hours: '1' }, AT, NOW + 2 * 3_600_000).hours ?? '', /already passed/);
+  });
+});
+
+describe('the list', () => {
+  it('shows what lives unless an address asks for a state that there is', () => {
+    assert.equal(filterOf(undefined), 'live');
+    assert.equal(filterOf('<script>'), 'live');
+    assert.equal(filterOf('all'), 'all');
+    assert.equal(filterOf('released'), 'released');
+  });
+  it('finds by a part of the name or by the whole id, newest first', () => {
+    const rows = [
+      allocation({ id: 'alc_1', name: 'train' }),
+      allocation({ id: 'alc_2', name: 'serve', created_at: later(5) }),
+    ];
+    assert.deepEqual(
+      newestFirst([rows]).map(({ id }) => id),
+      ['alc_2', 'alc_1'],
+    );
+    assert.deepEqual(
+      named(rows, ' RAI ').map(({ id }) => id),
+      ['alc_1'],
+    );
+    assert.deepEqual(
+      named(rows, 'alc_2').map(({ id }) => id),
+      ['alc_2'],
+    );
+  });
+});
+
+describe('the verdict on a certificate', () => {
+  it('never sounds good where the signature was not seen to hold', () => {
+    assert.equal(verdictWords({ is_valid: false, reason: 'Changed.' }).tone, 'bad');
+    assert.equal(verdictWords({ failed: 'No crypto.' }).tone, 'warn');
+    assert.equal(verdictWords('checking').tone, 'busy');
+  });
+});

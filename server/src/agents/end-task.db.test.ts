@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { mintId } from '@gpuaas/kit';
+import { Client } from 'pg';
+import { testDatabase } from '../../test/database.ts';
+import { settle, takeQueued, truth } from '../../test/host.ts';
+import { aNode, anAllocation } from '../../test/placement.ts';
+import { PLATFORM } from '../db/client.ts';
+import type { NodeTaskRow } from '../db/node-task.ts';
+import { refreshSummary } from '../placement/summary.ts';
+import { beginRelease } from '../workflows/begin-release.ts';
+import { startRun } from '../workflows/engine/run.ts';
+import { provisionSlice } from '../workflows/provision-slice.ts';
+import { expireOverdueTasks, finishTask } from './end-task.ts';
+
+const world = async (t: TestContext) => {
+  const open: Client[] = [];
+  t.after(() => Promise.all(open.map((client) => client.end())));
+  const { database, ownerUrl } = await testDatabase(t, { poolMax: 10 });
+  const sql = new Client({ connectionString: ownerUrl });
+  await sql.connect();
+  open.push(sql);
+  const node = await aNode(sql);
+  const made = await anAllocation(sql, { node });
+  await database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
+  await database.write(PLATFORM, (tx) =>
+    startRun(tx, {
+      workflow: provisionSlice,
+      subject_id: made.id,
+      organization_id: made.organization_id,
+      project_id: made.project_id,
+      correlation_id: mintId('cor'),
+    }),
+  );
+  const take = () => takeQueued(database);
+  const finish = async (task: NodeTaskRow, attempt = task.attempt): Promise<boolean> => {
+    const result = { id: task.id, attempt, state: 'completed', reason: null, output: truth(task) } as const;
+    return (await database.write(PLATFORM, (tx) => finishTask(tx, result, { now: new Date() }))).is_accepted;
+  };
+  const stateOf = async () =>
+    (await sql.query<{ state: string }>('select state from allocations where id = $1', [made.id])).rows[0]?.state;
+  /** Workers go on; no host does. */
+  const work = () => settle(database, { host: async () => 0 });
+  return { database, sql, made, take, finish, stateOf, work };
+};
+
+test('a task is taken by one, and its answer counts once and only for its attempt', async (t) => {
+  const w = await world(t);
+  await w.work();
+  const taken = (await Promise.all([w.take(), w.take(), w.take()])).flat();
+  assert.equal(taken.length, 1);
+  const [task] = taken;
+  assert.ok(task);
+  assert.equal(await w.finish(task, 2), false, 'another attempt');
+  const both = await Promise.all([w.finish(task), w.finish(task)]);
+  assert.equal(both.filter(Boolean).length, 1);
+});
+
+test('what nobody does in time has expired: provisioning fails, and a late answer changes nothing', async (t) => {
+  const w = await world(t);
+  await w.work();
+  const [task] = await w.take();
+  assert.ok(task);
+  await w.sql.query("update node_tasks set expires_at = now() - interval '1 second'");
+  assert.equal(await w.finish(task), false, 'too late, though nobody has noticed yet');
+  assert.equal(await w.database.write(PLATFORM, (tx) => expireOverdueTasks(tx, 10, { now: new Date() })), 1);
+  assert.equal(await w.finish(task), false);
+  await w.work();
+  assert.equal(await w.stateOf(), 'failed');
+});
+
+test('releases, answers and workers that meet end in one release and one wipe', async (t) => {
+  const w = await world(t);
+  const release = () =>
+    w.database.write(PLATFORM, (tx) => beginRelease(tx, { allocation_id: w.made.id, reason: 'test' }));
+  await Promise.all([settle(w.database, { rounds: 12 }), release(), release(), release()]);
+  await settle(w.database);
+  assert.equal(await w.stateOf(), 'released');
+  const { rows } = await w.sql.query(
+    `select (select count(*)::int from workflow_runs where workflow = 'release-allocation') as runs,
+       (select count(*)::int from node_tasks where kind = 'slice.cleanup') as wipes,
+       (select count(*)::int from usage_records where ended_at is null) as open, (select max(gpu_used) from quotas) as used`,
+  );
+  assert.deepEqual(rows, [{ runs: 1, wipes: 1, open: 0, used: 0 }]);
+});
