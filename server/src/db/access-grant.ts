@@ -3,6 +3,7 @@
  * have is the keys of the launch and of the live grants, and what they have is what they were last told.
  */
 import type { GRANT_STATES, ProjectRole, TenantRole } from '@gpuaas/contract';
+import { REASONS } from '../domain/reasons.ts';
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
 

@@ -8,11 +8,12 @@ import { anEnrolledNode, discover, discovery, eight } from '../../test/discovere
 import { assertInvariants } from '../../test/invariants.ts';
 import type { NodeFacts } from '../../test/placement.ts';
 import { until } from '../../test/until.ts';
+import { cleanedUp, gpuReset, provenDisk } from '../../test/wipe-evidence.ts';
+import { finishTask } from '../agents/end-task.ts';
 import { PLATFORM } from '../db/client.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { recordHealth } from '../services/health-report.ts';
 import { signalRun } from '../workflows/engine/run.ts';
-import { finishTask } from '../workflows/finish-task.ts';
 
 let app: TestApp;
 let root: User;
@@ -276,27 +277,19 @@ const answer = (task: Task, output: object) =>
         reason: null,
         output: output as Record<string, unknown>,
       },
-      () => app.app.deps.events.wake(),
+      { now: new Date(), wake: () => app.app.deps.events.wake() },
     );
   });
-const erased = (serial: string, slot: { id: string; generation: number; gpu_pci_address: string } | null) => ({
-  network_detached: true,
-  disks: [
-    {
-      slot_id: slot?.id ?? null,
-      serial,
-      generation: slot?.generation ?? null,
-      method: 'nvme_format',
-      bytes_read_back: 4096,
-      bytes_not_erased: 0,
-      is_verified: true,
-      finished_at: new Date().toISOString(),
-    },
-  ],
-  blocked: [],
-  gpu_resets: slot === null ? [] : [{ gpu_pci_address: slot.gpu_pci_address, method: 'flr', scope: [], is_ok: true }],
-  removed: [],
-});
+const erased = (serial: string, slot: { id: string; generation: number; gpu_pci_address: string } | null) =>
+  cleanedUp(
+    [
+      provenDisk(
+        { slot_id: slot?.id ?? null, serial, generation: slot?.generation ?? null },
+        { method: 'nvme_format' },
+      ),
+    ],
+    { gpu_resets: slot === null ? [] : [gpuReset(slot.gpu_pci_address)] },
+  );
 
 test('a repair binds anew, looks, wipes, and only the proof brings the slot back', async () => {
   const { id } = await host();
@@ -304,7 +297,7 @@ test('a repair binds anew, looks, wipes, and only the proof brings the slot back
   const [slot] = await slotsOf(id);
   assert.equal(must(await onSlot(slot, 'repair'), 202).body.status, 'quarantined');
   await answer(await nextTask(id, 'slice.reconcile'), { domains: [], drift: [], rebound: [] });
-  await answer(await nextTask(id, 'slice.topology_discover'), {});
+  await answer(await nextTask(id, 'slice.topology_discover'), discovery(eight(hosts)));
   await answer(await nextTask(id, 'node.cleanup'), erased(slot.nvme_serial, slot));
   const now = async () => must(await root.get(at(id, `resource-slots/${slot.id}`)), 200).body;
   await until('the slot is available', async () => (await now()).status === 'available');
@@ -384,7 +377,7 @@ test('a repair does not make an ill GPU well', async () => {
   await app.db.database.write(PLATFORM, (tx) => recordHealth(tx, id, report));
   must(await onSlot(await slotNow(id, slot.id), 'repair'), 202);
   await answer(await nextTask(id, 'slice.reconcile'), { domains: [], drift: [], rebound: [] });
-  await answer(await nextTask(id, 'slice.topology_discover'), {});
+  await answer(await nextTask(id, 'slice.topology_discover'), discovery(eight(hosts)));
   await answer(await nextTask(id, 'node.cleanup'), erased(slot.nvme_serial, slot));
   await until('the slot is wiped', async () => (await slotNow(id, slot.id)).status === 'available');
   assert.equal((await slotNow(id, slot.id)).health, 'unhealthy');
@@ -404,7 +397,7 @@ test('a repair that is taken up again reaches no slot that is back in use', asyn
     await tx.query("update node_resource_slots set status = 'available' where id = $1", [slot.id]);
     await refreshSummary(tx, id);
   });
-  await answer(looking, {});
+  await answer(looking, discovery(eight(hosts)));
   await until('the run gives up', async () => (await runOf('repair-slot', slot.id)).state === 'stuck');
   const { rows } = await sql("select from node_tasks where node_id = $1 and kind = 'node.cleanup'", [id]);
   assert.equal(rows.length, 0);
@@ -416,7 +409,7 @@ test('a slot whose GPU cannot be reset is not repaired', async () => {
   const [slot] = await slotsOf(id);
   must(await onSlot(slot, 'repair'), 202);
   await answer(await nextTask(id, 'slice.reconcile'), { domains: [], drift: [], rebound: [] });
-  await answer(await nextTask(id, 'slice.topology_discover'), {});
+  await answer(await nextTask(id, 'slice.topology_discover'), discovery(eight(hosts)));
   await answer(await nextTask(id, 'node.cleanup'), { ...erased(slot.nvme_serial, slot), gpu_resets: [] });
   await until('the run says so', async () => (await runOf('repair-slot', slot.id)).state === 'stuck');
   assert.equal((await slotNow(id, slot.id)).status, 'quarantined');

@@ -17,9 +17,9 @@ import type { StepOf } from '../domain/workflow-declaration.ts';
 import { REPAIR_SLOT } from '../domain/workflow-steps.ts';
 import { conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { type AskHost, createAskHost } from './ask-host.ts';
 import { done, next, stuck } from './engine/outcome.ts';
 import { workflow } from './engine/workflow.ts';
-import { type AskHost, createAskHost } from './host-task.ts';
 
 export type RepairDeps = Readonly<{
   load(slotId: string): Promise<RepairSlot>;
