@@ -11,28 +11,16 @@ import { judgeWipe } from '../../server/src/domain/wipe.ts';
 import { mutate } from '../../server/src/pipeline/pipeline.ts';
 import { release } from '../../server/src/services/allocation-release.ts';
 import { proveCleanup } from '../../server/src/workflows/prove-cleanup.ts';
+import { cleanedUp, gpuReset, provenDisk } from '../../server/test/wipe-evidence.ts';
 import { contextFor, PRINCIPAL } from '../placement/context.ts';
 import { createOnce, type Made } from '../placement/create.ts';
 
-const evidenceOf = (slot_id: string, serial: string | null, generation: number) => ({
-  slot_id,
-  serial,
-  generation,
-  method: 'nvme_sanitize',
-  bytes_read_back: 4096,
-  bytes_not_erased: 0,
-  is_verified: true,
-  finished_at: new Date().toISOString(),
-});
-
 const prove = async (tx: Tx, id: string, slots: readonly HeldSlot[]): Promise<void> => {
-  const disks = slots.map((slot) => evidenceOf(slot.id, slot.nvme_serial, slot.generation));
+  const disks = slots.map(({ id: slot_id, nvme_serial: serial, generation }) =>
+    provenDisk({ slot_id, serial, generation }),
+  );
   const verdict = judgeWipe(
-    {
-      network_detached: true,
-      disks,
-      gpu_resets: slots.map(({ gpu_pci_address }) => ({ gpu_pci_address, is_ok: true })),
-    },
+    cleanedUp(disks, { gpu_resets: slots.map(({ gpu_pci_address }) => gpuReset(gpu_pci_address)) }),
     slots.map(({ id, nvme_serial, generation, gpu_pci_address }) => ({
       ...{ slot_id: id, serial: nvme_serial, generation },
       gpu_pci_address,

@@ -1,5 +1,6 @@
 /**
- * Every page of the console and its address. Addresses hold the state of a page, so that a view can be shared. The code * of a page is loaded on its first visit.
+ * Every page of the console and its address. Addresses hold the state of a page, so that a view can be shared. The code
+ * of a page is loaded on its first visit.
  */
 import type { QueryClient } from '@tanstack/react-query';
 import {

@@ -2,13 +2,9 @@
  * Every boundary of the workflows of an allocation, and what the database must show when a worker has died there. The
  * second half is what keeps the harness honest: a worker that died somewhere else leaves another picture.
  */
-import {
-  type CapacityShape,
-  type Execution,
-  executionsOf,
-  type WorkflowDeclaration,
-} from '../../server/src/domain/workflow-declaration.ts';
+import type { CapacityShape, WorkflowDeclaration } from '../../server/src/domain/workflow-declaration.ts';
 import { PROVISION_BAREMETAL, PROVISION_SLICE, RELEASE_ALLOCATION } from '../../server/src/domain/workflow-steps.ts';
+import { type Execution, executionsOf } from '../../server/test/executions.ts';
 import type { Boundary } from './held-worker.ts';
 
 /** Before the step acts, after it acted, after its outcome was committed. */

@@ -1,48 +1,33 @@
 /**
- * A host for tests of the lifecycle: it answers every task at once, truthfully unless told otherwise, and a worker with
+ * A host for tests of the lifecycle: it is handed its tasks as in production, signed and begun, does each at once, and a worker with
  * all workflows of allocations goes on until nothing more happens.
  */
-import { silentLog } from '@gpuaas/kit';
+import assert from 'node:assert/strict';
+import { generateKeyPairSync, verify } from 'node:crypto';
+import { isTaskKind, type SignedTask, type TaskPayload, taskTreeBytes } from '@gpuaas/contract/node';
+import { invariant, silentLog, systemClock } from '@gpuaas/kit';
+import { createHandOut } from '../src/agents/task-hand-out.ts';
+import { finish, start } from '../src/agents/task-result.ts';
+import type { TrustKeeper } from '../src/agents/trust.ts';
 import { type Database, PLATFORM } from '../src/db/client.ts';
-import { type NodeTaskRow, takeTasks } from '../src/db/node-task.ts';
+import type { NodeTaskRow } from '../src/db/node-task.ts';
 import { createAllocationDeps } from '../src/workflows/allocation-deps.ts';
 import { createRegistry } from '../src/workflows/engine/registry.ts';
 import { createWorker } from '../src/workflows/engine/worker.ts';
 import { bind } from '../src/workflows/engine/workflow.ts';
-import { finishTask } from '../src/workflows/finish-task.ts';
 import { createKeysDeps, installKeys } from '../src/workflows/install-keys.ts';
 import { bindPower } from '../src/workflows/power-slice.ts';
 import { provisionBaremetal } from '../src/workflows/provision-baremetal.ts';
 import { provisionSlice } from '../src/workflows/provision-slice.ts';
 import { releaseAllocation } from '../src/workflows/release-allocation.ts';
+import { HOST_OUTPUTS } from './host-output.ts';
 
-type Slot = Readonly<{ slot_id: string; nvme_serial: string; gpu_pci_address: string; generation: number }>;
 type Output = Readonly<Record<string, unknown>>;
 
-const diskOf = (slot_id: string | null, serial: string, generation: number | null) => ({
-  slot_id,
-  serial,
-  generation,
-  method: 'nvme_sanitize',
-  bytes_read_back: 4096,
-  bytes_not_erased: 0,
-  is_verified: true,
-  finished_at: new Date().toISOString(),
-});
-
-/** What a host says that has done its work. */
+/** What a host returns that has done its work. */
 export const truth = (task: NodeTaskRow): Output => {
-  if (!task.kind.endsWith('.cleanup')) return {};
-  const slots = task.params['slots'] as readonly Slot[];
-  const disks = (task.params['disks'] ?? []) as readonly { serial: string }[];
-  return {
-    network_detached: true,
-    disks: [
-      ...slots.map((slot) => diskOf(slot.slot_id, slot.nvme_serial, slot.generation)),
-      ...disks.map((disk) => diskOf(null, disk.serial, null)),
-    ],
-    gpu_resets: slots.map((slot) => ({ gpu_pci_address: slot.gpu_pci_address, method: 'flr', scope: [], is_ok: true })),
-  };
+  invariant(isTaskKind(task.kind), `${task.kind} is a task kind`);
+  return HOST_OUTPUTS[task.kind](task.params as never);
 };
 
 export type HostPlay = Readonly<{
@@ -58,22 +43,84 @@ export type HostPlay = Readonly<{
   rounds?: number;
 }>;
 
+const deps = (database: Database) => ({ database, clock: systemClock, wake: () => {} });
+const signer = generateKeyPairSync('ed25519');
+/** The tests' own signer, as an agent trusts it. */
+const trust: TrustKeeper = {
+  current: () => ({ bundle: { version: 'test' }, signer: { id: 'tky_test', key: signer.privateKey } }) as never,
+  refresh: async () => {},
+};
+
+/** As an agent does: only what was signed is done. */
+const verified = ({ payload, proof, signature }: SignedTask): NodeTaskRow => {
+  const bytes = taskTreeBytes(payload, proof);
+  assert.ok(bytes !== null && verify(null, bytes, signer.publicKey, Buffer.from(signature, 'base64')), 'it is signed');
+  const { task_id, issued_at, expires_at: _, ...task } = JSON.parse(payload) as TaskPayload;
+  return {
+    ...task,
+    id: task_id,
+    params: task.params as Output,
+    created_at: issued_at,
+    state: 'running',
+    ...{ slot_id: null, slot_generation: null, state_reason: null, output: null, finished_at: null },
+    workflow_run_id: null,
+  };
+};
+
+/** Hands out what is queued as the dispatcher does, and begins it: locked, signed, sent, marked, allowed. */
+export const takeQueued = async (database: Database, prefix = 'node-'): Promise<NodeTaskRow[]> => {
+  const { rows } = await database.read(PLATFORM, (reader) =>
+    reader.query<{ id: string }>('select id from nodes where starts_with(name, $1)', [prefix]),
+  );
+  const known = new Set(rows.map(({ id }) => id));
+  const work = createHandOut({ ...deps(database), trust });
+  const found = await work.look([], []);
+  const sent: SignedTask[] = [];
+  await work.give(
+    found,
+    found.nodes.filter((id) => known.has(id)),
+    [],
+    (_, tasks) => {
+      sent.push(...tasks);
+      return true;
+    },
+  );
+  const begun: NodeTaskRow[] = [];
+  for (const task of sent.map(verified)) {
+    const where = { node_id: task.node_id, task_id: task.id };
+    // Withdrawn since: it is not begun.
+    if ((await start(deps(database), where, { attempt: task.attempt })).may_begin) begun.push(task);
+  }
+  return begun;
+};
+
+/** Reports as an agent does. Null fails the task. False when the result does not count. */
+export const report = async (
+  database: Database,
+  task: Pick<NodeTaskRow, 'id' | 'node_id' | 'attempt'>,
+  output: Output | null,
+  refusal: Output | null = null,
+): Promise<boolean> => {
+  const { is_accepted } = await finish(
+    deps(database),
+    { node_id: task.node_id, task_id: task.id },
+    {
+      attempt: task.attempt,
+      state: output === null ? 'failed' : 'completed',
+      error_code: null,
+      reason: output === null ? 'The test host failed.' : null,
+      output: output ?? refusal,
+      started_at: null,
+      finished_at: new Date().toISOString(),
+    },
+  );
+  return is_accepted;
+};
+
 /** Does what is queued. */
 export const playHost = async (database: Database, play: HostPlay = {}): Promise<NodeTaskRow[]> => {
-  const prefix = play.node_name ?? 'node-';
-  const tasks = await database.write(PLATFORM, (tx) => takeTasks(tx, { node_name_prefix: prefix, limit: 100 }));
-  for (const task of tasks) {
-    const output = (play.answer ?? truth)(task);
-    await database.write(PLATFORM, (tx) =>
-      finishTask(tx, {
-        id: task.id,
-        attempt: task.attempt,
-        state: output === null ? 'failed' : 'completed',
-        reason: output === null ? 'The test host failed.' : null,
-        output: output ?? play.refusal ?? null,
-      }),
-    );
-  }
+  const tasks = await takeQueued(database, play.node_name);
+  for (const task of tasks) await report(database, task, (play.answer ?? truth)(task), play.refusal);
   return tasks;
 };
 

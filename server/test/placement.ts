@@ -76,6 +76,8 @@ export const aTenant = async (sql: Sql): Promise<Tenant> => {
 };
 
 export type NodeFacts = Readonly<{
+  id?: string;
+  name?: string;
   region_name?: string;
   pool_id?: string;
   gpu_model?: string;
@@ -146,7 +148,7 @@ export const aSlot = async (sql: Sql, nodeId: string, index: number, facts: Slot
 export const aNode = async (sql: Sql, facts: NodeFacts = {}): Promise<TestNode> => {
   // A node in a region that is already there needs no catalog of its own.
   const { pool_id } = facts.region_name === undefined ? await aCatalog(sql) : await aPool(sql);
-  const id = mintId('nod');
+  const id = facts.id ?? mintId('nod');
   const count = facts.gpu_count ?? 8;
   await sql.query(
     `insert into nodes (id, name, region_name, pool_id, gpu_model, gpu_count, host_role, state, capacity_mode, health,
@@ -154,7 +156,7 @@ export const aNode = async (sql: Sql, facts: NodeFacts = {}): Promise<TestNode> 
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now() - interval '1 hour', now() - interval '30 minutes', $11, $12)`,
     [
       id,
-      `node-${id.slice(4)}`,
+      facts.name ?? `node-${id.slice(4)}`,
       facts.region_name ?? REGION,
       facts.pool_id ?? pool_id,
       facts.gpu_model ?? GPU_MODEL,

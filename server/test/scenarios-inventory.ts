@@ -22,7 +22,7 @@ export const newInventoried = async (cast: Cast): Promise<string> => {
   const finding = {
     code: 'orphan_vm',
     allocation_id: ORPHAN,
-    machine: ORPHAN_VM,
+    vm: ORPHAN_VM,
     slot_ids: [],
     message: 'Nobody claims it.',
     since: new Date().toISOString(),

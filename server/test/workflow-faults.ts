@@ -12,11 +12,12 @@ import { mintId, silentLog } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../src/db/client.ts';
 import { findRun, listSteps, type WorkflowRunRow, type WorkflowStepRow } from '../src/db/workflow-run.ts';
 import { isLive } from '../src/domain/workflow.ts';
-import { type CapacityShape, executionsOf, type WorkflowDeclaration } from '../src/domain/workflow-declaration.ts';
+import type { CapacityShape, WorkflowDeclaration } from '../src/domain/workflow-declaration.ts';
 import { createRegistry } from '../src/workflows/engine/registry.ts';
 import { cancelRun, startRun } from '../src/workflows/engine/run.ts';
 import { createWorker, FAIL_POINTS, type FailPoint, WorkerDied } from '../src/workflows/engine/worker.ts';
 import { bind, type StepFunction, type Workflow } from '../src/workflows/engine/workflow.ts';
+import { executionsOf } from './executions.ts';
 
 export type Fault =
   | Readonly<{ kind: 'twice' | 'commit_error' | 'deadline' | 'cancel'; at: number }>

@@ -1,40 +1,30 @@
 /**
- * server/src/db/types.gen.ts: what each table's rows are for the query builder. An emitter of our own, because
- * kysely-codegen cannot read check constraints: a column checked against a list of words is the union of those words,
- * so that a row fits the contract's enums without a cast and a word that the database would refuse does not compile.
+ * server/src/db/types.gen.ts: what each table's rows are when they are read. A column checked against a list of words is
+ * the union of those words, so that a row fits the contract's enums without a cast and a word that the database would
+ * refuse does not compile.
  */
 import type { Catalog, Column, Table } from './catalog.ts';
 
 const HEADER = `// Written by \`make gen\` from a freshly migrated database; do not edit.
-// Times are RFC 3339 strings and int8 is a number, as the parsers in client.ts make them. JSON is written as text,
-// because pg would turn a JavaScript array into a PostgreSQL array.
-import type { ColumnType, Generated } from 'kysely';
-
-type Int8 = ColumnType<number, number | bigint | string, number | bigint | string>;
-type Json = ColumnType<unknown, string, string>;
-type NullableJson = ColumnType<unknown, string | null | undefined, string | null>;
-type Timestamp = ColumnType<string, string | Date, string | Date>;
-type NullableTimestamp = ColumnType<string | null, string | Date | null | undefined, string | Date | null>;
-type GeneratedTimestamp = ColumnType<string, string | Date | undefined, string | Date>;
-type GeneratedJson = ColumnType<unknown, string | undefined, string>;
+// Times are RFC 3339 strings and int8 is a number, as the parsers in client.ts make them.
 `;
 
 const SCALARS: Readonly<Record<string, string>> = {
-  bigint: 'Int8',
+  bigint: 'number',
   boolean: 'boolean',
   bytea: 'Buffer',
   'double precision': 'number',
   inet: 'string',
   integer: 'number',
-  json: 'Json',
-  jsonb: 'Json',
+  json: 'unknown',
+  jsonb: 'unknown',
   cidr: 'string',
   macaddr: 'string',
   numeric: 'string',
   real: 'number',
   smallint: 'number',
   text: 'string',
-  'timestamp with time zone': 'Timestamp',
+  'timestamp with time zone': 'string',
   uuid: 'string',
   xid8: 'string',
 };
@@ -65,27 +55,15 @@ const baseType = (table: Table, column: Column, enums: Catalog['enums']): string
 
 const propertyType = (table: Table, column: Column, enums: Catalog['enums']): string => {
   const base = baseType(table, column, enums);
-  const filled = column.default !== null || column.identity !== '';
-  if (column.generated === 's' || column.identity === 'a') return `ColumnType<${base}, never, never>`;
-  // Column types do not nest, so those of time and JSON have their own spelling of "may be left out" and "may be null".
-  if (base === 'Timestamp' || base === 'Json')
-    return !column.not_null ? `Nullable${base}` : filled ? `Generated${base}` : base;
-  if (base === 'Int8' && !column.not_null) return 'ColumnType<number | null, number | null | undefined, number | null>';
-  if (base === 'Int8' && filled) return 'Generated<number>';
-  const type = column.not_null ? base : `${base} | null`;
-  return filled ? `Generated<${type}>` : type;
+  return column.not_null || base === 'unknown' ? base : `${base} | null`;
 };
 
 export const rowTypes = (catalog: Catalog): string => {
-  const tables = catalog.tables.filter((table) => table.partition_of === null);
-  const interfaces = tables.map((table) => {
-    const lines = table.columns.map((column) => `  ${column.name}: ${propertyType(table, column, catalog.enums)};`);
-    return `export interface ${pascal(table.name)} {\n${lines.join('\n')}\n}\n`;
-  });
-  const database = tables.map((table) => `  ${table.name}: ${pascal(table.name)};`).join('\n');
-  const used = HEADER.split('\n').filter((line) => {
-    const alias = /^type (\w+)/.exec(line)?.[1];
-    return alias === undefined || interfaces.some((text) => new RegExp(`: ${alias}\\b`).test(text));
-  });
-  return `${used.join('\n')}\n${interfaces.join('\n')}\nexport interface DB {\n${database}\n}\n`;
+  const interfaces = catalog.tables
+    .filter((table) => table.partition_of === null)
+    .map((table) => {
+      const lines = table.columns.map((column) => `  ${column.name}: ${propertyType(table, column, catalog.enums)};`);
+      return `export interface ${pascal(table.name)} {\n${lines.join('\n')}\n}\n`;
+    });
+  return `${HEADER}\n${interfaces.join('\n')}`;
 };

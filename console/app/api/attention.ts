@@ -1,4 +1,7 @@
-/** * Whether the user is active. Automatic requests of an idle page are marked, so that an open page does not keep its session * from becoming idle. */
+/**
+ * Whether the user is active. Automatic requests of an idle page are marked, so that an open page does not keep its
+ * session from becoming idle.
+ */
 const LEFT_MS = 120_000;
 const TOUCHES = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'touchstart'] as const;
 

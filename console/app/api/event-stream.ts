@@ -1,4 +1,8 @@
-/** * The event stream of a project or of the platform. Browsers allow few connections to one host, so one tab reads the stream * and shares events and connection state with the others. When it closes, the next tab takes over. Possible gaps are * reported, so that data is read again. */
+/**
+ * The event stream of a project or of the platform. Browsers allow few connections to one host, so one tab reads the
+ * stream and shares events and connection state with the others. When it closes, the next tab takes over. Possible gaps
+ * are reported, so that data is read again.
+ */
 import type { Client } from '@gpuaas/sdk';
 
 /** A project's id, or the platform as a whole. */
@@ -18,7 +22,7 @@ export type Listener = Readonly<{
 }>;
 
 /** Messages between tabs; a new tab asks for the state. */
-type Told = Readonly<{ event: string } | { state: LiveState } | { asks: true }>;
+type TabMessage = Readonly<{ event: string } | { state: LiveState } | { asks: true }>;
 
 const RETRY_MS = 5_000;
 
@@ -33,11 +37,11 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
 
 const createReader = (client: Streams, scope: LiveScope, channel: BroadcastChannel, listener: Listener) => {
   let state: LiveState = 'connecting';
-  const tell = (told: Told): void => channel.postMessage(told);
+  const post = (message: TabMessage): void => channel.postMessage(message);
   const say = (next: LiveState): void => {
     state = next;
     listener.onState(next);
-    tell({ state: next });
+    post({ state: next });
   };
   const open = (signal: AbortSignal, hasMissed: boolean) => {
     let isNew = !hasMissed;
@@ -59,7 +63,7 @@ const createReader = (client: Streams, scope: LiveScope, channel: BroadcastChann
     for (let hasMissed = isTakenOver; !signal.aborted; hasMissed = true) {
       try {
         for await (const { type } of open(signal, hasMissed)) {
-          tell({ event: type });
+          post({ event: type });
           listener.onEvent(type);
         }
       } catch (err) {
@@ -70,7 +74,7 @@ const createReader = (client: Streams, scope: LiveScope, channel: BroadcastChann
       await pause(RETRY_MS, signal);
     }
   };
-  return { read, answer: () => tell({ state }) };
+  return { read, answer: () => post({ state }) };
 };
 
 /** Listens until the function it gives back is called. */
@@ -86,7 +90,7 @@ export const followEvents = (client: Streams, scope: LiveScope, listener: Listen
     heard = state;
     listener.onState(state);
   };
-  channel.onmessage = ({ data }: MessageEvent<Told>) => {
+  channel.onmessage = ({ data }: MessageEvent<TabMessage>) => {
     if ('asks' in data) {
       if (isReader) reader.answer();
     } else if (!isReader) {
@@ -105,7 +109,7 @@ export const followEvents = (client: Streams, scope: LiveScope, listener: Listen
       ? readAs(false)()
       : navigator.locks.request(name, { ifAvailable: true }, async (lock) => {
           if (lock !== null) return readAs(false)();
-          channel.postMessage({ asks: true } satisfies Told);
+          channel.postMessage({ asks: true } satisfies TabMessage);
           await navigator.locks.request(name, { signal: left.signal }, readAs(true));
         });
   void Promise.resolve(started).catch(() => undefined);

@@ -68,10 +68,10 @@ export const useLive = (scope: LiveScope | null): void => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const refresh = (): void => {
       timer = undefined;
-      const told = [...types];
+      const changed = [...types];
       types.clear();
       void queries.invalidateQueries({
-        predicate: ({ queryKey }) => told.some((type) => isChangedBy(String(queryKey[0]), type)),
+        predicate: ({ queryKey }) => changed.some((type) => isChangedBy(String(queryKey[0]), type)),
       });
     };
     const leave = followEvents(backend.client, scope, {

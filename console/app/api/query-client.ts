@@ -10,7 +10,10 @@ const FRESH_MS = 1_000;
 
 export const isSignedOut = (err: unknown): boolean => err instanceof GpuaasError && err.code === 'unauthenticated';
 
-/** * The polling interval. A signed-out page does not poll: it would use up the rate limit for anonymous requests, which * sign-in needs. Returning to the page reads again. */
+/**
+ * The polling interval. A signed-out page does not poll: it would use up the rate limit for anonymous requests, which
+ * sign-in needs. Returning to the page reads again.
+ */
 export const repeatEvery =
   (everyMs: number | false) =>
   ({ state }: Readonly<{ state: Readonly<{ error: unknown }> }>): number | false =>

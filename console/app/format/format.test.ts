@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addMoney, money } from './money.ts';
+import { money } from './money.ts';
 import { command, shellQuote } from './shell.ts';
 import { bytes } from './size.ts';
 import { stateWord } from './state.ts';
@@ -9,24 +9,6 @@ import { ago, duration, exact, span, until } from './time.ts';
 test('money is shown in the digits of its currency', () => {
   assert.equal(money({ amount_minor: 3192, currency: 'USD' }), '$31.92');
   assert.equal(money({ amount_minor: 500, currency: 'JPY' }), '¥500');
-});
-
-test('sums of different currencies are no sum', () => {
-  assert.deepEqual(
-    addMoney([
-      { amount_minor: 1, currency: 'USD' },
-      { amount_minor: 2, currency: 'USD' },
-    ]),
-    { amount_minor: 3, currency: 'USD' },
-  );
-  assert.equal(
-    addMoney([
-      { amount_minor: 1, currency: 'USD' },
-      { amount_minor: 2, currency: 'EUR' },
-    ]),
-    null,
-  );
-  assert.equal(addMoney([]), null);
 });
 
 test('spans have two units at most', () => {

@@ -15,9 +15,3 @@ export const money = ({ amount_minor, currency }: Money): string => {
   const digits = format.resolvedOptions().maximumFractionDigits ?? 2;
   return format.format(amount_minor / 10 ** digits);
 };
-
-export const addMoney = (values: readonly Money[]): Money | null => {
-  const [first] = values;
-  if (first === undefined || values.some(({ currency }) => currency !== first.currency)) return null;
-  return { currency: first.currency, amount_minor: values.reduce((sum, one) => sum + one.amount_minor, 0) };
-};

@@ -1,4 +1,7 @@
-/** * Text without key events: from an emoji picker, dictation or an input tool. xterm ignores it in screen reader mode, so it * is read here. Keys and composition stay with xterm. */
+/**
+ * Text without key events: from an emoji picker, dictation or an input tool. xterm ignores it in screen reader mode, so
+ * it is read here. Keys and composition stay with xterm.
+ */
 import type { Terminal } from '@xterm/xterm';
 
 export const bindInput = (terminal: Terminal, element: HTMLElement): (() => void) => {

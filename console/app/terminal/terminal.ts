@@ -1,6 +1,7 @@
 /**
  * The terminal of an allocation in a browser: `mountTerminal(element, { connect })`. It stands in an element that has a
- * size and follows it. Nothing from the stream becomes HTML, a title, a link or clipboard content, * because the tenant controls it.
+ * size and follows it. Nothing from the stream becomes HTML, a title, a link or clipboard content, because the tenant
+ * controls it.
  */
 import './terminal.css';
 import { FitAddon } from '@xterm/addon-fit';

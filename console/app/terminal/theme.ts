@@ -58,15 +58,15 @@ export const THEMES: Readonly<Record<ThemeName, ITheme>> = {
   },
 };
 
-/** Tells which theme holds, now and whenever that changes. What is given back ends it. */
-export const followTheme = (choice: ThemeChoice, tell: (name: ThemeName) => void): (() => void) => {
+/** Reports the theme now and on every change, until the returned function is called. */
+export const followTheme = (choice: ThemeChoice, report: (name: ThemeName) => void): (() => void) => {
   if (choice !== 'auto') {
-    tell(choice);
+    report(choice);
     return () => undefined;
   }
   const query = matchMedia('(prefers-color-scheme: dark)');
-  const told = (): void => tell(query.matches ? 'dark' : 'light');
-  told();
-  query.addEventListener('change', told);
-  return () => query.removeEventListener('change', told);
+  const reportCurrent = (): void => report(query.matches ? 'dark' : 'light');
+  reportCurrent();
+  query.addEventListener('change', reportCurrent);
+  return () => query.removeEventListener('change', reportCurrent);
 };

@@ -1,4 +1,7 @@
-/** * A live table. Values change in place, but no row moves while the pointer or focus is in the table, so that a click hits * the intended row. New rows are counted and shown on demand. */
+/**
+ * A live table. Values change in place, but no row moves while the pointer or focus is in the table, so that a click
+ * hits the intended row. New rows are counted and shown on demand.
+ */
 import { Button } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { heldRows } from './stable-rows.ts';

@@ -4,7 +4,7 @@
  */
 import { useRef } from 'react';
 
-const standingFor = (element: Element | null): HTMLElement | null => {
+const focusTargetOf = (element: Element | null): HTMLElement | null => {
   const menu = element?.closest('[role="menu"]');
   const button = document.getElementById(menu?.getAttribute('aria-labelledby') ?? '') ?? element;
   return button instanceof HTMLElement ? button : null;
@@ -14,7 +14,7 @@ export const useReturnFocus = () => {
   const from = useRef<HTMLElement | null>(null);
   return {
     leave: () => {
-      from.current = standingFor(document.activeElement);
+      from.current = focusTargetOf(document.activeElement);
     },
     /** Once the dialog is gone, which holds the keyboard until then. */
     comeBack: () => {

@@ -1,4 +1,7 @@
-/** * The rows of a live table while the pointer or focus is in it: rows keep their places and show current values. A removed * row stays and is marked. New rows wait, unless they are at the end, where they move nothing. */
+/**
+ * The rows of a live table while the pointer or focus is in it: rows keep their places and show current values. A
+ * removed row stays and is marked. New rows wait, unless they are at the end, where they move nothing.
+ */
 export type HeldRow<T> = Readonly<{ row: T; isGone: boolean }>;
 export type HeldRows<T> = Readonly<{ rows: readonly HeldRow<T>[]; waiting: number }>;
 

@@ -50,6 +50,7 @@ export { TopologyMap as TopologyMapShape, WIPE_METHODS } from './candidate.ts';
 export { HostFacts as HostFactsShape } from './facts.ts';
 export { candidateHash, mapHash } from './hash.ts';
 export { CLASSIFICATIONS, HealthReport as HealthReportShape } from './health.ts';
+export { type DiskRange, READ_BACK, readBackFloor, readBackGap } from './read-back.ts';
 export { TASK_ERRORS, TaskPayload as TaskPayloadShape } from './task.ts';
 export {
   defineTask,

@@ -22,6 +22,7 @@ export const DiskEvidence = Closed({
   blocks_changed: Type.Optional(Count),
   bytes_read_back: Count,
   bytes_not_erased: Count,
+  /** What was read back, as `read-back.ts` demands of a disk of this size. */
   samples: Type.Array(Closed({ offset: Count, length: Count, sha256: Type.String() })),
   signatures_left: Type.Array(Type.String()),
   is_verified: Type.Boolean(),

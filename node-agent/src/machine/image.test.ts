@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { requires } from '../../../tools/test/requires.ts';
 import { HostError } from '../host/host.ts';
-import { inspectBytes, inspectImage } from './image.ts';
+import { inspectImage } from './image.ts';
+import type { Inspection } from './image-facts.ts';
 
 const MIB = 1024 ** 2;
 const CLUSTER = 65_536;
@@ -29,6 +30,13 @@ const qcow2 = (edit: (bytes: Buffer) => void = () => undefined): Buffer => {
   bytes.writeBigUInt64BE((1n << 63n) | BigInt(5 * CLUSTER), 4 * CLUSTER);
   edit(bytes);
   return bytes;
+};
+/** Does an inspection with bytes that are at hand. */
+const inspectBytes = <T>(inspection: Inspection<T>, bytes: Buffer): T => {
+  let step = inspection.next();
+  while (step.done !== true)
+    step = inspection.next(bytes.subarray(step.value.offset, step.value.offset + step.value.length));
+  return step.value;
 };
 const inspect = (bytes: Buffer, declared = 'qcow2', disk = 64 * MIB) =>
   inspectBytes(inspectImage({ declared, file_bytes: bytes.length, disk_bytes: disk }), bytes);

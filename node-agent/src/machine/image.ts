@@ -49,11 +49,3 @@ export function* inspectImage({ declared, file_bytes, disk_bytes }: ImageQuestio
     return refuseImage(`it is a disk of ${facts.virtual_bytes} bytes, and the disk has ${disk_bytes}`);
   return facts;
 }
-
-/** Does an inspection with bytes that are at hand. */
-export const inspectBytes = <T>(inspection: Inspection<T>, bytes: Buffer): T => {
-  let step = inspection.next();
-  while (step.done !== true)
-    step = inspection.next(bytes.subarray(step.value.offset, step.value.offset + step.value.length));
-  return step.value;
-};

@@ -91,5 +91,10 @@ const forget = async (ctx: TaskContext, act: Act, disk: OpenDisk): Promise<boole
     return false;
   }
   const found = await act(`reading disk ${disk.serial}`, readBack(disk));
-  return found.is_zero && isWhole(found) && found.bytes_not_erased === 0 && found.signatures_left.length === 0;
+  return (
+    found.is_zero &&
+    isWhole(found, disk.size_bytes) &&
+    found.bytes_not_erased === 0 &&
+    found.signatures_left.length === 0
+  );
 };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import { test } from 'node:test';
+import { readBackGap } from '@gpuaas/contract/node';
 import fc from 'fast-check';
 import type { OpenDisk } from '../host/host.ts';
 import { isWhole, rangesOf, readBack } from './read-back.ts';
@@ -9,8 +10,10 @@ const MIB = 1024 * 1024;
 
 test('whatever the size, the ends are read whole, samples lie within the disk, and a small disk is read whole', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 8 * 1024 * MIB }), (size) => {
-      const ranges = rangesOf(size, (max) => max - 1);
+    fc.property(fc.integer({ min: 1, max: 8 * 1024 * MIB }), fc.constantFrom('first', 'last', 'any'), (size, which) => {
+      const place = { first: () => 0, last: (max: number) => max - 1, any: (max: number) => randomInt(max) }[which];
+      const ranges = rangesOf(size, place);
+      assert.equal(readBackGap(size, ranges), null, 'it is what the contract demands');
       assert.ok(ranges.every((range) => range.offset >= 0 && range.length > 0 && range.offset + range.length <= size));
       const [first] = ranges;
       const last = ranges.at(-1);
@@ -64,7 +67,8 @@ test('the hashes are those of the bytes, zeros or not', async () => {
 
 test('a disk that gives back less than it was asked for is not proven', async () => {
   const short = await readBack(diskOf(Buffer.alloc(MIB), { size_bytes: 2 * MIB }));
-  assert.equal(isWhole(short), false);
-  assert.equal(isWhole(await readBack(diskOf(Buffer.alloc(0)))), false, 'nothing read is nothing proven');
-  assert.equal(isWhole(await readBack(diskOf(Buffer.alloc(MIB)))), true);
+  assert.equal(isWhole(short, 2 * MIB), false);
+  assert.equal(isWhole(await readBack(diskOf(Buffer.alloc(0))), 0), false, 'nothing read is nothing proven');
+  const whole = await readBack(diskOf(Buffer.alloc(MIB)));
+  assert.deepEqual([isWhole(whole, MIB), isWhole(whole, 2 * MIB)], [true, false]);
 });

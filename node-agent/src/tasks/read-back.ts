@@ -1,6 +1,6 @@
 /**
- * What is really on a disk: its first and last 16 MiB, samples at random places between them, and a scan for signatures.
- * A small disk is read whole. Two rules say what counts as erased.
+ * What is really on a disk: its two ends, a sample at a random place of each region between them, and a scan for signatures.
+ * The contract says how much. Two rules say what counts as erased.
  *
  * `blank`: zeros or, on some drives, ones; every other byte counts as left. It holds for every method.
  * `changed`: a cryptographic erase throws the key away, and the drive may then give back noise. It has to be noise that was
@@ -9,38 +9,35 @@
  */
 import { createHash, type Hash, randomInt } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
-import type { DiskEvidence } from '@gpuaas/contract/node';
+import { type DiskEvidence, type DiskRange, readBackFloor, readBackGap } from '@gpuaas/contract/node';
 import type { OpenDisk } from '../host/host.ts';
 
 export type ReadBack = Pick<DiskEvidence, 'bytes_read_back' | 'bytes_not_erased' | 'samples' | 'signatures_left'> &
   Readonly<{ rule: 'blank' | 'changed'; blocks_changed: number }>;
-type Range = Readonly<{ offset: number; length: number }>;
+type Range = DiskRange;
 /** What the sampled places held before the erase, block by block. */
 export type Before = Readonly<{ ranges: readonly Range[]; blocks: ReadonlyMap<number, string> }>;
 
-const END_BYTES = 16 * 1024 * 1024;
-const SAMPLE_BYTES = 64 * 1024;
-const SAMPLE_COUNT = 32;
 const READ_BYTES = 1024 * 1024;
 const AHEAD = 4;
 const BLOCK_BYTES = 4096;
 /** Noise does not shrink. */
 const NOISE_RATIO = 0.99;
 
-/** Within the disk, without overlap of the two ends. */
-export const rangesOf = (size: number, random: (max: number) => number = randomInt): readonly Range[] => {
-  if (size <= 2 * END_BYTES) return size === 0 ? [] : [{ offset: 0, length: size }];
-  const last = Math.floor((size - END_BYTES) / BLOCK_BYTES) * BLOCK_BYTES;
-  const room = Math.floor((last - END_BYTES - SAMPLE_BYTES) / BLOCK_BYTES);
-  const samples =
-    room <= 0
-      ? [{ offset: END_BYTES, length: last - END_BYTES }].filter((range) => range.length > 0)
-      : Array.from({ length: SAMPLE_COUNT }, () => ({
-          offset: END_BYTES + random(room) * BLOCK_BYTES,
-          length: SAMPLE_BYTES,
-        })).toSorted((a, b) => a.offset - b.offset);
-  return [{ offset: 0, length: END_BYTES }, ...samples, { offset: last, length: size - last }];
-};
+/** Where to look: as much as the contract demands, in each region at a place that nobody can foresee. */
+export const rangesOf = (size: number, random: (max: number) => number = randomInt): readonly Range[] =>
+  readBackFloor(size)
+    .filter(({ length }) => length > 0)
+    .map(({ offset, length, bytes }) => {
+      // Direct reads begin where a sector does.
+      if (bytes === length) {
+        const start = Math.floor(offset / BLOCK_BYTES) * BLOCK_BYTES;
+        return { offset: start, length: offset + length - start };
+      }
+      const first = Math.ceil(offset / BLOCK_BYTES);
+      const last = Math.floor((offset + length - bytes) / BLOCK_BYTES);
+      return { offset: (first + random(last - first + 1)) * BLOCK_BYTES, length: bytes };
+    });
 
 const ZEROS = Buffer.alloc(READ_BYTES);
 const ONES = Buffer.alloc(READ_BYTES, 0xff);
@@ -165,6 +162,7 @@ export const readBack = async (disk: OpenDisk, before?: Before): Promise<ReadBac
   };
 };
 
-/** Whether everything that was to be read was. */
-export const isWhole = (found: ReadBack): boolean =>
-  found.bytes_read_back > 0 && found.bytes_read_back === found.samples.reduce((sum, each) => sum + each.length, 0);
+/** Whether everything that was to be read was, and that is what the contract demands of a disk of this size. */
+export const isWhole = (found: ReadBack, sizeBytes: number): boolean =>
+  found.bytes_read_back === found.samples.reduce((sum, each) => sum + each.length, 0) &&
+  readBackGap(sizeBytes, found.samples) === null;

@@ -61,7 +61,10 @@ const wipeAndProve = async (
   const { command_status } = await act(`the wipe of disk ${target.serial}`, disk.wipe(method));
   const { is_zero: _, ...found } = await act(`reading back disk ${target.serial}`, readBack(disk, before));
   const isVerified =
-    command_status === 0 && isWhole(found) && found.bytes_not_erased === 0 && found.signatures_left.length === 0;
+    command_status === 0 &&
+    isWhole(found, disk.size_bytes) &&
+    found.bytes_not_erased === 0 &&
+    found.signatures_left.length === 0;
   if (!isVerified)
     ctx.log.error(
       { serial: target.serial, method, command_status, ...found, samples: undefined },

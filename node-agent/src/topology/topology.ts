@@ -8,7 +8,7 @@ import { type Place, placesOf } from './places.ts';
 import { prerequisitesOf } from './prerequisites.ts';
 import { compareAddress, factOf } from './read.ts';
 
-export { candidateHash, mapHash } from '@gpuaas/contract/node';
+export { mapHash } from '@gpuaas/contract/node';
 export type { Settings } from './candidate.ts';
 
 const SLOTS_MAX = 64;

@@ -4,7 +4,7 @@
  * task must answer is the contract's: a completed task whose output has another shape has failed.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type HealthReport, type NodeAnswer, type NodeBody, TASKS, type TaskKind } from '@gpuaas/contract/node';
+import { isTaskKind, type NodeAnswer, type NodeBody, TASKS } from '@gpuaas/contract/node';
 import type { Clock } from '@gpuaas/kit';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import {
@@ -18,30 +18,26 @@ import {
   type TaskOnNode,
 } from '../db/agent-task.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
-import { rejectTask, type TaskResult } from '../db/node-task.ts';
+import type { TaskResult } from '../db/node-task.ts';
 import { isTaskOpen } from '../domain/task.ts';
 import { BEGUN_EXPIRES_S } from '../domain/task-limit.ts';
 import { AppError, notFound } from '../errors.ts';
 import { createAjv } from '../schema.ts';
-import { finishTask } from '../workflows/finish-task.ts';
-import type { ResultHooks } from './result-hooks.ts';
+import { recordHealth } from '../services/health-report.ts';
+import { finishTask } from './end-task.ts';
+import { AHEAD, isAhead } from './result-processors.ts';
 
-export type ResultDeps = Readonly<{ database: Database; clock: Clock; hooks: ResultHooks; wake: () => void }>;
+export type ResultDeps = Readonly<{ database: Database; clock: Clock; wake: () => void }>;
 type Result = NodeBody<'taskResult'>;
 type Output = Readonly<Record<string, unknown>>;
 type Where = Readonly<{ node_id: string; task_id: string }>;
 
-const REPORT_AHEAD_MAX_MS = 5 * 60_000;
-const AHEAD = 'The report was observed more than five minutes from now: set the clock of this host.';
-
 const ajv = createAjv({});
 const outputs = new Map<string, ValidateFunction>();
 
-const isKind = (kind: string): kind is TaskKind => Object.hasOwn(TASKS, kind);
-
 /** What is wrong with the output of a kind, in words; undefined when nothing is. */
 const faultOf = (kind: string, output: unknown): string | undefined => {
-  if (!isKind(kind)) return `Tasks of the kind ${kind} are not known here.`;
+  if (!isTaskKind(kind)) return `Tasks of the kind ${kind} are not known here.`;
   let validate = outputs.get(kind);
   if (validate === undefined) {
     validate = ajv.compile(TASKS[kind].output);
@@ -105,25 +101,6 @@ const isKnown = (task: AgentTaskRow, result: TaskResult): boolean =>
     ? result.state === 'failed' && task.state_reason === result.reason
     : task.state === 'completed' || task.state === 'failed');
 
-/** A report that counts as the newest for long would hide what comes after it. */
-const isAhead = ({ clock }: ResultDeps, report: HealthReport): boolean =>
-  Date.parse(report.observed_at) > clock.now().getTime() + REPORT_AHEAD_MAX_MS;
-
-/** Tells whoever makes something of the answer; a sentence says why it does not hold after all. */
-const tell = async (tx: Tx, deps: ResultDeps, task: AgentTaskRow, output: object): Promise<string | undefined> => {
-  const { hooks } = deps;
-  if (!isKind(task.kind)) return undefined;
-  const hook = hooks.tasks[task.kind] as
-    | ((tx: Tx, task: AgentTaskRow, output: object) => Promise<string | undefined>)
-    | undefined;
-  if (task.kind === 'diag.health_probe' && 'report' in output) {
-    const report = output.report as HealthReport;
-    if (isAhead(deps, report)) return AHEAD;
-    await hooks.health?.(tx, task.node_id, report);
-  }
-  return hook?.(tx, task, output);
-};
-
 const GENERATION_MAX = 1_000_000_000;
 /** As many as a task may name. */
 const SLOTS_MAX = 64;
@@ -151,15 +128,14 @@ export const finish = (deps: ResultDeps, where: Where, body: Result): Promise<No
       return { is_accepted: false, reason: 'The task waits until the clock of this host is set.' };
     const { state, error_code, reason, output } = judged(task.kind, body);
     const result = { id: task.id, attempt: body.attempt, state, reason, output };
-    if (!(await finishTask(tx, result, deps.wake)))
+    const { is_accepted, objection } = await finishTask(tx, result, { now: deps.clock.now(), wake: deps.wake });
+    if (!is_accepted)
       return isKnown(task, result)
         ? { is_accepted: true, reason: null }
         : { is_accepted: false, reason: lateReason(task, body.attempt) };
     await noteResult(tx, task.id, { error_code, started_at: body.started_at });
     if (error_code === 'stale_generation') await learnGenerations(tx, task.node_id, output);
-    const objection = state === 'completed' ? await tell(tx, deps, task, output ?? {}) : undefined;
-    if (objection !== undefined) await rejectTask(tx, task.id, objection);
-    return { is_accepted: true, reason: objection ?? null };
+    return { is_accepted: true, reason: objection };
   });
 
 export const health = async (
@@ -167,12 +143,9 @@ export const health = async (
   nodeId: string,
   body: NodeBody<'healthReport'>,
 ): Promise<NodeAnswer<'healthReport'>> => {
-  const { hooks, database } = deps;
-  if (isAhead(deps, body.report))
+  if (isAhead(body.report, deps.clock.now()))
     throw new AppError('invalid_request', AHEAD, {
       errors: [{ pointer: '/body/report/observed_at', code: 'future', message: 'is more than five minutes from now' }],
     });
-  const record = hooks.health;
-  if (record === undefined) return { is_accepted: false };
-  return { is_accepted: await database.write(PLATFORM, (tx) => record(tx, nodeId, body.report)) };
+  return { is_accepted: await deps.database.write(PLATFORM, (tx) => recordHealth(tx, nodeId, body.report)) };
 };

@@ -10,21 +10,21 @@ const A_WHILE = "statement_timestamp() - interval '5 minutes'";
 export const HOST_INVARIANTS: readonly Invariant[] = [
   {
     name: 'vm_has_claim_or_finding',
-    rule: 'Every machine with our tag on a host belongs to an unreleased claim there, or is told as an orphan.',
-    sql: `select i.node_id as subject_id, 'machine ' || (m ->> 'name') || ' is claimed by nobody and not told' as detail
+    rule: 'Every VM with our tag on a host belongs to an unreleased claim there, or is a finding as an orphan.',
+    sql: `select i.node_id as subject_id, 'VM ' || (m ->> 'name') || ' has no claim and no finding' as detail
       from node_inventories i cross join lateral jsonb_array_elements(i.content -> 'vms') m
       where i.received_at > ${A_WHILE} and (m ->> 'is_managed')::boolean
         and not exists (select from allocation_resource_claims c where c.allocation_id = m ->> 'allocation_id'
           and c.node_id = i.node_id and (${claimIsLive('c')} or c.released_at > ${A_WHILE}))
         and not exists (select from jsonb_array_elements(i.findings) f
-          where f ->> 'code' = 'orphan_vm' and f ->> 'machine' = m ->> 'name')
+          where f ->> 'code' = 'orphan_vm' and f ->> 'vm' = m ->> 'name')
         and not exists (select from allocation_resource_claims c where c.node_id = i.node_id and c.claim_kind = 'node_exclusive'
           and (${claimIsLive('c')} or c.released_at > ${A_WHILE}))`,
   },
   {
     name: 'unclaimed_vm_blocks_slots',
     rule: 'A slot whose devices a machine has that nobody claims is not for sale.',
-    sql: `select s.id as subject_id, 'for sale, and machine ' || (f ->> 'machine') || ' has its devices' as detail
+    sql: `select s.id as subject_id, 'schedulable, and VM ' || (f ->> 'vm') || ' has its devices' as detail
       from node_inventories i cross join lateral jsonb_array_elements(i.findings) f
       join node_resource_slots s on s.node_id = i.node_id and f -> 'slot_ids' ? s.id and s.status = 'available'
         and s.status_since < i.received_at

@@ -714,9 +714,7 @@ describe('invariants', () => {
       {
         what: 'nothing about one that is told, nor about one that is claimed',
         do: () => [
-          found(nodes.empty, machineOf('alc_gone'), [
-            { code: 'orphan_vm', machine: 'gpuaas-alc_gone', slot_ids: [] },
-          ]),
+          found(nodes.empty, machineOf('alc_gone'), [{ code: 'orphan_vm', vm: 'gpuaas-alc_gone', slot_ids: [] }]),
           found(nodes.sliced, machineOf(active.id), []),
         ],
         finds: () => [],

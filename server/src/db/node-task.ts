@@ -79,31 +79,17 @@ export const insertTask = async <K extends TaskKind>(tx: Tx, task: NewTask<K>): 
   return viewOf(row);
 };
 
-export type LatestTask = NodeTaskRow &
-  Readonly<{
-    /** Tasks of this kind that this run has asked for since an operator last retried it. */
-    tries: number;
-    age_ms: number;
-  }>;
-
-/** The newest attempt of one kind of work for an allocation, and how many of them are one run's own. */
-export const findLatestTask = async (
+/** The number of the newest attempt of one kind of work for an allocation, by whatever run; 0 where there is none. */
+export const findLastAttempt = async (
   reader: Reader,
-  allocationId: string,
-  kind: string,
-  runId: string,
-): Promise<LatestTask | undefined> => {
-  const { rows } = await reader.query<LatestTask>(
-    `select ${TASK},
-       greatest(0, extract(epoch from clock_timestamp() - coalesce(t.finished_at, t.created_at)) * 1000)::float8 as age_ms,
-       (select count(*) from node_tasks o where o.allocation_id = $1 and o.kind = $2 and o.workflow_run_id = $3
-          and o.created_at > coalesce((select max(s.finished_at) from workflow_steps s
-            where s.run_id = $3 and s.outcome = 'retried'), '-infinity')) as tries
-     from node_tasks t where t.allocation_id = $1 and t.kind = $2 order by t.attempt desc limit 1`,
-    [allocationId, kind, runId],
-  );
-  return rows[0];
-};
+  of: Readonly<{ allocation_id: string | null; kind: string }>,
+): Promise<number> =>
+  (
+    await reader.query<{ attempt: number }>(
+      'select coalesce(max(attempt), 0) as attempt from node_tasks where allocation_id = $1 and kind = $2',
+      [of.allocation_id, of.kind],
+    )
+  ).rows[0]?.attempt ?? 0;
 
 /** Tasks that a host may be working on, whatever for. */
 export const countTasksUnderWay = async (reader: Reader, allocationId: string): Promise<number> => {
@@ -121,23 +107,6 @@ export const cancelQueuedTasks = async (tx: Tx, allocationId: string, reason: st
      where allocation_id = $1 and state = 'queued'`,
     [allocationId, reason],
   );
-};
-
-/** Takes the oldest queued tasks that are not too late. Others may be taking at the same time. */
-export const takeTasks = async (
-  tx: Tx,
-  take: Readonly<{ node_name_prefix: string; limit: number }>,
-): Promise<NodeTaskRow[]> => {
-  const { rows } = await tx.query<NodeTaskRow>(
-    `with taken as materialized (
-       select q.id from node_tasks q join nodes n on n.id = q.node_id
-       where q.state = 'queued' and q.expires_at > clock_timestamp() and starts_with(n.name, $1)
-       order by q.id limit $2 for update of q skip locked)
-     update node_tasks t set state = 'running', dispatched_at = clock_timestamp() from taken where t.id = taken.id
-     returning ${TASK}`,
-    [take.node_name_prefix, take.limit],
-  );
-  return rows;
 };
 
 export type TaskResult = Readonly<{

@@ -85,18 +85,6 @@ export const wantReboot = async (tx: Tx, nodeId: string, reason: string): Promis
   );
 };
 
-/** An id that is given twice keeps the first row. */
-export const insertPool = async (
-  tx: Tx,
-  row: Readonly<{ id: string; name: string; organization_id: string | null }>,
-): Promise<void> => {
-  await tx.query('insert into pools (id, name, organization_id) values ($1, $2, $3) on conflict (id) do nothing', [
-    row.id,
-    row.name,
-    row.organization_id,
-  ]);
-};
-
 export type NewNode = Readonly<{
   id: string;
   name: string;
@@ -132,8 +120,9 @@ const INSERT_NODE = statement(
     data_disks: 'jsonb',
   },
   `insert into nodes (id, name, region_name, pool_id, gpu_model, gpu_count, host_role, state, capacity_mode, health, booted_at,
-         runtime_checked_at, is_runtime_passed, data_disks)
-       values (:id, :name, :region_name, :pool_id, :gpu_model, :gpu_count, :host_role, :state, :capacity_mode, :health, :booted_at, :runtime_checked_at, :is_runtime_passed, :data_disks) on conflict (id) do nothing`,
+     runtime_checked_at, is_runtime_passed, data_disks)
+   values (:id, :name, :region_name, :pool_id, :gpu_model, :gpu_count, :host_role, :state, :capacity_mode, :health, :booted_at,
+     :runtime_checked_at, :is_runtime_passed, :data_disks) on conflict (id) do nothing`,
 );
 
 /** False when the node is there already. */
@@ -202,19 +191,6 @@ export const listLiveClaims = async (reader: Reader, nodeId: string): Promise<Li
       [nodeId],
     )
   ).rows;
-
-/** A discovery that ran before the platform knew the node: what an approval cites. False when it is known already. */
-export const insertDiscovery = async (
-  tx: Tx,
-  task: Readonly<{ id: string; node_id: string; output: unknown; correlation_id: string }>,
-): Promise<boolean> =>
-  (
-    await tx.query(
-      `insert into node_tasks (id, node_id, kind, params, state, output, correlation_id, finished_at, expires_at)
-       values ($1, $2, 'topology.discover', '{}', 'completed', $3, $4, clock_timestamp(), clock_timestamp()) on conflict (id) do nothing`,
-      [task.id, task.node_id, JSON.stringify(task.output), task.correlation_id],
-    )
-  ).rowCount === 1;
 
 /** The network behind the node's NAT that slices get addresses of. */
 export const findPrivateNetwork = async (reader: Reader, id: string): Promise<string> =>

@@ -123,10 +123,6 @@ export const insertOidcSigningKey = async (
   );
 };
 
-export const retireOidcSigningKey = async (tx: Tx): Promise<void> => {
-  await tx.query('update oidc_signing_keys set retired_at = now() where retired_at is null');
-};
-
 /** Retired keys are dropped once no token they signed can still be alive. */
 export const deleteRetiredOidcSigningKeys = async (tx: Tx, olderThanS: number): Promise<void> => {
   await tx.query("delete from oidc_signing_keys where retired_at < now() - $1 * interval '1 second'", [olderThanS]);

@@ -104,24 +104,6 @@ export type NewSlot = Readonly<{
   wipe_method: 'nvme_sanitize' | 'nvme_format' | 'blkdiscard';
 }>;
 
-/** Approved and for sale at once: the database refuses whatever is incomplete or bound twice. */
-export const insertApprovedSlots = (
-  tx: Tx,
-  node: Readonly<{ id: string; region_name: string; approved_by: string; discovery_task_id: string }>,
-  slots: readonly NewSlot[],
-) =>
-  tx.query(
-    `insert into node_resource_slots (id, node_id, region_name, slot_index, approval, status, health, gpu_pci_address, gpu_uuid, module_id,
-       numa_node, nvme_serial, nvme_device, mac_address, private_ip, network_id, fabric_claim_mode, fabric_vf_pci_address,
-       wipe_method, approved_by, approved_at, discovery_task_id)
-     select s.id, $1, $2, s.slot_index, 'approved', 'available', 'ok', s.gpu_pci_address, s.gpu_uuid, s.module_id, s.numa_node,
-       s.nvme_serial, s.nvme_device, s.mac_address, s.private_ip, $1, 'per_slot_vf', s.fabric_vf_pci_address,
-       s.wipe_method, $3, clock_timestamp(), $4
-     from jsonb_to_recordset($5) as s (id text, slot_index integer, gpu_pci_address text, gpu_uuid text, module_id integer, numa_node integer,
-       nvme_serial text, nvme_device text, mac_address macaddr, private_ip inet, fabric_vf_pci_address text, wipe_method text)`,
-    [node.id, node.region_name, node.approved_by, node.discovery_task_id, JSON.stringify(slots)],
-  );
-
 export type Partition = Readonly<{ partition_id: number; module_ids: readonly number[] }>;
 
 /** The node's whole table anew: a partition that the fabric no longer has must not stay. */
@@ -149,26 +131,5 @@ export const listSlotFacts = async (reader: Reader, nodeId: string): Promise<Slo
     await reader.query<SlotFact>(
       'select slot_index, approval, status from node_resource_slots where node_id = $1 order by slot_index',
       [nodeId],
-    )
-  ).rows;
-
-export type BindingConflict = Readonly<{ slot_index: number; binding: string; value: string; node_id: string }>;
-
-/** Devices and addresses of the wanted slots that an approved slot elsewhere has already. */
-export const listBindingConflicts = async (
-  reader: Reader,
-  node: Readonly<{ id: string; region_name: string }>,
-  slots: readonly Pick<NewSlot, 'slot_index' | 'nvme_serial' | 'mac_address'>[],
-): Promise<BindingConflict[]> =>
-  (
-    await reader.query<BindingConflict>(
-      `select w.slot_index, b.binding, b.value, s.node_id
-       from jsonb_to_recordset($2) as w (slot_index integer, nvme_serial text, mac_address macaddr)
-       join node_resource_slots s on s.approval = 'approved' and s.region_name = $1
-         and (s.nvme_serial = w.nvme_serial or s.mac_address = w.mac_address)
-       cross join lateral (values ('NVMe serial', w.nvme_serial, s.nvme_serial = w.nvme_serial),
-         ('MAC address', w.mac_address::text, s.mac_address = w.mac_address)) b (binding, value, is_same)
-       where b.is_same order by 1, 2`,
-      [node.region_name, JSON.stringify(slots)],
     )
   ).rows;

@@ -1,26 +1,16 @@
 // Written by `make gen` from a freshly migrated database; do not edit.
-// Times are RFC 3339 strings and int8 is a number, as the parsers in client.ts make them. JSON is written as text,
-// because pg would turn a JavaScript array into a PostgreSQL array.
-import type { ColumnType, Generated } from 'kysely';
-
-type Int8 = ColumnType<number, number | bigint | string, number | bigint | string>;
-type Json = ColumnType<unknown, string, string>;
-type NullableJson = ColumnType<unknown, string | null | undefined, string | null>;
-type Timestamp = ColumnType<string, string | Date, string | Date>;
-type NullableTimestamp = ColumnType<string | null, string | Date | null | undefined, string | Date | null>;
-type GeneratedTimestamp = ColumnType<string, string | Date | undefined, string | Date>;
-type GeneratedJson = ColumnType<unknown, string | undefined, string>;
+// Times are RFC 3339 strings and int8 is a number, as the parsers in client.ts make them.
 
 export interface AccessPolicies {
   organization_id: string;
-  session_idle_s: Generated<number>;
-  session_max_s: Generated<number>;
-  ends_with_sign_in: Generated<boolean>;
-  records_terminals: Generated<boolean>;
-  recording_days: Generated<number>;
-  allows_service_accounts: Generated<boolean>;
-  version: Generated<number>;
-  updated_at: GeneratedTimestamp;
+  session_idle_s: number;
+  session_max_s: number;
+  ends_with_sign_in: boolean;
+  records_terminals: boolean;
+  recording_days: number;
+  allows_service_accounts: boolean;
+  version: number;
+  updated_at: string;
 }
 
 export interface AllocationAccessGrants {
@@ -33,13 +23,13 @@ export interface AllocationAccessGrants {
   ssh_key_id: string;
   public_key: string;
   fingerprint: string;
-  state: Generated<'pending' | 'installed' | 'failed' | 'revoking' | 'revoked'>;
+  state: 'pending' | 'installed' | 'failed' | 'revoking' | 'revoked';
   state_reason: string | null;
   granted_by: string;
   correlation_id: string;
-  created_at: GeneratedTimestamp;
-  installed_at: NullableTimestamp;
-  revoked_at: NullableTimestamp;
+  created_at: string;
+  installed_at: string | null;
+  revoked_at: string | null;
 }
 
 export interface AllocationInstalls {
@@ -52,7 +42,7 @@ export interface AllocationInstalls {
   image_digest: string | null;
   ssh_key_ids: string[];
   user_data: string | null;
-  created_at: GeneratedTimestamp;
+  created_at: string;
 }
 
 export interface AllocationPlacements {
@@ -66,10 +56,10 @@ export interface AllocationPlacements {
   vcpu_count: number | null;
   memory_mib: number | null;
   gpu_count: number;
-  gpu_hourly_price_minor: Int8;
+  gpu_hourly_price_minor: number;
   currency: string;
-  scores: Json;
-  created_at: GeneratedTimestamp;
+  scores: unknown;
+  created_at: string;
 }
 
 export interface AllocationResourceClaims {
@@ -80,15 +70,15 @@ export interface AllocationResourceClaims {
   claim_kind: 'slot' | 'node_exclusive';
   node_id: string;
   slot_id: string | null;
-  target_id: ColumnType<string, never, never>;
+  target_id: string;
   gpu_count: number;
   slot_generation: number | null;
-  created_at: GeneratedTimestamp;
-  released_at: NullableTimestamp;
+  created_at: string;
+  released_at: string | null;
   wipe_proof_id: string | null;
-  is_proof_verified: ColumnType<boolean, never, never>;
-  node_mode: ColumnType<string, never, never>;
-  live_kind: ColumnType<string, never, never>;
+  is_proof_verified: boolean | null;
+  node_mode: string | null;
+  live_kind: string | null;
   adopted_generation: number | null;
 }
 
@@ -97,7 +87,7 @@ export interface AllocationUserData {
   organization_id: string;
   project_id: string;
   user_data: string;
-  updated_at: GeneratedTimestamp;
+  updated_at: string;
 }
 
 export interface Allocations {
@@ -105,7 +95,7 @@ export interface Allocations {
   organization_id: string;
   project_id: string;
   name: string;
-  capacity_shape: Generated<'baremetal' | 'gpu_slice'>;
+  capacity_shape: 'baremetal' | 'gpu_slice';
   sku_name: string;
   region_name: string;
   image_name: string | null;
@@ -113,29 +103,29 @@ export interface Allocations {
   gpu_count: number;
   node_id: string | null;
   state: 'requested' | 'provisioning' | 'active' | 'releasing' | 'released' | 'failed' | 'release_failed';
-  claimable_as: ColumnType<string, never, never>;
+  claimable_as: string | null;
   state_reason: string | null;
-  state_since: GeneratedTimestamp;
-  state_deadline_at: NullableTimestamp;
+  state_since: string;
+  state_deadline_at: string | null;
   requested_by: string;
-  ssh_key_ids: Generated<string[]>;
-  tags: GeneratedJson;
-  is_protected: Generated<boolean>;
+  ssh_key_ids: string[];
+  tags: unknown;
+  is_protected: boolean;
   max_duration_s: number | null;
-  release_at: NullableTimestamp;
-  activated_at: NullableTimestamp;
-  release_requested_at: NullableTimestamp;
-  released_at: NullableTimestamp;
+  release_at: string | null;
+  activated_at: string | null;
+  release_requested_at: string | null;
+  released_at: string | null;
   failure_reason: string | null;
   correlation_id: string;
-  version: Generated<number>;
-  created_at: GeneratedTimestamp;
+  version: number;
+  created_at: string;
   power_state: 'on' | 'stopping' | 'off' | 'starting' | 'rebooting' | 'reinstalling' | 'unknown' | null;
-  power_since: NullableTimestamp;
+  power_since: string | null;
   power_reason: string | null;
   power_run_id: string | null;
   power_grace_s: number | null;
-  install_number: Generated<number>;
+  install_number: number;
 }
 
 export interface ApiTokens {
@@ -149,24 +139,24 @@ export interface ApiTokens {
   token_prefix: string;
   token_hash: Buffer;
   scopes: string[];
-  expires_at: Timestamp;
-  last_used_at: NullableTimestamp;
-  revoked_at: NullableTimestamp;
-  created_at: GeneratedTimestamp;
+  expires_at: string;
+  last_used_at: string | null;
+  revoked_at: string | null;
+  created_at: string;
 }
 
 export interface AuditChains {
   chain: string;
-  sequence: Int8;
+  sequence: number;
   hash: Buffer;
-  sealed_at: GeneratedTimestamp;
-  headed_sequence: Generated<number>;
+  sealed_at: string;
+  headed_sequence: number;
 }
 
 export interface AuditLogs {
   id: string;
-  xid: Generated<string>;
-  created_at: GeneratedTimestamp;
+  xid: string;
+  created_at: string;
   organization_id: string | null;
   project_id: string | null;
   actor_kind: 'user' | 'service_account' | 'system' | 'anonymous';
@@ -181,35 +171,35 @@ export interface AuditLogs {
   error_code: string | null;
   policy: string;
   correlation_id: string;
-  metadata: GeneratedJson;
+  metadata: unknown;
 }
 
 export interface AuditSealer {
-  singleton: Generated<boolean>;
-  sealed_xid: Generated<string>;
-  sealed_id: Generated<string>;
-  heads_line: Generated<number>;
-  heads_hash: Generated<Buffer>;
+  singleton: boolean;
+  sealed_xid: string;
+  sealed_id: string;
+  heads_line: number;
+  heads_hash: Buffer;
 }
 
 export interface AuditSeals {
   chain: string;
-  sequence: Int8;
+  sequence: number;
   audit_log_id: string;
   hash: Buffer;
-  sealed_at: GeneratedTimestamp;
+  sealed_at: string;
 }
 
 export interface CapacityCounters {
   region_name: string;
   gpu_model: string;
   pool_organization_id: string;
-  counts: Json;
-  counted_at: GeneratedTimestamp;
+  counts: unknown;
+  counted_at: string;
 }
 
 export interface CapacitySamples {
-  sampled_at: Timestamp;
+  sampled_at: string;
   region_name: string;
   gpu_model: string;
   delivered_gpus: number;
@@ -227,23 +217,23 @@ export interface DiskOwnerships {
   device: string;
   state: 'approved' | 'wiping' | 'blocked' | 'owned' | 'revoked';
   state_reason: string | null;
-  state_since: GeneratedTimestamp;
+  state_since: string;
   approved_by: string;
   reason: string;
   wipe_proof_id: string | null;
-  version: Generated<number>;
+  version: number;
   correlation_id: string;
-  created_at: GeneratedTimestamp;
+  created_at: string;
 }
 
 export interface HealthBreaker {
-  id: Generated<number>;
-  is_tripped: Generated<boolean>;
-  tripped_at: NullableTimestamp;
+  id: number;
+  is_tripped: boolean;
+  tripped_at: string | null;
   reason: string | null;
   reset_by: string | null;
-  reset_at: NullableTimestamp;
-  version: Generated<number>;
+  reset_at: string | null;
+  version: number;
 }
 
 export interface IdempotencyKeys {
@@ -255,8 +245,8 @@ export interface IdempotencyKeys {
   status: number;
   response: Buffer;
   response_sealed: boolean;
-  created_at: GeneratedTimestamp;
-  expires_at: GeneratedTimestamp;
+  created_at: string;
+  expires_at: string;
 }
 
 export interface Invitations {
@@ -265,16 +255,16 @@ export interface Invitations {
   email: string;
   role: 'owner' | 'admin' | 'member' | 'viewer';
   token_hash: Buffer;
-  state: Generated<'pending' | 'accepted' | 'revoked'>;
+  state: 'pending' | 'accepted' | 'revoked';
   invited_by: string;
-  expires_at: Timestamp;
-  accepted_at: NullableTimestamp;
+  expires_at: string;
+  accepted_at: string | null;
   accepted_by: string | null;
-  created_at: GeneratedTimestamp;
+  created_at: string;
 }
 
 export interface LogLines {
-  logged_at: Timestamp;
+  logged_at: string;
   service: string;
   host_role: 'platform_control' | 'app_control' | 'worker_compute';
   host_name: string;
@@ -283,19 +273,19 @@ export interface LogLines {
   message: string;
   correlation_id: string | null;
   error_code: string | null;
-  fields: Json;
+  fields: unknown;
   origin: string;
-  number: Int8;
+  number: number;
 }
 
 export interface NodeAgents {
   node_id: string;
-  last_seen_at: Timestamp;
+  last_seen_at: string;
   agent_version: string;
   boot_id: string;
-  booted_at: Timestamp;
+  booted_at: string;
   kinds: string[];
-  clock_skew_ms: Generated<number>;
+  clock_skew_ms: number;
   trust_version: string | null;
 }
 
@@ -305,11 +295,11 @@ export interface NodeCertificates {
   ca_key_id: string;
   enrollment_id: string;
   fingerprint_sha256: string;
-  not_before: Timestamp;
-  not_after: Timestamp;
-  revoked_at: NullableTimestamp;
+  not_before: string;
+  not_after: string;
+  revoked_at: string | null;
   revoked_reason: string | null;
-  created_at: GeneratedTimestamp;
+  created_at: string;
 }
 
 export interface NodeEnrollments {
@@ -318,10 +308,10 @@ export interface NodeEnrollments {
   token_hash: Buffer;
   created_by: string;
   correlation_id: string;
-  created_at: GeneratedTimestamp;
-  expires_at: Timestamp;
-  used_at: NullableTimestamp;
-  revoked_at: NullableTimestamp;
+  created_at: string;
+  expires_at: string;
+  used_at: string | null;
+  revoked_at: string | null;
 }
 
 export interface NodeFabricPartitions {
@@ -334,31 +324,31 @@ export interface NodeHealthOverrides {
   node_id: string;
   source: string;
   mode: 'merge' | 'replace';
-  alerts: Json;
-  muted_alert_ids: Generated<string[]>;
+  alerts: unknown;
+  muted_alert_ids: string[];
   reason: string;
   created_by: string;
-  created_at: GeneratedTimestamp;
-  expires_at: NullableTimestamp;
+  created_at: string;
+  expires_at: string | null;
 }
 
 export interface NodeHealthReports {
   node_id: string;
   source: string;
-  observed_at: Timestamp;
-  received_at: GeneratedTimestamp;
-  successes: Json;
-  alerts: Json;
+  observed_at: string;
+  received_at: string;
+  successes: unknown;
+  alerts: unknown;
 }
 
 export interface NodeInventories {
   node_id: string;
-  observed_at: Timestamp;
-  received_at: GeneratedTimestamp;
+  observed_at: string;
+  received_at: string;
   boot_id: string;
-  content: Json;
-  findings: GeneratedJson;
-  changed_at: GeneratedTimestamp;
+  content: unknown;
+  findings: unknown;
+  changed_at: string;
 }
 
 export interface NodePlacementSummary {
@@ -369,32 +359,32 @@ export interface NodePlacementSummary {
   capacity_mode: string;
   occupancy: string;
   is_schedulable: boolean;
-  free_mask: Int8;
+  free_mask: number;
   free_count: number;
   largest_set: number;
-  key_1: ColumnType<number | null, number | null | undefined, number | null>;
-  key_2: ColumnType<number | null, number | null | undefined, number | null>;
-  key_4: ColumnType<number | null, number | null | undefined, number | null>;
-  key_8: ColumnType<number | null, number | null | undefined, number | null>;
-  key_node: ColumnType<number | null, number | null | undefined, number | null>;
-  updated_at: GeneratedTimestamp;
+  key_1: number | null;
+  key_2: number | null;
+  key_4: number | null;
+  key_8: number | null;
+  key_node: number | null;
+  updated_at: string;
 }
 
 export interface NodeResourceSlots {
   id: string;
   node_id: string;
   region_name: string;
-  host_role: ColumnType<string, never, never>;
+  host_role: string;
   slot_index: number;
   parent_slot_id: string | null;
   approval: 'approved' | 'disabled' | 'needs_reapproval';
   status: 'available' | 'reserved' | 'in_use' | 'cleaning' | 'cleanup_blocked' | 'quarantined';
-  claim_mode: ColumnType<string, never, never>;
+  claim_mode: string | null;
   status_reason: string | null;
-  status_since: GeneratedTimestamp;
-  health: Generated<'ok' | 'unhealthy' | 'unknown'>;
-  health_detail: GeneratedJson;
-  generation: Generated<number>;
+  status_since: string;
+  health: 'ok' | 'unhealthy' | 'unknown';
+  health_detail: unknown;
+  generation: number;
   gpu_pci_address: string | null;
   gpu_uuid: string | null;
   module_id: number | null;
@@ -407,18 +397,18 @@ export interface NodeResourceSlots {
   fabric_claim_mode: string | null;
   fabric_vf_pci_address: string | null;
   wipe_method: 'nvme_sanitize' | 'nvme_format' | 'blkdiscard' | null;
-  last_claimed_at: NullableTimestamp;
+  last_claimed_at: string | null;
   wipe_proof_id: string | null;
-  is_wipe_verified: ColumnType<boolean, never, never>;
-  wiped_at: NullableTimestamp;
+  is_wipe_verified: boolean | null;
+  wiped_at: string | null;
   approved_by: string | null;
-  approved_at: NullableTimestamp;
+  approved_at: string | null;
   discovery_task_id: string | null;
-  version: Generated<number>;
-  created_at: GeneratedTimestamp;
+  version: number;
+  created_at: string;
   content_hash: string | null;
-  content: NullableJson;
-  drift: NullableJson;
+  content: unknown;
+  drift: unknown;
   host_generation: number | null;
 }
 
@@ -428,23 +418,23 @@ export interface NodeTasks {
   allocation_id: string | null;
   slot_id: string | null;
   kind: string;
-  params: Json;
-  attempt: Generated<number>;
+  params: unknown;
+  attempt: number;
   slot_generation: number | null;
-  state: Generated<'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled'>;
+  state: 'queued' | 'dispatched' | 'running' | 'completed' | 'failed' | 'expired' | 'cancelled';
   state_reason: string | null;
-  output: NullableJson;
+  output: unknown;
   correlation_id: string;
-  created_at: GeneratedTimestamp;
-  dispatched_at: NullableTimestamp;
-  finished_at: NullableTimestamp;
-  expires_at: Timestamp;
-  started_at: NullableTimestamp;
+  created_at: string;
+  dispatched_at: string | null;
+  finished_at: string | null;
+  expires_at: string;
+  started_at: string | null;
   error_code: string | null;
   percent: number | null;
-  bytes_per_s: ColumnType<number | null, number | null | undefined, number | null>;
+  bytes_per_s: number | null;
   progress_note: string | null;
-  progressed_at: NullableTimestamp;
+  progressed_at: string | null;
   workflow_run_id: string | null;
 }
 
@@ -458,26 +448,26 @@ export interface Nodes {
   host_role: 'platform_control' | 'app_control' | 'worker_compute';
   state: 'bootstrap_issued' | 'enrolling' | 'active' | 'offline' | 'quarantined' | 'draining' | 'retired' | 'removing' | 'deleted';
   state_reason: string | null;
-  state_since: GeneratedTimestamp;
-  state_deadline_at: NullableTimestamp;
+  state_since: string;
+  state_deadline_at: string | null;
   capacity_mode: 'slice' | 'baremetal' | 'flexible';
-  occupancy: Generated<'free' | 'sliced' | 'exclusive' | 'cleaning' | 'cleanup_blocked'>;
-  claim_mode: ColumnType<string, never, never>;
-  is_held: Generated<boolean>;
+  occupancy: 'free' | 'sliced' | 'exclusive' | 'cleaning' | 'cleanup_blocked';
+  claim_mode: string | null;
+  is_held: boolean;
   held_reason: string | null;
-  health: Generated<'ok' | 'unhealthy' | 'unknown'>;
-  health_detail: GeneratedJson;
-  booted_at: NullableTimestamp;
-  runtime_checked_at: NullableTimestamp;
-  is_runtime_passed: Generated<boolean>;
-  data_disks: GeneratedJson;
-  version: Generated<number>;
-  created_at: GeneratedTimestamp;
-  private_network: Generated<string>;
-  reboot_required: Generated<boolean>;
-  has_hardware_change: Generated<boolean>;
-  fell_ill_at: NullableTimestamp;
-  reboot_wanted_at: NullableTimestamp;
+  health: 'ok' | 'unhealthy' | 'unknown';
+  health_detail: unknown;
+  booted_at: string | null;
+  runtime_checked_at: string | null;
+  is_runtime_passed: boolean;
+  data_disks: unknown;
+  version: number;
+  created_at: string;
+  private_network: string;
+  reboot_required: boolean;
+  has_hardware_change: boolean;
+  fell_ill_at: string | null;
+  reboot_wanted_at: string | null;
   reboot_reason: string | null;
 }
 
@@ -488,16 +478,16 @@ export interface OidcRecords {
   uid_hash: Buffer | null;
   user_code_hash: Buffer | null;
   sealed_payload: Buffer;
-  consumed_at: NullableTimestamp;
-  expires_at: Timestamp;
+  consumed_at: string | null;
+  expires_at: string;
 }
 
 export interface OidcSigningKeys {
   kid: string;
   algorithm: string;
   sealed_jwk: Buffer;
-  created_at: GeneratedTimestamp;
-  retired_at: NullableTimestamp;
+  created_at: string;
+  retired_at: string | null;
 }
 
 export interface Organizations {
@@ -505,8 +495,8 @@ export interface Organizations {
   name: string;
   display_name: string;
   kind: 'personal' | 'enterprise';
-  version: Generated<number>;
-  created_at: GeneratedTimestamp;
+  version: number;
+  created_at: string;
 }
 
 export interface OsImageSkus {
@@ -518,13 +508,13 @@ export interface OsImageVersions {
   image_name: string;
   digest: string;
   format: 'raw' | 'qcow2';
-  size_bytes: Int8;
+  size_bytes: number;
   driver_strategy: 'preinstalled' | 'cloud_init' | 'none';
-  readiness_checks: Generated<string[]>;
+  readiness_checks: string[];
   source: string;
   digest_authority: string;
-  registered_at: GeneratedTimestamp;
-  retired_at: NullableTimestamp;
+  registered_at: string;
+  retired_at: string | null;
   retired_reason: string | null;
 }
 
@@ -537,16 +527,16 @@ export interface OsImages {
 
 export interface OutboxEvents {
   id: string;
-  xid: Generated<string>;
+  xid: string;
   event_type: string;
   organization_id: string | null;
   project_id: string | null;
   subject: string;
-  data: Json;
+  data: unknown;
   correlation_id: string;
-  created_at: GeneratedTimestamp;
-  sent_at: NullableTimestamp;
-  attempt_count: Generated<number>;
+  created_at: string;
+  sent_at: string | null;
+  attempt_count: number;
   last_error: string | null;
 }
 
@@ -554,7 +544,7 @@ export interface Pools {
   id: string;
   name: string;
   organization_id: string | null;
-  created_at: GeneratedTimestamp;
+  created_at: string;
 }
 
 export interface ProjectMemberships {
@@ -562,7 +552,7 @@ export interface ProjectMemberships {
   organization_id: string;
   user_id: string;
   role: 'admin' | 'member' | 'viewer';
-  created_at: GeneratedTimestamp;
+  created_at: string;
 }
 
 export interface Projects {
@@ -570,33 +560,33 @@ export interface Projects {
   organization_id: string;
   name: string;
   display_name: string;
-  version: Generated<number>;
-  created_at: GeneratedTimestamp;
-  deleted_at: NullableTimestamp;
+  version: number;
+  created_at: string;
+  deleted_at: string | null;
 }
 
 export interface Quotas {
   organization_id: string;
-  project_id: Generated<string>;
-  project_key: ColumnType<string, never, never>;
+  project_id: string;
+  project_key: string | null;
   gpu_limit: number | null;
-  gpu_used: Generated<number>;
-  version: Generated<number>;
+  gpu_used: number;
+  version: number;
 }
 
 export interface Regions {
   name: string;
   display_name: string;
-  enabled: Generated<boolean>;
+  enabled: boolean;
   disabled_reason: string | null;
-  version: Generated<number>;
-  wipe_minimum: Generated<'clear' | 'purge'>;
+  version: number;
+  wipe_minimum: 'clear' | 'purge';
 }
 
 export interface SchemaMigrations {
   name: string;
   sha256: string;
-  applied_at: GeneratedTimestamp;
+  applied_at: string;
 }
 
 export interface ServiceAccounts {
@@ -605,15 +595,15 @@ export interface ServiceAccounts {
   project_id: string;
   name: string;
   description: string | null;
-  state: Generated<'enabled' | 'disabled'>;
+  state: 'enabled' | 'disabled';
   secret_hash: Buffer;
   previous_secret_hash: Buffer | null;
-  previous_secret_until: NullableTimestamp;
-  secret_rotated_at: GeneratedTimestamp;
-  last_used_at: NullableTimestamp;
-  version: Generated<number>;
-  created_at: GeneratedTimestamp;
-  deleted_at: NullableTimestamp;
+  previous_secret_until: string | null;
+  secret_rotated_at: string;
+  last_used_at: string | null;
+  version: number;
+  created_at: string;
+  deleted_at: string | null;
 }
 
 export interface SkuCatalog {
@@ -624,11 +614,11 @@ export interface SkuCatalog {
   capacity_shape: 'baremetal' | 'gpu_slice';
   gpus_per_node: number;
   allowed_gpu_counts: number[];
-  gpu_hourly_price_minor: Int8;
+  gpu_hourly_price_minor: number;
   currency: string;
-  enabled: Generated<boolean>;
+  enabled: boolean;
   disabled_reason: string | null;
-  version: Generated<number>;
+  version: number;
 }
 
 export interface SkuVmProfiles {
@@ -637,7 +627,7 @@ export interface SkuVmProfiles {
   gpu_count: number;
   vcpu_count: number;
   memory_mib: number;
-  is_default: Generated<boolean>;
+  is_default: boolean;
 }
 
 export interface SlotOverrides {
@@ -647,10 +637,10 @@ export interface SlotOverrides {
   generation: number;
   reason: string;
   requested_by: string;
-  requested_at: GeneratedTimestamp;
-  expires_at: Timestamp;
+  requested_at: string;
+  expires_at: string;
   confirmed_by: string | null;
-  confirmed_at: NullableTimestamp;
+  confirmed_at: string | null;
 }
 
 export interface SshKeys {
@@ -660,16 +650,16 @@ export interface SshKeys {
   algorithm: string;
   public_key: string;
   fingerprint: string;
-  last_used_at: NullableTimestamp;
-  created_at: GeneratedTimestamp;
+  last_used_at: string | null;
+  created_at: string;
 }
 
 export interface TenantMemberships {
   organization_id: string;
   user_id: string;
   role: 'owner' | 'admin' | 'member' | 'viewer';
-  version: Generated<number>;
-  created_at: GeneratedTimestamp;
+  version: number;
+  created_at: string;
 }
 
 export interface TerminalRecordings {
@@ -677,8 +667,8 @@ export interface TerminalRecordings {
   part: number;
   organization_id: string;
   content: Buffer;
-  keep_until: Timestamp;
-  created_at: GeneratedTimestamp;
+  keep_until: string;
+  created_at: string;
 }
 
 export interface TerminalSessions {
@@ -689,33 +679,33 @@ export interface TerminalSessions {
   node_id: string;
   kind: 'terminal' | 'console' | 'ssh' | 'forward';
   port: number | null;
-  cols: Generated<number>;
-  rows: Generated<number>;
+  cols: number;
+  rows: number;
   is_writable: boolean;
-  is_recorded: Generated<boolean>;
-  state: Generated<'ticketed' | 'opening' | 'open' | 'closed'>;
+  is_recorded: boolean;
+  state: 'ticketed' | 'opening' | 'open' | 'closed';
   principal_id: string;
   principal_kind: 'user' | 'service_account';
   principal_name: string;
   credential_id: string | null;
-  credential_expires_at: NullableTimestamp;
+  credential_expires_at: string | null;
   ticket_hash: Buffer | null;
-  ticket_expires_at: Timestamp;
+  ticket_expires_at: string;
   used_ticket_hash: Buffer | null;
   gateway_url: string | null;
-  gateway_seen_at: NullableTimestamp;
+  gateway_seen_at: string | null;
   task_id: string | null;
   source_ip: string | null;
-  bytes_in: Generated<number>;
-  bytes_out: Generated<number>;
+  bytes_in: number;
+  bytes_out: number;
   close_requested_by: string | null;
   end_reason: string | null;
   end_message: string | null;
   correlation_id: string;
-  created_at: GeneratedTimestamp;
-  opened_at: NullableTimestamp;
-  closed_at: NullableTimestamp;
-  expires_at: Timestamp;
+  created_at: string;
+  opened_at: string | null;
+  closed_at: string | null;
+  expires_at: string;
 }
 
 export interface TopologyCandidates {
@@ -724,31 +714,31 @@ export interface TopologyCandidates {
   node_id: string;
   slot_index: number;
   content_hash: string;
-  content: Json;
-  blockers: Json;
+  content: unknown;
+  blockers: unknown;
 }
 
 export interface TopologyDiscoveries {
   task_id: string;
   node_id: string;
   map_hash: string;
-  facts: Json;
-  map: Json;
+  facts: unknown;
+  map: unknown;
   reboot_required: boolean;
-  created_at: GeneratedTimestamp;
+  created_at: string;
 }
 
 export interface TrustKeys {
   id: string;
   purpose: 'node_ca' | 'task_signer' | 'certificate_signer';
   state: 'staged' | 'active' | 'grace' | 'retired' | 'revoked';
-  state_since: GeneratedTimestamp;
+  state_since: string;
   public_pem: string;
   fingerprint_sha256: string;
   sealed_private_key: Buffer;
-  retires_at: NullableTimestamp;
-  version: Generated<number>;
-  created_at: GeneratedTimestamp;
+  retires_at: string | null;
+  version: number;
+  created_at: string;
 }
 
 export interface UsageRecords {
@@ -758,13 +748,13 @@ export interface UsageRecords {
   project_id: string;
   sku_name: string;
   gpu_count: number;
-  gpu_hourly_price_minor: Int8;
+  gpu_hourly_price_minor: number;
   currency: string;
-  started_at: Timestamp;
-  ended_at: NullableTimestamp;
-  cost_minor: ColumnType<number | null, number | null | undefined, number | null>;
+  started_at: string;
+  ended_at: string | null;
+  cost_minor: number | null;
   correlation_id: string;
-  created_at: GeneratedTimestamp;
+  created_at: string;
 }
 
 export interface Users {
@@ -773,12 +763,12 @@ export interface Users {
   subject: string;
   name: string;
   email: string | null;
-  email_verified: Generated<boolean>;
+  email_verified: boolean;
   platform_role: 'superadmin' | 'ops' | null;
-  state: Generated<'active' | 'disabled'>;
-  version: Generated<number>;
-  last_seen_at: NullableTimestamp;
-  created_at: GeneratedTimestamp;
+  state: 'active' | 'disabled';
+  version: number;
+  last_seen_at: string | null;
+  created_at: string;
 }
 
 export interface WebSessions {
@@ -788,24 +778,24 @@ export interface WebSessions {
   id_token_sealed: Buffer | null;
   user_agent: string | null;
   source_ip: string | null;
-  created_at: GeneratedTimestamp;
-  last_seen_at: GeneratedTimestamp;
-  idle_expires_at: Timestamp;
-  expires_at: Timestamp;
+  created_at: string;
+  last_seen_at: string;
+  idle_expires_at: string;
+  expires_at: string;
 }
 
 export interface WipeProofs {
   id: string;
   node_id: string;
   slot_id: string | null;
-  target_id: ColumnType<string, never, never>;
+  target_id: string | null;
   allocation_id: string | null;
   task_id: string;
   method: string;
   is_verified: boolean;
-  evidence: Json;
+  evidence: unknown;
   correlation_id: string;
-  created_at: GeneratedTimestamp;
+  created_at: string;
   disk_serial: string | null;
   sequence: number;
   previous_hash: Buffer;
@@ -822,38 +812,38 @@ export interface WorkflowRuns {
   correlation_id: string;
   steps: string[];
   step: string;
-  state: Generated<'pending' | 'running' | 'waiting' | 'done' | 'stuck' | 'cancelled'>;
+  state: 'pending' | 'running' | 'waiting' | 'done' | 'stuck' | 'cancelled';
   state_reason: string | null;
   state_detail: string | null;
-  state_since: GeneratedTimestamp;
-  attempt: Generated<number>;
-  attempt_started_at: NullableTimestamp;
-  due_at: GeneratedTimestamp;
-  wake_at: NullableTimestamp;
+  state_since: string;
+  attempt: number;
+  attempt_started_at: string | null;
+  due_at: string;
+  wake_at: string | null;
   waiting_for: string | null;
-  signal_deadline_at: NullableTimestamp;
-  signals_pending: Generated<number>;
-  deadline_ms: Int8;
-  deadline_at: Timestamp;
+  signal_deadline_at: string | null;
+  signals_pending: number;
+  deadline_ms: number;
+  deadline_at: string;
   winding: 'cancel' | 'deadline' | 'failure' | null;
-  cancel_requested_at: NullableTimestamp;
+  cancel_requested_at: string | null;
   cancel_reason: string | null;
-  lease_number: Generated<number>;
+  lease_number: number;
   lease_owner: string | null;
-  lease_until: NullableTimestamp;
-  step_count: Generated<number>;
-  created_at: GeneratedTimestamp;
-  finished_at: NullableTimestamp;
+  lease_until: string | null;
+  step_count: number;
+  created_at: string;
+  finished_at: string | null;
 }
 
 export interface WorkflowSignals {
-  id: ColumnType<Int8, never, never>;
+  id: number;
   run_id: string;
   organization_id: string | null;
   name: string;
-  payload: GeneratedJson;
-  created_at: GeneratedTimestamp;
-  consumed_at: NullableTimestamp;
+  payload: unknown;
+  created_at: string;
+  consumed_at: string | null;
 }
 
 export interface WorkflowSteps {
@@ -865,70 +855,6 @@ export interface WorkflowSteps {
   outcome: 'next' | 'wait' | 'done' | 'stuck' | 'error' | 'timeout' | 'cancelled' | 'retried';
   detail: string | null;
   internal_detail: string | null;
-  started_at: Timestamp;
-  finished_at: Timestamp;
-}
-
-export interface DB {
-  access_policies: AccessPolicies;
-  allocation_access_grants: AllocationAccessGrants;
-  allocation_installs: AllocationInstalls;
-  allocation_placements: AllocationPlacements;
-  allocation_resource_claims: AllocationResourceClaims;
-  allocation_user_data: AllocationUserData;
-  allocations: Allocations;
-  api_tokens: ApiTokens;
-  audit_chains: AuditChains;
-  audit_logs: AuditLogs;
-  audit_sealer: AuditSealer;
-  audit_seals: AuditSeals;
-  capacity_counters: CapacityCounters;
-  capacity_samples: CapacitySamples;
-  disk_ownerships: DiskOwnerships;
-  health_breaker: HealthBreaker;
-  idempotency_keys: IdempotencyKeys;
-  invitations: Invitations;
-  log_lines: LogLines;
-  node_agents: NodeAgents;
-  node_certificates: NodeCertificates;
-  node_enrollments: NodeEnrollments;
-  node_fabric_partitions: NodeFabricPartitions;
-  node_health_overrides: NodeHealthOverrides;
-  node_health_reports: NodeHealthReports;
-  node_inventories: NodeInventories;
-  node_placement_summary: NodePlacementSummary;
-  node_resource_slots: NodeResourceSlots;
-  node_tasks: NodeTasks;
-  nodes: Nodes;
-  oidc_records: OidcRecords;
-  oidc_signing_keys: OidcSigningKeys;
-  organizations: Organizations;
-  os_image_skus: OsImageSkus;
-  os_image_versions: OsImageVersions;
-  os_images: OsImages;
-  outbox_events: OutboxEvents;
-  pools: Pools;
-  project_memberships: ProjectMemberships;
-  projects: Projects;
-  quotas: Quotas;
-  regions: Regions;
-  schema_migrations: SchemaMigrations;
-  service_accounts: ServiceAccounts;
-  sku_catalog: SkuCatalog;
-  sku_vm_profiles: SkuVmProfiles;
-  slot_overrides: SlotOverrides;
-  ssh_keys: SshKeys;
-  tenant_memberships: TenantMemberships;
-  terminal_recordings: TerminalRecordings;
-  terminal_sessions: TerminalSessions;
-  topology_candidates: TopologyCandidates;
-  topology_discoveries: TopologyDiscoveries;
-  trust_keys: TrustKeys;
-  usage_records: UsageRecords;
-  users: Users;
-  web_sessions: WebSessions;
-  wipe_proofs: WipeProofs;
-  workflow_runs: WorkflowRuns;
-  workflow_signals: WorkflowSignals;
-  workflow_steps: WorkflowSteps;
+  started_at: string;
+  finished_at: string;
 }

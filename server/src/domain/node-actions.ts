@@ -84,6 +84,7 @@ const RULES = {
   approve: (node) =>
     firstOf(
       whenOver(node, 'its slots are over'),
+      node.host_role !== 'worker_compute' && refused(`The node is ${node.host_role}, not a compute host.`),
       !node.has_discovery && refused('Nothing has been discovered on this node yet.'),
       // Whoever holds the whole node may have written to these disks, and no wipe of theirs has been asked for.
       node.occupancy !== 'free' &&

@@ -52,7 +52,7 @@ test('a refusal says what to do', () => {
     assert.match(refusal({ state, power_state: null }), /launch another/);
   assert.match(refusal({ power_state: 'rebooting' }), /rebooting; wait until that is over/);
   assert.match(refusal({ power_state: 'off' }, 'reboot'), /start it instead/);
-  assert.match(refusal({ is_protected: true }, 'reinstall'), /protection off first/);
+  assert.match(refusal({ is_protected: true }, 'reinstall'), /remove the protection first/);
   assert.equal(powerRefusal({ ...slice, is_protected: true }, 'stop'), null);
 });
 

@@ -17,10 +17,6 @@ export type UsageSoFar = Usage & Readonly<{ started_at: string; cost_minor: numb
 export const costSoFar = (record: UsageSoFar, nowMs: number): number =>
   record.cost_minor ?? Number(usageCost(record, BigInt(Math.trunc(nowMs) - Date.parse(record.started_at)) * 1_000n));
 
-/** The same for a caller that knows seconds. */
-export const costMinor = (usage: Usage & Readonly<{ seconds: number }>): number =>
-  Number(usageCost(usage, BigInt(Math.round(usage.seconds * 1_000_000))));
-
 /** The first moment of the month, in UTC. */
 export const monthStart = (nowMs: number): number => {
   const now = new Date(nowMs);

@@ -1,24 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judgeWipe, type WipeTarget } from './wipe.ts';
+import { type DiskEvidence, type Isolation, READ_BACK } from '@gpuaas/contract/node';
+import fc from 'fast-check';
+import { cleanedUp, gpuReset, provenDisk } from '../../test/wipe-evidence.ts';
+import { type CleanupOutput, judgeWipe, type WipeTarget } from './wipe.ts';
 
+const GIB = 1024 ** 3;
 const target: WipeTarget = { slot_id: 'slt_1', serial: 'S1', generation: 3, gpu_pci_address: '0000:1b:00.0' };
 const dataDisk: WipeTarget = { slot_id: null, serial: 'D1', generation: null, gpu_pci_address: null };
-const good = {
-  slot_id: 'slt_1',
-  serial: 'S1',
-  generation: 3,
-  method: 'nvme_sanitize',
-  bytes_read_back: 4096,
-  bytes_not_erased: 0,
-  is_verified: true,
-  finished_at: '2026-01-01T00:00:00Z',
-};
-const dataGood = { ...good, slot_id: null, serial: 'D1', generation: null };
-const output = (...disks: unknown[]) => ({ network_detached: true, disks });
+const good = provenDisk(target);
+const dataGood = provenDisk(dataDisk);
 
 test('evidence that says everything about every disk is proof', () => {
-  const verdict = judgeWipe(output(good, dataGood), [target, dataDisk]);
+  const verdict = judgeWipe(cleanedUp([good, dataGood]), [target, dataDisk]);
   assert.equal(verdict.is_verified, true);
   assert.equal(verdict.reason, null);
   assert.deepEqual(
@@ -30,68 +24,125 @@ test('evidence that says everything about every disk is proof', () => {
   );
 });
 
-test('each fact that is missing or wrong makes the whole wipe unproven', () => {
-  const wrong: readonly (readonly [string, Record<string, unknown>, RegExp])[] = [
-    ['another disk', { serial: 'S2' }, /nothing about this disk/],
-    ['another slot', { slot_id: 'slt_2' }, /nothing about this disk/],
-    ['another generation', { generation: 2 }, /generation/],
-    ['no method', { method: '' }, /method/],
-    ['a method that is no text', { method: 7 }, /method/],
-    ['nothing read back', { bytes_read_back: 0 }, /read back/],
-    ['a negative amount', { bytes_read_back: -1 }, /read back/],
-    ['an amount in words', { bytes_read_back: 'all' }, /read back/],
-    ['data left', { bytes_not_erased: 1 }, /found/],
-    ['data not counted', { bytes_not_erased: undefined }, /found/],
-    ['no verification', { is_verified: 'yes' }, /verify/],
-    ['no time', { finished_at: undefined }, /when/],
-    ['a time that is none', { finished_at: 'soon' }, /when/],
-  ];
-  for (const [name, change, reason] of wrong) {
-    const verdict = judgeWipe(output({ ...good, ...change }, dataGood), [target, dataDisk]);
-    assert.equal(verdict.is_verified, false, name);
-    assert.match(verdict.reason ?? '', reason, name);
-    assert.equal(verdict.disks[1]?.reason, null, 'the other disk is judged by itself');
+/** Each makes good evidence bad, and says what the verdict must name. */
+const FAULTS: readonly (readonly [string, (disk: DiskEvidence) => Partial<DiskEvidence>, RegExp])[] = [
+  ['another disk', () => ({ serial: 'S2' }), /nothing about this disk/],
+  ['another slot', () => ({ slot_id: 'slt_2' }), /nothing about this disk/],
+  ['another generation', () => ({ generation: 2 }), /generation/],
+  ['no method', () => ({ method: '' }), /no method/],
+  ['a method that is none of ours', () => ({ method: 'by_hand' }), /by_hand/],
+  ['a command that failed', () => ({ command_status: 1 }), /status 1/],
+  ['nothing read back', () => ({ bytes_read_back: 0, samples: [] }), /Nothing was read back/],
+  ['data left', () => ({ bytes_not_erased: 1 }), /Data was found/],
+  ['a signature left', () => ({ signatures_left: ['ext4', 'gpt'] }), /ext4, gpt/],
+  ['noise after a discard', () => ({ rule: 'changed', erase: 'discard' }), /cryptographic/],
+  ['noise after an erase that is not named', () => ({ rule: 'changed' }), /cryptographic/],
+  ['no verification', () => ({ is_verified: false }), /did not verify/],
+  ['more read than shown', ({ bytes_read_back }) => ({ bytes_read_back: bytes_read_back + 1 }), /where/],
+  [
+    'a sample less',
+    ({ samples }) => ({
+      samples: samples.slice(0, -1),
+      bytes_read_back: Math.max(
+        1,
+        samples.slice(0, -1).reduce((sum, { length }) => sum + length, 0),
+      ),
+    }),
+    /Too little|where/,
+  ],
+  [
+    'one byte of a whole disk',
+    () => ({ bytes_read_back: 1, samples: [{ offset: 0, length: 1, sha256: '0'.repeat(64) }] }),
+    /Too little/,
+  ],
+  [
+    'a sample beyond the disk',
+    ({ samples, size_bytes = 0, bytes_read_back }) => ({
+      samples: [...samples, { offset: size_bytes, length: 1, sha256: '0'.repeat(64) }],
+      bytes_read_back: bytes_read_back + 1,
+    }),
+    /outside/,
+  ],
+];
+
+test('each fact that is missing or wrong makes the whole wipe unproven, whatever the size of the disk', () => {
+  const sizes = fc.oneof(fc.integer({ min: 2, max: 64 * 1024 ** 2 }), fc.integer({ min: GIB, max: 32_000 * GIB }));
+  fc.assert(
+    fc.property(sizes, fc.constantFrom(...FAULTS), (size_bytes, [name, change, reason]) => {
+      const disk = provenDisk(target, { size_bytes });
+      assert.equal(judgeWipe(cleanedUp([disk, dataGood]), [target, dataDisk]).is_verified, true);
+      const verdict = judgeWipe(cleanedUp([{ ...disk, ...change(disk) }, dataGood]), [target, dataDisk]);
+      assert.equal(verdict.is_verified, false, name);
+      assert.match(verdict.reason ?? '', reason, name);
+      assert.equal(verdict.disks[1]?.reason, null, 'the other disk is judged by itself');
+    }),
+  );
+  const { size_bytes: _, ...unsized } = good;
+  assert.match(judgeWipe(cleanedUp([unsized]), [target]).reason ?? '', /size of the disk/);
+});
+
+test('as many bytes as the floor demands, all read at one place, are no proof', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: GIB, max: 8_000 * GIB }), fc.nat(), (size_bytes, from) => {
+      const disk = provenDisk(target, { size_bytes });
+      const offset = from % (size_bytes - disk.bytes_read_back);
+      const samples = [{ offset, length: disk.bytes_read_back, sha256: '0'.repeat(64) }];
+      assert.match(judgeWipe(cleanedUp([{ ...disk, samples }]), [target]).reason ?? '', /Too little/);
+    }),
+  );
+});
+
+test('a disk with one region that was not read is not proven', () => {
+  const disk = provenDisk(target, { size_bytes: 100 * GIB });
+  for (let region = 0; region < READ_BACK.region_count; region++) {
+    const samples = disk.samples.toSpliced(region + 1, 1);
+    const evidence = { ...disk, samples, bytes_read_back: disk.bytes_read_back - READ_BACK.sample_bytes };
+    assert.match(judgeWipe(cleanedUp([evidence]), [target]).reason ?? '', /Too little/, String(region));
   }
 });
 
-test('without a detached network, a disk on record or an answer at all there is no proof', () => {
-  assert.match(judgeWipe({ disks: [good] }, [target]).reason ?? '', /network/);
-  assert.match(judgeWipe(output(good), []).reason ?? '', /No disk/);
-  assert.match(judgeWipe(output(good), [{ ...target, serial: null }]).reason ?? '', /serial/);
-  for (const nonsense of [null, 'done', [], { network_detached: true, disks: 'all' }, output(null, 3, [])]) {
-    const verdict = judgeWipe(nonsense, [target]);
+test('noise proves a cryptographic erase', () => {
+  const noise: DiskEvidence = { ...good, rule: 'changed', erase: 'crypto', blocks_changed: 7 };
+  assert.equal(judgeWipe(cleanedUp([noise]), [target]).is_verified, true);
+});
+
+test('without a detached network, a disk on record or an output at all there is no proof', () => {
+  assert.match(judgeWipe(cleanedUp([good], { network_detached: false }), [target]).reason ?? '', /network/);
+  assert.match(judgeWipe(cleanedUp([good]), []).reason ?? '', /No disk/);
+  assert.match(judgeWipe(cleanedUp([good]), [{ ...target, serial: null }]).reason ?? '', /serial/);
+  for (const nothing of [null, cleanedUp([])]) {
+    const verdict = judgeWipe(nothing, [target]);
     assert.equal(verdict.is_verified, false);
     assert.equal(verdict.disks[0]?.method, 'none');
+    assert.match(verdict.disks[0]?.reason ?? '', /nothing about this disk/);
   }
 });
 
 test('a GPU counts as reset only when the host shows it for that very GPU', () => {
-  const isReset = (...gpu_resets: unknown[]) =>
-    judgeWipe({ ...output(good, dataGood), gpu_resets }, [target, dataDisk]).disks.map((disk) => disk.is_gpu_reset);
-  const reset = { gpu_pci_address: '0000:1b:00.0', method: 'flr', scope: [], is_ok: true };
-  assert.deepEqual(isReset(reset), [true, true]);
+  const isReset = (...gpu_resets: CleanupOutput['gpu_resets']) =>
+    judgeWipe(cleanedUp([good, dataGood], { gpu_resets }), [target, dataDisk]).disks.map((disk) => disk.is_gpu_reset);
+  assert.deepEqual(isReset(gpuReset('0000:1b:00.0')), [true, true]);
   assert.deepEqual(isReset(), [false, true]);
-  assert.deepEqual(isReset({ ...reset, is_ok: false }), [false, true]);
-  assert.deepEqual(isReset({ ...reset, gpu_pci_address: '0000:3c:00.0' }, 'nonsense'), [false, true]);
+  assert.deepEqual(isReset(gpuReset('0000:1b:00.0', false)), [false, true]);
+  assert.deepEqual(isReset(gpuReset('0000:1b:00.0', false), gpuReset('0000:1b:00.0')), [true, true], 'at a second try');
+  assert.deepEqual(isReset(gpuReset('0000:3c:00.0')), [false, true]);
 });
 
 test('a method that does not reach the minimum of the region is no proof, whatever it found', () => {
-  const byDiscard = output({ ...good, method: 'blkdiscard' });
+  const byDiscard = cleanedUp([{ ...good, method: 'blkdiscard' }]);
   assert.equal(judgeWipe(byDiscard, [target], 'clear').is_verified, true);
   assert.match(judgeWipe(byDiscard, [target], 'purge').reason ?? '', /at least purge.+blkdiscard/);
-  assert.equal(judgeWipe(output({ ...good, method: 'nvme_format' }), [target], 'purge').is_verified, true);
-  assert.match(judgeWipe(output({ ...good, method: 'by_hand' }), [target], 'clear').reason ?? '', /by_hand/);
+  assert.equal(judgeWipe(cleanedUp([{ ...good, method: 'nvme_format' }]), [target], 'purge').is_verified, true);
 });
 
-test('a disk that the host refuses to erase is unproven for the reason that the host gives', () => {
-  const blocked = [{ serial: 'S1', reason: 'mounted at /mnt' }, 'nonsense'];
-  const verdict = judgeWipe({ ...output(dataGood), blocked }, [target, dataDisk]);
-  assert.equal(verdict.reason, 'The host could not erase it: mounted at /mnt.');
+test('a disk that the host refuses to wipe is unproven for the reason that the host gives', () => {
+  const blocked = [{ serial: 'S1', reason: 'mounted at /mnt' }];
+  const verdict = judgeWipe(cleanedUp([dataGood], { blocked }), [target, dataDisk]);
+  assert.equal(verdict.reason, 'The host could not wipe it: mounted at /mnt.');
   assert.equal(verdict.disks[1]?.reason, null);
-  assert.match(judgeWipe({ ...output(), blocked: [{ serial: 'S1' }] }, [target]).reason ?? '', /nothing about/);
 });
 
-const isolation = {
+const isolation: Isolation = {
   network: {
     is_port_removed: true,
     is_reservation_removed: true,
@@ -104,40 +155,43 @@ const isolation = {
   fabric_functions: [{ fabric_vf_pci_address: '0000:3b:00.1', method: 'flr', is_cleared: true }],
 };
 
-test('whatever the host itself finds left of a machine makes the wipe unproven', () => {
-  const judge = (told: unknown) => judgeWipe({ ...output(good), isolation: told }, [target]);
+test('whatever the host itself finds left of a VM makes the wipe unproven', () => {
+  const judge = (found: Isolation) => judgeWipe(cleanedUp([good], { isolation: found }), [target]);
   assert.equal(judge(isolation).is_verified, true);
-  for (const name of ['is_vm_removed', 'is_seed_removed'])
+  for (const name of ['is_vm_removed', 'is_seed_removed'] as const)
     assert.match(judge({ ...isolation, [name]: false }).reason ?? '', /still/);
   for (const name of Object.keys(isolation.network))
     assert.match(judge({ ...isolation, network: { ...isolation.network, [name]: false } }).reason ?? '', /still/, name);
-  assert.match(judge({ ...isolation, partitions: [{ is_deactivated: false }] }).reason ?? '', /partition/);
-  assert.equal(judge({ network: 'gone' }).is_verified, true, 'what is not told is judged by the rest');
+  const partitions = [{ partition_id: 3, is_deactivated: false }];
+  assert.match(judge({ ...isolation, partitions }).reason ?? '', /partition/);
 });
 
 test('a fabric function that still knows its guest keeps the slot from the next one', () => {
   const vf = { ...target, fabric_vf_pci_address: '0000:3b:00.1' };
-  const gpu_resets = [{ gpu_pci_address: '0000:1b:00.0', method: 'flr', scope: [], is_ok: true }];
-  const judge = (is_cleared: boolean, fabric_vf_pci_address = '0000:3b:00.1') => {
-    const fabric_functions = [{ fabric_vf_pci_address, method: 'flr', is_cleared }];
-    return judgeWipe({ ...output(good), gpu_resets, isolation: { ...isolation, fabric_functions } }, [vf]);
-  };
-  assert.deepEqual([judge(true).is_verified, judge(true).disks[0]?.is_gpu_reset], [true, true]);
-  assert.deepEqual([judge(false).is_verified, judge(false).disks[0]?.is_gpu_reset], [true, false]);
-  assert.equal(judge(true, '0000:3b:00.2').disks[0]?.is_gpu_reset, false, 'another one was cleared');
-  const silent = (told: object, of: WipeTarget = vf) =>
-    judgeWipe({ ...output(good), gpu_resets, ...told }, [of]).disks[0];
-  for (const fabric_functions of [[], undefined, [{ fabric_vf_pci_address: '0000:3b:00.1' }]])
-    assert.equal(silent({ isolation: { ...isolation, fabric_functions } })?.is_gpu_reset, false, 'silence is no reset');
-  assert.equal(silent({})?.is_gpu_reset, true, 'a host that tells nothing of what is left is judged by the rest');
+  const gpu_resets = [gpuReset('0000:1b:00.0')];
+  const judge = (fabric_functions: Isolation['fabric_functions']) =>
+    judgeWipe(cleanedUp([good], { gpu_resets, isolation: { ...isolation, fabric_functions } }), [vf]);
+  const one = (is_cleared: boolean, fabric_vf_pci_address = '0000:3b:00.1') =>
+    judge([{ fabric_vf_pci_address, method: 'flr', is_cleared }]);
+  assert.deepEqual([one(true).is_verified, one(true).disks[0]?.is_gpu_reset], [true, true]);
+  assert.deepEqual([one(false).is_verified, one(false).disks[0]?.is_gpu_reset], [true, false]);
+  assert.equal(one(true, '0000:3b:00.2').disks[0]?.is_gpu_reset, false, 'another one was cleared');
+  assert.equal(judge([]).disks[0]?.is_gpu_reset, false, 'silence is no reset');
+  const silent = judgeWipe(cleanedUp([good], { gpu_resets }), [vf]);
+  assert.equal(
+    silent.disks[0]?.is_gpu_reset,
+    true,
+    'a host that reports nothing of what is left is judged by the rest',
+  );
   const none = { ...vf, fabric_vf_pci_address: null };
-  assert.equal(silent({ isolation }, none)?.is_gpu_reset, true, 'there is none');
+  const verdict = judgeWipe(cleanedUp([good], { gpu_resets, isolation }), [none]);
+  assert.equal(verdict.disks[0]?.is_gpu_reset, true, 'there is none');
 });
 
 test('the evidence that is kept holds disk, GPU, function and what else was taken away', () => {
   const vf = { ...target, fabric_vf_pci_address: '0000:3b:00.1' };
-  const gpu_resets = [{ gpu_pci_address: '0000:1b:00.0', method: 'bus', scope: [], is_ok: false }];
-  const [disk] = judgeWipe({ ...output(good), gpu_resets, isolation }, [vf], 'purge').disks;
+  const gpu_resets = [gpuReset('0000:1b:00.0', false)];
+  const [disk] = judgeWipe(cleanedUp([good], { gpu_resets, isolation }), [vf], 'purge').disks;
   const { fabric_functions, ...apart } = isolation;
   assert.deepEqual(disk?.evidence, {
     ...good,

@@ -1,10 +1,24 @@
 /**
  * When a wipe counts as proven. A host that says "done" proves nothing: for every disk that the allocation could write
  * to there must be evidence that names this disk and this generation, was made by a method that reaches as far as the
- * region demands, was read back, and found nothing left; the network must be detached, and what the host says it looked
- * for afterwards must be gone. Whatever is missing makes the whole wipe unproven.
+ * region demands, was read back as far as the contract demands, and found nothing left; the network must be detached, and
+ * whatever the host checked afterwards must be gone. Anything missing makes the whole wipe unproven.
+ *
+ * Evidence has the shape of the contract: a result of another shape has failed before it comes here.
  */
-import { meetsLevel, type WipeLevel, wipeLevelOf } from '@gpuaas/contract/node';
+import {
+  type DiskEvidence,
+  type Isolation,
+  meetsLevel,
+  readBackGap,
+  type TaskOutput,
+  type WipeLevel,
+  wipeLevelOf,
+} from '@gpuaas/contract/node';
+
+export type CleanupOutput = TaskOutput<'slice.cleanup'>;
+type GpuReset = CleanupOutput['gpu_resets'][number];
+type FabricFunction = Isolation['fabric_functions'][number];
 
 export type WipeTarget = Readonly<{
   /** Null for a data disk of the node that belongs to no slot. */
@@ -17,7 +31,15 @@ export type WipeTarget = Readonly<{
   fabric_vf_pci_address?: string | null;
 }>;
 
-export type DiskEvidence = Readonly<Record<string, unknown>>;
+/** As it is stored with the proof. A disk of which the host reported nothing has no evidence of its own. */
+export type WipeEvidence = Readonly<
+  Partial<DiskEvidence> & {
+    gpu_reset?: GpuReset;
+    fabric_function?: FabricFunction;
+    isolation?: Omit<Isolation, 'fabric_functions'>;
+    wipe_minimum: WipeLevel;
+  }
+>;
 
 export type DiskVerdict = Readonly<{
   target: WipeTarget;
@@ -25,9 +47,9 @@ export type DiskVerdict = Readonly<{
   reason: string | null;
   method: string;
   /** What the host showed of the disk, of the GPU and function beside it, and of what else it took away. */
-  evidence: DiskEvidence;
+  evidence: WipeEvidence;
   /**
-   * Whether the GPU was shown to be reset, and the fabric function beside it by every host that tells of what is left. Until
+   * Whether the GPU was shown to be reset, and the fabric function beside it by every host that reports what is left. Until
    * they are, they hold what the tenant left there: the disk may be proven and the slot still not be fit for the next one.
    */
   is_gpu_reset: boolean;
@@ -35,100 +57,108 @@ export type DiskVerdict = Readonly<{
 
 export type WipeVerdict = Readonly<{ is_verified: boolean; reason: string | null; disks: readonly DiskVerdict[] }>;
 
-type Told = Readonly<Record<string, unknown>>;
+/** What was found when the disk was read back. */
+const readBackFault = (found: DiskEvidence): string | null => {
+  const { bytes_read_back, bytes_not_erased, samples, signatures_left, size_bytes } = found;
+  if (bytes_read_back === 0) return 'Nothing was read back.';
+  if (bytes_not_erased > 0) return 'Data was found when the disk was read back.';
+  if (signatures_left.length > 0) return `Signatures were found on the disk: ${signatures_left.join(', ')}.`;
+  // After any other erase noise is data.
+  if (found.rule === 'changed' && found.erase !== 'crypto')
+    return 'Noise was read back, which proves a cryptographic erase only.';
+  if (size_bytes === undefined) return 'The evidence does not name the size of the disk.';
+  if (samples.reduce((sum, { length }) => sum + length, 0) !== bytes_read_back)
+    return 'The evidence does not say where all of it was read back.';
+  return readBackGap(size_bytes, samples);
+};
 
-const isObject = (value: unknown): value is Told =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const objectsOf = (value: unknown): readonly Told[] => (Array.isArray(value) ? value : []).filter(isObject);
-
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
-
-const gapOf = (target: WipeTarget, found: DiskEvidence, blocked: Told | undefined, minimum: WipeLevel) => {
+const gapOf = (
+  target: WipeTarget,
+  found: DiskEvidence | undefined,
+  blocked: CleanupOutput['blocked'][number] | undefined,
+  minimum: WipeLevel,
+): string | null => {
   if (target.serial === null) return 'The disk has no serial number on record.';
-  if (typeof blocked?.['reason'] === 'string') return `The host could not erase it: ${blocked['reason']}.`;
-  if (found['serial'] === undefined) return 'The host reported nothing about this disk.';
-  if (found['generation'] !== target.generation) return 'The evidence belongs to another generation of the slot.';
-  if (typeof found['method'] !== 'string' || found['method'] === '') return 'The evidence names no method.';
-  if (!meetsLevel(wipeLevelOf(found['method']), minimum))
-    return `The region demands at least ${minimum}, which ${found['method']} does not reach.`;
-  if (!isCount(found['bytes_read_back']) || found['bytes_read_back'] === 0) return 'Nothing was read back.';
-  if (found['bytes_not_erased'] !== 0) return 'Data was found when the disk was read back.';
-  if (found['is_verified'] !== true) return 'The host did not verify the wipe.';
-  if (typeof found['finished_at'] !== 'string' || Number.isNaN(Date.parse(found['finished_at'])))
-    return 'The evidence does not say when it was made.';
-  return null;
+  if (blocked !== undefined) return `The host could not wipe it: ${blocked.reason}.`;
+  if (found === undefined) return 'The host reported nothing about this disk.';
+  if (found.generation !== target.generation) return 'The evidence belongs to another generation of the slot.';
+  if (!meetsLevel(wipeLevelOf(found.method), minimum))
+    return `The region demands at least ${minimum}, which ${found.method || 'no method'} does not reach.`;
+  if (found.command_status !== 0) return `The wipe command failed with status ${found.command_status}.`;
+  return readBackFault(found) ?? (found.is_verified ? null : 'The host did not verify the wipe.');
 };
 
 const MUST_BE_GONE = [
-  ['is_vm_removed', 'The definition of the machine is still on the host.'],
-  ['is_seed_removed', 'The seed of the machine is still on the host.'],
+  ['is_vm_removed', 'The definition of the VM is still on the host.'],
+  ['is_seed_removed', 'The seed of the VM is still on the host.'],
 ] as const;
 const MUST_BE_OFF = [
-  ['is_port_removed', 'The port of the machine is still on the switch.'],
-  ['is_reservation_removed', 'The address of the machine is still reserved.'],
-  ['is_lease_removed', 'The lease of the machine’s address is still there.'],
-  ['is_translation_removed', 'The translation of the machine’s address is still there.'],
+  ['is_port_removed', 'The port of the VM is still on the switch.'],
+  ['is_reservation_removed', 'The address of the VM is still reserved.'],
+  ['is_lease_removed', 'The DHCP lease of the VM is still there.'],
+  ['is_translation_removed', 'The address translation of the VM is still there.'],
 ] as const;
 
-/** What the host itself says is still there. A host that says nothing of it is judged by the rest. */
-const leftOf = (isolation: Told): string | null => {
-  const network = isObject(isolation['network']) ? isolation['network'] : {};
+/** What the host itself reports as still there. A host that reports nothing of it is judged by the rest. */
+const leftOf = (isolation: Isolation | undefined): string | null => {
+  if (isolation === undefined) return null;
   return (
-    MUST_BE_GONE.find(([name]) => isolation[name] === false)?.[1] ??
-    MUST_BE_OFF.find(([name]) => network[name] === false)?.[1] ??
-    (objectsOf(isolation['partitions']).some((one) => one['is_deactivated'] === false)
-      ? 'The fabric partition of the machine was not shown to be inactive.'
-      : null)
+    MUST_BE_GONE.find(([name]) => !isolation[name])?.[1] ??
+    MUST_BE_OFF.find(([name]) => !isolation.network[name])?.[1] ??
+    (isolation.partitions.every((one) => one.is_deactivated)
+      ? null
+      : 'The fabric partition of the VM was not shown to be inactive.')
   );
 };
 
+/** Null where the host returned no output. */
 export const judgeWipe = (
-  output: unknown,
+  output: CleanupOutput | null,
   targets: readonly WipeTarget[],
   minimum: WipeLevel = 'clear',
 ): WipeVerdict => {
-  const told = isObject(output) ? output : {};
-  const isolation = isObject(told['isolation']) ? told['isolation'] : {};
-  const { fabric_functions, ...apart } = isolation;
-  const resetOf = (address: string | null) => {
-    const own = objectsOf(told['gpu_resets']).filter((reset) => reset['gpu_pci_address'] === address);
-    return own.find((reset) => reset['is_ok'] === true) ?? own[0];
+  const isolation = output?.isolation;
+  const apart = (): Omit<Isolation, 'fabric_functions'> | undefined => {
+    if (isolation === undefined) return undefined;
+    const { fabric_functions: _, ...rest } = isolation;
+    return rest;
   };
-  const functionOf = (address: string | null | undefined) =>
-    objectsOf(fabric_functions).find((one) => one['fabric_vf_pci_address'] === address);
-  /** Hosts from before there was such evidence say nothing of functions; one that gives it must not leave any out. */
+  const shared = apart();
+  const resetOf = (address: string | null): GpuReset | undefined => {
+    const own = (output?.gpu_resets ?? []).filter((reset) => reset.gpu_pci_address === address);
+    return own.find((reset) => reset.is_ok) ?? own[0];
+  };
+  const functionOf = (address: string | null | undefined): FabricFunction | undefined =>
+    isolation?.fabric_functions.find((one) => one.fabric_vf_pci_address === address);
+  /** Hosts from before there was such evidence report no functions; one that does must not leave any out. */
   const mustClear = (address: string | null | undefined): boolean =>
-    isObject(told['isolation']) && (address ?? null) !== null;
+    isolation !== undefined && (address ?? null) !== null;
   const disks = targets.map((target): DiskVerdict => {
-    const found =
-      objectsOf(told['disks']).find(
-        (report) => report['serial'] === target.serial && (report['slot_id'] ?? null) === target.slot_id,
-      ) ?? {};
-    const blocked = objectsOf(told['blocked']).find((one) => one['serial'] === target.serial);
-    const method = typeof found['method'] === 'string' && found['method'] !== '' ? found['method'] : 'none';
+    const found = output?.disks.find((disk) => disk.serial === target.serial && disk.slot_id === target.slot_id);
+    const blocked = output?.blocked.find((one) => one.serial === target.serial);
     const gpu_reset = resetOf(target.gpu_pci_address);
     const fabric_function = functionOf(target.fabric_vf_pci_address);
     return {
       target,
       reason: gapOf(target, found, blocked, minimum),
-      method,
+      method: found?.method || 'none',
       evidence: {
         ...found,
         ...(gpu_reset === undefined ? {} : { gpu_reset }),
         ...(fabric_function === undefined ? {} : { fabric_function }),
-        ...(Object.keys(apart).length === 0 ? {} : { isolation: apart }),
+        ...(shared === undefined ? {} : { isolation: shared }),
         wipe_minimum: minimum,
       },
       is_gpu_reset:
-        (target.gpu_pci_address === null || gpu_reset?.['is_ok'] === true) &&
-        (!mustClear(target.fabric_vf_pci_address) || fabric_function?.['is_cleared'] === true),
+        (target.gpu_pci_address === null || gpu_reset?.is_ok === true) &&
+        (!mustClear(target.fabric_vf_pci_address) || fabric_function?.is_cleared === true),
     };
   });
   const gap = disks.find((disk) => disk.reason !== null)?.reason ?? null;
   const reason =
     targets.length === 0
-      ? 'No disk is on record, so nothing can be erased.'
-      : told['network_detached'] !== true
+      ? 'No disk is on record, so nothing can be wiped.'
+      : output?.network_detached !== true
         ? 'The network was not shown to be detached.'
         : (gap ?? leftOf(isolation));
   return { is_verified: reason === null, reason, disks };

@@ -79,7 +79,8 @@ export type Wake =
   | Readonly<{ kind: 'retry'; ms: number }>;
 
 export type Move = Readonly<{
-  state: WorkflowState;
+  /** A step is settled while its run is `running`. */
+  state: (typeof workflowMoves)['running'][number];
   step: string;
   attempt: number;
   reason: string | null;

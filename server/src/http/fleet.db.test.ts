@@ -16,7 +16,7 @@ const closers: (() => Promise<void>)[] = [];
 before(async () => {
   // Without workers nothing moves by itself.
   app = await startTestApp({ after: (fn) => void closers.unshift(fn) }, { roles: ['gpuaas-api'] });
-  await seedFleet(app.db.database);
+  await seedFleet(app);
   [root, ada] = [await app.admin(), await app.user('ada')];
 });
 after(async () => {

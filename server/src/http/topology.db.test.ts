@@ -6,12 +6,14 @@ import { candidate } from '../../test/candidate.ts';
 import { must, type User } from '../../test/cast.ts';
 import { anEnrolledNode, discover, discovery, eight } from '../../test/discovered.ts';
 import { assertInvariants } from '../../test/invariants.ts';
+import type { NodeFacts } from '../../test/placement.ts';
 import { until } from '../../test/until.ts';
+import { cleanedUp, gpuReset, provenDisk } from '../../test/wipe-evidence.ts';
+import { finishTask } from '../agents/end-task.ts';
 import { PLATFORM } from '../db/client.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { recordHealth } from '../services/health-report.ts';
 import { signalRun } from '../workflows/engine/run.ts';
-import { finishTask } from '../workflows/finish-task.ts';
 
 let app: TestApp;
 let root: User;
@@ -32,8 +34,8 @@ after(async () => {
 
 const sql = (text: string, values: unknown[] = []) =>
   app.db.database.write(PLATFORM, (tx) => tx.query<Record<string, unknown>>(text, values));
-const node = () =>
-  anEnrolledNode(app.db.database, { query: sql }, { region_name: 'us-buffalo-1', capacity_mode: 'slice' });
+const node = (facts: NodeFacts = {}) =>
+  anEnrolledNode(app.db.database, { query: sql }, { region_name: 'us-buffalo-1', capacity_mode: 'slice', ...facts });
 const at = (id: string, rest: string): string => `/api/v1/admin/nodes/${id}/${rest}`;
 const mapOf = async (id: string) => must(await root.get(at(id, 'slice-topology/discovery')), 200).body.map;
 const slotsOf = async (id: string) => must(await root.get(at(id, 'resource-slots')), 200).body.items;
@@ -53,8 +55,9 @@ const launch = (gpu_count = 1) =>
 const host = async (
   over: Readonly<Record<number, Partial<Candidate>>> = {},
   also: Parameters<typeof discovery>[1] = {},
+  facts: NodeFacts = {},
 ) => {
-  const id = await node();
+  const id = await node(facts);
   const number = ++hosts;
   const found = (change: typeof over) => eight(number).map((slot, index) => ({ ...slot, ...change[index] }));
   await discover(app.db.database, id, discovery(found(over), also));
@@ -69,6 +72,43 @@ test('a candidate is never schedulable, and approved it is', async () => {
   assert.equal(slots.length, 8);
   assert.ok(slots.every((slot: { approved_by: string }) => slot.approved_by === root.me.id));
   assert.equal((await launch(8)).status, 202);
+});
+
+test('only compute hosts hold slots, and no more than they have GPUs', async () => {
+  const control = await host({}, {}, { host_role: 'app_control' });
+  const refused = await approve(control.id);
+  assert.equal(refused.status, 409);
+  assert.equal(refused.body.detail, 'The node is app_control, not a compute host.');
+  assert.deepEqual(await slotsOf(control.id), []);
+  const small = await host({}, {}, { gpu_count: 4 });
+  const { status, body } = await approve(small.id);
+  assert.deepEqual([status, body.errors[0].code], [409, 'count']);
+  assert.deepEqual(await slotsOf(small.id), []);
+});
+
+test('every approved slot cites the operator and the discovery', async () => {
+  const { id } = await host();
+  must(await approve(id), 200);
+  const { rows } = await sql(
+    `select count(*) as slots from node_resource_slots s join topology_discoveries d on d.task_id = s.discovery_task_id and d.node_id = s.node_id
+     where s.node_id = $1 and s.approved_by = $2`,
+    [id, root.me.id],
+  );
+  assert.deepEqual(rows, [{ slots: 8 }]);
+});
+
+test('no slot is approved on a node that is held as a whole', async () => {
+  const { id } = await host({}, {}, { capacity_mode: 'baremetal' });
+  await sql("update nodes set occupancy = 'cleaning' where id = $1", [id]);
+  assert.equal((await approve(id)).status, 409);
+  assert.deepEqual(await slotsOf(id), []);
+  await sql("update nodes set occupancy = 'free' where id = $1", [id]);
+});
+
+test('on a board without a fabric any set of GPUs is legal', async () => {
+  const { id } = await host({ 0: { module_id: null } }, { partitions: [] });
+  must(await approve(id), 200);
+  assert.equal(must(await root.get(`/api/v1/admin/nodes/${id}`), 200).body.largest_set, 8);
 });
 
 test('some candidates can be approved without the others, and approving again changes nothing', async () => {
@@ -237,27 +277,19 @@ const answer = (task: Task, output: object) =>
         reason: null,
         output: output as Record<string, unknown>,
       },
-      () => app.app.deps.events.wake(),
+      { now: new Date(), wake: () => app.app.deps.events.wake() },
     );
   });
-const erased = (serial: string, slot: { id: string; generation: number; gpu_pci_address: string } | null) => ({
-  network_detached: true,
-  disks: [
-    {
-      slot_id: slot?.id ?? null,
-      serial,
-      generation: slot?.generation ?? null,
-      method: 'nvme_format',
-      bytes_read_back: 4096,
-      bytes_not_erased: 0,
-      is_verified: true,
-      finished_at: new Date().toISOString(),
-    },
-  ],
-  blocked: [],
-  gpu_resets: slot === null ? [] : [{ gpu_pci_address: slot.gpu_pci_address, method: 'flr', scope: [], is_ok: true }],
-  removed: [],
-});
+const erased = (serial: string, slot: { id: string; generation: number; gpu_pci_address: string } | null) =>
+  cleanedUp(
+    [
+      provenDisk(
+        { slot_id: slot?.id ?? null, serial, generation: slot?.generation ?? null },
+        { method: 'nvme_format' },
+      ),
+    ],
+    { gpu_resets: slot === null ? [] : [gpuReset(slot.gpu_pci_address)] },
+  );
 
 test('a repair binds anew, looks, wipes, and only the proof brings the slot back', async () => {
   const { id } = await host();
@@ -265,7 +297,7 @@ test('a repair binds anew, looks, wipes, and only the proof brings the slot back
   const [slot] = await slotsOf(id);
   assert.equal(must(await onSlot(slot, 'repair'), 202).body.status, 'quarantined');
   await answer(await nextTask(id, 'slice.reconcile'), { domains: [], drift: [], rebound: [] });
-  await answer(await nextTask(id, 'slice.topology_discover'), {});
+  await answer(await nextTask(id, 'slice.topology_discover'), discovery(eight(hosts)));
   await answer(await nextTask(id, 'node.cleanup'), erased(slot.nvme_serial, slot));
   const now = async () => must(await root.get(at(id, `resource-slots/${slot.id}`)), 200).body;
   await until('the slot is available', async () => (await now()).status === 'available');
@@ -345,7 +377,7 @@ test('a repair does not make an ill GPU well', async () => {
   await app.db.database.write(PLATFORM, (tx) => recordHealth(tx, id, report));
   must(await onSlot(await slotNow(id, slot.id), 'repair'), 202);
   await answer(await nextTask(id, 'slice.reconcile'), { domains: [], drift: [], rebound: [] });
-  await answer(await nextTask(id, 'slice.topology_discover'), {});
+  await answer(await nextTask(id, 'slice.topology_discover'), discovery(eight(hosts)));
   await answer(await nextTask(id, 'node.cleanup'), erased(slot.nvme_serial, slot));
   await until('the slot is wiped', async () => (await slotNow(id, slot.id)).status === 'available');
   assert.equal((await slotNow(id, slot.id)).health, 'unhealthy');
@@ -365,7 +397,7 @@ test('a repair that is taken up again reaches no slot that is back in use', asyn
     await tx.query("update node_resource_slots set status = 'available' where id = $1", [slot.id]);
     await refreshSummary(tx, id);
   });
-  await answer(looking, {});
+  await answer(looking, discovery(eight(hosts)));
   await until('the run gives up', async () => (await runOf('repair-slot', slot.id)).state === 'stuck');
   const { rows } = await sql("select from node_tasks where node_id = $1 and kind = 'node.cleanup'", [id]);
   assert.equal(rows.length, 0);
@@ -377,7 +409,7 @@ test('a slot whose GPU cannot be reset is not repaired', async () => {
   const [slot] = await slotsOf(id);
   must(await onSlot(slot, 'repair'), 202);
   await answer(await nextTask(id, 'slice.reconcile'), { domains: [], drift: [], rebound: [] });
-  await answer(await nextTask(id, 'slice.topology_discover'), {});
+  await answer(await nextTask(id, 'slice.topology_discover'), discovery(eight(hosts)));
   await answer(await nextTask(id, 'node.cleanup'), { ...erased(slot.nvme_serial, slot), gpu_resets: [] });
   await until('the run says so', async () => (await runOf('repair-slot', slot.id)).state === 'stuck');
   assert.equal((await slotNow(id, slot.id)).status, 'quarantined');

@@ -3,7 +3,6 @@ import { createCertificateRegister } from '../agents/certificate-register.ts';
 import { createHeartbeats } from '../agents/heartbeat.ts';
 import { createListenerCertificates } from '../agents/listener-certificate.ts';
 import { auditNodeRefusal } from '../agents/refusal-audit.ts';
-import { RESULT_HOOKS } from '../agents/result-hooks.ts';
 import { createDispatcher, type Dispatcher } from '../agents/task-dispatch.ts';
 import { createTrustKeeper } from '../agents/trust.ts';
 import { createLogQuota } from '../logs/log-quota.ts';
@@ -46,7 +45,6 @@ export const startNodeApi = async ({ deps, hub, shutdown }: RoleContext): Promis
       wake,
       log,
       log_quota: createLogQuota(clock),
-      hooks: RESULT_HOOKS,
       dispatcher,
       presence,
       releases: createAgentReleases(config.node_api.releases_dir),

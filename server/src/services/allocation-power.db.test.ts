@@ -111,7 +111,7 @@ describe('power through the API', () => {
     assert.match(await refused(`${late.path}/start`), /launch another/);
 
     const kept = await make({ is_protected: true });
-    assert.match(await refused(`${kept.path}/reinstall`), /protection off first/);
+    assert.match(await refused(`${kept.path}/reinstall`), /remove the protection first/);
     must(await owner.post(`${kept.path}/stop`, {}), 202);
     assert.match(await refused(`${kept.path}/start`), /stopping; wait until that is over/);
     const { actions } = await get(kept.path);

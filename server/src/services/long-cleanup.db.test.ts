@@ -4,14 +4,14 @@ import { type TestContext, test } from 'node:test';
 import { Client } from 'pg';
 import { testClock } from '../../test/app.ts';
 import { testDatabase } from '../../test/database.ts';
-import { playHost, settle, truth } from '../../test/host.ts';
+import { playHost, report, settle, takeQueued, truth } from '../../test/host.ts';
 import { aNode, anAllocation } from '../../test/placement.ts';
-import { progress, type ResultDeps, start } from '../agents/task-result.ts';
+import { expireOverdueTasks } from '../agents/end-task.ts';
+import { progress, type ResultDeps } from '../agents/task-result.ts';
 import { PLATFORM } from '../db/client.ts';
-import { type NodeTaskRow, takeTasks } from '../db/node-task.ts';
+import type { NodeTaskRow } from '../db/node-task.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { beginRelease, restartCleanup } from '../workflows/begin-release.ts';
-import { expireOverdueTasks, finishTask } from '../workflows/finish-task.ts';
 
 const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal') => {
   const open: Client[] = [];
@@ -26,7 +26,7 @@ const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal') => {
     await refreshSummary(tx, node.id);
     await beginRelease(tx, { allocation_id: id, reason: 'test' });
   });
-  const deps: ResultDeps = { database, clock: testClock(), hooks: { tasks: {} }, wake: () => {} };
+  const deps: ResultDeps = { database, clock: testClock(), wake: () => {} };
   const work = () => settle(database, { host: async () => 0, rounds: 6 });
   /** So much time goes by for everything that counts it, and what is overdue is ended. */
   const pass = async (time: string): Promise<number> => {
@@ -36,7 +36,7 @@ const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal') => {
       [time],
     );
     await sql.query('update workflow_runs set deadline_at = deadline_at - $1::interval', [time]);
-    const ended = await database.write(PLATFORM, (tx) => expireOverdueTasks(tx, 10));
+    const ended = await database.write(PLATFORM, (tx) => expireOverdueTasks(tx, 10, { now: new Date() }));
     await work();
     return ended;
   };
@@ -54,18 +54,13 @@ const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal') => {
     await work();
     await playHost(database);
     await work();
-    const [task] = await database.write(PLATFORM, (tx) => takeTasks(tx, { node_name_prefix: 'node-', limit: 1 }));
+    const [task] = await takeQueued(database);
     assert.ok(task);
-    const begun = await start(deps, { node_id: task.node_id, task_id: task.id }, { attempt: task.attempt });
-    assert.equal(begun.may_begin, true);
     return task;
   };
   const tell = async ({ id: task_id, node_id, attempt }: NodeTaskRow) =>
     (await progress(deps, { node_id, task_id }, { attempt, percent: 50, bytes_per_s: null, note: null })).is_wanted;
-  const answer = (task: NodeTaskRow) =>
-    database.write(PLATFORM, (tx) =>
-      finishTask(tx, { id: task.id, attempt: task.attempt, state: 'completed', reason: null, output: truth(task) }),
-    );
+  const answer = (task: NodeTaskRow) => report(database, task, truth(task));
   return { id, database, work, pass, stateOf, tasksOf, begin, tell, answer };
 };
 

@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
 import { findViolations } from '../../test/invariants.ts';
 import { aNode, anAllocation, type TestAllocation } from '../../test/placement.ts';
+import { cleanedUp, gpuReset, provenDisk } from '../../test/wipe-evidence.ts';
 import { PLATFORM } from '../db/client.ts';
 import { listHeldSlots } from '../db/lifecycle.ts';
 import { insertWipeProof } from '../db/statements/prove.ts';
@@ -31,17 +32,12 @@ const world = async (t: TestContext) => {
         slot_id: id,
         serial: nvme_serial,
       }));
-      const disks = targets.map(({ slot_id, serial, generation }) => ({
-        ...{ slot_id, serial, generation },
-        method: 'nvme_sanitize',
-        bytes_read_back: 4096,
-        bytes_not_erased: 0,
-        is_verified: true,
-        finished_at: new Date().toISOString(),
+      const disks = targets.map((target) => ({
+        ...provenDisk(target),
         note: 'ümlaut, "quotes" and \\ in the evidence',
       }));
-      const gpu_resets = targets.map(({ gpu_pci_address }) => ({ gpu_pci_address, is_ok: true }));
-      const verdict = judgeWipe({ network_detached: true, disks, gpu_resets }, targets);
+      const gpu_resets = targets.map(({ gpu_pci_address }) => gpuReset(gpu_pci_address));
+      const verdict = judgeWipe(cleanedUp(disks, { gpu_resets }), targets);
       await proveCleanup(tx, made.id, { task_id: `tsk_${made.id}`, node_id: node.id, verdict, may_try_again: false });
     });
   /** Three proofs of the first slot: one that proved nothing, and those of two tenants. */

@@ -4,10 +4,9 @@ import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { hasGpusMissing } from '../db/guest.ts';
 import { findHeldNode, listHeldSlots } from '../db/lifecycle.ts';
 import { findWipeMinimum } from '../db/node.ts';
-import { cancelQueuedTasks, countTasksUnderWay, findLatestTask, insertTask } from '../db/node-task.ts';
+import { cancelQueuedTasks, findRunTask } from '../db/node-task.ts';
 import type { AllocationState } from '../domain/allocation.ts';
-import { isTaskOpen } from '../domain/task.ts';
-import { judgeWipe, type WipeTarget } from '../domain/wipe.ts';
+import { type CleanupOutput, judgeWipe, type WipeTarget } from '../domain/wipe.ts';
 import { RELEASE_ALLOCATION } from '../domain/workflow-steps.ts';
 import { notFound } from '../errors.ts';
 import { type AllocationDeps, type TaskAnswer, type TaskAsk, TRIES_MAX } from './allocation-steps.ts';
@@ -21,58 +20,44 @@ import {
   rejectProof,
   resumeCleanup,
 } from './allocation-transitions.ts';
+import { ensureTask, type RetryDelay } from './ask-host.ts';
 import { failProvisioning } from './begin-release.ts';
 import { findMade } from './install.ts';
 import { proveCleanup } from './prove-cleanup.ts';
 import { settlePower } from './settle-power.ts';
 
-const UNDER_WAY_MS = 1_000;
 const PHASES: Readonly<Record<TaskAsk['phase'], readonly AllocationState[]>> = {
   provisioning: ['requested', 'provisioning'],
   power: ['active'],
   custody: ['releasing', 'failed'],
 };
 
-type Delay = (tries: number) => number;
-
 /**
- * The task of this run, asked for if it is not there. The allocation is locked meanwhile, so no task is ever queued for
- * a phase that is over, and none beside another that a host may still be working on.
+ * The task of this run. The allocation is locked meanwhile, so no task is ever queued for a phase that is over, and none
+ * beside another that a host may still be working on.
  */
-const ensureTask = async (tx: Tx, ask: TaskAsk, delayMs: Delay): Promise<TaskAnswer> => {
+const ensureAllocationTask = async (tx: Tx, ask: TaskAsk, retryDelayMs: RetryDelay): Promise<TaskAnswer> => {
   const row = await lockAllocation(tx, ask.allocation_id);
   if (row === undefined || row.node_id === null || !PHASES[ask.phase].includes(row.state)) return { kind: 'gone' };
   if (ask.phase === 'power' && row.power_run_id !== ask.run_id) return { kind: 'gone' };
-  const [latest, underWay, slots, node, wipe_minimum] = await Promise.all([
-    findLatestTask(tx, row.id, ask.kind, ask.run_id),
-    countTasksUnderWay(tx, row.id),
-    listHeldSlots(tx, row.id),
-    findHeldNode(tx, row.id),
-    findWipeMinimum(tx, row.node_id),
-  ]);
-  const isOwn = latest?.workflow_run_id === ask.run_id && latest.tries > 0;
-  if (latest !== undefined && isOwn) {
-    if (latest.state === 'completed') return { kind: 'completed' };
-    if (isTaskOpen(latest.state)) return { kind: 'open' };
-    if (latest.tries >= ask.tries_max) return { kind: 'failed' };
-    const ms = delayMs(latest.tries) - latest.age_ms;
-    if (ms > 0) return { kind: 'later', ms };
-  }
-  if (underWay > 0) return { kind: 'later', ms: UNDER_WAY_MS };
-  // Nothing is held any more: a proof has freed it.
-  if (slots.length === 0 && node === undefined) return { kind: 'gone' };
-  const made = await findMade(tx, row, ask);
-  if (row.state === 'requested') await enter(tx, row, 'provisioning', null);
-  await insertTask(tx, {
-    node_id: row.node_id,
-    allocation_id: row.id,
-    kind: ask.kind,
-    attempt: (latest?.attempt ?? 0) + 1,
-    correlation_id: ask.correlation_id,
-    workflow_run_id: ask.run_id,
-    params: taskParams(ask.kind, { slots, node, wipe_minimum, ...made }),
+  const { node_id } = row;
+  const answer = await ensureTask(tx, {
+    ...ask,
+    node_id,
+    retryDelayMs,
+    prepare: async () => {
+      const [slots, node, wipe_minimum] = await Promise.all([
+        listHeldSlots(tx, row.id),
+        findHeldNode(tx, row.id),
+        findWipeMinimum(tx, node_id),
+      ]);
+      if (slots.length === 0 && node === undefined) return { withheld: 'A proof has freed what was held.' };
+      const made = await findMade(tx, row, ask);
+      if (row.state === 'requested') await enter(tx, row, 'provisioning', null);
+      return { params: taskParams(ask.kind, { slots, node, wipe_minimum, ...made }) };
+    },
   });
-  return { kind: 'open' };
+  return answer.kind === 'withheld' ? { kind: 'gone' } : answer;
 };
 
 export const createAllocationDeps = (
@@ -80,11 +65,11 @@ export const createAllocationDeps = (
     database: Database;
     wake?: () => void;
     /** How long the n-th failed cleanup task is let rest before the next. */
-    retry_delay_ms?: Delay;
+    retry_delay_ms?: RetryDelay;
   }>,
 ): AllocationDeps => {
   const { database, wake } = options;
-  const delayMs: Delay = options.retry_delay_ms ?? ((tries) => 2_000 * 4 ** (tries - 1));
+  const retryDelayMs: RetryDelay = options.retry_delay_ms ?? ((tries) => 2_000 * 4 ** (tries - 1));
 
   return {
     load: async (id) => {
@@ -92,7 +77,7 @@ export const createAllocationDeps = (
       if (row === undefined) throw notFound('allocation');
       return row;
     },
-    ensureTask: (ask) => database.write(PLATFORM, (tx) => ensureTask(tx, ask, delayMs)),
+    ensureTask: (ask) => database.write(PLATFORM, (tx) => ensureAllocationTask(tx, ask, retryDelayMs)),
     activate: (id) => (tx) => activateAllocation(tx, id, wake),
     fail: (id, reason) => (tx) => failProvisioning(tx, id, reason, wake),
     settlePower: (id, settle) => (tx) => settlePower(tx, id, settle, wake),
@@ -122,11 +107,11 @@ export const createAllocationDeps = (
       database.read(PLATFORM, async (reader) => {
         const kind = RELEASE_ALLOCATION.steps.wipe.task[allocation.capacity_shape];
         const [task, node, slots] = await Promise.all([
-          findLatestTask(reader, id, kind, runId),
+          findRunTask(reader, runId, kind),
           findHeldNode(reader, id),
           listHeldSlots(reader, id),
         ]);
-        if (task?.state !== 'completed' || task.workflow_run_id !== runId) return undefined;
+        if (task?.state !== 'completed') return undefined;
         const minimum = await findWipeMinimum(reader, task.node_id);
         const targets: WipeTarget[] = [
           ...slots.map((slot) => ({
@@ -141,7 +126,7 @@ export const createAllocationDeps = (
             .filter((disk) => !slots.some((slot) => slot.nvme_serial === disk.serial))
             .map((disk) => ({ slot_id: null, serial: disk.serial, generation: null, gpu_pci_address: null })),
         ];
-        const verdict = judgeWipe(task.output, targets, minimum);
+        const verdict = judgeWipe(task.output as CleanupOutput | null, targets, minimum);
         return { task_id: task.id, node_id: task.node_id, verdict, may_try_again: task.tries < TRIES_MAX };
       }),
     prove: (id, judged) => (tx) => proveCleanup(tx, id, judged),

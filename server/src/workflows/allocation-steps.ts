@@ -9,7 +9,8 @@ import { CLEANUP_TRIES_MAX } from '../domain/task-limit.ts';
 import type { WipeVerdict } from '../domain/wipe.ts';
 import { taskKindOf } from '../domain/workflow-declaration.ts';
 import type { AllocationTaskKind } from '../domain/workflow-steps.ts';
-import { type Commit, done, next, type Outcome, stuck, wait, waitForSignal } from './engine/outcome.ts';
+import { restUntil, takeSignal } from './ask-host.ts';
+import { type Commit, done, next, type Outcome, stuck } from './engine/outcome.ts';
 import type { StepContext } from './engine/workflow.ts';
 
 export type TaskAsk = Readonly<{
@@ -26,7 +27,8 @@ export type TaskAsk = Readonly<{
 }>;
 
 export type TaskAnswer =
-  | Readonly<{ kind: 'completed' | 'open' | 'failed' | 'gone' }>
+  | Readonly<{ kind: 'completed' | 'failed' | 'gone' }>
+  | Readonly<{ kind: 'open' }>
   /** The next try, or another task of the allocation, must be waited for. */
   | Readonly<{ kind: 'later'; ms: number }>;
 
@@ -62,10 +64,6 @@ export type AllocationDeps = Readonly<{
   reject(id: string, judged: Judged): Commit;
 }>;
 
-/** Sent to the run when a host has finished a task of it. */
-export const TASK_FINISHED = 'task_finished';
-/** A lost signal costs this long. */
-const LOOK_AGAIN_MS = 5_000;
 export const TRIES_MAX = CLEANUP_TRIES_MAX;
 
 type HostWork = Readonly<{ kind: AllocationTaskKind; doing: string; failed: string }>;
@@ -88,8 +86,7 @@ export const askHost = async (
   phase: TaskAsk['phase'],
 ): Promise<Resting> => {
   const { kind, doing } = hostWorkOf(ctx, allocation);
-  // Used up before looking: what it told is in the task by now.
-  ctx.signals.take(TASK_FINISHED);
+  takeSignal(ctx);
   const answer = await deps.ensureTask({
     allocation_id: allocation.id,
     kind,
@@ -98,8 +95,7 @@ export const askHost = async (
     correlation_id: ctx.run.correlation_id,
     tries_max: phase === 'custody' ? TRIES_MAX : 1,
   });
-  if (answer.kind === 'later') return wait(answer.ms, `${doing} It is tried again shortly.`);
-  return answer.kind === 'open' ? waitForSignal(TASK_FINISHED, LOOK_AGAIN_MS, doing) : answer.kind;
+  return answer.kind === 'open' || answer.kind === 'later' ? restUntil(answer, doing) : answer.kind;
 };
 
 /** A step of provisioning. What the host cannot do is not tried twice: the allocation has failed and is cleaned up. */

@@ -4,7 +4,7 @@ import { mintId } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { aGrant } from '../../test/access.ts';
 import { testDatabase } from '../../test/database.ts';
-import { playHost, settle } from '../../test/host.ts';
+import { playHost, settle, truth } from '../../test/host.ts';
 import { type AllocationFacts, aNode, anAllocation } from '../../test/placement.ts';
 import { runFaults } from '../../test/workflow-faults.ts';
 import { PLATFORM, type Tx } from '../db/client.ts';
@@ -51,7 +51,7 @@ const open = async (t: TestContext) => {
   const told: NodeTaskRow[] = [];
   const hear = (task: NodeTaskRow) => {
     if (task.kind === KIND) told.push(task);
-    return {};
+    return truth(task);
   };
   return { database, sql, write, anActive, aUser, stateOf, keyOf, tell, takeBack, told, hear };
 };

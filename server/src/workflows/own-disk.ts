@@ -3,7 +3,7 @@
  * disk and nothing is ever unmounted; until it is free the ownership says what stands in the way, and it is looked at
  * again.
  */
-import type { WipeLevel } from '@gpuaas/contract/node';
+import type { TaskOutput, WipeLevel } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import {
   type DiskOwnershipRow,
@@ -23,9 +23,9 @@ import type { StepOf } from '../domain/workflow-declaration.ts';
 import { OWN_DISK } from '../domain/workflow-steps.ts';
 import { notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { type AskHost, createAskHost } from './ask-host.ts';
 import { type Commit, done, next, stuck, wait, waitForSignal } from './engine/outcome.ts';
 import { workflow } from './engine/workflow.ts';
-import { type AskHost, createAskHost } from './host-task.ts';
 
 export type DiskDeps = Readonly<{
   load(id: string): Promise<DiskOwnershipRow>;
@@ -42,10 +42,8 @@ const LOOK_AGAIN_MS = 30_000;
 const DAYS_14_MS = 14 * 24 * 3_600_000;
 const OPEN = ['approved', 'wiping', 'blocked'] as const;
 
-const blockedReason = (output: Readonly<Record<string, unknown>>, serial: string): string | undefined =>
-  ((output['blocked'] ?? []) as ReadonlyArray<Readonly<{ serial: string; reason: string }>>).find(
-    (blocked) => blocked.serial === serial,
-  )?.reason;
+const blockedReason = ({ blocked }: TaskOutput<'node.cleanup'>, serial: string): string | undefined =>
+  blocked.find((one) => one.serial === serial)?.reason;
 
 const blockedBy =
   (disk: DiskOwnershipRow, reason: string): Commit =>

@@ -6,6 +6,7 @@ import { testDatabase } from '../../test/database.ts';
 import { settle, truth } from '../../test/host.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { aNode, anAllocation, type TestAllocation } from '../../test/placement.ts';
+import { finishTask } from '../agents/end-task.ts';
 import { findAllocation } from '../db/allocation.ts';
 import { PLATFORM } from '../db/client.ts';
 import { findSshFacts } from '../db/guest.ts';
@@ -18,7 +19,6 @@ import { auditRun } from './allocation-transitions.ts';
 import { beginPower } from './begin-power.ts';
 import { beginRelease } from './begin-release.ts';
 import { cancelRun, retryRun } from './engine/run.ts';
-import { finishTask } from './finish-task.ts';
 import { wantInstall } from './install.ts';
 
 const IMAGE = { name: 'another', digest: `sha256:${'a'.repeat(64)}` };
@@ -256,7 +256,8 @@ test('a host is told of the wanted install to write it, and what it wrote is wha
       reason: null,
       output: {},
     } as const;
-    assert.equal(await database.write(PLATFORM, (tx) => finishTask(tx, answer)), true);
+    const ended = await database.write(PLATFORM, (tx) => finishTask(tx, answer, { now: new Date() }));
+    assert.equal(ended.is_accepted, true);
     const now = { install_number: 1, image_name: IMAGE.name, image_digest: IMAGE.digest, ssh_key_ids, wanted: 0 };
     assert.deepEqual(await made(here, id), { ...now, user_data: NEW.user_data });
     const kept = await sql.query("select from node_tasks where id = $1 and params ? 'user_data'", [rows[0]?.id]);
@@ -304,7 +305,7 @@ test('a host key is told only of the system that is on the disk now', async (t) 
   const { database, launch, change } = await world(t);
   const { id } = await launch();
   const ready = (ssh_host_key: string) => (task: NodeTaskRow) =>
-    task.kind === 'slice.vm_readiness' ? { actual_ip: '10.0.0.2', ssh_host_key } : truth(task);
+    task.kind === 'slice.vm_readiness' ? { ...truth(task), actual_ip: '10.0.0.2', ssh_host_key } : truth(task);
   const key = async () => (await database.read(PLATFORM, (reader) => findSshFacts(reader, id)))?.host_key;
   await change(id, 'reboot');
   await settle(database, { answer: ready('first') });

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
 import { aNode, anAllocation, type TestAllocation } from '../../test/placement.ts';
+import { cleanedUp, gpuReset, provenDisk } from '../../test/wipe-evidence.ts';
 import { PLATFORM } from '../db/client.ts';
 import { listHeldSlots } from '../db/lifecycle.ts';
 import { judgeWipe } from '../domain/wipe.ts';
@@ -30,16 +31,9 @@ const prove = ({ database }: World, made: TestAllocation, behind = 0): Promise<v
       generation: slot.generation - behind,
       gpu_pci_address: slot.gpu_pci_address,
     }));
-    const disks = targets.map((target) => ({
-      ...target,
-      method: 'nvme_sanitize',
-      bytes_read_back: 4096,
-      bytes_not_erased: 0,
-      is_verified: true,
-      finished_at: new Date().toISOString(),
-    }));
-    const gpu_resets = targets.map(({ gpu_pci_address }) => ({ gpu_pci_address, is_ok: true }));
-    const verdict = judgeWipe({ network_detached: true, disks, gpu_resets }, targets);
+    const disks = targets.map((target) => provenDisk(target));
+    const gpu_resets = targets.map(({ gpu_pci_address }) => gpuReset(gpu_pci_address));
+    const verdict = judgeWipe(cleanedUp(disks, { gpu_resets }), targets);
     await proveCleanup(tx, made.id, { task_id: 'tsk_test', node_id: made.node_id, verdict, may_try_again: false });
   });
 

@@ -17,9 +17,9 @@ import type { StepOf } from '../domain/workflow-declaration.ts';
 import { REPAIR_SLOT } from '../domain/workflow-steps.ts';
 import { conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
+import { type AskHost, createAskHost } from './ask-host.ts';
 import { done, next, stuck } from './engine/outcome.ts';
 import { workflow } from './engine/workflow.ts';
-import { type AskHost, createAskHost } from './host-task.ts';
 
 export type RepairDeps = Readonly<{
   load(slotId: string): Promise<RepairSlot>;
@@ -110,8 +110,7 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, StepOf<typeof REPAIR_
       const { nvme_serial: serial, ...of } = slot.task_slot;
       const verdict = judgeWipe(answer.output, [{ ...of, serial }], await deps.wipeMinimum(slot.node_id));
       const [disk] = verdict.disks;
-      if (!verdict.is_verified || disk === undefined)
-        return stuck(verdict.reason ?? 'The wipe could not be verified.');
+      if (!verdict.is_verified || disk === undefined) return stuck(verdict.reason ?? 'The wipe could not be verified.');
       if (!disk.is_gpu_reset)
         return stuck(
           'The GPU or its fabric function could not be reset; reboot the host and take this up again.',

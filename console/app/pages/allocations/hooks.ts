@@ -4,7 +4,10 @@ import { useMe } from '../../api/me.tsx';
 import { useAll } from '../../api/read.ts';
 import type { Flag } from '../../format/shell.ts';
 
-/** * The name of a principal, or the ID if the person has left. Organization owners and admins are not project members, so the * organization's members are read if the project does not know the ID. */
+/**
+ * The name of a principal, or the ID if the person has left. Organization owners and admins are not project members, so
+ * the organization's members are read if the project does not know the ID.
+ */
 export const usePeople = (projectId: string, ids: readonly (string | null)[]): ((id: string) => string) => {
   const me = useMe();
   const organizationId = me.projects.find(({ id }) => id === projectId)?.organization_id;

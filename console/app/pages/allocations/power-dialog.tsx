@@ -1,4 +1,7 @@
-/** * Stop, start, reboot and reinstall of a slice. Each dialog states the effect on running programs and on disks, and that * charges continue while the VM is off. */
+/**
+ * Stop, start, reboot and reinstall of a slice. Each dialog states the effect on running programs and on disks, and
+ * that charges continue while the VM is off.
+ */
 
 import type { Allocation } from '@gpuaas/sdk';
 import { Stack, Switch, Text } from '@mantine/core';

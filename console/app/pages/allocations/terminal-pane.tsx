@@ -1,5 +1,6 @@
 /**
- * The terminal or serial console of an allocation in the page. Its code is loaded when it is opened. Leaving the page or * closing the pane ends the session.
+ * The terminal or serial console of an allocation in the page. Its code is loaded when it is opened. Leaving the page
+ * or closing the pane ends the session.
  */
 import './terminal-pane.css';
 import type { Allocation } from '@gpuaas/sdk';

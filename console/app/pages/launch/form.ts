@@ -1,4 +1,7 @@
-/** * The launch form lives in the address: every choice is a query parameter, missing ones get defaults from the catalog, and * unknown ones are ignored. So a link fills the form. User data is not in the address, because it may hold secrets. */
+/**
+ * The launch form lives in the address: every choice is a query parameter, missing ones get defaults from the catalog,
+ * and unknown ones are ignored. So a link fills the form. User data is not in the address, because it may hold secrets.
+ */
 
 import { SSH_KEYS_MAX } from '@gpuaas/sdk';
 import { nameProblem } from '../../rules/name.ts';

@@ -1,4 +1,7 @@
-/** * Candidates beside the approved slots. Approval names the shown discovery by its hash, so that only what was reviewed is * approved. */
+/**
+ * Candidates beside the approved slots. Approval names the shown discovery by its hash, so that only what was reviewed
+ * is approved.
+ */
 import type { Node } from '@gpuaas/sdk';
 import { Button, Checkbox, Group, List, NativeSelect, Stack } from '@mantine/core';
 import { useState } from 'react';

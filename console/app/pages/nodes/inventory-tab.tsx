@@ -15,7 +15,7 @@ import { ReasonAction } from './action-controls.tsx';
 import { isMissing } from './hooks.ts';
 import { AllocationLink } from './links.tsx';
 
-type Machine = NodeInventory['vms'][number];
+type Vm = NodeInventory['vms'][number];
 type Lease = NodeInventory['leases'][number];
 
 const STALE_S = 300;
@@ -33,7 +33,7 @@ const CLAIMED = 'A claim holds this allocation. Release the allocation first.';
 
 type Rules = Readonly<{ refusal: string | null; claimed: ReadonlySet<string> }>;
 
-const vmColumns = (node: Node, { refusal, claimed }: Rules): readonly Column<Machine>[] => [
+const vmColumns = (node: Node, { refusal, claimed }: Rules): readonly Column<Vm>[] => [
   { header: 'VM', cell: ({ name }) => <span className="mono">{name}</span> },
   {
     header: 'State',

@@ -1,4 +1,7 @@
-/** * No row of the slot map is added or removed while the pointer or focus is in it, so that a click hits the intended row. * Values stay current. A new filter applies immediately. */
+/**
+ * No row of the slot map is added or removed while the pointer or focus is in it, so that a click hits the intended
+ * row. Values stay current. A new filter applies immediately.
+ */
 import type { SlotMapRow } from '@gpuaas/sdk';
 import { useRef } from 'react';
 

@@ -1,4 +1,7 @@
-/** * Allocations that need attention, with the reason: failed, blocked, late, charged but unused, or ending soon. Healthy * allocations are not listed. */
+/**
+ * Allocations that need attention, with the reason: failed, blocked, late, charged but unused, or ending soon. Healthy
+ * allocations are not listed.
+ */
 import type { Allocation } from '@gpuaas/sdk';
 import { money } from '../../format/money.ts';
 import { span } from '../../format/time.ts';
@@ -45,20 +48,20 @@ const late = ({ state, state_deadline_at }: Allocation, nowMs: number): Attentio
   };
 };
 
-const power = ({ state, power: machine }: Allocation): Attention | null => {
-  if (state !== 'active' || machine === null) return null;
-  if (machine.state === 'off')
+const power = ({ state, power: vm }: Allocation): Attention | null => {
+  if (state !== 'active' || vm === null) return null;
+  if (vm.state === 'off')
     return {
       kind: 'off',
       tone: 'warn',
       sentence: 'Powered off and still charged: the GPUs stay reserved until release.',
       next: 'Start it, or release it to end the charges.',
     };
-  return machine.state === 'unknown'
+  return vm.state === 'unknown'
     ? {
         kind: 'power',
         tone: 'warn',
-        sentence: `The power state is unknown${because(machine.reason)}.`,
+        sentence: `The power state is unknown${because(vm.reason)}.`,
         next: 'Start, stop or reboot it to reach a known state.',
       }
     : null;

@@ -1,4 +1,7 @@
-/** * The rows of a trace in order. Consecutive log lines are folded into one row, so that failures are easy to find. A log * line with a failure is never folded. */
+/**
+ * The rows of a trace in order. Consecutive log lines are folded into one row, so that failures are easy to find. A log
+ * line with a failure is never folded.
+ */
 import { TRACE_SOURCES, type TraceEntry } from '@gpuaas/sdk';
 
 export type TraceRow =

@@ -1,4 +1,7 @@
-/** * Usage as a file: JSON as the API returns it, or CSV for a spreadsheet. Cells that a spreadsheet would run as a formula are * escaped as text. */
+/**
+ * Usage as a file: JSON as the API returns it, or CSV for a spreadsheet. Cells that a spreadsheet would run as a
+ * formula are escaped as text.
+ */
 import type { Money, UsageRecord } from '@gpuaas/sdk';
 
 /** Minor units as a decimal number, without a float in between: 3192 USD is 31.92. */

@@ -57,7 +57,7 @@ const ACTIONS: readonly Entry[] = [
   action('sign_out', 'Sign out', ['log out', 'leave', 'quit']),
 ];
 
-export const standingEntries = (me: Me, projectId: string | null): readonly Entry[] => {
+export const pageEntries = (me: Me, projectId: string | null): readonly Entry[] => {
   const project = me.projects.find(({ id }) => id === projectId);
   const organization = me.organizations.find(({ id }) => id === project?.organization_id) ?? me.organizations[0];
   const nameOf = (id: string) => me.organizations.find((one) => one.id === id)?.display_name;

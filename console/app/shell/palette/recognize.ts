@@ -1,4 +1,7 @@
-/** * Recognizes pasted IDs. Most have a three-letter prefix and 26 characters. Any other text in the form of a correlation ID * may be one; since a plain word has that form too, such a result is marked as uncertain. */
+/**
+ * Recognizes pasted IDs. Most have a three-letter prefix and 26 characters. Any other text in the form of a correlation
+ * ID may be one; since a plain word has that form too, such a result is marked as uncertain.
+ */
 const PREFIXES = {
   alc: 'allocation',
   nod: 'node',

@@ -8,7 +8,7 @@ import { useAll, useRead } from '../../api/read.ts';
 import { stateWord } from '../../format/state.ts';
 import type { Entry } from './entry.ts';
 import { type Found, idEntries } from './id-entries.ts';
-import { standingEntries } from './pages.ts';
+import { pageEntries } from './pages.ts';
 import { type Recognized, recognizeId } from './recognize.ts';
 
 const NODES_FROM = 2;
@@ -55,7 +55,7 @@ export const useEntries = (isOpen: boolean, query: string, projectId: string | n
   return useMemo(
     () => [
       ...(recognized === null ? [] : idEntries(me, recognized, projectId, found)),
-      ...standingEntries(me, projectId),
+      ...pageEntries(me, projectId),
       ...(allocations.data?.items ?? []).map(
         ({ id, name, state, project_id }): Entry => ({
           key: `allocation ${id}`,

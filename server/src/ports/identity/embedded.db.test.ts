@@ -10,14 +10,12 @@ import {
   devLogin,
   oauthError,
   PASSWORD,
-  secrets,
   signInToConsole,
   startIssuer,
   verify,
 } from '../../../test/embedded-issuer.ts';
 import { createDatabase, type Database } from '../../db/client.ts';
 import { createEmbeddedIssuer, type EmbeddedIssuer } from './embedded.ts';
-import { rotateSigningKey } from './keys.ts';
 import { createTokenVerifier } from './verifier.ts';
 
 test('restarts and replicas share keys and sessions, and a rotated key still verifies what it signed', async (t) => {
@@ -31,7 +29,9 @@ test('restarts and replicas share keys and sessions, and a rotated key still ver
     createTokenVerifier({ issuer: issuer.issuerUrl, audience: 'gpuaas-api', log: silentLog(), fetch: issuer.fetch });
   assert.equal((await offline(again).verify(tokens.access_token)).subject, 'dev-user');
 
-  await rotateSigningKey(database.database, secrets);
+  await database.database.write({ tenant_id: '*', principal_id: '' }, (tx) =>
+    tx.query('update oidc_signing_keys set retired_at = now()'),
+  );
   const second = await startIssuer(t, { database });
   const fresh = await devLogin(second, 'dev-user', PASSWORD);
   assert.notEqual(decodeProtectedHeader(fresh.access_token).kid, kid);

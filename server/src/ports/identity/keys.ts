@@ -1,15 +1,11 @@
 /**
  * Signing keys of the embedded issuer. They are made once and kept sealed in the database, so that restarts and
- * replicas share them. After a rotation the old key stays published for as long as a token it signed may live.
+ * replicas share them. A key that is retired signs no more: the next
+ * start makes another, and the old one stays published for as long as a token it signed may live.
  */
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
 import { type Database, PLATFORM, type Tx } from '../../db/client.ts';
-import {
-  deleteRetiredOidcSigningKeys,
-  insertOidcSigningKey,
-  listOidcSigningKeys,
-  retireOidcSigningKey,
-} from '../../db/oidc.ts';
+import { deleteRetiredOidcSigningKeys, insertOidcSigningKey, listOidcSigningKeys } from '../../db/oidc.ts';
 import type { Secrets } from '../secrets/secrets.ts';
 
 const ALGORITHM = 'RS256';
@@ -36,29 +32,22 @@ const open = (secrets: Secrets, row: Readonly<{ kid: string; sealed_jwk: Buffer 
   }
 };
 
-const list = async (tx: Tx, secrets: Secrets): Promise<JWK[]> =>
-  (await listOidcSigningKeys(tx)).map((row) => open(secrets, row));
+const list = async (tx: Tx, secrets: Secrets): Promise<Readonly<{ keys: JWK[]; has_active: boolean }>> => {
+  const rows = await listOidcSigningKeys(tx);
+  return { keys: rows.map((row) => open(secrets, row)), has_active: rows[0]?.retired_at === null };
+};
 
-/** Private keys, the one that signs first; made on the first start. */
+/** Private keys, the one that signs first; made on the first start, and when the last one was retired. */
 export const loadSigningKeys = async (database: Database, secrets: Secrets): Promise<JWK[]> => {
   const known = await database.write(PLATFORM, async (tx) => {
     await deleteRetiredOidcSigningKeys(tx, RETIRED_KEPT_S);
     return list(tx, secrets);
   });
-  if (known.length > 0) return known;
+  if (known.has_active) return known.keys;
   const fresh = await generate(secrets);
   await database.write(PLATFORM, (tx) => insertOidcSigningKey(tx, fresh));
   // Read back in a new transaction: another replica may have been first.
-  return database.write(PLATFORM, (tx) => list(tx, secrets));
-};
-
-/** Takes effect when an issuer is created next. */
-export const rotateSigningKey = async (database: Database, secrets: Secrets): Promise<void> => {
-  const fresh = await generate(secrets);
-  await database.write(PLATFORM, async (tx) => {
-    await retireOidcSigningKey(tx);
-    await insertOidcSigningKey(tx, fresh);
-  });
+  return (await database.write(PLATFORM, (tx) => list(tx, secrets))).keys;
 };
 
 /** What may be published of a private key. */

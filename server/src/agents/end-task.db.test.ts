@@ -3,15 +3,15 @@ import { type TestContext, test } from 'node:test';
 import { mintId } from '@gpuaas/kit';
 import { Client } from 'pg';
 import { testDatabase } from '../../test/database.ts';
-import { settle, truth } from '../../test/host.ts';
+import { settle, takeQueued, truth } from '../../test/host.ts';
 import { aNode, anAllocation } from '../../test/placement.ts';
 import { PLATFORM } from '../db/client.ts';
-import { type NodeTaskRow, takeTasks } from '../db/node-task.ts';
+import type { NodeTaskRow } from '../db/node-task.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { beginRelease } from './begin-release.ts';
-import { startRun } from './engine/run.ts';
-import { expireOverdueTasks, finishTask } from './finish-task.ts';
-import { provisionSlice } from './provision-slice.ts';
+import { beginRelease } from '../workflows/begin-release.ts';
+import { startRun } from '../workflows/engine/run.ts';
+import { provisionSlice } from '../workflows/provision-slice.ts';
+import { expireOverdueTasks, finishTask } from './end-task.ts';
 
 const world = async (t: TestContext) => {
   const open: Client[] = [];
@@ -32,11 +32,11 @@ const world = async (t: TestContext) => {
       correlation_id: mintId('cor'),
     }),
   );
-  const take = () => database.write(PLATFORM, (tx) => takeTasks(tx, { node_name_prefix: 'node-', limit: 10 }));
-  const finish = (task: NodeTaskRow, attempt = task.attempt) =>
-    database.write(PLATFORM, (tx) =>
-      finishTask(tx, { id: task.id, attempt, state: 'completed', reason: null, output: truth(task) }),
-    );
+  const take = () => takeQueued(database);
+  const finish = async (task: NodeTaskRow, attempt = task.attempt): Promise<boolean> => {
+    const result = { id: task.id, attempt, state: 'completed', reason: null, output: truth(task) } as const;
+    return (await database.write(PLATFORM, (tx) => finishTask(tx, result, { now: new Date() }))).is_accepted;
+  };
   const stateOf = async () =>
     (await sql.query<{ state: string }>('select state from allocations where id = $1', [made.id])).rows[0]?.state;
   /** Workers go on; no host does. */
@@ -63,7 +63,7 @@ test('what nobody does in time has expired: provisioning fails, and a late answe
   assert.ok(task);
   await w.sql.query("update node_tasks set expires_at = now() - interval '1 second'");
   assert.equal(await w.finish(task), false, 'too late, though nobody has noticed yet');
-  assert.equal(await w.database.write(PLATFORM, (tx) => expireOverdueTasks(tx, 10)), 1);
+  assert.equal(await w.database.write(PLATFORM, (tx) => expireOverdueTasks(tx, 10, { now: new Date() })), 1);
   assert.equal(await w.finish(task), false);
   await w.work();
   assert.equal(await w.stateOf(), 'failed');

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { READ_BACK, readBackFloor, readBackGap } from './read-back.ts';
+
+const MIB = 1024 * 1024;
+const size = fc.oneof(fc.integer({ min: 1, max: 80 * MIB }), fc.integer({ min: 80 * MIB, max: 64 * 1024 ** 4 }));
+
+/** Exactly the floor: a sample at the start of each range. */
+const least = (bytes: number) => readBackFloor(bytes).map((range) => ({ offset: range.offset, length: range.bytes }));
+
+test('the floor covers the disk from its first to its last byte, in order, and reading it is enough', () => {
+  fc.assert(
+    fc.property(size, (bytes) => {
+      const floor = readBackFloor(bytes);
+      let at = 0;
+      for (const range of floor) {
+        assert.equal(range.offset, at);
+        assert.ok(range.bytes > 0 && range.bytes <= range.length);
+        at += range.length;
+      }
+      assert.equal(at, bytes);
+      assert.equal(readBackGap(bytes, least(bytes)), null);
+      if (bytes <= 32 * MIB)
+        assert.deepEqual(least(bytes), [{ offset: 0, length: bytes }], 'a small disk is read whole');
+    }),
+  );
+});
+
+test('one byte less, wherever it is missing, is not enough', () => {
+  fc.assert(
+    fc.property(size, fc.nat(), fc.boolean(), (bytes, which, isAtEnd) => {
+      const samples = least(bytes);
+      const place = which % samples.length;
+      const { offset, length } = samples[place] ?? { offset: 0, length: 1 };
+      const shorter = isAtEnd ? { offset, length: length - 1 } : { offset: offset + 1, length: length - 1 };
+      assert.match(readBackGap(bytes, samples.with(place, shorter)) ?? '', /Too little/);
+      assert.match(readBackGap(bytes, samples.toSpliced(place, 1)) ?? '', /Too little/);
+    }),
+  );
+});
+
+test('any amount that was read of one place does not stand for another', () => {
+  const bytes = 1024 ** 4;
+  const half = Array.from({ length: 512 }, (_, n) => ({ offset: n * MIB, length: MIB }));
+  assert.match(readBackGap(bytes, half) ?? '', /Too little/);
+  const twice = least(bytes).map((one, n, all) => (n === 5 ? (all[4] ?? one) : one));
+  assert.match(readBackGap(bytes, twice) ?? '', /Too little/, 'what was read twice counts once');
+});
+
+test('order and overlap of samples do not matter, and reading more never makes it worse', () => {
+  fc.assert(
+    fc.property(size, fc.nat(), fc.nat(), (bytes, from, count) => {
+      const extra = { offset: from % bytes, length: Math.min(count, bytes - (from % bytes)) };
+      assert.equal(readBackGap(bytes, [...least(bytes), extra].toReversed()), null);
+    }),
+  );
+});
+
+test('nothing read, a disk without a size and samples outside of it are never enough', () => {
+  assert.match(readBackGap(4096, []) ?? '', /Too little/);
+  assert.match(readBackGap(0, []) ?? '', /no size/);
+  assert.match(readBackGap(4096, [{ offset: 0, length: 8192 }]) ?? '', /outside/);
+  assert.match(readBackGap(4096, [{ offset: -1, length: 4096 }]) ?? '', /outside/);
+});
+
+test('a large disk is read at both ends and in every region', () => {
+  const floor = readBackFloor(7_681_501_126_656);
+  assert.equal(floor.length, READ_BACK.region_count + 2);
+  assert.equal(
+    floor.reduce((sum, { bytes }) => sum + bytes, 0),
+    34 * MIB,
+  );
+});

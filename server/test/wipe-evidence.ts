@@ -1,0 +1,48 @@
+/** What a host shows that has wiped its disks: as little as the contract demands, and nothing missing. */
+import { type DiskEvidence, readBackFloor, type TaskOutput } from '@gpuaas/contract/node';
+
+type Named = Readonly<{ slot_id: string | null; serial: string | null; generation: number | null }>;
+
+export const provenDisk = ({ slot_id, serial, generation }: Named, given: Partial<DiskEvidence> = {}): DiskEvidence => {
+  const size_bytes = given.size_bytes ?? 4096;
+  const samples = readBackFloor(size_bytes).map(({ offset, bytes }) => ({
+    offset,
+    length: bytes,
+    sha256: '0'.repeat(64),
+  }));
+  return {
+    slot_id,
+    serial: serial ?? '',
+    generation,
+    method: 'nvme_sanitize',
+    command_status: 0,
+    size_bytes,
+    bytes_read_back: samples.reduce((sum, { length }) => sum + length, 0),
+    bytes_not_erased: 0,
+    samples,
+    signatures_left: [],
+    is_verified: true,
+    started_at: '2026-01-01T00:00:00Z',
+    finished_at: new Date().toISOString(),
+    ...given,
+  };
+};
+
+export const gpuReset = (gpu_pci_address: string | null, is_ok = true) => ({
+  gpu_pci_address: gpu_pci_address ?? '',
+  method: 'flr',
+  scope: [],
+  is_ok,
+});
+
+export const cleanedUp = (
+  disks: readonly DiskEvidence[],
+  given: Partial<TaskOutput<'slice.cleanup'>> = {},
+): TaskOutput<'slice.cleanup'> => ({
+  network_detached: true,
+  disks: [...disks],
+  blocked: [],
+  gpu_resets: [],
+  removed: [],
+  ...given,
+});
