@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { pause } from '@gpuaas/kit';
 import { ensureConsole } from '../../tools/build-console.ts';
 import { ensureReference } from '../../tools/build-reference.ts';
-import { banner } from './banner.ts';
+import { banner, hostsLine } from './banner.ts';
 import { findLiveRun, pidOf, type Run } from './run-file.ts';
 import { readSettings, type Settings } from './settings.ts';
 import { ensureDevPassword, ensureState, statePaths } from './state.ts';
@@ -28,8 +28,11 @@ const superviseHere = async (settings: Settings, announce: boolean): Promise<num
   const ending = await supervise({
     settings,
     signal: stopOnSignals(),
-    onReady: ({ paths, devPassword }) => {
-      if (announce) console.log(banner(settings, paths, { devPassword, detached: false }));
+    onHostsReady: (count) => {
+      if (announce) console.log(hostsLine(count));
+    },
+    onReady: ({ paths, devPassword, hostsReady }) => {
+      if (announce) console.log(banner(settings, paths, { devPassword, hostsReady, detached: false }));
     },
     onStopping: () => console.log('\nStopping ...'),
   });
@@ -76,11 +79,16 @@ const detach = async (settings: Settings): Promise<number> => {
   child.once('exit', (code) => {
     exitCode = code ?? 1;
   });
+  let hostsReady = 0;
   for (;;) {
     const run = findLiveRun(paths.runFile);
+    if (run !== undefined && run.hosts_ready > hostsReady && pidOf(run.supervisor) === child.pid) {
+      hostsReady = run.hosts_ready;
+      console.log(hostsLine(hostsReady));
+    }
     if (run?.ready && pidOf(run.supervisor) === child.pid) {
       child.unref();
-      console.log(banner(settings, paths, { devPassword: ensureDevPassword(paths), detached: true }));
+      console.log(banner(settings, paths, { devPassword: ensureDevPassword(paths), hostsReady, detached: true }));
       return 0;
     }
     // It ends well without being ready when another start was quicker.
@@ -102,6 +110,7 @@ const main = async (): Promise<number> => {
   if (!values.supervisor) {
     await ensureConsole();
     await ensureReference();
+    console.log('Starting the control plane ...');
   }
   return values.detach ? detach(settings) : superviseHere(settings, !values.supervisor);
 };
