@@ -1,5 +1,7 @@
 /** Command lines about launching, capacity and the fleet. */
+
 import type { Allocation } from '@gpuaas/sdk';
+import { RELEASE_ALLOCATION } from '../../server/src/domain/workflow-steps.ts';
 import { Refusal } from './api.ts';
 import type { Case } from './case.ts';
 import {
@@ -47,9 +49,9 @@ const erasing = {
   ...releasing,
   progress: progress && {
     ...progress,
-    workflow: 'release-allocation',
+    workflow: RELEASE_ALLOCATION.name,
     step: 'wipe',
-    label: 'Erase the disks',
+    label: RELEASE_ALLOCATION.steps.wipe.label,
     step_count: 3,
     percent: null,
     bytes_per_s: null,

@@ -1,5 +1,8 @@
 /** One allocation in its states, and the answers to asking for one. */
+
 import type { Allocation, Operations } from '@gpuaas/sdk';
+import { progressOf } from '../../server/src/domain/progress.ts';
+import { PROVISION_SLICE } from '../../server/src/domain/workflow-steps.ts';
 
 const id = (prefix: string, last: string): string => `${prefix}_01k9zv3m8q4t6w2x5y7r0s1n${last.padStart(2, '0')}`;
 const time = '2026-11-15T10:03:21.000Z';
@@ -75,18 +78,20 @@ export const requested: Allocation = {
 export const provisioning: Allocation = {
   ...requested,
   state: 'provisioning',
-  progress: {
-    workflow: 'provision-slice',
-    step: 'cloneImage',
-    label: 'Copy the image',
-    step_number: 2,
-    step_count: 5,
-    percent: 40,
-    bytes_per_s: 1_250_000_000,
-    started_at: '2026-11-15T10:03:24.000Z',
-    expected_s: 34,
-    overall_percent: 38,
-  },
+  progress: progressOf(
+    {
+      workflow: PROVISION_SLICE.name,
+      step: 'cloneImage',
+      capacity_shape: 'gpu_slice',
+      started_at: '2026-11-15T10:03:24.000Z',
+      percent: 40,
+      bytes_per_s: 1_250_000_000,
+      note: null,
+      medians_s: { [PROVISION_SLICE.steps.cloneImage.task]: 34 },
+      history: [],
+    },
+    0,
+  ),
 };
 export const releasing: Allocation = { ...allocation, state: 'releasing', power: null, release_requested_at: time };
 export const released: Allocation = { ...releasing, state: 'released', released_at: '2026-11-15T10:31:09.000Z' };

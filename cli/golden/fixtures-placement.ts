@@ -10,6 +10,7 @@ import type {
   TimelineEntry,
   UsageRecord,
 } from '@gpuaas/sdk';
+import { PROVISION_SLICE } from '../../server/src/domain/workflow-steps.ts';
 import { allocation, estimate, placementIds, released, releasing, requested } from './fixtures-allocation.ts';
 import { powerAnswers } from './fixtures-power.ts';
 import { snapshot } from './fixtures-snapshot.ts';
@@ -23,9 +24,11 @@ const organization_id = id('org', '1a');
 
 const entry: TimelineEntry = {
   sequence: 1,
-  workflow: 'provision-slice',
+  workflow: PROVISION_SLICE.name,
+  workflow_label: PROVISION_SLICE.label,
+  phase: PROVISION_SLICE.phase,
   step: 'leaseBundle',
-  label: 'Set the GPUs aside',
+  label: PROVISION_SLICE.steps.leaseBundle.label,
   attempt: 1,
   outcome: 'next',
   detail: null,
@@ -33,11 +36,11 @@ const entry: TimelineEntry = {
   finished_at: time,
   duration_ms: 840,
 };
-const stepAfter = (sequence: number, step: string, label: string, endsAt: string): TimelineEntry => ({
+const stepAfter = (sequence: number, step: keyof typeof PROVISION_SLICE.steps, endsAt: string): TimelineEntry => ({
   ...entry,
   sequence,
   step,
-  label,
+  label: PROVISION_SLICE.steps[step].label,
   finished_at: `2026-11-15T10:0${endsAt}.402Z`,
   duration_ms: 402,
 });
@@ -45,14 +48,14 @@ const stepAfter = (sequence: number, step: string, label: string, endsAt: string
 export const entries: readonly TimelineEntry[] = [
   { ...entry, finished_at: '2026-11-15T10:03:21.840Z' },
   {
-    ...stepAfter(2, 'cloneImage', 'Copy the image', '3:21'),
+    ...stepAfter(2, 'cloneImage', '3:21'),
     outcome: 'wait',
-    detail: 'The image is being copied.',
+    detail: PROVISION_SLICE.steps.cloneImage.doing,
   },
-  stepAfter(3, 'cloneImage', 'Copy the image', '3:33'),
-  { ...stepAfter(4, 'startVm', 'Start the machine', '3:35'), started_at: '2026-11-15T10:03:33.402Z' },
-  { ...stepAfter(5, 'awaitReady', 'Boot', '4:02'), started_at: '2026-11-15T10:03:35.402Z' },
-  { ...stepAfter(6, 'activate', 'Hand it over', '4:02'), started_at: '2026-11-15T10:04:02.402Z', outcome: 'done' },
+  stepAfter(3, 'cloneImage', '3:33'),
+  { ...stepAfter(4, 'startVm', '3:35'), started_at: '2026-11-15T10:03:33.402Z' },
+  { ...stepAfter(5, 'awaitSsh', '4:02'), started_at: '2026-11-15T10:03:35.402Z' },
+  { ...stepAfter(6, 'activate', '4:02'), started_at: '2026-11-15T10:04:02.402Z', outcome: 'done' },
 ];
 export const adminAllocation: AdminAllocation = {
   allocation,

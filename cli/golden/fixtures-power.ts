@@ -1,5 +1,8 @@
 /** A slice whose power is being changed, and how that ends. */
+
 import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
+import { progressOf } from '../../server/src/domain/progress.ts';
+import { START_SLICE, STOP_SLICE } from '../../server/src/domain/workflow-steps.ts';
 import { allocation } from './fixtures-allocation.ts';
 
 const RUN = 'wfr_01k9zv3m8q4t6w2x5y7r0s1n1a';
@@ -24,30 +27,34 @@ const changing = (state: Power['state']): Allocation => withPower({ state, workf
 
 export const stopping: Allocation = {
   ...changing('stopping'),
-  progress: {
-    workflow: 'stop-slice',
-    step: 'stopVm',
-    label: 'Stop the machine',
-    step_number: 1,
-    step_count: 2,
-    percent: null,
-    bytes_per_s: null,
-    started_at: since,
-    expected_s: 9,
-    overall_percent: 20,
-  },
+  progress: progressOf(
+    {
+      workflow: STOP_SLICE.name,
+      step: 'stopVm',
+      capacity_shape: 'gpu_slice',
+      started_at: since,
+      percent: null,
+      bytes_per_s: null,
+      note: null,
+      medians_s: { [STOP_SLICE.steps.stopVm.task]: 9 },
+      history: [],
+    },
+    Date.parse(since) + 2_000,
+  ),
 };
 export const off = withPower({ state: 'off' });
 export const lost = withPower({
   state: 'unknown',
-  reason: 'The machine did not become ready. It was started and is left as it is: look at it, reboot it, or stop it.',
+  reason: `${START_SLICE.steps.awaitSsh.failed} It was started and is left as it is: look at it, reboot it, or stop it.`,
 });
 
-const entry = (sequence: number, step: string, label: string, outcome: string): TimelineEntry => ({
+const entry = (sequence: number, step: keyof typeof STOP_SLICE.steps, outcome: string): TimelineEntry => ({
   sequence,
-  workflow: 'stop-slice',
+  workflow: STOP_SLICE.name,
+  workflow_label: STOP_SLICE.label,
+  phase: STOP_SLICE.phase,
   step,
-  label,
+  label: STOP_SLICE.steps[step].label,
   attempt: 1,
   outcome,
   detail: null,
@@ -55,10 +62,7 @@ const entry = (sequence: number, step: string, label: string, outcome: string): 
   finished_at: '2026-11-15T11:20:07.000Z',
   duration_ms: 7_000,
 });
-export const stopEntries: readonly TimelineEntry[] = [
-  entry(1, 'stopVm', 'Stop the machine', 'next'),
-  entry(2, 'settleOff', 'Keep it for you', 'done'),
-];
+export const stopEntries: readonly TimelineEntry[] = [entry(1, 'stopVm', 'next'), entry(2, 'markOff', 'done')];
 
 export const powerAnswers = {
   allocationStop: changing('stopping'),

@@ -25,34 +25,35 @@ const screen = (isTTY: boolean) => {
 };
 
 test('the line of a step says how far, how fast, how long already, and how long it takes', () => {
-  assert.equal(liveLine(progress, AFTER_12_S), 'Copy the image      [#####.......] 40 %  1.3 GB/s  12s of ~34s  2/5');
+  assert.equal(liveLine(progress, AFTER_12_S), 'Copy image          [#####.......] 40 %  1.3 GB/s  12s of ~34s  2/5');
   const bare = { ...progress, percent: null, bytes_per_s: null, expected_s: null };
-  assert.equal(liveLine(bare, AFTER_12_S), 'Copy the image      12s  2/5');
-  assert.equal(beginLine(bare), '- Copy the image, step 2 of 5');
+  assert.equal(liveLine(bare, AFTER_12_S), 'Copy image          12s  2/5');
+  assert.equal(liveLine({ ...bare, note: 'half' }, AFTER_12_S), 'Copy image          12s  2/5  half');
+  assert.equal(beginLine(bare), '- Copy image, step 2 of 5');
   for (const [bytes, words] of [
     [0, '0 B/s'],
     [900, '900 B/s'],
     [120_000_000, '120 MB/s'],
   ] as const)
     assert.ok(liveLine({ ...progress, bytes_per_s: bytes }, AFTER_12_S).includes(` ${words} `));
-  const long = { ...progress, label: 'Set the GPUs aside', percent: 100, bytes_per_s: 999_000_000, expected_s: 150 };
+  const long = { ...progress, label: 'A label of 18 chars', percent: 100, bytes_per_s: 999_000_000, expected_s: 150 };
   assert.ok(liveLine(long, AFTER_12_S + 60_000).length <= 77, 'it fits a terminal of 80 columns');
 });
 
 test('a step that was waited for is one line with the whole time it took', () => {
   assert.deepEqual(finishedSteps(entries).map(finishedLine), [
-    '✓ Set the GPUs aside  under 1s',
-    '✓ Copy the image      12s',
-    '✓ Start the machine   2s',
-    '✓ Boot                27s',
-    '✓ Hand it over        under 1s',
+    '✓ Reserve GPUs        under 1s',
+    '✓ Copy image          12s',
+    '✓ Start VM            2s',
+    '✓ Wait for SSH        27s',
+    '✓ Activate            under 1s',
   ]);
   assert.deepEqual(finishedSteps(entries.slice(0, 2)).length, 1, 'the copy still goes on');
 });
 
 test('a step that got stuck says why', () => {
   const stuck = entries.slice(0, 3).map((entry) => ({ ...entry, outcome: 'stuck', detail: 'It did not work.' }));
-  assert.equal(finishedSteps(stuck).map(finishedLine).at(-1), '✗ Copy the image      12s  It did not work.');
+  assert.equal(finishedSteps(stuck).map(finishedLine).at(-1), '✗ Copy image          12s  It did not work.');
 });
 
 test('at a terminal the step under way moves in place and is gone at the end', async () => {
@@ -72,11 +73,11 @@ test('at a terminal the step under way moves in place and is gone at the end', a
     .split('\r\u001b[2K')
     .filter((line) => line !== '');
   assert.deepEqual(lines.slice(0, 3), [
-    '✓ Set the GPUs aside  under 1s\n',
+    '✓ Reserve GPUs        under 1s\n',
     `- ${liveLine(progress, AFTER_12_S)}`,
     `\\ ${liveLine({ ...progress, percent: 80 }, AFTER_12_S)}`,
   ]);
-  assert.equal(lines.at(-1), '✓ Hand it over        under 1s\n');
+  assert.equal(lines.at(-1), '✓ Activate            under 1s\n');
   assert.deepEqual(timelines, [], 'the timeline is read when a step ends, not at every look');
 });
 
@@ -88,21 +89,21 @@ test('a log gets a line when a step begins and none while it goes on', async () 
   await steps.update(at({ percent: 80 }), false);
   await steps.update(allocation, true);
   steps.end();
-  assert.equal(text(), 'it is provisioning\n- Copy the image, step 2 of 5, about 34s\n');
+  assert.equal(text(), 'it is provisioning\n- Copy image, step 2 of 5, about 34s\n');
 });
 
 test('a release that follows a launch does not tell the steps of the launch again', async () => {
   const { stream, text } = screen(false);
   const steps = createSteps({ stream, describe: () => '', readTimeline: async () => entries });
-  const stop = { ...progress, workflow: 'release-allocation', step: 'stopRuntime', label: 'Stop what runs' };
+  const stop = { ...progress, workflow: 'release-allocation', step: 'stopRuntime', label: 'Stop workloads' };
   const first = { ...stop, step_number: 1, step_count: 3, expected_s: null };
   await steps.update({ ...releasing, progress: first }, false);
   await steps.update(
-    { ...releasing, progress: { ...first, step: 'wipe', label: 'Erase the disks', step_number: 2 } },
+    { ...releasing, progress: { ...first, step: 'wipe', label: 'Wipe disks', step_number: 2 } },
     false,
   );
   steps.end();
-  assert.equal(text(), '- Stop what runs, step 1 of 3\n- Erase the disks, step 2 of 3\n');
+  assert.equal(text(), '- Stop workloads, step 1 of 3\n- Wipe disks, step 2 of 3\n');
 });
 
 test('text of the server cannot move the cursor', () => {

@@ -76,6 +76,7 @@ export const liveLine = (progress: Progress, nowMs: number): string => {
     ...(progress.bytes_per_s === null ? [] : [rate(progress.bytes_per_s)]),
     progress.expected_s === null ? elapsed : `${elapsed} of ~${shortDuration(progress.expected_s * 1000)}`,
     `${progress.step_number}/${progress.step_count}`,
+    ...(progress.note === null ? [] : [clean(progress.note)]),
   ].join('  ');
 };
 

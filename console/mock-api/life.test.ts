@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import { createClient, type GpuaasError, verifyWipeCertificate } from '@gpuaas/sdk';
+import { pathOf, type WorkflowDeclaration } from '../../server/src/domain/workflow-declaration.ts';
+import { PROVISION_SLICE, RELEASE_ALLOCATION } from '../../server/src/domain/workflow-steps.ts';
 import type { MockOptions } from './index.ts';
 import { testApi } from './test/ask.ts';
 import { named } from './test/scenarios-allocation.ts';
 import { LAUNCH } from './test/scenarios-tenant.ts';
+
+const labelsOf = (declaration: WorkflowDeclaration): string[] => pathOf(declaration).map(([, { label }]) => label);
 
 const start = (options: Omit<MockOptions, 'now'> = {}) => {
   const api = testApi(options);
@@ -44,7 +48,7 @@ test('a launch passes its named steps and becomes active in about twelve seconds
   const at = await launch(started);
   const { seen, labels } = await follow(started, at, ['active']);
   assert.deepEqual(seen, ['requested', 'provisioning', 'active']);
-  assert.deepEqual(labels, ['Set the GPUs aside', 'Copy the image', 'Start the machine', 'Boot', 'Hand it over']);
+  assert.deepEqual(labels, labelsOf(PROVISION_SLICE));
   assert.ok(started.api.world.now() - before < 13_000);
   started.api.advance(3_600_000);
   const { cost_so_far, ssh, power } = await started.client.allocationGet({ params: at });
@@ -62,7 +66,7 @@ test('a release erases with proof, ends charging at once, and gives a certificat
   assert.equal(early.code, 'conflict');
   const { seen, labels } = await follow(started, at, ['released']);
   assert.deepEqual(seen, ['releasing', 'released']);
-  assert.deepEqual(labels, ['Stop what runs', 'Erase the disks', 'Check the erasure']);
+  assert.deepEqual(labels, labelsOf(RELEASE_ALLOCATION));
   const signed = await started.client.allocationWipeCertificateGet({ params: at });
   const keys = (await started.client.wipeCertificateKeyList()).items;
   assert.equal(signed.certificate.disks.length, 2);
@@ -81,12 +85,12 @@ test('a launch that fails says why, costs nothing and gives its GPUs back', asyn
   await follow(started, at, ['failed']);
   started.api.advance(30_000);
   const row = await started.client.allocationGet({ params: at });
-  assert.equal(row.state_reason, 'The machine did not become ready.');
+  assert.equal(row.state_reason, PROVISION_SLICE.steps.awaitSsh.failed);
   assert.equal(row.cost_so_far.amount_minor, 0);
   assert.equal(await free(), before);
   const trace = await started.client.traceGet({ params: started.params, query: { id: row.correlation_id } });
   const first = trace.entries.find((entry) => entry.key === trace.first_failure_key);
-  assert.equal(first?.detail, 'The machine did not become ready.');
+  assert.equal(first?.detail, PROVISION_SLICE.steps.awaitSsh.failed);
 });
 
 test('an erasure that cannot be proven blocks the slots until an operator has it done again', async () => {
@@ -100,57 +104,9 @@ test('an erasure that cannot be proven blocks the slots until an operator has it
   assert.ok(slots.every((slot) => slot?.status === 'available' && slot.allocation_id === null));
 });
 
-test('power goes off and on again while the allocation stays active', async () => {
-  const started = start();
-  const row = named(started.api, 'notebook-anna');
-  const params = { ...started.params, allocation_id: row.id };
-  const powerOf = async () => (await started.client.allocationGet({ params })).power?.state;
-  await started.client.allocationStop({ params, body: {} });
-  assert.equal(await powerOf(), 'stopping');
-  assert.equal((await refusal(started.client.allocationStart({ params, body: {} }))).code, 'conflict');
-  started.api.advance(10_000);
-  assert.equal(await powerOf(), 'off');
-  await started.client.allocationStart({ params, body: {} });
-  started.api.advance(10_000);
-  assert.equal(await powerOf(), 'on');
-});
-
 test('an allocation with a maximum duration is released by itself', async () => {
   const started = start();
   const row = named(started.api, 'notebook-anna');
   started.api.advance(3 * 3_600_000);
   assert.equal(row.state, 'released');
-});
-
-describe('a launch that does not fit', () => {
-  test('is refused with the reasons and with alternatives that do fit', async () => {
-    const started = start();
-    const body = { ...LAUNCH, gpu_count: 8, name: 'large' };
-    const err = await refusal(started.client.allocationCreate({ params: started.params, body }));
-    assert.equal(err.code, 'insufficient_capacity');
-    assert.equal(err.retryable, true);
-    assert.ok(err.reasons.some((reason) => reason.code === 'one_node'));
-    const [alternative] = err.alternatives;
-    assert.ok(alternative !== undefined);
-    const { capacity_shape: _, ...fits } = alternative as typeof LAUNCH & { capacity_shape: string };
-    const taken = await started.client.allocationCreate({ params: started.params, body: { ...body, ...fits } });
-    assert.equal(taken.state, 'requested');
-  });
-
-  test('names the quota, and the region that is closed with its reason', async () => {
-    const started = start();
-    started.api.world.quotas.set(started.api.cast.project_id, {
-      ...{ organization_id: started.api.cast.organization_id, project_id: started.api.cast.project_id },
-      ...{ limit: 17, version: 3 },
-    });
-    const body = { ...LAUNCH, name: 'over', gpu_count: 2 };
-    const quota = await refusal(started.client.allocationCreate({ params: started.params, body }));
-    assert.equal(quota.code, 'quota_exceeded');
-    const closed = await started.client.allocationEstimate({
-      params: started.params,
-      body: { ...LAUNCH, region_name: 'eu-frankfurt-1' },
-    });
-    assert.equal(closed.code, 'region_disabled');
-    assert.equal(closed.fits_now, false);
-  });
 });

@@ -16,49 +16,12 @@ const refusedAs = async (response: Response, code: ErrorCode): Promise<void> => 
   assert.equal(problem.correlation_id, response.headers.get('x-correlation-id'));
 };
 
-test('the same key and body launch one allocation; another body with the key is refused', async () => {
-  const api = testApi();
-  const params = { project_id: api.cast.project_id };
-  const body = { ...LAUNCH, name: 'once' };
-  const first = await (await ask(api, 'allocationCreate', { params, body, key: 'the-same-key' })).json();
-  const again = await ask(api, 'allocationCreate', { params, body, key: 'the-same-key' });
-  assert.equal(again.headers.get('idempotency-replayed'), 'true');
-  assert.deepEqual(await again.json(), first);
-  assert.equal([...api.world.allocations.values()].filter((row) => row.name === 'once').length, 1);
-  const other = { ...body, name: 'twice' };
-  await refusedAs(
-    await ask(api, 'allocationCreate', { params, body: other, key: 'the-same-key' }),
-    'idempotency_key_reused',
-  );
-});
-
 test('two requests with one key at the same time are one allocation', async () => {
   const api = testApi();
   const params = { project_id: api.cast.project_id };
   const wire = { params, body: { ...LAUNCH, name: 'double' }, key: 'double-click' };
   await Promise.all([ask(api, 'allocationCreate', wire), ask(api, 'allocationCreate', wire)]);
   assert.equal([...api.world.allocations.values()].filter((row) => row.name === 'double').length, 1);
-});
-
-test('a key is needed where the contract asks for one', async () => {
-  const api = testApi();
-  const response = await api.fetch('https://mock.invalid/api/v1/organizations', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{"name":"initech"}',
-  });
-  await refusedAs(response, 'idempotency_key_missing');
-});
-
-test('a change names the version that was read; another is refused, and so is none', async () => {
-  const api = testApi();
-  const { id, project_id } = named(api, 'train-llama');
-  const params = { project_id, allocation_id: id };
-  const body = { is_protected: false };
-  await refusedAs(await ask(api, 'allocationUpdate', { params, body, if_match: 9 }), 'precondition_failed');
-  await refusedAs(await ask(api, 'allocationUpdate', { params, body }), 'precondition_required');
-  const done = await ask(api, 'allocationUpdate', { params, body, if_match: 1 });
-  assert.equal(done.headers.get('etag'), '"v2"');
 });
 
 test('paths and methods that the contract does not have are refused', async () => {

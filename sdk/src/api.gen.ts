@@ -99,25 +99,8 @@ export type Allocation = {
   state_since: string;
   /** When being in this state becomes too long. */
   state_deadline_at: string | null;
-  /** Null when nothing is under way, and in answers to changes. */
-  progress: {
-    workflow: string;
-    step: string;
-    /** The step in words. */
-    label: string;
-    /** From 1. */
-    step_number: number;
-    step_count: number;
-    /** Of the step; null if unknown. */
-    percent: number | null;
-    bytes_per_s: number | null;
-    /** When the step began. */
-    started_at: string;
-    /** What the step took lately, as a median; null without history and in lists. */
-    expected_s: number | null;
-    /** Of all steps, by what they took lately; never 100 before the end. */
-    overall_percent: number;
-  } | null;
+  /** Null when no work is in progress, and in responses to changes. */
+  progress: AllocationProgress | null;
   /** Of an active slice; null otherwise. */
   power: AllocationPower | null;
   ssh_key_ids: string[];
@@ -165,6 +148,51 @@ export type AllocationPower = {
   is_charged: boolean;
   /** How often it was reinstalled. */
   install_number: number;
+};
+
+/** Null when no work is in progress, and in responses to changes. */
+export type AllocationProgress = {
+  workflow: string;
+  /** The workflow in words. */
+  workflow_label: string;
+  phase: 'launch' | 'power' | 'access' | 'cleanup' | 'repair';
+  /** Key of the current step. */
+  step: string;
+  /** The step in words. */
+  label: string;
+  /** Of the step; null if unknown. */
+  percent: number | null;
+  /** Usual duration: the median of recent runs, or a default. Null for steps without host work. */
+  expected_s: number | null;
+  /** Latest report of the agent. */
+  note: string | null;
+  /** From 1. */
+  step_number: number;
+  step_count: number;
+  bytes_per_s: number | null;
+  /** When the step started. */
+  started_at: string;
+  /** Of all steps, by their usual duration; below 100 until the end. */
+  overall_percent: number;
+  /** Every step in order; empty in lists. */
+  steps: AllocationProgressStep[];
+};
+
+export type AllocationProgressStep = {
+  key: string;
+  state: 'pending' | 'running' | 'done' | 'failed' | 'skipped';
+  /** When the step started; null before that. */
+  started_at: string | null;
+  /** Duration of a step that ended. */
+  took_ms: number | null;
+  /** The step in words. */
+  label: string;
+  /** Of the step; null if unknown. */
+  percent: number | null;
+  /** Usual duration: the median of recent runs, or a default. Null for steps without host work. */
+  expected_s: number | null;
+  /** Latest report of the agent. */
+  note: string | null;
 };
 
 export type ApiToken = {
@@ -948,6 +976,10 @@ export type TerminalTicket = {
 export type TimelineEntry = {
   sequence: number;
   workflow: string;
+  /** The workflow in words. */
+  workflow_label: string;
+  /** Null for a workflow that no longer exists. */
+  phase: 'launch' | 'power' | 'access' | 'cleanup' | 'repair' | null;
   step: string;
   /** The step in words. */
   label: string;

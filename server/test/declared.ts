@@ -7,5 +7,11 @@ export const declared = <const Step extends string>(
   version = 1,
 ): WorkflowDeclaration<Step> => {
   const entries = steps.map((step): [Step, ServerStep] => [step, { label: step, usual_s: 0, task: null }]);
-  return { name, version, phase: 'repair', steps: Object.fromEntries(entries) as Record<Step, ServerStep> };
+  return {
+    name,
+    version,
+    label: name,
+    phase: 'repair',
+    steps: Object.fromEntries(entries) as Record<Step, ServerStep>,
+  };
 };

@@ -51,7 +51,7 @@ const section = (workflow: WorkflowDeclaration): string =>
   [
     `## \`${workflow.name}\``,
     '',
-    `Version ${workflow.version}, phase ${workflow.phase}.`,
+    `${workflow.label}: version ${workflow.version}, phase ${workflow.phase}.`,
     '',
     '| step | label | host task | usual time |',
     '|---|---|---|---|',

@@ -15,12 +15,13 @@ export type Incoming = Readonly<{
 }>;
 
 /** A relative address is one of this page's own. */
-const baseUrl = (): string => globalThis.location?.origin ?? 'http://mock.invalid';
+const baseUrl = (): string =>
+  (globalThis as Readonly<{ location?: Readonly<{ origin: string }> }>).location?.origin ?? 'http://mock.invalid';
 
-const textOf = async (body: BodyInit | null | undefined): Promise<string | null> =>
+const textOf = async (body: RequestInit['body']): Promise<string | null> =>
   body === null || body === undefined ? null : typeof body === 'string' ? body : new Response(body).text();
 
-export const incomingOf = async (input: RequestInfo | URL, init: RequestInit = {}): Promise<Incoming> => {
+export const incomingOf = async (input: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Incoming> => {
   const request = input instanceof Request ? input : null;
   return {
     method: (init.method ?? request?.method ?? 'GET').toUpperCase(),

@@ -50,7 +50,8 @@ const fieldErrors = (part: Part, found: Found): FieldError[] => {
         },
       ];
     default:
-      return [{ pointer, code: found.keyword, message: found.message }];
+      // The server's validator writes it so.
+      return [{ pointer, code: found.keyword, message: found.message.replace(/^must not /, 'must NOT ') }];
   }
 };
 

@@ -1,13 +1,13 @@
 import { fitsNow, place } from '@gpuaas/scheduler';
 import { maxDurationRefusal, releaseRefusal, updateRefusal } from '../../../server/src/domain/allocation-actions.ts';
 import { checkLaunch, type LaunchRefusal, placementRefusal } from '../../../server/src/domain/launch.ts';
+import { stepLabel, workflowWords } from '../../../server/src/domain/workflow-steps.ts';
 import { assertVersion, type MockCtx, must, organizationOf, projectOf, type Req } from '../core/context.ts';
 import { invalidField, notFound, Refusal, refuse } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
 import type { Allocation } from '../core/rows.ts';
 import { beginRelease, claimSlots, moveAllocation, planRelease, provision } from '../life/allocation.ts';
-import { stepLabel } from '../life/paths.ts';
 import { snapshotOf } from '../life/placement.ts';
 import { quotaLeft } from '../life/usage.ts';
 import { allocationView } from '../views/allocation.ts';
@@ -181,7 +181,12 @@ export const allocation = {
       query,
       entries,
       ({ run, step }) => `${run.id} ${step.sequence}`,
-      ({ run, step }) => ({ ...step, workflow: run.workflow, label: stepLabel(run.path, step.step) }),
+      ({ run, step }) => ({
+        ...step,
+        workflow: run.workflow,
+        ...workflowWords(run.workflow),
+        label: stepLabel(run.workflow, step.step),
+      }),
     );
   },
   allocationUpdate: async (ctx: MockCtx, { params, body, if_match }: Req<'allocationUpdate'>) => {

@@ -16,7 +16,8 @@ const assertNotLastOwner = (ctx: MockCtx, member: Member): void => {
   const owners = ctx.world.members.filter(
     (one) => one.organization_id === member.organization_id && one.role === 'owner',
   );
-  if (member.role === 'owner' && owners.length === 1) throw conflict('The last owner cannot be removed or demoted.');
+  if (member.role === 'owner' && owners.length === 1)
+    throw conflict('The last owner cannot be removed or demoted; make another owner first.');
 };
 
 const get = (ctx: MockCtx): Organization => must(ctx.world.organizations.get(organizationOf(ctx)), 'organization');

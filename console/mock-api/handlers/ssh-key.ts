@@ -54,9 +54,9 @@ export const sshKey = {
     const key = await parse(body.public_key);
     const others = [...world.sshKeys.values()].filter((one) => one.user_id === principal.id);
     if (others.some((one) => one.name === body.name))
-      throw new Refusal('already_exists', `You have a key named "${body.name}".`);
+      throw new Refusal('already_exists', `You already have a key named "${body.name}".`);
     if (others.some((one) => one.fingerprint === key.fingerprint))
-      throw new Refusal('already_exists', 'You have added this key already.');
+      throw new Refusal('already_exists', 'You already added this key under another name.');
     const row: SshKey = {
       id: world.mint('ssh_key'),
       user_id: principal.id,

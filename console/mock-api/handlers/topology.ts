@@ -1,6 +1,6 @@
 /** How hardware becomes capacity: looked at, approved by a person, taken out of sale and put back with proof. */
 import { taskLabel } from '@gpuaas/contract/task-kinds';
-import { assertVersion, type MockCtx, must, type Req } from '../core/context.ts';
+import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, notFound, Refusal, refuse } from '../core/errors.ts';
 import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { DiskOwnership, Node, NodeTask, Slot, SlotOverride } from '../core/rows.ts';
@@ -55,7 +55,8 @@ const taskOf = (world: World, node: Node): NodeTask => {
 type OnSlot = Req<'adminNodeSlotDisable'>;
 const lockSlot = (ctx: MockCtx, { params, if_match }: OnSlot): Slot => {
   const slot = getSlot(ctx, params);
-  assertVersion(slot, if_match);
+  if (slot.version !== if_match)
+    throw new Refusal('precondition_failed', 'The slot has changed since you read it; read it again.');
   return slot;
 };
 

@@ -20,13 +20,16 @@ const canonical = (value: unknown): string => {
   return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join(',')}}`;
 };
 
-const pairs = new WeakMap<World, Promise<CryptoKeyPair>>();
+/** Named by what uses it, because browsers and Node name the type differently. */
+type Key = Parameters<typeof crypto.subtle.sign>[1];
+type KeyPair = Readonly<{ privateKey: Key; publicKey: Key }>;
+const pairs = new WeakMap<World, Promise<KeyPair>>();
 
 /** Made when it is first needed, and never kept. */
-const keyPairOf = (world: World): Promise<CryptoKeyPair> => {
+const keyPairOf = (world: World): Promise<KeyPair> => {
   const known = pairs.get(world);
   if (known !== undefined) return known;
-  const made = crypto.subtle.generateKey({ name: 'Ed25519' }, true, ['sign', 'verify']) as Promise<CryptoKeyPair>;
+  const made = crypto.subtle.generateKey({ name: 'Ed25519' }, true, ['sign', 'verify']) as unknown as Promise<KeyPair>;
   pairs.set(world, made);
   return made;
 };

@@ -2,22 +2,24 @@
  * The life of an allocation: launched, active, given back, erased with proof. Charging begins when it is active and ends when
  * its release is asked for; what fails before that costs nothing.
  */
+
 import { STATE_DEADLINE_S } from '../../../server/src/domain/allocation.ts';
 import { blockedReason } from '../../../server/src/domain/cleanup-block.ts';
+import { PROVISION_SLICE } from '../../../server/src/domain/workflow-steps.ts';
 import type { Allocation, Run, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { say } from './log.ts';
+import { lastHostStep, lastStep } from './paths.ts';
 import { callOff, type Failing, type RunPlan, startRun } from './run.ts';
 import { addProof, moveSlot } from './slots.ts';
 import { costMinor } from './usage.ts';
 
-const NOT_READY: Failing = {
-  step: 'awaitReady',
-  reason: 'The machine did not become ready.',
+const NOT_READY: Omit<Failing, 'step'> = {
+  reason: PROVISION_SLICE.steps.awaitSsh.failed,
   error_code: 'readiness_timeout',
 };
 const NOT_PROVEN: Failing = {
-  step: 'prove',
+  step: lastStep('release-allocation'),
   reason: 'The disk wipe could not be verified.',
   error_code: 'wipe_unproven',
 };
@@ -210,11 +212,11 @@ const fail = (world: World, row: Allocation, reason: string): void => {
 
 /** Has the host bring it to life. */
 export const provision = (world: World, row: Allocation): void => {
-  const isSlice = row.capacity_shape === 'gpu_slice';
+  const path = row.capacity_shape === 'gpu_slice' ? 'provision-slice' : 'provision-baremetal';
   row.run_id = startRun(world, {
     ...planOf(row),
-    path: isSlice ? 'provision-slice' : 'provision-baremetal',
-    failing: world.faults.launches === true ? { ...NOT_READY, step: isSlice ? 'awaitReady' : 'provisionUser' } : null,
+    path,
+    failing: world.faults.launches === true ? { ...NOT_READY, step: lastHostStep(path) } : null,
     onStep: () => {
       if (row.state === 'requested') moveAllocation(world, row, 'provisioning');
     },

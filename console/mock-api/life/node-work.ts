@@ -60,8 +60,8 @@ export const ownDisk = (world: World, node: Node, disk: DiskOwnership, correlati
     correlation_id,
     node_id: node.id,
     allocation_id: null,
-    onStep: ({ step }) => {
-      if (step === 'wipe' && disk.state === 'approved') move('wiping', null);
+    onStep: ({ kind }) => {
+      if (kind !== null && disk.state === 'approved') move('wiping', null);
     },
     onDone: () => {
       if (disk.state === 'revoked') return;

@@ -1,82 +1,51 @@
 /**
- * The workflows by their steps, in the server's names and words. The seconds are what a step takes here: a launch is over
- * in about twelve of them, so that somebody who looks at the demo sees the end.
+ * The runs of the mock by their steps, as the server declares them. A step takes a twelfth of its usual time here: a launch
+ * is over in about twelve seconds, so that a visitor of the demo sees its end.
  */
+import {
+  type CapacityShape,
+  pathOf,
+  taskKindOf,
+  type WorkflowDeclaration,
+} from '../../../server/src/domain/workflow-declaration.ts';
+import { RELEASE_ALLOCATION, WORKFLOWS } from '../../../server/src/domain/workflow-steps.ts';
 import type { PathStep } from '../core/rows.ts';
 
-const GIB = 1024 ** 3;
+const FASTER = 12;
+const HOST_STEP_S = { min: 1, max: 6 } as const;
+const SERVER_STEP_S = 0.3;
+const DISK_BYTES = 3_840_755_982_336;
 
-const COPY: PathStep = {
-  step: 'cloneImage',
-  label: 'Copy the image',
-  kind: 'slice.image_clone',
-  seconds: 5,
-  bytes: 20 * GIB,
-};
-const BOOT: PathStep = { step: 'awaitReady', label: 'Boot', kind: 'slice.vm_readiness', seconds: 3.5 };
-const START: readonly PathStep[] = [
-  { step: 'startVm', label: 'Start the machine', kind: 'slice.vm_start', seconds: 2 },
-  BOOT,
-];
-const STOP: PathStep = { step: 'stopVm', label: 'Stop the machine', kind: 'slice.vm_stop', seconds: 3 };
-const onAgain: PathStep = { step: 'settleOn', label: 'Hand it over', kind: null, seconds: 0.3 };
-const wipe = (kind: string): PathStep => ({
-  step: 'wipe',
-  label: 'Erase the disks',
-  kind,
-  seconds: 6,
-  bytes: 3_840_755_982_336,
-});
-const prove: PathStep = { step: 'prove', label: 'Check the erasure', kind: null, seconds: 1 };
-const look: PathStep = {
-  step: 'rediscover',
-  label: 'Look at the host',
-  kind: 'slice.topology_discover',
-  seconds: 3,
+/** What a task of this kind moves; its speed is shown. */
+const TASK_BYTES: Readonly<Record<string, number>> = {
+  'slice.image_clone': 20 * 1024 ** 3,
+  'slice.cleanup': DISK_BYTES,
+  'node.cleanup': DISK_BYTES,
 };
 
-export const PATHS = {
-  'provision-slice': [
-    { step: 'leaseBundle', label: 'Set the GPUs aside', kind: 'slice.bundle_lease', seconds: 1 },
-    COPY,
-    ...START,
-    { step: 'activate', label: 'Hand it over', kind: null, seconds: 0.3 },
-  ],
-  'provision-baremetal': [
-    { step: 'provisionUser', label: 'Set up access', kind: 'allocation.provision_user', seconds: 8 },
-    { step: 'activate', label: 'Hand it over', kind: null, seconds: 0.3 },
-  ],
-  'stop-slice': [STOP, { step: 'settleOff', label: 'Keep it for you', kind: null, seconds: 0.3 }],
-  'start-slice': [...START, onAgain],
-  'reboot-slice': [
-    { step: 'rebootVm', label: 'Reboot the machine', kind: 'slice.vm_reboot', seconds: 2 },
-    BOOT,
-    onAgain,
-  ],
-  'reinstall-slice': [STOP, COPY, ...START, onAgain],
-  'release-allocation': [
-    { step: 'stopRuntime', label: 'Stop what runs', kind: 'slice.vm_stop', seconds: 3 },
-    wipe('slice.cleanup'),
-    prove,
-  ],
-  'release-baremetal': [
-    { step: 'stopRuntime', label: 'Stop what runs', kind: 'allocation.deprovision_user', seconds: 3 },
-    wipe('node.cleanup'),
-    prove,
-  ],
-  'repair-slot': [
-    { step: 'rebind', label: 'Bind the devices anew', kind: 'slice.reconcile', seconds: 2 },
-    look,
-    wipe('node.cleanup'),
-  ],
-  'own-disk': [wipe('node.cleanup'), look],
-} as const satisfies Record<string, readonly PathStep[]>;
+const stepsOf = (declaration: WorkflowDeclaration, shape: CapacityShape): readonly PathStep[] =>
+  pathOf(declaration).map(([step, declared]) => {
+    const kind = taskKindOf(declared, shape);
+    if (kind === null) return { step, label: declared.label, kind, seconds: SERVER_STEP_S };
+    const seconds = Math.min(HOST_STEP_S.max, Math.max(HOST_STEP_S.min, declared.usual_s / FASTER));
+    const bytes = TASK_BYTES[kind];
+    return { step, label: declared.label, kind, seconds, ...(bytes === undefined ? {} : { bytes }) };
+  });
 
-export type PathName = keyof typeof PATHS;
+type WorkflowName = (typeof WORKFLOWS)[number]['name'];
+export type PathName = WorkflowName | 'release-baremetal';
+
+export const PATHS: Readonly<Record<PathName, readonly PathStep[]>> = {
+  ...(Object.fromEntries(WORKFLOWS.map((one) => [one.name, stepsOf(one, 'gpu_slice')])) as Record<
+    WorkflowName,
+    readonly PathStep[]
+  >),
+  'release-baremetal': stepsOf(RELEASE_ALLOCATION, 'baremetal'),
+};
+
 /** A release of a whole node asks other things of the host; its name is the same. */
 export const workflowOf = (path: PathName): string => (path === 'release-baremetal' ? 'release-allocation' : path);
 
-const ASIDE: Readonly<Record<string, string>> = { abandon: 'Give it up', block: 'Leave it to an operator' };
-
-export const stepLabel = (path: readonly PathStep[], step: string): string =>
-  path.find((one) => one.step === step)?.label ?? ASIDE[step] ?? step;
+/** Where a run fails whose host cannot do its part, and where one fails that the server refuses to end. */
+export const lastHostStep = (path: PathName): string => PATHS[path].findLast(({ kind }) => kind !== null)?.step ?? '';
+export const lastStep = (path: PathName): string => PATHS[path].at(-1)?.step ?? '';

@@ -118,23 +118,30 @@ export const launchable = (
   return { free_gpus: capacityFacts(judged, request).free_gpus, largest_set: fit.largest_count };
 };
 
-/** Whether the node could take a whole-node launch now. */
-export const takesBareMetal = (world: World, node: Node): boolean => {
-  const sku = world.skus.find((one) => one.capacity_shape === 'baremetal' && one.gpu_model === node.gpu_model);
+const skuOf = (world: World, node: Node, shape: Sku['capacity_shape']): Sku | undefined =>
+  world.skus.find((one) => one.capacity_shape === shape && one.gpu_model === node.gpu_model);
+
+/** Whether the node could take this many GPUs of the shape now. */
+const takes = (world: World, node: Node, shape: Sku['capacity_shape'], gpuCount: number): boolean => {
+  const sku = skuOf(world, node, shape);
   if (sku === undefined) return false;
-  const request = requestFor(sku, node.region_name, node.gpu_count, node.pool_organization_id ?? '');
+  const request = requestFor(sku, node.region_name, gpuCount, node.pool_organization_id ?? '');
   return rejectedBy(candidateOf(schedulerNode(world, node)), request) === null;
 };
 
-/** Free GPUs of a node and the largest set of them, as the placement index keeps them. */
+export const takesBareMetal = (world: World, node: Node): boolean => takes(world, node, 'baremetal', node.gpu_count);
+
+/** What a launch could get of the node now: all of it at once, or in slices. A node that takes no launch has nothing free. */
 export const freeOf = (world: World, node: Node): Readonly<{ free_gpus: number; largest_set: number }> => {
+  if (takesBareMetal(world, node)) return { free_gpus: node.gpu_count, largest_set: node.gpu_count };
+  if (!takes(world, node, 'gpu_slice', 1)) return { free_gpus: 0, largest_set: 0 };
   const { free_gpus, largest_legal_set } = placementIndexRow(schedulerNode(world, node));
   return { free_gpus, largest_set: largest_legal_set };
 };
 
 /** The slots that a slice would get on this node, whatever its state; none where they are not free. */
 export const slotsFor = (world: World, node: Node, gpuCount: number): readonly Slot[] => {
-  const sku = world.skus.find((one) => one.capacity_shape === 'gpu_slice' && one.gpu_model === node.gpu_model);
+  const sku = skuOf(world, node, 'gpu_slice');
   if (sku === undefined) return [];
   const nodes: SchedulerNode[] = [
     { ...schedulerNode(world, node), state: 'active', capacity_mode: 'slice', held_for: null, runtime_validated: true },

@@ -1,4 +1,5 @@
 /** The demo: a tenant's allocations in every state, a neighbour that fills the rest, and hosts on which something is wrong. */
+
 import type { Allocation, Node, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import {
@@ -10,6 +11,7 @@ import {
   planRelease,
   provision,
 } from '../life/allocation.ts';
+import { lastHostStep, lastStep } from '../life/paths.ts';
 import { freeOf, slotsFor, slotsOf } from '../life/placement.ts';
 import { planFor } from '../life/run.ts';
 import { addProof } from '../life/slots.ts';
@@ -177,7 +179,7 @@ const seedFailed = (world: World, past: Past): void => {
   row.state_reason = reason;
   row.state_since = new Date(start + 120_000).toISOString();
   row.released_at = new Date(start + 240_000).toISOString();
-  const run = pastRun(world, row, 'provision-slice', start, 'awaitReady');
+  const run = pastRun(world, row, 'provision-slice', start, lastHostStep('provision-slice'));
   run.state = 'done';
   run.finished_at = run.state_since;
   for (const step of run.steps) if (step.outcome === 'stuck') step.detail = reason;
@@ -201,7 +203,7 @@ const seedBlocked = (world: World, past: Past): void => {
   row.state_deadline_at = world.ago(-4 * HOUR_MS);
   addUsage(world, row, row.activated_at, row.release_requested_at);
   pastRun(world, row, 'provision-slice', start);
-  const run = pastRun(world, row, 'release-allocation', start + 7 * HOUR_MS, 'prove');
+  const run = pastRun(world, row, 'release-allocation', start + 7 * HOUR_MS, lastStep('release-allocation'));
   run.state_reason = reason;
   for (const step of run.steps) if (step.outcome === 'stuck') step.detail = reason;
   planFor(run, cleanupPlan(world, row, null));

@@ -32,13 +32,15 @@ export const testApi = (options: Omit<MockOptions, 'now'> = {}): TestApi => {
 
 let keys = 0;
 
-export type Wire = Readonly<{ params?: object; query?: object; body?: object; if_match?: number; key?: string }>;
+export type Wire = Readonly<{ params?: object; query?: object; body?: object; if_match?: number; key?: string | null }>;
 
 export const ask = async (api: MockApi, id: OperationId, wire: Wire = {}): Promise<Response> => {
   const operation: Operation = contract[id];
   const params = (wire.params ?? {}) as Record<string, string>;
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
-  const query = new URLSearchParams(Object.entries(wire.query ?? {}).map(([name, value]) => [name, String(value)]));
+  const query = new URLSearchParams(
+    Object.entries(wire.query ?? {}).map(([name, value]): [string, string] => [name, String(value)]),
+  );
   keys += 1;
   const form = operation.bodyType !== undefined;
   const body = operation.body === undefined ? null : (wire.body ?? {});
@@ -46,7 +48,9 @@ export const ask = async (api: MockApi, id: OperationId, wire: Wire = {}): Promi
     method: operation.method,
     headers: {
       'content-type': operation.bodyType ?? 'application/json',
-      ...(operation.idempotency === 'required' ? { 'idempotency-key': wire.key ?? `test-key-${keys}` } : {}),
+      ...(operation.idempotency === 'required' && wire.key !== null
+        ? { 'idempotency-key': wire.key ?? `test-key-${keys}` }
+        : {}),
       ...(wire.if_match === undefined ? {} : { 'if-match': `"v${wire.if_match}"` }),
     },
     ...(body === null

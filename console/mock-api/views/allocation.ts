@@ -41,7 +41,7 @@ export const allocationView =
     const run = run_id === null ? undefined : world.runs.get(run_id);
     return {
       ...rest,
-      progress: withProgress ? progressOf(run, world.now(), isDetailed) : null,
+      progress: withProgress ? progressOf(run, row, world.now(), isDetailed) : null,
       ssh: isDetailed ? sshOf(row) : null,
       cost_so_far: { amount_minor: costOf(world, row), currency: row.placement.gpu_hourly_price.currency },
       actions: [

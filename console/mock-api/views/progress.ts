@@ -1,33 +1,30 @@
-/** Where the work on something is: the step in words, and how far the whole is by what its steps take. */
-import type { AllocationView, Run } from '../core/rows.ts';
+/** How far the run of an allocation is, by the server's own rule. */
+import { progressOf as progressByRule } from '../../../server/src/domain/progress.ts';
+import type { Allocation, AllocationView, Run } from '../core/rows.ts';
 
-type Progress = NonNullable<AllocationView['progress']>;
+const LIVE: readonly Run['state'][] = ['pending', 'running', 'waiting'];
 
-const OVERALL_MAX = 99;
-
-/** `isDetailed` adds what is left out of lists: what the step usually takes. */
-export const progressOf = (run: Run | undefined, nowMs: number, isDetailed: boolean): Progress | null => {
-  if (run === undefined || !['pending', 'running', 'waiting'].includes(run.state)) return null;
-  const index = run.path.findIndex((one) => one.step === run.step);
-  const at = run.path[index];
-  if (at === undefined) return null;
-  const isBegun = run.state !== 'pending';
-  const elapsed = isBegun ? Math.max(0, nowMs - Date.parse(run.step_started_at)) / 1000 : 0;
-  const fraction = Math.min(0.99, elapsed / at.seconds);
-  const weights = run.path.map((one) => (one.kind === null ? 0 : one.seconds));
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  const before = weights.slice(0, index).reduce((sum, weight) => sum + weight, 0);
-  const done = before + (weights[index] ?? 0) * fraction;
-  return {
+/** `isDetailed` adds what is left out of lists: every step of the path. */
+export const progressOf = (
+  run: Run | undefined,
+  { capacity_shape }: Allocation,
+  nowMs: number,
+  isDetailed: boolean,
+): AllocationView['progress'] => {
+  if (run === undefined || !LIVE.includes(run.state)) return null;
+  const at = run.path.find(({ step }) => step === run.step);
+  const bytes = run.state === 'pending' ? undefined : at?.bytes;
+  const elapsedS = Math.max(0, nowMs - Date.parse(run.step_started_at)) / 1000;
+  const facts = {
     workflow: run.workflow,
-    step: at.step,
-    label: at.label,
-    step_number: index + 1,
-    step_count: run.path.length,
-    percent: at.bytes === undefined ? null : Math.floor(fraction * 100),
-    bytes_per_s: at.bytes === undefined || !isBegun ? null : Math.round(at.bytes / at.seconds),
+    step: run.step,
+    capacity_shape,
     started_at: run.step_started_at,
-    expected_s: isDetailed && at.kind !== null ? Math.max(1, Math.round(at.seconds)) : null,
-    overall_percent: Math.min(OVERALL_MAX, Math.floor((done / total) * 100)),
+    percent: at === undefined || bytes === undefined ? null : Math.min(99, Math.floor((elapsedS / at.seconds) * 100)),
+    bytes_per_s: at === undefined || bytes === undefined ? null : Math.round(bytes / at.seconds),
+    note: null,
+    medians_s: Object.fromEntries(run.path.flatMap(({ kind, seconds }) => (kind === null ? [] : [[kind, seconds]]))),
+    history: isDetailed ? run.steps : null,
   };
+  return progressByRule(facts, nowMs);
 };

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { pathOf } from '../../../server/src/domain/workflow-declaration.ts';
+import { PROVISION_SLICE, RELEASE_ALLOCATION } from '../../../server/src/domain/workflow-steps.ts';
 import { type Demo, needsBrowser, openDemo } from '../browser.ts';
 
 describe('the allocation pages', { skip: needsBrowser }, () => {
@@ -55,19 +57,14 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
 
   it('show a launch by its steps until it is active, without being loaded again', () =>
     demo.page('/#as=member', async (page) => {
+      const labels = pathOf(PROVISION_SLICE).map(([, { label }]) => label);
       await open(page, 'eval-batch');
       const panel = page.getByRole('region', { name: 'What is under way' });
       await panel
         .getByText(/so far/)
         .first()
         .waitFor();
-      assert.deepEqual(await panel.getByRole('listitem').locator('.al-step-label').allTextContents(), [
-        'Set the GPUs aside',
-        'Copy the image',
-        'Start the machine',
-        'Boot',
-        'Hand it over',
-      ]);
+      assert.deepEqual(await panel.getByRole('listitem').locator('.al-step-label').allTextContents(), labels);
       await panel.waitFor({ state: 'detached' });
       await page.getByText('Active', { exact: true }).waitFor();
     }));
@@ -85,7 +82,10 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
       await typed.fill('train-llama');
       await confirm.click();
       await dialog.waitFor({ state: 'detached' });
-      await page.getByRole('region', { name: 'What is under way' }).getByText('Erase the disks').waitFor();
+      await page
+        .getByRole('region', { name: 'What is under way' })
+        .getByText(RELEASE_ALLOCATION.steps.wipe.label)
+        .waitFor();
       await page.getByText('not charged').waitFor();
       await page.getByRole('tab', { name: 'Wipe certificate' }).click();
       await page.getByText('Signature valid').waitFor();
@@ -99,7 +99,7 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
       await page.getByRole('link', { name: 'finetune-broken' }).click();
       const panel = page.getByRole('alert', { name: 'Launch failed' });
       await panel.getByText('No charges.').waitFor();
-      await panel.getByText(/“Boot” stopped/).waitFor();
+      await panel.getByText(`“${PROVISION_SLICE.steps.awaitSsh.label}” stopped`).waitFor();
       assert.match((await panel.getByRole('link', { name: 'Report by email' }).getAttribute('href')) ?? '', /^mailto:/);
       const again = await panel.getByRole('link', { name: 'Launch again' }).getAttribute('href');
       const asked = new URL(again ?? '', page.url()).searchParams;

@@ -40,23 +40,45 @@ const Placement = Closed({
   gpu_hourly_price: Money,
 });
 
-/** Where the work on an allocation is. Labels name no host and no device. */
-const Progress = Closed(
+/** What a workflow run is for. */
+export const WORKFLOW_PHASES = ['launch', 'power', 'access', 'cleanup', 'repair'] as const;
+export const PROGRESS_STEP_STATES = ['pending', 'running', 'done', 'failed', 'skipped'] as const;
+
+const step = {
+  label: Type.String({ description: 'The step in words.', examples: ['Copy image'] }),
+  percent: Nullable(Type.Integer({ description: 'Of the step; null if unknown.' })),
+  expected_s: Nullable(
+    Type.Integer({
+      description: 'Usual duration: the median of recent runs, or a default. Null for steps without host work.',
+    }),
+  ),
+  note: Nullable(Type.String({ description: 'Latest report of the agent.', examples: ['1 of 2 disks wiped'] })),
+};
+
+export const AllocationProgressStep = Closed({
+  key: Type.String({ examples: ['cloneImage'] }),
+  state: StringEnum(PROGRESS_STEP_STATES),
+  started_at: Nullable(Time('When the step started; null before that.')),
+  took_ms: Nullable(Type.Integer({ description: 'Duration of a step that ended.' })),
+  ...step,
+});
+
+/** How far the work on an allocation is. Labels name no host and no device. */
+export const AllocationProgress = Closed(
   {
     workflow: Type.String({ examples: ['provision-slice'] }),
-    step: Type.String({ examples: ['cloneImage'] }),
-    label: Type.String({ description: 'The step in words.', examples: ['Copy the image'] }),
+    workflow_label: Type.String({ description: 'The workflow in words.', examples: ['Launch'] }),
+    phase: StringEnum(WORKFLOW_PHASES),
+    step: Type.String({ description: 'Key of the current step.', examples: ['cloneImage'] }),
+    ...step,
     step_number: Type.Integer({ description: 'From 1.' }),
     step_count: Type.Integer(),
-    percent: Nullable(Type.Integer({ description: 'Of the step; null if unknown.' })),
     bytes_per_s: Nullable(Type.Integer()),
-    started_at: Time('When the step began.'),
-    expected_s: Nullable(
-      Type.Integer({ description: 'What the step took lately, as a median; null without history and in lists.' }),
-    ),
-    overall_percent: Type.Integer({ description: 'Of all steps, by what they took lately; never 100 before the end.' }),
+    started_at: Time('When the step started.'),
+    overall_percent: Type.Integer({ description: 'Of all steps, by their usual duration; below 100 until the end.' }),
+    steps: Type.Array(AllocationProgressStep, { description: 'Every step in order; empty in lists.' }),
   },
-  { description: 'Null when nothing is under way, and in answers to changes.' },
+  { description: 'Null when no work is in progress, and in responses to changes.' },
 );
 
 export const POWER_STATES = ['on', 'stopping', 'off', 'starting', 'rebooting', 'reinstalling', 'unknown'] as const;
@@ -104,7 +126,7 @@ export const Allocation = Closed({
   state_reason: Nullable(Type.String()),
   state_since: Time('When it came into this state.'),
   state_deadline_at: Nullable(Time('When being in this state becomes too long.')),
-  progress: Nullable(Progress),
+  progress: Nullable(AllocationProgress),
   power: Nullable(AllocationPower),
   ssh_key_ids: Type.Array(Type.String()),
   ssh: Nullable(SshAccess),
@@ -126,8 +148,10 @@ export const Allocation = Closed({
 export const TimelineEntry = Closed({
   sequence: Type.Integer(),
   workflow: Type.String({ examples: ['provision-slice'] }),
+  workflow_label: Type.String({ description: 'The workflow in words.', examples: ['Launch'] }),
+  phase: Nullable(StringEnum(WORKFLOW_PHASES, { description: 'Null for a workflow that no longer exists.' })),
   step: Type.String(),
-  label: Type.String({ description: 'The step in words.', examples: ['Copy the image'] }),
+  label: Type.String({ description: 'The step in words.', examples: ['Copy image'] }),
   attempt: Type.Integer(),
   outcome: Type.String(),
   detail: Nullable(Type.String()),

@@ -20,6 +20,12 @@ const MEDIANS = `coalesce((select jsonb_object_agg(k.kind, m.median_s) from unne
         where finished_at is not null order by finished_at desc limit ${NEWEST}) t where t.kind = k.kind and t.state = 'completed'`)})
     ) as median_s) m where m.median_s is not null), '{}')`;
 
+/** Each step that the run has been at: from its first start to its last end, with how it ended last. */
+const HISTORY = `coalesce((select jsonb_agg(jsonb_build_object('step', h.step, 'outcome', h.outcome,
+    'started_at', h.started_at, 'finished_at', h.finished_at)) from (
+  select s.step, (array_agg(s.outcome order by s.sequence desc))[1] as outcome, min(s.started_at) as started_at,
+    max(s.finished_at) as finished_at from workflow_steps s where s.run_id = r.id group by s.step) h), '[]')`;
+
 /**
  * Of the newest live run of each allocation; none for those nothing is done about. Medians are read only of the kinds
  * asked for, since they are what costs.
@@ -27,19 +33,19 @@ const MEDIANS = `coalesce((select jsonb_object_agg(k.kind, m.median_s) from unne
 export const listProgress = async (
   reader: Reader,
   allocationIds: readonly string[],
-  asked: Readonly<{ workflows: readonly string[]; kinds: readonly string[] }>,
+  asked: Readonly<{ workflows: readonly string[]; kinds: readonly string[]; with_history: boolean }>,
 ): Promise<ProgressRow[]> => {
   const { rows } = await reader.query<ProgressRow>(
     `select distinct on (r.subject_id) r.subject_id as allocation_id, a.capacity_shape, r.workflow, r.step,
        coalesce((select max(s.finished_at) from workflow_steps s where s.run_id = r.id and s.outcome in ('next', 'retried')),
          r.created_at) as started_at,
-       t.percent, t.bytes_per_s, ${MEDIANS} as medians_s
+       t.percent, t.bytes_per_s, t.progress_note as note, ${MEDIANS} as medians_s, case when $4 then ${HISTORY} end as history
      from workflow_runs r join allocations a on a.id = r.subject_id
-     left join lateral (select t.percent, t.bytes_per_s from node_tasks t where t.workflow_run_id = r.id
+     left join lateral (select t.percent, t.bytes_per_s, t.progress_note from node_tasks t where t.workflow_run_id = r.id
        and t.state ${TASK_OPEN} order by t.id desc limit 1) t on true
      where r.subject_id = any ($1) and r.workflow = any ($2) and r.finished_at is null
      order by r.subject_id, r.id desc`,
-    [allocationIds, asked.workflows, asked.kinds],
+    [allocationIds, asked.workflows, asked.kinds, asked.with_history],
   );
   return rows;
 };

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PROGRESS_KINDS, PROGRESS_WORKFLOWS, type ProgressFacts, progressOf } from './progress.ts';
+import {
+  PROGRESS_KINDS,
+  PROGRESS_WORKFLOWS,
+  type ProgressFacts,
+  type ProgressStep,
+  progressOf,
+  type StepHistory,
+} from './progress.ts';
 
 const NOW = Date.parse('2026-11-15T10:00:30.000Z');
 const facts = (more: Partial<ProgressFacts>): ProgressFacts => ({
@@ -10,7 +17,9 @@ const facts = (more: Partial<ProgressFacts>): ProgressFacts => ({
   started_at: '2026-11-15T10:00:00.000Z',
   percent: null,
   bytes_per_s: null,
+  note: null,
   medians_s: {},
+  history: null,
   ...more,
 });
 const at = (more: Partial<ProgressFacts>) => {
@@ -40,15 +49,19 @@ test('only what moves an allocation between its states is shown as its progress'
 test('without history a step weighs what it usually takes', () => {
   assert.deepEqual(at({ percent: 40, bytes_per_s: 900 }), {
     workflow: 'provision-slice',
+    workflow_label: 'Launch',
+    phase: 'launch',
     step: 'cloneImage',
     label: 'Copy image',
     step_number: 2,
     step_count: 5,
     percent: 40,
     bytes_per_s: 900,
+    note: null,
     started_at: '2026-11-15T10:00:00.000Z',
     expected_s: 60,
     overall_percent: 21,
+    steps: [],
   });
   assert.equal(at({}).overall_percent, 25, 'half of the usual time has passed');
 });
@@ -90,7 +103,63 @@ test('a release is expected to take what erasing such capacity took', () => {
   assert.equal(at({ ...release, capacity_shape: 'baremetal' }).expected_s, 90);
 });
 
-test('giving up is not progress, and neither is work that is about no allocation', () => {
-  assert.equal(progressOf(facts({ step: 'abandon' }), NOW), null);
-  assert.equal(progressOf(facts({ workflow: 'repair-slot' }), NOW), null);
+const done = (step: string, seconds: number): StepHistory => ({
+  step,
+  outcome: 'next',
+  started_at: '2026-11-15T09:59:00+00:00',
+  finished_at: new Date(Date.parse('2026-11-15T09:59:00.000Z') + seconds * 1000).toISOString(),
+});
+const told = (steps: readonly ProgressStep[]) => steps.map(({ key, state, took_ms }) => [key, state, took_ms]);
+
+test('the whole path is shown: what is done with what it took, what runs with its note, and what is ahead', () => {
+  const { steps } = at({ percent: 40, note: 'reading', history: [done('leaseBundle', 2)] });
+  assert.deepEqual(told(steps), [
+    ['leaseBundle', 'done', 2000],
+    ['cloneImage', 'running', null],
+    ['startVm', 'pending', null],
+    ['awaitSsh', 'pending', null],
+    ['activate', 'pending', null],
+  ]);
+  assert.deepEqual(steps[0], {
+    key: 'leaseBundle',
+    label: 'Reserve GPUs',
+    state: 'done',
+    started_at: '2026-11-15T09:59:00.000Z',
+    took_ms: 2000,
+    expected_s: 5,
+    percent: 100,
+    note: null,
+  });
+  const [, copy, , , activate] = steps;
+  assert.deepEqual([copy?.percent, copy?.note, copy?.started_at], [40, 'reading', '2026-11-15T10:00:00.000Z']);
+  assert.deepEqual([activate?.expected_s, activate?.started_at, activate?.percent], [null, null, null]);
+});
+
+test('a step that was left out on the way is skipped, and one that is repeated runs again', () => {
+  const release = { workflow: 'release-allocation', history: [done('wipe', 9), done('prove', 1)] };
+  assert.deepEqual(told(at({ ...release, step: 'wipe' }).steps), [
+    ['stopRuntime', 'skipped', null],
+    ['wipe', 'running', null],
+    ['prove', 'done', 1000],
+  ]);
+});
+
+test('a run that went aside shows what failed, what was never reached, and what it does now', () => {
+  const failed = { ...done('cloneImage', 30), outcome: 'error' as const };
+  const aside = at({ step: 'abort', history: [done('leaseBundle', 2), failed] });
+  assert.deepEqual(told(aside.steps), [
+    ['leaseBundle', 'done', 2000],
+    ['cloneImage', 'failed', 30_000],
+    ['startVm', 'skipped', null],
+    ['awaitSsh', 'skipped', null],
+    ['activate', 'skipped', null],
+    ['abort', 'running', null],
+  ]);
+  assert.deepEqual([aside.label, aside.step_number, aside.step_count, aside.overall_percent], ['Abort', 6, 6, 3]);
+  assert.equal(at({ step: 'abort' }).overall_percent, 0);
+});
+
+test('work that is about no allocation, or that is not declared any more, is no progress of one', () => {
+  assert.equal(progressOf(facts({ workflow: 'repair-slot', step: 'wipe' }), NOW), null);
+  assert.equal(progressOf(facts({ step: 'elsewhere' }), NOW), null);
 });

@@ -3,6 +3,8 @@
  * workflow. How much a step weighs in the whole is what it took lately, or what it usually takes, so that the whole
  * moves evenly; a step without host work weighs nothing.
  */
+import type { PublicApi, ResponseOf } from '@gpuaas/contract';
+import type { StepOutcome } from './workflow.ts';
 import {
   type CapacityShape,
   type Phase,
@@ -12,7 +14,7 @@ import {
   taskKindOf,
   type WorkflowDeclaration,
 } from './workflow-declaration.ts';
-import { findWorkflow, WORKFLOWS } from './workflow-steps.ts';
+import { findStep, WORKFLOWS } from './workflow-steps.ts';
 
 /** Of these an allocation shows its progress; the rest leaves it as it is. */
 const PROGRESS_PHASES: readonly Phase[] = ['launch', 'power', 'cleanup'];
@@ -27,6 +29,13 @@ export const PROGRESS_KINDS: readonly string[] = [
   ),
 ];
 
+type View = NonNullable<ResponseOf<PublicApi['allocationGet']>['progress']>;
+export type ProgressStep = View['steps'][number];
+export type Progress = View;
+
+/** What a run has done at one of its steps so far. */
+export type StepHistory = Readonly<{ step: string; outcome: StepOutcome; started_at: string; finished_at: string }>;
+
 export type ProgressFacts = Readonly<{
   workflow: string;
   step: string;
@@ -34,58 +43,105 @@ export type ProgressFacts = Readonly<{
   started_at: string;
   percent: number | null;
   bytes_per_s: number | null;
-  /** What tasks took lately, as a median in seconds, by kind. */
+  note: string | null;
+  /** Median duration of recent tasks in seconds, by kind. */
   medians_s: Readonly<Record<string, number>>;
+  /** By step, at most once each; null leaves the path out. */
+  history: readonly StepHistory[] | null;
 }>;
 
-export type Progress = Readonly<{
-  workflow: string;
-  step: string;
-  label: string;
-  step_number: number;
-  step_count: number;
-  percent: number | null;
-  bytes_per_s: number | null;
-  started_at: string;
-  expected_s: number | null;
-  overall_percent: number;
-}>;
-
-/** Nobody knows that it is nearly done when it takes longer than usual. */
+/** A step that takes longer than usual is not nearly done. */
 const FRACTION_MAX = 0.95;
 const OVERALL_MAX = 99;
 
-/** How much of the step is done: as the host says, else by the time it usually takes. */
-const fractionOf = ({ percent, started_at }: ProgressFacts, expectedS: number | undefined, nowMs: number): number => {
+/** How much of the step is done: as the agent reports, else by the time it usually takes. */
+const fractionOf = ({ percent, started_at }: ProgressFacts, expectedS: number, nowMs: number): number => {
   if (percent !== null) return percent / 100;
-  if (expectedS === undefined || expectedS <= 0) return 0;
+  if (expectedS <= 0) return 0;
   return Math.min(FRACTION_MAX, Math.max(0, (nowMs - Date.parse(started_at)) / 1000 / expectedS));
 };
 
-export const progressOf = (facts: ProgressFacts, nowMs: number): Progress | null => {
-  const declared = findWorkflow(facts.workflow, facts.step, SHOWN);
-  const path = declared === undefined ? [] : pathOf(declared);
-  const index = path.findIndex(([key]) => key === facts.step);
-  const [, at] = path[index] ?? [];
-  if (at === undefined) return null;
-  const medianOf = (step: StepDeclaration): number | undefined => {
-    const kind = taskKindOf(step, facts.capacity_shape);
-    return kind === null ? undefined : facts.medians_s[kind];
+const expectedOf = (step: StepDeclaration, { capacity_shape, medians_s }: ProgressFacts): number | null => {
+  const kind = taskKindOf(step, capacity_shape);
+  return kind === null ? null : (medians_s[kind] ?? step.usual_s);
+};
+const rounded = (seconds: number | null): number | null => (seconds === null ? null : Math.max(1, Math.round(seconds)));
+
+const STATES: Readonly<Record<StepOutcome, ProgressStep['state']>> = {
+  next: 'done',
+  done: 'done',
+  stuck: 'failed',
+  error: 'failed',
+  timeout: 'failed',
+  cancelled: 'skipped',
+  wait: 'skipped',
+  retried: 'skipped',
+};
+
+/** A step that the run left without taking it is skipped; one that it may still reach is pending. */
+const stateOf = (seen: StepHistory | undefined, isAhead: boolean): ProgressStep['state'] => {
+  if (seen !== undefined) return STATES[seen.outcome];
+  return isAhead ? 'pending' : 'skipped';
+};
+
+type Entry = readonly [string, StepDeclaration];
+
+const shownStep = (facts: ProgressFacts, [key, declared]: Entry, isAhead: boolean): ProgressStep => {
+  const seen = facts.history?.find(({ step }) => step === key);
+  const base = { key, label: declared.label, expected_s: rounded(expectedOf(declared, facts)) };
+  if (key === facts.step) {
+    const { started_at, percent, note } = facts;
+    return { ...base, state: 'running', started_at, took_ms: null, percent, note };
+  }
+  const state = stateOf(seen, isAhead);
+  const took_ms = seen === undefined ? null : Math.max(0, Date.parse(seen.finished_at) - Date.parse(seen.started_at));
+  return {
+    ...base,
+    state,
+    started_at: seen === undefined ? null : new Date(seen.started_at).toISOString(),
+    took_ms,
+    percent: state === 'done' ? 100 : null,
+    note: null,
   };
-  const weights = path.map(([, step]) => medianOf(step) ?? step.usual_s);
-  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-  const expected = at.task === null ? undefined : (medianOf(at) ?? at.usual_s);
-  const done = sum(weights.slice(0, index)) + sum(weights.slice(index, index + 1)) * fractionOf(facts, expected, nowMs);
+};
+
+const isDone = ({ history }: ProgressFacts, key: string): boolean =>
+  history?.some(({ step, outcome }) => step === key && STATES[outcome] === 'done') === true;
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+export const progressOf = (
+  facts: ProgressFacts,
+  nowMs: number,
+  among: readonly WorkflowDeclaration[] = SHOWN,
+): Progress | null => {
+  const found = findStep(facts.workflow, facts.step, among);
+  if (found === undefined) return null;
+  const { workflow, declared: at } = found;
+  const path = pathOf(workflow);
+  const isOn = path.some(([key]) => key === facts.step);
+  // What is taken aside is shown last: the steps before it say how it came to that.
+  const shown: readonly Entry[] = isOn ? path : [...path, [facts.step, at]];
+  const index = shown.findIndex(([key]) => key === facts.step);
+  const expected = expectedOf(at, facts);
+  const weights = path.map(([, step]) => expectedOf(step, facts) ?? 0);
+  const over = path.map(([key], place) => (isOn ? place < index : isDone(facts, key)));
+  const before = sum(weights.filter((_, place) => over[place]));
+  const done = before + (expected ?? 0) * fractionOf(facts, expected ?? 0, nowMs);
   return {
     workflow: facts.workflow,
+    workflow_label: workflow.label,
+    phase: workflow.phase,
     step: facts.step,
     label: at.label,
     step_number: index + 1,
-    step_count: path.length,
+    step_count: shown.length,
     percent: facts.percent,
     bytes_per_s: facts.bytes_per_s,
+    note: facts.note,
     started_at: facts.started_at,
-    expected_s: expected === undefined ? null : Math.max(1, Math.round(expected)),
+    expected_s: rounded(expected),
     overall_percent: Math.min(OVERALL_MAX, Math.floor((done / Math.max(sum(weights), Number.EPSILON)) * 100)),
+    steps: facts.history === null ? [] : shown.map((entry, place) => shownStep(facts, entry, isOn && place > index)),
   };
 };

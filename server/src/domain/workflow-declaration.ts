@@ -3,12 +3,13 @@
  * time and the host task it asks for. Pure data, so that the API, the trace, the documents, the tests and the mock API
  * derive what they show from the same declaration that the engine runs.
  */
+import type { WORKFLOW_PHASES } from '@gpuaas/contract';
 import type { TaskKind } from '@gpuaas/contract/node';
 
 export type CapacityShape = 'baremetal' | 'gpu_slice';
 
-/** What a run is for. People follow launch, power and cleanup as the progress of an allocation. */
-export type Phase = 'launch' | 'power' | 'access' | 'cleanup' | 'repair';
+/** What a run is for. */
+export type Phase = (typeof WORKFLOW_PHASES)[number];
 
 /** The kind of task, by the shape of the allocation where shapes differ. */
 export type HostTask = TaskKind | Readonly<Record<CapacityShape, TaskKind>>;
@@ -40,6 +41,8 @@ export type WorkflowDeclaration<Step extends string = string> = Readonly<{
   name: string;
   /** Raised when live runs of the old steps could not go on with the new ones; both versions are registered meanwhile. */
   version: number;
+  /** What a run does, as one word for people. */
+  label: string;
   phase: Phase;
   /** In the order in which an undisturbed run takes them; the first is where a run starts. */
   steps: { readonly [K in Step]: StepDeclaration };

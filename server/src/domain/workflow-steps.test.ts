@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { executionsOf } from '../../test/executions.ts';
 import { declare, pathOf, stepEntries, taskKindOf } from './workflow-declaration.ts';
-import { isHostStep, RELEASE_ALLOCATION, REPAIR_SLOT, stepLabel, WORKFLOWS } from './workflow-steps.ts';
+import { isHostStep, RELEASE_ALLOCATION, REPAIR_SLOT, stepLabel, WORKFLOWS, workflowWords } from './workflow-steps.ts';
 
 test('every step has words for people, a usual time where a host works, and a name of its own', () => {
   for (const workflow of WORKFLOWS)
@@ -19,6 +19,8 @@ test('a step is labelled by its workflow; one that is declared nowhere by its ow
   assert.equal(stepLabel('release-allocation', 'block'), 'Mark cleanup as blocked');
   assert.equal(stepLabel('release-allocation', 'constructor'), 'constructor');
   assert.equal(stepLabel('elsewhere', 'count'), 'count');
+  assert.deepEqual(workflowWords('stop-slice'), { workflow_label: 'Stop', phase: 'power' });
+  assert.deepEqual(workflowWords('elsewhere'), { workflow_label: 'elsewhere', phase: null });
 });
 
 test('a step belongs to the host where the host does its work', () => {
@@ -55,7 +57,7 @@ test('an undisturbed run executes a host step twice and a server step once, and 
 });
 
 test('a host step without a task kind of the contract, or without words, does not compile', () => {
-  const typed = { name: 'typed', version: 1, phase: 'repair' } as const;
+  const typed = { name: 'typed', version: 1, label: 'Typed', phase: 'repair' } as const;
   const words = { label: 'Do', usual_s: 1, doing: 'Doing.', failed: 'Failed.' } as const;
   // @ts-expect-error there is no such kind
   declare({ ...typed, steps: { one: { ...words, task: 'slice.nothing' } } });

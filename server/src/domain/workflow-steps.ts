@@ -5,6 +5,7 @@
 import {
   declare,
   type HostStep,
+  type Phase,
   type ServerStep,
   type StepDeclaration,
   stepEntries,
@@ -63,6 +64,7 @@ const MARK_UNKNOWN = aside('Mark as unknown');
 export const PROVISION_SLICE = declare({
   name: 'provision-slice',
   version: 1,
+  label: 'Launch',
   phase: 'launch',
   steps: {
     leaseBundle: {
@@ -83,6 +85,7 @@ export const PROVISION_SLICE = declare({
 export const PROVISION_BAREMETAL = declare({
   name: 'provision-baremetal',
   version: 1,
+  label: 'Launch',
   phase: 'launch',
   steps: {
     provisionUser: {
@@ -100,6 +103,7 @@ export const PROVISION_BAREMETAL = declare({
 export const STOP_SLICE = declare({
   name: 'stop-slice',
   version: 1,
+  label: 'Stop',
   phase: 'power',
   steps: { stopVm: STOP_VM, markOff: server('Mark as stopped'), markUnknown: MARK_UNKNOWN },
 });
@@ -107,6 +111,7 @@ export const STOP_SLICE = declare({
 export const START_SLICE = declare({
   name: 'start-slice',
   version: 1,
+  label: 'Start',
   phase: 'power',
   steps: { startVm: START_VM, awaitSsh: AWAIT_SSH, markOn: MARK_ON, markUnknown: MARK_UNKNOWN },
 });
@@ -114,6 +119,7 @@ export const START_SLICE = declare({
 export const REBOOT_SLICE = declare({
   name: 'reboot-slice',
   version: 1,
+  label: 'Reboot',
   phase: 'power',
   steps: {
     rebootVm: {
@@ -132,6 +138,7 @@ export const REBOOT_SLICE = declare({
 export const REINSTALL_SLICE = declare({
   name: 'reinstall-slice',
   version: 1,
+  label: 'Reinstall',
   phase: 'power',
   steps: {
     stopVm: STOP_VM,
@@ -146,6 +153,7 @@ export const REINSTALL_SLICE = declare({
 export const RELEASE_ALLOCATION = declare({
   name: 'release-allocation',
   version: 1,
+  label: 'Cleanup',
   phase: 'cleanup',
   steps: {
     stopRuntime: {
@@ -164,6 +172,7 @@ export const RELEASE_ALLOCATION = declare({
 export const INSTALL_KEYS = declare({
   name: 'install-keys',
   version: 1,
+  label: 'SSH keys',
   phase: 'access',
   steps: {
     installKeys: {
@@ -180,6 +189,7 @@ export const INSTALL_KEYS = declare({
 export const REPAIR_SLOT = declare({
   name: 'repair-slot',
   version: 1,
+  label: 'Slot repair',
   phase: 'repair',
   steps: {
     rebind: {
@@ -203,6 +213,7 @@ export const REPAIR_SLOT = declare({
 export const OWN_DISK = declare({
   name: 'own-disk',
   version: 1,
+  label: 'Disk approval',
   phase: 'repair',
   steps: {
     wipe: { ...WIPE_DISKS, task: 'node.cleanup' },
@@ -236,22 +247,32 @@ export type AllocationTaskKind = TaskKindOf<
   | typeof RELEASE_ALLOCATION
 >;
 
+type Found = Readonly<{ workflow: WorkflowDeclaration; declared: StepDeclaration }>;
+
 /** By name, and by step where versions of it live side by side. */
-export const findWorkflow = (
+export const findStep = (
   name: string,
   step: string,
   among: readonly WorkflowDeclaration[] = WORKFLOWS,
-): WorkflowDeclaration | undefined => among.find((one) => one.name === name && Object.hasOwn(one.steps, step));
+): Found | undefined =>
+  among
+    .filter((workflow) => workflow.name === name)
+    .flatMap((workflow) => stepEntries(workflow).map(([key, declared]) => ({ key, workflow, declared })))
+    .find(({ key }) => key === step);
 
-const findStep = (name: string, step: string, among?: readonly WorkflowDeclaration[]): StepDeclaration | undefined => {
-  const found = findWorkflow(name, step, among);
-  return found === undefined ? undefined : stepEntries(found).find(([key]) => key === step)?.[1];
+/** What runs of this name are, for people; the name itself where it is not declared any more. */
+export const workflowWords = (
+  name: string,
+  among: readonly WorkflowDeclaration[] = WORKFLOWS,
+): Readonly<{ workflow_label: string; phase: Phase | null }> => {
+  const found = among.find((one) => one.name === name);
+  return { workflow_label: found?.label ?? name, phase: found?.phase ?? null };
 };
 
 /** A step in words; its own name where the workflow is not declared any more. */
 export const stepLabel = (workflow: string, step: string, among?: readonly WorkflowDeclaration[]): string =>
-  findStep(workflow, step, among)?.label ?? step;
+  findStep(workflow, step, among)?.declared.label ?? step;
 
 /** Whether a host does the work of a step. */
 export const isHostStep = (workflow: string, step: string, among?: readonly WorkflowDeclaration[]): boolean =>
-  (findStep(workflow, step, among)?.task ?? null) !== null;
+  (findStep(workflow, step, among)?.declared.task ?? null) !== null;

@@ -53,7 +53,7 @@ test('progress names the step, what the host says of it, and what such steps too
   await settle(w.database, { rounds: 1 });
   await settle(w.database, { rounds: 2, host: idle });
   await w.sql.query(
-    `update node_tasks set state = 'running', percent = 40, bytes_per_s = 1000 where allocation_id = $1 and state = 'queued'`,
+    `update node_tasks set state = 'running', percent = 40, bytes_per_s = 1000, progress_note = 'half' where allocation_id = $1 and state = 'queued'`,
     [w.id],
   );
   const { progress } = await w.read();
@@ -64,7 +64,17 @@ test('progress names the step, what the host says of it, and what such steps too
   assert.ok(progress.overall_percent > 0 && progress.overall_percent < 100);
   assert.ok(Date.parse(progress.started_at) >= Date.parse(first.started_at));
 
+  assert.deepEqual(
+    progress.steps.map(({ key, state }: { key: string; state: string }) => `${key} ${state}`),
+    ['leaseBundle done', 'cloneImage running', 'startVm pending', 'awaitSsh pending', 'activate pending'],
+  );
+  const [reserved, copying] = progress.steps;
+  assert.ok(reserved.took_ms >= 0 && reserved.started_at <= progress.started_at);
+  assert.deepEqual([copying.percent, copying.note, copying.started_at], [40, 'half', progress.started_at]);
+  assert.equal(progress.note, 'half');
+
   const [row] = must(await w.owner.get(w.path), 200).body.items;
+  assert.deepEqual(row.progress.steps, [], 'a list has no paths');
   assert.deepEqual(
     [row.progress.step, row.progress.percent, row.progress.expected_s],
     ['cloneImage', 40, PROVISION_SLICE.steps.cloneImage.usual_s],
@@ -72,7 +82,7 @@ test('progress names the step, what the host says of it, and what such steps too
   const seen = must(await w.operator.get(`/api/v1/admin/allocations/${w.id}`), 200).body.allocation.progress;
   assert.deepEqual([seen.step, seen.expected_s], ['cloneImage', 40]);
   const { items } = must(await w.owner.get(`${w.path}/${w.id}/timeline`), 200).body;
-  assert.equal(items[0].label, 'Reserve GPUs');
+  assert.deepEqual([items[0].workflow_label, items[0].phase, items[0].label], ['Launch', 'launch', 'Reserve GPUs']);
 });
 
 test('another node is expected to take what the newest tasks of all nodes took', async (t) => {

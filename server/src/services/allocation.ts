@@ -10,7 +10,7 @@ import { putUserData } from '../db/user-data.ts';
 import { maxDurationRefusal, updateRefusal } from '../domain/allocation-actions.ts';
 import { placementRefusal } from '../domain/launch.ts';
 import { progressOf } from '../domain/progress.ts';
-import { stepLabel } from '../domain/workflow-steps.ts';
+import { stepLabel, workflowWords } from '../domain/workflow-steps.ts';
 import { AppError, notFound } from '../errors.ts';
 import { refuse } from '../pipeline/actions.ts';
 import { callerHolds, changedMeanwhile, onlyText, organizationOf, principalOf, projectOf } from '../pipeline/caller.ts';
@@ -242,6 +242,7 @@ export const timeline = async (ctx: ReadCtx, { params, query }: Req<'allocationT
     (row) => [row.run_id, row.sequence],
     ({ run_id: _, ...row }) => ({
       ...row,
+      ...workflowWords(row.workflow),
       label: stepLabel(row.workflow, row.step),
       duration_ms: Date.parse(row.finished_at) - Date.parse(row.started_at),
     }),

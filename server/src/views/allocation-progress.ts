@@ -10,13 +10,13 @@ export type ProgressRows = readonly ProgressRow[];
 
 /** Sent together with the query of the allocation itself, so that it costs no waiting of its own. */
 export const progressOfOne = (reader: Reader, allocationId: string): Promise<ProgressRows> =>
-  listProgress(reader, [allocationId], { workflows, kinds: PROGRESS_KINDS });
+  listProgress(reader, [allocationId], { workflows, kinds: PROGRESS_KINDS, with_history: true });
 
 const RESTING: ReadonlySet<AllocationRow['state']> = new Set(['active', 'released', 'release_failed']);
 
-/** Without what steps usually take: a page of launches would read the history of as many nodes. */
+/** Without history: a page of launches would read that of as many nodes and runs. */
 export const progressOfPage = async (reader: Reader, rows: readonly AllocationRow[]): Promise<ProgressRows> => {
   const isMoving = ({ state, power_run_id }: AllocationRow) => power_run_id !== null || !RESTING.has(state);
   const ids = rows.filter(isMoving).map(({ id }) => id);
-  return ids.length === 0 ? [] : listProgress(reader, ids, { workflows, kinds: [] });
+  return ids.length === 0 ? [] : listProgress(reader, ids, { workflows, kinds: [], with_history: false });
 };

@@ -75,7 +75,7 @@ const Loaded = ({ allocation, readAtMs }: Readonly<{ allocation: Allocation; rea
       <Standing allocation={allocation} readAtMs={readAtMs} />
       <FailurePanel allocation={allocation} timeline={timeline.data} />
       <OffNotice allocation={allocation} />
-      {work !== null && <ProgressPanel allocation={allocation} work={work} timeline={timeline.data ?? []} />}
+      {work !== null && <ProgressPanel allocation={allocation} work={work} />}
       {timeline.error !== null && <ErrorPanel error={timeline.error} onRetry={() => void timeline.refetch()} />}
       <Tabs value={current} onChange={openTab} keepMounted={false}>
         <TabList current={current} tabs={TAB_NAMES} />

@@ -13,7 +13,7 @@ export const lastFailure = (
   timeline: readonly TimelineEntry[],
   state: Allocation['state'],
 ): TimelineEntry | undefined =>
-  timeline.findLast((entry) => isFailedEntry(entry) && (state !== 'failed' || entry.workflow.startsWith('provision-')));
+  timeline.findLast((entry) => isFailedEntry(entry) && (state !== 'failed' || entry.phase === 'launch'));
 
 const ENDINGS: Readonly<Record<string, string>> = {
   stuck: 'stopped',
@@ -42,7 +42,7 @@ const chargedWords = ({ state, cost_so_far: cost }: Failed): string => {
 
 /** A failed launch keeps its state; that the cleanup after it is over, or stands still, only its steps say. */
 const cleanupEnd = (timeline: readonly TimelineEntry[]): string | undefined => {
-  const last = timeline.findLast(({ workflow }) => !workflow.startsWith('provision-'));
+  const last = timeline.findLast(({ phase }) => phase !== 'launch');
   return last !== undefined && ['done', 'stuck'].includes(last.outcome) ? last.outcome : undefined;
 };
 

@@ -1,5 +1,5 @@
 /** An active slice and what belongs to it, for the tests of this folder. */
-import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
+import type { Allocation, AllocationProgress, AllocationProgressStep, TimelineEntry } from '@gpuaas/sdk';
 
 export const AT = '2026-11-15T10:00:00.000Z';
 export const NOW = Date.parse(AT);
@@ -46,27 +46,43 @@ export const allocation = (over: Partial<Allocation> = {}): Allocation => ({
   ...over,
 });
 
-export const progress = (
-  over: Partial<NonNullable<Allocation['progress']>> = {},
-): NonNullable<Allocation['progress']> => ({
+export const step = (over: Partial<AllocationProgressStep> = {}): AllocationProgressStep => ({
+  key: 'cloneImage',
+  label: 'Copy image',
+  state: 'running',
+  started_at: AT,
+  took_ms: null,
+  expected_s: 40,
+  percent: 40,
+  note: null,
+  ...over,
+});
+
+export const progress = (over: Partial<AllocationProgress> = {}): AllocationProgress => ({
   workflow: 'provision-slice',
+  workflow_label: 'Launch',
+  phase: 'launch',
   step: 'cloneImage',
-  label: 'Copy the image',
+  label: 'Copy image',
   step_number: 2,
   step_count: 5,
   percent: 40,
   bytes_per_s: 2 * 1024 ** 3,
   started_at: AT,
   expected_s: 40,
+  note: null,
   overall_percent: 31,
+  steps: [step()],
   ...over,
 });
 
 export const entry = (over: Partial<TimelineEntry> = {}): TimelineEntry => ({
   sequence: 1,
   workflow: 'provision-slice',
+  workflow_label: 'Launch',
+  phase: 'launch',
   step: 'leaseBundle',
-  label: 'Set the GPUs aside',
+  label: 'Reserve GPUs',
   attempt: 1,
   outcome: 'next',
   detail: null,

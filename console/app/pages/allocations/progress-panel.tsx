@@ -1,28 +1,33 @@
 /** What is being done to it: the whole in percent, every step by name, how long it has taken and usually takes. */
 
-import type { Allocation, TimelineEntry } from '@gpuaas/sdk';
+import type { Allocation, AllocationProgressStep } from '@gpuaas/sdk';
 import { Progress, Title } from '@mantine/core';
-import { IconCircle, IconCircleCheck, IconProgress } from '@tabler/icons-react';
+import { IconCircle, IconCircleCheck, IconCircleMinus, IconCircleX, IconProgress } from '@tabler/icons-react';
 import { Elapsed, Took, useNow } from '../../ui/time.tsx';
-import { type ShownStep, stepsOf, stepWords, type Work, workSince, workTitle } from './progress.ts';
+import { stepWords, type Work, workSince, workTitle } from './progress.ts';
 
-const ICONS = { done: IconCircleCheck, now: IconProgress, 'to come': IconCircle } as const;
-const WORDS = { done: 'done', now: 'now', 'to come': 'to come' } as const;
-
-const AFTER: Readonly<Record<Work, string>> = {
-  launch: 'Charging begins when it is active. You may leave this page; it goes on.',
-  power: 'It is charged as before. You may leave this page; it goes on.',
-  cleanup: 'Nothing is charged any more. Its GPUs go to others only when the erasure is proven.',
+const ICONS: Readonly<Record<AllocationProgressStep['state'], typeof IconCircle>> = {
+  pending: IconCircle,
+  running: IconProgress,
+  done: IconCircleCheck,
+  failed: IconCircleX,
+  skipped: IconCircleMinus,
 };
 
-const StepLine = ({ step, words }: Readonly<{ step: ShownStep; words: string | null }>) => {
-  const Icon = ICONS[step.is];
+const AFTER: Readonly<Record<Work, string>> = {
+  launch: 'Charging starts at activation. The launch continues if you leave this page.',
+  power: 'Charges continue. The work continues if you leave this page.',
+  cleanup: 'Charging has ended. The GPUs become schedulable only after the wipe is verified.',
+};
+
+const StepLine = ({ step, words }: Readonly<{ step: AllocationProgressStep; words: string }>) => {
+  const Icon = ICONS[step.state];
   return (
-    <li className="al-step" data-is={step.is} aria-current={step.is === 'now' ? 'step' : undefined}>
+    <li className="al-step" data-is={step.state} aria-current={step.state === 'running' ? 'step' : undefined}>
       <Icon size={17} aria-hidden />
       <span className="al-step-label">{step.label}</span>
       <span className="muted al-small tabular">
-        {words ?? WORDS[step.is]}
+        {words}
         {step.took_ms !== null && (
           <>
             {' '}
@@ -34,11 +39,7 @@ const StepLine = ({ step, words }: Readonly<{ step: ShownStep; words: string | n
   );
 };
 
-export const ProgressPanel = ({
-  allocation,
-  work,
-  timeline,
-}: Readonly<{ allocation: Allocation; work: Work; timeline: readonly TimelineEntry[] }>) => {
+export const ProgressPanel = ({ allocation, work }: Readonly<{ allocation: Allocation; work: Work }>) => {
   const now = useNow();
   const { progress } = allocation;
   const since = workSince(allocation, work);
@@ -49,7 +50,7 @@ export const ProgressPanel = ({
       <div className="al-progress-head">
         <Title order={2}>{title}</Title>
         <span className="tabular">
-          {progress === null ? 'waiting for its turn' : `${percent} %`}
+          {progress === null ? 'queued' : `${percent} %`}
           <span className="muted">
             , <Elapsed since={since} /> so far
           </span>
@@ -58,8 +59,8 @@ export const ProgressPanel = ({
       <Progress value={percent} size="md" aria-label={`${title}, ${percent} percent`} transitionDuration={300} />
       {progress !== null && (
         <ol className="al-steps">
-          {stepsOf(progress, timeline, since).map((step) => (
-            <StepLine key={step.key} step={step} words={step.is === 'now' ? stepWords(progress, now) : null} />
+          {progress.steps.map((step) => (
+            <StepLine key={step.key} step={step} words={stepWords(step, progress, now)} />
           ))}
         </ol>
       )}

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import type { Allocation } from '@gpuaas/sdk';
 import { costNow, endWords, pricePerHour } from './cost.ts';
 import { failureWords, reportLink } from './failure.ts';
-import { AT, allocation, entry, later, NOW, progress } from './fixture.ts';
-import { briefly, inFull, stepsOf, stepWords, workNow, workSince, workTitle } from './progress.ts';
+import { AT, allocation, entry, later, NOW, progress, step } from './fixture.ts';
+import { briefly, inFull, stepWords, workNow, workSince, workTitle } from './progress.ts';
 import { runsOf } from './timeline.ts';
 
 describe('what is under way', () => {
@@ -17,7 +17,7 @@ describe('what is under way', () => {
     assert.equal(workNow(allocation({ power })), 'power');
     assert.equal(workTitle(allocation({ power }), 'power'), 'Stopping the machine');
     assert.equal(workNow(allocation({ state: 'failed' })), null);
-    const wiping = progress({ workflow: 'release-allocation', step: 'wipe' });
+    const wiping = progress({ phase: 'cleanup' });
     assert.equal(workNow(allocation({ state: 'failed', progress: wiping })), 'cleanup');
   });
 
@@ -27,43 +27,19 @@ describe('what is under way', () => {
     assert.equal(workSince(allocation({ state: 'provisioning', state_since: later(5) }), 'launch'), AT);
   });
 
-  it('names every step, what is over with what it took, and what is still to come', () => {
-    const steps = stepsOf(progress(), [entry()], AT);
-    assert.deepEqual(
-      steps.map(({ label, is, took_ms }) => [label, is, took_ms]),
-      [
-        ['Set the GPUs aside', 'done', 2000],
-        ['Copy the image', 'now', null],
-        ['Start the machine', 'to come', null],
-        ['Boot', 'to come', null],
-        ['Hand it over', 'to come', null],
-      ],
-    );
-  });
-
-  it('does not count a step of an earlier run of the same workflow', () => {
-    const [first] = stepsOf(progress(), [entry({ finished_at: later(-100) })], AT);
-    assert.equal(first?.took_ms, null);
-  });
-
-  it('shows only the step itself where the path is not known', () => {
-    assert.deepEqual(
-      stepsOf(progress({ step_count: 9 }), [], AT).map(({ label, is }) => [label, is]),
-      [['Copy the image', 'now']],
-    );
-  });
-
   it('says percent, speed, elapsed and expected time of the step, and when it takes longer', () => {
-    assert.equal(stepWords(progress(), NOW + 12_000), '40 %, 2 GiB/s, 12 s so far, usually 40 s');
+    const running = (over: Parameters<typeof progress>[0], seconds: number) =>
+      stepWords(step(), progress(over), NOW + seconds * 1000);
+    assert.equal(running({}, 12), '40 %, 2 GiB/s, 12 s so far, usually 40 s');
     assert.equal(
-      stepWords(progress({ percent: null, bytes_per_s: null }), NOW + 90_000),
+      running({ percent: null, bytes_per_s: null }, 90),
       '1 min 30 s so far, usually 40 s, longer than usual',
     );
-    assert.equal(
-      stepWords(progress({ percent: null, bytes_per_s: null, expected_s: null }), NOW + 3_000),
-      '3 s so far',
-    );
-    assert.equal(briefly(progress()), 'Copy the image, 31 %');
+    const bare = { percent: null, bytes_per_s: null, expected_s: null };
+    assert.equal(running(bare, 3), '3 s so far');
+    assert.equal(running({ ...bare, note: '1 of 2 disks wiped' }, 3), '3 s so far, 1 of 2 disks wiped');
+    assert.equal(stepWords(step({ state: 'skipped' }), progress(), NOW), 'skipped');
+    assert.equal(briefly(progress()), 'Copy image, 31 %');
     assert.equal(inFull(progress()), 'Step 2 of 5, 31 % of all');
   });
 });
@@ -94,8 +70,8 @@ describe('cost', () => {
 describe('a failure', () => {
   const stuck = entry({
     sequence: 4,
-    step: 'awaitReady',
-    label: 'Boot',
+    step: 'awaitSsh',
+    label: 'Wait for SSH',
     outcome: 'stuck',
     detail: 'No answer.',
     duration_ms: 5000,
@@ -107,11 +83,11 @@ describe('a failure', () => {
       state_reason: 'The machine did not become ready',
       cost_so_far: { amount_minor: 0, currency: 'USD' },
     });
-    const cleanup = entry({ workflow: 'release-allocation', step: 'wipe', label: 'Erase the disks', outcome: 'error' });
+    const cleanup = entry({ phase: 'cleanup', step: 'wipe', label: 'Wipe disks', outcome: 'error' });
     const words = failureWords(failed, [entry(), stuck, cleanup]);
     assert.equal(words?.title, 'Launch failed');
     assert.equal(words?.cause, 'The machine did not become ready.');
-    assert.match(words?.step ?? '', /“Boot” stopped on attempt 1 after 5.0 s/);
+    assert.match(words?.step ?? '', /“Wait for SSH” stopped on attempt 1 after 5.0 s/);
     assert.equal(words?.charged, 'No charges.');
     assert.match(words?.now ?? '', /unschedulable until the wipe is verified/);
     assert.match(failureWords({ ...failed, released_at: AT }, [])?.now ?? '', /available again/);
@@ -119,10 +95,10 @@ describe('a failure', () => {
 
   it('says of a failed launch whether the cleanup after it is over or stands still', () => {
     const failed = allocation({ state: 'failed', released_at: null });
-    const proven = entry({ workflow: 'release-allocation', step: 'prove', outcome: 'done' });
+    const proven = entry({ phase: 'cleanup', step: 'prove', outcome: 'done' });
     const now = (...steps: Parameters<typeof entry>[0][]) =>
       failureWords(failed, [stuck, ...steps.map(entry)])?.now ?? '';
-    assert.match(now({ workflow: 'release-allocation', step: 'wipe', outcome: 'next' }), /until the wipe is verified/);
+    assert.match(now({ phase: 'cleanup', step: 'wipe', outcome: 'next' }), /until the wipe is verified/);
     assert.match(now(proven), /available again/);
     assert.match(now({ ...proven, outcome: 'stuck' }), /Cleanup is blocked/);
     assert.match(now({ ...proven, outcome: 'stuck' }, proven), /available again/);
@@ -149,8 +125,8 @@ describe('the timeline', () => {
     const runs = runsOf([
       entry(),
       entry({ sequence: 2, step: 'cloneImage', outcome: 'error', finished_at: later(9) }),
-      entry({ workflow: 'stop-slice', sequence: 1 }),
-      entry({ workflow: 'stop-slice', sequence: 1 }),
+      entry({ workflow: 'stop-slice', workflow_label: 'Stop', sequence: 1 }),
+      entry({ workflow: 'stop-slice', workflow_label: 'Stop', sequence: 1 }),
     ]);
     assert.deepEqual(
       runs.map(({ title, entries, failures, duration_ms }) => [title, entries.length, failures, duration_ms]),

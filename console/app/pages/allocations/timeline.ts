@@ -2,24 +2,12 @@
 import type { TimelineEntry } from '@gpuaas/sdk';
 import type { Tone } from '../../format/state.ts';
 import { isFailedEntry } from './failure.ts';
-import { workOf } from './progress.ts';
-
-const RUN_TITLES: Readonly<Record<string, string>> = {
-  'provision-slice': 'Launch',
-  'provision-baremetal': 'Launch',
-  'stop-slice': 'Stop',
-  'start-slice': 'Start',
-  'reboot-slice': 'Reboot',
-  'reinstall-slice': 'Reinstall',
-  'release-allocation': 'Cleanup',
-  'install-keys': 'Keys',
-};
 
 export type TimelineRun = Readonly<{
   key: string;
   workflow: string;
   title: string;
-  kind: ReturnType<typeof workOf>;
+  kind: TimelineEntry['phase'];
   entries: readonly TimelineEntry[];
   started_at: string;
   finished_at: string;
@@ -33,8 +21,8 @@ const runOf = (entries: readonly TimelineEntry[], index: number): TimelineRun | 
   return {
     key: `${index} ${first.workflow}`,
     workflow: first.workflow,
-    title: RUN_TITLES[first.workflow] ?? first.workflow,
-    kind: workOf(first.workflow),
+    title: first.workflow_label,
+    kind: first.phase,
     entries,
     started_at: first.started_at,
     finished_at: last.finished_at,

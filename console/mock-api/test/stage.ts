@@ -1,0 +1,64 @@
+/** The mock as a stage of the shared scenarios: one world in memory for each. */
+import type { Answer, Place, Stage } from '../../../contract/test/scenarios/stage.ts';
+import { addNode, addSlots } from '../seed/fleet.ts';
+import { ask, testApi } from './ask.ts';
+
+/** Longer than any work of a simulated host. */
+const SETTLED_MS = 120_000;
+const PERSONA = {
+  owner: 'owner',
+  member: 'member',
+  viewer: 'viewer',
+  operator: 'operator',
+  stranger: 'newcomer',
+} as const;
+
+const answerOf = async (response: Response): Promise<Answer> => {
+  const text = await response.text();
+  return {
+    status: response.status,
+    body: text === '' ? '' : JSON.parse(text),
+    headers: Object.fromEntries(response.headers),
+  };
+};
+
+export const mockStage: Stage = {
+  newPlace: async (): Promise<Place> => {
+    const api = testApi({ seed: 'empty' });
+    const { world, cast } = api;
+    const { organization_id, project_id, users } = cast;
+    const region_name = 'scene-1';
+    const [known] = world.regions;
+    if (known === undefined) throw new Error('the catalog has a region');
+    for (const region of world.regions) region.enabled = false;
+    world.regions.push({ ...known, name: region_name, display_name: 'Scene', enabled: true, version: 1 });
+    // A new organization has no limit and one owner, who has no keys yet.
+    world.quotas.clear();
+    world.sshKeys.clear();
+    for (const one of world.members) if (one.role === 'owner' && one.user_id !== users.owner) one.role = 'member';
+    return {
+      region_name,
+      organization_id,
+      project_id,
+      owner_id: users.owner,
+      ask: async (as, id, parts) => {
+        api.signInAs(PERSONA[as]);
+        return answerOf(await ask(api, id, parts));
+      },
+      addNode: async (capacity_mode) => {
+        const number = world.nodes.size + 1;
+        const node = addNode(world, `node-${number}`, number, {
+          region_name,
+          capacity_mode,
+          // As the server's test nodes: nobody runs an agent on them.
+          is_connected: false,
+          last_seen_at: null,
+          discovered_at: null,
+        });
+        addSlots(world, node, users.operator);
+        return node.id;
+      },
+      settle: async () => api.advance(SETTLED_MS),
+    };
+  },
+};

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { actionReason, BAREMETAL_SKU, codesOf, type Scenario, type Scene } from './stage.ts';
+
+const slotsOf = async ({ must }: Scene, node_id: string) =>
+  (await must('operator', 'adminNodeSlotList', { params: { node_id } })).items;
+
+export const fleetScenarios: readonly Scenario[] = [
+  {
+    name: 'a node is drained, resumed and retired only as its state and its allocations allow',
+    play: async ({ addNode, must, refused, launch, active, settle }) => {
+      const node_id = await addNode('slice');
+      const params = { node_id };
+      const { id, at } = await active('resident');
+      const drain = (is_draining: boolean) => ({ params, body: { is_draining, reason: 'New firmware' } });
+      const retire = { params, body: { reason: 'It is too old' } };
+      const busy = await refused('conflict', 'operator', 'adminNodeRetire', retire);
+      assert.equal(actionReason(await must('operator', 'adminNodeGet', { params }), 'retire'), busy.detail);
+      assert.equal((await must('operator', 'adminNodeDrain', drain(true))).state, 'draining');
+      await must('operator', 'adminNodeDrain', drain(true));
+      const full = await refused('insufficient_capacity', 'owner', 'allocationCreate', launch('late'));
+      assert.ok(codesOf(full).includes('not_ready'));
+      assert.match((await refused('conflict', 'operator', 'adminNodeRetire', retire)).detail, new RegExp(id));
+      assert.equal((await must('operator', 'adminNodeDrain', drain(false))).state, 'active');
+      await refused('conflict', 'operator', 'adminNodeDelete', { params });
+      await must('owner', 'allocationRelease', { ...at, body: {} });
+      await settle();
+      await must('operator', 'adminNodeDrain', drain(true));
+      assert.equal((await must('operator', 'adminNodeRetire', retire)).state, 'retired');
+      await refused('conflict', 'operator', 'adminNodeDrain', drain(false));
+      await must('operator', 'adminNodeDelete', { params });
+    },
+  },
+  {
+    name: 'a held node is kept for bare metal until it is unheld',
+    play: async ({ addNode, must, refused, launch, region_name }) => {
+      const node_id = await addNode('flexible');
+      const hold = (is_held: boolean) => ({ params: { node_id }, body: { is_held, reason: 'For the big run' } });
+      assert.equal((await must('operator', 'adminNodeHold', hold(true))).is_held, true);
+      const problem = await refused('insufficient_capacity', 'owner', 'allocationCreate', launch('slice'));
+      assert.ok(codesOf(problem).includes('held'));
+      const body = { region_name, gpu_model: 'H200 SXM', node_count: 2, reason: 'For the big run' };
+      await refused('insufficient_capacity', 'operator', 'adminHoldCreate', { body });
+      await must('operator', 'adminNodeHold', hold(false));
+      await must('operator', 'adminNodeHold', hold(false));
+      assert.equal((await must('operator', 'adminHoldCreate', { body: { ...body, node_count: 1 } })).wanted, 1);
+      await must('owner', 'allocationCreate', launch('metal', { sku_name: BAREMETAL_SKU, gpu_count: 8 }));
+    },
+  },
+  {
+    name: 'a node is converted by the plan that was read, and only while nothing holds it',
+    play: async ({ addNode, must, refused, active, settle, launch }) => {
+      const node_id = await addNode('slice');
+      const params = { node_id };
+      const plan = () => must('operator', 'adminNodeConvertPlan', { params, query: { to: 'baremetal' } });
+      const early = await plan();
+      assert.deepEqual([early.is_possible, early.gpus_gained], [true, { slice: -8, baremetal: 8 }]);
+      const { at } = await active('tenant', { gpu_count: 2 });
+      const convert = (plan_hash: string) => ({ params, body: { to: 'baremetal', plan_hash } });
+      await refused('precondition_failed', 'operator', 'adminNodeConvert', convert(early.plan_hash));
+      const busy = await plan();
+      assert.deepEqual([busy.is_possible, busy.live_claims], [false, 2]);
+      await refused('conflict', 'operator', 'adminNodeConvert', convert(busy.plan_hash));
+      await must('owner', 'allocationRelease', { ...at, body: {} });
+      await settle();
+      const now = await must('operator', 'adminNodeConvert', convert((await plan()).plan_hash));
+      assert.equal(now.capacity_mode, 'baremetal');
+      await refused('insufficient_capacity', 'owner', 'allocationCreate', launch('slice'));
+    },
+  },
+  {
+    name: 'a slot is disabled, enabled and quarantined, and never under the allocation that holds it',
+    play: async (scene) => {
+      const { addNode, must, refused, launch, active } = scene;
+      const node_id = await addNode('slice');
+      const { id } = await active('holder', { gpu_count: 4 });
+      const slots = await slotsOf(scene, node_id);
+      const held = slots.find((slot: { allocation_id: string | null }) => slot.allocation_id === id);
+      const free = slots.find((slot: { allocation_id: string | null }) => slot.allocation_id === null);
+      const on = (slot: { id: string; version: number }, over: object = {}) => ({
+        params: { node_id, slot_id: slot.id },
+        body: { reason: 'Xid 79' },
+        if_match: slot.version,
+        ...over,
+      });
+      const busy = await refused('conflict', 'operator', 'adminNodeSlotQuarantine', on(held));
+      assert.equal(actionReason(held, 'quarantine'), busy.detail);
+      await refused('conflict', 'operator', 'adminNodeSlotRepair', on(held));
+      await refused(
+        'precondition_failed',
+        'operator',
+        'adminNodeSlotDisable',
+        on(free, { if_match: free.version + 9 }),
+      );
+      const disabled = await must('operator', 'adminNodeSlotDisable', on(free));
+      assert.equal(disabled.approval, 'disabled');
+      const problem = await refused(
+        'insufficient_capacity',
+        'owner',
+        'allocationCreate',
+        launch('x', { gpu_count: 4 }),
+      );
+      assert.ok(codesOf(problem).includes('unapproved'));
+      const enabled = await must('operator', 'adminNodeSlotEnable', on(disabled));
+      const apart = await must('operator', 'adminNodeSlotQuarantine', on(enabled));
+      assert.equal(apart.status, 'quarantined');
+      await refused('conflict', 'operator', 'adminNodeSlotMarkWiped', {
+        params: { node_id, slot_id: held.id },
+        body: { reason: 'It was wiped by hand' },
+      });
+    },
+  },
+];

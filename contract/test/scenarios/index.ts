@@ -1,0 +1,15 @@
+/** Every scenario of the suite. */
+import { fleetScenarios } from './fleet.ts';
+import { launchScenarios } from './launch.ts';
+import { lifeScenarios } from './life.ts';
+import { requestScenarios } from './request.ts';
+import type { Scenario } from './stage.ts';
+import { tenancyScenarios } from './tenancy.ts';
+
+export const scenarios: readonly Scenario[] = [
+  ...launchScenarios,
+  ...lifeScenarios,
+  ...tenancyScenarios,
+  ...requestScenarios,
+  ...fleetScenarios,
+];

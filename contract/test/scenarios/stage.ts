@@ -1,0 +1,113 @@
+/**
+ * One suite of scenarios for every implementation of the contract. The server runs it on PostgreSQL, the console's mock
+ * in memory; a third test plays each scenario on both and compares all that was answered, so that neither can say what
+ * the other does not. A scenario knows the API alone: what only hosts and operators of a database can do is behind the
+ * stage.
+ */
+import assert from 'node:assert/strict';
+import { api, type Operation, type OperationId } from '@gpuaas/contract';
+
+/** `owner` and `member` and `viewer` belong to the scene's organization and project, `stranger` to neither. */
+export type Person = 'owner' | 'member' | 'viewer' | 'operator' | 'stranger';
+
+// biome-ignore lint/suspicious/noExplicitAny: scenarios look into bodies whose shape each stage checks by the contract
+export type Json = any;
+export type Answer = Readonly<{ status: number; body: Json; headers: Readonly<Record<string, string | undefined>> }>;
+
+export type Parts = Readonly<{
+  params?: Readonly<Record<string, string>>;
+  query?: Readonly<Record<string, unknown>>;
+  body?: Readonly<Record<string, unknown>>;
+  if_match?: number;
+  /** The idempotency key; null sends none. One of its own unless given. */
+  key?: string | null;
+}>;
+
+/** What a stage gives to one scenario: an organization of its own in an empty region of its own. */
+export type Place = Readonly<{
+  region_name: string;
+  organization_id: string;
+  project_id: string;
+  owner_id: string;
+  ask(as: Person, id: OperationId, parts: Parts): Promise<Answer>;
+  /** A healthy node with eight approved slots. */
+  addNode(capacityMode: 'slice' | 'baremetal' | 'flexible'): Promise<string>;
+  /** Hosts do what was asked of them, until nothing is left to do. */
+  settle(): Promise<void>;
+}>;
+
+export type Stage = Readonly<{ newPlace(): Promise<Place> }>;
+
+export const SLICE_SKU = 'h200-sxm-slice';
+export const BAREMETAL_SKU = 'h200-sxm-baremetal-8g';
+
+/** One request as it was asked and answered. */
+export type Heard = Readonly<{ as: Person; operation: OperationId; status: number; body: Json }>;
+
+export type Scene = Place &
+  Readonly<{
+    /** The body of an answer that must be the operation's success. */
+    must(as: Person, id: OperationId, parts?: Parts): Promise<Json>;
+    /** The problem of an answer that must be refused with this code. */
+    refused(code: string, as: Person, id: OperationId, parts?: Parts): Promise<Json>;
+    /** The body of a launch, of one GPU as a slice unless told otherwise. */
+    launch(name: string, over?: Readonly<Record<string, unknown>>): Parts;
+    /** An allocation that is active. */
+    active(name: string, over?: Readonly<Record<string, unknown>>): Promise<Readonly<{ id: string; at: Parts }>>;
+  }>;
+
+export type Scenario = Readonly<{ name: string; play(scene: Scene): Promise<void> }>;
+
+const statusOf = (id: OperationId): number => (api[id] as Operation).status;
+
+const sceneOf = (place: Place, heard: Heard[]): Scene => {
+  const ask: Place['ask'] = async (as, operation, parts) => {
+    const answer = await place.ask(as, operation, parts);
+    heard.push({ as, operation, status: answer.status, body: answer.body });
+    return answer;
+  };
+  const must: Scene['must'] = async (as, id, parts = {}) => {
+    const { status, body } = await ask(as, id, parts);
+    assert.equal(status, statusOf(id), `${id}: ${JSON.stringify(body)}`);
+    return body;
+  };
+  const launch: Scene['launch'] = (name, over = {}) => ({
+    params: { project_id: place.project_id },
+    body: { sku_name: SLICE_SKU, region_name: place.region_name, gpu_count: 1, name, ...over },
+  });
+  return {
+    ...place,
+    ask,
+    must,
+    launch,
+    refused: async (code, as, id, parts = {}) => {
+      const { body } = await ask(as, id, parts);
+      assert.equal(body.code, code, `${id}: ${JSON.stringify(body)}`);
+      return body;
+    },
+    active: async (name, over) => {
+      const { id } = await must('owner', 'allocationCreate', launch(name, over));
+      await place.settle();
+      const at = { params: { project_id: place.project_id, allocation_id: String(id) } };
+      assert.equal((await must('owner', 'allocationGet', at)).state, 'active');
+      return { id: String(id), at };
+    },
+  };
+};
+
+/** Plays one scenario and gives what was asked and answered. */
+export const play = async (stage: Stage, scenario: Scenario): Promise<Readonly<{ place: Place; heard: Heard[] }>> => {
+  const heard: Heard[] = [];
+  const place = await stage.newPlace();
+  await scenario.play(sceneOf(place, heard));
+  return { place, heard };
+};
+
+export const codesOf = (problem: Json): string[] => problem.reasons.map((reason: { code: string }) => reason.code);
+
+/** Why an action is not offered; null when it is. */
+export const actionReason = (body: Json, name: string): string | null => {
+  const found = body.actions.find((action: { name: string }) => action.name === name);
+  assert.ok(found, `there is an action ${name}`);
+  return found.reason;
+};

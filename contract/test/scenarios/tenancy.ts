@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { actionReason, type Scenario } from './stage.ts';
+
+const ED25519 = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl';
+
+export const tenancyScenarios: readonly Scenario[] = [
+  {
+    name: 'a project is kept while it holds allocations or service accounts, and says which',
+    play: async ({ addNode, must, refused, launch, settle, organization_id }) => {
+      await addNode('slice');
+      const made = await must('owner', 'projectCreate', { params: { organization_id }, body: { name: 'short-lived' } });
+      const params = { project_id: String(made.id) };
+      const { body = {} } = launch('train');
+      const { id } = await must('owner', 'allocationCreate', { params, body });
+      const account = await must('owner', 'serviceAccountCreate', { params, body: { name: 'robot' } });
+      const running = await refused('conflict', 'owner', 'projectDelete', { params });
+      assert.match(running.detail, /train/);
+      assert.equal(actionReason(await must('owner', 'projectGet', { params }), 'delete'), running.detail);
+      const at = { params: { ...params, allocation_id: String(id) }, body: {} };
+      await must('owner', 'allocationRelease', at);
+      assert.match((await refused('conflict', 'owner', 'projectDelete', { params })).detail, /train/);
+      await settle();
+      assert.match((await refused('conflict', 'owner', 'projectDelete', { params })).detail, /1 service account/);
+      const robot = { ...params, service_account_id: String(account.service_account.id) };
+      await must('owner', 'serviceAccountDelete', { params: robot });
+      await must('owner', 'projectDelete', { params });
+      await refused('not_found', 'owner', 'projectGet', { params });
+      await refused('not_found', 'owner', 'allocationCreate', { params, body });
+    },
+  },
+  {
+    name: 'what a role does not hold is refused, and what one may not see is not there',
+    play: async ({ addNode, refused, must, launch, active, project_id, organization_id }) => {
+      await addNode('slice');
+      const { at } = await active('seen');
+      await refused('permission_denied', 'viewer', 'allocationCreate', launch('mine'));
+      await refused('permission_denied', 'viewer', 'allocationRelease', { ...at, body: {} });
+      await refused('permission_denied', 'member', 'projectDelete', { params: { project_id } });
+      await refused('permission_denied', 'owner', 'adminNodeList', {});
+      const shown = await must('viewer', 'allocationGet', at);
+      assert.ok(shown.actions.every((action: { allowed: boolean }) => !action.allowed));
+      for (const id of ['allocationGet', 'allocationTimeline'] as const) await refused('not_found', 'stranger', id, at);
+      await refused('not_found', 'stranger', 'allocationCreate', launch('theirs'));
+      await refused('not_found', 'stranger', 'projectGet', { params: { project_id } });
+      await refused('not_found', 'stranger', 'organizationGet', { params: { organization_id } });
+    },
+  },
+  {
+    name: 'an organization keeps its last owner',
+    play: async ({ must, refused, organization_id, owner_id }) => {
+      const params = { organization_id, user_id: owner_id };
+      const { items } = await must('owner', 'organizationMemberList', { params: { organization_id } });
+      const { version } = items.find((one: { user_id: string }) => one.user_id === owner_id);
+      await refused('conflict', 'owner', 'organizationMemberRemove', { params });
+      const body = { role: 'member' };
+      await refused('conflict', 'owner', 'organizationMemberUpdate', { params, body, if_match: version });
+    },
+  },
+  {
+    name: 'names and keys exist once, and a key must be one',
+    play: async ({ must, refused, organization_id }) => {
+      const params = { organization_id };
+      await must('owner', 'projectCreate', { params, body: { name: 'twin' } });
+      await refused('already_exists', 'owner', 'projectCreate', { params, body: { name: 'twin' } });
+      await must('owner', 'sshKeyCreate', { body: { name: 'laptop', public_key: ED25519 } });
+      await refused('already_exists', 'owner', 'sshKeyCreate', { body: { name: 'again', public_key: ED25519 } });
+      await refused('invalid_request', 'owner', 'sshKeyCreate', { body: { name: 'bad', public_key: 'ssh-rsa AAAA' } });
+      await refused('invalid_request', 'owner', 'sshKeyCreate', { body: { name: 'bad', public_key: 'not a key' } });
+    },
+  },
+];

@@ -1,0 +1,84 @@
+/**
+ * What was answered, without what no two runs have in common: ids, times and digests become the order in which they came,
+ * and the few fields that belong to one implementation are left out, each with its reason.
+ */
+import type { Heard, Json, Place } from './stage.ts';
+
+/** Fields that may differ. */
+const OWN: ReadonlySet<string> = new Set([
+  // Of the moment at which somebody looks.
+  'progress',
+  'cost_so_far',
+  'counted_at',
+  // Of earlier scenes in other regions, which one keeps and the other forgets.
+  'nodes_total',
+  'wipe_minimum',
+  // Secrets.
+  'client_secret',
+  // Of hosts that one has and the other simulates.
+  'ssh',
+  'image_digest',
+  'private_ip',
+  'mac_address',
+  'gpu_pci_address',
+  'fabric_vf_pci_address',
+  'nvme_serial',
+  'module_id',
+  'numa_node',
+  'generation',
+  'health_detail',
+  'host_generation',
+  'last_seen_at',
+  'is_connected',
+  'reconciled_at',
+  'wiped_at',
+  'wipe_proof_id',
+  'last_claimed_at',
+  'name',
+  'display_name',
+  'pool_name',
+  'email',
+  // Counts writes, and the mock writes less often.
+  'version',
+  'correlation_id',
+  'instance',
+  'type',
+  'href',
+  'owner',
+]);
+
+const ID = /\b[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}\b/g;
+const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+const ETAG = /"v\d+"/g;
+const DIGEST = /^(?:sha256:)?[0-9a-f]{64}$/;
+
+export const transcriptOf = ({ place, heard }: Readonly<{ place: Place; heard: readonly Heard[] }>): Json => {
+  const ids = new Map<string, string>();
+  const idOf = (id: string): string => {
+    const known = ids.get(id) ?? `${id.slice(0, 3)}-${ids.size + 1}`;
+    ids.set(id, known);
+    return known;
+  };
+  const plain = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(plain);
+    if (typeof value === 'object' && value !== null)
+      return Object.fromEntries(
+        Object.entries(value)
+          .filter(([name]) => !OWN.has(name))
+          .toSorted(([a], [b]) => (a < b ? -1 : 1))
+          .map(([name, field]) => [name, plain(field)]),
+      );
+    if (typeof value !== 'string') return value;
+    if (TIME.test(value)) return '<time>';
+    if (DIGEST.test(value)) return '<digest>';
+    return value.replaceAll(place.region_name, '<region>').replaceAll(ETAG, '<etag>').replaceAll(ID, idOf);
+  };
+  // What a list holds beside the scene's own is not the scene's.
+  const isList = (operation: string, status: number): boolean => operation.endsWith('List') && status === 200;
+  return heard.map(({ as, operation, status, body }) => ({
+    as,
+    operation,
+    status,
+    body: isList(operation, status) ? null : plain(body),
+  }));
+};

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { mockStage } from '../../../console/mock-api/test/stage.ts';
+import { scenarios } from '../../../contract/test/scenarios/index.ts';
+import { play, type Stage } from '../../../contract/test/scenarios/stage.ts';
+import { transcriptOf } from '../../../contract/test/scenarios/transcript.ts';
+import { startServerStage } from '../../test/stage.ts';
+
+describe('the server plays every scenario of the contract, and the mock of the console answers the same', () => {
+  const closers: (() => Promise<void>)[] = [];
+  let server: Stage;
+  before(async () => {
+    server = await startServerStage({ after: (fn) => void closers.unshift(fn) });
+  });
+  after(async () => {
+    for (const close of closers) await close();
+  });
+
+  for (const scenario of scenarios)
+    it(scenario.name, async () => {
+      const here = transcriptOf(await play(server, scenario));
+      const there = transcriptOf(await play(mockStage, scenario));
+      assert.deepEqual(there, here);
+    });
+});

@@ -1,0 +1,83 @@
+/** The server as a stage of the shared scenarios: one application for all, an organization and a region for each. */
+import { randomUUID } from 'node:crypto';
+import { api, type Operation } from '@gpuaas/contract';
+import { Client } from 'pg';
+import type { Person, Place, Stage } from '../../contract/test/scenarios/stage.ts';
+import { PLATFORM } from '../src/db/client.ts';
+import { refreshSummary } from '../src/placement/summary.ts';
+import { type Caller, startTestApp, testClock } from './app.ts';
+import { urlOf } from './ask.ts';
+import { CACHE_OVER_MS, must } from './cast.ts';
+import { settle } from './host.ts';
+import { aNode } from './placement.ts';
+
+type TestLike = Readonly<{ after(fn: () => Promise<void>): void }>;
+
+export const startServerStage = async (t: TestLike): Promise<Stage> => {
+  const clock = testClock();
+  const test = await startTestApp(t, { roles: ['gpuaas-api'] }, { clock });
+  const sql = new Client({ connectionString: test.db.ownerUrl });
+  await sql.connect();
+  t.after(() => sql.end());
+  const operator = await test.admin();
+  const { database } = test.db;
+  let scenes = 0;
+
+  /** Earlier scenes are not offered as alternatives. */
+  const newRegion = async (): Promise<string> => {
+    const name = `scene-${++scenes}`;
+    await sql.query("update regions set enabled = false, disabled_reason = 'The scene is over.' where enabled");
+    await sql.query("insert into regions (name, display_name, enabled) values ($1, 'Scene', true)", [name]);
+    return name;
+  };
+
+  return {
+    newPlace: async (): Promise<Place> => {
+      const region_name = await newRegion();
+      const [owner, member, viewer, stranger] = await Promise.all(
+        ['owner', 'member', 'viewer', 'stranger'].map((name) => test.user(`${name}-${scenes}`)),
+      );
+      if (!owner || !member || !viewer || !stranger) throw new Error('a scene has four people');
+      const made = must(await owner.post('/api/v1/organizations', { name: `scene-${scenes}` }), 201);
+      const organization_id = String(made.body.id);
+      clock.advance(CACHE_OVER_MS);
+      const projects = must(await owner.get(`/api/v1/organizations/${organization_id}/projects`), 200).body.items;
+      const project_id = String(projects[0].id);
+      for (const [user, role] of [
+        [member, 'member'],
+        [viewer, 'viewer'],
+      ] as const) {
+        await sql.query("insert into tenant_memberships (organization_id, user_id, role) values ($1, $2, 'member')", [
+          organization_id,
+          user.me.id,
+        ]);
+        await sql.query(
+          'insert into project_memberships (project_id, organization_id, user_id, role) values ($1, $2, $3, $4)',
+          [project_id, organization_id, user.me.id, role],
+        );
+      }
+      clock.advance(CACHE_OVER_MS);
+      const people: Readonly<Record<Person, Caller>> = { owner, member, viewer, operator, stranger };
+      return {
+        region_name,
+        organization_id,
+        project_id,
+        owner_id: String(owner.me.id),
+        ask: (as, id, { key = randomUUID(), ...parts }) => {
+          const operation: Operation = api[id];
+          const needsKey = operation.idempotency === 'required' && key !== null;
+          return people[as].call(operation.method, urlOf(operation, parts), parts.body, {
+            ...(needsKey ? { 'idempotency-key': key } : {}),
+            ...(parts.if_match === undefined ? {} : { 'if-match': `"v${parts.if_match}"` }),
+          });
+        },
+        addNode: async (capacity_mode) => {
+          const { id } = await aNode(sql, { region_name, capacity_mode });
+          await database.write(PLATFORM, (tx) => refreshSummary(tx, id));
+          return id;
+        },
+        settle: async () => void (await settle(database)),
+      };
+    },
+  };
+};
