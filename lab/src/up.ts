@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { pause } from '@gpuaas/kit';
 import { ensureConsole } from '../../tools/build-console.ts';
+import { ensureReference } from '../../tools/build-reference.ts';
 import { banner } from './banner.ts';
 import { findLiveRun, pidOf, type Run } from './run-file.ts';
 import { readSettings, type Settings } from './settings.ts';
@@ -98,7 +99,10 @@ const main = async (): Promise<number> => {
   });
   const settings = readSettings(process.env);
   // The supervisor of a detached start finds it built.
-  if (!values.supervisor) await ensureConsole();
+  if (!values.supervisor) {
+    await ensureConsole();
+    await ensureReference();
+  }
   return values.detach ? detach(settings) : superviseHere(settings, !values.supervisor);
 };
 

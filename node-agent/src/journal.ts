@@ -111,7 +111,7 @@ export const openJournal = async (options: JournalOptions): Promise<Journal> => 
     memory.forget(new Date(now().getTime() - keepMs));
     let over: ReadonlySet<string> = new Set();
     await file.rewrite((current) => {
-      over = memory.toldInVain();
+      over = memory.endedUserData();
       return [
         JSON.stringify({ e: 'generations', generations: memory.generations() } satisfies Entry),
         ...current.flatMap((line) => {
@@ -126,7 +126,7 @@ export const openJournal = async (options: JournalOptions): Promise<Journal> => 
   };
   // A journal that cannot be made smaller is still a journal.
   const tidy = async (): Promise<void> => {
-    if (file.size() > compactAbove || memory.toldInVain().size > 0)
+    if (file.size() > compactAbove || memory.endedUserData().size > 0)
       await compact().catch((err: unknown) => options.onTrouble?.(err));
   };
   await tidy();
@@ -192,7 +192,7 @@ const createMemory = () => {
   const tasks = new Map<string, TaskRecord>();
   const newest = new Map<string, number>();
   /** Tasks whose line in the file holds what a tenant told its machine. */
-  const told = new Set<string>();
+  const withUserData = new Set<string>();
   const isOver = (taskId: string): boolean => {
     const state = tasks.get(taskId)?.state;
     return state === undefined || state === 'finished' || state === 'acknowledged';
@@ -213,7 +213,7 @@ const createMemory = () => {
     if (entry.e === 'accepted') {
       raiseAll(entry.payload);
       const { task_id, sha256, payload, at } = entry;
-      if (hasUserData(payload)) told.add(task_id);
+      if (hasUserData(payload)) withUserData.add(task_id);
       if (!tasks.has(task_id))
         tasks.set(task_id, { task_id, sha256, state: 'accepted', payload, result: null, begun_at: null, at });
       return;
@@ -244,9 +244,9 @@ const createMemory = () => {
     find: (taskId: string) => tasks.get(taskId),
     open: () => [...tasks.values()].filter((record) => record.state !== 'acknowledged'),
     /** Those of them that are done. */
-    toldInVain: (): ReadonlySet<string> => new Set([...told].filter(isOver)),
+    endedUserData: (): ReadonlySet<string> => new Set([...withUserData].filter(isOver)),
     untell: (taskIds: ReadonlySet<string>) => {
-      for (const taskId of taskIds) told.delete(taskId);
+      for (const taskId of taskIds) withUserData.delete(taskId);
     },
     generations: () => Object.fromEntries(newest),
     forget: (before: Date) => {

@@ -1,6 +1,6 @@
 /**
- * `gpuaas-node-agent discover`: what the agent would tell the platform about this host, or about a recording of one,
- * without any platform. It changes nothing.
+ * `gpuaas-node-agent discover`: prints what the agent would report of this host, or of a recording, without a control
+ * plane. It changes nothing.
  */
 import { parseArgs } from 'node:util';
 import { createFiles } from '../host/linux/files.ts';
@@ -67,8 +67,8 @@ export const discover = async (argv: readonly string[], io: Output): Promise<num
     fabric_functions: values['fabric-function'],
     private_network: values['private-network'],
   });
-  const told = { facts, map, map_hash: mapHash(map) };
-  io.out(values.json ? `${JSON.stringify(told, null, 2)}\n` : describeHost(told));
+  const found = { facts, map, map_hash: mapHash(map) };
+  io.out(values.json ? `${JSON.stringify(found, null, 2)}\n` : describeHost(found));
   return 0;
 };
 

@@ -9,7 +9,7 @@ export type Io = Readonly<{
   readStdin(): Promise<string>;
 }>;
 
-/** A mistake of whoever typed the command. */
+/** An error in the arguments of the command. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }

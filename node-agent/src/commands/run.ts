@@ -1,4 +1,4 @@
-/** `gpuaas-node-agent run`: the service. It ends when told, or to be started again in another version. */
+/** `gpuaas-node-agent run`: the service. It stops on a signal, or exits to start another version. */
 import { parseArgs } from 'node:util';
 import { createAgent } from '../agent.ts';
 import { ENV_FILE } from '../config.ts';

@@ -11,13 +11,13 @@ import { type Checked, type Expectation, type Found, type HealthFacts, PREVENT, 
 
 const HOT_C = 85;
 const TOO_HOT_C = 90;
-/** How long a restart of the host is told. */
+/** How long a restart of the host is reported. */
 const BOOT_TOLD_MS = 15 * 60_000;
 
 const TENANT_HARDWARE = 'A GPU of this allocation reported a hardware error and needs a reset. Save your work.';
 
 export const checkReadable = (facts: HealthFacts): Checked => {
-  const told = (part: string, fact: Fact<unknown>, classifications = PREVENT): Found[] => {
+  const unreadable = (part: string, fact: Fact<unknown>, classifications = PREVENT): Found[] => {
     const reason = reasonOf(fact);
     if (reason === null) return [];
     const message = `Failed to read the host's ${part}: ${reason}`;
@@ -31,16 +31,16 @@ export const checkReadable = (facts: HealthFacts): Checked => {
       },
     ];
   };
-  // A host whose GPUs are all given to guests has nobody to ask about them.
+  // If all GPUs are bound to vfio-pci, no driver can report them.
   const isDriven = (factOf(facts.pci) ?? []).some((pci) => isReportingDriver(pci.driver));
   return {
     name: 'facts_readable',
     found: [
-      ...told('system', facts.system),
-      ...told('pci', facts.pci),
-      ...told('disks', facts.disks),
-      ...told('gpus', facts.gpus, isDriven ? PREVENT : SHOWN),
-      ...told('fabric', facts.fabric, SHOWN),
+      ...unreadable('system', facts.system),
+      ...unreadable('pci', facts.pci),
+      ...unreadable('disks', facts.disks),
+      ...unreadable('gpus', facts.gpus, isDriven ? PREVENT : SHOWN),
+      ...unreadable('fabric', facts.fabric, SHOWN),
     ],
   };
 };
@@ -79,7 +79,7 @@ export const checkLinks = (facts: HealthFacts): Checked => ({
     .filter((pci) => isAccelerator(pci, facts.accelerators) && pci.link !== null)
     .flatMap((pci): Found[] => {
       const { width = 0, max_width: max = 0 } = pci.link ?? {};
-      // A width of nought is one that the device does not tell.
+      // A width of zero means that the device does not report one.
       if (width === 0 || width >= max) return [];
       return [
         {

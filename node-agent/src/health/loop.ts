@@ -27,16 +27,16 @@ const gist = (report: HealthReport): string =>
 
 /** Returns when the signal is aborted. */
 export const runHealthLoop = async (loop: HealthLoop): Promise<void> => {
-  let told: Readonly<{ gist: string; at: number }> | null = null;
+  let lastSent: Readonly<{ gist: string; at: number }> | null = null;
   while (!loop.signal.aborted) {
     let restMs = loop.look_ms ?? LOOK_MS;
     try {
       const report = await probeHealth(loop);
       const at = Date.parse(report.observed_at);
-      const isDue = told === null || at - told.at >= (loop.every_ms ?? EVERY_MS);
-      if (isDue || told?.gist !== gist(report)) {
+      const isDue = lastSent === null || at - lastSent.at >= (loop.every_ms ?? EVERY_MS);
+      if (isDue || lastSent?.gist !== gist(report)) {
         await loop.send(report);
-        told = { gist: gist(report), at };
+        lastSent = { gist: gist(report), at };
       }
     } catch (err) {
       loop.log.warn({ err }, 'failed to report health');

@@ -143,37 +143,37 @@ const differences = (
   const { plan } = machine;
   const devices = devicesOf(plan).toSorted();
   const addresses = parsed.hostdevs.map((one) => one.address);
-  const told = (what: string, is: unknown, wanted: unknown): string[] =>
+  const difference = (what: string, is: unknown, wanted: unknown): string[] =>
     JSON.stringify(is) === JSON.stringify(wanted)
       ? []
       : [`${what} is ${JSON.stringify(is)}, the plan has ${JSON.stringify(wanted)}`];
   const memory = plan.hugepages === null ? plan.memory_mib * 1024 : plan.hugepages.size_kib * plan.hugepages.count;
   return [
-    ...told('its name', parsed.name, machine.name),
-    ...told('its allocation', parsed.allocation_id, machine.allocation_id),
-    ...told('its plan', parsed.plan_sha256, planHash(plan)),
-    ...told('its memory in KiB', parsed.memory_kib, memory),
-    ...told('its number of CPUs', parsed.vcpu_count, plan.vcpu_count),
-    ...told('what is passed through', addresses.toSorted(), passthrough === 'vfio' ? devices : []),
-    ...told('what is emulated', parsed.stand_ins.toSorted(), passthrough === 'vfio' ? [] : devices),
-    ...told(
+    ...difference('its name', parsed.name, machine.name),
+    ...difference('its allocation', parsed.allocation_id, machine.allocation_id),
+    ...difference('its plan', parsed.plan_sha256, planHash(plan)),
+    ...difference('its memory in KiB', parsed.memory_kib, memory),
+    ...difference('its number of CPUs', parsed.vcpu_count, plan.vcpu_count),
+    ...difference('what is passed through', addresses.toSorted(), passthrough === 'vfio' ? devices : []),
+    ...difference('what is emulated', parsed.stand_ins.toSorted(), passthrough === 'vfio' ? [] : devices),
+    ...difference(
       'what libvirt would bind',
       parsed.hostdevs.filter((one) => one.is_managed),
       [],
     ),
-    ...told(
+    ...difference(
       'its drives',
       parsed.drives.map((one) => [one.device, one.serial]),
       drivesOf(plan).map((slot) => [slot.nvme_device, slot.nvme_serial]),
     ),
-    ...told('its number of seeds', parsed.cdroms.length, 1),
-    ...told(
+    ...difference('its number of seeds', parsed.cdroms.length, 1),
+    ...difference(
       'its network',
       parsed.nics.map((one) => [one.mac, one.port, ...one.plugs]),
       [[plan.mac_address, plan.ovs_port]],
     ),
-    ...told('what else it has', parsed.strangers, []),
-    ...told(
+    ...difference('what else it has', parsed.strangers, []),
+    ...difference(
       'what goes past libvirt',
       parsed.arguments.filter((arg) => arg !== '-fw_cfg' && !/^name=opt\/ovmf\/X-PciMmio64Mb,string=\d+$/.test(arg)),
       [],

@@ -60,13 +60,13 @@ export const isJoined = ({ plan }: Lease, partitions: readonly FabricPartition[]
 const ofBinding = (pci: readonly PciFunction[], slot: TaskSlot, allocationId: string): readonly HostDrift[] =>
   [slot.gpu_pci_address, slot.fabric_vf_pci_address].flatMap((address) => {
     const found = pci.find((each) => each.address === address);
-    const tell = (code: string, message: string) => [
+    const finding = (code: string, message: string) => [
       drift(code, message, { allocation_id: allocationId, slot_id: slot.slot_id }),
     ];
-    if (found === undefined) return tell('device_missing', `${address} is not on the host`);
-    if (hasFallenOff(found)) return tell('device_silent', `${address} does not respond on the bus`);
+    if (found === undefined) return finding('device_missing', `${address} is not on the host`);
+    if (hasFallenOff(found)) return finding('device_silent', `${address} does not respond on the bus`);
     if (found.driver !== 'vfio-pci')
-      return tell('device_unbound', `${address} is bound to ${found.driver ?? 'no driver'}, not vfio-pci`);
+      return finding('device_unbound', `${address} is bound to ${found.driver ?? 'no driver'}, not vfio-pci`);
     return [];
   });
 

@@ -35,14 +35,14 @@ export type Reconciler = Readonly<{ turn(): Promise<Inventory> }>;
 export const createReconciler = (loop: Omit<ReconcileLoop, 'look_ms' | 'signal'>): Reconciler => {
   const { host, state, now, log } = loop;
   const looking: Looking = { host, state, now, silence: new Map() };
-  const mending = { host, state, log };
-  let told: Readonly<{ gist: string; at: number }> | null = null;
+  const repair = { host, state, log };
+  let lastSent: Readonly<{ gist: string; at: number }> | null = null;
   let cleared: readonly string[] = [];
   return {
     turn: async () => {
-      const restored = await restoreNetwork(mending);
+      const restored = await restoreNetwork(repair);
       const scene = await readScene(looking);
-      const declared = await redeclarePartitions(mending, scene);
+      const declared = await redeclarePartitions(repair, scene);
       const repaired = [...restored, ...declared, ...cleared];
       if (repaired.length > 0) log.warn({ repaired }, 'repaired the host');
       const seen = declared.length > 0 ? await readScene(looking) : scene;
@@ -50,13 +50,13 @@ export const createReconciler = (loop: Omit<ReconcileLoop, 'look_ms' | 'signal'>
       const at = now().getTime();
       // What is left of somebody wants an answer: whether it may go.
       const isAsking = inventory.leftovers.length > 0;
-      const isDue = isAsking || told === null || at - told.at >= (loop.every_ms ?? EVERY_MS);
-      if (!isDue && told?.gist === gist(inventory)) return inventory;
+      const isDue = isAsking || lastSent === null || at - lastSent.at >= (loop.every_ms ?? EVERY_MS);
+      if (!isDue && lastSent?.gist === gist(inventory)) return inventory;
       const answer = await loop.send(inventory);
-      told = { gist: gist(inventory), at };
+      lastSent = { gist: gist(inventory), at };
       const mayGo = answer.unclaimed.filter((id) => inventory.leftovers.includes(id));
       // Told with the next look, which finds it gone.
-      cleared = await clearLeftovers(mending, mayGo);
+      cleared = await clearLeftovers(repair, mayGo);
       return inventory;
     },
   };

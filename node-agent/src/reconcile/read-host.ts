@@ -66,14 +66,14 @@ export const readScene = async (looking: Looking): Promise<Scene & Readonly<{ bl
   const { leases } = await readLeases(looking.state);
   const blind: HostDrift[] = [];
   const unread = new Set<Part>();
-  const tell = (code: string, what: string, err: unknown): void => {
+  const noteUnreadable = (code: string, what: string, err: unknown): void => {
     const message = `${what} could not be read: ${err instanceof Error ? err.message : String(err)}`;
     blind.push({ code, allocation_id: null, slot_id: null, message: message.slice(0, 500) });
   };
   const readPart = <T>(part: Part, what: string, read: Promise<readonly T[]>): Promise<readonly T[]> =>
     read.catch((err: unknown) => {
       unread.add(part);
-      tell(`unreadable_${part}`, what, err);
+      noteUnreadable(`unreadable_${part}`, what, err);
       return [];
     });
   const [vms, ports, pci, partitions] = await Promise.all([
@@ -90,7 +90,7 @@ export const readScene = async (looking: Looking): Promise<Scene & Readonly<{ bl
     (lease) => lease.touched_at !== null && lease.cleaning_since === null && isRunning(vms.domains, lease),
   );
   const addresses = await readAddresses(looking, running).catch((err: unknown) => {
-    tell('unreadable_addresses', 'the addresses of guests', err);
+    noteUnreadable('unreadable_addresses', 'the addresses of guests', err);
     return new Map<string, DhcpLease>();
   });
   const silent = await listenToGuests(looking, running);

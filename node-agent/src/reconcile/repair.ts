@@ -2,7 +2,7 @@
  * What an agent puts right by itself. Nothing a tenant could lose is in it: what a restart of switch, firewall or Fabric
  * Manager took from machines that run is put back, and what is left of allocations is cleared away once the platform has
  * said that nobody holds them. No machine is started, stopped or removed here, tagged or not: that is asked for by a task.
- * A partition carries nobody's name, so one without a lease is told and left.
+ * A partition carries no name, so one without a bundle lease is reported and stays.
  */
 import type { Log } from '@gpuaas/kit';
 import { type Host, HostError } from '../host/host.ts';
@@ -11,10 +11,10 @@ import { domainName } from '../tasks/names.ts';
 import { partitionsInUse } from '../tasks/partition.ts';
 import { allocationNamed, isJoined, type Scene } from './drift.ts';
 
-type Mending = Readonly<{ host: Host; state: string; log: Log }>;
+type Repair = Readonly<{ host: Host; state: string; log: Log }>;
 
-/** One that fails keeps no other from being done; it is told by the drift that stays. */
-const tried = async ({ log }: Mending, what: string, work: () => Promise<unknown>): Promise<readonly string[]> => {
+/** A failed repair does not stop the others; the remaining drift reports it. */
+const tried = async ({ log }: Repair, what: string, work: () => Promise<unknown>): Promise<readonly string[]> => {
   try {
     await work();
     return [what];
@@ -25,7 +25,7 @@ const tried = async ({ log }: Mending, what: string, work: () => Promise<unknown
 };
 
 /** A switch that was restarted has shut the ports of guests that still run. */
-export const restoreNetwork = async ({ host, log }: Mending): Promise<readonly string[]> => {
+export const restoreNetwork = async ({ host, log }: Repair): Promise<readonly string[]> => {
   try {
     return (await host.network.restore?.()) ?? [];
   } catch (err) {
@@ -43,10 +43,10 @@ const isHeldRunning = (lease: Lease, { domains }: Scene): boolean =>
   domains.some((one) => one.name === domainName(lease.allocation_id) && one.state === 'running');
 
 /**
- * Fabric Manager forgets at its start which partitions are in use; whoever runs in one is told to it again. What it is told
- * counts as the whole of it, so everybody who runs is told of in one call, also those it still knows.
+ * Fabric Manager forgets at its start which partitions are in use, so the agent declares those of running VMs again. A
+ * declaration replaces the whole set, so one call names them all, also those it still knows.
  */
-export const redeclarePartitions = async (mending: Mending, scene: Scene): Promise<readonly string[]> => {
+export const redeclarePartitions = async (repair: Repair, scene: Scene): Promise<readonly string[]> => {
   const isKnown = (id: number): boolean => scene.partitions.some((partition) => partition.partition_id === id);
   const lost = scene.leases.filter(
     (lease) =>
@@ -58,30 +58,30 @@ export const redeclarePartitions = async (mending: Mending, scene: Scene): Promi
   const ids = partitionsInUse(scene.leases, scene.domains).filter(isKnown);
   const whose = lost.map((lease) => `${lease.plan.fabric_partition_id} for ${lease.allocation_id}`).join(', ');
   const what = `declared fabric partition ${whose} active again`;
-  return tried(mending, what, () => mending.host.fabric.declare(ids));
+  return tried(repair, what, () => repair.host.fabric.declare(ids));
 };
 
 /**
  * Ports, reservations, translation and seeds of allocations that hold nothing any more. Looked at again just before: a lease
  * may have been taken since.
  */
-export const clearLeftovers = async (mending: Mending, unclaimed: readonly string[]): Promise<readonly string[]> => {
-  const { host, state } = mending;
+export const clearLeftovers = async (repair: Repair, unclaimed: readonly string[]): Promise<readonly string[]> => {
+  const { host, state } = repair;
   if (unclaimed.length === 0) return [];
   const [{ leases }, vms, ports] = await Promise.all([
     readLeases(state),
     host.hypervisor.inspect(),
     host.network.ports(),
   ]);
-  const told: string[] = [];
+  const done: string[] = [];
   for (const id of new Set(unclaimed)) {
     const name = domainName(id);
     if (leases.some((lease) => lease.allocation_id === id)) continue;
     if (vms.domains.some((domain) => domain.name === name || domain.allocation_id === id)) continue;
     for (const port of ports.filter((each) => each.allocation_id === id))
-      told.push(...(await tried(mending, `removed port ${port.name} of ${id}`, () => host.network.detach(port))));
+      done.push(...(await tried(repair, `removed port ${port.name} of ${id}`, () => host.network.detach(port))));
     if (vms.leftovers.some((left) => allocationNamed(left) === id))
-      told.push(...(await tried(mending, `removed leftovers of ${name}`, () => host.hypervisor.remove(name))));
+      done.push(...(await tried(repair, `removed leftovers of ${name}`, () => host.hypervisor.remove(name))));
   }
-  return told;
+  return done;
 };

@@ -22,7 +22,7 @@ export type Leg = Readonly<{
   deliverTo(events: InboundEvents): void;
   /** Sent and received, in bytes. */
   counts(): Readonly<{ sent: number; received: number }>;
-  /** What was said is still told. */
+  /** What was said is still sent. */
   close(): void;
   /** Resolves when the connection is gone. */
   closed: Promise<void>;
@@ -54,7 +54,7 @@ export const createLeg = (socket: WebSocket): Leg => {
   let acknowledged = 0;
   let received = 0;
   let taken = 0;
-  let told = 0;
+  let lastAck = 0;
   let waiting: (() => void) | undefined;
 
   const wake = (): void => {
@@ -74,15 +74,15 @@ export const createLeg = (socket: WebSocket): Leg => {
   };
   const acknowledge = (bytes: number): void => {
     taken += bytes;
-    if (taken - told < STREAM_ACK_BYTES) return;
-    say({ type: 'ack', bytes: taken - told });
-    told = taken;
+    if (taken - lastAck < STREAM_ACK_BYTES) return;
+    say({ type: 'ack', bytes: taken - lastAck });
+    lastAck = taken;
   };
   const inbound = createInbound(acknowledge);
 
   const takeBytes = (chunk: Buffer): void => {
     received += chunk.length;
-    if (received - told > STREAM_WINDOW_BYTES + STREAM_MESSAGE_BYTES_MAX) endWith(PROTOCOL_ERROR);
+    if (received - lastAck > STREAM_WINDOW_BYTES + STREAM_MESSAGE_BYTES_MAX) endWith(PROTOCOL_ERROR);
     else inbound.bytes(chunk);
   };
   const takeAck = (bytes: number): void => {

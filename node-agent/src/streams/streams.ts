@@ -50,12 +50,12 @@ export const createStreams = (
   const sessions = new Map<string, Readonly<{ leg: Leg; allocation_id: string }>>();
   const ending = new Set<Promise<void>>();
   let isClosed = false;
-  let mending: NodeJS.Timeout | undefined;
+  let repairTimer: NodeJS.Timeout | undefined;
 
-  const mendLater = (): void => {
-    if (isClosed || mending !== undefined) return;
-    mending = setTimeout(() => {
-      mending = undefined;
+  const repairLater = (): void => {
+    if (isClosed || repairTimer !== undefined) return;
+    repairTimer = setTimeout(() => {
+      repairTimer = undefined;
       void repair();
     }, MEND_MS).unref();
   };
@@ -68,7 +68,7 @@ export const createStreams = (
           await restoreTenantKeys(place, set.allocation_id, AbortSignal.timeout(MEND_EACH_MS));
         } catch (err) {
           given.log.debug({ err, allocation_id: set.allocation_id }, 'session keys are not removed yet');
-          mendLater();
+          repairLater();
         }
       }
     } catch (err) {
@@ -79,7 +79,7 @@ export const createStreams = (
   const takeBack = (undo: () => Promise<void>, log: Log): void => {
     const work = undo().catch((err: unknown) => {
       log.warn({ err }, 'failed to remove a session key; retrying');
-      mendLater();
+      repairLater();
     });
     ending.add(work);
     void work.then(() => ending.delete(work));
@@ -160,7 +160,7 @@ export const createStreams = (
     },
     close: async () => {
       isClosed = true;
-      clearTimeout(mending);
+      clearTimeout(repairTimer);
       for (const { leg } of sessions.values()) leg.close();
       const late = Promise.withResolvers<void>();
       const timer = setTimeout(late.resolve, STOP_MS);

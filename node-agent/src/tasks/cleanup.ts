@@ -64,17 +64,17 @@ export const wipeAll = async (
   const disks: CleanupOutput['disks'] = [];
   const blocked: CleanupOutput['blocked'] = [];
   let ended = 0;
-  const tell = (): void =>
+  const report = (): void =>
     ctx.progress({
       percent: 10 + Math.floor((70 * ended) / Math.max(1, targets.length)),
       note: `${ended} of ${targets.length} disks are wiped`,
     });
-  tell();
+  report();
   const wiping = await Promise.allSettled(
     targets.map((target) =>
       wipeDisk(ctx, act, target, minimum).finally(() => {
         ended += 1;
-        tell();
+        report();
       }),
     ),
   );
@@ -138,9 +138,9 @@ export const detachLeases = async (
   const removed: string[] = [];
   let isDetached = true;
   for (const { allocation_id, plan } of leases) {
-    const told = await detachNetwork(ctx, act, { allocation_id, mac_address: plan.mac_address });
-    isDetached &&= told.is_detached;
-    if (told.was_there) removed.push(`OVS port of allocation ${allocation_id}`);
+    const network = await detachNetwork(ctx, act, { allocation_id, mac_address: plan.mac_address });
+    isDetached &&= network.is_detached;
+    if (network.was_there) removed.push(`OVS port of allocation ${allocation_id}`);
   }
   return { is_detached: isDetached, removed };
 };

@@ -24,11 +24,11 @@ export const resetGpu = async (ctx: TaskContext, act: Act, slot: TaskSlot): Prom
     const after = await act('listing PCI functions', ctx.host.pci.list());
     const gpu = after.find((pci) => pci.address === address);
     const isBack = gpu !== undefined && !hasFallenOff(gpu);
-    const told = { gpu_pci_address: address, method: reset.method, scope: [...reset.scope] };
-    if (reset.is_ok && isBack) return { ...told, is_ok: true };
+    const attempt = { gpu_pci_address: address, method: reset.method, scope: [...reset.scope] };
+    if (reset.is_ok && isBack) return { ...attempt, is_ok: true };
     const reason = isBack ? 'the reset failed' : 'the GPU did not come back from its reset; power-cycle the host';
-    ctx.log.error({ ...told, reason }, 'a GPU was not reset');
-    return { ...told, is_ok: false, reason };
+    ctx.log.error({ ...attempt, reason }, 'a GPU was not reset');
+    return { ...attempt, is_ok: false, reason };
   } catch (err) {
     if (!(err instanceof HostError) || ctx.signal.aborted) throw err;
     return failed(err.message);

@@ -33,9 +33,14 @@ export const imageClone: TaskHandler<'slice.image_clone'> = (ctx, params) =>
       await touchLease(ctx.state, params.allocation_id, ctx.now());
       return act(
         `the clone of ${params.image.name}`,
-        ctx.host.images.clone(image, disk, (told) => ctx.progress({ ...told, percent: 50 + told.percent / 2 }), {
-          is_zero,
-        }),
+        ctx.host.images.clone(
+          image,
+          disk,
+          (progress) => ctx.progress({ ...progress, percent: 50 + progress.percent / 2 }),
+          {
+            is_zero,
+          },
+        ),
       );
     });
   });
@@ -44,7 +49,7 @@ export const imageClone: TaskHandler<'slice.image_clone'> = (ctx, params) =>
 const pull = async (ctx: TaskContext, act: Act, asked: ImageName): Promise<ImageName> => {
   const { digest } = await act(
     `the download of ${asked.name}`,
-    ctx.host.images.pull(asked, (told) => ctx.progress({ ...told, percent: told.percent / 2 })),
+    ctx.host.images.pull(asked, (progress) => ctx.progress({ ...progress, percent: progress.percent / 2 })),
   );
   return { name: asked.name, digest };
 };

@@ -74,9 +74,14 @@ export const cloneOver = async (
   const is_zero = await forget(ctx, act, disk);
   return act(
     `the clone of ${image.name}`,
-    ctx.host.images.clone(image, disk, (told) => ctx.progress({ ...told, percent: 50 + told.percent / 2 }), {
-      is_zero,
-    }),
+    ctx.host.images.clone(
+      image,
+      disk,
+      (progress) => ctx.progress({ ...progress, percent: 50 + progress.percent / 2 }),
+      {
+        is_zero,
+      },
+    ),
   );
 };
 

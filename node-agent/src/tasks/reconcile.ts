@@ -18,8 +18,8 @@ type Drift = Output['drift'][number];
 export const reconcile: TaskHandler<'slice.reconcile'> = (ctx, params) =>
   exclusive(ctx, slotKeys(params.rebind), async (act) => {
     refuseStale(await readLeases(ctx.state), params.rebind);
-    const mended = await act('restoring the network', restoreNetwork(ctx));
-    if (mended.length > 0) ctx.log.warn({ mended }, 'restored the network of VMs');
+    const restored = await act('restoring the network', restoreNetwork(ctx));
+    if (restored.length > 0) ctx.log.warn({ restored }, 'restored the network of VMs');
     const scene = await act(
       'reading the host',
       readScene({ host: ctx.host, state: ctx.state, now: ctx.now, silence: new Map() }),

@@ -20,7 +20,7 @@ export type TaskContext = Readonly<{
   /** Aborted when the task is cancelled, out of time, or the agent stops. */
   signal: AbortSignal;
   /** May be called as often as one likes; only some of it is sent. */
-  progress(told: TaskUpdate): void;
+  progress(update: TaskUpdate): void;
   now(): Date;
   /** The agent's state folder: leases and whatever else must outlive the process. */
   state: string;

@@ -18,10 +18,10 @@ export const tool = (facts: HostFacts, name: ToolName, how: string): Finding =>
 
 export const all = (findings: readonly Finding[]): Finding => {
   const missing = findings.filter((one) => !one.is_met);
-  const told = missing.length > 0 ? missing : findings;
+  const shown = missing.length > 0 ? missing : findings;
   return {
     is_met: missing.length === 0,
     needs_reboot: missing.some((one) => one.needs_reboot),
-    message: told.map((one) => one.message).join(' '),
+    message: shown.map((one) => one.message).join(' '),
   };
 };

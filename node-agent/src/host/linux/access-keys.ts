@@ -59,15 +59,15 @@ const sendOnce = (socket: string, keys: readonly string[], signal: AbortSignal):
 
 /** One at a time for each machine: its port takes one client, and the later set is the one that stays. */
 export const createKeyTeller = (socketOf: (machine: string) => string) => {
-  const telling = new Map<string, Promise<void>>();
+  const sending = new Map<string, Promise<void>>();
   return async (machine: string, keys: readonly string[], signal: AbortSignal): Promise<void> => {
-    const before = telling.get(machine) ?? Promise.resolve();
+    const before = sending.get(machine) ?? Promise.resolve();
     const mine = before.catch(() => undefined).then(() => sendOnce(socketOf(machine), keys, signal));
-    telling.set(machine, mine);
+    sending.set(machine, mine);
     try {
       await mine;
     } finally {
-      if (telling.get(machine) === mine) telling.delete(machine);
+      if (sending.get(machine) === mine) sending.delete(machine);
     }
   };
 };

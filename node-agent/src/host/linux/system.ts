@@ -1,4 +1,4 @@
-/** The machine itself: what it is, when it booted, its memory by NUMA node and what its firmware was told. */
+/** The host: product, boot, memory by NUMA node, firmware settings. */
 import type { SystemFacts } from '@gpuaas/contract/node';
 import { HostError } from '../host.ts';
 import { type Files, integerOf } from './files.ts';
