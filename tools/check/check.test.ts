@@ -116,6 +116,8 @@ describe('make check', () => {
       ['rules of SQL stand once', 'server/src/db/statements/x.ts', 'and c.released_at is null', true],
       ['rules of SQL stand once', 'server/src/db/x.ts', "and s.fabric_claim_mode = 'per_slot_vf'", true],
       ['rules of SQL stand once', 'server/src/db/predicates.ts', 'and c.released_at is null', false],
+      ['slots have one owner', 'server/src/db/x.ts', 'update node_resource_slots set', true],
+      ['slots have one owner', 'server/src/db/statements/x.ts', 'update node_resource_slots set', false],
     ];
     for (const [name, file, text, found] of cases) {
       const rule = TEXT_RULES.find((candidate) => candidate.name === name);

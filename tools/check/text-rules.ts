@@ -54,6 +54,14 @@ export const TEXT_RULES: readonly TextRule[] = [
     breaks:
       /in \('(?:queued', ')?dispatched', 'running'\)|in \('pending', 'running', 'waiting'\)|\bc\.released_at is null|and s\.fabric_claim_mode /,
   },
+  {
+    name: 'slots have one owner',
+    reason: 'Slots are written by server/src/db/slot-approval.ts, and with other tables by server/src/db/statements.',
+    applies: (file) =>
+      /^server\/src\/.*\.ts$/.test(file) &&
+      !/\.test\.ts$|^server\/src\/db\/(?:slot-approval\.ts|statements\/)/.test(file),
+    breaks: /(?:update|insert into|delete from) node_resource_slots\b/,
+  },
 ];
 
 export const findIn = (rule: TextRule, file: string, text: string): string[] =>
