@@ -62,7 +62,7 @@ test('a node that could sell nothing in the new mode says so', () => {
   const plan = planConversion(facts({ slot: { status: 'quarantined' } }), 'baremetal');
   assert.equal(plan.is_possible, true);
   assert.deepEqual(plan.gpus_gained, { slice: -7, baremetal: 0 });
-  assert.equal(plan.steps[1], "Nothing can be offered for bare metal until the node's slots are approved and good.");
+  assert.equal(plan.steps[1], "No GPUs can be offered for bare metal until the node's slots are approved and healthy.");
 });
 
 test('every live claim stands in the way by the name of its allocation', () => {

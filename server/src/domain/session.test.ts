@@ -34,7 +34,7 @@ test('while its power is being changed only the console shows what happens', () 
   for (const power_state of ['starting', 'stopping', 'rebooting', 'reinstalling'] as const) {
     const facts = { ...slice, power_state };
     assert.deepEqual(kindsOf(facts), ['console']);
-    assert.match(sessionRefusal(facts, 'ssh') ?? '', new RegExp(`^It is ${power_state};`));
+    assert.match(sessionRefusal(facts, 'ssh') ?? '', new RegExp(`^The VM is ${power_state}\\.`));
   }
 });
 

@@ -114,7 +114,7 @@ test('a proof that is gone from the middle or the beginning is found', () => {
   );
   const long = chainOf('slt_a', fc.sample(content, 4));
   assert.match(verdictOf(long.slice(2)).findings[0]?.detail ?? '', /2 earlier proofs are missing/);
-  assert.match(verdictOf(long.slice(1)).findings[0]?.detail ?? '', /one proof is gone/);
+  assert.match(verdictOf(long.slice(1)).findings[0]?.detail ?? '', /One earlier proof is missing/);
 });
 
 test('proofs that change places are found, also when the places are renumbered', () => {

@@ -38,7 +38,7 @@ const FAULTS: readonly (readonly [string, (disk: DiskEvidence) => Partial<DiskEv
   ['noise after a discard', () => ({ rule: 'changed', erase: 'discard' }), /cryptographic/],
   ['noise after an erase that is not named', () => ({ rule: 'changed' }), /cryptographic/],
   ['no verification', () => ({ is_verified: false }), /did not verify/],
-  ['more read than shown', ({ bytes_read_back }) => ({ bytes_read_back: bytes_read_back + 1 }), /where/],
+  ['more read than shown', ({ bytes_read_back }) => ({ bytes_read_back: bytes_read_back + 1 }), /every region/],
   [
     'a sample less',
     ({ samples }) => ({
@@ -48,7 +48,7 @@ const FAULTS: readonly (readonly [string, (disk: DiskEvidence) => Partial<DiskEv
         samples.slice(0, -1).reduce((sum, { length }) => sum + length, 0),
       ),
     }),
-    /Too little|where/,
+    /Too little|every region/,
   ],
   [
     'one byte of a whole disk',

@@ -102,7 +102,7 @@ describe('a session that may not go on', () => {
       await until('the client is told', () => open.client.words.at(-1)?.type === 'closed', WITHIN_MS);
       const { reason: said, message } = open.client.words.at(-1);
       assert.equal(said, reason);
-      assert.match(message, /being released|being switched off|reboots/);
+      assert.match(message, /being released|being stopped|rebooting/);
     });
 
   it('ends when its principal leaves the organization', async () => {

@@ -131,7 +131,7 @@ describe('signing in at an issuer of one’s own, behind https', () => {
     assert.deepEqual(outcomes, {
       down: [503, 'The identity provider cannot be reached right now.'],
       misconfigured: [500, 'The identity provider does not accept this installation; an operator must look.'],
-      used: [400, 'This sign-in was used already, or took too long.'],
+      used: [400, 'This sign-in was already used or timed out.'],
       'another nonce': [400, 'The answer of the identity provider does not belong to this sign-in.'],
       'another audience': [403, 'The token is for another audience.'],
     });

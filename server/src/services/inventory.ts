@@ -189,7 +189,7 @@ export const leaseEnd = async (ctx: WriteCtx, { params, body }: Req<'adminNodeBu
   const task = await askToRemove(ctx, node.id, { allocation_id, end_lease: true });
   // A host speaks for its own slots only.
   const own = (await db.listSlotDevices(ctx.tx, node.id)).filter(({ id }) => lease.slot_ids.includes(id));
-  const reason = 'Its host had a lease of it that no claim knew; repair it.';
+  const reason = 'The host had a bundle lease without a claim. Repair the slot.';
   const slots = await quarantineAvailable(
     ctx.tx,
     own.map(({ id }) => ({ slot_id: id, reason })),

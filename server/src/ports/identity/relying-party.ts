@@ -50,7 +50,7 @@ const asAppError = (err: unknown): AppError => {
   if (err instanceof oidc.AuthorizationResponseError) return refused(err.error, err);
   if (err instanceof oidc.ResponseBodyError) {
     if (err.error === 'invalid_grant')
-      return new AppError('invalid_request', 'This sign-in was used already, or took too long.', { cause: err });
+      return new AppError('invalid_request', 'This sign-in was already used or timed out.', { cause: err });
     if (err.status >= 500) return issuerUnavailable(err);
     return new AppError('internal', 'The identity provider does not accept this installation; an operator must look.', {
       cause: err,
