@@ -46,8 +46,9 @@ gen: install ## Write the generated files: contract documents, schema, types
 agent: install ## Build the node agent: dist/gpuaas-node-agent.mjs and its digest
 	@exec $(NODE) tools/bundle-agent.ts
 
-console: install ## Build the web console: dist/console, which the server serves
-	@exec $(NODE) tools/build-console.ts
+console: install ## Build the web console and the API reference, which the server serves
+	@$(NODE) tools/build-console.ts
+	@exec $(NODE) tools/build-reference.ts
 
 console-demo: install ## Run the web console in the browser with no backend (PORT=8090)
 	@exec $(NODE) console/test/demo.ts $(PORT)

@@ -19,6 +19,7 @@ const CHECKS: readonly Check[] = [
   importRules,
   toolCheck('format and lint', '@biomejs/biome/bin/biome', ['ci', '--error-on-warnings', '--colors=off', '.']),
   toolCheck('dead code', 'knip/bin/knip.js', ['--no-progress', '--no-config-hints']),
+  toolCheck('code that only tests use', 'knip/bin/knip.js', ['--production', '--no-progress', '--no-config-hints']),
   contractDrift,
   workflowDrift,
   toolCheck('OpenAPI lint', '@redocly/cli/bin/cli.js', [

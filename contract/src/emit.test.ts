@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Parser } from '@asyncapi/parser';
+import asyncapiSchemas from '@asyncapi/specs';
+import { Ajv, type AnySchema } from 'ajv';
 import { Check, Errors } from 'typebox/value';
 import { Closed } from './common.ts';
 import type { Operation } from './define.ts';
@@ -130,19 +131,25 @@ describe('exampleOf', () => {
   });
 });
 
+/** References of a document that lead nowhere in it. */
+const danglingRefs = (document: JsonObject): string[] =>
+  [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)]
+    .map(([, path = '']) => path)
+    .filter((path) => {
+      const keys = path.split('/').map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+      return keys.reduce<unknown>((node, key) => (node as JsonObject | undefined)?.[key], document) === undefined;
+    });
+
 describe('asyncapi', () => {
-  it('is a valid AsyncAPI 3.0 document with one channel per event type', async () => {
+  it('is a valid AsyncAPI 3.0 document with one channel per event type', () => {
     const emitted = asyncapi(events);
-    const { document: parsed, diagnostics } = await new Parser().parse(JSON.stringify(emitted));
-    // Severity 0 is an error and 1 a warning; below that are hints such as a missing contact.
-    assert.deepEqual(
-      diagnostics.filter((found) => found.severity <= 1).map((found) => found.message),
-      [],
+    const isValid = new Ajv({ strict: false, allErrors: true, validateFormats: false }).compile(
+      asyncapiSchemas.schemasWithoutId['3.0.0'] as AnySchema,
     );
-    const addresses = parsed
-      ?.channels()
-      .all()
-      .map((channel) => channel.address());
+    assert.ok(isValid(emitted), JSON.stringify(isValid.errors));
+    assert.deepEqual(danglingRefs(emitted), []);
+    const channels = Object.values(emitted['channels'] as Record<string, JsonObject>);
+    const addresses = channels.map((channel) => channel['address']);
     assert.deepEqual(
       addresses,
       Object.keys(events).map((type) => `gpuaas.${type}`),

@@ -33,7 +33,7 @@ const isRunning = (pid: number): boolean => {
 test('in the foreground it says where it is and how to sign in, and Ctrl-C leaves nothing running', async (t) => {
   const lab = await labUnderTest(t);
   const up = lab.start(['up']);
-  await eventually('the lab is up', () => up.said().includes('Ctrl-C stops it.') || up.child.exitCode !== null);
+  await eventually('the lab is up', () => up.said().includes('Press Ctrl-C to stop it.') || up.child.exitCode !== null);
   const said = up.said();
   assert.match(said, new RegExp(`Console +${lab.url} `), said);
   const password = readFileSync(join(lab.stateDir, 'dev-password'), 'utf8').trim();
@@ -74,7 +74,7 @@ test('detached', async (t) => {
       const winners = both.filter(({ text }) => text.includes('GPUaaS is up.'));
       const others = both.filter(({ text }) => text.startsWith('already running: '));
       assert.deepEqual([winners.length, others.length], [1, 1]);
-      assert.match(winners[0]?.text ?? '', /`make down` stops it\./);
+      assert.match(winners[0]?.text ?? '', /Stop it with: make down/);
       assert.equal(await lab.readyz(), 200);
     },
   );
@@ -118,7 +118,7 @@ test('detached', async (t) => {
 test('a server that dies is told with the end of its log, and the database stops too', async (t) => {
   const lab = await labUnderTest(t);
   const up = lab.start(['up']);
-  await eventually('the lab is up', () => up.said().includes('Ctrl-C stops it.'));
+  await eventually('the lab is up', () => up.said().includes('Press Ctrl-C to stop it.'));
   const postmaster = postmasterPid(lab.stateDir);
   process.kill(pidOf(lab.run().server), 'SIGKILL');
   const { code, text } = await up.finished;

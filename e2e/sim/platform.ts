@@ -11,7 +11,7 @@ import { freePort } from '../platform-control/lab.ts';
 
 const REPO = fileURLToPath(new URL('../..', import.meta.url));
 /** Only so that a broken platform ends the test: nothing is measured by it. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 180_000;
 
 export type Running = Readonly<{ child: ChildProcess; said(): string; kill(signal: NodeJS.Signals): Promise<void> }>;
 

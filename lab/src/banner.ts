@@ -1,5 +1,6 @@
 /** What a person reads when the lab is up: where it is, how to sign in, what to try. Fits 80 columns. */
 import { relative } from 'node:path';
+import { DEMO_HOSTS } from './fleet-spec.ts';
 import { REPO, type Settings } from './settings.ts';
 import type { StatePaths } from './state.ts';
 
@@ -15,19 +16,23 @@ const signIn = (settings: Settings, devPassword: string): readonly string[] =>
     ? [`  Sign in    dev-admin or dev-user`, `  Password   ${devPassword}`]
     : [`  Sign in    with your account at ${settings.issuer}`];
 
-/** The platform is ready before its hosts are; who is quicker than they are should know. */
-const hosts = (settings: Settings): readonly string[] =>
-  settings.issuer === undefined
-    ? [
-        '  Hosts      j22u15, j22u11 (slices), j27u15 (bare metal), j22u05 (to approve)',
-        '             Simulated; they join within seconds: bin/gpuaas admin node list',
-      ]
-    : ['  Hosts      none yet; bin/gpuaas-lab fleet --help tells how simulated ones join'];
+export const hostsLine = (count: number): string => `${count} of ${DEMO_HOSTS.length} simulated hosts are ready.`;
+
+const hosts = (settings: Settings, hostsReady: number): readonly string[] => {
+  if (settings.issuer !== undefined) return ['  Hosts      none; add simulated ones: bin/gpuaas-lab fleet --help'];
+  return [
+    '  Hosts      simulated: j22u15, j22u11 (slices), j27u15 (bare metal),',
+    '             j22u05 (to approve)',
+    ...(hostsReady >= DEMO_HOSTS.length
+      ? []
+      : [`             Only ${hostsLine(hostsReady)} See: bin/gpuaas admin node list`]),
+  ];
+};
 
 export const banner = (
   settings: Settings,
   paths: StatePaths,
-  given: Readonly<{ devPassword: string; detached: boolean }>,
+  given: Readonly<{ devPassword: string; hostsReady: number; detached: boolean }>,
 ): string =>
   [
     '',
@@ -35,7 +40,7 @@ export const banner = (
     '',
     `  Console    ${settings.publicUrl}   (API reference: /docs)`,
     ...signIn(settings, given.devPassword),
-    ...hosts(settings),
+    ...hosts(settings, given.hostsReady),
     `  Log        ${shortPath(paths.serverLog)}`,
     '',
     'Try next:',
@@ -45,5 +50,5 @@ export const banner = (
     '  bin/gpuaas sku list',
     '  bin/gpuaas launch --help',
     '',
-    given.detached ? '`make down` stops it.' : 'Ctrl-C stops it.',
+    given.detached ? 'Stop it with: make down' : 'Press Ctrl-C to stop it.',
   ].join('\n');

@@ -198,6 +198,10 @@ export const fleetCommand = async (argv: readonly string[]): Promise<void> => {
     return runHere(values, shareOf(specs, values.share), (ready) => void process.send?.(ready));
   const wanted = Math.min(availableParallelism(), Math.ceil(specs.length / HOSTS_PER_PROCESS));
   const processes = values.processes === undefined ? wanted : countOf('--processes', values.processes, 64);
-  const tell = createTally(specs.length);
+  const tally = createTally(specs.length);
+  const tell = (ready: number): void => {
+    tally(ready);
+    process.send?.(ready);
+  };
   return processes === 1 ? runHere(values, specs, tell) : runShares(argv, processes, tell);
 };

@@ -27,7 +27,7 @@ const argsOf = (settings: Settings, paths: StatePaths): readonly string[] => [
 export const startFleetProcess = (
   settings: Settings,
   paths: StatePaths,
-  onStart: (identity: string) => void,
+  on: Readonly<{ start(identity: string): void; hostsReady(count: number): void }>,
 ): Readonly<{ stop(): Promise<void> }> => {
   rotate(paths.fleetLog);
   const stopping = new AbortController();
@@ -39,17 +39,18 @@ export const startFleetProcess = (
     const child = spawn(process.execPath, argsOf(settings, paths), {
       cwd: REPO,
       env: { ...process.env, GPUAAS_STATE_DIR: settings.stateDir },
-      stdio: ['ignore', log, log],
+      stdio: ['ignore', log, log, 'ipc'],
       detached: true,
     });
     closeSync(log);
+    child.on('message', (count) => on.hostsReady(Number(count)));
     const ended = new Promise<void>((resolve) => {
       child.once('error', () => resolve());
       child.once('exit', () => resolve());
     });
     if (child.pid !== undefined) {
       current = findProcessIdentity(child.pid);
-      if (current !== undefined) onStart(current);
+      if (current !== undefined) on.start(current);
     }
     return ended;
   };

@@ -118,6 +118,14 @@ const ownDisks = async (given: Onboarding, node_id: string): Promise<void> => {
   await client.adminNodeDrain({ params, body: { is_draining: false, reason: REASON } });
 };
 
+/** Until launches can be placed on it. A node that an operator drained, quarantined or retired is left as it is. */
+const schedulable = ({ client, signal }: Onboarding, node_id: string) =>
+  until(signal, async () => {
+    const node = await client.adminNodeGet({ params: { node_id } });
+    if (node.state !== 'active' && node.state !== 'offline') return node;
+    return node.state === 'active' && node.is_connected && node.is_runtime_validated ? node : undefined;
+  });
+
 export const onboard = async (given: Onboarding): Promise<void> => {
   const { client, host, signal } = given;
   const nodeId = await ensureEnrolled(given);
@@ -128,7 +136,8 @@ export const onboard = async (given: Onboarding): Promise<void> => {
     const node = await client.adminNodeGet({ params: { node_id: nodeId } });
     return node.is_connected && node.health !== 'unknown' && node.state !== 'enrolling' ? node : undefined;
   });
-  if (host.spec.until === 'discovered') await discovered(given, nodeId);
-  else if (host.spec.capacity_mode === 'baremetal') await ownDisks(given, nodeId);
+  if (host.spec.until === 'discovered') return void (await discovered(given, nodeId));
+  if (host.spec.capacity_mode === 'baremetal') await ownDisks(given, nodeId);
   else await approve(given, nodeId);
+  await schedulable(given, nodeId);
 };

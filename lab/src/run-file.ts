@@ -13,6 +13,8 @@ export type Run = Readonly<{
   server: string | null;
   /** The simulated hosts' process, likewise. */
   fleet: string | null;
+  /** Simulated hosts that can be launched on. */
+  hosts_ready: number;
   ready: boolean;
 }>;
 
@@ -70,7 +72,7 @@ export const claimRun = async (
 ): Promise<Readonly<{ claim: Claim } | { held: Run }>> => {
   const supervisor = findProcessIdentity(process.pid);
   invariant(supervisor !== undefined, 'this process has an identity');
-  let run: Run = { supervisor, url, server: null, fleet: null, ready: false };
+  let run: Run = { supervisor, url, server: null, fleet: null, hosts_ready: 0, ready: false };
   const aside = `${file}.${process.pid}.new`;
   const write = () => writeFileSync(aside, `${JSON.stringify(run)}\n`, { mode: 0o600 });
   const claim: Claim = {

@@ -1,17 +1,19 @@
 /**
  * Runs the lab from start to end: database, server, simulated hosts, then wait; on a signal, the same backwards.
- * Whatever goes wrong, what was started is stopped before this returns. Hosts are not waited for: the platform is ready
- * without them, as any platform is.
+ * Whatever goes wrong, what was started is stopped before this returns. The lab is ready when launches can be placed on its
+ * hosts, or after HOSTS_WAIT_MS: the control plane works without hosts.
  */
+import { pause } from '@gpuaas/kit';
 import { type LabDatabase, openDatabase } from './database.ts';
 import { startFleetProcess } from './fleet-process.ts';
+import { DEMO_HOSTS } from './fleet-spec.ts';
 import { type Claim, claimRun, type Run } from './run-file.ts';
 import { ensurePortsFree, type LabServer, startServer, waitUntilReady } from './server.ts';
 import type { Settings } from './settings.ts';
 import { ensureDevPassword, ensureState, lastLines, type StatePaths } from './state.ts';
 import { stopProcess } from './stop.ts';
 
-export type Ready = Readonly<{ paths: StatePaths; devPassword: string }>;
+export type Ready = Readonly<{ paths: StatePaths; devPassword: string; hostsReady: number }>;
 
 export type Ending =
   | Readonly<{ kind: 'held'; by: Run }>
@@ -22,11 +24,13 @@ export type SuperviseOptions = Readonly<{
   settings: Settings;
   /** Aborted when the lab shall stop. */
   signal: AbortSignal;
+  onHostsReady: (count: number) => void;
   onReady: (ready: Ready) => void;
   onStopping: () => void;
 }>;
 
 const LEFTOVER_STOP_MS = 10_000;
+const HOSTS_WAIT_MS = 90_000;
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
@@ -67,10 +71,24 @@ const runServer = async (
     startUp.abort();
     if (signal.aborted) return { kind: 'stopped' };
     if (first !== 'ready') return { kind: 'failed', reason: withLogTail(first ?? 'The server did not start', paths) };
-    const fleet = startFleetProcess(settings, paths, (identity) => claim.update({ fleet: identity }));
+    let hostsReady = 0;
+    const allReady = Promise.withResolvers<void>();
+    const fleet = startFleetProcess(settings, paths, {
+      start: (identity) => claim.update({ fleet: identity }),
+      hostsReady: (count) => {
+        hostsReady = count;
+        claim.update({ hosts_ready: count });
+        options.onHostsReady(count);
+        if (count >= DEMO_HOSTS.length) allReady.resolve();
+      },
+    });
     try {
-      claim.update({ ready: true });
-      options.onReady({ paths, devPassword });
+      // With an issuer of your own, hosts join when an operator adds them.
+      if (settings.issuer === undefined) await Promise.race([allReady.promise, ended, pause(HOSTS_WAIT_MS, signal)]);
+      if (!signal.aborted) {
+        claim.update({ ready: true });
+        options.onReady({ paths, devPassword, hostsReady });
+      }
       const reason = await ended;
       return reason === undefined ? { kind: 'stopped' } : { kind: 'failed', reason: withLogTail(reason, paths) };
     } finally {

@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { pause } from '@gpuaas/kit';
 import { ensureConsole } from '../../tools/build-console.ts';
-import { banner } from './banner.ts';
+import { ensureReference } from '../../tools/build-reference.ts';
+import { banner, hostsLine } from './banner.ts';
 import { findLiveRun, pidOf, type Run } from './run-file.ts';
 import { readSettings, type Settings } from './settings.ts';
 import { ensureDevPassword, ensureState, statePaths } from './state.ts';
@@ -27,8 +28,11 @@ const superviseHere = async (settings: Settings, announce: boolean): Promise<num
   const ending = await supervise({
     settings,
     signal: stopOnSignals(),
-    onReady: ({ paths, devPassword }) => {
-      if (announce) console.log(banner(settings, paths, { devPassword, detached: false }));
+    onHostsReady: (count) => {
+      if (announce) console.log(hostsLine(count));
+    },
+    onReady: ({ paths, devPassword, hostsReady }) => {
+      if (announce) console.log(banner(settings, paths, { devPassword, hostsReady, detached: false }));
     },
     onStopping: () => console.log('\nStopping ...'),
   });
@@ -75,11 +79,16 @@ const detach = async (settings: Settings): Promise<number> => {
   child.once('exit', (code) => {
     exitCode = code ?? 1;
   });
+  let hostsReady = 0;
   for (;;) {
     const run = findLiveRun(paths.runFile);
+    if (run !== undefined && run.hosts_ready > hostsReady && pidOf(run.supervisor) === child.pid) {
+      hostsReady = run.hosts_ready;
+      console.log(hostsLine(hostsReady));
+    }
     if (run?.ready && pidOf(run.supervisor) === child.pid) {
       child.unref();
-      console.log(banner(settings, paths, { devPassword: ensureDevPassword(paths), detached: true }));
+      console.log(banner(settings, paths, { devPassword: ensureDevPassword(paths), hostsReady, detached: true }));
       return 0;
     }
     // It ends well without being ready when another start was quicker.
@@ -98,7 +107,11 @@ const main = async (): Promise<number> => {
   });
   const settings = readSettings(process.env);
   // The supervisor of a detached start finds it built.
-  if (!values.supervisor) await ensureConsole();
+  if (!values.supervisor) {
+    await ensureConsole();
+    await ensureReference();
+    console.log('Starting the control plane ...');
+  }
   return values.detach ? detach(settings) : superviseHere(settings, !values.supervisor);
 };
 

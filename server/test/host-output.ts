@@ -1,10 +1,10 @@
-/** What a host returns that has done its work, for each task kind: a kind without an entry does not compile. */
+/** What a host returns that has done its work, for the task kinds that tests of the server play. */
 import type { TaskKind, TaskOutput, TaskParams } from '@gpuaas/contract/node';
 import { mintId } from '@gpuaas/kit';
 import { discovery } from './discovered.ts';
 import { cleanedUp, gpuReset, provenDisk } from './wipe-evidence.ts';
 
-type Outputs = { readonly [K in TaskKind]: (params: TaskParams<K>) => TaskOutput<K> };
+type Outputs = { readonly [K in TaskKind]?: (params: TaskParams<K>) => TaskOutput<K> };
 
 const cleanUp = (
   slots: TaskParams<'slice.cleanup'>['slots'],

@@ -27,7 +27,9 @@ type Output = Readonly<Record<string, unknown>>;
 /** What a host returns that has done its work. */
 export const truth = (task: NodeTaskRow): Output => {
   invariant(isTaskKind(task.kind), `${task.kind} is a task kind`);
-  return HOST_OUTPUTS[task.kind](task.params as never);
+  const output = HOST_OUTPUTS[task.kind];
+  invariant(output !== undefined, `server/test/host-output.ts says what ${task.kind} returns`);
+  return output(task.params as never);
 };
 
 export type HostPlay = Readonly<{

@@ -122,6 +122,8 @@ describe('make check', () => {
       ['plain words', 'contract/src/x.ts', `// a certificate of ${'era'}sure`, true],
       ['plain words', 'contract/src/x.test.ts', `// a certificate of ${'era'}sure`, false],
       ['plain words', 'doc/x.md', 'The agent reports that the wipe is verified; recommended, intelligible', false],
+      ['slots have one owner', 'server/src/db/x.ts', 'update node_resource_slots set', true],
+      ['slots have one owner', 'server/src/db/statements/x.ts', 'update node_resource_slots set', false],
     ];
     for (const [name, file, text, found] of cases) {
       const rule = TEXT_RULES.find((candidate) => candidate.name === name);

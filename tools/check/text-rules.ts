@@ -64,6 +64,14 @@ export const TEXT_RULES: readonly TextRule[] = [
     breaks:
       /unless told|\b(?:noughts?|somebody|whoever|nobody|anew|mend(?:s|ed|ing)?|tells?|enrolment|erasure|clean-up)\b|(?:for|off|out of) sale\b|\bf[ae]ll ill\b|\b(?:is|was|are|were) told\b|\bstands? in the way\b/i,
   },
+  {
+    name: 'slots have one owner',
+    reason: 'Slots are written by server/src/db/slot-approval.ts, and with other tables by server/src/db/statements.',
+    applies: (file) =>
+      /^server\/src\/.*\.ts$/.test(file) &&
+      !/\.test\.ts$|^server\/src\/db\/(?:slot-approval\.ts|statements\/)/.test(file),
+    breaks: /(?:update|insert into|delete from) node_resource_slots\b/,
+  },
 ];
 
 export const findIn = (rule: TextRule, file: string, text: string): string[] =>

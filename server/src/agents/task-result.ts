@@ -11,7 +11,6 @@ import {
   type AgentTaskRow,
   findAgentTask,
   lockAgentTask,
-  noteHostGeneration,
   noteProgress,
   noteResult,
   startTask,
@@ -19,6 +18,7 @@ import {
 } from '../db/agent-task.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import type { TaskResult } from '../db/node-task.ts';
+import { noteHostGeneration } from '../db/slot-approval.ts';
 import { isTaskOpen } from '../domain/task.ts';
 import { BEGUN_EXPIRES_S } from '../domain/task-limit.ts';
 import { AppError, notFound } from '../errors.ts';

@@ -3,6 +3,7 @@
  * have is the keys of the launch and of the live grants, and what they have is what they were last told.
  */
 import type { GRANT_STATES, ProjectRole, TenantRole } from '@gpuaas/contract';
+import { REASONS } from '../domain/reasons.ts';
 import type { Reader, Tx } from './client.ts';
 import { statement } from './statement.ts';
 
@@ -227,9 +228,9 @@ export type LostGrant = Readonly<{ id: string; allocation_id: string; reason: st
 /** Live grants of people who have no part in the project any more, whose account is disabled, or whose key was deleted. */
 export const listLostGrants = async (reader: Reader, limit: number): Promise<LostGrant[]> =>
   (
-    await reader.query<LostGrant>(
-      `select g.id, g.allocation_id, case when u.state <> 'active' then 'The account was disabled.'
-           when k.id is null then 'The key was deleted.' else 'Its owner left the project.' end as reason
+    await reader.query<{ id: string; allocation_id: string; cause: keyof typeof REASONS }>(
+      `select g.id, g.allocation_id, case when u.state <> 'active' then 'account_disabled'
+           when k.id is null then 'key_deleted' else 'owner_left_project' end as cause
        from allocation_access_grants g join users u on u.id = g.user_id left join ssh_keys k on k.id = g.ssh_key_id
        where g.revoked_at is null and (u.state <> 'active' or k.id is null
          or not exists (select from tenant_memberships m where m.organization_id = g.organization_id and m.user_id = g.user_id
@@ -237,7 +238,7 @@ export const listLostGrants = async (reader: Reader, limit: number): Promise<Los
        order by g.id limit $1`,
       [limit],
     )
-  ).rows;
+  ).rows.map(({ cause, ...grant }) => ({ ...grant, reason: REASONS[cause] }));
 
 /**
  * Allocations whose machine runs and was not told of everything, with no run that is about to. One that could not be told is

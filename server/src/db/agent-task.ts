@@ -217,16 +217,3 @@ export const noteResult = async (
     [id, note.error_code, note.started_at],
   );
 };
-
-/** The host knows a newer generation of its slot than we do; ours stays until an operator acts on it. */
-export const noteHostGeneration = async (
-  tx: Tx,
-  known: Readonly<{ node_id: string; slot_id: string; newest_generation: number }>,
-): Promise<boolean> =>
-  (
-    await tx.query(
-      `update node_resource_slots set host_generation = greatest(host_generation, $3), version = version + 1
-       where id = $2 and node_id = $1 and generation < $3 and coalesce(host_generation, -1) < $3`,
-      [known.node_id, known.slot_id, known.newest_generation],
-    )
-  ).rowCount === 1;

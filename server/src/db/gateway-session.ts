@@ -4,6 +4,7 @@
  */
 import type { ProjectRole, TenantRole } from '@gpuaas/contract';
 import type { SessionEndReason, SessionKind } from '@gpuaas/contract/stream';
+import { REASONS } from '../domain/reasons.ts';
 import { ACCESS_DEFAULTS } from './access-policy.ts';
 import type { AllocationState } from './allocation.ts';
 import type { Reader, Tx } from './client.ts';
@@ -70,9 +71,9 @@ export const putSessionTask = async (tx: Tx, sessionId: string, taskId: string):
 /** What no host has begun is not begun any more: nobody waits for it. */
 export const cancelStreamTask = async (tx: Tx, sessionId: string): Promise<void> => {
   await tx.query(
-    `update node_tasks t set state = 'cancelled', state_reason = 'The session is over.', finished_at = clock_timestamp()
+    `update node_tasks t set state = 'cancelled', state_reason = $2, finished_at = clock_timestamp()
      from terminal_sessions s where s.id = $1 and t.id = s.task_id and t.state = 'queued'`,
-    [sessionId],
+    [sessionId, REASONS.session_over],
   );
 };
 

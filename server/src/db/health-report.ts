@@ -134,18 +134,6 @@ export const setNodeHealth = async (tx: Tx, nodeId: string, to: NewHealth, fellI
   );
 };
 
-export const setSlotHealths = async (
-  tx: Tx,
-  healths: readonly (NewHealth & Readonly<{ id: string }>)[],
-): Promise<void> => {
-  await tx.query(
-    `update node_resource_slots t set health = h.health, version = t.version + 1,
-       health_detail = t.health_detail || jsonb_build_object('alerts', h.alerts, 'since', clock_timestamp())
-     from jsonb_to_recordset($1) as h (id text, health text, alerts jsonb) where t.id = h.id`,
-    [JSON.stringify(healths)],
-  );
-};
-
 const BREAKER = 'is_tripped, tripped_at, reason, reset_by, reset_at, version';
 
 export const findBreaker = async (reader: Reader): Promise<BreakerRow | undefined> =>

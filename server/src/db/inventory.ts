@@ -110,21 +110,6 @@ export const listSlotDevices = async (reader: Reader, nodeId: string): Promise<S
     )
   ).rows;
 
-/** Those of the named ones that were for sale. They come back by the proof of a repair and by nothing else. */
-export const quarantineAvailable = async (
-  tx: Tx,
-  slots: ReadonlyArray<Readonly<{ slot_id: string; reason: string }>>,
-): Promise<Readonly<{ id: string; reason: string }>[]> =>
-  (
-    await tx.query<{ id: string; reason: string }>(
-      `update node_resource_slots s set status = 'quarantined', status_reason = q.reason, status_since = clock_timestamp(),
-         version = s.version + 1
-       from jsonb_to_recordset($1) as q (slot_id text, reason text) where s.id = q.slot_id and s.status = 'available'
-       returning s.id, s.status_reason as reason`,
-      [JSON.stringify(slots)],
-    )
-  ).rows;
-
 export type FindingCount = Readonly<{ code: string; count: number }>;
 
 export const countFindings = async (reader: Reader): Promise<FindingCount[]> =>

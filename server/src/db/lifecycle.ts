@@ -91,27 +91,6 @@ export const findHeldNode = async (reader: Reader, allocationId: string): Promis
   return rows[0];
 };
 
-export type SlotMove = Readonly<{
-  allocation_id: string;
-  from: readonly string[];
-  to: string;
-  reason: string | null;
-  /** What the slot remembers of it beside the alerts of its health, for whoever asks later what happened to it. */
-  event?: 'provisioned' | 'cleanup_blocked' | null;
-}>;
-
-const MOVE_HELD = statement(
-  { allocation_id: 'text', from: 'text[]', to: 'text', reason: 'text | null', event: 'text | null' },
-  `with held as (select s.id ${HELD} where s.status = any (:from))
-   update node_resource_slots t set status = :to, status_reason = :reason, status_since = clock_timestamp(), version = t.version + 1,
-     health_detail = case when :event is null then t.health_detail else (t.health_detail - 'wipe_proof_id') || jsonb_build_object(
-       'allocation_id', :allocation_id, 'event', :event, 'reason', :reason, 'at', clock_timestamp()) end
-   from held where t.id = held.id`,
-);
-
-export const moveHeldSlots = async (tx: Tx, move: SlotMove): Promise<number> =>
-  (await MOVE_HELD.query(tx, { event: null, ...move })).rowCount;
-
 /** Only between modes that the claim allows: `exclusive`, `cleaning` and `cleanup_blocked` are one to the claim. */
 export const moveHeldNode = async (
   tx: Tx,

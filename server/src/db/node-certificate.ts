@@ -1,4 +1,5 @@
 /** How agents come in: enrolment tokens, of which only the hash is kept, and the certificates they were exchanged for. */
+import { REASONS } from '../domain/reasons.ts';
 import type { Reader, Tx } from './client.ts';
 import type { NodeState } from './node.ts';
 import { statement } from './statement.ts';
@@ -176,9 +177,9 @@ export const listGoodEnrollments = async (
 export const revokePredecessors = async (tx: Tx, fingerprints: readonly string[]): Promise<number> =>
   (
     await tx.query(
-      `update node_certificates o set revoked_at = clock_timestamp(), revoked_reason = 'The one after it is in use.'
+      `update node_certificates o set revoked_at = clock_timestamp(), revoked_reason = $2
        from node_certificates c where c.fingerprint_sha256 = any ($1) and c.revoked_at is null and ${PREDECESSOR}`,
-      [fingerprints],
+      [fingerprints, REASONS.certificate_replaced],
     )
   ).rowCount;
 

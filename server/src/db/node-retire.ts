@@ -12,16 +12,6 @@ export const cancelNodeTasks = async (tx: Tx, nodeId: string, reason: string): P
     )
   ).rowCount;
 
-/** How many slots are out of sale from now on; their devices and addresses are free for others. */
-export const disableSlots = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>
-  (
-    await tx.query(
-      `update node_resource_slots set approval = 'disabled', status_reason = $2, version = version + 1
-       where node_id = $1 and approval <> 'disabled'`,
-      [nodeId, reason],
-    )
-  ).rowCount;
-
 /** Disks that left with the node may be owned elsewhere. */
 export const revokeOwnedDisks = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>
   (

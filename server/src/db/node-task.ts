@@ -4,6 +4,7 @@
  */
 import type { TaskKind, TaskParams } from '@gpuaas/contract/node';
 import { invariant, mintId } from '@gpuaas/kit';
+import { REASONS } from '../domain/reasons.ts';
 import { taskExpiresS } from '../domain/task-limit.ts';
 import type { Reader, Tx } from './client.ts';
 import { TASK_HANDED_OUT, TASK_OPEN } from './predicates.ts';
@@ -160,9 +161,9 @@ export const expireTasks = async (tx: Tx, limit: number): Promise<NodeTaskRow[]>
     `with late as materialized (
        select id from node_tasks where state ${TASK_OPEN} and expires_at <= clock_timestamp()
        order by expires_at limit $1 for update skip locked)
-     update node_tasks t set state = 'expired', state_reason = 'It was not done in time.', finished_at = clock_timestamp()
+     update node_tasks t set state = 'expired', state_reason = $2, finished_at = clock_timestamp()
      from late where t.id = late.id returning ${TASK}`,
-    [limit],
+    [limit, REASONS.task_expired],
   );
   return rows;
 };

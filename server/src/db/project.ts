@@ -1,5 +1,6 @@
 import type { ProjectRole } from '@gpuaas/contract';
 import type { Reader, Tx } from './client.ts';
+import { claimIsLive } from './predicates.ts';
 
 export type ProjectRow = Readonly<{
   id: string;
@@ -95,7 +96,7 @@ export const listProjectHoldings = async (reader: Reader, ids: readonly string[]
          (select count(*) from service_accounts s where s.project_id = p.id and s.deleted_at is null) as service_accounts,
          (select coalesce(jsonb_agg(a.name order by a.name), '[]') from allocations a
           where a.project_id = p.id and a.state <> 'released' and exists (
-            select from allocation_resource_claims c where c.allocation_id = a.id and c.released_at is null)) as allocations
+            select from allocation_resource_claims c where c.allocation_id = a.id and ${claimIsLive('c')})) as allocations
        from projects p where p.id = any ($1)`,
       [ids],
     )

@@ -1,6 +1,11 @@
-/** Writing slots: approved from candidates, taken out of sale, drifted, vouched for. Who writes locked the node's index row. */
+/**
+ * The owner of `node_resource_slots`: every write of that table alone is here, those with other tables are in
+ * `statements/`. The caller has locked the node's index row.
+ */
 import type { Candidate } from '@gpuaas/contract/node';
+import { REASONS } from '../domain/reasons.ts';
 import type { Reader, Tx } from './client.ts';
+import type { NewHealth } from './health-report.ts';
 import { claimIsLive, slotIsClaimed } from './predicates.ts';
 import type { NewSlot } from './slot.ts';
 import type { NodeResourceSlots } from './types.gen.ts';
@@ -76,10 +81,10 @@ export const reapproveSlots = async (tx: Tx, by: SlotApproval, slots: readonly W
        fabric_vf_pci_address = s.fabric_vf_pci_address, wipe_method = s.wipe_method,
        approved_by = $2, approved_at = clock_timestamp(), discovery_task_id = $3, content_hash = s.content_hash, content = s.content,
        status = case when t.status = 'available' and t.nvme_serial <> s.nvme_serial then 'quarantined' else t.status end,
-       status_reason = case when t.nvme_serial <> s.nvme_serial then 'Its drive was changed; repair the slot to have it wiped.' else t.status_reason end,
+       status_reason = case when t.nvme_serial <> s.nvme_serial then $5 else t.status_reason end,
        version = t.version + 1
      from jsonb_to_recordset($4) as s ${RECORD} where t.id = s.id and t.node_id = $1`,
-    [by.node.id, by.approved_by, by.discovery_task_id, JSON.stringify(slots)],
+    [by.node.id, by.approved_by, by.discovery_task_id, JSON.stringify(slots), REASONS.disk_changed],
   );
 };
 
@@ -222,3 +227,53 @@ export const listTakenBindings = async (
       [node.id, node.region_name, JSON.stringify(slots)],
     )
   ).rows;
+
+/** How many slots are disabled from now on; their devices and addresses are free for others. */
+export const disableSlots = async (tx: Tx, nodeId: string, reason: string): Promise<number> =>
+  (
+    await tx.query(
+      `update node_resource_slots set approval = 'disabled', status_reason = $2, version = version + 1
+       where node_id = $1 and approval <> 'disabled'`,
+      [nodeId, reason],
+    )
+  ).rowCount;
+
+/** Those of the named ones that were available. Only the proof of a repair makes them available again. */
+export const quarantineAvailable = async (
+  tx: Tx,
+  slots: ReadonlyArray<Readonly<{ slot_id: string; reason: string }>>,
+): Promise<Readonly<{ id: string; reason: string }>[]> =>
+  (
+    await tx.query<{ id: string; reason: string }>(
+      `update node_resource_slots s set status = 'quarantined', status_reason = q.reason, status_since = clock_timestamp(),
+         version = s.version + 1
+       from jsonb_to_recordset($1) as q (slot_id text, reason text) where s.id = q.slot_id and s.status = 'available'
+       returning s.id, s.status_reason as reason`,
+      [JSON.stringify(slots)],
+    )
+  ).rows;
+
+export const setSlotHealths = async (
+  tx: Tx,
+  healths: readonly (NewHealth & Readonly<{ id: string }>)[],
+): Promise<void> => {
+  await tx.query(
+    `update node_resource_slots t set health = h.health, version = t.version + 1,
+       health_detail = t.health_detail || jsonb_build_object('alerts', h.alerts, 'since', clock_timestamp())
+     from jsonb_to_recordset($1) as h (id text, health text, alerts jsonb) where t.id = h.id`,
+    [JSON.stringify(healths)],
+  );
+};
+
+/** The host knows a newer generation of its slot than we do; ours stays until an operator acts on it. */
+export const noteHostGeneration = async (
+  tx: Tx,
+  known: Readonly<{ node_id: string; slot_id: string; newest_generation: number }>,
+): Promise<boolean> =>
+  (
+    await tx.query(
+      `update node_resource_slots set host_generation = greatest(host_generation, $3), version = version + 1
+       where id = $2 and node_id = $1 and generation < $3 and coalesce(host_generation, -1) < $3`,
+      [known.node_id, known.slot_id, known.newest_generation],
+    )
+  ).rowCount === 1;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { TaskKind } from '@gpuaas/contract/node';
 import {
   PROGRESS_KINDS,
   PROGRESS_WORKFLOWS,
@@ -8,6 +9,29 @@ import {
   progressOf,
   type StepHistory,
 } from './progress.ts';
+import { declare, type HostStep } from './workflow-declaration.ts';
+import { RELEASE_ALLOCATION } from './workflow-steps.ts';
+
+const host = (label: string, usual_s: number, task: TaskKind): HostStep => ({
+  ...{ label, usual_s, task },
+  doing: 'It is being done.',
+  failed: 'It failed.',
+});
+/** A launch of the test's own: a step that is added to the real one changes nothing here. */
+const LAUNCH = declare({
+  name: 'provision-slice',
+  version: 1,
+  label: 'Launch',
+  phase: 'launch',
+  steps: {
+    leaseBundle: host('Reserve GPUs', 5, 'slice.bundle_lease'),
+    cloneImage: host('Copy image', 60, 'slice.image_clone'),
+    startVm: host('Start VM', 10, 'slice.vm_start'),
+    awaitSsh: host('Wait for SSH', 60, 'slice.vm_readiness'),
+    activate: { label: 'Activate', usual_s: 0, task: null },
+    abort: { label: 'Abort', usual_s: 0, task: null, is_aside: true },
+  },
+});
 
 const NOW = Date.parse('2026-11-15T10:00:30.000Z');
 const facts = (more: Partial<ProgressFacts>): ProgressFacts => ({
@@ -23,7 +47,7 @@ const facts = (more: Partial<ProgressFacts>): ProgressFacts => ({
   ...more,
 });
 const at = (more: Partial<ProgressFacts>) => {
-  const progress = progressOf(facts(more), NOW);
+  const progress = progressOf(facts(more), NOW, [LAUNCH, RELEASE_ALLOCATION]);
   assert.ok(progress);
   return progress;
 };

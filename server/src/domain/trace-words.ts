@@ -1,6 +1,6 @@
 /** Titles of a trace: what happened, in words of whoever reads it and not of the table it came from. */
 import { type EventType, events } from '@gpuaas/contract/events';
-import { taskLabel } from '@gpuaas/contract/node';
+import { taskLabel } from '@gpuaas/contract/task-kinds';
 import type { StepOutcome } from './workflow.ts';
 import { stepLabel } from './workflow-steps.ts';
 

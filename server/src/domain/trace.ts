@@ -6,7 +6,7 @@
  * failure (the same correlation id or run, not about different things, at most ten seconds later) the one closest to where it
  * broke: the host's task, then the step, then what came first. What failed and went well at a later try is no failure.
  */
-import { taskLabel } from '@gpuaas/contract/node';
+import { taskLabel } from '@gpuaas/contract/task-kinds';
 import {
   type Audience,
   type AuditFact,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { api, ERROR_CODES, ERRORS } from '@gpuaas/contract';
+import { ensureReference } from '../../../tools/build-reference.ts';
 import { DOCS_CSP, docsPage, errorPage, landingPage, llmsTxt, openapiJson, redocBundle } from './docs.ts';
 
 describe('documentation', () => {
@@ -31,7 +32,8 @@ describe('documentation', () => {
     const outside = /(?:src|href)="(?:https?:)?\/\//;
     for (const page of [docsPage(), landingPage('http://localhost:8080', false), errorPage('internal') ?? ''])
       assert.doesNotMatch(page, outside);
-    const bundle = await redocBundle();
+    await ensureReference();
+    const bundle = (await redocBundle()) ?? '';
     assert.ok(bundle.includes("Redoc.init('/openapi.json'"));
     assert.ok(!bundle.includes('cdn.redoc.ly'));
     assert.ok(!DOCS_CSP.includes('http'));

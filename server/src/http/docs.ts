@@ -4,7 +4,6 @@
  * with what the router does, and all of it without a network.
  */
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { api, ERRORS, type ErrorCode, type Operation } from '@gpuaas/contract';
 import { openapi } from '@gpuaas/contract/emit';
 import { DOCS_START, DOCS_STYLE } from './docs-theme.ts';
@@ -38,17 +37,19 @@ export const docsPage = (): string =>
     `${DOCS_STYLE}\n<script src="/docs/redoc.js" charset="utf-8"></script>\n`,
   );
 
-/** Redoc's bundle with what starts it. The one image it would fetch from elsewhere becomes an empty one. */
-const buildBundle = async (): Promise<string> => {
-  const file = createRequire(import.meta.url).resolve('redoc/bundles/redoc.standalone.js');
-  const redoc = await readFile(file, 'utf8');
-  return `${redoc.replaceAll(/https:\/\/cdn\.redoc\.ly\/[\w/.-]+/g, 'data:image/svg+xml,<svg/>')}\n${DOCS_START}`;
+/** Where `make console` puts Redoc's file. */
+const REDOC = new URL('../../../dist/reference/redoc.js', import.meta.url);
+
+/** Redoc with its start, or undefined where it was not built. */
+const readBundle = async (): Promise<string | undefined> => {
+  const redoc = await readFile(REDOC, 'utf8').catch(() => undefined);
+  return redoc === undefined ? undefined : `${redoc}\n${DOCS_START}`;
 };
 
-let bundle: Promise<string> | undefined;
-/** Built once: a megabyte read and searched for each stranger who asks would be theirs to spend. */
-export const redocBundle = (): Promise<string> => {
-  bundle ??= buildBundle();
+let bundle: Promise<string | undefined> | undefined;
+/** Read once: it is a megabyte, and anybody may request it. */
+export const redocBundle = (): Promise<string | undefined> => {
+  bundle ??= readBundle();
   return bundle;
 };
 

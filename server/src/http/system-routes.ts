@@ -43,12 +43,18 @@ export const addSystemRoutes = (app: FastifyInstance, system: SystemRoutes): voi
   addSignInRoutes(app, system.signIn);
   app.get('/docs/start', async (_request, reply) => page(reply, landing, DOCS_CSP));
   app.get('/docs', async (_request, reply) => page(reply, docsPage(), DOCS_CSP));
-  app.get('/docs/redoc.js', async (_request, reply) =>
-    reply
+  app.get('/docs/redoc.js', async (_request, reply) => {
+    const bundle = await redocBundle();
+    if (bundle === undefined)
+      throw new AppError(
+        'not_found',
+        'The API reference was not built (`make console`). See /openapi.json or /llms.txt.',
+      );
+    return reply
       .header('cache-control', 'public, max-age=86400')
       .type('application/javascript; charset=utf-8')
-      .send(await redocBundle()),
-  );
+      .send(bundle);
+  });
   app.get<{ Params: { code: string } }>('/docs/errors/:code', async (request, reply) => {
     const html = errorPage(request.params.code);
     if (html === undefined) throw new AppError('not_found', 'There is no error of this name.');

@@ -124,6 +124,15 @@ describe('committing a placement', () => {
     assert.deepEqual(await written(), before_);
   });
 
+  it('a project that was deleted meanwhile refuses it, and nothing is kept', async () => {
+    const before_ = await written();
+    const taken = launch('project', (tx) =>
+      tx.query('update projects set deleted_at = now() where id = $1', [tenant.project_id]),
+    );
+    await assert.rejects(taken, { code: 'not_found' });
+    assert.deepEqual(await written(), before_);
+  });
+
   it('a slot that is gone meanwhile refuses it for now, and nothing is kept', async () => {
     const before_ = await written();
     const taken = launch('capacity', (tx, nodeId) =>

@@ -19,8 +19,11 @@ const DEV_ADMIN_EMAIL = 'dev-admin@gpuaas.local';
 
 const embeddedIssuer = async (deps: Deps, devPassword: string): Promise<EmbeddedIssuer> => {
   const { config } = deps;
-  // Loaded only where it is used: behind an external issuer its framework would be dead weight.
-  const { createEmbeddedIssuer } = await import('../ports/identity/embedded.ts');
+  // Its framework is an optional package: an installation behind an external issuer leaves it out.
+  const { createEmbeddedIssuer } = await import('../ports/identity/embedded.ts').catch((cause: unknown) => {
+    const message = 'The embedded issuer is not installed. Set GPUAAS_OIDC_ISSUER, or install with optional packages.';
+    throw new Error(message, { cause });
+  });
   return createEmbeddedIssuer({
     issuerUrl: `${config.public_url}/oidc`,
     database: deps.database,

@@ -6,8 +6,8 @@ import { startTestApp, type TestApp } from '../../test/app.ts';
 import { must, type User } from '../../test/cast.ts';
 import { assertInvariants, findViolations } from '../../test/invariants.ts';
 import { aNode, anAllocation, BAREMETAL_SKU, REGION, SLICE_SKU, type TestNode } from '../../test/placement.ts';
-import { insertBackfilledClaim, listUnclaimed } from '../db/backfill.ts';
 import { PLATFORM } from '../db/client.ts';
+import { insertBackfilledClaim, listUnclaimed } from '../db/statements/backfill.ts';
 import { refreshSummary } from '../placement/summary.ts';
 
 let app: TestApp;

@@ -8,8 +8,8 @@ import { ID_PREFIXES, type PublicApi, type RequestOf } from '@gpuaas/contract';
 import { mintId } from '@gpuaas/kit';
 import type { WriteCtx } from '../context.ts';
 import { lockAllocation } from '../db/allocation.ts';
-import { insertBackfilledClaim, listUnclaimed, type UnclaimedRow } from '../db/backfill.ts';
 import { lockSummary } from '../db/placement.ts';
+import { insertBackfilledClaim, listUnclaimed, type UnclaimedRow } from '../db/statements/backfill.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { restartCleanup } from '../workflows/begin-release.ts';
 

@@ -11,6 +11,7 @@ import type { Reader, Tx } from '../db/client.ts';
 import * as db from '../db/health-report.ts';
 import { insertTask } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
+import { setSlotHealths } from '../db/slot-approval.ts';
 import { findOpenTask } from '../db/task-view.ts';
 import {
   BREAKER_WINDOW_MIN,
@@ -75,7 +76,7 @@ const apply = async (tx: Tx, nodeId: string): Promise<void> => {
   const health = isHeldBack && verdict.health === 'unhealthy' ? node.health : verdict.health;
   await db.setNodeHealth(tx, nodeId, { health, alerts: own }, fallsIll && !isHeldBack);
   const told = isHeldBack ? changed.filter((slot) => slot.health !== 'unhealthy') : changed;
-  if (told.length > 0) await db.setSlotHealths(tx, told);
+  if (told.length > 0) await setSlotHealths(tx, told);
   await refreshSummary(tx, nodeId);
 };
 
@@ -93,7 +94,7 @@ export const recordHealth = async (tx: Tx, nodeId: string, report: HealthReport)
 export const markUnhealthySlots = async (tx: Tx, nodeId: string): Promise<void> => {
   const { slots, verdict } = await judge(tx, nodeId);
   const ill = changesOf(slots, verdict).filter(({ health }) => health === 'unhealthy');
-  if (ill.length > 0) await db.setSlotHealths(tx, ill);
+  if (ill.length > 0) await setSlotHealths(tx, ill);
 };
 
 /** Destructive work on a host waits while an alert says so. */

@@ -16,6 +16,7 @@ import { findNode } from '../db/node.ts';
 import { insertTask } from '../db/node-task.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
+import { quarantineAvailable } from '../db/slot-approval.ts';
 import { findOpenTask } from '../db/task-view.ts';
 import { datedFindings, type InventoryVerdict, judgeInventory } from '../domain/inventory.ts';
 import { nodeDrift } from '../domain/node-event.ts';
@@ -44,7 +45,7 @@ const quarantine = async (
 ): Promise<void> => {
   if (slots.length === 0) return;
   await lockSummary(tx, nodeId);
-  for (const { id, reason } of await db.quarantineAvailable(tx, slots))
+  for (const { id, reason } of await quarantineAvailable(tx, slots))
     tx.defer(
       insertSystemAudit(tx, {
         organization_id: null,
@@ -181,7 +182,7 @@ export const leaseEnd = async (ctx: WriteCtx, { params, body }: Req<'adminNodeBu
   // A host speaks for its own slots only.
   const own = (await db.listSlotDevices(ctx.tx, node.id)).filter(({ id }) => lease.slot_ids.includes(id));
   const reason = 'Its host had a lease of it that no claim knew; repair it.';
-  const slots = await db.quarantineAvailable(
+  const slots = await quarantineAvailable(
     ctx.tx,
     own.map(({ id }) => ({ slot_id: id, reason })),
   );

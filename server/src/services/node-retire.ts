@@ -10,6 +10,7 @@ import { moveNode, type NodeRow } from '../db/node.ts';
 import { lockCertificates, revokeCertificates, revokeEnrollments } from '../db/node-certificate.ts';
 import * as db from '../db/node-retire.ts';
 import { lockSummary } from '../db/placement.ts';
+import { disableSlots } from '../db/slot-approval.ts';
 import { MAY_RETIRE } from '../domain/node-actions.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { getNode, nodeView, refuseNode } from '../views/node.ts';
@@ -30,7 +31,7 @@ export const retire = async (ctx: WriteCtx, { params, body }: Req<'adminNodeReti
   await lockSummary(tx, id);
   const node = await getNode(tx, id);
   await refuseNode(tx, node, 'retire');
-  const slots_disabled = await db.disableSlots(tx, id, 'The node was retired.');
+  const slots_disabled = await disableSlots(tx, id, 'The node was retired.');
   await moveNode(tx, { id, from: MAY_RETIRE, to: 'retired', reason });
   await refreshSummary(tx, id);
   ctx.note({ state_before: node.state, certificates_revoked, tasks_cancelled, slots_disabled, reason });
@@ -45,7 +46,7 @@ export const remove = async (ctx: WriteCtx, { params }: Req<'adminNodeDelete'>):
   await lockSummary(tx, params.node_id);
   const node = await getNode(tx, params.node_id);
   await refuseNode(tx, node, 'delete');
-  const slots_disabled = await db.disableSlots(tx, node.id, DELETED);
+  const slots_disabled = await disableSlots(tx, node.id, DELETED);
   const disks_freed = await db.revokeOwnedDisks(tx, node.id, DELETED);
   await moveNode(tx, { id: node.id, from: ['retired'], to: 'deleted', reason: DELETED });
   await refreshSummary(tx, node.id);

@@ -5,11 +5,11 @@
  * same cleanup follows, and the host still refuses it while a lease of somebody else has the slot.
  */
 
-import { adoptGenerations, lockSlotsBehindHost } from '../db/adoption.ts';
 import type { AllocationRow } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
 import { cancelQueuedTasks, countTasksUnderWay } from '../db/node-task.ts';
 import { lockSummary } from '../db/placement.ts';
+import { adoptGenerations, lockSlotsBehindHost } from '../db/statements/adopt-generation.ts';
 import { AppError, conflict } from '../errors.ts';
 
 export type Adopted = Readonly<{ slot_id: string; host_generation: number }>;

@@ -2,10 +2,10 @@
  * Slots of which the host knows a newer generation than this database, and the taking over of it. The slot and the claim
  * that holds it move above what the host knows, together: tasks of either are then of the newest claim the host has seen.
  */
-import type { Tx } from './client.ts';
-import { HELD } from './lifecycle.ts';
-import { claimIsLive } from './predicates.ts';
-import { statement } from './statement.ts';
+import type { Tx } from '../client.ts';
+import { HELD } from '../lifecycle.ts';
+import { claimIsLive } from '../predicates.ts';
+import { statement } from '../statement.ts';
 
 export type OutrunSlot = Readonly<{ id: string; slot_index: number; generation: number; host_generation: number }>;
 

@@ -1,6 +1,6 @@
 /** Node-bound allocations from before claims, and the rows that make them like any other. */
-import type { Reader, Tx } from './client.ts';
-import { claimIsLive } from './predicates.ts';
+import type { Reader, Tx } from '../client.ts';
+import { claimIsLive } from '../predicates.ts';
 
 export type UnclaimedRow = Readonly<{
   allocation_id: string;
