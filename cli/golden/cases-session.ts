@@ -35,7 +35,7 @@ export const sessionCases: readonly Case[] = [
   }),
   line('ssh-config-write', `ssh-config --write ${T}`, { answers: { allocationList: page(allocation) } }),
   line('ssh-config-write-json', 'ssh-config --write train'),
-  line('ssh-config-missing', `ssh-config --write nobody ${T}`),
+  line('ssh-config-missing', `ssh-config --write missing ${T}`),
   line('ssh-config-remove', `ssh-config --remove ${T}`),
   line('terminal-no-gateway', `terminal train ${T}`),
   line('console-no-gateway', 'console train --project default'),

@@ -19,7 +19,7 @@ export const HOST_ROLES = ['platform_control', 'app_control', 'worker_compute'] 
 
 export const Time = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-11-15T10:03:21.000Z'] });
-/** A time as a host tells it: by a clock that may be wrong, but in years and seconds that every reader knows. */
+/** A time that a host reports. Its clock may be wrong, but the year and the second are within the range of every reader. */
 export const HostTime = (description: string) =>
   Type.String({
     format: 'date-time',

@@ -3,7 +3,7 @@
  * bytes of the session, a text message is one of the words below as JSON. The gateway passes both on and adds its own.
  *
  * Neither end sends more bytes than the other has room for: at most `STREAM_WINDOW_BYTES` that were not acknowledged, in
- * each direction. So a slow reader slows the guest's program down, and nobody between them has to keep what it does not read.
+ * each direction. A slow reader therefore slows the program in the guest OS down, and nothing between them buffers unread data.
  */
 import Type, { type Static } from 'typebox';
 import { Closed, Nullable, StringEnum, Time } from './common.ts';
@@ -44,7 +44,7 @@ export const SESSION_END_REASONS = [
   'released',
   /** A role, membership, token or account was taken away. */
   'revoked',
-  /** Nobody typed and nothing was said for as long as the policy allows. */
+  /** No input and no output for the idle time of the policy. */
   'idle',
   /** Its longest time is over. */
   'expired',

@@ -116,6 +116,12 @@ describe('make check', () => {
       ['rules of SQL stand once', 'server/src/db/statements/x.ts', 'and c.released_at is null', true],
       ['rules of SQL stand once', 'server/src/db/x.ts', "and s.fabric_claim_mode = 'per_slot_vf'", true],
       ['rules of SQL stand once', 'server/src/db/predicates.ts', 'and c.released_at is null', false],
+      ['plain words', 'doc/x.md', `The agent ${'tel'}ls the server`, true],
+      ['plain words', 'cli/golden/x.txt', `--timeout <time>  10m ${'unless'} told`, true],
+      ['plain words', 'infra/observability/alerts.yaml', `summary: ${'No'}body checks`, true],
+      ['plain words', 'contract/src/x.ts', `// a certificate of ${'era'}sure`, true],
+      ['plain words', 'contract/src/x.test.ts', `// a certificate of ${'era'}sure`, false],
+      ['plain words', 'doc/x.md', 'The agent reports that the wipe is verified; recommended, intelligible', false],
       ['slots have one owner', 'server/src/db/x.ts', 'update node_resource_slots set', true],
       ['slots have one owner', 'server/src/db/statements/x.ts', 'update node_resource_slots set', false],
     ];

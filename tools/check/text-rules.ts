@@ -55,6 +55,16 @@ export const TEXT_RULES: readonly TextRule[] = [
       /in \('(?:queued', ')?dispatched', 'running'\)|in \('pending', 'running', 'waiting'\)|\bc\.released_at is null|and s\.fabric_claim_mode /,
   },
   {
+    name: 'plain words',
+    reason:
+      'Texts for people use the terms of the glossary in ARCHITECTURE.md: name the actor, and use its trade words.',
+    applies: (file) =>
+      /\.md$|^cli\/golden\/.*\.txt$|^infra\/observability\//.test(file) ||
+      (/^contract\/src\/.*\.ts$/.test(file) && !file.endsWith('.test.ts')),
+    breaks:
+      /unless told|\b(?:noughts?|somebody|whoever|nobody|anew|mend(?:s|ed|ing)?|tells?|enrolment|erasure|clean-up)\b|(?:for|off|out of) sale\b|\bf[ae]ll ill\b|\b(?:is|was|are|were) told\b|\bstands? in the way\b/i,
+  },
+  {
     name: 'slots have one owner',
     reason: 'Slots are written by server/src/db/slot-approval.ts, and with other tables by server/src/db/statements.',
     applies: (file) =>

@@ -13,7 +13,7 @@ that a service account got at \`serviceAccountTokenIssue\`. \`x-permission\` nam
 **Errors** are one envelope, \`application/problem+json\`. Act on \`code\`; \`retryable\` says whether the same request may
 succeed later. A resource you may not see answers 404.
 
-**Retries.** A POST takes an \`Idempotency-Key\`: the same key and body give the first answer again for at least 24 hours,
+**Retries.** A POST takes an \`Idempotency-Key\`: the same key and body return the first response again for 48 hours,
 the same key with another body gives 422. Wait for \`Retry-After\` on 429 and 503.
 
 **Changes.** A resource with a \`version\` answers with an \`ETag\`; send it in \`If-Match\` to change only what you read.

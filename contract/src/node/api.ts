@@ -14,7 +14,7 @@ export type NodeOperation = Readonly<{
   method: 'GET' | 'POST';
   path: `/internal/v1/${string}`;
   summary: string;
-  /** `none`: public. `token`: a single-use enrolment token in the body. `certificate`: the node's own. */
+  /** `none`: public. `token`: a single-use enrollment token in the body. `certificate`: the node's own. */
   auth: 'none' | 'token' | 'certificate';
   params?: TObject;
   body?: TObject;

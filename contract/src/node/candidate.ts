@@ -1,6 +1,6 @@
 /**
  * What the agent concludes from the facts: the slots that an operator may approve. A candidate is never schedulable;
- * it carries the evidence that approval judges again, and in plain words what stands in the way.
+ * it carries the evidence that approval checks again, and its blockers in plain words.
  */
 import Type from 'typebox';
 import { Closed, Nullable, StringEnum } from '../common.ts';

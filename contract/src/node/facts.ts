@@ -45,7 +45,7 @@ export const PciFunction = Closed({
 
 export const GpuFacts = Closed({
   pci_address: PciAddress,
-  /** Null where no driver of the host holds it: with VFIO only the guest can tell. */
+  /** Null if no driver of the host is bound to it: with VFIO only the guest OS can read it. */
   model: Nullable(Type.String()),
   uuid: Nullable(Type.String()),
   memory_mib: Nullable(Count),

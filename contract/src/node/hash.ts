@@ -1,8 +1,8 @@
 /**
  * What an operator approves is a hash. It covers what a slot *is*: its devices, where they sit, how they are isolated
- * and erased, and what is suggested for it. It leaves out what changes by itself while the slot is the same: what only
- * a host driver can tell (after approval VFIO holds the GPU), the number a boot gave an IOMMU group, what a tenant wrote
- * onto the drive, the identity a VF was lent, and the blockers that follow from these.
+ * and wiped, and what is suggested for it. It leaves out values that change while the slot stays the
+ * same: values that only a host driver can read (after approval VFIO holds the GPU), the number that a boot gave an IOMMU
+ * group, the content of the disk, the identity lent to a VF, and the blockers that follow from these.
  */
 import { createHash } from 'node:crypto';
 import type { Static } from 'typebox';

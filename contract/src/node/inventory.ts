@@ -1,7 +1,7 @@
 /**
- * What an agent finds on its host when it looks, every minute: machines, leases, images, and where they do not agree. It
- * tells what is there and never whose it is: which allocation holds what is the platform's to know, so the platform
- * compares. A report is sent when it says something new, and every few minutes all the same, so that its age means something.
+ * The inventory report of an agent, read from its host every minute: VMs, bundle leases, images, and where they disagree.
+ * It lists what is there and not which allocation owns it: the control plane knows the claims and compares. The agent
+ * sends a report when it changed, and every few minutes in any case, so that its age is meaningful.
  */
 import Type from 'typebox';
 import { Closed, HostTime, Nullable, StringEnum } from '../common.ts';
@@ -18,7 +18,7 @@ export const HostVm = Closed({
   allocation_id: Nullable(Word),
   is_managed: Type.Boolean({ description: 'It carries our tag under the name that goes with it.' }),
   state: StringEnum(MACHINE_STATES),
-  /** Why it is off, where the hypervisor remembers: asked by its guest, made by somebody on the host, or a crash. */
+  /** Why it is off, where the hypervisor remembers: a shutdown by the guest OS, a stop on the host, or a crash. */
   ended_by: Nullable(StringEnum(['guest', 'host', 'crash'])),
   devices: Type.Array(Word, { maxItems: 256, description: 'PCI addresses, and serials or paths of disks.' }),
 });

@@ -27,7 +27,7 @@ export const TaskDisk = Closed({ serial: Type.String(), device: Type.String() })
 /** What a task that works on slots names: at least one. */
 export const slots = Type.Array(TaskSlot, { minItems: 1, maxItems: 64 });
 export const TaskImage = Closed({ name: Type.String(), digest: Nullable(Type.String()) });
-/** Above 0 the tenant's own boot disk is written over, and the guest is told that it is another machine. */
+/** Above 0 the image overwrites the tenant's boot disk, and cloud-init in the guest OS sees a new instance. */
 export const Install = Type.Optional(
   Type.Integer({ minimum: 0, maximum: INT_MAX, description: 'How often the allocation was reinstalled.' }),
 );

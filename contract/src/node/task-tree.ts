@@ -2,8 +2,8 @@
  * How one signature covers many tasks that are handed out together. The texts of the tasks are the leaves of a hash
  * tree as in RFC 6962: a leaf is hashed behind a byte 0x00 and a pair behind 0x01, so that no text passes for an inner
  * node, and the last one of an odd row moves up as it is. The root is signed behind a line that nothing else is signed
- * behind. A task carries the hashes beside its way up; whoever changes its text, or shows it with the way of another,
- * arrives at another root. A task alone is a tree of one leaf, whose way is empty.
+ * behind. A task carries the hashes beside its path to the root. A changed text, or the path of another task, gives
+ * another root. A single task is a tree of one leaf with an empty path.
  */
 import { hash } from 'node:crypto';
 

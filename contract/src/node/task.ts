@@ -1,6 +1,6 @@
 /**
- * How a task travels: the exact text that was signed, so nobody has to agree on how JSON is written, and the result and
- * progress that come back. What a task of each kind is stands in `task-kinds.ts`.
+ * The envelope of a task: the exact text that was signed, so that both sides need no common way to serialize JSON. Also
+ * its progress and its result. `task-kinds.ts` declares the kinds of tasks.
  */
 import Type from 'typebox';
 import { Closed, HostTime, INT_MAX, Nullable, StringEnum, Time } from '../common.ts';

@@ -17,7 +17,7 @@ export const DiskEvidence = Closed({
   /** What the method did on this drive: it threw its key away, erased its blocks, or was asked to forget them. */
   erase: Type.Optional(StringEnum(['crypto', 'block', 'discard'])),
   command_status: Type.Integer(),
-  /** How erased was told from kept: blank, or after a cryptographic erase noise that was not there before. */
+  /** How the read-back verified the wipe: blank, or after a cryptographic erase noise that was not there before. */
   rule: Type.Optional(StringEnum(['blank', 'changed'])),
   blocks_changed: Type.Optional(Count),
   bytes_read_back: Count,

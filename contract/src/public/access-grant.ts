@@ -5,8 +5,8 @@ import { define } from '../define.ts';
 import { Id } from '../ids.ts';
 
 /**
- * `pending`: on its way to the machine, or waiting until that is on. `installed`: the machine has it. `failed`: it could not be
- * told; the reason says why, and granting it again tries again. `revoking`: to be removed, tried until the machine was told.
+ * `pending`: being installed, or waiting until the VM is on. `installed`: the VM has the key. `failed`: the key could not be
+ * installed; the reason states why, and granting it again retries. `revoking`: being removed, retried until the VM confirms.
  */
 export const GRANT_STATES = ['pending', 'installed', 'failed', 'revoking', 'revoked'] as const;
 

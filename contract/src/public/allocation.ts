@@ -98,7 +98,7 @@ export const AllocationPower = Closed(
   { description: 'Of an active slice; null otherwise.' },
 );
 
-/** How its tenant gets in. The host key is the guest's own word, so that nobody has to trust the first connection. */
+/** How its tenant connects. The guest OS reports the host key, so that clients need not trust the first connection. */
 const SshAccess = Closed(
   {
     username: Type.String({ examples: ['ubuntu'] }),

@@ -18,7 +18,7 @@ export const ProjectEvent = Closed({
   data: Type.Object({}, { additionalProperties: true }),
 });
 
-/** As a project's, where organization and project may be none: nodes belong to nobody. */
+/** As an event of a project, but organization and project may be null: nodes belong to no organization. */
 const PlatformEvent = Closed({
   ...ProjectEvent.properties,
   organizationid: Type.Optional(Type.String()),

@@ -1,8 +1,8 @@
 /**
- * What a tenant is shown of the erasure of its disks, signed so that it can be shown to others. It names no host, no slot
- * and no address. A disk is a fingerprint made of its serial number and the allocation with a secret of the platform, and a
- * proof stands there without its place in the chain: nobody can tell by two certificates that two tenants had the same disk,
- * also not those tenants, who may have read its serial number.
+ * The signed record of the wipe of a tenant's disks, which others can verify. It names no host, no slot and no address. A
+ * disk is a fingerprint of its serial number and the allocation with a secret of the control plane, and a proof is listed
+ * without its position in the chain. Two certificates therefore do not reveal that two tenants had the same disk, not even
+ * to those tenants, who may have read its serial number.
  */
 import Type from 'typebox';
 import { Closed, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';

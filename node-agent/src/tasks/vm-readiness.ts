@@ -12,9 +12,12 @@ import { domainName } from './names.ts';
 import type { TaskContext, TaskHandler } from './task.ts';
 
 type Ready = TaskOutput<'slice.vm_readiness'>;
-type Look = Readonly<{ ready: Ready } | { missing: string }>;
+/** `missing` names addresses and is for operators; `note`, where there is one, replaces it for the tenant. */
+type Look = Readonly<{ ready: Ready } | { missing: string; note?: string | null }>;
 
 const POLL_MS = 500;
+const NO_ADDRESS = 'the VM has not requested its address';
+const WRONG_ADDRESS = 'the VM has another address than reserved';
 
 /** A host that is slow to answer is asked less often: looking must not take what the guest needs to come up. */
 const restAfter = (lookedMs: number): number => Math.max(POLL_MS, lookedMs);
@@ -29,12 +32,13 @@ export const vmReadiness: TaskHandler<'slice.vm_readiness'> = async (ctx, params
       'checking the VM',
       lookOnce(ctx, lease, params.readiness_checks ?? []),
     ).catch((err: unknown) => {
-      if (ctx.signal.aborted && err instanceof HostError && err.code === 'timeout') return { missing };
+      if (ctx.signal.aborted && err instanceof HostError && err.code === 'timeout') return { missing, note: null };
       throw err;
     });
     if ('ready' in look) return look.ready;
     missing = look.missing;
-    ctx.progress({ percent: 50, note: missing });
+    // The tenant reads the note, so it holds no address.
+    ctx.progress({ percent: 50, note: look.note ?? missing });
     await pause(restAfter(performance.now() - beganAt), ctx.signal);
   }
   throw new HostError('timeout', `the VM did not become ready in time: ${missing}`);
@@ -52,9 +56,12 @@ const lookOnce = async (ctx: TaskContext, lease: Lease, checks: readonly string[
       'conflict',
       `address ${expected} is reserved for MAC ${mac} but used by MAC ${address.other_mac ?? 'unknown'}`,
     );
-  if (address.state === 'none') return { missing: `MAC ${mac} has no address lease` };
+  if (address.state === 'none') return { missing: `MAC ${mac} has no address lease`, note: NO_ADDRESS };
   if (address.ip !== expected)
-    return { missing: `MAC ${mac} was given ${address.ip ?? 'no address'} instead of ${expected}` };
+    return {
+      missing: `MAC ${mac} was given ${address.ip ?? 'no address'} instead of ${expected}`,
+      note: WRONG_ADDRESS,
+    };
   const guest = await ctx.host.hypervisor.guest(name);
   if (guest === null) return { missing: 'the guest has not reported its SSH host key' };
   const wanted = lease.slots.length;
