@@ -144,11 +144,11 @@ test('what a host cannot do ends in a state that is known, or in unknown, with a
   const { database, launch, change, look, runs } = await world(t);
   for (const { asked, kind, power, words } of [
     { asked: 'stop', kind: 'slice.vm_stop', power: 'unknown', words: /could not be stopped/ },
-    { asked: 'start', kind: 'slice.vm_start', power: 'off', words: /could not be started.*still yours/ },
-    { asked: 'start', kind: 'slice.vm_readiness', power: 'unknown', words: /did not become ready.*left as it is/ },
+    { asked: 'start', kind: 'slice.vm_start', power: 'off', words: /could not be started.*Start it again/ },
+    { asked: 'start', kind: 'slice.vm_readiness', power: 'unknown', words: /did not become ready.*reboot it, or stop it/ },
     { asked: 'reboot', kind: 'slice.vm_reboot', power: 'unknown', words: /could not be rebooted/ },
     { asked: 'reinstall', kind: 'slice.vm_stop', power: 'unknown', words: /Nothing was wiped/ },
-    { asked: 'reinstall', kind: 'slice.image_clone', power: 'off', words: /reinstall it again/ },
+    { asked: 'reinstall', kind: 'slice.image_clone', power: 'off', words: /Reinstall it again/ },
     { asked: 'reinstall', kind: 'slice.vm_start', power: 'off', words: /could not be started/ },
   ] as const) {
     const { id } = await launch();
@@ -191,7 +191,7 @@ test('a reinstallation that was refused or failed leaves what runs as it was, an
       kind: 'slice.image_clone',
       output: { is_disk_written: false, is_user_data_refused: true },
       power: 'off',
-      words: /user data was refused.*nothing was erased/,
+      words: /user data was refused.*nothing was wiped/,
     },
     {
       kind: 'slice.image_clone',
@@ -251,7 +251,7 @@ test('a host is told of the wanted install to write it, and what it wrote is wha
       await database.write(PLATFORM, async (tx) => cancelRun(tx, { run_id: (await look(id)).power_run_id ?? '' }));
       await settle(database, { host: async () => 0, rounds: 3 });
       assert.equal((await look(id)).power_state, 'unknown');
-      assert.match((await look(id)).power_reason ?? '', /may hold no system. Reinstall it/);
+      assert.match((await look(id)).power_reason ?? '', /may hold no system. Reinstall the VM/);
     }
     assert.deepEqual([(await made(here, id)).install_number, (await made(here, id)).wanted], [0, 1]);
     const answer = {
@@ -302,7 +302,7 @@ test('a reinstallation whose host fell silent says to reinstall, and a start or 
   await settle(database, { host: async () => 0 });
   const { power_state, power_reason } = await look(id);
   assert.equal(power_state, 'unknown');
-  assert.match(power_reason ?? '', /may hold no system. Reinstall it/);
+  assert.match(power_reason ?? '', /may hold no system. Reinstall the VM/);
   assert.doesNotMatch(power_reason ?? '', /Start or stop/);
 });
 
