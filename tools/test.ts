@@ -105,6 +105,7 @@ const runAll = async (
     const env = coverageEnv(file, shared, join(scratchDir, 'coverage'));
     const verdict = judgeFile(await runFile({ ...options, env, hangAfterMs, file, scratchDir }), { requireAll });
     console.log(fileLine(verdict));
+    if (verdict.failures.length > 0) console.log(failureList(verdict.failures));
     verdicts.push(verdict);
   };
   const runThese = async (these: readonly string[], workers: number): Promise<void> => {

@@ -138,7 +138,7 @@ test('people work with the console of a running platform', { skip }, async (t) =
     assert.equal(await page.getByText('Wiped and verified').count(), 4);
   });
 
-  await t.test('a discovered node is reviewed and approved, and is for sale', async () => {
+  await t.test('a discovered node is reviewed and approved, and becomes schedulable', async () => {
     const { page } = operator;
     await link(page, 'Platform', 'Nodes').click();
     await page.getByRole('link', { name: 'j22u05' }).click();
@@ -148,7 +148,7 @@ test('people work with the console of a running platform', { skip }, async (t) =
       .first()
       .waitFor();
     await page.getByRole('tab', { name: 'Candidates' }).click();
-    await page.getByRole('button', { name: /^Approve/ }).click();
+    await page.getByRole('button', { name: /^Approve (?:all|\d)/ }).click();
     const dialog = page.getByRole('dialog');
     if (await dialog.count()) await dialog.getByRole('button', { name: /^Approve/ }).click();
     await page.getByRole('tab', { name: 'Slots' }).click();

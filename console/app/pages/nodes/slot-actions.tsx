@@ -60,7 +60,7 @@ const Mending = (of: Of) => {
         command={(reason) => cli(of, 'repair', reason)}
       >
         Rebinds the devices, runs discovery, and wipes and verifies disk{' '}
-        <span className="mono">{slot.nvme_serial ?? ''}</span> . The slot becomes schedulable only with a wipe proof.
+        <span className="mono">{slot.nvme_serial ?? ''}</span>. The slot becomes schedulable only with a wipe proof.
       </ReasonAction>
       <ReasonAction
         label="Quarantine"

@@ -87,7 +87,7 @@ const columns = (onChoose: (index: number) => void): readonly Column<Slot>[] => 
     cell: ({ wiped_at }) => (wiped_at === null ? <span className="muted">none verified</span> : <Ago at={wiped_at} />),
   },
   {
-    header: 'Hardware change',
+    header: 'Changed',
     cell: ({ drift }) => (drift === null ? 'none' : <ToneBadge tone="warn">differs</ToneBadge>),
     isSecondary: true,
   },
