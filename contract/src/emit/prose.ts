@@ -8,17 +8,17 @@ export const INFO: JsonObject = {
 \`gpuaas\` command uses nothing else.
 
 **Sign in.** Send \`Authorization: Bearer …\` with an access token of the OpenID Connect issuer, an API token, or a token
-that a service account got at \`serviceAccountTokenIssue\`. \`x-permission\` names what each operation needs.
+that a service account got at \`serviceAccountTokenIssue\`. \`x-permission\` names the permission of each operation.
 
-**Errors** are one envelope, \`application/problem+json\`. Act on \`code\`; \`retryable\` says whether the same request may
-succeed later. A resource you may not see answers 404.
+**Errors** are one envelope, \`application/problem+json\`. Act on \`code\`; \`retryable\` states whether the same request
+may succeed later. A resource that you may not read returns 404.
 
 **Retries.** A POST takes an \`Idempotency-Key\`: the same key and body return the first response again for 48 hours,
 the same key with another body gives 422. Wait for \`Retry-After\` on 429 and 503.
 
-**Changes.** A resource with a \`version\` answers with an \`ETag\`; send it in \`If-Match\` to change only what you read.
+**Changes.** A resource with a \`version\` returns an \`ETag\`; send it in \`If-Match\` to change only what you read.
 
-**Long work** answers 202 with the \`Location\` of the resource, whose \`state\` is the progress.
+**Long operations** return 202 with the \`Location\` of the resource, whose \`state\` is the progress.
 
 **Lists** are cursor pages: send \`next_cursor\` as \`cursor\` until it is null.
 
