@@ -49,8 +49,7 @@ export const ErrorPanel = ({
           <Group gap={12} mt={6}>
             {onRetry !== undefined && (
               <Button size="xs" variant="default" onClick={onRetry}>
-                {' '}
-                Retry{' '}
+                Retry
               </Button>
             )}
             {error.correlation_id !== null && (

@@ -61,8 +61,7 @@ export const Invitations = ({ organizationId }: Readonly<{ organizationId: strin
           }
           onClick={() => setRevoking(invitation)}
         >
-          {' '}
-          Revoke{' '}
+          Revoke
         </ActionButton>
       ),
     },

@@ -52,8 +52,7 @@ const AddGrant = ({ allocation, granted }: Readonly<{ allocation: Allocation; gr
           onChange={setChosen}
         />
         <ActionButton disabledReason={refusal} loading={create.isRunning} onClick={() => void add()}>
-          {' '}
-          Grant{' '}
+          Grant
         </ActionButton>
         <Link className="link al-roomy" to="/settings" search={{ tab: 'ssh-keys' }}>
           Manage keys
@@ -114,8 +113,7 @@ export const Grants = ({ allocation }: Readonly<{ allocation: Allocation }>) => 
           aria-label={`Revoke key of ${row.user_name}`}
           onClick={() => void revoke.run({ params: { ...params, access_grant_id: row.id } })}
         >
-          {' '}
-          Revoke{' '}
+          Revoke
         </ActionButton>
       ),
     },

@@ -110,8 +110,7 @@ export const SlotPanel = ({ node, slot, slots }: Readonly<{ node: Node; slot: Sl
       {slot.drift !== null && (
         <div>
           <Title order={3} className="part-title">
-            {' '}
-            Hardware change{' '}
+            Hardware change
           </Title>
           <Text className="muted">Differences between the latest discovery and the approval.</Text>
           <DiffTable diff={slot.drift} label={`Hardware change of slot ${slot.slot_index}`} />

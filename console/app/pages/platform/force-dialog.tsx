@@ -37,8 +37,7 @@ export const ForceButtons = ({ row, onAsk }: Readonly<{ row: AdminAllocation; on
         disabledReason={refused ?? noCleanup}
         onClick={() => onAsk({ row, what: 'cleanup' })}
       >
-        {' '}
-        Retry cleanup{' '}
+        Clean up
       </ActionButton>
     </Group>
   );
