@@ -102,10 +102,7 @@ test('that somebody ended a terminal is said, and is no success of its program',
   leg.say(sessionWord());
   leg.say({ type: 'closed', reason: 'ended', message: 'A project admin ended the session.' });
   assert.equal(await ended, 7);
-  assert.equal(
-    said.stderr,
-    'gpuaas: A project admin ended the session.\nConnect again: gpuaas terminal train\n',
-  );
+  assert.equal(said.stderr, 'gpuaas: A project admin ended the session.\nConnect again: gpuaas terminal train\n');
 });
 
 for (const [what, isLeft] of [
@@ -123,7 +120,10 @@ for (const [what, isLeft] of [
       await leg.until(() => leg.words.some(({ type }) => type === 'eof'));
     }
     leg.say({ type: 'closed', reason: 'ended', message: 'You ended the session from elsewhere.' });
-    assert.deepEqual([await ended, said.stderr], isLeft ? [0, ''] : [255, 'gpuaas: You ended the session from elsewhere.\n']);
+    assert.deepEqual(
+      [await ended, said.stderr],
+      isLeft ? [0, ''] : [255, 'gpuaas: You ended the session from elsewhere.\n'],
+    );
   });
 
 test('an ssh that failed without a word of ours is told what puts a key on the machine', async (t) => {

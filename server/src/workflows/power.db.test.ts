@@ -145,7 +145,12 @@ test('what a host cannot do ends in a state that is known, or in unknown, with a
   for (const { asked, kind, power, words } of [
     { asked: 'stop', kind: 'slice.vm_stop', power: 'unknown', words: /could not be stopped/ },
     { asked: 'start', kind: 'slice.vm_start', power: 'off', words: /could not be started.*Start it again/ },
-    { asked: 'start', kind: 'slice.vm_readiness', power: 'unknown', words: /did not become ready.*reboot it, or stop it/ },
+    {
+      asked: 'start',
+      kind: 'slice.vm_readiness',
+      power: 'unknown',
+      words: /did not become ready.*reboot it, or stop it/,
+    },
     { asked: 'reboot', kind: 'slice.vm_reboot', power: 'unknown', words: /could not be rebooted/ },
     { asked: 'reinstall', kind: 'slice.vm_stop', power: 'unknown', words: /Nothing was wiped/ },
     { asked: 'reinstall', kind: 'slice.image_clone', power: 'off', words: /Reinstall it again/ },
