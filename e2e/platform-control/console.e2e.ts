@@ -187,7 +187,7 @@ test('people work with the console of a running platform', { skip }, async (t) =
     const id = /alc_[0-9a-z]+/.exec(page.url())?.[0] ?? '';
     const { page: desk } = operator;
     await desk.keyboard.press('Control+k');
-    await desk.keyboard.type(id);
+    await desk.getByRole('combobox', { name: /^Search pages/ }).fill(id);
     await desk.getByRole('option', { name: /Trace this ID/ }).click();
     await desk.getByRole('region', { name: 'First failure' }).waitFor();
     await desk

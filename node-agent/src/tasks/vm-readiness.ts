@@ -38,7 +38,7 @@ export const vmReadiness: TaskHandler<'slice.vm_readiness'> = async (ctx, params
     if ('ready' in look) return look.ready;
     missing = look.missing;
     // The tenant reads the note, so it holds no address.
-    ctx.progress({ percent: 50, note: look.note ?? missing });
+    ctx.progress({ percent: 50, note: 'note' in look ? look.note : missing });
     await pause(restAfter(performance.now() - beganAt), ctx.signal);
   }
   throw new HostError('timeout', `the VM did not become ready in time: ${missing}`);

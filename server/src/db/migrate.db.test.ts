@@ -41,6 +41,29 @@ describe('migrations', () => {
     assert.deepEqual(await migrate({ url, log }), []);
   });
 
+  it('rename the steps of runs that are under way, so that they continue', async (t) => {
+    const url = await emptyDatabase(t);
+    const earlier = await mkdtemp(join(tmpdir(), 'gpuaas-migrations-'));
+    t.after(() => rm(earlier, { recursive: true, force: true }));
+    const isEarlier = (file: string): boolean => !/\/\d{4}_/.test(file) || Number(/\/(\d{4})_/.exec(file)?.[1]) < 19;
+    await cp(MIGRATIONS_DIR, earlier, { recursive: true, filter: isEarlier });
+    await migrate({ url, log, dir: earlier });
+    const steps = await withClient(url, async (client) => {
+      await client.query(
+        `insert into workflow_runs (id, workflow, workflow_version, subject_id, correlation_id, steps, step, deadline_ms, deadline_at)
+         values ('wfr_00000000000000000000000001', 'provision-slice', 1, 'alc_1', 'c-upgrade-1', '{leaseBundle,awaitReady,abandon}', 'awaitReady', 1000, now()),
+                ('wfr_00000000000000000000000002', 'repair-slot', 1, 'slt_1', 'c-upgrade-2', '{rebind,wipe}', 'wipe', 1000, now())`,
+      );
+      await migrate({ url, log });
+      const { rows } = await client.query('select step, steps from workflow_runs order by id');
+      return rows;
+    });
+    assert.deepEqual(steps, [
+      { step: 'awaitSsh', steps: ['leaseBundle', 'awaitSsh', 'abort'] },
+      { step: 'wipe', steps: ['rebind', 'wipe'] },
+    ]);
+  });
+
   it('need no superuser: an owner that may create roles is enough', async (t) => {
     const url = new URL(await emptyDatabase(t));
     const owner = `owner_${randomBytes(4).toString('hex')}`;

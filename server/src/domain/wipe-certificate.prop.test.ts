@@ -90,7 +90,14 @@ test('a certificate says what was done to each disk, and names no host, slot, ad
   for (const secret of SECRET) assert.ok(!shown.includes(secret), secret);
 });
 
-test('what a host did not tell is shown as not told', () => {
+test('a proof of an earlier build counts by the names it was written with', () => {
+  const { is_vm_removed: _, ...isolation } = evidence.isolation;
+  const of = (is_machine_removed: boolean) =>
+    certify(proofOf({ ...evidence, isolation: { ...isolation, is_machine_removed } })).isolation?.is_vm_removed;
+  assert.deepEqual([of(true), of(false)], [true, false]);
+});
+
+test('what a host did not report is shown as not reported', () => {
   const certificate = certify(proofOf({ serial: 'S1', isolation: 'gone', samples: 'many' }, 'two_person_override'));
   const [disk] = certificate.disks;
   assert.deepEqual(

@@ -114,7 +114,8 @@ const isolationOf = (
     is_reservation_removed: network['is_reservation_removed'] === true,
     is_lease_removed: network['is_lease_removed'] === true,
     is_translation_removed: network['is_translation_removed'] === true,
-    is_vm_removed: isolation['is_vm_removed'] === true,
+    // Proofs are never rewritten: earlier ones name it by its former name.
+    is_vm_removed: [isolation['is_vm_removed'], isolation['is_machine_removed']].includes(true),
     is_seed_removed: isolation['is_seed_removed'] === true,
     partitions_deactivated: listIn(isolation, 'partitions').filter(
       (one) => isObject(one) && one['is_deactivated'] === true,

@@ -100,8 +100,8 @@ export type HostAnswer<K extends TaskKind> =
 export type AskHost = <K extends TaskKind>(ctx: StepContext, wanted: HostAsk<K>) => Promise<HostAnswer<K>>;
 
 const RETRY_MS = 5_000;
-const RETRY_MAX_MS = 3_600_000;
-/** A task that fails for days is asked for once an hour. */
+const RETRY_MAX_MS = 300_000;
+/** A task that fails for days is asked for every five minutes, so a host that returns does not wait long. */
 const growing: RetryDelay = (tries) => Math.min(RETRY_MAX_MS, RETRY_MS * 2 ** Math.min(20, tries - 1));
 
 /** A step that has a host do one thing for a run, outside any allocation. */

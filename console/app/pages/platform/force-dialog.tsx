@@ -20,7 +20,9 @@ export const ForceButtons = ({ row, onAsk }: Readonly<{ row: AdminAllocation; on
     : state === 'releasing'
       ? 'Release is in progress.'
       : null;
-  const noCleanup = state === 'release_failed' ? null : 'Cleanup is not blocked.';
+  const hasClaims = row.claims.some(({ released_at }) => released_at === null);
+  const isCleanable = ['releasing', 'release_failed', 'failed'].includes(state) && hasClaims;
+  const noCleanup = isCleanable ? null : 'Cleanup is not blocked.';
   return (
     <Group gap={4} wrap="nowrap" justify="flex-end">
       <ActionButton
