@@ -57,6 +57,7 @@ describe('the keyboard', { skip }, () => {
       await settled(page);
       await page.keyboard.press('Tab');
       await page.keyboard.press('Enter');
+      await page.waitForFunction(() => document.activeElement === document.querySelector('main'));
       await page.keyboard.press('Tab');
       assert.ok(await page.evaluate(() => document.querySelector('main')?.contains(document.activeElement)));
     }));

@@ -110,7 +110,6 @@ const main = async (): Promise<number> => {
   if (!values.supervisor) {
     await ensureConsole();
     await ensureReference();
-    console.log('Starting the control plane ...');
   }
   return values.detach ? detach(settings) : superviseHere(settings, !values.supervisor);
 };

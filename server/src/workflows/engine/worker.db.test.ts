@@ -168,7 +168,7 @@ test('a version that a process does not know is left to others, and after its de
   assert.equal(await elsewhere.tick(), 0);
   await until('the deadline of version 2 is over', async () => (await elsewhere.sweep()) === 1);
   const stuckRun = await readRun(database, orphan.id);
-  const reason = 'The deadline passed and no worker runs version 2 of scripted.';
+  const reason = 'The deadline passed, and no worker runs version 2 of scripted.';
   assert.deepEqual([stuckRun.state, stuckRun.state_reason], ['stuck', reason]);
   assert.deepEqual(await timeline(database, orphan.id), ['one stuck']);
   assert.equal((await readRun(database, run.id)).state, 'pending');
