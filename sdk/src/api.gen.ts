@@ -97,14 +97,14 @@ export type Allocation = {
   state_reason: string | null;
   /** When it came into this state. */
   state_since: string;
-  /** When being in this state becomes too long. */
+  /** Deadline of this state. */
   state_deadline_at: string | null;
   /** Null when no work is in progress, and in responses to changes. */
   progress: AllocationProgress | null;
   /** Of an active slice; null otherwise. */
   power: AllocationPower | null;
   ssh_key_ids: string[];
-  /** Of an active allocation; null otherwise, in lists and in answers to changes. */
+  /** Of an active allocation; null otherwise, in lists and in responses to changes. */
   ssh: {
     username: string;
     /** Inside the private network of the slice. */
@@ -115,7 +115,7 @@ export type Allocation = {
   } | null;
   /** Labels of your own. */
   tags: Record<string, string>;
-  /** Release is refused until protection is taken off. */
+  /** Release is refused until protection is removed. */
   is_protected: boolean;
   max_duration_s: number | null;
   /** When it is released automatically. */
@@ -199,7 +199,7 @@ export type ApiToken = {
   /** Id of the api token. */
   id: string;
   name: string;
-  /** The first characters, to recognise it by. */
+  /** The first characters, for identification. */
   token_prefix: string;
   scopes: string[];
   /** The only project it reaches, or null for all of the owner. */
@@ -275,12 +275,12 @@ export type CapacitySample = {
   sampled_at: string;
   region_name: string;
   gpu_model: string;
-  /** Handed over and not taken out again. */
+  /** GPUs of nodes in service. */
   delivered_gpus: number;
   healthy_gpus: number;
   /** Claimed, or kept for bare metal. */
   reserved_gpus: number;
-  /** Given to allocations that run. */
+  /** GPUs of active allocations. */
   active_gpus: number;
   /** Could be launched now. */
   free_gpus: number;
@@ -418,7 +418,7 @@ export type Invitation = {
   created_at: string;
 };
 
-/** What fits now: lay it over the body of the launch and send that. */
+/** An alternative that fits now. Merge it into the launch body and retry. */
 export type LaunchAlternative = {
   capacity_shape: 'baremetal' | 'gpu_slice';
   sku_name: string;
@@ -539,7 +539,7 @@ export type NodeInventory = {
   /** Age of the report. An agent reports on every change, and at least every two minutes. */
   age_s: number;
   boot_id: string;
-  /** Where the host is not as claims say. */
+  /** Differences between host and claims. */
   findings: NodeFinding[];
   vms: {
     name: string;
@@ -811,12 +811,12 @@ export type Sku = {
 export type SkuCapacity = {
   sku_name: string;
   capacity_shape: 'baremetal' | 'gpu_slice';
-  /** Handed over and not taken out again. */
+  /** GPUs of nodes in service. */
   delivered_gpus: number;
   healthy_gpus: number;
   /** Claimed, or kept for bare metal. */
   reserved_gpus: number;
-  /** Given to allocations that run. */
+  /** GPUs of active allocations. */
   active_gpus: number;
   /** Could be launched now. */
   free_gpus: number;
@@ -945,7 +945,7 @@ export type TerminalSession = {
   bytes_in: number;
   /** From VM to client. */
   bytes_out: number;
-  /** When the ticket was given. */
+  /** When the ticket was issued. */
   created_at: string;
   /** When both ends had met. */
   opened_at: string | null;
@@ -1140,7 +1140,7 @@ export type WipeCertificate = {
     gpu_count: number;
     /** When it became the tenant’s. */
     activated_at: string | null;
-    /** When it was given back. */
+    /** When its release was requested. */
     release_requested_at: string | null;
     /** When its capacity was proven clean. */
     released_at: string | null;
@@ -1204,7 +1204,7 @@ export type WipeCertificate = {
 export type WipeCertificateKey = {
   /** Id of the trust key. */
   key_id: string;
-  /** What a revoked key signed counts for nothing; the others differ only in whether they still sign. */
+  /** Signatures of a revoked key are invalid; the others differ only in whether they still sign. */
   state: 'active' | 'grace' | 'retired' | 'revoked';
   public_key_pem: string;
   fingerprint_sha256: string;
@@ -1607,7 +1607,7 @@ export const operations = {
 export type OperationId = keyof typeof operations;
 
 export type Operations = {
-  /** Who the presented credential is, and where it may work */
+  /** The caller, with organizations and projects */
   meGet: {
     request: Record<string, never>;
     response: Me;
@@ -2343,7 +2343,7 @@ export type Operations = {
       price_per_month: Money;
       /** GPUs of quota left after it; null without quota. */
       quota_gpus_after: number | null;
-      /** Why not, as the error code a create would give. */
+      /** Error code that a launch would return; null if it fits. */
       code: string | null;
       reasons: {
         code: string;
@@ -2352,7 +2352,7 @@ export type Operations = {
       alternatives: LaunchAlternative[];
     };
   };
-  /** Launch a whole node or a GPU slice. Answers 202 with the allocation; its timeline is the progress. 409 says why nothing fits and what would. */
+  /** Launch a whole node or a GPU slice. Returns 202 with the allocation; `progress` shows its steps. 409 returns reasons and alternatives. */
   allocationCreate: {
     request: {
       params: {
@@ -2460,7 +2460,7 @@ export type Operations = {
     };
     response: Allocation;
   };
-  /** Give it back; charging ends now, capacity is reused only after a verified wipe. Accepted in every state that is not terminal, also again after release_failed. Refused while protected. */
+  /** Release an allocation; charging ends now, capacity is reused only after a verified wipe. Accepted in every state that is not terminal, also again after release_failed. Refused while protected. */
   allocationRelease: {
     request: {
       params: {
@@ -2473,7 +2473,7 @@ export type Operations = {
     };
     response: Allocation;
   };
-  /** Switch a slice off; it stays yours and is charged. The guest OS is asked to shut down; after the timeout the VM is powered off. The allocation stays active: its GPUs, address and disks are kept for it, and it is charged, until it is released. Refused for a whole node, in any state but active, and while another change of power is under way; a release always wins. */
+  /** Stop a slice; its GPUs stay allocated and charged. The guest OS is asked to shut down; after the timeout the VM is powered off. The allocation stays active: its GPUs, address and disks are kept for it, and it is charged, until it is released. Refused for a whole node, in any state but active, and while another change of power is under way; a release always wins. */
   allocationStop: {
     request: {
       params: {
@@ -2532,9 +2532,9 @@ export type Operations = {
       body?: {
         /** Another image, in its newest version. Without one, the version it has. */
         image_name?: string | undefined;
-        /** Whose keys open it. Without it, those it has. */
+        /** SSH keys to install (default: current keys). */
         ssh_key_ids?: string[] | undefined;
-        /** Cloud-config or script for its first start, at most 64 KiB. Null takes it away. Without it, what it has. */
+        /** Cloud-config or script for its first start, at most 64 KiB. Null removes it (default: unchanged). */
         user_data?: string | null | undefined;
       } | undefined;
     };
@@ -2690,7 +2690,7 @@ export type Operations = {
     };
     response: AccessPolicy;
   };
-  /** Change the access policy of the organization. Shorter times reach sessions that are open. What is recorded is decided when a session opens. */
+  /** Change the access policy of the organization. Shorter times reach sessions that are open. Recording is fixed when a session opens. */
   accessPolicyUpdate: {
     request: {
       params: {
@@ -3082,7 +3082,7 @@ export type Operations = {
         workflow_run_id: string;
       };
       body?: {
-        /** The step to go on from; where it stuck when absent. */
+        /** Step to continue from (default: the stuck step). */
         step?: string | undefined;
       } | undefined;
     };
@@ -3223,7 +3223,7 @@ export type Operations = {
     };
     response: OsImage;
   };
-  /** Take a version of an image back. No launch gets it any more; the newest of the others takes its place, and without one the image is no longer offered. What runs keeps running. For good: the same digest cannot be registered under this name again. */
+  /** Retire a version of an image. No launch gets it any more; the newest of the others takes its place, and without one the image is no longer offered. What runs keeps running. For good: the same digest cannot be registered under this name again. */
   adminOsImageRetire: {
     request: {
       params: {
@@ -4004,7 +4004,7 @@ export type Operations = {
       }[];
     };
   };
-  /** Have the agent look at its host’s health now */
+  /** Run the health checks of the host now */
   adminNodeHealthProbe: {
     request: {
       params: node;
@@ -4122,7 +4122,7 @@ export type Operations = {
       }[];
     };
   };
-  /** Believe the source again */
+  /** Remove a health override */
   adminNodeHealthOverrideDelete: {
     request: {
       params: {
@@ -4207,7 +4207,7 @@ export type Operations = {
     };
     response: NodeTask;
   };
-  /** Images at hand on a host, as its agent last found them */
+  /** Cached images of a host, as its agent last found them */
   adminNodeImageList: {
     request: {
       params: node;

@@ -59,7 +59,7 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
     demo.page('/#as=member', async (page) => {
       const labels = pathOf(PROVISION_SLICE).map(([, { label }]) => label);
       await open(page, 'eval-batch');
-      const panel = page.getByRole('region', { name: 'What is under way' });
+      const panel = page.getByRole('region', { name: 'Progress' });
       await panel
         .getByText(/so far/)
         .first()
@@ -82,10 +82,7 @@ describe('the allocation pages', { skip: needsBrowser }, () => {
       await typed.fill('train-llama');
       await confirm.click();
       await dialog.waitFor({ state: 'detached' });
-      await page
-        .getByRole('region', { name: 'What is under way' })
-        .getByText(RELEASE_ALLOCATION.steps.wipe.label)
-        .waitFor();
+      await page.getByRole('region', { name: 'Progress' }).getByText(RELEASE_ALLOCATION.steps.wipe.label).waitFor();
       await page.getByText('not charged').waitFor();
       await page.getByRole('tab', { name: 'Wipe certificate' }).click();
       await page.getByText('Signature valid').waitFor();

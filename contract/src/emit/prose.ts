@@ -22,7 +22,7 @@ the same key with another body gives 422. Wait for \`Retry-After\` on 429 and 50
 
 **Lists** are cursor pages: send \`next_cursor\` as \`cursor\` until it is null.
 
-**Correlation.** Every answer has \`X-Correlation-Id\`. It is also in logs, events, audit rows and invoices: give it to
+**Correlation.** Every response has \`X-Correlation-Id\`. It is also in logs, events, audit rows and invoices: give it to
 support. Send your own to join several requests.
 
 Any request may also be refused before it reaches an operation: 405 for another method, 408 for a body that does not
@@ -33,7 +33,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Identity: 'Who the caller is.',
   Organizations: 'Tenants, their members and invitations.',
   Projects: 'Where work happens inside an organization.',
-  'Service accounts': 'Machines that work in one project, and their credentials.',
+  'Service accounts': 'Accounts for programs in one project, and their credentials.',
   'API tokens': 'Scoped, expiring tokens of people.',
   'SSH keys': 'Public keys installed on the VMs a user launches.',
   Allocations: 'What you launched: whole nodes and GPU slices, from request to verified wipe.',

@@ -121,7 +121,7 @@ export const nodeApi = defineNode({
   taskStart: {
     method: 'POST',
     path: '/internal/v1/nodes/{node_id}/tasks/{task_id}/start',
-    summary: 'Say that a task is begun; refused means: do not begin',
+    summary: 'Report task start; if refused, do not start',
     auth: 'certificate',
     params: task,
     body: Closed({ attempt: Type.Integer({ minimum: 1, maximum: INT_MAX }) }),
@@ -139,7 +139,7 @@ export const nodeApi = defineNode({
   taskResult: {
     method: 'POST',
     path: '/internal/v1/nodes/{node_id}/tasks/{task_id}/result',
-    summary: 'The answer to a task; the same answer twice counts once',
+    summary: 'Report a task result; duplicates are ignored',
     auth: 'certificate',
     params: task,
     body: TaskResult,

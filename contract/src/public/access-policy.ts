@@ -68,7 +68,7 @@ export const accessPolicyApi = define({
     path,
     tag,
     summary: 'Change the access policy of the organization',
-    description: 'Shorter times reach sessions that are open. What is recorded is decided when a session opens.',
+    description: 'Shorter times reach sessions that are open. Recording is fixed when a session opens.',
     access: 'tenant',
     permission: 'organization.update',
     audit: 'access_policy.update',

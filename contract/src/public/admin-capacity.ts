@@ -5,10 +5,10 @@ import { define } from '../define.ts';
 import { CAPACITY_SHAPES } from './catalog.ts';
 
 const CapacityCounts = {
-  delivered_gpus: Type.Integer({ description: 'Handed over and not taken out again.' }),
+  delivered_gpus: Type.Integer({ description: 'GPUs of nodes in service.' }),
   healthy_gpus: Type.Integer(),
   reserved_gpus: Type.Integer({ description: 'Claimed, or kept for bare metal.' }),
-  active_gpus: Type.Integer({ description: 'Given to allocations that run.' }),
+  active_gpus: Type.Integer({ description: 'GPUs of active allocations.' }),
   free_gpus: Type.Integer({ description: 'Could be launched now.' }),
 };
 

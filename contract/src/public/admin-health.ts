@@ -63,7 +63,7 @@ export const adminHealthApi = define({
   adminNodeHealthProbe: {
     ...operatorChange,
     path: '/api/v1/admin/nodes/{node_id}/health/probe',
-    summary: 'Have the agent look at its host’s health now',
+    summary: 'Run the health checks of the host now',
     permission: 'admin.node.update',
     audit: 'node.health.probe',
     params: node,
@@ -97,7 +97,7 @@ export const adminHealthApi = define({
     method: 'DELETE',
     idempotency: 'none',
     path: '/api/v1/admin/nodes/{node_id}/health/overrides/{source}',
-    summary: 'Believe the source again',
+    summary: 'Remove a health override',
     permission: 'admin.node.update',
     audit: 'node.health.override_remove',
     params: source,

@@ -35,7 +35,7 @@ export const adminImageApi = define({
   adminOsImageRetire: {
     ...change,
     path: '/api/v1/admin/os-images/{image_name}/retire',
-    summary: 'Take a version of an image back',
+    summary: 'Retire a version of an image',
     description:
       'No launch gets it any more; the newest of the others takes its place, and without one the image is no longer offered. What runs keeps running. For good: the same digest cannot be registered under this name again.',
     permission,

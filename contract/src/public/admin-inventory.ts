@@ -28,7 +28,7 @@ export const NodeInventory = Closed({
     description: 'Age of the report. An agent reports on every change, and at least every two minutes.',
   }),
   boot_id: Type.String(),
-  findings: Type.Array(NodeFinding, { description: 'Where the host is not as claims say.' }),
+  findings: Type.Array(NodeFinding, { description: 'Differences between host and claims.' }),
   vms: Type.Array(HostVm),
   leases: Type.Array(HeldLease),
   repaired: Type.Array(Type.String(), { description: 'What the agent repaired, as sentences.' }),
@@ -87,7 +87,7 @@ export const adminInventoryApi = define({
   adminNodeImageList: {
     ...operatorRead,
     path: '/api/v1/admin/nodes/{node_id}/images',
-    summary: 'Images at hand on a host, as its agent last found them',
+    summary: 'Cached images of a host, as its agent last found them',
     permission: 'admin.node.read',
     params: node,
     response: Closed({

@@ -34,7 +34,7 @@ export const allocationPowerApi = define({
   allocationStop: {
     ...change,
     path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/stop',
-    summary: 'Switch a slice off; it stays yours and is charged',
+    summary: 'Stop a slice; its GPUs stay allocated and charged',
     description: `The guest OS is asked to shut down; after the timeout the VM is powered off. ${STAYS} ${REFUSED}`,
     audit: 'allocation.stop',
     body: Closed({
@@ -76,10 +76,10 @@ export const allocationPowerApi = define({
         Type.Array(Id('ssh_key'), {
           maxItems: 32,
           uniqueItems: true,
-          description: 'Whose keys open it. Without it, those it has.',
+          description: 'SSH keys to install (default: current keys).',
         }),
       ),
-      user_data: Type.Optional(Nullable(userData('Null takes it away. Without it, what it has.'))),
+      user_data: Type.Optional(Nullable(userData('Null removes it (default: unchanged).'))),
     }),
   },
 });

@@ -108,7 +108,7 @@ const SshAccess = Closed(
     port: Type.Integer({ examples: [22] }),
     host_key: Type.String({ description: 'As in known_hosts: type and key.', examples: ['ssh-ed25519 AAAAC3Nz'] }),
   },
-  { description: 'Of an active allocation; null otherwise, in lists and in answers to changes.' },
+  { description: 'Of an active allocation; null otherwise, in lists and in responses to changes.' },
 );
 
 export const Allocation = Closed({
@@ -125,13 +125,13 @@ export const Allocation = Closed({
   state: StringEnum(ALLOCATION_STATES),
   state_reason: Nullable(Type.String()),
   state_since: Time('When it came into this state.'),
-  state_deadline_at: Nullable(Time('When being in this state becomes too long.')),
+  state_deadline_at: Nullable(Time('Deadline of this state.')),
   progress: Nullable(AllocationProgress),
   power: Nullable(AllocationPower),
   ssh_key_ids: Type.Array(Type.String()),
   ssh: Nullable(SshAccess),
   tags: Tags,
-  is_protected: Type.Boolean({ description: 'Release is refused until protection is taken off.' }),
+  is_protected: Type.Boolean({ description: 'Release is refused until protection is removed.' }),
   max_duration_s: Nullable(Type.Integer()),
   release_at: Nullable(Time('When it is released automatically.')),
   activated_at: Nullable(Time('When charging began.')),
@@ -167,7 +167,7 @@ export const LaunchAlternative = Closed(
     region_name: Type.String(),
     gpu_count: Type.Integer(),
   },
-  { description: 'What fits now: lay it over the body of the launch and send that.' },
+  { description: 'An alternative that fits now. Merge it into the launch body and retry.' },
 );
 
 const launch = {
@@ -223,7 +223,7 @@ export const allocationApi = define({
       price_per_day: Money,
       price_per_month: Money,
       quota_gpus_after: Nullable(Type.Integer({ description: 'GPUs of quota left after it; null without quota.' })),
-      code: Nullable(Type.String({ description: 'Why not, as the error code a create would give.' })),
+      code: Nullable(Type.String({ description: 'Error code that a launch would return; null if it fits.' })),
       reasons: Type.Array(Type.Object({ code: Type.String() }, { additionalProperties: true })),
       alternatives: Type.Array(LaunchAlternative),
     }),
@@ -233,8 +233,7 @@ export const allocationApi = define({
     path: '/api/v1/projects/{project_id}/allocations',
     tag,
     summary: 'Launch a whole node or a GPU slice',
-    description:
-      'Answers 202 with the allocation; its timeline is the progress. 409 says why nothing fits and what would.',
+    description: 'Returns 202 with the allocation; `progress` shows its steps. 409 returns reasons and alternatives.',
     access: 'project',
     permission: 'allocation.create',
     audit: 'allocation.create',
@@ -324,7 +323,7 @@ export const allocationApi = define({
     method: 'POST',
     path: '/api/v1/projects/{project_id}/allocations/{allocation_id}/release',
     tag,
-    summary: 'Give it back; charging ends now, capacity is reused only after a verified wipe',
+    summary: 'Release an allocation; charging ends now, capacity is reused only after a verified wipe',
     description:
       'Accepted in every state that is not terminal, also again after release_failed. Refused while protected.',
     access: 'project',

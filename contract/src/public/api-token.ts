@@ -6,7 +6,7 @@ import { Id } from '../ids.ts';
 export const ApiToken = Closed({
   id: Id('api_token'),
   name: Type.String(),
-  token_prefix: Type.String({ description: 'The first characters, to recognise it by.' }),
+  token_prefix: Type.String({ description: 'The first characters, for identification.' }),
   scopes: Type.Array(Type.String()),
   project_id: Nullable(Id('project', 'The only project it reaches, or null for all of the owner.')),
   expires_at: Time('When it ends.'),

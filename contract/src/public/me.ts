@@ -38,7 +38,7 @@ export const meApi = define({
     method: 'GET',
     path: '/api/v1/me',
     tag: 'Identity',
-    summary: 'Who the presented credential is, and where it may work',
+    summary: 'The caller, with organizations and projects',
     access: 'self',
     permission: 'self.read',
     audit: null,

@@ -23,7 +23,7 @@ export const TerminalSession = Closed({
   source_ip: Nullable(Type.String({ description: 'Where the client connected from.' })),
   bytes_in: Type.Integer({ description: 'From client to VM.' }),
   bytes_out: Type.Integer({ description: 'From VM to client.' }),
-  created_at: Time('When the ticket was given.'),
+  created_at: Time('When the ticket was issued.'),
   opened_at: Nullable(Time('When both ends had met.')),
   closed_at: Nullable(Time('When it was over.')),
   expires_at: Time('When it ends at the latest.'),

@@ -78,7 +78,7 @@ export const WipeCertificate = Closed({
     region_name: Type.String(),
     gpu_count: Type.Integer(),
     activated_at: Nullable(Time('When it became the tenant’s.')),
-    release_requested_at: Nullable(Time('When it was given back.')),
+    release_requested_at: Nullable(Time('When its release was requested.')),
     released_at: Nullable(Time('When its capacity was proven clean.')),
   }),
   wipe_minimum: Nullable(Level),
@@ -111,7 +111,7 @@ export const SignedWipeCertificate = Closed({
 export const WipeCertificateKey = Closed({
   key_id: Id('trust_key'),
   state: StringEnum(['active', 'grace', 'retired', 'revoked'], {
-    description: 'What a revoked key signed counts for nothing; the others differ only in whether they still sign.',
+    description: 'Signatures of a revoked key are invalid; the others differ only in whether they still sign.',
   }),
   public_key_pem: Type.String(),
   fingerprint_sha256: Hash,

@@ -123,7 +123,7 @@ export const workflowRunApi = define({
         Type.String({
           maxLength: 64,
           pattern: '^[A-Za-z0-9]+$',
-          description: 'The step to go on from; where it stuck when absent.',
+          description: 'Step to continue from (default: the stuck step).',
         }),
       ),
     }),

@@ -46,7 +46,7 @@ export const ProgressPanel = ({ allocation, work }: Readonly<{ allocation: Alloc
   const title = workTitle(allocation, work);
   const percent = progress?.overall_percent ?? 0;
   return (
-    <section className="card al-progress-panel" aria-label="What is under way">
+    <section className="card al-progress-panel" aria-label="Progress">
       <div className="al-progress-head">
         <Title order={2}>{title}</Title>
         <span className="tabular">

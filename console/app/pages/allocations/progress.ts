@@ -10,10 +10,10 @@ export type Work = Extract<AllocationProgress['phase'], 'launch' | 'power' | 'cl
 
 const POWER_MOVING: readonly string[] = ['stopping', 'starting', 'rebooting', 'reinstalling'];
 const POWER_TITLES: Readonly<Record<string, string>> = {
-  stopping: 'Stopping the machine',
-  starting: 'Starting the machine',
-  rebooting: 'Rebooting the machine',
-  reinstalling: 'Installing it anew',
+  stopping: 'Stopping the VM',
+  starting: 'Starting the VM',
+  rebooting: 'Rebooting the VM',
+  reinstalling: 'Reinstalling the VM',
 };
 
 type Facts = Pick<
@@ -32,9 +32,9 @@ export const workNow = (facts: Facts): Work | null => {
 };
 
 export const workTitle = (facts: Facts, work: Work): string => {
-  if (work === 'launch') return 'Starting it';
-  if (work === 'cleanup') return 'Giving it back: wiping its disks';
-  return POWER_TITLES[facts.power?.state ?? ''] ?? 'Changing its power';
+  if (work === 'launch') return 'Launching';
+  if (work === 'cleanup') return 'Releasing: wiping disks';
+  return POWER_TITLES[facts.power?.state ?? ''] ?? 'Changing power state';
 };
 
 /** Since when, by the clock of the server. */
@@ -65,7 +65,7 @@ export const stepWords = (step: AllocationProgressStep, progress: AllocationProg
   step.state === 'running' ? runningWords(progress, nowMs) : step.state;
 
 /** For a row of a list: the step, and the percent of the whole. */
-export const briefly = ({ label, overall_percent }: AllocationProgress): string => `${label}, ${overall_percent} %`;
+export const briefly = ({ label, overall_percent }: AllocationProgress): string => `${label}, ${overall_percent}%`;
 
 export const inFull = (progress: AllocationProgress): string =>
-  `Step ${progress.step_number} of ${progress.step_count}, ${progress.overall_percent} % of all`;
+  `Step ${progress.step_number} of ${progress.step_count}, ${progress.overall_percent}% complete`;

@@ -15,7 +15,7 @@ describe('what is under way', () => {
     assert.equal(workNow(allocation()), null);
     const power = { ...allocation().power, state: 'stopping' } as Allocation['power'];
     assert.equal(workNow(allocation({ power })), 'power');
-    assert.equal(workTitle(allocation({ power }), 'power'), 'Stopping the machine');
+    assert.equal(workTitle(allocation({ power }), 'power'), 'Stopping the VM');
     assert.equal(workNow(allocation({ state: 'failed' })), null);
     const wiping = progress({ phase: 'cleanup' });
     assert.equal(workNow(allocation({ state: 'failed', progress: wiping })), 'cleanup');
@@ -39,8 +39,8 @@ describe('what is under way', () => {
     assert.equal(running(bare, 3), '3 s so far');
     assert.equal(running({ ...bare, note: '1 of 2 disks wiped' }, 3), '3 s so far, 1 of 2 disks wiped');
     assert.equal(stepWords(step({ state: 'skipped' }), progress(), NOW), 'skipped');
-    assert.equal(briefly(progress()), 'Copy image, 31 %');
-    assert.equal(inFull(progress()), 'Step 2 of 5, 31 % of all');
+    assert.equal(briefly(progress()), 'Copy image, 31%');
+    assert.equal(inFull(progress()), 'Step 2 of 5, 31% complete');
   });
 });
 
