@@ -179,7 +179,7 @@ describe('tasks of agents', () => {
     assert.deepEqual(await tell(), { is_accepted: true, reason: null });
     const { state, state_reason, error_code, output } = await stateOf(id);
     assert.deepEqual([state, error_code, output], ['failed', 'host_error', null]);
-    assert.match(state_reason ?? '', /shape of image\.evict/);
+    assert.match(state_reason ?? '', /match task kind image\.evict/);
     assert.deepEqual(await tell(), { is_accepted: true, reason: null });
     agent.close();
   });

@@ -179,7 +179,7 @@ describe('an inventory', () => {
     assert.equal(given?.power_state, 'off');
     assert.match(given?.power_reason ?? '', /3 times within an hour/);
     const acts = await rows<{ action: string }>(
-      "select action from audit_logs where target_id = $1 and policy like 'the machine was found down%' order by id",
+      "select action from audit_logs where target_id = $1 and policy like 'the VM was found down%' order by id",
       [allocation.id],
     );
     assert.deepEqual(
@@ -242,7 +242,7 @@ describe('an inventory', () => {
       await settle(db.database, { answer: () => null });
       await pass(2);
     }
-    const left = { power_state: 'off', power_reason: /3 times within an hour.*left off/ };
+    const left = { power_state: 'off', power_reason: /3 times within an hour.*stays off/ };
     for (const minutes of [2, 54, 2]) {
       await tell(node, down);
       const now = await power(allocation);
@@ -251,7 +251,7 @@ describe('an inventory', () => {
       await pass(minutes);
     }
     const told = await rows(
-      "select from audit_logs where target_id = $1 and action = 'allocation.power_off' and policy like 'the machine%'",
+      "select from audit_logs where target_id = $1 and action = 'allocation.power_off' and policy like 'the VM%'",
       [allocation.id],
     );
     assert.equal(told.length, 1, 'told once');
