@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CLEANUP_LIMIT_S } from '@gpuaas/contract/node';
-import { BEGUN_EXPIRES_S, CLEANUP_RUN_DEADLINE_MS, CLEANUP_TRIES_MAX, TASK_EXPIRES_S } from './task-limit.ts';
+import { CLEANUP_LIMIT_S, TASK_KINDS, TASKS } from '@gpuaas/contract/node';
+import {
+  BEGUN_EXPIRES_S,
+  CLEANUP_RUN_DEADLINE_MS,
+  CLEANUP_TRIES_MAX,
+  TASK_EXPIRES_S,
+  taskExpiresS,
+} from './task-limit.ts';
 
 test('a cleanup is waited for longer than the agent stays at it, and its run waits for every try', () => {
   for (const kind of ['slice.cleanup', 'node.cleanup']) {
@@ -10,4 +16,9 @@ test('a cleanup is waited for longer than the agent stays at it, and its run wai
     const tries = CLEANUP_TRIES_MAX * (TASK_EXPIRES_S + begun);
     assert.ok(CLEANUP_RUN_DEADLINE_MS > 1_000 * (CLEANUP_TRIES_MAX * TASK_EXPIRES_S + tries), kind);
   }
+});
+
+test('a task expires as its kind declares, and one of an unknown kind as most do', () => {
+  for (const kind of TASK_KINDS) assert.equal(taskExpiresS(kind), TASKS[kind].expires_s, kind);
+  assert.equal(taskExpiresS('slice.unknown'), TASK_EXPIRES_S);
 });
