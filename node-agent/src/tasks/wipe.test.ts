@@ -103,10 +103,10 @@ test('the method is what the drive reports and never below the minimum of the si
   const before = await weak.hash();
   assert.deepEqual(await weak.wipe('blkdiscard'), {
     blocked:
-      "the site's minimum is nvme_format, but the drive supports blkdiscard; replace the drive, or lower the minimum",
+      'the site requires at least nvme_format, but the disk supports blkdiscard; replace the disk or lower the minimum',
   });
   assert.deepEqual(await weak.wipe('nvme_format'), {
-    blocked: 'the policy is nvme_format, but the drive supports blkdiscard',
+    blocked: 'the wipe method is nvme_format, but the disk supports blkdiscard',
   });
   assert.equal(await weak.hash(), before);
 });
@@ -123,7 +123,8 @@ test('the level that the region asks for is met by a stronger method than was ap
   await weak.write(0, TEXT);
   const before = await weak.hash();
   assert.deepEqual(await weak.wipe('blkdiscard', 'purge'), {
-    blocked: "the site's minimum is purge, but the drive supports blkdiscard; replace the drive, or lower the minimum",
+    blocked:
+      'the site requires at least purge, but the disk supports blkdiscard; replace the disk or lower the minimum',
   });
   assert.equal(await weak.hash(), before);
 });

@@ -126,7 +126,7 @@ const chooseMethod = (
   if (method === undefined) {
     const asked = isBelow('blkdiscard', minimum.method) ? minimum.method : minimum.level;
     return {
-      blocked: `the required wipe method is ${asked}, but the disk supports ${offered.join(', ')}; replace the disk or lower the requirement`,
+      blocked: `the site requires at least ${asked}, but the disk supports ${offered.join(', ')}; replace the disk or lower the minimum`,
     };
   }
   const kind = eraseKindOf(method, can);
