@@ -68,7 +68,7 @@ describe('the agent and the real node API', () => {
     await until('nothing in hand', () => agent.in_hand().length === 0);
   });
 
-  it('a machine that nobody claims is told, and goes when an operator asks for it by name', async (t) => {
+  it('a VM without a claim is found, and removed when an operator names it', async (t) => {
     const { test, stateOf, change } = channel();
     const { node, folder, machine, host, state } = await aHost(t);
     // Made by an agent whose record is gone, as after a platform was restored from a backup.
@@ -88,10 +88,10 @@ describe('the agent and the real node API', () => {
     await until('both are told', async () => (await found()).includes('orphan_vm'));
     assert.ok((await found()).includes('unknown_vm'));
     const why = { reason: 'It was left behind.' };
-    assert.equal((await admin.post(at('machines/somebodys/remove'), why)).status, 409);
-    assert.equal((await admin.post(at('machines/gone/remove'), why)).status, 404);
+    assert.equal((await admin.post(at('vms/somebodys/remove'), why)).status, 409);
+    assert.equal((await admin.post(at('vms/gone/remove'), why)).status, 404);
     const name = domainName(ALLOCATION);
-    const { status, body } = await admin.post(at(`machines/${name}/remove`), why);
+    const { status, body } = await admin.post(at(`vms/${name}/remove`), why);
     assert.equal(status, 202);
     await until('it is removed', async () => (await stateOf(body.id)).state === 'completed');
     await until('the host is told to be without it', async () => !(await found()).includes('orphan_vm'));
