@@ -116,7 +116,7 @@ test('a paste of ten megabytes arrives whole, at the pace of the host, and the p
     host.setTaking(false);
     await paste(page, text);
     await until(() => host.received().bytes === WINDOW_BYTES);
-    assert.match(await statusOf(page), /^Pasting, \d+\.\d MB to go…$/);
+    assert.match(await statusOf(page), /^Pasting, \d+\.\d MB remaining…$/);
     assert.equal(await page.evaluate(() => 1 + 1), 2);
     assert.equal(host.received().bytes, WINDOW_BYTES);
     host.setTaking(true);
@@ -202,7 +202,7 @@ test('each reason is told in its own sentence, and a new ticket begins a new ses
 
     second.say({ type: 'exit', code: 3, signal: null });
     second.say({ type: 'closed', reason: 'ended', message: 'The program ended.' });
-    await until(async () => (await statusOf(page)) === 'The program ended with status 3.');
+    await until(async () => (await statusOf(page)) === 'The program exited with status 3.');
     await page.keyboard.press('Enter');
     const third = await gateway.next();
     await until(async () => (await statusOf(page)) === 'Connected.');
@@ -250,7 +250,7 @@ test('a session that may not write says so and sends nothing, and a recorded one
       await page.keyboard.type('nothing');
       await host.send('login: \x1b[6n');
       await shows(page, 'login:');
-      assert.equal(await textOf(page, '.gpuaas-terminal-marks'), 'Read onlyRecorded');
+      assert.equal(await textOf(page, '.gpuaas-terminal-marks'), 'Read-onlyRecorded');
       assert.equal(await textOf(page, '.gpuaas-terminal-notice'), 'Recorded by <b>policy</b>.');
       assert.equal(host.received().bytes, 0);
     },
