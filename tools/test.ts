@@ -32,6 +32,13 @@ type Options = Readonly<{
 /** A file may take this many times the usual; one of the node tier may have to build a machine first. */
 const PATIENCE: Readonly<Record<Tier, number>> = { fast: 1, slow: 2, node: 3 };
 
+/**
+ * The node of that tier runs its VMs by hardware virtualization that is itself emulated, which now and then crashes its kernel.
+ * That says nothing about the product, so the file runs once more; a second crash counts.
+ */
+const isEmulatorFault = ({ failures }: FileVerdict): boolean =>
+  JSON.stringify(failures).includes('Kernel panic - not syncing');
+
 class UsageError extends Error {}
 
 const oneOf = <T extends string>(what: string, values: readonly T[], given: string): T => {
@@ -103,7 +110,13 @@ const runAll = async (
   const runOne = async (file: string): Promise<void> => {
     const hangAfterMs = options.hangAfterMs * PATIENCE[tierOf(file)];
     const env = coverageEnv(file, shared, join(scratchDir, 'coverage'));
-    const verdict = judgeFile(await runFile({ ...options, env, hangAfterMs, file, scratchDir }), { requireAll });
+    const run = async () =>
+      judgeFile(await runFile({ ...options, env, hangAfterMs, file, scratchDir }), { requireAll });
+    let verdict = await run();
+    if (tierOf(file) === 'node' && isEmulatorFault(verdict)) {
+      console.log(`${fileLine(verdict)}\nThe kernel of the emulated node crashed; running the file once more.`);
+      verdict = await run();
+    }
     console.log(fileLine(verdict));
     if (verdict.failures.length > 0) console.log(failureList(verdict.failures));
     verdicts.push(verdict);
