@@ -1,5 +1,5 @@
 /**
- * The runner behind `make test`: every test file in a process of its own, two at a time, the longest first, on one
+ * The runner behind `make test`: every test file in a process of its own, three at a time, the longest first, on one
  * PostgreSQL and in one browser for the whole run. Closes with one plain line, `N passed, N failed, N skipped`, and
  * exits 1 when anything failed: a test, a file that crashed, hung or held no test, or a skip where GPUAAS_REQUIRE=all
  * allows none.
@@ -55,7 +55,7 @@ const readOptions = (argv: readonly string[]): Options => {
       lane: { type: 'string' },
       tier: { type: 'string', default: 'fast' },
       root: { type: 'string', default: fileURLToPath(new URL('..', import.meta.url)) },
-      concurrency: { type: 'string', default: '2' },
+      concurrency: { type: 'string', default: '3' },
       'hang-after-s': { type: 'string', default: '600' },
       'no-postgres': { type: 'boolean', default: false },
       remember: { type: 'boolean', default: false },
