@@ -19,7 +19,9 @@ const names = (page: Page): Promise<string[]> => page.locator('tbody tr td:first
 const withList = async (
   work: (page: Page, launch: (name: string) => Promise<unknown>) => Promise<void>,
 ): Promise<void> => {
-  const api: MockApi = createMockApi({ as: 'member' });
+  // Time stands still, so that on a slow machine nothing else in the list changes meanwhile.
+  const startedAt = Date.now();
+  const api: MockApi = createMockApi({ as: 'member', now: () => startedAt });
   const server = await serveBuild(await ensureConsole(), { api: api.fetch });
   const context = await browser.newContext(contextOptions({}));
   const client = createClient({ baseUrl: server.url, fetch: api.fetch });
