@@ -196,7 +196,7 @@ export const startNodeVm = async (options: NodeVmOptions): Promise<NodeVm> => {
 
   const serial = (): string => {
     const file = join(dir, 'serial.log');
-    return existsSync(file) ? readFileSync(file, 'utf8').slice(-3000) : '';
+    return existsSync(file) ? readFileSync(file, 'utf8').slice(-12_000) : '';
   };
   const bootId = async (): Promise<string | undefined> => {
     const { status, stdout } = await ssh('cat /proc/sys/kernel/random/boot_id', 20_000);
