@@ -9,7 +9,6 @@ import { contentionBench } from './contention.ts';
 import { diskBenches } from './disks.ts';
 import { fleetBench } from './fleet.ts';
 import { httpReadBench, httpWriteBench } from './http.ts';
-import { machineBenches } from './machines.ts';
 import { packingBenches } from './packing.ts';
 import { placementBench, placementScaleBench } from './placement.ts';
 import { placementHttpBench } from './placement-http.ts';
@@ -17,6 +16,7 @@ import { slurmBenches } from './slurm.ts';
 import { streamBench } from './stream.ts';
 import type { Bench, Measurement } from './types.ts';
 import { upBench } from './up.ts';
+import { machineBenches } from './vms.ts';
 import { workflowBench } from './workflow.ts';
 
 const BENCHES: readonly Bench[] = [

@@ -4,7 +4,7 @@ import { createPublicKey, generateKeyPairSync, webcrypto } from 'node:crypto';
 import { TASK_KINDS } from '@gpuaas/contract/node';
 import { systemClock } from '@gpuaas/kit';
 import * as x509 from '@peculiar/x509';
-import { createTrustKeeper, type Trust } from '../../server/src/agents/trust.ts';
+import { createTrustCache, type Trust } from '../../server/src/agents/trust.ts';
 import { type Database, PLATFORM } from '../../server/src/db/client.ts';
 import { createSecrets } from '../../server/src/ports/secrets/secrets.ts';
 import { issueNodeCertificate, issueServerCertificate } from '../../server/src/ports/trust/x509.ts';
@@ -31,7 +31,7 @@ export type Agents = Readonly<{
 export type ServerIdentity = Readonly<{ key: string; cert: string; ca: string }>;
 
 export const readTrust = async (database: Database, platformKey: Buffer): Promise<Trust> =>
-  (await createTrustKeeper({ database, secrets: createSecrets(platformKey), clock: systemClock })).current();
+  (await createTrustCache({ database, secrets: createSecrets(platformKey), clock: systemClock })).current();
 
 /** For a server that is none of ours and shows a certificate of the same kind. */
 export const issueServer = async ({ ca, bundle }: Trust): Promise<ServerIdentity> => {

@@ -37,7 +37,7 @@ const fail = (message: string): never => {
 
 /** Only the clock of the host changes from one request to the next, and never its length. */
 const requestOf = (nodeId: string): Line['request'] => {
-  const rest = JSON.stringify({ ...agents.standing, in_hand: [], wait_s: 15 });
+  const rest = JSON.stringify({ ...agents.standing, journaled_task_ids: [], wait_s: 15 });
   const opening = '{"clock":"';
   const closing = `",${rest.slice(1)}`;
   const length = opening.length + new Date().toISOString().length + closing.length;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { api as contract, type Operation, type OperationId, Problem } from '@gpuaas/contract';
 import { errorsOf } from './core/validate.ts';
-import { type Ask, ask, type TestApi, testApi } from './test/ask.ts';
+import { type Ask, ask, type TestApi, testApi } from './test/request.ts';
 import { scenarios } from './test/scenarios.ts';
 
 const operations = Object.entries<Operation>(contract) as [OperationId, Operation][];

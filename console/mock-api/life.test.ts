@@ -4,7 +4,7 @@ import { createClient, type GpuaasError, verifyWipeCertificate } from '@gpuaas/s
 import { pathOf, type WorkflowDeclaration } from '../../server/src/domain/workflow-declaration.ts';
 import { PROVISION_SLICE, RELEASE_ALLOCATION } from '../../server/src/domain/workflow-steps.ts';
 import type { MockOptions } from './index.ts';
-import { testApi } from './test/ask.ts';
+import { testApi } from './test/request.ts';
 import { named } from './test/scenarios-allocation.ts';
 import { LAUNCH } from './test/scenarios-tenant.ts';
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { api as contract, type Operation, type OperationId, Problem, type RoleName, roleHolds } from '@gpuaas/contract';
 import { errorsOf } from './core/validate.ts';
 import type { Persona } from './index.ts';
-import { type Ask, ask, type TestApi, testApi } from './test/ask.ts';
+import { type Ask, ask, type TestApi, testApi } from './test/request.ts';
 import { scenarios } from './test/scenarios.ts';
 
 /** Written down apart from the seed: who holds what at the organization and project of the demo. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ERRORS, type ErrorCode, Problem } from '@gpuaas/contract';
 import { createClient } from '@gpuaas/sdk';
 import { errorsOf } from './core/validate.ts';
-import { ask, testApi } from './test/ask.ts';
+import { ask, testApi } from './test/request.ts';
 import { named } from './test/scenarios-allocation.ts';
 import { LAUNCH } from './test/scenarios-tenant.ts';
 

@@ -1,7 +1,7 @@
 import { describe, test } from 'node:test';
 import { scenarios } from '../../contract/test/scenarios/index.ts';
-import { play } from '../../contract/test/scenarios/stage.ts';
-import { mockStage } from './test/stage.ts';
+import { play } from '../../contract/test/scenarios/scenario.ts';
+import { mockStage } from './test/scenario-mock.ts';
 
 describe('the mock plays every scenario of the contract', () => {
   for (const scenario of scenarios) test(scenario.name, async () => void (await play(mockStage, scenario)));

@@ -5,7 +5,7 @@ import { HostFactsShape } from '@gpuaas/contract/node';
 import { createClient } from '@gpuaas/sdk';
 import { errorsOf } from './core/validate.ts';
 import { XSS_MARK } from './seed/hostile.ts';
-import { testApi } from './test/ask.ts';
+import { testApi } from './test/request.ts';
 
 const clientOf = (api: ReturnType<typeof testApi>) =>
   createClient({ baseUrl: 'https://mock.invalid', fetch: api.fetch, retry: { retriesMax: 0 } });

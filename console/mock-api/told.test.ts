@@ -3,9 +3,9 @@ import { describe, test } from 'node:test';
 import { api as contract, type OperationId } from '@gpuaas/contract';
 import { events as eventTypes } from '@gpuaas/contract/events';
 import { errorsOf } from './core/validate.ts';
-import { type Ask, ask, type TestApi, testApi } from './test/ask.ts';
+import { TOLD } from './test/expected-events.ts';
+import { type Ask, ask, type TestApi, testApi } from './test/request.ts';
 import { scenarios } from './test/scenarios.ts';
-import { TOLD } from './test/told.ts';
 
 describe('every mutation leaves an audit row and tells its event, whose data is what the contract says', () => {
   for (const [name, told] of Object.entries(TOLD))

@@ -5,7 +5,7 @@
 import type { CapacityShape, WorkflowDeclaration } from '../../server/src/domain/workflow-declaration.ts';
 import { PROVISION_BAREMETAL, PROVISION_SLICE, RELEASE_ALLOCATION } from '../../server/src/domain/workflow-steps.ts';
 import { type Execution, executionsOf } from '../../server/test/executions.ts';
-import type { Boundary } from './held-worker.ts';
+import type { Boundary } from './paused-worker.ts';
 
 /** Before the step acts, after it acted, after its outcome was committed. */
 const POINTS = ['claimed', 'acted', 'committed'] as const;

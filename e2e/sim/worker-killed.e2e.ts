@@ -17,7 +17,7 @@ import { releaseAllocation } from '../../server/src/workflows/release-allocation
 import { emptyDatabase } from '../../server/test/database.ts';
 import { createStory, failureReport } from '../story.ts';
 import { boundariesOf, PATHS, type Path, pictureAt } from './boundaries.ts';
-import type { Boundary } from './held-worker.ts';
+import type { Boundary } from './paused-worker.ts';
 import { eventually, type Platform, type Running, startPlatform } from './platform.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'gpuaas-killed-'));
@@ -99,7 +99,7 @@ const startWorker = (strikes: readonly Strike[]): Readonly<{ worker: Running; re
   const [plan, reached] = [join(scratch, 'plan.json'), join(scratch, 'reached.jsonl')];
   writeFileSync(plan, JSON.stringify(strikes.map(({ boundary }) => boundary)));
   rmSync(reached, { force: true });
-  const worker = platform.run(['e2e/sim/held-worker.ts', plan, reached]);
+  const worker = platform.run(['e2e/sim/paused-worker.ts', plan, reached]);
   const linesOf = () => (existsSync(reached) ? readFileSync(reached, 'utf8').split('\n').filter(Boolean) : []);
   return {
     worker,

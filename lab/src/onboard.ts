@@ -102,7 +102,7 @@ const approve = async (given: Onboarding, node_id: string): Promise<void> => {
 };
 
 /** Without them a release would have nothing to erase. The node takes nobody until they are ours. */
-const ownDisks = async (given: Onboarding, node_id: string): Promise<void> => {
+const approveDisks = async (given: Onboarding, node_id: string): Promise<void> => {
   const { client, signal } = given;
   const params = { node_id };
   const owned = async () => (await client.adminNodeDiskList({ params, query: { limit: 100 } })).items;
@@ -137,7 +137,7 @@ export const onboard = async (given: Onboarding): Promise<void> => {
     return node.is_connected && node.health !== 'unknown' && node.state !== 'enrolling' ? node : undefined;
   });
   if (host.spec.until === 'discovered') return void (await discovered(given, nodeId));
-  if (host.spec.capacity_mode === 'baremetal') await ownDisks(given, nodeId);
+  if (host.spec.capacity_mode === 'baremetal') await approveDisks(given, nodeId);
   else await approve(given, nodeId);
   await schedulable(given, nodeId);
 };

@@ -60,7 +60,7 @@ test('a task is verified, begun with leave, done and answered', async (t) => {
   assert.deepEqual(platform.state.starts, [payload.task_id]);
   const [result] = resultsOf(platform, payload.task_id);
   assert.deepEqual([result?.state, result?.output], ['completed', { report: REPORT }]);
-  await platform.until('nothing in hand', () => agent.in_hand().length === 0);
+  await platform.until('nothing in hand', () => agent.journaled_task_ids().length === 0);
   assert.ok(
     lines.some((line) => line['task_id'] === payload.task_id && line['correlation_id'] === payload.correlation_id),
   );
@@ -76,7 +76,7 @@ test('five copies at once, five more later and a redelivery signed anew are one 
   const copies = Array.from({ length: 5 }, () => signTask(platform.signer(), payload));
   platform.deliver(nodeId, ...copies);
   await platform.until('a result', () => resultsOf(platform, payload.task_id).length > 0);
-  await platform.until('nothing in hand', () => agent.in_hand().length === 0);
+  await platform.until('nothing in hand', () => agent.journaled_task_ids().length === 0);
   platform.deliver(nodeId, ...copies);
   const resigned = { ...payload, issued_at: new Date().toISOString() };
   platform.deliver(nodeId, signTask(platform.signer(), resigned));
@@ -239,7 +239,7 @@ test('what the platform does not allow is not begun, and what it cancels ends', 
   platform.wake(nodeId);
   for (const { task_id } of [cancelled, unwanted])
     await platform.until('its end', () => resultsOf(platform, task_id)[0]?.error_code === 'conflict');
-  await platform.until('nothing in hand', () => agent.in_hand().length === 0);
+  await platform.until('nothing in hand', () => agent.journaled_task_ids().length === 0);
   assert.ok(!acts.includes(refused.task_id));
   assert.equal(resultsOf(platform, refused.task_id).length, 0);
 });
@@ -319,7 +319,7 @@ test('while the platform is away work goes on, its result waits, and the log say
   }
   gate.resolve();
   await platform.until('tries to tell', () => platform.state.calls.some((call) => call.endsWith('/result')));
-  assert.deepEqual(agent.in_hand(), [payload.task_id]);
+  assert.deepEqual(agent.journaled_task_ids(), [payload.task_id]);
   platform.state.fault = null;
   await platform.until('the result', () => resultsOf(platform, payload.task_id).length === 1);
   const conditions = () =>
@@ -335,7 +335,7 @@ test('a revoked node does nothing new, and enrolling it again brings it back wit
   await agent.reached;
   const done = platform.payloadOf(nodeId, 'diag.health_probe', {});
   platform.deliver(nodeId, signTask(platform.signer(), done));
-  await platform.until('done', () => agent.in_hand().length === 0 && acts.length === 1);
+  await platform.until('done', () => agent.journaled_task_ids().length === 0 && acts.length === 1);
   platform.revoke(nodeId);
   await platform.until('the refusal', () => lines.some((line) => line['condition'] === 'refused'));
   await enrolled(platform, state, nodeId);
@@ -443,7 +443,7 @@ test('on a full disk a task is refused before anything is done, and with space t
   assert.ok(first && second);
   platform.deliver(nodeId, signTask(platform.signer(), first));
   await platform.until('the refusal', () => resultsOf(platform, first.task_id)[0]?.error_code === 'no_space');
-  assert.deepEqual([acts, platform.state.starts, agent.in_hand()], [[], [], []]);
+  assert.deepEqual([acts, platform.state.starts, agent.journaled_task_ids()], [[], [], []]);
   isFull = false;
   platform.deliver(nodeId, signTask(platform.signer(), second));
   await platform.until('the next', () => resultsOf(platform, second.task_id)[0]?.state === 'completed');

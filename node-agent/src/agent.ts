@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { HealthReport, Inventory, NodeAnswer, TaskKind } from '@gpuaas/contract/node';
+import type { HealthReport, Inventory, NodeResponse, TaskKind } from '@gpuaas/contract/node';
 import type { Log } from '@gpuaas/kit';
 import { createAgentStatus } from './agent-status.ts';
 import { type Connection, openConnection } from './control-plane/connection.ts';
@@ -67,7 +67,7 @@ export type Agent = Readonly<{
   /** Resolves at the first response of the control plane. */
   reached: Promise<void>;
   /** Tasks without a result at the control plane. */
-  in_hand(): readonly string[];
+  journaled_task_ids(): readonly string[];
   idle(): Promise<void>;
   reportHealth(report: HealthReport): Promise<void>;
   /** Running tasks are aborted and start again at the next start. */
@@ -192,7 +192,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
 
   const reached = Promise.withResolvers<void>();
   let hasReached = false;
-  const onAnswer = async (answer: NodeAnswer<'taskWait'>): Promise<void> => {
+  const onAnswer = async (answer: NodeResponse<'taskWait'>): Promise<void> => {
     if (!hasReached) {
       hasReached = true;
       await updater?.confirm();
@@ -208,7 +208,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
     await connection.call('healthReport', { params: { node_id: connection.node_id }, body: { report }, signal });
   };
 
-  const reportInventory = (inventory: Inventory): Promise<NodeAnswer<'inventoryReport'>> =>
+  const reportInventory = (inventory: Inventory): Promise<NodeResponse<'inventoryReport'>> =>
     connection.call('inventoryReport', { params: { node_id: connection.node_id }, body: { inventory }, signal });
 
   runner.resume();
@@ -222,7 +222,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
       wait_s: config.wait_s ?? 15,
       patience: config.patience ?? { baseMs: 500, capMs: 15_000 },
       status,
-      in_hand: () => journal.open().map((record) => record.task_id),
+      journaled_task_ids: () => journal.open().map((record) => record.task_id),
       onAnswer,
     }),
     keepRenewed({ connection, log, now, signal }),
@@ -257,7 +257,7 @@ const wire = (options: AgentOptions, parts: Parts, unlock: () => Promise<void>):
     node_id: connection.node_id,
     log,
     reached: reached.promise,
-    in_hand: () => journal.open().map((record) => record.task_id),
+    journaled_task_ids: () => journal.open().map((record) => record.task_id),
     idle: runner.idle,
     reportHealth,
     stop: () => {

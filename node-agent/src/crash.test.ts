@@ -52,8 +52,8 @@ for (const [boundary, acts] of Object.entries(ACTS) as [Boundary, number][])
     platform.deliver(nodeId, copy(), copy(), copy(), copy(), copy());
     const results = () => platform.state.results.get(payload.task_id) ?? [];
     await platform.until('a result', () => results().length > 0, 120_000);
-    const inHand = () => platform.state.waits.at(-1)?.['in_hand'] as string[] | undefined;
-    await platform.until('nothing in hand', () => inHand()?.length === 0, 120_000);
+    const journaled = () => platform.state.waits.at(-1)?.['journaled_task_ids'] as string[] | undefined;
+    await platform.until('nothing in hand', () => journaled()?.length === 0, 120_000);
     const journal = await readFile(join(state, 'journal.jsonl'), 'utf8');
     const entries = journal
       .trim()

@@ -28,7 +28,7 @@ export const createProgressReporter = (
     lastSentMs = performance.now();
     try {
       const response = await options.api.progress(options.task, progress, options.signal);
-      if (!response.is_wanted && !isStopped) options.onUnwanted();
+      if (!response.is_open && !isStopped) options.onUnwanted();
     } catch (err) {
       // Progress is optional: only the result decides.
       lastSentMs += askedMs(err);

@@ -91,7 +91,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
   };
 
   /** Undefined: the agent stopped before the response. */
-  const mayBegin = async (record: TaskRecord, payload: TaskPayload, log: Log): Promise<boolean | undefined> => {
+  const mayStart = async (record: TaskRecord, payload: TaskPayload, log: Log): Promise<boolean | undefined> => {
     const isOver = (): boolean => record.state === 'accepted' && now().getTime() > Date.parse(payload.expires_at);
     try {
       const answer = await untilResponse(() => options.api.start(payload, stopping.signal), {
@@ -99,8 +99,8 @@ export const createRunner = (options: RunnerOptions): Runner => {
         patience,
         until: isOver,
       });
-      if (answer?.may_begin === false) log.info({ reason: answer.reason }, 'control plane withdrew the task');
-      return answer?.may_begin ?? (isOver() ? true : undefined);
+      if (answer?.may_start === false) log.info({ reason: answer.reason }, 'control plane withdrew the task');
+      return answer?.may_start ?? (isOver() ? true : undefined);
     } catch (err) {
       if (!(err instanceof ControlPlaneError)) throw err;
       log.info({ err }, 'control plane no longer knows the task');
@@ -142,7 +142,7 @@ export const createRunner = (options: RunnerOptions): Runner => {
 
   const run = async (record: TaskRecord, payload: TaskPayload): Promise<void> => {
     const log = logOf(payload);
-    const isAllowed = await mayBegin(record, payload, log);
+    const isAllowed = await mayStart(record, payload, log);
     if (isAllowed === undefined) return;
     if (!isAllowed) {
       await journal.acknowledge(payload.task_id);

@@ -65,7 +65,7 @@ describe('the agent and the real node API', () => {
         async () => !['queued', 'dispatched', 'running'].includes((await stateOf(id)).state),
       );
     for (const id of ids) assert.equal((await stateOf(id)).state, 'completed', lines.join(''));
-    await until('nothing in hand', () => agent.in_hand().length === 0);
+    await until('nothing in hand', () => agent.journaled_task_ids().length === 0);
   });
 
   it('a VM without a claim is found, and removed when an operator names it', async (t) => {

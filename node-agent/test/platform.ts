@@ -108,7 +108,7 @@ export const signTasks = (signer: Signer, payloads: readonly unknown[]): SignedT
 
 export const signTask = (signer: Signer, payload: unknown): SignedTask => signTasks(signer, [payload])[0] as SignedTask;
 
-type Held = { nodeId: string; inHand: string[]; answer: () => void };
+type Held = { nodeId: string; journaled: string[]; answer: () => void };
 
 export const startPlatform = async () => {
   let authority = await createAuthority('gpuaas test CA');
@@ -193,23 +193,24 @@ export const startPlatform = async () => {
       : nodeId;
   };
 
-  const wait = (nodeId: string, body: { in_hand: string[]; wait_s: number }, res: ServerResponse): void => {
+  const wait = (nodeId: string, body: { journaled_task_ids: string[]; wait_s: number }, res: ServerResponse): void => {
     const answer = (): void => {
       clearTimeout(timer);
       held.delete(hold);
       const tasks = outbox.get(nodeId) ?? [];
       outbox.set(nodeId, []);
-      const cancelled = body.in_hand.filter((id) => state.cancelled.has(id));
+      const cancelled = body.journaled_task_ids.filter((id) => state.cancelled.has(id));
       json(res, 200, { tasks, cancelled, trust_version: trust().version, server_time: new Date().toISOString() });
     };
-    const hold: Held = { nodeId, inHand: body.in_hand, answer };
+    const hold: Held = { nodeId, journaled: body.journaled_task_ids, answer };
     const timer = setTimeout(answer, body.wait_s * 1000);
     held.add(hold);
     res.once('close', () => {
       clearTimeout(timer);
       held.delete(hold);
     });
-    const isDue = (outbox.get(nodeId) ?? []).length > 0 || body.in_hand.some((id) => state.cancelled.has(id));
+    const isDue =
+      (outbox.get(nodeId) ?? []).length > 0 || body.journaled_task_ids.some((id) => state.cancelled.has(id));
     if (isDue || body.wait_s === 0) answer();
   };
 
@@ -224,11 +225,11 @@ export const startPlatform = async () => {
     if (what === 'start') {
       state.starts.push(taskId ?? '');
       const isRefused = state.notToBegin.has(taskId ?? '');
-      return json(res, 200, { may_begin: !isRefused, reason: isRefused ? 'cancelled' : null });
+      return json(res, 200, { may_start: !isRefused, reason: isRefused ? 'cancelled' : null });
     }
     if (what === 'progress') {
       state.progress.push({ task_id: taskId ?? '', percent: (body as { percent: number }).percent });
-      return json(res, 200, { is_wanted: !state.unwanted.has(taskId ?? '') });
+      return json(res, 200, { is_open: !state.unwanted.has(taskId ?? '') });
     }
     if (what === 'result') {
       const all = state.results.get(taskId ?? '') ?? [];

@@ -544,7 +544,7 @@ export type NodeInventory = {
   vms: {
     name: string;
     allocation_id: string | null;
-    /** It carries our tag under the name that goes with it. */
+    /** It has the tag of GPUaaS and the matching name. */
     is_managed: boolean;
     state: 'running' | 'shut_off' | 'paused' | 'crashed';
     ended_by: 'guest' | 'host' | 'crash' | null;
@@ -555,7 +555,7 @@ export type NodeInventory = {
     /** Id of the allocation. */
     allocation_id: string;
     slot_ids: string[];
-    /** Something of it may be on the host. */
+    /** The host may hold state of it. */
     is_used: boolean;
     is_cleaning: boolean;
     wanted: 'on' | 'off';

@@ -131,7 +131,7 @@ export const openAgent = (
     wait: (ask = {}) =>
       agent.call('taskWait', {
         ...STANDING,
-        in_hand: [],
+        journaled_task_ids: [],
         trust_version: identity.trust.version,
         clock: new Date().toISOString(),
         wait_s: 0,

@@ -7,9 +7,9 @@ import { ID_PREFIXES } from '@gpuaas/contract';
 import { PLATFORM } from '../src/db/client.ts';
 import type { TestApp } from './app.ts';
 import { candidate } from './candidate.ts';
-import { must } from './cast.ts';
 import { anEnrolledNode, discover, discovery } from './discovered.ts';
 import type { NodeFacts, Sql } from './placement.ts';
+import { must } from './tenants.ts';
 
 const REGION = 'us-buffalo-1';
 const MODES: readonly NodeFacts['capacity_mode'][] = ['slice', 'slice', 'slice', 'flexible', 'flexible', 'baremetal'];

@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, verify } from 'node:crypto';
 import { isTaskKind, type SignedTask, type TaskPayload, taskTreeBytes } from '@gpuaas/contract/node';
 import { invariant, silentLog, systemClock } from '@gpuaas/kit';
-import { createHandOut } from '../src/agents/task-hand-out.ts';
 import { finish, start } from '../src/agents/task-result.ts';
-import type { TrustKeeper } from '../src/agents/trust.ts';
+import { createTaskSender } from '../src/agents/task-sender.ts';
+import type { TrustCache } from '../src/agents/trust.ts';
 import { type Database, PLATFORM } from '../src/db/client.ts';
 import type { NodeTaskRow } from '../src/db/node-task.ts';
 import { createAllocationDeps } from '../src/workflows/allocation-deps.ts';
@@ -48,7 +48,7 @@ export type HostPlay = Readonly<{
 const deps = (database: Database) => ({ database, clock: systemClock, wake: () => {} });
 const signer = generateKeyPairSync('ed25519');
 /** The tests' own signer, as an agent trusts it. */
-const trust: TrustKeeper = {
+const trust: TrustCache = {
   current: () => ({ bundle: { version: 'test' }, signer: { id: 'tky_test', key: signer.privateKey } }) as never,
   refresh: async () => {},
 };
@@ -75,10 +75,10 @@ export const takeQueued = async (database: Database, prefix = 'node-'): Promise<
     reader.query<{ id: string }>('select id from nodes where starts_with(name, $1)', [prefix]),
   );
   const known = new Set(rows.map(({ id }) => id));
-  const work = createHandOut({ ...deps(database), trust });
-  const found = await work.look([], []);
+  const work = createTaskSender({ ...deps(database), trust });
+  const found = await work.find([], []);
   const sent: SignedTask[] = [];
-  await work.give(
+  await work.send(
     found,
     found.nodes.filter((id) => known.has(id)),
     [],
@@ -91,7 +91,7 @@ export const takeQueued = async (database: Database, prefix = 'node-'): Promise<
   for (const task of sent.map(verified)) {
     const where = { node_id: task.node_id, task_id: task.id };
     // Withdrawn since: it is not begun.
-    if ((await start(deps(database), where, { attempt: task.attempt })).may_begin) begun.push(task);
+    if ((await start(deps(database), where, { attempt: task.attempt })).may_start) begun.push(task);
   }
   return begun;
 };

@@ -1,7 +1,7 @@
 /** What a scenario is: one request of an operation, typed by the contract. */
 import type { OperationId, PublicApi, RequestOf } from '@gpuaas/contract';
 import type { Caller } from './app.ts';
-import type { Cast } from './cast.ts';
+import type { Cast } from './tenants.ts';
 
 type Req<K extends OperationId> = RequestOf<PublicApi[K]>;
 export type Ask<K extends OperationId = OperationId> = Readonly<{

@@ -1,9 +1,9 @@
 /** Scenarios of reaching what was launched: tickets, sessions, grants and the organization's policy. */
 import { randomUUID } from 'node:crypto';
 import { aGrant, aRecordedSession, aSession } from './access.ts';
-import { type Cast, must, newSshKey } from './cast.ts';
 import type { Scenarios } from './scenario.ts';
 import { newActive } from './scenarios-allocation.ts';
+import { type Cast, must, newSshKey } from './tenants.ts';
 
 /** A slice that runs, and its owner at the path of it. */
 const atActive = async (cast: Cast) => {

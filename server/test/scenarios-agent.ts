@@ -1,8 +1,8 @@
 /** Scenarios of agents, of the keys of their channel, and of logs. */
 import { randomUUID } from 'node:crypto';
-import { type Cast, must } from './cast.ts';
 import { anEnrolledNode } from './discovered.ts';
 import type { Scenarios } from './scenario.ts';
+import { type Cast, must } from './tenants.ts';
 
 const because = { reason: 'It was asked for' };
 

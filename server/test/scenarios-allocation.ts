@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { PLATFORM } from '../src/db/client.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
-import { type Cast, must } from './cast.ts';
 import { aNode, anAllocation, type NodeFacts, type TestAllocation, type TestNode } from './placement.ts';
 import type { Scenarios } from './scenario.ts';
+import { type Cast, must } from './tenants.ts';
 import { until } from './until.ts';
 
 const REGION = 'us-buffalo-1';

@@ -1,7 +1,8 @@
 /** Scenarios of what operators do to the fleet, and of capacity and quota as tenants read them. */
-import type { Cast } from './cast.ts';
+
 import type { Scenarios } from './scenario.ts';
 import { newNode } from './scenarios-allocation.ts';
+import type { Cast } from './tenants.ts';
 
 const asOperator = async ({ superadmin }: Cast) => ({ as: superadmin });
 const atProject = async ({ acme }: Cast) => ({ as: acme.owner, params: { project_id: acme.ids.project_id } });

@@ -1,8 +1,9 @@
 /** Scenarios of health: what is reported, what operators say otherwise, and the breaker. */
-import type { Cast } from './cast.ts';
-import { must } from './cast.ts';
+
 import type { Scenarios } from './scenario.ts';
 import { newDiscovered } from './scenarios-topology.ts';
+import type { Cast } from './tenants.ts';
+import { must } from './tenants.ts';
 
 const atNode = async (cast: Cast) => ({ as: cast.superadmin, params: { node_id: await newDiscovered(cast) } });
 const override = {

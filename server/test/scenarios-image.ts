@@ -1,7 +1,7 @@
 /** Scenarios of images that an operator registers and takes back. */
 import { createHash, randomUUID } from 'node:crypto';
-import { must } from './cast.ts';
 import type { Scenarios } from './scenario.ts';
+import { must } from './tenants.ts';
 
 export const newImage = (name = `image-${randomUUID().slice(0, 8)}`) => ({
   name,

@@ -1,7 +1,8 @@
 /** Scenarios of what is on hosts: machines that nobody claims, and images. */
-import { type Cast, must } from './cast.ts';
+
 import type { Scenarios } from './scenario.ts';
 import { newDiscovered } from './scenarios-topology.ts';
+import { type Cast, must } from './tenants.ts';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 const ORPHAN = 'alc_01k9zv3m8q4t6w2x5y7r0s1nzz';

@@ -1,8 +1,9 @@
 /** Scenarios of usage, and of what operators do to allocations. */
-import type { Cast } from './cast.ts';
-import { must } from './cast.ts';
+
 import type { Scenarios } from './scenario.ts';
 import { newAllocation } from './scenarios-allocation.ts';
+import type { Cast } from './tenants.ts';
+import { must } from './tenants.ts';
 
 const REASON = 'The tenant asked for it';
 

@@ -1,8 +1,9 @@
 /** Scenarios of discovery, approval, slots and disks. */
-import type { Cast } from './cast.ts';
-import { must } from './cast.ts';
+
 import { anEnrolledNode, discover } from './discovered.ts';
 import type { Scenarios } from './scenario.ts';
+import type { Cast } from './tenants.ts';
+import { must } from './tenants.ts';
 
 const REGION = 'us-buffalo-1';
 const because = { reason: 'It was asked for' };

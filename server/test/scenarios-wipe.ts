@@ -1,10 +1,11 @@
 /** Scenarios of proofs and certificates of erasure. */
-import type { Cast } from './cast.ts';
-import { must } from './cast.ts';
+
 import { playHost } from './host.ts';
 import type { Scenarios } from './scenario.ts';
 import { newAllocation } from './scenarios-allocation.ts';
 import { newApprovedSlot } from './scenarios-topology.ts';
+import type { Cast } from './tenants.ts';
+import { must } from './tenants.ts';
 import { until } from './until.ts';
 
 /** An allocation of acme that was given back and proven clean, by a host that does what it is asked. */

@@ -5,7 +5,6 @@
 import { randomUUID } from 'node:crypto';
 import { aWebSession } from './access.ts';
 import type { Caller } from './app.ts';
-import { type Cast, insertRun, join, must, newSshKey } from './cast.ts';
 import type { Scenarios } from './scenario.ts';
 import { accessScenarios } from './scenarios-access.ts';
 import { agentScenarios } from './scenarios-agent.ts';
@@ -17,6 +16,7 @@ import { inventoryScenarios } from './scenarios-inventory.ts';
 import { lifecycleScenarios } from './scenarios-lifecycle.ts';
 import { topologyScenarios } from './scenarios-topology.ts';
 import { wipeScenarios } from './scenarios-wipe.ts';
+import { type Cast, insertRun, join, must, newSshKey } from './tenants.ts';
 
 const unique = (word: string): string => `${word}-${randomUUID().slice(0, 8)}`;
 const owner = ({ acme }: Cast) => acme.owner;

@@ -33,7 +33,7 @@ test('the document has a row for every step, with its words and its host task', 
           task: 'slice.vm_stop',
           doing: 'Working.',
           failed: 'Failed.',
-          is_aside: true,
+          is_off_path: true,
         },
         both: {
           label: 'Both',

@@ -45,7 +45,7 @@ const taskText = (task: HostTask | null): string => {
 };
 
 const row = ([key, step]: readonly [string, StepDeclaration]): string =>
-  `| \`${key}\` | ${step.label}${step.is_aside === true ? ' *(aside)*' : ''} | ${taskText(step.task)} | ${step.task === null ? '–' : `${step.usual_s} s`} |`;
+  `| \`${key}\` | ${step.label}${step.is_off_path === true ? ' *(aside)*' : ''} | ${taskText(step.task)} | ${step.task === null ? '–' : `${step.usual_s} s`} |`;
 
 const section = (workflow: WorkflowDeclaration): string =>
   [

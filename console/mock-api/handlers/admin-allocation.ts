@@ -4,7 +4,7 @@ import { type MockCtx, must, type Req } from '../core/context.ts';
 import { conflict, refuse } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { Allocation } from '../core/rows.ts';
-import { beginRelease, heldSlots, restartCleanup } from '../life/allocation.ts';
+import { heldSlots, restartCleanup, startRelease } from '../life/allocation.ts';
 import { allocationView } from '../views/allocation.ts';
 
 const view = (ctx: MockCtx) => {
@@ -39,7 +39,7 @@ export const adminAllocation = {
     const row = concerned(ctx, params.allocation_id);
     ctx.note({ reason: body.reason, from_state: row.state });
     if (!refuse(forceReleaseRefusal(row.state)))
-      beginRelease(ctx.world, row, `Released by an operator: ${body.reason}`);
+      startRelease(ctx.world, row, `Released by an operator: ${body.reason}`);
     return view(ctx)(row);
   },
   adminAllocationForceCleanup: async (ctx: MockCtx, { params, body }: Req<'adminAllocationForceCleanup'>) => {

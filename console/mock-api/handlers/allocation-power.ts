@@ -1,7 +1,7 @@
 import { type PowerChange, powerRefusal } from '../../../server/src/domain/power.ts';
 import type { MockCtx, Req } from '../core/context.ts';
 import { conflict, invalidField, notFound } from '../core/errors.ts';
-import { beginPower } from '../life/power.ts';
+import { startPowerChange } from '../life/power.ts';
 import { allocationView, powerFacts } from '../views/allocation.ts';
 import { getAllocation } from './allocation.ts';
 
@@ -9,7 +9,7 @@ const change = (ctx: MockCtx, allocationId: string, asked: PowerChange) => {
   const row = getAllocation(ctx, allocationId);
   const refusal = powerRefusal(powerFacts(row), asked);
   if (refusal !== null) throw conflict(refusal);
-  beginPower(ctx.world, row, asked, ctx.correlation_id);
+  startPowerChange(ctx.world, row, asked, ctx.correlation_id);
   ctx.note({ workflow_run_id: row.run_id });
   return allocationView(ctx, { withProgress: false })(row);
 };

@@ -7,7 +7,7 @@ import { invalidField, notFound, Refusal, refuse } from '../core/errors.ts';
 import { idOf, newestFirst, pageOf } from '../core/page.ts';
 import { digestOf } from '../core/random.ts';
 import type { Allocation } from '../core/rows.ts';
-import { beginRelease, claimSlots, moveAllocation, planRelease, provision } from '../life/allocation.ts';
+import { claimSlots, moveAllocation, planRelease, provision, startRelease } from '../life/allocation.ts';
 import { snapshotOf } from '../life/placement.ts';
 import { quotaLeft } from '../life/usage.ts';
 import { allocationView } from '../views/allocation.ts';
@@ -211,7 +211,7 @@ export const allocation = {
   },
   allocationRelease: async (ctx: MockCtx, { params }: Req<'allocationRelease'>) => {
     const row = getAllocation(ctx, params.allocation_id);
-    if (!refuse(releaseRefusal(row))) beginRelease(ctx.world, row, 'Release was requested.');
+    if (!refuse(releaseRefusal(row))) startRelease(ctx.world, row, 'Release was requested.');
     return allocationView(ctx, { withProgress: false })(row);
   },
 };

@@ -6,7 +6,7 @@ import { asIs, idOf, newestFirst, pageOf } from '../core/page.ts';
 import type { DiskOwnership, Node, NodeTask, Slot, SlotOverride } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import { refuseNode, refuseSlot } from '../life/actions.ts';
-import { discover, discoveryTask, ownDisk, repair } from '../life/node-work.ts';
+import { discover, discoveryTask, repair, wipeDisk } from '../life/node-work.ts';
 import { slotsOf } from '../life/placement.ts';
 import { addProof, moveSlot } from '../life/slots.ts';
 import { slotOf } from '../seed/fleet.ts';
@@ -219,7 +219,7 @@ export const topology = {
       created_at: world.ago(),
     };
     world.disks.push(row);
-    ownDisk(world, node, row, ctx.correlation_id);
+    wipeDisk(world, node, row, ctx.correlation_id);
     return { ...row };
   },
   adminNodeDiskRevoke: async (ctx: MockCtx, { params }: Req<'adminNodeDiskRevoke'>) => {

@@ -116,7 +116,7 @@ export const planRelease = (world: World, row: Allocation): void => {
   if (row.release_at === null) return;
   const wanted = row.release_at;
   world.agenda.after(Math.max(0, Date.parse(wanted) - world.now()), () => {
-    if (row.state === 'active' && row.release_at === wanted) beginRelease(world, row, 'Its maximum duration is over.');
+    if (row.state === 'active' && row.release_at === wanted) startRelease(world, row, 'Its maximum duration is over.');
   });
 };
 
@@ -177,7 +177,7 @@ const cleanUp = (world: World, row: Allocation): void => {
   row.run_id = startRun(world, cleanupPlan(world, row, world.faults.wipes === true ? NOT_PROVEN : null)).id;
 };
 
-export const beginRelease = (world: World, row: Allocation, reason: string): void => {
+export const startRelease = (world: World, row: Allocation, reason: string): void => {
   const live = row.run_id === null ? undefined : world.runs.get(row.run_id);
   if (row.state === 'releasing') return;
   if (live !== undefined) callOff(world, live, 'Release was requested.');

@@ -45,7 +45,7 @@ export const repair = (world: World, node: Node, slot: Slot, correlation_id: str
 };
 
 /** Erased with proof, then discovered again without what stood in the way. */
-export const ownDisk = (world: World, node: Node, disk: DiskOwnership, correlation_id: string): void => {
+export const wipeDisk = (world: World, node: Node, disk: DiskOwnership, correlation_id: string): void => {
   const move = (state: DiskOwnership['state'], reason: string | null): void => {
     disk.state = state;
     disk.state_reason = reason;
@@ -53,7 +53,7 @@ export const ownDisk = (world: World, node: Node, disk: DiskOwnership, correlati
     disk.version += 1;
   };
   startRun(world, {
-    path: 'own-disk',
+    path: 'wipe-disk',
     subject_id: disk.id,
     organization_id: null,
     project_id: null,

@@ -1,5 +1,5 @@
 /** Power of an active slice: asked for, worked at by one run, and at rest again. The allocation stays active and is charged. */
-import { POWER_DURING, type PowerChange, type PowerRest } from '../../../server/src/domain/power.ts';
+import { type FinalPowerState, POWER_DURING, type PowerChange } from '../../../server/src/domain/power.ts';
 import type { Allocation } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import type { PathName } from './paths.ts';
@@ -7,7 +7,7 @@ import { startRun } from './run.ts';
 
 type Power = NonNullable<Allocation['power']>;
 
-const CHANGES: Readonly<Record<PowerChange, Readonly<{ path: PathName; rest: PowerRest }>>> = {
+const CHANGES: Readonly<Record<PowerChange, Readonly<{ path: PathName; rest: FinalPowerState }>>> = {
   stop: { path: 'stop-slice', rest: 'off' },
   start: { path: 'start-slice', rest: 'on' },
   reboot: { path: 'reboot-slice', rest: 'on' },
@@ -25,7 +25,7 @@ const movePower = (world: World, row: Allocation, power: Power, correlation_id: 
   });
 };
 
-export const beginPower = (world: World, row: Allocation, change: PowerChange, correlation_id: string): void => {
+export const startPowerChange = (world: World, row: Allocation, change: PowerChange, correlation_id: string): void => {
   const { path, rest } = CHANGES[change];
   const before = row.power;
   const installs = (before?.install_number ?? 0) + (change === 'reinstall' ? 1 : 0);

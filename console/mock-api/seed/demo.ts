@@ -3,13 +3,13 @@
 import type { Allocation, Node, Slot } from '../core/rows.ts';
 import type { World } from '../core/world.ts';
 import {
-  beginRelease,
   blockedWords,
   claimSlots,
   cleanupPlan,
   moveAllocation,
   planRelease,
   provision,
+  startRelease,
 } from '../life/allocation.ts';
 import { lastHostStep, lastStep } from '../life/paths.ts';
 import { freeOf, slotsFor, slotsOf } from '../life/placement.ts';
@@ -125,7 +125,7 @@ const seedTenant = (world: World, cast: Cast, nodes: readonly Node[]): void => {
   seedBlocked(world, past('old-sweep', 3, 2, 28));
 
   const releasing = addActive(world, past('render-9', 3, 1, 16));
-  beginRelease(world, releasing, 'Release was requested.');
+  startRelease(world, releasing, 'Release was requested.');
 
   const moving = (spec: Past): void => {
     const row = newAllocation(world, { ...spec, over: { state: 'requested', state_since: world.ago(), ...spec.over } });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClient } from '@gpuaas/sdk';
 import { connectMock } from '../index.ts';
-import { testApi } from '../test/ask.ts';
+import { testApi } from '../test/request.ts';
 import { named } from '../test/scenarios-allocation.ts';
 
 const start = () => {

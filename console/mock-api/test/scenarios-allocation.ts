@@ -1,5 +1,5 @@
 /** One request that succeeds for each operation of allocations, their sessions, runs and traces. */
-import { present, type Scenarios, type TestApi } from './ask.ts';
+import { present, type Scenarios, type TestApi } from './request.ts';
 import { LAUNCH, ofProject } from './scenarios-tenant.ts';
 
 export const named = ({ world }: TestApi, name: string) =>

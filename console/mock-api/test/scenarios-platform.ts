@@ -1,6 +1,6 @@
 /** One request that succeeds for each operation of operators. */
 import type { Node, Slot } from '../core/rows.ts';
-import { must, present, type Scenarios, type TestApi } from './ask.ts';
+import { must, present, type Scenarios, type TestApi } from './request.ts';
 
 const REASON = { reason: 'For a test' };
 

@@ -1,6 +1,6 @@
 /** One request that succeeds for each operation of people, projects and what is theirs. */
-import type { TestApi } from './ask.ts';
-import { must, present, type Scenarios } from './ask.ts';
+import type { TestApi } from './request.ts';
+import { must, present, type Scenarios } from './request.ts';
 
 type Made = Readonly<{ id: string; version: number }>;
 

@@ -1,5 +1,5 @@
 /** The table is typed by the contract: an operation without a request that succeeds does not compile. */
-import type { Scenarios } from './ask.ts';
+import type { Scenarios } from './request.ts';
 import { allocationScenarios } from './scenarios-allocation.ts';
 import { platformScenarios } from './scenarios-platform.ts';
 import { tenantScenarios } from './scenarios-tenant.ts';

@@ -1,6 +1,6 @@
 /**
- * What an agent may say to the node API and be told by it, on a listener of its own. Every call but the first two is
- * made with the node's certificate, and the node in the path must be the one the certificate names.
+ * The node API: requests of agents and their responses, on a separate listener. Every call but the first two uses the
+ * node's certificate, and the node in the path must be the one that the certificate names.
  */
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { Closed, HostTime, INT_MAX, Nullable, StringEnum, Time } from '../common.ts';
@@ -18,7 +18,7 @@ export type NodeOperation = Readonly<{
   auth: 'none' | 'token' | 'certificate';
   params?: TObject;
   body?: TObject;
-  /** Bytes; 64 KiB where nothing is said. */
+  /** Bytes (default 64 KiB). */
   bodyMax?: number;
   response: TSchema | null;
 }>;
@@ -27,7 +27,7 @@ const node = Closed({ node_id: Id('node') });
 const task = Closed({ node_id: Id('node'), task_id: Id('node_task') });
 const Pem = Type.String({ minLength: 1, maxLength: 65_536 });
 
-/** Everything an agent trusts. It asks for it again whenever the version in an answer differs from its own. */
+/** Everything an agent trusts. It fetches the bundle again when the version in a response differs from its own. */
 export const TrustBundle = Closed({
   version: Type.String({ description: 'Changes with the content.' }),
   ca_bundle_pem: Pem,
@@ -44,13 +44,13 @@ const Certificate = Closed({
   trust: TrustBundle,
 });
 
-export const AgentStanding = {
+export const AgentStatus = {
   agent_version: Type.String({ maxLength: 64 }),
   boot_id: Type.String({ maxLength: 64 }),
   booted_at: HostTime('When the host booted.'),
   kinds: Type.Array(StringEnum(TASK_KINDS), {
     maxItems: 100,
-    description: 'What this agent can do on this host.',
+    description: 'Task kinds that this agent supports on this host.',
   }),
 };
 
@@ -69,7 +69,8 @@ export const nodeApi = defineNode({
   trustBundleGet: {
     method: 'GET',
     path: '/internal/v1/trust-bundle',
-    summary: 'The CA bundle and task signers; an agent checks it against the fingerprint it was installed with',
+    summary:
+      'Get the CA bundle and task signers; the agent compares the fingerprint with the one it was installed with',
     auth: 'none',
     response: TrustBundle,
   },
@@ -82,14 +83,14 @@ export const nodeApi = defineNode({
       token: Type.String({ minLength: 20, maxLength: 200 }),
       csr_pem: Pem,
       hostname: Type.String({ maxLength: 255 }),
-      ...AgentStanding,
+      ...AgentStatus,
     }),
     response: Certificate,
   },
   certificateRenew: {
     method: 'POST',
     path: '/internal/v1/nodes/{node_id}/certificate',
-    summary: 'The next certificate, for a new key',
+    summary: 'Renew the certificate, for a new key',
     auth: 'certificate',
     params: node,
     body: Closed({ csr_pem: Pem }),
@@ -98,24 +99,24 @@ export const nodeApi = defineNode({
   taskWait: {
     method: 'POST',
     path: '/internal/v1/nodes/{node_id}/tasks/wait',
-    summary: 'Rest until there is work; an empty answer after a while is usual',
+    summary: 'Wait for tasks (long poll); an empty response after the wait is usual',
     auth: 'certificate',
     params: node,
     body: Closed({
-      ...AgentStanding,
-      /** Tasks the agent holds in its journal. Others that were handed out are handed out again. */
-      in_hand: Type.Array(Id('node_task'), { maxItems: 1000 }),
+      ...AgentStatus,
+      /** Tasks in the agent's journal. Other dispatched tasks are sent again. */
+      journaled_task_ids: Type.Array(Id('node_task'), { maxItems: 1000 }),
       trust_version: Type.String({ maxLength: 128 }),
-      clock: HostTime('The host’s own time.'),
+      clock: HostTime('Time of the host.'),
       wait_s: Type.Integer({ minimum: 0, maximum: 30 }),
     }),
     response: Closed({
       tasks: Type.Array(SignedTask),
-      /** Tasks of `in_hand` that are over for the platform: not begun yet means not to be begun. */
+      /** Tasks of `journaled_task_ids` that have ended in the control plane: do not start them. */
       cancelled: Type.Array(Id('node_task')),
       trust_version: Type.String(),
-      server_time: Time('The platform’s time.'),
-      withheld: Type.Optional(Type.String({ description: 'Why this host is handed no work for now.' })),
+      server_time: Time('Time of the server.'),
+      no_tasks_reason: Type.Optional(Type.String({ description: 'Why this host receives no tasks for now.' })),
     }),
   },
   taskStart: {
@@ -125,16 +126,16 @@ export const nodeApi = defineNode({
     auth: 'certificate',
     params: task,
     body: Closed({ attempt: Type.Integer({ minimum: 1, maximum: INT_MAX }) }),
-    response: Closed({ may_begin: Type.Boolean(), reason: Nullable(Type.String()) }),
+    response: Closed({ may_start: Type.Boolean(), reason: Nullable(Type.String()) }),
   },
   taskProgress: {
     method: 'POST',
     path: '/internal/v1/nodes/{node_id}/tasks/{task_id}/progress',
-    summary: 'How far a task is',
+    summary: 'Report the progress of a task',
     auth: 'certificate',
     params: task,
     body: TaskProgress,
-    response: Closed({ is_wanted: Type.Boolean() }),
+    response: Closed({ is_open: Type.Boolean() }),
   },
   taskResult: {
     method: 'POST',
@@ -149,7 +150,7 @@ export const nodeApi = defineNode({
   healthReport: {
     method: 'POST',
     path: '/internal/v1/nodes/{node_id}/health',
-    summary: 'What the host’s checks say',
+    summary: 'Report the results of health checks',
     auth: 'certificate',
     params: node,
     body: Closed({ report: HealthReport }),
@@ -158,25 +159,25 @@ export const nodeApi = defineNode({
   inventoryReport: {
     method: 'POST',
     path: '/internal/v1/nodes/{node_id}/inventory',
-    summary: 'What is on the host, for the platform to compare with its claims',
+    summary: 'Report the inventory of the host, which the control plane compares with its claims',
     auth: 'certificate',
     params: node,
     body: Closed({ inventory: Inventory }),
     bodyMax: 1024 * 1024,
     response: Closed({
       is_accepted: Type.Boolean(),
-      /** Allocations named in the report that hold nothing on this node: what is left of them may be cleared away. */
+      /** Allocations in the report without a claim on this node: their leftovers may be removed. */
       unclaimed: Type.Array(Type.String()),
     }),
   },
   logShip: {
     method: 'POST',
     path: '/internal/v1/nodes/{node_id}/logs',
-    summary: 'Log lines, redacted on the host',
+    summary: 'Send log lines, redacted on the host',
     auth: 'certificate',
     params: node,
     body: Closed({
-      /** Lines are numbered by the agent, so that a batch sent twice is kept once. */
+      /** The agent numbers its lines, so that a batch sent twice is stored once. */
       first_number: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1000 }),
       agent_start_id: Type.String({ maxLength: 64 }),
       lines: Type.Array(LogLine, { maxItems: 500 }),
@@ -187,7 +188,7 @@ export const nodeApi = defineNode({
   agentReleaseGet: {
     method: 'GET',
     path: '/internal/v1/agent-releases/{digest}',
-    summary: 'The bytes of an agent release',
+    summary: 'Download an agent release',
     auth: 'certificate',
     params: Closed({ digest: Type.String({ pattern: '^sha256:[0-9a-f]{64}$' }) }),
     response: null,
@@ -202,6 +203,6 @@ export type NodeBody<K extends NodeOperationId> = NodeApi[K] extends { readonly 
 export type NodeParams<K extends NodeOperationId> = NodeApi[K] extends { readonly params: infer S extends TSchema }
   ? Static<S>
   : Record<string, never>;
-export type NodeAnswer<K extends NodeOperationId> = NodeApi[K]['response'] extends TSchema
+export type NodeResponse<K extends NodeOperationId> = NodeApi[K]['response'] extends TSchema
   ? Static<NodeApi[K]['response']>
   : undefined;

@@ -25,7 +25,7 @@ import type { HealthAlert as AlertSchema, HealthReport as ReportSchema } from '.
 import type {
   HostDrift as DriftSchema,
   Inventory as InventorySchema,
-  HeldLease as LeaseSchema,
+  BundleLease as LeaseSchema,
   HostVm as MachineSchema,
 } from './inventory.ts';
 import type {
@@ -38,12 +38,12 @@ import type { BundlePlan as PlanSchema, TaskSlot as SlotSchema, TaskDisk as Task
 import type { DiskEvidence as EvidenceSchema } from './wipe-evidence.ts';
 
 export {
-  type NodeAnswer,
   type NodeApi,
   type NodeBody,
   type NodeOperation,
   type NodeOperationId,
   type NodeParams,
+  type NodeResponse,
   nodeApi,
 } from './api.ts';
 export { TopologyMap as TopologyMapShape, WIPE_METHODS } from './candidate.ts';

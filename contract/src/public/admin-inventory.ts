@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { Closed, Nullable, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
-import { HeldLease, HostVm } from '../node/inventory.ts';
+import { BundleLease, HostVm } from '../node/inventory.ts';
 import { node } from './admin-node.ts';
 import { NodeTask } from './admin-node-task.ts';
 import { imageDigest, imageName } from './catalog.ts';
@@ -30,7 +30,7 @@ export const NodeInventory = Closed({
   boot_id: Type.String(),
   findings: Type.Array(NodeFinding, { description: 'Differences between host and claims.' }),
   vms: Type.Array(HostVm),
-  leases: Type.Array(HeldLease),
+  leases: Type.Array(BundleLease),
   repaired: Type.Array(Type.String(), { description: 'What the agent repaired, as sentences.' }),
 });
 

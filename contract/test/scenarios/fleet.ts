@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { actionReason, BAREMETAL_SKU, codesOf, type Scenario, type Scene } from './stage.ts';
+import { actionReason, BAREMETAL_SKU, codesOf, type Scenario, type Scene } from './scenario.ts';
 
 const slotsOf = async ({ must }: Scene, node_id: string) =>
   (await must('operator', 'adminNodeSlotList', { params: { node_id } })).items;

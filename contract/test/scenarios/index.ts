@@ -1,9 +1,9 @@
 /** Every scenario of the suite. */
 import { fleetScenarios } from './fleet.ts';
 import { launchScenarios } from './launch.ts';
-import { lifeScenarios } from './life.ts';
+import { lifeScenarios } from './lifecycle.ts';
 import { requestScenarios } from './request.ts';
-import type { Scenario } from './stage.ts';
+import type { Scenario } from './scenario.ts';
 import { tenancyScenarios } from './tenancy.ts';
 
 export const scenarios: readonly Scenario[] = [

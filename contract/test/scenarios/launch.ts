@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { BAREMETAL_SKU, codesOf, type Scenario } from './stage.ts';
+import { BAREMETAL_SKU, codesOf, type Scenario } from './scenario.ts';
 
 export const launchScenarios: readonly Scenario[] = [
   {

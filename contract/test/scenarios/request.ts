@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Scenario } from './stage.ts';
+import type { Scenario } from './scenario.ts';
 
 export const requestScenarios: readonly Scenario[] = [
   {

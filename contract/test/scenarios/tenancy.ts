@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { actionReason, type Scenario } from './stage.ts';
+import { actionReason, type Scenario } from './scenario.ts';
 
 const ED25519 = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl';
 

@@ -2,7 +2,7 @@
  * What was answered, without what no two runs have in common: ids, times and digests become the order in which they came,
  * and the few fields that belong to one implementation are left out, each with its reason.
  */
-import type { Heard, Json, Place } from './stage.ts';
+import type { Heard, Json, Place } from './scenario.ts';
 
 /** Fields that may differ. */
 const OWN: ReadonlySet<string> = new Set([

@@ -42,7 +42,7 @@ export const statusCommand = async (argv: readonly string[], io: Io): Promise<nu
     certificate_renew_after: enrollment?.identity.renew_after ?? null,
     trust_version: enrollment?.trust.version ?? null,
     is_running: holder !== undefined && isProcessAlive(holder),
-    tasks_in_hand: openTasks((await readIfThere(join(settings.state, 'journal.jsonl'))) ?? ''),
+    open_tasks: openTasks((await readIfThere(join(settings.state, 'journal.jsonl'))) ?? ''),
   };
   const text = values.json
     ? JSON.stringify(status, null, 2)

@@ -7,7 +7,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { createSecureContext } from 'node:tls';
-import { type NodeAnswer, type NodeBody, type NodeOperationId, nodeApi } from '@gpuaas/contract/node';
+import { type NodeBody, type NodeOperationId, type NodeResponse, nodeApi } from '@gpuaas/contract/node';
 import { answerMismatch } from '../schemas.ts';
 import { ControlPlaneError, failureOf, failureOfTransport } from './errors.ts';
 
@@ -20,7 +20,7 @@ export type CallOptions<K extends NodeOperationId> = Readonly<{
 }>;
 
 export type NodeClient = Readonly<{
-  call<K extends NodeOperationId>(operation: K, options?: CallOptions<K>): Promise<NodeAnswer<K>>;
+  call<K extends NodeOperationId>(operation: K, options?: CallOptions<K>): Promise<NodeResponse<K>>;
   /** The bytes of an answer, piece by piece. */
   stream<K extends NodeOperationId>(operation: K, options: CallOptions<K>): Promise<AsyncIterable<Buffer>>;
   /** Takes no new connection for this pair; what is under way may end. */
@@ -137,7 +137,7 @@ export const createClient = (options: Readonly<{ url: URL; trust: ClientTrust; v
     throw failureOf(status, await readAll(response), response.headers['retry-after']);
   };
 
-  const parse = <K extends NodeOperationId>(operation: K, text: string): NodeAnswer<K> => {
+  const parse = <K extends NodeOperationId>(operation: K, text: string): NodeResponse<K> => {
     let answer: unknown;
     try {
       answer = JSON.parse(text);
@@ -147,7 +147,7 @@ export const createClient = (options: Readonly<{ url: URL; trust: ClientTrust; v
     const wrong = answerMismatch(operation, answer);
     if (wrong !== null)
       throw new ControlPlaneError('failed', `The response to ${operation} does not match the contract: ${wrong}`);
-    return answer as NodeAnswer<K>;
+    return answer as NodeResponse<K>;
   };
 
   return {

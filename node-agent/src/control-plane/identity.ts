@@ -5,7 +5,7 @@
 import { X509Certificate } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { NodeAnswer, TrustBundle } from '@gpuaas/contract/node';
+import type { NodeResponse, TrustBundle } from '@gpuaas/contract/node';
 import { readIfThere, writeDurably } from './durable.ts';
 
 export type Identity = Readonly<{
@@ -50,7 +50,7 @@ export const identityVersion = async (state: string): Promise<string> => {
   return found === undefined ? '' : `${found.ino}:${found.mtimeMs}`;
 };
 
-export const identityOf = (answer: NodeAnswer<'nodeEnroll'>, privateKeyPem: string): Identity => ({
+export const identityOf = (answer: NodeResponse<'nodeEnroll'>, privateKeyPem: string): Identity => ({
   node_id: answer.node_id,
   private_key_pem: privateKeyPem,
   certificate_pem: answer.certificate_pem,

@@ -2,7 +2,7 @@
  * The long poll: rests at the platform until there is work, and comes back with backoff and jitter when it is away, so
  * that a thousand agents do not return in the same second. Losing the platform changes nothing on the host.
  */
-import type { NodeAnswer, NodeBody } from '@gpuaas/contract/node';
+import type { NodeBody, NodeResponse } from '@gpuaas/contract/node';
 import { type Log, pause } from '@gpuaas/kit';
 import { CLOCK_SKEW_MAX_MS } from '../verify.ts';
 import { createConditionLog } from './condition.ts';
@@ -17,11 +17,11 @@ export type PollOptions = Readonly<{
   wait_s: number;
   patience: Readonly<{ baseMs: number; capMs: number }>;
   status: () => Promise<Pick<NodeBody<'taskWait'>, 'agent_version' | 'boot_id' | 'booted_at' | 'kinds'>>;
-  in_hand: () => readonly string[];
-  onAnswer: (answer: NodeAnswer<'taskWait'>) => Promise<void>;
+  journaled_task_ids: () => readonly string[];
+  onAnswer: (answer: NodeResponse<'taskWait'>) => Promise<void>;
 }>;
 
-const IN_HAND_MAX = 1000;
+const JOURNALED_MAX = 1000;
 /** A server that answers at once with nothing must not be asked in a tight circle. */
 const REST_FLOOR_MS = 250;
 
@@ -29,7 +29,7 @@ export const keepPolling = async (options: PollOptions): Promise<void> => {
   const { connection, log, signal } = options;
   const condition = createConditionLog(log, 'task wait');
   let isSkewed = false;
-  let withheld: string | undefined;
+  let no_tasks_reason: string | undefined;
 
   const noteSkew = (serverTime: string): void => {
     const skewMs = options.now().getTime() - Date.parse(serverTime);
@@ -44,20 +44,20 @@ export const keepPolling = async (options: PollOptions): Promise<void> => {
     else log.info({ skew_ms: skewMs }, 'clock of this host is correct again');
   };
 
-  const noteWithheld = (reason: string | undefined): void => {
-    if (reason !== undefined && withheld === undefined)
+  const noteNoTasks = (reason: string | undefined): void => {
+    if (reason !== undefined && no_tasks_reason === undefined)
       log.warn({ reason }, 'control plane sends no tasks to this host');
-    withheld = reason;
+    no_tasks_reason = reason;
   };
 
-  const once = async (): Promise<NodeAnswer<'taskWait'>> => {
+  const once = async (): Promise<NodeResponse<'taskWait'>> => {
     // The first call after a silence comes back at once: who we are and what is trusted is settled before we rest.
     const waitS = condition.get() === 'connected' ? options.wait_s : 0;
     const answer = await connection.call('taskWait', {
       params: { node_id: connection.node_id },
       body: {
         ...(await options.status()),
-        in_hand: options.in_hand().slice(0, IN_HAND_MAX),
+        journaled_task_ids: options.journaled_task_ids().slice(0, JOURNALED_MAX),
         trust_version: connection.trust().version,
         clock: options.now().toISOString(),
         wait_s: waitS,
@@ -67,7 +67,7 @@ export const keepPolling = async (options: PollOptions): Promise<void> => {
     });
     condition.ok();
     noteSkew(answer.server_time);
-    noteWithheld(answer.withheld);
+    noteNoTasks(answer.no_tasks_reason);
     if (answer.trust_version !== connection.trust().version)
       await connection
         .refreshTrust()

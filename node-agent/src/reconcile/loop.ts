@@ -3,7 +3,7 @@
  * all the same, so that what has changed on the platform's side is noticed, too. A look or a report that fails is made again
  * at the next turn; nothing old is ever sent.
  */
-import type { Inventory, NodeAnswer } from '@gpuaas/contract/node';
+import type { Inventory, NodeResponse } from '@gpuaas/contract/node';
 import { type Log, pause } from '@gpuaas/kit';
 import { askedMs } from '../control-plane/errors.ts';
 import type { Host } from '../host/host.ts';
@@ -14,7 +14,7 @@ export type ReconcileLoop = Readonly<{
   host: Host;
   state: string;
   now(): Date;
-  send(inventory: Inventory): Promise<NodeAnswer<'inventoryReport'>>;
+  send(inventory: Inventory): Promise<NodeResponse<'inventoryReport'>>;
   log: Log;
   signal: AbortSignal;
   look_ms?: number;

@@ -8,7 +8,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { ClientChannel, ServerHostKeyAlgorithm } from 'ssh2';
-import { SESSION_KEY_OPTIONS } from '../machine/guest-keys.ts';
+import { SESSION_KEY_OPTIONS } from '../vm/guest-keys.ts';
 import { type Exit, type Target, writeTo } from './target.ts';
 
 /** Read when somebody first asks for a terminal: an agent that nobody asks needs none of it. */

@@ -6,7 +6,7 @@
 import type { Blocker, Candidate, HostFacts } from '@gpuaas/contract/node';
 import { isReportingDriver, partitioningOffOf } from '../host/linux/gpu/vendors.ts';
 import { block, type Judged, list, NO_SWITCH, type Rule, under } from './blocker-rule.ts';
-import { drive } from './blockers-of-drive.ts';
+import { drive } from './disk-blockers.ts';
 import { isInfiniband } from './kinds.ts';
 import { factOf, reasonOf } from './read.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HostFacts, PciFunction } from '@gpuaas/contract/node';
 import { ConfigReader } from '@gpuaas/kit';
-import { H200_PLANS, machineFacts } from '../../test/machine-facts.ts';
+import { H200_PLANS, machineFacts } from '../../test/vm-facts.ts';
 import { readDeviceIds } from '../config.ts';
 import { isWholeFabric } from './kinds.ts';
 import { topologyOf } from './topology.ts';

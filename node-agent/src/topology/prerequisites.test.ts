@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HostFacts, HypervisorFacts, Prerequisite } from '@gpuaas/contract/node';
-import { H200_PLANS, machineFacts } from '../../test/machine-facts.ts';
+import { H200_PLANS, machineFacts } from '../../test/vm-facts.ts';
 import { topologyOf } from './topology.ts';
 
 const SETTINGS = { node_id: 'nod_01jtest0000000000000000001', accelerators: [], private_network: '10.100.0.0/24' };

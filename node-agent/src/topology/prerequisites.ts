@@ -5,8 +5,8 @@
 import type { HostFacts, Prerequisite } from '@gpuaas/contract/node';
 import { all, type Finding, met, of, tool, unmet } from './finding.ts';
 import type { Place } from './places.ts';
-import { firmware, kvm, libvirt, ovs, pendingReboot, vfio } from './prerequisites-of-machines.ts';
 import { factOf, reasonOf } from './read.ts';
+import { firmware, kvm, libvirt, ovs, pendingReboot, vfio } from './vm-prerequisites.ts';
 
 const ON = ['intel_iommu=on', 'amd_iommu=on', 'iommu=pt', 'iommu=on'];
 const OFF = ['intel_iommu=off', 'amd_iommu=off', 'iommu=off'];

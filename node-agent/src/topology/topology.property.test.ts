@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HostFacts } from '@gpuaas/contract/node';
 import fc from 'fast-check';
-import { fn, machineFacts, type SwitchPlan } from '../../test/machine-facts.ts';
 import { assertTopologyMap } from '../../test/shapes.ts';
+import { fn, machineFacts, type SwitchPlan } from '../../test/vm-facts.ts';
 import { mapHash, topologyOf } from './topology.ts';
 
 const SETTINGS = { node_id: 'nod_01', accelerators: [], private_network: '10.100.0.0/24' };

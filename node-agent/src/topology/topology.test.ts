@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { candidateHash, type HostFacts } from '@gpuaas/contract/node';
-import { type disk, fn, H200_PLANS, machineFacts } from '../../test/machine-facts.ts';
 import { assertHostFacts, assertTopologyMap } from '../../test/shapes.ts';
+import { type disk, fn, H200_PLANS, machineFacts } from '../../test/vm-facts.ts';
 import { mapHash, topologyOf } from './topology.ts';
 
 const SETTINGS = { node_id: 'nod_01', accelerators: [], private_network: '10.100.0.0/24' };

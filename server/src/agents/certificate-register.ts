@@ -1,9 +1,9 @@
 /**
- * Which certificates are let in. TLS has checked the chain when a connection came; this is what TLS cannot know: that
- * the certificate was really issued by us, to a node that still is one, by a CA still trusted, and was not revoked
- * since. It is asked at every request. Questions of the same moment are one query, so that a fleet that reconnects all
- * at once does not ask one by one. A certificate that is in use ends those before it of the same enrolment, a moment
- * later: what the agent began with the old one comes to its end, and a copy of it is worth nothing afterwards.
+ * Decides at every request whether an agent's certificate is valid. TLS checks only the chain; this also checks that we
+ * issued the certificate, that its node still exists, that its CA is still trusted and that it was not revoked. Lookups
+ * that arrive together are one query, so a reconnecting fleet does not cause one query per agent. A certificate in use
+ * revokes the earlier ones of the same enrollment after a delay: requests that started with the old one can finish, and
+ * a stolen copy becomes useless.
  */
 import type { Clock } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../db/client.ts';
@@ -19,24 +19,24 @@ export type Peer = Readonly<{
 }>;
 
 export type CertificateRegister = Readonly<{
-  /** The node behind a certificate that names it; undefined for one that does not count. */
+  /** The node that the certificate names; undefined if the certificate is not valid. */
   find(fingerprint: string, subjectAltName: string | undefined): Promise<Peer | undefined>;
-  /** The same for one that was found before, without asking the database. */
+  /** The same for a certificate found before, without a query. */
   isGood(fingerprint: string): boolean;
-  /** Learns what was revoked since, and ends certificates that were replaced. */
+  /** Reads recent revocations and revokes certificates that were replaced. */
   refresh(): Promise<void>;
 }>;
 
-type Known = Peer & Readonly<{ ca_key_id: string; not_after_ms: number; has_predecessors: boolean }>;
+type KnownCertificate = Peer & Readonly<{ ca_key_id: string; not_after_ms: number; has_predecessors: boolean }>;
 
-/** Longer than a poll rests. */
+/** Longer than a long poll. */
 const SUCCEEDS_AFTER_MS = 30_000;
-/** As long as a certificate lives, and a little. */
+/** The lifetime of a certificate plus a margin. */
 const REVOKED_WITHIN_S = 25 * 3600;
-/** What was revoked in a transaction that took this long is not missed. */
+/** Covers revocations in transactions that were open this long. */
 const OVERLAP_S = 300;
 
-const toKnown = (row: CertificateRow): Known => ({
+const toKnown = (row: CertificateRow): KnownCertificate => ({
   node_id: row.node_id,
   node_name: row.node_name,
   fingerprint_sha256: row.fingerprint_sha256,
@@ -50,29 +50,29 @@ export const createCertificateRegister = (
   options: Readonly<{ database: Database; clock: Clock; trust: () => Trust }>,
 ): CertificateRegister => {
   const { database, clock, trust } = options;
-  const known = new Map<string, Known>();
-  /** Fingerprints, with when the certificate would have ended. */
+  const known = new Map<string, KnownCertificate>();
+  /** Fingerprint to expiry of the certificate. */
   const revoked = new Map<string, number>();
   let refreshedMs: number | undefined;
-  /** Fingerprints in use that ended nothing yet, with when they were first seen. */
+  /** Fingerprints in use whose predecessors are not revoked yet, with the time of first use. */
   const succeeding = new Map<string, number>();
-  let batch: { fingerprints: Set<string>; answered: Promise<ReadonlyMap<string, Known>> } | undefined;
+  let batch: { fingerprints: Set<string>; result: Promise<ReadonlyMap<string, KnownCertificate>> } | undefined;
 
-  const ask = (fingerprint: string): Promise<ReadonlyMap<string, Known>> => {
+  const lookUp = (fingerprint: string): Promise<ReadonlyMap<string, KnownCertificate>> => {
     if (batch === undefined) {
       const fingerprints = new Set<string>();
-      const answered = new Promise<void>((resolve) => setImmediate(resolve)).then(async () => {
+      const result = new Promise<void>((resolve) => setImmediate(resolve)).then(async () => {
         batch = undefined;
         const rows = await database.read(PLATFORM, (reader) => listGoodCertificates(reader, [...fingerprints]));
         return new Map(rows.map((row) => [row.fingerprint_sha256, toKnown(row)]));
       });
-      batch = { fingerprints, answered };
+      batch = { fingerprints, result };
     }
     batch.fingerprints.add(fingerprint);
-    return batch.answered;
+    return batch.result;
   };
 
-  const counts = (one: Known | undefined): boolean =>
+  const isValid = (one: KnownCertificate | undefined): boolean =>
     one !== undefined &&
     !revoked.has(one.fingerprint_sha256) &&
     one.not_after_ms > clock.now().getTime() &&
@@ -82,17 +82,17 @@ export const createCertificateRegister = (
     find: async (fingerprint, subjectAltName) => {
       let one = known.get(fingerprint);
       if (one === undefined && !revoked.has(fingerprint)) {
-        one = (await ask(fingerprint)).get(fingerprint);
+        one = (await lookUp(fingerprint)).get(fingerprint);
         if (one !== undefined) known.set(fingerprint, one);
       }
-      if (one === undefined || !counts(one) || one.node_id !== nodeIdOfNames(subjectAltName)) return undefined;
+      if (one === undefined || !isValid(one) || one.node_id !== nodeIdOfNames(subjectAltName)) return undefined;
       if (one.has_predecessors) {
         known.set(fingerprint, { ...one, has_predecessors: false });
         succeeding.set(fingerprint, clock.now().getTime());
       }
       return one;
     },
-    isGood: (fingerprint) => counts(known.get(fingerprint)),
+    isGood: (fingerprint) => isValid(known.get(fingerprint)),
     refresh: async () => {
       const now = clock.now().getTime();
       const sinceS = refreshedMs === undefined ? REVOKED_WITHIN_S : (now - refreshedMs) / 1000 + OVERLAP_S;

@@ -8,9 +8,9 @@ import { aNode, anAllocation } from '../../test/placement.ts';
 import { PLATFORM } from '../db/client.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { beginRelease } from '../workflows/begin-release.ts';
 import { startRun } from '../workflows/engine/run.ts';
 import { provisionSlice } from '../workflows/provision-slice.ts';
+import { startRelease } from '../workflows/start-cleanup.ts';
 import { expireOverdueTasks, finishTask } from './end-task.ts';
 
 const world = async (t: TestContext) => {
@@ -72,7 +72,7 @@ test('what nobody does in time has expired: provisioning fails, and a late answe
 test('releases, answers and workers that meet end in one release and one wipe', async (t) => {
   const w = await world(t);
   const release = () =>
-    w.database.write(PLATFORM, (tx) => beginRelease(tx, { allocation_id: w.made.id, reason: 'test' }));
+    w.database.write(PLATFORM, (tx) => startRelease(tx, { allocation_id: w.made.id, reason: 'test' }));
   await Promise.all([settle(w.database, { rounds: 12 }), release(), release(), release()]);
   await settle(w.database);
   assert.equal(await w.stateOf(), 'released');

@@ -1,20 +1,20 @@
 /**
- * How a task ends, in one transaction: its row, the signal to the run that waits for it, and what is declared for its kind
- * in `result-processors.ts`. There is no other way for a result to take effect.
+ * Ends a task in one transaction: its row, the signal to the run that waits for it, and the processor of its kind from
+ * `result-processors.ts`. A result takes effect in no other way.
  */
 import { isTaskKind, type TaskKind } from '@gpuaas/contract/node';
 import type { Tx } from '../db/client.ts';
 import { expireTasks, finishTask as moveTask, type NodeTaskRow, rejectTask, type TaskResult } from '../db/node-task.ts';
-import { TASK_FINISHED } from '../workflows/ask-host.ts';
 import { signalRun } from '../workflows/engine/run.ts';
+import { TASK_FINISHED } from '../workflows/host-task.ts';
 import { RESULT_PROCESSORS, type ResultProcessor, type ResultProcessors } from './result-processors.ts';
 
 export type EndContext = Readonly<{ now: Date; wake?: () => void; processors?: ResultProcessors }>;
 export type Ended = Readonly<{
-  /** False when the result came too late to count. */
+  /** False when the result came too late. */
   is_accepted: boolean;
-  /** Why a completed task has failed after all. */
-  objection: string | null;
+  /** Why a task that the agent completed counts as failed. */
+  rejection: string | null;
 }>;
 
 const processorOf = (kind: string, processors: ResultProcessors): ResultProcessor<TaskKind> | undefined =>
@@ -24,25 +24,25 @@ const end = async (tx: Tx, task: NodeTaskRow, ctx: EndContext): Promise<string |
   const processor = processorOf(task.kind, ctx.processors ?? RESULT_PROCESSORS);
   if (task.workflow_run_id !== null)
     await signalRun(tx, { run_id: task.workflow_run_id, name: TASK_FINISHED }, ctx.wake);
-  const objection =
+  const rejection =
     task.state === 'completed'
       ? ((await processor?.completed?.(tx, task, (task.output ?? {}) as never, ctx.now)) ?? null)
       : null;
-  if (objection !== null) await rejectTask(tx, task.id, objection);
-  await processor?.ended?.(tx, objection === null ? task : { ...task, state: 'failed', state_reason: objection });
-  return objection;
+  if (rejection !== null) await rejectTask(tx, task.id, rejection);
+  await processor?.ended?.(tx, rejection === null ? task : { ...task, state: 'failed', state_reason: rejection });
+  return rejection;
 };
 
 export const finishTask = async (tx: Tx, result: TaskResult, ctx: EndContext): Promise<Ended> => {
   const task = await moveTask(tx, result);
   return task === undefined
-    ? { is_accepted: false, objection: null }
-    : { is_accepted: true, objection: await end(tx, task, ctx) };
+    ? { is_accepted: false, rejection: null }
+    : { is_accepted: true, rejection: await end(tx, task, ctx) };
 };
 
-/** How many tasks nobody finished in time. */
+/** Returns the number of tasks that expired. */
 export const expireOverdueTasks = async (tx: Tx, limit: number, ctx: EndContext): Promise<number> => {
-  const late = await expireTasks(tx, limit);
-  for (const task of late) await end(tx, task, ctx);
-  return late.length;
+  const overdue = await expireTasks(tx, limit);
+  for (const task of overdue) await end(tx, task, ctx);
+  return overdue.length;
 };

@@ -1,7 +1,7 @@
 /**
- * Which agents are there. Every question for work is a sign of life; what it says is written down once a second for all
- * nodes together. Two things follow from a sighting: a node that was enrolled begins its work, and a host that booted
- * must prove its runtime again before slices are placed on it.
+ * Records heartbeats: every poll of an agent is one, and all nodes are written together once a second. A heartbeat
+ * activates a node that was enrolling. A changed boot ID requires a new discovery before slices are placed on the host
+ * again.
  */
 import { randomUUID } from 'node:crypto';
 import type { NodeBody } from '@gpuaas/contract/node';
@@ -18,30 +18,30 @@ import { nodeChanged, nodeRebooted } from '../domain/node-event.ts';
 import { AppError } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 
-export type PresenceDeps = Readonly<{ database: Database; clock: Clock; log: Log; wake: () => void }>;
+export type HeartbeatDeps = Readonly<{ database: Database; clock: Clock; log: Log; wake: () => void }>;
 
-export type Presence = Readonly<{
-  /** Why this agent is handed no work as it stands; null where it is. */
-  see(nodeId: string, standing: NodeBody<'taskWait'>): string | null;
-  /** Writes down who was seen since. */
+export type Heartbeats = Readonly<{
+  /** Returns why this agent receives no tasks; null if it does. */
+  record(nodeId: string, standing: NodeBody<'taskWait'>): string | null;
+  /** Writes the heartbeats received since the last flush. */
   flush(): Promise<void>;
 }>;
 
-type Seen = Omit<Sighting, 'age_ms'> & Readonly<{ at_ms: number }>;
+type Heartbeat = Omit<Sighting, 'age_ms'> & Readonly<{ at_ms: number }>;
 
-/** Agents refuse what was signed two minutes from their time; an answer takes a moment on its way. */
+/** Agents refuse tasks signed two minutes from their own time; the margin covers transit. */
 const CLOCK_SKEW_MAX_MS = 110_000;
 const FIRST_SEEN = 'The agent is connected.';
 
 const isTime = (text: string): boolean => Date.parse(text) > Date.UTC(1900, 0) && Date.parse(text) < Date.UTC(9000, 0);
 
-export const createHeartbeats = (deps: PresenceDeps): Presence => {
+export const createHeartbeats = (deps: HeartbeatDeps): Heartbeats => {
   const { database, clock, log } = deps;
-  let seen = new Map<string, Seen>();
-  /** Nodes whose clock was wrong when they last asked; each is told of once. */
+  let pending = new Map<string, Heartbeat>();
+  /** Nodes whose clock was out of range at the last poll; logged once each. */
   const skewed = new Set<string>();
 
-  const judgeClock = (node_id: string, clock_skew_ms: number): string | null => {
+  const checkClock = (node_id: string, clock_skew_ms: number): string | null => {
     const isWrong = Math.abs(clock_skew_ms) > CLOCK_SKEW_MAX_MS;
     if (isWrong !== skewed.has(node_id)) {
       const about = { node_id, clock_skew_ms };
@@ -55,12 +55,12 @@ export const createHeartbeats = (deps: PresenceDeps): Presence => {
     return `The clock of this host is ${seconds} s ${clock_skew_ms > 0 ? 'ahead' : 'behind'}. Its tasks wait until the clock is corrected.`;
   };
 
-  const sightingOf = ({ at_ms, ...rest }: Seen): Sighting => ({
+  const rowOf = ({ at_ms, ...rest }: Heartbeat): Sighting => ({
     ...rest,
     age_ms: Math.max(0, clock.now().getTime() - at_ms),
   });
 
-  const follow = async (tx: Tx, node: SeenNode, bootId: string): Promise<void> => {
+  const applyChanges = async (tx: Tx, node: SeenNode, bootId: string): Promise<void> => {
     const { node_id, name } = node;
     const correlation_id = `c-${randomUUID()}`;
     const audit = (action: string, policy: string, metadata: Readonly<Record<string, unknown>>) =>
@@ -80,7 +80,7 @@ export const createHeartbeats = (deps: PresenceDeps): Presence => {
     if (node.is_rebooted && node.is_known) {
       tx.defer(insertOutboxEvent(tx, nodeRebooted({ node_id, name }, correlation_id)));
       audit('node.reboot', 'host boot ID changed', { boot_id: bootId });
-      // What was checked before the boot counts no more; without a new look the host would stay out of sale.
+      // Checks from before the boot no longer count. Without a new discovery the host stays unschedulable.
       if ((await countSlots(tx, node_id)) > 0) await insertDiscoveryTask(tx, node_id, correlation_id);
     }
     if (await moveNode(tx, { id: node_id, from: ['enrolling'], to: 'active', reason: FIRST_SEEN })) {
@@ -92,44 +92,44 @@ export const createHeartbeats = (deps: PresenceDeps): Presence => {
     tx.afterCommit(deps.wake);
   };
 
-  const act = (one: Seen): Promise<void> =>
+  const applyOne = (one: Heartbeat): Promise<void> =>
     database.write(PLATFORM, async (tx) => {
       await lockSummary(tx, one.node_id);
-      const [node] = await putSightings(tx, [sightingOf(one)], { with_news: true });
-      if (node !== undefined) await follow(tx, node, one.boot_id);
+      const [node] = await putSightings(tx, [rowOf(one)], { with_news: true });
+      if (node !== undefined) await applyChanges(tx, node, one.boot_id);
     });
 
   return {
-    see: (nodeId, { agent_version, boot_id, booted_at: bootedAt, kinds, clock: hostClock, trust_version }) => {
+    record: (nodeId, { agent_version, boot_id, booted_at: bootedAt, kinds, clock: hostClock, trust_version }) => {
       const at_ms = clock.now().getTime();
-      const words = agent_version + boot_id + trust_version;
-      // All nodes are written in one statement: what cannot be stored of one would keep every other unseen.
-      if (words.includes('\0') || !words.isWellFormed() || !isTime(bootedAt) || !isTime(hostClock))
+      const text = agent_version + boot_id + trust_version;
+      // One statement writes all nodes: a value that cannot be stored would fail every other node.
+      if (text.includes('\0') || !text.isWellFormed() || !isTime(bootedAt) || !isTime(hostClock))
         throw new AppError(
           'invalid_request',
           'The agent version, boot ID, boot time, clock or trust version cannot be stored.',
         );
       const booted_at = new Date(bootedAt).toISOString();
       const clock_skew_ms = Math.round(Date.parse(hostClock) - at_ms);
-      const said = { agent_version, boot_id, booted_at, kinds, clock_skew_ms, trust_version };
-      seen.set(nodeId, { node_id: nodeId, at_ms, ...said });
-      return judgeClock(nodeId, clock_skew_ms);
+      const status = { agent_version, boot_id, booted_at, kinds, clock_skew_ms, trust_version };
+      pending.set(nodeId, { node_id: nodeId, at_ms, ...status });
+      return checkClock(nodeId, clock_skew_ms);
     },
     flush: async () => {
-      if (seen.size === 0) return;
-      const batch = seen;
-      seen = new Map();
+      if (pending.size === 0) return;
+      const batch = pending;
+      pending = new Map();
       try {
-        const sightings = [...batch.values()].map(sightingOf);
-        const news = await database.write(PLATFORM, (tx) => putSightings(tx, sightings, { with_news: false }));
-        for (const { node_id } of news) {
+        const sightings = [...batch.values()].map(rowOf);
+        const changed = await database.write(PLATFORM, (tx) => putSightings(tx, sightings, { with_news: false }));
+        for (const { node_id } of changed) {
           const one = batch.get(node_id);
           if (one === undefined) continue;
-          // One node's trouble is not the others'; it will be seen again.
-          await act(one).catch((err: unknown) => log.error({ err, node_id }, 'failed to record heartbeat'));
+          // A failure for one node must not affect the others; its next heartbeat retries.
+          await applyOne(one).catch((err: unknown) => log.error({ err, node_id }, 'failed to record heartbeat'));
         }
       } catch (err) {
-        for (const [nodeId, one] of batch) if (!seen.has(nodeId)) seen.set(nodeId, one);
+        for (const [nodeId, one] of batch) if (!pending.has(nodeId)) pending.set(nodeId, one);
         throw err;
       }
     },

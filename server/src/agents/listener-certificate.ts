@@ -1,4 +1,7 @@
-/** The certificate that the node API shows to agents: of the oldest CA trusted, anew when that changes or at half its life. */
+/**
+ * The certificate of the node API listener, issued by the oldest trusted CA. It is replaced when that CA changes or at
+ * half its lifetime.
+ */
 import type { Clock } from '@gpuaas/kit';
 import { issueServerCertificate } from '../ports/trust/x509.ts';
 import type { Trust } from './trust.ts';
@@ -8,7 +11,7 @@ const LIFE_S = 7 * 24 * 3600;
 export type ListenerCertificate = Readonly<{ key: string; cert: string; ca: string }>;
 
 export type ListenerCertificates = Readonly<{
-  /** What to show and whom to trust now; undefined when both are as they were told last. */
+  /** The certificate and trusted CAs; undefined when neither changed since the last call. */
   next(trust: Trust): Promise<ListenerCertificate | undefined>;
 }>;
 

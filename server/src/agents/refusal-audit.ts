@@ -1,4 +1,4 @@
-/** Who knocks at the node API without the right to come in is written down: once per address and moment, not per knock. */
+/** Audits refused requests to the node API, once per address and interval instead of once per request. */
 import type { Log } from '@gpuaas/kit';
 import { insertAuditLog } from '../db/audit.ts';
 import { type Database, PLATFORM } from '../db/client.ts';
@@ -7,7 +7,7 @@ import type { Caller } from '../services/node-enroll.ts';
 export type NodeRefusal = Readonly<{
   /** The node in the path. */
   node_id: string | null;
-  /** The node that the certificate names, if it counts. */
+  /** The node named by the certificate, if the certificate is valid. */
   peer_node_id: string | null;
   operation: string;
   policy: string;

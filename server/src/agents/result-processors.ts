@@ -1,10 +1,10 @@
 /**
- * What becomes of a task's end beside the run that waits for it: one entry for each kind, in the transaction that ends the
- * task. A kind without an entry does not compile.
+ * What happens when a task ends, besides the signal to its run: one entry for each kind, executed in the transaction
+ * that ends the task. A kind without an entry does not compile.
  *
- * One rule is a trigger of the database instead (`clone_ends`, migration 0016): the params of an image copy lose the
- * tenant's user data however the task ends. It is about every statement that ends tasks, also those that withdraw many of
- * them with a release or a retired node, and none of them may forget it.
+ * One rule is a database trigger instead (`clone_ends`, migration 0016): the params of an image copy lose the tenant's
+ * user data whenever the task ends. Many statements end tasks, including those of a release or a retired node, and none
+ * of them may forget it.
  */
 import type { HealthReport, TaskKind, TaskOutput } from '@gpuaas/contract/node';
 import type { Tx } from '../db/client.ts';
@@ -15,30 +15,30 @@ import { endClone } from '../workflows/install.ts';
 
 export type ResultProcessor<K extends TaskKind> = Readonly<{
   /**
-   * For a completed task whose output has the shape of its kind. A sentence says why the result does not hold: the task has
-   * then failed. An error fails the transaction, and the agent reports again.
+   * For a completed task whose output has the shape of its kind. A returned sentence rejects the result: the task
+   * counts as failed. An error rolls the transaction back, and the agent reports again.
    */
   completed?(tx: Tx, task: NodeTaskRow, output: TaskOutput<K>, now: Date): Promise<string | undefined>;
-  /** However it ended, also by nobody: completed, failed or expired. */
+  /** Called for every end: completed, failed or expired. */
   ended?(tx: Tx, task: NodeTaskRow): Promise<void>;
 }>;
 export type ResultProcessors = { readonly [K in TaskKind]: ResultProcessor<K> };
 
 const REPORT_AHEAD_MAX_MS = 5 * 60_000;
-export const AHEAD =
+export const FUTURE_REPORT =
   'The report time differs from the server time by more than 5 minutes. Correct the clock of this host.';
 
-/** A report that counts as the newest for long would hide what comes after it. */
-export const isAhead = (report: HealthReport, now: Date): boolean =>
+/** A report dated in the future would hide later ones. */
+export const isFromFuture = (report: HealthReport, now: Date): boolean =>
   Date.parse(report.observed_at) > now.getTime() + REPORT_AHEAD_MAX_MS;
 
-/** The run that asked for it makes something of it, or nobody has to. */
+/** The run that created the task handles its result, or nothing has to. */
 const NOTHING = {} as const;
 
 export const RESULT_PROCESSORS: ResultProcessors = {
   'diag.health_probe': {
     completed: async (tx, task, { report }, now) => {
-      if (isAhead(report, now)) return AHEAD;
+      if (isFromFuture(report, now)) return FUTURE_REPORT;
       await recordHealth(tx, task.node_id, report);
       return undefined;
     },

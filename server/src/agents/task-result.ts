@@ -1,10 +1,10 @@
 /**
- * What hosts answer. An answer counts for the task and attempt that were handed out to this node, while the task is
- * under way; the same answer twice counts once, and one that comes late is told so and changes nothing. What a kind of
- * task must answer is the contract's: a completed task whose output has another shape has failed.
+ * Accepts task starts, progress, results and health reports from agents. A result counts for the task and attempt that
+ * were dispatched to this node while the task is open. Duplicates are accepted once; late results change nothing. A
+ * completed task whose output does not have the shape of its kind has failed.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { isTaskKind, type NodeAnswer, type NodeBody, TASKS } from '@gpuaas/contract/node';
+import { isTaskKind, type NodeBody, type NodeResponse, TASKS } from '@gpuaas/contract/node';
 import type { Clock } from '@gpuaas/kit';
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 import {
@@ -25,7 +25,7 @@ import { AppError, notFound } from '../errors.ts';
 import { createAjv } from '../schema.ts';
 import { recordHealth } from '../services/health-report.ts';
 import { finishTask } from './end-task.ts';
-import { AHEAD, isAhead } from './result-processors.ts';
+import { FUTURE_REPORT, isFromFuture } from './result-processors.ts';
 
 export type ResultDeps = Readonly<{ database: Database; clock: Clock; wake: () => void }>;
 type Result = NodeBody<'taskResult'>;
@@ -35,7 +35,7 @@ type Where = Readonly<{ node_id: string; task_id: string }>;
 const ajv = createAjv({});
 const outputs = new Map<string, ValidateFunction>();
 
-/** What is wrong with the output of a kind, in words; undefined when nothing is. */
+/** What is wrong with the output of a kind; undefined if nothing is. */
 const faultOf = (kind: string, output: unknown): string | undefined => {
   if (!isTaskKind(kind)) return `The control plane does not know task kind ${kind}.`;
   let validate = outputs.get(kind);
@@ -48,8 +48,8 @@ const faultOf = (kind: string, output: unknown): string | undefined => {
   return `The result does not match task kind ${kind}: ${first?.instancePath || 'body'} ${first?.message ?? 'is not valid'}.`;
 };
 
-/** The answer as it is kept. */
-const judged = (
+/** The result as it is stored. */
+const checkedResult = (
   kind: string,
   result: Result,
 ): Pick<Result, 'state' | 'error_code' | 'reason'> & Readonly<{ output: Output | null }> => {
@@ -68,19 +68,19 @@ const lateReason = (task: Pick<AgentTaskRow, 'state' | 'attempt' | 'is_overdue'>
   return `The task is ${task.state}.`;
 };
 
-const isUnderWay = (task: AgentTaskRow, attempt: number): boolean =>
+const isRunningAttempt = (task: AgentTaskRow, attempt: number): boolean =>
   task.attempt === attempt && !task.is_overdue && isTaskOpen(task.state);
 
 export const start = async (
   deps: ResultDeps,
   where: Where,
   body: NodeBody<'taskStart'>,
-): Promise<NodeAnswer<'taskStart'>> => {
+): Promise<NodeResponse<'taskStart'>> => {
   const task: TaskOnNode = { id: where.task_id, node_id: where.node_id, attempt: body.attempt };
   return deps.database.write(PLATFORM, async (tx) => {
-    if (await startTask(tx, task, BEGUN_EXPIRES_S)) return { may_begin: true, reason: null };
+    if (await startTask(tx, task, BEGUN_EXPIRES_S)) return { may_start: true, reason: null };
     const found = await findAgentTask(tx, where.node_id, where.task_id);
-    return { may_begin: false, reason: found ? lateReason(found, body.attempt) : 'The task belongs to another node.' };
+    return { may_start: false, reason: found ? lateReason(found, body.attempt) : 'The task belongs to another node.' };
   });
 };
 
@@ -88,13 +88,13 @@ export const progress = async (
   deps: ResultDeps,
   where: Where,
   body: NodeBody<'taskProgress'>,
-): Promise<NodeAnswer<'taskProgress'>> => {
+): Promise<NodeResponse<'taskProgress'>> => {
   const task: TaskOnNode = { id: where.task_id, node_id: where.node_id, attempt: body.attempt };
-  return { is_wanted: await deps.database.write(PLATFORM, (tx) => noteProgress(tx, task, body)) };
+  return { is_open: await deps.database.write(PLATFORM, (tx) => noteProgress(tx, task, body)) };
 };
 
-/** The same answer was taken before; one that did not hold is kept with its output, as failed. */
-const isKnown = (task: AgentTaskRow, result: TaskResult): boolean =>
+/** The same result was stored before; a rejected one is stored as failed, with its output. */
+const isSameResult = (task: AgentTaskRow, result: TaskResult): boolean =>
   task.attempt === result.attempt &&
   isDeepStrictEqual(task.output, result.output) &&
   (task.state === 'failed' && result.output === null
@@ -102,12 +102,13 @@ const isKnown = (task: AgentTaskRow, result: TaskResult): boolean =>
     : task.state === 'completed' || task.state === 'failed');
 
 const GENERATION_MAX = 1_000_000_000;
-/** As many as a task may name. */
+/** The most slots a task may name. */
 const SLOTS_MAX = 64;
 
 /**
- * A host that knows a newer generation than ours is right: this database was restored from a backup. It is only written
- * down. What the host has of that generation may be somebody's, so a person decides (slot repair, forced cleanup).
+ * If the host knows a newer generation than the database, the database was restored from a backup. The generation is
+ * only recorded: the host may hold tenant data of that generation, so an operator decides (slot repair, forced
+ * cleanup).
  */
 const learnGenerations = async (tx: Tx, nodeId: string, output: Output | null): Promise<void> => {
   const listed: readonly unknown[] = Array.isArray(output?.['slots']) ? output['slots'].slice(0, SLOTS_MAX) : [output];
@@ -119,18 +120,21 @@ const learnGenerations = async (tx: Tx, nodeId: string, output: Output | null): 
   }
 };
 
-export const finish = (deps: ResultDeps, where: Where, body: Result): Promise<NodeAnswer<'taskResult'>> =>
+export const finish = (deps: ResultDeps, where: Where, body: Result): Promise<NodeResponse<'taskResult'>> =>
   deps.database.write(PLATFORM, async (tx) => {
     const task = await lockAgentTask(tx, where.node_id, where.task_id);
     if (task === undefined) throw notFound('task');
-    // Nothing was done, and it is no fault of the task: it is handed out again once the host's clock is right.
-    if (body.state === 'failed' && body.error_code === 'clock_skew' && isUnderWay(task, body.attempt))
+    // The task did not run and is not at fault; it is dispatched again once the host's clock is correct.
+    if (body.state === 'failed' && body.error_code === 'clock_skew' && isRunningAttempt(task, body.attempt))
       return { is_accepted: false, reason: 'The task waits until the clock of this host is corrected.' };
-    const { state, error_code, reason, output } = judged(task.kind, body);
+    const { state, error_code, reason, output } = checkedResult(task.kind, body);
     const result = { id: task.id, attempt: body.attempt, state, reason, output };
-    const { is_accepted, objection } = await finishTask(tx, result, { now: deps.clock.now(), wake: deps.wake });
+    const { is_accepted, rejection: objection } = await finishTask(tx, result, {
+      now: deps.clock.now(),
+      wake: deps.wake,
+    });
     if (!is_accepted)
-      return isKnown(task, result)
+      return isSameResult(task, result)
         ? { is_accepted: true, reason: null }
         : { is_accepted: false, reason: lateReason(task, body.attempt) };
     await noteResult(tx, task.id, { error_code, started_at: body.started_at });
@@ -142,9 +146,9 @@ export const health = async (
   deps: ResultDeps,
   nodeId: string,
   body: NodeBody<'healthReport'>,
-): Promise<NodeAnswer<'healthReport'>> => {
-  if (isAhead(body.report, deps.clock.now()))
-    throw new AppError('invalid_request', AHEAD, {
+): Promise<NodeResponse<'healthReport'>> => {
+  if (isFromFuture(body.report, deps.clock.now()))
+    throw new AppError('invalid_request', FUTURE_REPORT, {
       errors: [
         {
           pointer: '/body/report/observed_at',

@@ -1,9 +1,9 @@
 /**
- * What the platform signs with, opened for use. Every process that issues certificates or signs tasks keeps the trusted
- * keys in memory and looks once a second whether they changed. A new key is staged first: agents are told to trust it
- * while the old one still signs, so nobody meets a signature by a key unknown to them. An agent that was away knows
- * only the CA before; the listener goes on showing a certificate of that one for as long as it is trusted, so such an
- * agent comes back by itself and learns of the new one. The first process that needs a key makes it, under a lock.
+ * The signing keys of the control plane, opened for use. Every process that issues certificates or signs tasks caches
+ * the trusted keys and checks once a second for changes. A new key is staged first: agents trust it while the old one
+ * still signs, so no agent sees a signature by an unknown key. An agent that was offline knows only the earlier CA. The
+ * listener therefore keeps using a certificate of the oldest trusted CA, so such an agent can reconnect and fetch the
+ * new bundle. The first process that needs a key creates it, under a lock.
  */
 import { createHash, type KeyObject } from 'node:crypto';
 import type { TrustBundle } from '@gpuaas/contract/node';
@@ -25,10 +25,10 @@ export type TrustDeps = Readonly<{ database: Database; secrets: Secrets; clock: 
 export type Trust = Readonly<{
   bundle: TrustBundle;
   ca: Readonly<{ id: string; issuer: Issuer }>;
-  /** The CA that the listener's certificate is of: the oldest one trusted, which every agent knows that may come in. */
+  /** The CA of the listener's certificate: the oldest trusted one, which every agent knows. */
   listener_ca: Readonly<{ id: string; issuer: Issuer }>;
   signer: Readonly<{ id: string; key: KeyObject }>;
-  /** CAs whose certificates count. */
+  /** CAs whose certificates are accepted. */
   ca_ids: ReadonlySet<string>;
 }>;
 
@@ -36,7 +36,7 @@ const PURPOSES: readonly TrustPurpose[] = ['node_ca', 'task_signer', 'certificat
 
 const boundTo = (id: string): string => `trust_keys/${id}`;
 
-/** Makes a key and keeps it sealed. */
+/** Creates a key and stores it sealed. */
 export const insertFreshKey = async (
   tx: Tx,
   { secrets, clock }: Pick<TrustDeps, 'secrets' | 'clock'>,
@@ -51,7 +51,7 @@ export const insertFreshKey = async (
   return id;
 };
 
-/** An active key of each purpose; made on first use. */
+/** Ensures an active key of each purpose. */
 export const ensureTrustKeys = async (tx: Tx, deps: Pick<TrustDeps, 'secrets' | 'clock'>): Promise<void> => {
   const findMissing = async (): Promise<TrustPurpose[]> => {
     const active = await Promise.all(PURPOSES.map((purpose) => findActiveKeyId(tx, purpose)));
@@ -62,7 +62,7 @@ export const ensureTrustKeys = async (tx: Tx, deps: Pick<TrustDeps, 'secrets' | 
   for (const purpose of await findMissing()) await insertFreshKey(tx, deps, purpose, 'active');
 };
 
-/** What agents are told to trust. */
+/** The bundle that agents trust. */
 export const bundleOf = (keys: readonly TrustKeySecret[]): TrustBundle => {
   const activeFirst = (a: TrustKeySecret, b: TrustKeySecret) =>
     Number(b.state === 'active') - Number(a.state === 'active');
@@ -114,13 +114,13 @@ const openTrust = async (secrets: Secrets, keys: readonly TrustKeySecret[], bund
   };
 };
 
-/** Once, for a request that needs it now. */
+/** Reads the keys once, without the cache. */
 export const readTrust = async (reader: Reader, secrets: Secrets): Promise<Trust> => {
   const keys = await listTrusted(reader);
   return openTrust(secrets, keys, bundleOf(keys));
 };
 
-/** Undefined until the first process has made it. */
+/** Undefined until a process has created the key. */
 export const findCertificateSigner = async (
   reader: Reader,
   secrets: Secrets,
@@ -129,13 +129,13 @@ export const findCertificateSigner = async (
   return key === undefined ? undefined : { id: key.id, key: openSigner(openKey(secrets, key)) };
 };
 
-export type TrustKeeper = Readonly<{
+export type TrustCache = Readonly<{
   current(): Trust;
   /** Reads the keys again. */
   refresh(): Promise<void>;
 }>;
 
-export const createTrustKeeper = async ({ database, secrets, clock }: TrustDeps): Promise<TrustKeeper> => {
+export const createTrustCache = async ({ database, secrets, clock }: TrustDeps): Promise<TrustCache> => {
   await database.write(PLATFORM, (tx) => ensureTrustKeys(tx, { secrets, clock }));
   let trust = await database.read(PLATFORM, (reader) => readTrust(reader, secrets));
   return {
@@ -143,7 +143,7 @@ export const createTrustKeeper = async ({ database, secrets, clock }: TrustDeps)
     refresh: async () => {
       const keys = await database.read(PLATFORM, listTrusted);
       const bundle = bundleOf(keys);
-      // The version covers the states of keys, so it changes with whoever signs, too.
+      // The version covers key states, so it also changes with the active signer.
       const active = keys.find((key) => key.purpose === 'node_ca' && key.state === 'active');
       if (bundle.version === trust.bundle.version && active?.id === trust.ca.id) return;
       trust = await openTrust(secrets, keys, bundle);

@@ -76,16 +76,16 @@ export const markDispatched = async (tx: Tx, ids: readonly string[]): Promise<vo
 };
 
 /** What agents have in hand. Pairs: a task that an agent names counts for its own node only. */
-export type InHand = Readonly<{ node_id: string; in_hand: readonly string[] }>;
+export type JournaledTasks = Readonly<{ node_id: string; journaled_task_ids: readonly string[] }>;
 
-const pairsOf = (agents: readonly InHand[]): string[] =>
-  agents.flatMap(({ node_id, in_hand }) => in_hand.map((taskId) => `${node_id} ${taskId}`));
-const nodesOf = (agents: readonly InHand[]): string[] => agents.map(({ node_id }) => node_id);
+const pairsOf = (agents: readonly JournaledTasks[]): string[] =>
+  agents.flatMap(({ node_id, journaled_task_ids }) => journaled_task_ids.map((taskId) => `${node_id} ${taskId}`));
+const nodesOf = (agents: readonly JournaledTasks[]): string[] => agents.map(({ node_id }) => node_id);
 
 /** Handed out before to these agents, and not in their hands. Those of the last moment may be on their way. */
 export const redispatchTasks = async (
   tx: Tx,
-  agents: readonly InHand[],
+  agents: readonly JournaledTasks[],
   onTheirWayS: number,
 ): Promise<OutgoingTask[]> =>
   (
@@ -101,7 +101,7 @@ export const redispatchTasks = async (
   ).rows;
 
 /** The nodes of those agents that were handed out work which is not in their hands. */
-export const listNodesLacking = async (reader: Reader, agents: readonly InHand[]): Promise<string[]> =>
+export const listNodesLacking = async (reader: Reader, agents: readonly JournaledTasks[]): Promise<string[]> =>
   (
     await reader.query<{ node_id: string }>(
       `select distinct node_id from node_tasks where node_id = any ($1) and state ${TASK_HANDED_OUT}

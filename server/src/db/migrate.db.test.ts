@@ -52,15 +52,17 @@ describe('migrations', () => {
       await client.query(
         `insert into workflow_runs (id, workflow, workflow_version, subject_id, correlation_id, steps, step, deadline_ms, deadline_at)
          values ('wfr_00000000000000000000000001', 'provision-slice', 1, 'alc_1', 'c-upgrade-1', '{leaseBundle,awaitReady,abandon}', 'awaitReady', 1000, now()),
-                ('wfr_00000000000000000000000002', 'repair-slot', 1, 'slt_1', 'c-upgrade-2', '{rebind,wipe}', 'wipe', 1000, now())`,
+                ('wfr_00000000000000000000000002', 'repair-slot', 1, 'slt_1', 'c-upgrade-2', '{rebind,wipe}', 'wipe', 1000, now()),
+                ('wfr_00000000000000000000000003', 'own-disk', 1, 'dsk_1', 'c-upgrade-3', '{wipe,giveUp}', 'giveUp', 1000, now())`,
       );
       await migrate({ url, log });
-      const { rows } = await client.query('select step, steps from workflow_runs order by id');
+      const { rows } = await client.query('select workflow, step, steps from workflow_runs order by id');
       return rows;
     });
     assert.deepEqual(steps, [
-      { step: 'awaitSsh', steps: ['leaseBundle', 'awaitSsh', 'abort'] },
-      { step: 'wipe', steps: ['rebind', 'wipe'] },
+      { workflow: 'provision-slice', step: 'awaitSsh', steps: ['leaseBundle', 'awaitSsh', 'abort'] },
+      { workflow: 'repair-slot', step: 'wipe', steps: ['rebind', 'wipe'] },
+      { workflow: 'wipe-disk', step: 'abort', steps: ['wipe', 'abort'] },
     ]);
   });
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { Client, type PoolClient } from 'pg';
 import { startTestApp, type TestApp } from '../../test/app.ts';
-import type { User } from '../../test/cast.ts';
+import type { User } from '../../test/tenants.ts';
 
 const newName = () => `n-${randomUUID().slice(0, 8)}`;
 

@@ -8,10 +8,10 @@ import { after, before, describe, it } from 'node:test';
 import { isComplete, isUsable, type SchedulerSlot, SLOTS_MAX, slotHold } from '@gpuaas/scheduler';
 import fc from 'fast-check';
 import { type TestDatabase, testDatabase } from '../../test/database.ts';
-import { OFFLINE_AFTER_S } from '../domain/agent-presence.ts';
+import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
 import { HANDED_OUT_TASK_STATES, isTaskOpen } from '../domain/task.ts';
 import { isLive } from '../domain/workflow.ts';
-import { isFit } from '../workflows/wiped-node.ts';
+import { isFit } from '../workflows/node-after-wipe.ts';
 import { PLATFORM } from './client.ts';
 import {
   agentIsConnected,

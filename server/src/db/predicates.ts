@@ -3,7 +3,7 @@
  * every fragment against its function in TypeScript, on generated rows. An argument is the alias of a table.
  */
 import { SLOTS_MAX } from '@gpuaas/scheduler';
-import { OFFLINE_AFTER_S } from '../domain/agent-presence.ts';
+import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
 import { HANDED_OUT_TASK_STATES, OPEN_TASK_STATES } from '../domain/task.ts';
 import { LIVE_STATES } from '../domain/workflow.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Client } from 'pg';
 import { startTestApp, testClock } from '../../test/app.ts';
-import { type Cast, makeCast } from '../../test/cast.ts';
 import { aNode, anAllocation } from '../../test/placement.ts';
+import { type Cast, makeCast } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
 import { APP_ROLE } from './migrate.ts';
 

@@ -11,7 +11,7 @@ import type { AllocationState } from './allocation.ts';
 
 export type PowerState = (typeof POWER_STATES)[number];
 export type PowerChange = 'stop' | 'start' | 'reboot' | 'reinstall';
-export type PowerRest = 'on' | 'off' | 'unknown';
+export type FinalPowerState = 'on' | 'off' | 'unknown';
 
 export const POWER_MOVES = {
   // Off without a change: it was found so on its host.
@@ -54,7 +54,8 @@ const NOT_ACTIVE: Readonly<Record<Exclude<AllocationState, 'active'>, string>> =
   release_failed: 'The allocation is being released. Launch another.',
 };
 
-const isAtRest = (state: PowerState): state is PowerRest => state === 'on' || state === 'off' || state === 'unknown';
+const isFinalPowerState = (state: PowerState): state is FinalPowerState =>
+  state === 'on' || state === 'off' || state === 'unknown';
 
 /** Why this change cannot be asked for now and what to do instead, for whoever may see the allocation. */
 export const powerRefusal = (facts: PowerFacts, change: PowerChange): string | null => {
@@ -62,7 +63,7 @@ export const powerRefusal = (facts: PowerFacts, change: PowerChange): string | n
     return 'A bare-metal allocation has no power control here. Use its operating system, or release it.';
   if (facts.state !== 'active') return NOT_ACTIVE[facts.state];
   const power = facts.power_state ?? 'unknown';
-  if (!isAtRest(power)) return `The VM is ${power}. Wait until that completes, or release the allocation.`;
+  if (!isFinalPowerState(power)) return `The VM is ${power}. Wait until that completes, or release the allocation.`;
   if (change === 'reboot' && power === 'off') return 'The VM is off. Start it instead.';
   if (change === 'reinstall' && facts.is_protected) return 'The allocation is protected. Remove the protection first.';
   return null;

@@ -3,7 +3,7 @@
  * on but never which host: nothing here gives them a name, a node, a task or a word that was meant for operators.
  */
 import type { PublicApi, ResponseOf } from '@gpuaas/contract';
-import { auditTitle, eventTitle, stepTitle, taskTitle } from './trace-words.ts';
+import { auditTitle, eventTitle, stepTitle, taskTitle } from './trace-titles.ts';
 import type { StepOutcome, WorkflowState } from './workflow.ts';
 import { isHostStep, stepLabel } from './workflow-steps.ts';
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { capEntries, entriesOf, firstFailureOf, gapsOf, type TraceFacts } from './trace.ts';
 import type { AuditFact, EventFact, LogFact, RunFact, StepFact, TaskFact, TraceEntry } from './trace-entry.ts';
-import { eventTitle, taskTitle } from './trace-words.ts';
+import { eventTitle, taskTitle } from './trace-titles.ts';
 
 const T0 = Date.parse('2026-11-15T10:00:00.000Z');
 const time = (ms: number): string => new Date(T0 + ms).toISOString();

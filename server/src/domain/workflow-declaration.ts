@@ -21,7 +21,7 @@ type Words = Readonly<{
   /** How long it usually takes, in seconds; what hosts really took replaces it where there is history. */
   usual_s: number;
   /** Outside the straight path: taken only when something went wrong or is in the way. */
-  is_aside?: true;
+  is_off_path?: true;
 }>;
 
 /** A step that the server does alone. */
@@ -66,4 +66,4 @@ export const stepEntries = ({ steps }: WorkflowDeclaration): readonly (readonly 
 
 /** The steps of a run that nothing disturbs, in order. */
 export const pathOf = (declaration: WorkflowDeclaration): readonly (readonly [string, StepDeclaration])[] =>
-  stepEntries(declaration).filter(([, { is_aside }]) => is_aside !== true);
+  stepEntries(declaration).filter(([, { is_off_path }]) => is_off_path !== true);

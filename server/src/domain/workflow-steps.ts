@@ -45,7 +45,7 @@ const STOP_VM = {
   failed: 'The VM could not be stopped.',
 } as const satisfies HostStep;
 
-const WIPE_DISKS = {
+const WIPE_STEP = {
   label: 'Wipe disks',
   usual_s: 300,
   task: { gpu_slice: 'slice.cleanup', baremetal: 'node.cleanup' },
@@ -55,11 +55,11 @@ const WIPE_DISKS = {
 
 /** A step of the server alone takes no time worth showing. */
 const server = (label: string): ServerStep => ({ label, usual_s: 0, task: null });
-const aside = (label: string): ServerStep => ({ ...server(label), is_aside: true });
+const offPath = (label: string): ServerStep => ({ ...server(label), is_off_path: true });
 
-const ABORT = aside('Abort');
+const ABORT = offPath('Abort');
 const MARK_ON = server('Mark as running');
-const MARK_UNKNOWN = aside('Mark as unknown');
+const MARK_UNKNOWN = offPath('Mark as unknown');
 
 export const PROVISION_SLICE = declare({
   name: 'provision-slice',
@@ -163,9 +163,9 @@ export const RELEASE_ALLOCATION = declare({
       doing: 'Workloads are being stopped.',
       failed: 'Workloads could not be stopped.',
     },
-    wipe: WIPE_DISKS,
+    wipe: WIPE_STEP,
     prove: server('Verify wipe'),
-    block: aside('Mark cleanup as blocked'),
+    block: offPath('Mark cleanup as blocked'),
   },
 });
 
@@ -206,18 +206,18 @@ export const REPAIR_SLOT = declare({
       doing: 'The hardware is being discovered.',
       failed: 'The hardware could not be discovered.',
     },
-    wipe: { ...WIPE_DISKS, task: 'node.cleanup' },
+    wipe: { ...WIPE_STEP, task: 'node.cleanup' },
   },
 });
 
-export const OWN_DISK = declare({
-  name: 'own-disk',
+export const WIPE_DISK = declare({
+  name: 'wipe-disk',
   version: 1,
   label: 'Disk approval',
   phase: 'repair',
   steps: {
-    wipe: { ...WIPE_DISKS, task: 'node.cleanup' },
-    awaitFree: aside('Wait until the disk is free'),
+    wipe: { ...WIPE_STEP, task: 'node.cleanup' },
+    awaitFree: offPath('Wait until the disk is free'),
     rediscover: server('Request discovery'),
     abort: ABORT,
   },
@@ -233,7 +233,7 @@ export const WORKFLOWS = [
   RELEASE_ALLOCATION,
   INSTALL_KEYS,
   REPAIR_SLOT,
-  OWN_DISK,
+  WIPE_DISK,
 ] as const satisfies readonly WorkflowDeclaration[];
 
 /** What the workflows that move an allocation ask hosts for. */

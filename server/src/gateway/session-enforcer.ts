@@ -22,11 +22,11 @@ const answered = async <T>(work: Promise<T>, withinMs: number): Promise<T> => {
   }
 };
 
-export type Police = Readonly<{ run(): Promise<void> }>;
+export type SessionEnforcer = Readonly<{ run(): Promise<void> }>;
 
 export const createSessionEnforcer = (
   options: Readonly<{ registry: Registry; sessions: GatewaySessions; nowMs: () => number; answer_ms?: number }>,
-): Police => {
+): SessionEnforcer => {
   const { registry, sessions, nowMs, answer_ms = ANSWER_MS } = options;
   let lookedMs = nowMs();
   let notedMs = Number.NEGATIVE_INFINITY;

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { api, isMutation, type Operation, type OperationId, type RoleName, roleHolds } from '@gpuaas/contract';
 import { type Answer, type Caller, startTestApp, testClock } from '../../test/app.ts';
-import { ask, assertProblem, idsOf, operations, type Parts, seen, tagged, urlOf } from '../../test/ask.ts';
-import { type Actor, auditRowsOf, CACHE_OVER_MS, type Cast, makeCast, must, strangeId } from '../../test/cast.ts';
+import { ask, assertProblem, idsOf, operations, type Parts, seen, tagged, urlOf } from '../../test/request.ts';
 import { scenarios } from '../../test/scenarios.ts';
 import { newStagedKey } from '../../test/scenarios-agent.ts';
 import { newInventoried } from '../../test/scenarios-inventory.ts';
 import { newApprovedSlot, newDiscovered } from '../../test/scenarios-topology.ts';
 import { newReleased } from '../../test/scenarios-wipe.ts';
+import { type Actor, auditRowsOf, CACHE_OVER_MS, type Cast, makeCast, must, strangeId } from '../../test/tenants.ts';
 import { compileOperation } from './validate.ts';
 
 const guarded = operations.filter(([, operation]) => operation.access !== 'public');

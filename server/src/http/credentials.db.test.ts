@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { type Answer, type Caller, startTestApp, testClock } from '../../test/app.ts';
-import { CACHE_OVER_MS, type Cast, makeCast, must, newSshKey, type User } from '../../test/cast.ts';
+import { CACHE_OVER_MS, type Cast, makeCast, must, newSshKey, type User } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
 
 const unique = (word: string) => `${word}-${randomUUID().slice(0, 8)}`;

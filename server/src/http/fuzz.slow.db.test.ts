@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { operations } from '../../test/ask.ts';
+import { operations } from '../../test/request.ts';
 import { storm } from '../../test/storm.ts';
 
 await storm({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
 import { startTestApp, testClock } from '../../test/app.ts';
-import { CACHE_OVER_MS } from '../../test/cast.ts';
+import { CACHE_OVER_MS } from '../../test/tenants.ts';
 
 it('an address that has used up its guesses is not looked up any more, and who works there works on', async (t) => {
   const clock = testClock();

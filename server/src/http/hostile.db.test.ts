@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Problem, Static } from '@gpuaas/contract';
 import { startTestApp, type TestApp } from '../../test/app.ts';
-import type { User } from '../../test/cast.ts';
+import type { User } from '../../test/tenants.ts';
 import { dial, message, say, type WireAnswer } from '../../test/wire.ts';
 
 const MIB = 1024 * 1024;

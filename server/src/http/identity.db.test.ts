@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { type Answer, type Caller, startTestApp, testClock } from '../../test/app.ts';
-import { CACHE_OVER_MS, type Cast, join, makeCast, must, type User } from '../../test/cast.ts';
+import { CACHE_OVER_MS, type Cast, join, makeCast, must, type User } from '../../test/tenants.ts';
 
 const unique = (word: string) => `${word}-${randomUUID().slice(0, 8)}`;
 const codes = (answer: Answer) => [answer.status, answer.body.code];

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Browser } from '../../test/browser.ts';
-import { CACHE_OVER_MS } from '../../test/cast.ts';
 import { type ConsoleApp, sessionOf, startConsoleApp } from '../../test/console.ts';
+import { CACHE_OVER_MS } from '../../test/tenants.ts';
 
 describe('signing in with a browser', () => {
   const closers: (() => Promise<void>)[] = [];

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { isMutation } from '@gpuaas/contract';
 import { startTestApp, testClock } from '../../test/app.ts';
-import { ask, assertProblem, idsOf, operations, type Parts, paramsOf, seen, tagged } from '../../test/ask.ts';
-import { auditRowsOf, type Cast, makeCast, strangeId, type Tenant } from '../../test/cast.ts';
+import { ask, assertProblem, idsOf, operations, type Parts, paramsOf, seen, tagged } from '../../test/request.ts';
 import { scenarios } from '../../test/scenarios.ts';
+import { auditRowsOf, type Cast, makeCast, strangeId, type Tenant } from '../../test/tenants.ts';
 
 describe("another tenant's ids are like ids of nothing", () => {
   const closers: (() => Promise<void>)[] = [];

@@ -3,10 +3,10 @@ import { after, before, test } from 'node:test';
 import type { Candidate } from '@gpuaas/contract/node';
 import { startTestApp, type TestApp } from '../../test/app.ts';
 import { candidate } from '../../test/candidate.ts';
-import { must, type User } from '../../test/cast.ts';
 import { anEnrolledNode, discover, discovery, eight } from '../../test/discovered.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import type { NodeFacts } from '../../test/placement.ts';
+import { must, type User } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
 import { cleanedUp, gpuReset, provenDisk } from '../../test/wipe-evidence.ts';
 import { finishTask } from '../agents/end-task.ts';
@@ -317,7 +317,7 @@ test('a disk is taken over only when the host has let go of it, with proof, and 
   });
   await until('it says what stands in the way', async () => (await state()).state === 'blocked');
   assert.equal((await state()).state_reason, 'It is mounted at /mnt/share.');
-  const { rows } = await sql("select id from workflow_runs where workflow = 'own-disk' and subject_id = $1", [
+  const { rows } = await sql("select id from workflow_runs where workflow = 'wipe-disk' and subject_id = $1", [
     owned.id,
   ]);
   const runId = String(rows[0]?.['id']);
@@ -420,7 +420,7 @@ test('a disk that was given up is not erased later', async () => {
   const { nvme_serial: serial } = candidate(2, {}, hosts);
   const owned = must(await root.post(at(id, 'disks'), { serial, reason: 'Ours now' }), 202).body;
   const task = await nextTask(id, 'node.cleanup');
-  const run = await runOf('own-disk', owned.id);
+  const run = await runOf('wipe-disk', owned.id);
   must(await root.post(`/api/v1/admin/workflow-runs/${run.id}/cancel`, { reason: 'No longer' }), 202);
   const state = async () => must(await root.get(at(id, 'disks')), 200).body.items[0].state;
   await until('it is given up', async () => (await state()) === 'blocked');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { CACHE_OVER_MS } from '../../test/cast.ts';
 import { type ConsoleApp, type Signed, startConsoleApp } from '../../test/console.ts';
+import { CACHE_OVER_MS } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
 
 describe('a signed-in browser', () => {

@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { verifyWipeCertificate, type WipeCertificateKey } from '@gpuaas/sdk';
 import { startTestApp, testClock } from '../../test/app.ts';
-import { CACHE_OVER_MS, type Cast, makeCast, must } from '../../test/cast.ts';
 import { aNode, anAllocation } from '../../test/placement.ts';
 import { newReleased } from '../../test/scenarios-wipe.ts';
+import { CACHE_OVER_MS, type Cast, makeCast, must } from '../../test/tenants.ts';
 
 const KEYS = '/api/v1/wipe-certificate-keys';
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { Client } from 'pg';
 import { ADMIN_EMAIL, type Answer, startTestApp, type TestApp, type TestClock, testClock } from '../../test/app.ts';
-import { CACHE_OVER_MS, must } from '../../test/cast.ts';
+import { CACHE_OVER_MS, must } from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
 
 type User = Awaited<ReturnType<TestApp['user']>>;

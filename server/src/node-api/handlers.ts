@@ -1,9 +1,9 @@
 /** The table of contents of the node API: one line per operation. A missing, extra or mistyped one does not compile. */
 import type { Readable } from 'node:stream';
-import type { NodeAnswer, NodeBody, NodeOperationId, NodeParams } from '@gpuaas/contract/node';
+import type { NodeBody, NodeOperationId, NodeParams, NodeResponse } from '@gpuaas/contract/node';
 import type { Peer } from '../agents/certificate-register.ts';
-import type { Presence } from '../agents/heartbeat.ts';
-import type { Dispatcher } from '../agents/task-dispatch.ts';
+import type { Heartbeats } from '../agents/heartbeat.ts';
+import type { Dispatcher } from '../agents/poll-dispatcher.ts';
 import { finish, health, progress, type ResultDeps, start } from '../agents/task-result.ts';
 import { notFound } from '../errors.ts';
 import { type InventoryDeps, record } from '../services/inventory.ts';
@@ -17,7 +17,7 @@ export type NodeApiDeps = EnrollDeps &
   ResultDeps &
   ShipDeps &
   InventoryDeps &
-  Readonly<{ dispatcher: Dispatcher; presence: Presence; releases: Releases }>;
+  Readonly<{ dispatcher: Dispatcher; heartbeats: Heartbeats; releases: Releases }>;
 
 export type NodeCtx = Readonly<{
   caller: Caller;
@@ -28,10 +28,10 @@ export type NodeCtx = Readonly<{
 }>;
 
 type Request<K extends NodeOperationId> = Readonly<{ params: NodeParams<K>; body: NodeBody<K> }>;
-type Answer<K extends NodeOperationId> = undefined extends NodeAnswer<K> ? Release : NodeAnswer<K>;
+type HandlerResponse<K extends NodeOperationId> = undefined extends NodeResponse<K> ? Release : NodeResponse<K>;
 
 export type NodeHandlers = {
-  readonly [K in NodeOperationId]: (ctx: NodeCtx, req: Request<K>) => Promise<Answer<K>>;
+  readonly [K in NodeOperationId]: (ctx: NodeCtx, req: Request<K>) => Promise<HandlerResponse<K>>;
 };
 
 export const createNodeHandlers = (deps: NodeApiDeps): NodeHandlers => ({
@@ -39,10 +39,10 @@ export const createNodeHandlers = (deps: NodeApiDeps): NodeHandlers => ({
   nodeEnroll: ({ caller }, { body }) => enroll(deps, caller, body),
   certificateRenew: ({ caller, peer }, { body }) => renew(deps, caller, peer, body),
   taskWait: ({ peer, onHangUp }, { body }) => {
-    const withheld = deps.presence.see(peer.node_id, body);
-    const held = deps.dispatcher.wait(peer.node_id, { ...body, withheld });
+    const no_tasks_reason = deps.heartbeats.record(peer.node_id, body);
+    const held = deps.dispatcher.wait(peer.node_id, { ...body, no_tasks_reason });
     onHangUp(held.abandon);
-    return held.answer;
+    return held.response;
   },
   taskStart: (_ctx, { params, body }) => start(deps, params, body),
   taskProgress: (_ctx, { params, body }) => progress(deps, params, body),

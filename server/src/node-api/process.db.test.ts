@@ -21,7 +21,7 @@ it('two processes hand out each task once', async (t) => {
   const got: string[] = [];
   const drain = async (at: typeof agent) => {
     while (got.length < ids.size) {
-      const { tasks } = (await at.wait({ in_hand: [...ids], wait_s: 1 })).body as { tasks: SignedTask[] };
+      const { tasks } = (await at.wait({ journaled_task_ids: [...ids], wait_s: 1 })).body as { tasks: SignedTask[] };
       got.push(...tasks.map((task) => payloadOf(task).task_id));
     }
   };

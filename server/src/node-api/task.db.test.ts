@@ -75,7 +75,7 @@ describe('tasks of agents', () => {
     const agent = await join();
     const id = await ask(agent.node_id);
     assert.equal((await agent.wait()).body.tasks.length, 1);
-    assert.deepEqual((await agent.wait({ in_hand: [id] })).body.tasks, []);
+    assert.deepEqual((await agent.wait({ journaled_task_ids: [id] })).body.tasks, []);
     // A moment ago it may still be on its way, so time must pass.
     await change("update node_tasks set dispatched_at = dispatched_at - interval '2 s' where id = $1", [id]);
     const again = (await agent.wait()).body.tasks as SignedTask[];
@@ -91,13 +91,13 @@ describe('tasks of agents', () => {
     const agent = await join();
     const id = await ask(agent.node_id);
     await agent.wait();
-    const resting = agent.wait({ in_hand: [id], wait_s: 15 });
+    const resting = agent.wait({ journaled_task_ids: [id], wait_s: 15 });
     await until('the agent rests', () => (channel().test.app.node_api?.dispatcher.size() ?? 0) > 0);
     await change("update node_tasks set state = 'cancelled', finished_at = clock_timestamp() where id = $1", [id]);
     channel().test.app.deps.events.wake();
     assert.deepEqual((await resting).body.cancelled, [id]);
     // Known by now, it wakes nobody: the next poll rests until there is work.
-    const next = agent.wait({ in_hand: [id], wait_s: 15 });
+    const next = agent.wait({ journaled_task_ids: [id], wait_s: 15 });
     await until('the agent rests again', () => (channel().test.app.node_api?.dispatcher.size() ?? 0) > 0);
     await ask(agent.node_id);
     const { tasks, cancelled } = (await next).body;
@@ -111,12 +111,12 @@ describe('tasks of agents', () => {
     const id = await ask(agent.node_id);
     const start = async (attempt: number) => (await agent.call('taskStart', { attempt }, { task_id: id })).body;
     await agent.wait();
-    assert.equal((await start(2)).may_begin, false, 'another attempt');
-    assert.deepEqual(await start(1), { may_begin: true, reason: null });
-    assert.deepEqual(await start(1), { may_begin: true, reason: null });
+    assert.equal((await start(2)).may_start, false, 'another attempt');
+    assert.deepEqual(await start(1), { may_start: true, reason: null });
+    assert.deepEqual(await start(1), { may_start: true, reason: null });
     assert.equal((await stateOf(id)).state, 'running');
     await change("update node_tasks set state = 'cancelled' where id = $1", [id]);
-    assert.deepEqual(await start(1), { may_begin: false, reason: 'The task is cancelled.' });
+    assert.deepEqual(await start(1), { may_start: false, reason: 'The task is cancelled.' });
     agent.close();
   });
 
@@ -124,9 +124,9 @@ describe('tasks of agents', () => {
     const { ask, join, stateOf } = channel();
     const agent = await join();
     const id = await ask(agent.node_id);
-    assert.equal((await agent.call('taskStart', { attempt: 1 }, { task_id: id })).body.may_begin, true);
+    assert.equal((await agent.call('taskStart', { attempt: 1 }, { task_id: id })).body.may_start, true);
     assert.equal((await stateOf(id)).state, 'running');
-    const { tasks, cancelled } = (await agent.wait({ in_hand: [id] })).body;
+    const { tasks, cancelled } = (await agent.wait({ journaled_task_ids: [id] })).body;
     assert.deepEqual([tasks, cancelled], [[], []]);
     agent.close();
   });
@@ -140,11 +140,11 @@ describe('tasks of agents', () => {
     const tell = async () =>
       (await agent.call('taskProgress', { attempt: 1, percent: 40, bytes_per_s: 7, note: 'half' }, { task_id: id }))
         .body;
-    assert.deepEqual(await tell(), { is_wanted: true });
+    assert.deepEqual(await tell(), { is_open: true });
     const [row] = await rows('select percent, bytes_per_s, progress_note from node_tasks where id = $1', [id]);
     assert.deepEqual(row, { percent: 40, bytes_per_s: 7, progress_note: 'half' });
     await change("update node_tasks set state = 'cancelled' where id = $1", [id]);
-    assert.deepEqual(await tell(), { is_wanted: false });
+    assert.deepEqual(await tell(), { is_open: false });
     agent.close();
   });
 
@@ -266,7 +266,7 @@ describe('tasks of agents', () => {
       boot_id: 'boot-2',
       booted_at: new Date().toISOString(),
       kinds: [],
-      in_hand: [],
+      journaled_task_ids: [],
       trust_version: agent.trust.version,
       clock: new Date().toISOString(),
       wait_s: 0,

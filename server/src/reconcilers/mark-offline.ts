@@ -10,7 +10,7 @@ import { moveNode } from '../db/node.ts';
 import { isAgentSeen, listMistakenNodes } from '../db/node-agent.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { lockSummary } from '../db/placement.ts';
-import { OFFLINE_AFTER_S } from '../domain/agent-presence.ts';
+import { OFFLINE_AFTER_S } from '../domain/heartbeat.ts';
 import { nodeChanged } from '../domain/node-event.ts';
 import { refreshSummary } from '../placement/summary.ts';
 

@@ -8,7 +8,7 @@ import { findAllocation } from '../db/allocation.ts';
 import { insertSystemAudit } from '../db/audit.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { listDueAllocations, lockDueAllocation } from '../db/lifecycle.ts';
-import { beginRelease } from '../workflows/begin-release.ts';
+import { startRelease } from '../workflows/start-cleanup.ts';
 
 const BATCH_ROWS = 100;
 export const DUE_REASON = 'Its maximum duration has passed.';
@@ -27,7 +27,7 @@ const releaseOne = (deps: ReleaseDueDeps, id: string): Promise<boolean> =>
     const row = await findAllocation(tx, id);
     invariant(row !== undefined, `allocation ${id} is locked`);
     const release =
-      deps.release ?? ((own, allocation_id, reason) => beginRelease(own, { allocation_id, reason }, deps.wake));
+      deps.release ?? ((own, allocation_id, reason) => startRelease(own, { allocation_id, reason }, deps.wake));
     await release(tx, id, DUE_REASON);
     tx.defer(
       insertSystemAudit(tx, {

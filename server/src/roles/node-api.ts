@@ -2,9 +2,9 @@
 import { createCertificateRegister } from '../agents/certificate-register.ts';
 import { createHeartbeats } from '../agents/heartbeat.ts';
 import { createListenerCertificates } from '../agents/listener-certificate.ts';
+import { createDispatcher, type Dispatcher } from '../agents/poll-dispatcher.ts';
 import { auditNodeRefusal } from '../agents/refusal-audit.ts';
-import { createDispatcher, type Dispatcher } from '../agents/task-dispatch.ts';
-import { createTrustKeeper } from '../agents/trust.ts';
+import { createTrustCache } from '../agents/trust.ts';
 import { createLogQuota } from '../logs/log-quota.ts';
 import { createNodeHandlers } from '../node-api/handlers.ts';
 import { createNodeApi, type NodeApiServer } from '../node-api/server.ts';
@@ -20,15 +20,15 @@ export const startNodeApi = async ({ deps, hub, shutdown }: RoleContext): Promis
   const { config, database, clock, log, secrets } = deps;
   const { host, port, names } = config.node_api;
   const wake = () => deps.events.wake();
-  const keeper = await createTrustKeeper({ database, secrets, clock });
-  const trust = () => keeper.current();
+  const trustCache = await createTrustCache({ database, secrets, clock });
+  const trust = () => trustCache.current();
   const register = createCertificateRegister({ database, clock, trust });
   await register.refresh();
   const certificates = createListenerCertificates({ names, clock });
   const identity = await certificates.next(trust());
   if (identity === undefined) throw new Error('a new listener has no certificate yet');
-  const presence = createHeartbeats({ database, clock, log, wake });
-  const dispatcher = createDispatcher({ database, clock, log, hub, trust: keeper });
+  const heartbeats = createHeartbeats({ database, clock, log, wake });
+  const dispatcher = createDispatcher({ database, clock, log, hub, trust: trustCache });
   const server = createNodeApi({
     host,
     port,
@@ -46,7 +46,7 @@ export const startNodeApi = async ({ deps, hub, shutdown }: RoleContext): Promis
       log,
       log_quota: createLogQuota(clock),
       dispatcher,
-      presence,
+      heartbeats,
       releases: createAgentReleases(config.node_api.releases_dir),
     }),
     register,
@@ -57,7 +57,7 @@ export const startNodeApi = async ({ deps, hub, shutdown }: RoleContext): Promis
 
   let announcedVersion = trust().bundle.version;
   const refresh = async (): Promise<void> => {
-    await keeper.refresh();
+    await trustCache.refresh();
     const next = await certificates.next(trust());
     if (next !== undefined) server.show(next);
     await register.refresh();
@@ -69,13 +69,13 @@ export const startNodeApi = async ({ deps, hub, shutdown }: RoleContext): Promis
   };
   const loops = [
     { name: 'refresh-trust', run: refresh },
-    { name: 'note-heartbeats', run: () => presence.flush() },
+    { name: 'note-heartbeats', run: () => heartbeats.flush() },
   ];
   for (const loop of loops) {
     const running = startReconciler({ ...loop, intervalMs: REFRESH_INTERVAL_MS, log, signal: shutdown.signal });
     shutdown.add(loop.name, () => running.stop());
   }
-  shutdown.add('presence', () => presence.flush());
+  shutdown.add('presence', () => heartbeats.flush());
   shutdown.add('node-api', async () => {
     const closed = server.close();
     // Whoever rests here is answered, so that it goes elsewhere.

@@ -6,12 +6,12 @@ import { createRegistry } from '../workflows/engine/registry.ts';
 import { createWorker } from '../workflows/engine/worker.ts';
 import { bind } from '../workflows/engine/workflow.ts';
 import { createKeysDeps, installKeys } from '../workflows/install-keys.ts';
-import { createDiskDeps, ownDisk } from '../workflows/own-disk.ts';
 import { bindPower } from '../workflows/power-slice.ts';
 import { provisionBaremetal } from '../workflows/provision-baremetal.ts';
 import { provisionSlice } from '../workflows/provision-slice.ts';
 import { releaseAllocation } from '../workflows/release-allocation.ts';
 import { createRepairDeps, repairSlot } from '../workflows/repair-slot.ts';
+import { createDiskDeps, wipeDisk } from '../workflows/wipe-disk.ts';
 import type { RoleContext } from './role.ts';
 
 const startReconcilers = ({ deps, watch, shutdown }: RoleContext): void => {
@@ -35,7 +35,7 @@ const startWorkflows = ({ deps, hub, shutdown, workflows }: RoleContext): void =
       bind(releaseAllocation, allocations),
       ...bindPower(allocations),
       bind(installKeys, createKeysDeps({ database: deps.database })),
-      bind(ownDisk, createDiskDeps(deps.database)),
+      bind(wipeDisk, createDiskDeps(deps.database)),
       bind(repairSlot, createRepairDeps(deps.database)),
     ]),
     log: deps.log,

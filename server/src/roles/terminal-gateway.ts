@@ -5,7 +5,7 @@
 import { createCertificateRegister } from '../agents/certificate-register.ts';
 import { createListenerCertificates } from '../agents/listener-certificate.ts';
 import { auditNodeRefusal } from '../agents/refusal-audit.ts';
-import { createTrustKeeper } from '../agents/trust.ts';
+import { createTrustCache } from '../agents/trust.ts';
 import { createAgentListener } from '../gateway/agent-listener.ts';
 import { createClientListener } from '../gateway/client-listener.ts';
 import { createRegistry, type Registry } from '../gateway/registry.ts';
@@ -35,8 +35,8 @@ export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleCo
   const { config, database, clock, log, secrets } = deps;
   const { gateway } = config;
   const nowMs = (): number => clock.now().getTime();
-  const keeper = await createTrustKeeper({ database, secrets, clock });
-  const trust = () => keeper.current();
+  const trustCache = await createTrustCache({ database, secrets, clock });
+  const trust = () => trustCache.current();
   const register = createCertificateRegister({ database, clock, trust });
   await register.refresh();
   const certificates = createListenerCertificates({ names: gateway.names, clock });
@@ -53,7 +53,7 @@ export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleCo
   });
   const registry: Registry = createRegistry({ sessions, metrics, nowMs, log });
   // By a clock that nobody sets: one set back must not keep this replica from saying that it is here.
-  const police = createSessionEnforcer({ registry, sessions, nowMs: () => performance.now() });
+  const enforcer = createSessionEnforcer({ registry, sessions, nowMs: () => performance.now() });
   const agents = createAgentListener({
     host: gateway.agent_host,
     port: gateway.agent_port,
@@ -83,7 +83,7 @@ export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleCo
   });
 
   const refresh = async (): Promise<void> => {
-    await keeper.refresh();
+    await trustCache.refresh();
     const next = await certificates.next(trust());
     if (next !== undefined) agents.show(next);
     await register.refresh();
@@ -97,7 +97,7 @@ export const startTerminalGateway = async ({ deps, telemetry, shutdown }: RoleCo
   };
   const loops = [
     { name: 'refresh-gateway-trust', run: refresh, intervalMs: REFRESH_INTERVAL_MS },
-    { name: 'enforce-sessions', run: () => police.run(), intervalMs: LOOK_INTERVAL_MS },
+    { name: 'enforce-sessions', run: () => enforcer.run(), intervalMs: LOOK_INTERVAL_MS },
     { name: 'ask-sessions', run: ask, intervalMs: ASK_INTERVAL_MS },
   ];
   // Bound before anything is carried: a session names the address at which hosts reach this replica.

@@ -3,10 +3,19 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { aGrant } from '../../test/access.ts';
 import { type Answer, type Caller, startTestApp, testClock } from '../../test/app.ts';
-import { auditRowsOf, CACHE_OVER_MS, type Cast, join, makeCast, must, newSshKey, type User } from '../../test/cast.ts';
 import { playHost } from '../../test/host.ts';
 import { aNode, anAllocation, type TestAllocation } from '../../test/placement.ts';
 import { newActive } from '../../test/scenarios-allocation.ts';
+import {
+  auditRowsOf,
+  CACHE_OVER_MS,
+  type Cast,
+  join,
+  makeCast,
+  must,
+  newSshKey,
+  type User,
+} from '../../test/tenants.ts';
 import { until } from '../../test/until.ts';
 
 describe('access grants', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startTestApp } from '../../test/app.ts';
-import { must } from '../../test/cast.ts';
+import { must } from '../../test/tenants.ts';
 import { PLATFORM } from '../db/client.ts';
 
 test('an organization that asked nothing has the defaults of the table as version 1, and its first change makes a row', async (t) => {

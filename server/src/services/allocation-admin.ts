@@ -11,7 +11,7 @@ import { notFound } from '../errors.ts';
 import { onlyText } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { type ProgressRows, progressOfOne, progressOfPage } from '../views/allocation-progress.ts';
-import { beginRelease, restartCleanup } from '../workflows/begin-release.ts';
+import { restartCleanup, startRelease } from '../workflows/start-cleanup.ts';
 import { viewFor } from './allocation.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -79,7 +79,7 @@ export const forceRelease = async (ctx: WriteCtx, { params, body }: Req<'adminAl
   const { allocation_id } = params;
   await concern(ctx, allocation_id, { reason: body.reason });
   const wake = () => ctx.deps.events.wake();
-  await beginRelease(ctx.tx, { allocation_id, reason: `Released by an operator: ${body.reason}` }, wake);
+  await startRelease(ctx.tx, { allocation_id, reason: `Released by an operator: ${body.reason}` }, wake);
   return getWithClaims(ctx, ctx.tx, allocation_id);
 };
 

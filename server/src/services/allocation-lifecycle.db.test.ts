@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import { Client } from 'pg';
 import { startTestApp, type TestApp } from '../../test/app.ts';
-import { must } from '../../test/cast.ts';
 import { settle, truth } from '../../test/host.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { type AllocationFacts, aNode, anAllocation } from '../../test/placement.ts';
+import { must } from '../../test/tenants.ts';
 import { PLATFORM } from '../db/client.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { DUE_REASON, releaseDue } from '../reconcilers/release-due.ts';
-import { beginRelease } from '../workflows/begin-release.ts';
+import { startRelease } from '../workflows/start-cleanup.ts';
 
 /** The API alone: workers run when a test says so. */
 const world = async (t: TestContext) => {
@@ -278,8 +278,8 @@ describe('maximum duration', () => {
     const later = await make({ state: 'active', max_duration_s: 7200 });
     const kept = await make({ state: 'active', max_duration_s: 3600, is_protected: true });
     await sql.query('update allocations set release_at = activated_at + make_interval(secs => max_duration_s)');
-    const release = (tx: Parameters<typeof beginRelease>[0], allocation_id: string, reason: string) =>
-      beginRelease(tx, { allocation_id, reason });
+    const release = (tx: Parameters<typeof startRelease>[0], allocation_id: string, reason: string) =>
+      startRelease(tx, { allocation_id, reason });
     assert.equal(await releaseDue({ database, release }), 1);
     assert.equal(await releaseDue({ database, release }), 0);
     const { rows } = await sql.query('select id, state, state_reason from allocations order by id');
@@ -307,8 +307,8 @@ describe('maximum duration', () => {
       "update allocations set release_at = now() - interval '1 hour' + make_interval(secs => array_position($1, id))",
       [order],
     );
-    const release = async (tx: Parameters<typeof beginRelease>[0], allocation_id: string, reason: string) => {
-      if (allocation_id !== broken.id) return beginRelease(tx, { allocation_id, reason });
+    const release = async (tx: Parameters<typeof startRelease>[0], allocation_id: string, reason: string) => {
+      if (allocation_id !== broken.id) return startRelease(tx, { allocation_id, reason });
       await sql.query("update allocations set release_at = now() + interval '1 hour' where id = $1", [prolonged.id]);
       throw new Error('the first cannot be released');
     };

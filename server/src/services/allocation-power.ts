@@ -10,8 +10,8 @@ import { type PowerChange, powerRefusal } from '../domain/power.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { projectOf } from '../pipeline/caller.ts';
 import { STOP_GRACE_S } from '../workflows/allocation-task.ts';
-import { beginPower } from '../workflows/begin-power.ts';
-import { wantInstall } from '../workflows/install.ts';
+import { requestInstall } from '../workflows/install.ts';
+import { startPowerChange } from '../workflows/start-power-change.ts';
 import { viewFor } from './allocation.ts';
 import { assertUserData } from './user-data.ts';
 
@@ -31,7 +31,7 @@ type Ask = Readonly<{
 
 const ask = async (ctx: WriteCtx, { prepare, ...asked }: Ask) => {
   const projectId = projectOf(ctx);
-  await beginPower(
+  await startPowerChange(
     ctx.tx,
     {
       ...asked,
@@ -78,7 +78,7 @@ const prepareInstall = async (
   if (image_name !== undefined && facts.image === null)
     throw field('image_name', `names no image that runs on ${row.sku_name}`);
   if (facts.ssh_keys_found !== (ssh_key_ids ?? []).length) throw notFound('SSH key');
-  await wantInstall(tx, row, {
+  await requestInstall(tx, row, {
     run_id: runId,
     ...(facts.image === null ? {} : { image: facts.image }),
     ...(ssh_key_ids === undefined ? {} : { ssh_key_ids }),

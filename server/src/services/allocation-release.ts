@@ -6,7 +6,7 @@ import { releaseRefusal } from '../domain/allocation-actions.ts';
 import { notFound } from '../errors.ts';
 import { refuse } from '../pipeline/actions.ts';
 import { projectOf } from '../pipeline/caller.ts';
-import { beginRelease } from '../workflows/begin-release.ts';
+import { startRelease } from '../workflows/start-cleanup.ts';
 import { viewFor } from './allocation.ts';
 
 /** Of this project: an allocation of another is as good as missing. */
@@ -20,7 +20,7 @@ export const release = async (ctx: WriteCtx, { params }: RequestOf<PublicApi['al
   const projectId = projectOf(ctx);
   const reason = 'Release was requested.';
   const check = (row: AllocationRow) => assertMay(row, projectId);
-  await beginRelease(ctx.tx, { allocation_id, reason, check }, () => ctx.deps.events.wake());
+  await startRelease(ctx.tx, { allocation_id, reason, check }, () => ctx.deps.events.wake());
   const row = await findProjectAllocation(ctx.tx, projectId, allocation_id);
   if (row === undefined) throw notFound('allocation');
   return viewFor(ctx)(row);

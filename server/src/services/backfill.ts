@@ -11,7 +11,7 @@ import { lockAllocation } from '../db/allocation.ts';
 import { lockSummary } from '../db/placement.ts';
 import { insertBackfilledClaim, listUnclaimed, type UnclaimedRow } from '../db/statements/backfill.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { restartCleanup } from '../workflows/begin-release.ts';
+import { restartCleanup } from '../workflows/start-cleanup.ts';
 
 const reasonToSkip = (row: UnclaimedRow): string | null => {
   if (row.capacity_shape === 'gpu_slice') return 'The slots of a slice cannot be determined without claims.';

@@ -12,7 +12,7 @@ import { callerId, onlyText } from '../pipeline/caller.ts';
 import { decodeCursor, PAGE_LIMIT_DEFAULT, pageOf } from '../pipeline/page.ts';
 import { getNode } from '../views/node.ts';
 import { startRun } from '../workflows/engine/run.ts';
-import { ownDisk } from '../workflows/own-disk.ts';
+import { wipeDisk } from '../workflows/wipe-disk.ts';
 import { refuseHostChanges } from './health-report.ts';
 
 type Req<K extends keyof PublicApi> = RequestOf<PublicApi[K]>;
@@ -63,7 +63,7 @@ export const own = async (ctx: WriteCtx, { params, body }: Req<'adminNodeDiskApp
   });
   if (row === undefined) throw new AppError('already_exists', 'This disk is already approved.');
   const start = {
-    workflow: ownDisk,
+    workflow: wipeDisk,
     subject_id: row.id,
     organization_id: null,
     project_id: null,

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { HealthAlert } from '@gpuaas/contract/node';
 import { startTestApp, type TestApp } from '../../test/app.ts';
-import { must, type User } from '../../test/cast.ts';
 import { anEnrolledNode, discover } from '../../test/discovered.ts';
 import { assertInvariants } from '../../test/invariants.ts';
+import { must, type User } from '../../test/tenants.ts';
 import { PLATFORM } from '../db/client.ts';
 import { recordHealth } from './health-report.ts';
 

@@ -12,8 +12,8 @@ import { findAllocation } from '../db/allocation.ts';
 import { PLATFORM } from '../db/client.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { auditRun } from '../workflows/allocation-transitions.ts';
-import { beginPower } from '../workflows/begin-power.ts';
-import { beginRelease } from '../workflows/begin-release.ts';
+import { startRelease } from '../workflows/start-cleanup.ts';
+import { startPowerChange } from '../workflows/start-power-change.ts';
 import { record } from './inventory.ts';
 
 const nameOf = (allocationId: string): string => `gpuaas-${allocationId.replace('_', '-')}`;
@@ -128,7 +128,7 @@ describe('an inventory', () => {
     const { node, allocation } = await withSlice();
     const seen = { vms: [machine(allocation.id)], leases: [leaseOf(allocation)] };
     await db.database.write(PLATFORM, async (tx) => {
-      await beginRelease(tx, { allocation_id: allocation.id, reason: 'test' });
+      await startRelease(tx, { allocation_id: allocation.id, reason: 'test' });
       const row = await findAllocation(tx, allocation.id);
       assert.ok(row);
       auditRun(tx, row, 'release', 'test');
@@ -209,7 +209,7 @@ describe('an inventory', () => {
     await settle(db.database, { answer: () => null });
     await past();
     await db.database.write(PLATFORM, (tx) =>
-      beginPower(tx, {
+      startPowerChange(tx, {
         allocation_id: allocation.id,
         change: 'stop',
         grace_s: 0,

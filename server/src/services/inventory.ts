@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
-import type { NodeAnswer, NodeBody, TaskParams } from '@gpuaas/contract/node';
+import type { NodeBody, NodeResponse, TaskParams } from '@gpuaas/contract/node';
 import type { Clock, Log } from '@gpuaas/kit';
 import type { ReadCtx, WriteCtx } from '../context.ts';
 import { insertSystemAudit } from '../db/audit.ts';
@@ -23,7 +23,7 @@ import { nodeDrift } from '../domain/node-event.ts';
 import { AppError, conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { getNode } from '../views/node.ts';
-import { followDown } from '../workflows/restart-vm.ts';
+import { handleVmsDown } from '../workflows/restart-vm.ts';
 import { refuseHostChanges } from './health-report.ts';
 
 export type InventoryDeps = Readonly<{
@@ -75,7 +75,7 @@ export const record = async (
   deps: InventoryDeps,
   nodeId: string,
   { inventory }: NodeBody<'inventoryReport'>,
-): Promise<NodeAnswer<'inventoryReport'>> => {
+): Promise<NodeResponse<'inventoryReport'>> => {
   const { database, clock, log } = deps;
   const now = clock.now();
   if (Date.parse(inventory.observed_at) > now.getTime() + AHEAD_MAX_MS)
@@ -117,7 +117,7 @@ export const record = async (
   if (done === null) return { is_accepted: false, unclaimed: [] };
   if (done.is_news && done.findings.length > 0)
     log.warn({ node_id: nodeId, findings: done.findings.slice(0, 20) }, 'host drift found');
-  await followDown(deps, done.verdict.down);
+  await handleVmsDown(deps, done.verdict.down);
   return { is_accepted: true, unclaimed: [...done.verdict.unclaimed] };
 };
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Client } from 'pg';
 import { startTestApp, type TestApp } from '../../test/app.ts';
-import { must } from '../../test/cast.ts';
 import { assertInvariants } from '../../test/invariants.ts';
 import { aNode, anAllocation, type TestNode } from '../../test/placement.ts';
+import { must } from '../../test/tenants.ts';
 import { PLATFORM } from '../db/client.ts';
 import { refreshSummary } from '../placement/summary.ts';
 

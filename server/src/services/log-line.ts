@@ -1,6 +1,6 @@
 /** Log lines: taken from agents, and found again by correlation id or node. */
 import type { PublicApi, RequestOf } from '@gpuaas/contract';
-import type { NodeAnswer, NodeBody } from '@gpuaas/contract/node';
+import type { NodeBody, NodeResponse } from '@gpuaas/contract/node';
 import type { Clock, Log } from '@gpuaas/kit';
 import type { Peer } from '../agents/certificate-register.ts';
 import type { ReadCtx } from '../context.ts';
@@ -37,7 +37,7 @@ export const ship = async (
   { database, clock, log, log_quota }: ShipDeps,
   peer: Peer,
   body: NodeBody<'logShip'>,
-): Promise<NodeAnswer<'logShip'>> => {
+): Promise<NodeResponse<'logShip'>> => {
   const now = clock.now();
   const { node_id } = peer;
   const said = {

@@ -11,7 +11,7 @@ import { progress, type ResultDeps } from '../agents/task-result.ts';
 import { PLATFORM } from '../db/client.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { beginRelease, restartCleanup } from '../workflows/begin-release.ts';
+import { restartCleanup, startRelease } from '../workflows/start-cleanup.ts';
 
 const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal') => {
   const open: Client[] = [];
@@ -24,7 +24,7 @@ const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal') => {
   const { id } = await anAllocation(sql, { node, shape, state: 'active' });
   await database.write(PLATFORM, async (tx) => {
     await refreshSummary(tx, node.id);
-    await beginRelease(tx, { allocation_id: id, reason: 'test' });
+    await startRelease(tx, { allocation_id: id, reason: 'test' });
   });
   const deps: ResultDeps = { database, clock: testClock(), wake: () => {} };
   const work = () => settle(database, { host: async () => 0, rounds: 6 });
@@ -59,7 +59,7 @@ const world = async (t: TestContext, shape: 'gpu_slice' | 'baremetal') => {
     return task;
   };
   const tell = async ({ id: task_id, node_id, attempt }: NodeTaskRow) =>
-    (await progress(deps, { node_id, task_id }, { attempt, percent: 50, bytes_per_s: null, note: null })).is_wanted;
+    (await progress(deps, { node_id, task_id }, { attempt, percent: 50, bytes_per_s: null, note: null })).is_open;
   const answer = (task: NodeTaskRow) => report(database, task, truth(task));
   return { id, database, work, pass, stateOf, tasksOf, begin, tell, answer };
 };

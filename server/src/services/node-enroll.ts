@@ -3,7 +3,7 @@
  * transaction the token is spent and earlier certificates of the node are revoked, so there is one agent per node.
  * What runs on the host is untouched. Renewal needs a certificate that counts, and gives one for a new key.
  */
-import type { NodeAnswer, NodeBody } from '@gpuaas/contract/node';
+import type { NodeBody, NodeResponse } from '@gpuaas/contract/node';
 import type { Clock } from '@gpuaas/kit';
 import type { Peer } from '../agents/certificate-register.ts';
 import type { Trust } from '../agents/trust.ts';
@@ -30,7 +30,7 @@ import { CsrError, type IssuedCertificate, issueNodeCertificate } from '../ports
 export type EnrollDeps = Readonly<{ database: Database; clock: Clock; trust: () => Trust; wake: () => void }>;
 /** Who asks, for the audit row. */
 export type Caller = Readonly<{ correlation_id: string; source_ip: string; user_agent: string }>;
-type Certificate = NodeAnswer<'nodeEnroll'>;
+type Certificate = NodeResponse<'nodeEnroll'>;
 
 const CERTIFICATE_LIFE_S = 24 * 3600;
 /** States of a node that nobody may enrol any more. */

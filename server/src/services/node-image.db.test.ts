@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestApp, type TestApp } from '../../test/app.ts';
-import { must, type User } from '../../test/cast.ts';
 import { anEnrolledNode } from '../../test/discovered.ts';
 import { assertInvariants } from '../../test/invariants.ts';
+import { must, type User } from '../../test/tenants.ts';
 import { PLATFORM } from '../db/client.ts';
 
 let app: TestApp;

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { aRecordedSession, aSession, RECORDED } from '../../test/access.ts';
 import { type Caller, startTestApp, testClock } from '../../test/app.ts';
-import { type Cast, makeCast, must } from '../../test/cast.ts';
 import type { TestAllocation } from '../../test/placement.ts';
 import { newActive } from '../../test/scenarios-allocation.ts';
+import { type Cast, makeCast, must } from '../../test/tenants.ts';
 
 describe('sessions', () => {
   const closers: (() => Promise<void>)[] = [];

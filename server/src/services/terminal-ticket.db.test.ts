@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { aSession } from '../../test/access.ts';
 import { type Answer, type Caller, startTestApp, testClock } from '../../test/app.ts';
-import { auditRowsOf, CACHE_OVER_MS, type Cast, makeCast, must } from '../../test/cast.ts';
 import { type AllocationFacts, aNode, anAllocation, type TestAllocation } from '../../test/placement.ts';
 import { newActive } from '../../test/scenarios-allocation.ts';
+import { auditRowsOf, CACHE_OVER_MS, type Cast, makeCast, must } from '../../test/tenants.ts';
 import { SESSIONS_MAX } from '../domain/session.ts';
 
 describe('a ticket', () => {

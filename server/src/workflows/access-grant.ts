@@ -1,6 +1,6 @@
 /**
- * Granting and taking back, on a locked allocation: what is wanted is written, and a run is started that tells the machine,
- * where there is one to tell. Before the first boot the keys come with it, and a machine that is off is told when it is on.
+ * Granting and revoking keys on a locked allocation. The change is written, and a run is started that installs the keys
+ * if the VM can take them. Before the first boot the keys come with it; a VM that is off gets them when it starts.
  */
 import { type GrantRow, hasPendingGrants, revokeGrant, settleGrants } from '../db/access-grant.ts';
 import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
@@ -8,13 +8,13 @@ import { insertSystemAudit } from '../db/audit.ts';
 import type { Tx } from '../db/client.ts';
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { startRun } from './engine/run.ts';
-import { emitGrants, installKeys, takesKeys } from './install-keys.ts';
+import { canInstallKeys, emitGrants, installKeys } from './install-keys.ts';
 
 type Wake = () => void;
 
-/** A run that is at it already tells the newest set too. */
+/** A run in progress also installs the newest set. */
 export const sendKeys = async (tx: Tx, row: AllocationRow, correlation_id: string, wake?: Wake): Promise<void> => {
-  if (!takesKeys(row)) return;
+  if (!canInstallKeys(row)) return;
   const { id: subject_id, organization_id, project_id } = row;
   await startRun(tx, { workflow: installKeys, subject_id, organization_id, project_id, correlation_id }, wake);
 };
@@ -31,23 +31,28 @@ export const emitGrant = (tx: Tx, row: AllocationRow, grant: GrantRow, correlati
     }),
   );
 
-/** The system of a locked allocation runs for the first time, and has what its start was told. */
-export const grantsCameWithStart = async (tx: Tx, row: AllocationRow, wake?: Wake): Promise<void> => {
-  // Sent together: what is left is looked for after what came was settled.
+/** The VM booted for the first time, with the keys given to its start. */
+export const grantsInstalledAtStart = async (tx: Tx, row: AllocationRow, wake?: Wake): Promise<void> => {
+  // Sent together; pending grants are counted after those installed at the start were marked.
   const [settled, isLeft] = await Promise.all([settleGrants(tx, row.id, null), hasPendingGrants(tx, row.id)]);
   emitGrants(tx, settled);
   if (isLeft) await sendKeys(tx, row, row.correlation_id, wake);
 };
 
-/** Whatever was granted or revoked while nobody could be told. */
-export const sendKeysLeft = async (tx: Tx, row: AllocationRow, correlation_id: string, wake?: Wake): Promise<void> => {
+/** Installs grants and revocations that were made while the VM could not take them. */
+export const sendKeysIfPending = async (
+  tx: Tx,
+  row: AllocationRow,
+  correlation_id: string,
+  wake?: Wake,
+): Promise<void> => {
   if (await hasPendingGrants(tx, row.id)) await sendKeys(tx, row, correlation_id, wake);
 };
 
-export type TakeBack = Readonly<{ id: string; allocation_id: string; reason: string; correlation_id: string }>;
+export type LostGrant = Readonly<{ id: string; allocation_id: string; reason: string; correlation_id: string }>;
 
-/** Nobody asked: a member left, an account was disabled, a key was deleted. */
-export const revokeLostGrant = async (tx: Tx, lost: TakeBack, wake?: Wake): Promise<void> => {
+/** Revoked without a request: a member left, an account was disabled, or a key was deleted. */
+export const revokeLostGrant = async (tx: Tx, lost: LostGrant, wake?: Wake): Promise<void> => {
   const { correlation_id, reason } = lost;
   const row = await lockAllocation(tx, lost.allocation_id);
   if (row === undefined) return;
@@ -70,8 +75,8 @@ export const revokeLostGrant = async (tx: Tx, lost: TakeBack, wake?: Wake): Prom
   await sendKeys(tx, row, correlation_id, wake);
 };
 
-/** What was left untold: a run ended beside a change, or could not tell it. */
+/** For grants still pending: a run ended at the same moment as a change, or failed. */
 export const sendPendingKeys = async (tx: Tx, allocationId: string, wake?: Wake): Promise<void> => {
   const row = await lockAllocation(tx, allocationId);
-  if (row !== undefined) await sendKeysLeft(tx, row, row.correlation_id, wake);
+  if (row !== undefined) await sendKeysIfPending(tx, row, row.correlation_id, wake);
 };

@@ -1,8 +1,8 @@
 /**
- * After a backup was restored, a host may have seen later claims of slots than this database. It refuses every task of the
- * older ones, and rightly so: what it has may be somebody's. An operator who has looked says, slot by slot, which
- * generation of the host may be cleaned up for the allocation that this database knows. Nothing is freed by that: the
- * same cleanup follows, and the host still refuses it while a lease of somebody else has the slot.
+ * After a backup was restored, a host may know later claims of slots than the database. It refuses tasks of older
+ * generations, because it may hold data of a later tenant. After checking, an operator confirms slot by slot which
+ * generation of the host may be cleaned up for the allocation in the database. This frees nothing: the usual cleanup
+ * follows, and the host still refuses it while another lease has the slot.
  */
 
 import type { AllocationRow } from '../db/allocation.ts';
@@ -14,19 +14,24 @@ import { AppError, conflict } from '../errors.ts';
 
 export type Adopted = Readonly<{ slot_id: string; host_generation: number }>;
 
-/** The locked allocation's slots go on from what the host knows. All of them or none: one left out would block the rest. */
+/**
+ * Sets the slots of the locked allocation to the host's generations. All or none: a missing one would block the rest.
+ */
 export const adoptHostGenerations = async (tx: Tx, row: AllocationRow, given: readonly Adopted[]): Promise<void> => {
   if (row.node_id === null) throw conflict('The allocation has no node.');
   await lockSummary(tx, row.node_id);
   if ((await countTasksUnderWay(tx, row.id)) > 0)
     throw conflict('The agent is running a task for this allocation. Wait for its result.');
-  const outrun = await lockSlotsBehindHost(tx, row.id);
-  const told = outrun.map(({ slot_index, host_generation }) => `slot ${slot_index}: ${host_generation}`).join(', ');
-  if (outrun.length === 0) throw conflict('The agent has not reported a newer generation of these slots.');
-  const isTold = ({ id, host_generation }: (typeof outrun)[number]) =>
+  const behind = await lockSlotsBehindHost(tx, row.id);
+  const reported = behind.map(({ slot_index, host_generation }) => `slot ${slot_index}: ${host_generation}`).join(', ');
+  if (behind.length === 0) throw conflict('The agent has not reported a newer generation of these slots.');
+  const isConfirmed = ({ id, host_generation }: (typeof behind)[number]) =>
     given.some((one) => one.slot_id === id && one.host_generation === host_generation);
-  if (given.length !== outrun.length || !outrun.every(isTold))
-    throw new AppError('precondition_failed', `The agent reported other generations than those confirmed (${told}).`);
+  if (given.length !== behind.length || !behind.every(isConfirmed))
+    throw new AppError(
+      'precondition_failed',
+      `The agent reported other generations than those confirmed (${reported}).`,
+    );
   await cancelQueuedTasks(tx, row.id, 'An operator adopted the generations of the host.');
-  await adoptGenerations(tx, row.id, outrun);
+  await adoptGenerations(tx, row.id, behind);
 };

@@ -1,4 +1,4 @@
-/** The database behind the workflows of an allocation. Host tasks are rows; the host answers by finishing them. */
+/** The database operations behind the workflows of an allocation. Host tasks are rows, which agents complete. */
 import { findAllocation, lockAllocation } from '../db/allocation.ts';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
 import { hasGpusMissing } from '../db/guest.ts';
@@ -9,7 +9,12 @@ import type { AllocationState } from '../domain/allocation.ts';
 import { type CleanupOutput, judgeWipe, type WipeTarget } from '../domain/wipe.ts';
 import { RELEASE_ALLOCATION } from '../domain/workflow-steps.ts';
 import { notFound } from '../errors.ts';
-import { type AllocationDeps, type TaskAnswer, type TaskAsk, TRIES_MAX } from './allocation-steps.ts';
+import {
+  type AllocationDeps,
+  type AllocationTaskProgress,
+  type AllocationTaskRequest,
+  TRIES_MAX,
+} from './allocation-steps.ts';
 import { taskParams } from './allocation-task.ts';
 import {
   activateAllocation,
@@ -20,29 +25,33 @@ import {
   rejectProof,
   resumeCleanup,
 } from './allocation-transitions.ts';
-import { ensureTask, type RetryDelay } from './ask-host.ts';
-import { failProvisioning } from './begin-release.ts';
-import { findMade } from './install.ts';
+import { finishPowerChange } from './finish-power-change.ts';
+import { ensureTask, type RetryDelay } from './host-task.ts';
+import { findInstallInputs } from './install.ts';
 import { proveCleanup } from './prove-cleanup.ts';
-import { settlePower } from './settle-power.ts';
+import { failProvisioning } from './start-cleanup.ts';
 
-const PHASES: Readonly<Record<TaskAsk['phase'], readonly AllocationState[]>> = {
+const PHASES: Readonly<Record<AllocationTaskRequest['phase'], readonly AllocationState[]>> = {
   provisioning: ['requested', 'provisioning'],
   power: ['active'],
   custody: ['releasing', 'failed'],
 };
 
 /**
- * The task of this run. The allocation is locked meanwhile, so no task is ever queued for a phase that is over, and none
- * beside another that a host may still be working on.
+ * The task of this run. The allocation is locked, so no task is queued for a phase that has ended, or while a host may
+ * still run another task of it.
  */
-const ensureAllocationTask = async (tx: Tx, ask: TaskAsk, retryDelayMs: RetryDelay): Promise<TaskAnswer> => {
-  const row = await lockAllocation(tx, ask.allocation_id);
-  if (row === undefined || row.node_id === null || !PHASES[ask.phase].includes(row.state)) return { kind: 'gone' };
-  if (ask.phase === 'power' && row.power_run_id !== ask.run_id) return { kind: 'gone' };
+const ensureAllocationTask = async (
+  tx: Tx,
+  request: AllocationTaskRequest,
+  retryDelayMs: RetryDelay,
+): Promise<AllocationTaskProgress> => {
+  const row = await lockAllocation(tx, request.allocation_id);
+  if (row === undefined || row.node_id === null || !PHASES[request.phase].includes(row.state)) return { kind: 'gone' };
+  if (request.phase === 'power' && row.power_run_id !== request.run_id) return { kind: 'gone' };
   const { node_id } = row;
-  const answer = await ensureTask(tx, {
-    ...ask,
+  const progress = await ensureTask(tx, {
+    ...request,
     node_id,
     retryDelayMs,
     prepare: async () => {
@@ -52,20 +61,20 @@ const ensureAllocationTask = async (tx: Tx, ask: TaskAsk, retryDelayMs: RetryDel
         findWipeMinimum(tx, node_id),
       ]);
       if (slots.length === 0 && node === undefined)
-        return { withheld: 'The wipe is verified and the claims are released.' };
-      const made = await findMade(tx, row, ask);
+        return { skip: 'The wipe is verified and the claims are released.' };
+      const install = await findInstallInputs(tx, row, request);
       if (row.state === 'requested') await enter(tx, row, 'provisioning', null);
-      return { params: taskParams(ask.kind, { slots, node, wipe_minimum, ...made }) };
+      return { params: taskParams(request.kind, { slots, node, wipe_minimum, ...install }) };
     },
   });
-  return answer.kind === 'withheld' ? { kind: 'gone' } : answer;
+  return progress.kind === 'skipped' ? { kind: 'gone' } : progress;
 };
 
 export const createAllocationDeps = (
   options: Readonly<{
     database: Database;
     wake?: () => void;
-    /** How long the n-th failed cleanup task is let rest before the next. */
+    /** Delay after the n-th failed cleanup task. */
     retry_delay_ms?: RetryDelay;
   }>,
 ): AllocationDeps => {
@@ -78,10 +87,10 @@ export const createAllocationDeps = (
       if (row === undefined) throw notFound('allocation');
       return row;
     },
-    ensureTask: (ask) => database.write(PLATFORM, (tx) => ensureAllocationTask(tx, ask, retryDelayMs)),
+    ensureTask: (request) => database.write(PLATFORM, (tx) => ensureAllocationTask(tx, request, retryDelayMs)),
     activate: (id) => (tx) => activateAllocation(tx, id, wake),
     fail: (id, reason) => (tx) => failProvisioning(tx, id, reason, wake),
-    settlePower: (id, settle) => (tx) => settlePower(tx, id, settle, wake),
+    finishPowerChange: (id, end) => (tx) => finishPowerChange(tx, id, end, wake),
     isBlocked: (id) =>
       database.read(PLATFORM, async (reader) => {
         const [row, node, slots] = await Promise.all([
@@ -93,8 +102,8 @@ export const createAllocationDeps = (
         if (row.state === 'release_failed') return true;
         return node?.occupancy === 'cleanup_blocked' || slots.some((slot) => slot.status === 'cleanup_blocked');
       }),
-    // An operator who takes the cleanup up changes the reason that the failure left.
-    isInDoubt: async ({ id, state, state_reason, failure_reason }) =>
+    // An operator who resumes the cleanup changes the reason that the failure left.
+    isUnderReview: async ({ id, state, state_reason, failure_reason }) =>
       state === 'failed' &&
       state_reason === failure_reason &&
       (await database.read(PLATFORM, (reader) => hasGpusMissing(reader, id))),
@@ -122,7 +131,7 @@ export const createAllocationDeps = (
             gpu_pci_address: slot.gpu_pci_address,
             fabric_vf_pci_address: slot.fabric_vf_pci_address,
           })),
-          // A data disk that is a slot's own is proven with the slot.
+          // A data disk that belongs to a slot is proven with the slot.
           ...(node?.data_disks ?? [])
             .filter((disk) => !slots.some((slot) => slot.nvme_serial === disk.serial))
             .map((disk) => ({ slot_id: null, serial: disk.serial, generation: null, gpu_pci_address: null })),

@@ -1,6 +1,6 @@
 /**
- * What a host is told for each kind of work on an allocation: what it needs for that and nothing else, in the shapes of
- * the contract. Keys are public ones; nothing of the control plane goes to a host.
+ * The params of each task kind for an allocation, in the shapes of the contract. A host gets only what the task needs;
+ * keys are public keys, and no secret of the control plane goes to a host.
  */
 import type { TaskParams, TaskSlot, WipeLevel } from '@gpuaas/contract/node';
 import type { AllocationRow } from '../db/allocation.ts';
@@ -19,10 +19,10 @@ export type TaskFacts = Readonly<{
   wipe_minimum: WipeLevel;
 }>;
 
-/** How long a guest may take to shut down before it is switched off, where nobody said. */
+/** Default time for the guest OS to shut down before the VM is powered off. */
 export const STOP_GRACE_S = 60;
 
-/** A slot that lacks a binding has nothing a host could work on; judging the wipe finds it missing. */
+/** A slot without a binding has no devices to work on; the wipe verdict reports it as missing. */
 const isComplete = (slot: HeldSlot): boolean =>
   [slot.gpu_pci_address, slot.nvme_serial, slot.nvme_device, slot.mac_address, slot.private_ip].every(
     (value) => value !== null,
@@ -60,7 +60,7 @@ const PARAMS: { readonly [K in AllocationTaskKind]: (facts: TaskFacts) => TaskPa
     ...held(facts),
     image: { name: facts.image?.name ?? '', digest: facts.image?.digest ?? null },
     install: facts.allocation.install_number,
-    // Judged before the old system goes; a launch has nothing to lose and is judged at its start.
+    // Checked before the old system is wiped; a launch has nothing to lose and is checked at its start.
     ...(facts.allocation.install_number > 0 && facts.user_data !== null ? { user_data: facts.user_data } : {}),
   }),
   'slice.vm_start': (facts) => ({

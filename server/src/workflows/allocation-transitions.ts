@@ -1,6 +1,6 @@
 /**
- * The transactions in which an allocation becomes active, is blocked or taken up again, or has its evidence refused.
- * Each is safe to run again: it looks at the locked row first and leaves alone what is no longer its business.
+ * The transactions in which an allocation becomes active, cleanup is blocked or resumed, or wipe evidence is rejected.
+ * Each may run twice: it reads the locked row first and does nothing if the state has moved on.
  */
 import { invariant } from '@gpuaas/kit';
 import { type AllocationRow, lockAllocation, moveAllocation } from '../db/allocation.ts';
@@ -16,10 +16,10 @@ import { insertUsage } from '../db/usage.ts';
 import { type AllocationState, billingEffect, STATE_DEADLINE_S, sourcesOf } from '../domain/allocation.ts';
 import { blockedReason } from '../domain/cleanup-block.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { grantsCameWithStart } from './access-grant.ts';
-import type { Judged } from './allocation-steps.ts';
+import { grantsInstalledAtStart } from './access-grant.ts';
+import type { JudgedWipe } from './allocation-steps.ts';
 
-/** States whose claims, if any are left, wait for a proof. */
+/** States whose remaining claims wait for a wipe proof. */
 export const CUSTODY_STATES: readonly AllocationState[] = ['releasing', 'release_failed', 'failed'];
 
 type Told = Pick<AllocationRow, 'id' | 'organization_id' | 'project_id' | 'name' | 'correlation_id'>;
@@ -36,11 +36,11 @@ export const allocationChanged = (row: Told, state: AllocationState, reason: str
 const emitAllocation = (tx: Tx, row: Told, state: AllocationState, reason: string | null): void =>
   tx.defer(insertOutboxEvent(tx, allocationChanged(row, state, reason)));
 
-/** What a run did to the allocation by itself, in the tenant's own chain. Sent with the commit: it costs no waiting. */
+/** Audits a change made by a run, in the tenant's chain. Deferred to the commit. */
 export const auditRun = (tx: Tx, row: Told, action: string, reason: string | null): void =>
   tx.defer(insertSystemAudit(tx, runAudit(row, action, reason)));
 
-/** The audit row of a proven cleanup, which repeats the hashes of its proofs. Sent after them. */
+/** The audit row of a proven cleanup. It repeats the hashes of the proofs, so it is sent after them. */
 export const auditProven = (tx: Tx, row: Told, reason: string | null, task_id: string): void =>
   tx.defer(insertProofAudit(tx, runAudit(row, 'prove_cleanup', reason), { allocation_id: row.id, task_id }));
 
@@ -68,36 +68,36 @@ export const enter = async (tx: Tx, row: AllocationRow, to: AllocationState, rea
   emitAllocation(tx, row, to, reason);
 };
 
-/** Changes what the allocation holds, with the node's row of the placement index locked before and rewritten after. */
-const changeHeld = async (tx: Tx, nodeId: string | null, change: () => Promise<unknown>): Promise<void> => {
+/** Changes the claimed slots or node, with the node's row of the placement index locked before and rewritten after. */
+const moveClaimed = async (tx: Tx, nodeId: string | null, change: () => Promise<unknown>): Promise<void> => {
   if (nodeId === null) return;
   await lockSummary(tx, nodeId);
   await change();
   await refreshSummary(tx, nodeId);
 };
 
-/** Everything it holds waits to be erased. A bare-metal tenant could write to slots that were never reserved for it. */
+/** Everything claimed waits for a wipe. A bare-metal tenant could write to slots that were never reserved for it. */
 const startCleaning = (tx: Tx, row: AllocationRow, reason: string): Promise<void> =>
-  changeHeld(tx, row.node_id, async () => {
+  moveClaimed(tx, row.node_id, async () => {
     const from = ['available', 'reserved', 'in_use', 'cleanup_blocked'];
     await moveHeldSlots(tx, { allocation_id: row.id, from, to: 'cleaning', reason });
     await moveHeldNode(tx, { allocation_id: row.id, from: ['exclusive', 'cleanup_blocked'], to: 'cleaning' });
   });
 
-/** Active, charged from now on. Nothing happens when a release was accepted meanwhile. */
+/** Active and charged from now on. Does nothing if a release was accepted first. */
 export const activateAllocation = async (tx: Tx, id: string, wake?: () => void): Promise<void> => {
   const row = await lockAllocation(tx, id);
   if (row?.state !== 'provisioning') return;
-  // A slot is as little for sale in use as it was reserved, so the placement index stays as it is.
+  // Neither reserved nor in-use slots are schedulable, so the placement index does not change.
   await Promise.all([
     enter(tx, row, 'active', null),
     billingEffect(row.state, 'active') === 'open' ? insertUsage(tx, id) : undefined,
     moveHeldSlots(tx, { allocation_id: id, from: ['reserved'], to: 'in_use', reason: null, event: 'provisioned' }),
-    grantsCameWithStart(tx, { ...row, state: 'active', power_state: 'on' }, wake),
+    grantsInstalledAtStart(tx, { ...row, state: 'active', power_state: 'on' }, wake),
   ]);
 };
 
-/** Cleanup gives up: what is held stays held, marked for an operator. */
+/** Blocks cleanup: claims stay, marked for an operator. */
 export const blockCleanup = async (tx: Tx, id: string, reason: string): Promise<void> => {
   const row = await lockAllocation(tx, id);
   if (row === undefined || !CUSTODY_STATES.includes(row.state)) return;
@@ -105,7 +105,7 @@ export const blockCleanup = async (tx: Tx, id: string, reason: string): Promise<
   if (claims.length === 0) return;
   await cancelQueuedTasks(tx, id, reason);
   const told = blockedReason(id, reason, await findLastFailure(tx, id));
-  await changeHeld(tx, row.node_id, async () => {
+  await moveClaimed(tx, row.node_id, async () => {
     const event = 'cleanup_blocked';
     await moveHeldSlots(tx, { allocation_id: id, from: ['cleaning'], to: event, reason: told, event });
     await moveHeldNode(tx, { allocation_id: id, from: ['exclusive', 'cleaning'], to: 'cleanup_blocked' });
@@ -116,7 +116,7 @@ export const blockCleanup = async (tx: Tx, id: string, reason: string): Promise<
   emitAllocation(tx, row, row.state, reason);
 };
 
-/** Takes up a cleanup that had given up. Undefined when there is none. */
+/** Resumes a blocked cleanup. Undefined when there is none. */
 export const resumeCleanup = async (tx: Tx, id: string): Promise<AllocationRow | undefined> => {
   const row = await lockAllocation(tx, id);
   if (row === undefined || !CUSTODY_STATES.includes(row.state)) return undefined;
@@ -126,8 +126,8 @@ export const resumeCleanup = async (tx: Tx, id: string): Promise<AllocationRow |
   return row;
 };
 
-/** What the host showed is not proof. It is kept as such, and the task counts as failed. */
-export const rejectProof = async (tx: Tx, id: string, judged: Judged): Promise<void> => {
+/** The evidence proves nothing. It is stored as such, and the task counts as failed. */
+export const rejectProof = async (tx: Tx, id: string, judged: JudgedWipe): Promise<void> => {
   const row = await lockAllocation(tx, id);
   if (row === undefined || !CUSTODY_STATES.includes(row.state)) return;
   for (const disk of judged.verdict.disks)
@@ -138,7 +138,7 @@ export const rejectProof = async (tx: Tx, id: string, judged: Judged): Promise<v
         allocation_id: row.id,
         task_id: judged.task_id,
         method: disk.method,
-        // A disk that was erased while the network hung on is not proof enough to free anything.
+        // A wiped disk frees nothing while the network is still attached.
         is_verified: false,
         evidence: { ...disk.evidence, reason: disk.reason },
         correlation_id: row.correlation_id,

@@ -12,12 +12,12 @@ import type { NodeTaskRow } from '../db/node-task.ts';
 import { usernameOf } from '../domain/host-name.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { revokeLostGrant, sendPendingKeys } from './access-grant.ts';
-import { beginPower } from './begin-power.ts';
-import { beginRelease } from './begin-release.ts';
 import { startRun } from './engine/run.ts';
 import { createKeysDeps, installKeys } from './install-keys.ts';
 import { provisionBaremetal } from './provision-baremetal.ts';
 import { provisionSlice } from './provision-slice.ts';
+import { startRelease } from './start-cleanup.ts';
+import { startPowerChange } from './start-power-change.ts';
 
 const KIND = 'allocation.install_authorized_keys';
 
@@ -218,7 +218,7 @@ test('a machine that is off is told when it is on again', async (t) => {
   const allocation = await anActive();
   const change = (to: 'stop' | 'start') =>
     write((tx) =>
-      beginPower(tx, {
+      startPowerChange(tx, {
         allocation_id: allocation.id,
         change: to,
         grace_s: null,
@@ -242,7 +242,7 @@ test('a reinstalled machine has the keys that its first boot was given', async (
   const allocation = await anActive();
   const grant = await aGrant(sql, allocation, await aUser(), 'failed');
   await write((tx) =>
-    beginPower(tx, {
+    startPowerChange(tx, {
       allocation_id: allocation.id,
       change: 'reinstall',
       grace_s: 5,
@@ -261,6 +261,6 @@ test('with its release everything ends that was granted on an allocation', async
   const grants = [];
   for (const state of ['pending', 'installed', 'failed', 'revoking'] as const)
     grants.push(await aGrant(sql, allocation, user, state));
-  await write((tx) => beginRelease(tx, { allocation_id: allocation.id, reason: 'Test.' }));
+  await write((tx) => startRelease(tx, { allocation_id: allocation.id, reason: 'Test.' }));
   for (const id of grants) assert.equal(await stateOf(id), 'revoked');
 });

@@ -1,8 +1,7 @@
 /**
- * Has a machine opened by the keys that it is to be opened by, no more and no fewer. The host is told the full set as it is when
- * the task is written, under the lock of the allocation that every change of a grant takes too; so whatever was granted or
- * revoked since is seen to be missing afterwards, and told in another round. A machine that is off is told nothing: it is when
- * it is on again.
+ * Installs exactly the authorized keys of a VM. The task carries the full set as of its creation, under the
+ * allocation's lock that every change of a grant takes too. Grants and revocations made after that are therefore found
+ * pending and installed in another round. A VM that is off gets its keys when it starts.
  */
 import { failGrants, hasPendingGrants, listWantedKeys, type Settled, settleGrants } from '../db/access-grant.ts';
 import { type AllocationRow, findAllocation, lockAllocation } from '../db/allocation.ts';
@@ -14,20 +13,20 @@ import { usernameOf } from '../domain/host-name.ts';
 import type { StepOf } from '../domain/workflow-declaration.ts';
 import { INSTALL_KEYS } from '../domain/workflow-steps.ts';
 import { notFound } from '../errors.ts';
-import { ensureTask, restUntil, takeSignal } from './ask-host.ts';
 import { type Commit, done, next } from './engine/outcome.ts';
 import { workflow } from './engine/workflow.ts';
+import { consumeTaskSignal, ensureTask, waitForTask } from './host-task.ts';
 
 const KIND = INSTALL_KEYS.steps.installKeys.task;
 const TRIES_MAX = 3;
 const DEADLINE_MS = 2 * 3_600_000;
 
-const NOT_TOLD = {
+const FAILED_REASONS = {
   pending: 'The key could not be installed. Check that the VM runs and is reachable, then grant the key again.',
   revoking: 'The key could not be removed yet and may still give access. Removal is retried every minute.',
 } as const;
 
-type Installing =
+type InstallProgress =
   | Readonly<{ kind: 'completed'; task_id: string }>
   | Readonly<{ kind: 'open' }>
   | Readonly<{ kind: 'failed' | 'over' }>
@@ -35,18 +34,20 @@ type Installing =
 
 export type KeysDeps = Readonly<{
   load(id: string): Promise<AllocationRow>;
-  install(ask: Readonly<{ allocation_id: string; run_id: string; correlation_id: string }>): Promise<Installing>;
-  settle(id: string, taskId: string): Commit;
+  install(
+    request: Readonly<{ allocation_id: string; run_id: string; correlation_id: string }>,
+  ): Promise<InstallProgress>;
+  finish(id: string, taskId: string): Commit;
   fail(id: string): Commit;
 }>;
 
-/** Whether somebody is there who could be told. What is not known is tried. */
-export const takesKeys = ({ state, capacity_shape, power_state }: AllocationRow): boolean =>
+/** Whether the keys can be installed now. An unknown power state is tried. */
+export const canInstallKeys = ({ state, capacity_shape, power_state }: AllocationRow): boolean =>
   state === 'active' && (capacity_shape === 'baremetal' || power_state === 'on' || power_state === 'unknown');
 
-/** What became of grants, for those who watch and those who ask later. */
-export const emitGrants = (tx: Tx, settled: readonly Settled[]): void => {
-  for (const { organization_id, project_id, correlation_id, ...grant } of settled) {
+/** Emits the event and the audit row of each grant. */
+export const emitGrants = (tx: Tx, finished: readonly Settled[]): void => {
+  for (const { organization_id, project_id, correlation_id, ...grant } of finished) {
     const { id, allocation_id, user_id, fingerprint, state, state_reason } = grant;
     tx.defer(
       insertOutboxEvent(tx, {
@@ -68,23 +69,27 @@ export const emitGrants = (tx: Tx, settled: readonly Settled[]): void => {
   }
 };
 
-const install = async (tx: Tx, ask: Parameters<KeysDeps['install']>[0], delayMs: number): Promise<Installing> => {
-  const row = await lockAllocation(tx, ask.allocation_id);
+const install = async (
+  tx: Tx,
+  request: Parameters<KeysDeps['install']>[0],
+  delayMs: number,
+): Promise<InstallProgress> => {
+  const row = await lockAllocation(tx, request.allocation_id);
   if (row?.state !== 'active' || row.node_id === null) return { kind: 'over' };
-  const answer = await ensureTask(tx, {
-    ...ask,
+  const progress = await ensureTask(tx, {
+    ...request,
     node_id: row.node_id,
     kind: KIND,
     tries_max: TRIES_MAX,
     retryDelayMs: () => delayMs,
     prepare: async () => {
       const [isPending, ssh_public_keys] = await Promise.all([hasPendingGrants(tx, row.id), listWantedKeys(tx, row)]);
-      if (!isPending || !takesKeys(row)) return { withheld: 'The VM has its keys, or cannot be reached.' };
+      if (!isPending || !canInstallKeys(row)) return { skip: 'The VM has its keys, or cannot be reached.' };
       const username = row.capacity_shape === 'baremetal' ? usernameOf(row.id) : null;
       return { params: { allocation_id: row.id, username, ssh_public_keys } };
     },
   });
-  return answer.kind === 'withheld' ? { kind: 'over' } : answer;
+  return progress.kind === 'skipped' ? { kind: 'over' } : progress;
 };
 
 export const installKeys = workflow<KeysDeps, AllocationRow, StepOf<typeof INSTALL_KEYS>>({
@@ -96,14 +101,14 @@ export const installKeys = workflow<KeysDeps, AllocationRow, StepOf<typeof INSTA
   load: (deps, id) => deps.load(id),
   steps: {
     installKeys: async (deps, { id }, ctx) => {
-      takeSignal(ctx);
+      consumeTaskSignal(ctx);
       const { id: run_id, correlation_id } = ctx.run;
-      const answer = await deps.install({ allocation_id: id, run_id, correlation_id });
-      // Installed, and looked at again: something may have been granted or revoked meanwhile.
-      if (answer.kind === 'completed') return next('installKeys', deps.settle(id, answer.task_id));
-      if (answer.kind === 'open' || answer.kind === 'later')
-        return restUntil(answer, INSTALL_KEYS.steps.installKeys.doing);
-      return answer.kind === 'failed' ? done(deps.fail(id)) : done();
+      const progress = await deps.install({ allocation_id: id, run_id, correlation_id });
+      // Checked again after the installation: grants may have changed meanwhile.
+      if (progress.kind === 'completed') return next('installKeys', deps.finish(id, progress.task_id));
+      if (progress.kind === 'open' || progress.kind === 'later')
+        return waitForTask(progress, INSTALL_KEYS.steps.installKeys.doing);
+      return progress.kind === 'failed' ? done(deps.fail(id)) : done();
     },
     abort: async (deps, { id }) => done(deps.fail(id)),
   },
@@ -112,7 +117,7 @@ export const installKeys = workflow<KeysDeps, AllocationRow, StepOf<typeof INSTA
 export const createKeysDeps = (
   options: Readonly<{
     database: Database;
-    /** How long a failed task is let rest before the next. */
+    /** Delay after a failed task. */
     retry_delay_ms?: number;
   }>,
 ): KeysDeps => {
@@ -123,15 +128,15 @@ export const createKeysDeps = (
       if (row === undefined) throw notFound('allocation');
       return row;
     },
-    install: (ask) => database.write(PLATFORM, (tx) => install(tx, ask, retry_delay_ms)),
-    settle: (id, taskId) => async (tx) => {
+    install: (request) => database.write(PLATFORM, (tx) => install(tx, request, retry_delay_ms)),
+    finish: (id, taskId) => async (tx) => {
       await lockAllocation(tx, id);
       emitGrants(tx, await settleGrants(tx, id, taskId));
       await releaseRunTask(tx, taskId);
     },
     fail: (id) => async (tx) => {
       await lockAllocation(tx, id);
-      emitGrants(tx, await failGrants(tx, id, NOT_TOLD));
+      emitGrants(tx, await failGrants(tx, id, FAILED_REASONS));
     },
   };
 };

@@ -12,10 +12,10 @@ import { RELEASE_ALLOCATION } from '../domain/workflow-steps.ts';
 import { AppError } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { auditRun } from './allocation-transitions.ts';
-import { beginRelease, restartCleanup } from './begin-release.ts';
 import { retryRun, startRun } from './engine/run.ts';
 import { provisionBaremetal } from './provision-baremetal.ts';
 import { provisionSlice } from './provision-slice.ts';
+import { restartCleanup, startRelease } from './start-cleanup.ts';
 
 const world = async (t: TestContext) => {
   const open: Client[] = [];
@@ -60,7 +60,7 @@ const audited = async (tx: Tx, id: string, action: string, change: Promise<void>
 };
 
 const release = (database: Database, id: string) =>
-  database.write(PLATFORM, (tx) => audited(tx, id, 'release', beginRelease(tx, { allocation_id: id, reason: 'test' })));
+  database.write(PLATFORM, (tx) => audited(tx, id, 'release', startRelease(tx, { allocation_id: id, reason: 'test' })));
 
 const cleanUp = (database: Database, id: string, runtime_verified_absent: boolean) =>
   database.write(PLATFORM, (tx) =>

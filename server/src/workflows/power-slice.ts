@@ -1,6 +1,6 @@
 /**
- * Stop, start, reboot and reinstall of an active slice. Each is made of what a host can do, in an order that keeps what the
- * tenant has: a machine is stopped before its boot disk is written over, and counts as on only when it was seen ready.
+ * Stop, start, reboot and reinstall of an active slice. The order of the host tasks protects the tenant's data: a VM is
+ * stopped before its boot disk is overwritten, and counts as on only when it was seen ready.
  */
 import type { AllocationRow } from '../db/allocation.ts';
 import type { PowerChange } from '../domain/power.ts';
@@ -8,18 +8,18 @@ import type { StepOf } from '../domain/workflow-declaration.ts';
 import { REBOOT_SLICE, REINSTALL_SLICE, START_SLICE, STOP_SLICE } from '../domain/workflow-steps.ts';
 import type { AllocationDeps } from './allocation-steps.ts';
 import { type BoundWorkflow, bind, type Startable, workflow } from './engine/workflow.ts';
-import { mark, markUnknown, powerThen, type Refused } from './power-steps.ts';
+import { type IfRefused, mark, markUnknown, powerThen } from './power-steps.ts';
 
 const HOUR_MS = 3_600_000;
 
-const NOT_STOPPED: Refused = { to: 'unknown', advice: 'Stop the VM again, or stop it without grace.' };
-const NOT_STARTED: Refused = { to: 'off', advice: 'The VM is off. Start it again, or release the allocation.' };
-/** It may be up by now, or still busy with its disks, so it is left running. */
-const NOT_REACHED: Refused = {
+const NOT_STOPPED: IfRefused = { to: 'unknown', advice: 'Stop the VM again, or stop it without grace.' };
+const NOT_STARTED: IfRefused = { to: 'off', advice: 'The VM is off. Start it again, or release the allocation.' };
+/** It may be up by now, or still busy with its disks, so it keeps running. */
+const NOT_REACHED: IfRefused = {
   to: 'unknown',
   advice: 'The VM was started. Open its console, reboot it, or stop it.',
 };
-const NOT_COPIED: Refused = {
+const NOT_COPIED: IfRefused = {
   to: 'off',
   advice: 'The VM is off and its boot disk may hold no system. Reinstall it again, or release the allocation.',
 };

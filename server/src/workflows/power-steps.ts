@@ -1,29 +1,29 @@
 /**
- * What the workflows of power share. A host that says no ends the change in the state that is known then; one that does not
- * answer, and a change that is called off or takes too long, end in `unknown`. Nothing is released and no claim is touched:
- * the tenant reads the reason and decides.
+ * What the power workflows share. If the host refuses, the change ends in the state known then. If the host does not
+ * respond, or the change is cancelled or times out, it ends in `unknown`. Nothing is released and no claim changes: the
+ * tenant reads the reason and decides.
  */
 import type { AllocationRow } from '../db/allocation.ts';
-import type { PowerRest } from '../domain/power.ts';
-import { type AllocationDeps, askHost, hostWorkOf } from './allocation-steps.ts';
+import type { FinalPowerState } from '../domain/power.ts';
+import { type AllocationDeps, hostWorkOf, runHostTask } from './allocation-steps.ts';
 import { done, next, type Outcome, stuck } from './engine/outcome.ts';
 import type { StepContext } from './engine/workflow.ts';
 
-/** What is known after a host said that it could not do its part, and what the tenant may do about it. */
-export type Refused = Readonly<{ to: PowerRest; advice: string }>;
+/** The known state after a refusal by the host, and advice for the tenant. */
+export type IfRefused = Readonly<{ to: FinalPowerState; advice: string }>;
 
-/** Has the host do one thing. A change that is no longer this run's ends without a word: a release has won. */
+/** Runs one host task. A change that no longer belongs to this run ends silently: a release took over. */
 export const powerThen =
-  <const Step extends string>(then: Step, refused: Refused) =>
+  <const Step extends string>(then: Step, refused: IfRefused) =>
   async (deps: AllocationDeps, allocation: AllocationRow, ctx: StepContext): Promise<Outcome<Step>> => {
-    const answer = await askHost(deps, allocation, ctx, 'power');
-    if (answer === 'completed') return next(then);
-    if (answer === 'gone') return done();
-    if (answer !== 'failed') return answer;
+    const outcome = await runHostTask(deps, allocation, ctx, 'power');
+    if (outcome === 'completed') return next(then);
+    if (outcome === 'gone') return done();
+    if (outcome !== 'failed') return outcome;
     const { kind, failed } = hostWorkOf(ctx, allocation);
     const reason = `${failed} ${refused.advice}`;
-    const settled = { run_id: ctx.run.id, correlation_id: ctx.run.correlation_id, to: refused.to, reason, kind };
-    return stuck(reason, deps.settlePower(allocation.id, settled));
+    const end = { run_id: ctx.run.id, correlation_id: ctx.run.correlation_id, to: refused.to, reason, kind };
+    return stuck(reason, deps.finishPowerChange(allocation.id, end));
   };
 
 /** The VM is as requested. */
@@ -31,7 +31,7 @@ export const mark =
   (to: 'on' | 'off') =>
   async (deps: AllocationDeps, allocation: AllocationRow, { run }: StepContext): Promise<Outcome<never>> =>
     done(
-      deps.settlePower(allocation.id, {
+      deps.finishPowerChange(allocation.id, {
         run_id: run.id,
         correlation_id: run.correlation_id,
         to,
@@ -40,14 +40,14 @@ export const mark =
       }),
     );
 
-/** Where a change goes that was called off, took too long or broke. */
+/** The end of a change that was cancelled, timed out or broke. */
 export const markUnknown = async (
   deps: AllocationDeps,
   allocation: AllocationRow,
   { run }: StepContext,
 ): Promise<Outcome<never>> =>
   done(
-    deps.settlePower(allocation.id, {
+    deps.finishPowerChange(allocation.id, {
       run_id: run.id,
       correlation_id: run.correlation_id,
       to: 'unknown',

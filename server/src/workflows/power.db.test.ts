@@ -16,10 +16,10 @@ import { type PowerChange, powerRefusal } from '../domain/power.ts';
 import { conflict } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { auditRun } from './allocation-transitions.ts';
-import { beginPower } from './begin-power.ts';
-import { beginRelease } from './begin-release.ts';
 import { cancelRun, retryRun } from './engine/run.ts';
-import { wantInstall } from './install.ts';
+import { requestInstall } from './install.ts';
+import { startRelease } from './start-cleanup.ts';
+import { startPowerChange } from './start-power-change.ts';
 
 const IMAGE = { name: 'another', digest: `sha256:${'a'.repeat(64)}` };
 type Given = { grace_s?: number; user_data?: string | null; image?: { name: string; digest: string } };
@@ -49,7 +49,7 @@ const world = async (t: TestContext) => {
   };
   const change = (id: string, asked: PowerChange, given: Given = {}) =>
     database.write(PLATFORM, (tx) =>
-      beginPower(tx, {
+      startPowerChange(tx, {
         allocation_id: id,
         change: asked,
         grace_s: given.grace_s ?? null,
@@ -61,7 +61,7 @@ const world = async (t: TestContext) => {
         prepare: async (row, run_id) => {
           const { image, user_data } = given;
           if (asked === 'reinstall')
-            await wantInstall(tx, row, {
+            await requestInstall(tx, row, {
               run_id,
               ...(image === undefined ? {} : { image }),
               ...(user_data === undefined ? {} : { user_data }),
@@ -71,7 +71,7 @@ const world = async (t: TestContext) => {
     );
   const release = (id: string) =>
     database.write(PLATFORM, async (tx) => {
-      await beginRelease(tx, { allocation_id: id, reason: 'test' });
+      await startRelease(tx, { allocation_id: id, reason: 'test' });
       const row = await findAllocation(tx, id);
       assert.ok(row);
       auditRun(tx, row, 'release', 'test');

@@ -1,8 +1,7 @@
 /**
- * The transaction in which a verified wipe frees everything at once: claims, slots, node, quota and, if it was released,
- * the allocation itself. It takes two round trips. The first locks the allocation and the node's row of the placement
- * index and reads what they are; the second writes all of it and leaves with the commit, so the node is kept from other
- * placements for no longer than that.
+ * The transaction in which a verified wipe frees everything at once: claims, slots, node, quota and, if released, the
+ * allocation. It takes two round trips. The first locks and reads the allocation and the node's row of the placement
+ * index; the second writes everything together with the commit, so the node is locked against placement only briefly.
  */
 import { invariant, mintId } from '@gpuaas/kit';
 import type { SchedulerNode } from '@gpuaas/scheduler';
@@ -11,14 +10,16 @@ import type { Tx } from '../db/client.ts';
 import { loadSchedulerNode, lockSummary } from '../db/placement.ts';
 import { findHolding, type Holding, type ProvenRelease, releaseClaimSet } from '../db/statements/release.ts';
 import { summaryRow } from '../placement/summary.ts';
-import type { Judged } from './allocation-steps.ts';
+import type { JudgedWipe } from './allocation-steps.ts';
 import { allocationChanged, auditProven, CUSTODY_STATES } from './allocation-transitions.ts';
-import { isFit, wipedNode } from './wiped-node.ts';
+import { isFit, nodeAfterWipe } from './node-after-wipe.ts';
 
 type Written = Pick<ProvenRelease, 'proofs' | 'claims'>;
 
-/** One proof per disk. A claim on a slot rests on the proof of its disk, one on the whole node on a proof for all of them. */
-const proofsOf = ({ verdict }: Judged, claims: Holding['claims']): Written => {
+/**
+ * One proof per disk. A slot claim refers to the proof of its disk, a claim on the whole node to a proof for all disks.
+ */
+const proofsOf = ({ verdict }: JudgedWipe, claims: Holding['claims']): Written => {
   const perDisk = verdict.disks.map((disk) => ({
     id: mintId('wpf'),
     slot_id: disk.target.slot_id,
@@ -37,8 +38,8 @@ const proofsOf = ({ verdict }: Judged, claims: Holding['claims']): Written => {
   };
 };
 
-/** Every slot that was wiped, with the generation that the evidence is about. */
-const wipedSlotsOf = ({ verdict }: Judged, node: SchedulerNode): ProvenRelease['slots'] =>
+/** Every wiped slot, with the generation of the evidence. */
+const wipedSlotsOf = ({ verdict }: JudgedWipe, node: SchedulerNode): ProvenRelease['slots'] =>
   verdict.disks.flatMap(({ target: { slot_id, generation }, is_gpu_reset: is_reset }) => {
     if (slot_id === null) return [];
     invariant(generation !== null, `the wipe of slot ${slot_id} is about one of its generations`);
@@ -46,15 +47,15 @@ const wipedSlotsOf = ({ verdict }: Judged, node: SchedulerNode): ProvenRelease['
     return [{ id: slot_id, generation, is_reset, is_fit }];
   });
 
-/** What `failed` was before it stays: the proof ends custody, not the state. */
+/** `failed` stays `failed`: the proof ends custody, not the state. */
 const endOf = (row: AllocationRow): Pick<ProvenRelease['allocation'], 'from' | 'to' | 'reason'> => ({
   from: row.state,
   to: row.state === 'releasing' ? 'released' : row.state,
   reason: row.state === 'releasing' ? null : row.failure_reason,
 });
 
-/** Safe to run again: nothing happens once nothing is held. */
-export const proveCleanup = async (tx: Tx, id: string, judged: Judged): Promise<void> => {
+/** May run twice: without claims it does nothing. */
+export const proveCleanup = async (tx: Tx, id: string, judged: JudgedWipe): Promise<void> => {
   const { node_id } = judged;
   invariant(judged.verdict.is_verified, 'only a verified wipe frees anything');
   const [row, , holding, found] = await Promise.all([
@@ -76,7 +77,10 @@ export const proveCleanup = async (tx: Tx, id: string, judged: Judged): Promise<
       correlation_id: row.correlation_id,
       ...proofsOf(judged, holding.claims),
       slots,
-      summary: summaryRow(wipedNode(node, new Map(slots.map((slot) => [slot.id, slot.is_fit])), holding), gpu_model),
+      summary: summaryRow(
+        nodeAfterWipe(node, new Map(slots.map((slot) => [slot.id, slot.is_fit])), holding),
+        gpu_model,
+      ),
       events: [allocationChanged(row, end.to, end.reason)],
     }),
   );

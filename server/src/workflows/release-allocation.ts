@@ -1,37 +1,37 @@
 /**
- * Takes an allocation's capacity back, after a release or after a failure: what runs is stopped, the disks are erased,
- * and only evidence that the erasure was read back frees anything. What cannot be proven in a bounded number of tries
- * is blocked for an operator, never freed.
+ * Reclaims an allocation's capacity after a release or a failure. The VM is stopped and the disks are wiped, and only
+ * evidence read back from the disks frees anything. What cannot be proven in a bounded number of tries is blocked for
+ * an operator, never freed.
  */
 import type { AllocationRow } from '../db/allocation.ts';
 import { CLEANUP_RUN_DEADLINE_MS } from '../domain/task-limit.ts';
 import type { StepOf } from '../domain/workflow-declaration.ts';
 import { RELEASE_ALLOCATION } from '../domain/workflow-steps.ts';
-import { type AllocationDeps, askHost, hostWorkOf } from './allocation-steps.ts';
+import { type AllocationDeps, hostWorkOf, runHostTask } from './allocation-steps.ts';
 import { done, next, stuck } from './engine/outcome.ts';
 import { type StepFunction, workflow } from './engine/workflow.ts';
 
 type Step = StepOf<typeof RELEASE_ALLOCATION>;
 
-/** Sent by an operator who has seen that nothing runs. It skips stopping, and nothing else. */
+/** Sent by an operator who verified that nothing runs. It skips only the stop. */
 export const RUNTIME_ABSENT = 'runtime_verified_absent';
 
-/** Erased and sold again, hardware that is in doubt would only fail the next launch. */
-const IN_DOUBT = 'The VM found fewer GPUs than it has. The host is checked first.';
+/** Suspect hardware that became schedulable again would only fail the next launch. */
+const UNDER_REVIEW = 'The VM found fewer GPUs than it has. The host is checked first.';
 
 type Body = StepFunction<AllocationDeps, AllocationRow, Step>;
 
-/** A run that an operator retries finds the allocation blocked, and first takes it up again. */
+/** A run that an operator retries finds the allocation blocked, and resumes it first. */
 const inCustody =
   (own: Step, step: Body): Body =>
   async (deps, allocation, ctx) =>
     (await deps.isBlocked(allocation.id)) ? next(own, deps.resume(allocation.id)) : step(deps, allocation, ctx);
 
-/** Has the host do its part. What it cannot do in its tries is left to an operator. */
+/** Runs the host task. A task that fails in all its tries is left to an operator. */
 const cleanUpThen =
   (then: Step): Body =>
   async (deps, allocation, ctx) => {
-    const answer = await askHost(deps, allocation, ctx, 'custody');
+    const answer = await runHostTask(deps, allocation, ctx, 'custody');
     if (answer === 'completed') return next(then);
     if (answer === 'gone') return done();
     if (answer !== 'failed') return answer;
@@ -50,13 +50,13 @@ export const releaseAllocation = workflow<AllocationDeps, AllocationRow, Step>({
   load: (deps, id) => deps.load(id),
   steps: {
     stopRuntime: inCustody('stopRuntime', async (deps, allocation, ctx) => {
-      // A stop that waits for its host would reach whoever holds the slot by then.
+      // A queued stop could otherwise reach a later tenant of the slot.
       if (ctx.signals.take(RUNTIME_ABSENT) !== undefined)
         return next('wipe', deps.withdrawTasks(allocation.id, 'The VM is not running, so there is nothing to stop.'));
       return stopWorkloads(deps, allocation, ctx);
     }),
     wipe: inCustody('wipe', async (deps, allocation, ctx) => {
-      if (await deps.isInDoubt(allocation)) return stuck(IN_DOUBT, deps.block(allocation.id, IN_DOUBT));
+      if (await deps.isUnderReview(allocation)) return stuck(UNDER_REVIEW, deps.block(allocation.id, UNDER_REVIEW));
       return wipeDisks(deps, allocation, ctx);
     }),
     prove: inCustody('prove', async (deps, allocation, ctx) => {

@@ -11,8 +11,8 @@ import { PLATFORM } from '../db/client.ts';
 import { insertOwnership } from '../db/disk-ownership.ts';
 import type { WorkflowRunRow } from '../db/workflow-run.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { createDiskDeps, ownDisk } from './own-disk.ts';
 import { createRepairDeps, repairSlot } from './repair-slot.ts';
+import { createDiskDeps, wipeDisk } from './wipe-disk.ts';
 
 const open = async (t: TestContext) => {
   const clients: Client[] = [];
@@ -58,12 +58,12 @@ test('repair-slot survives every fault: available with a proof of its own disk, 
   await assertInvariants(database);
 });
 
-test('own-disk survives every fault: owned with a proof, or not owned and with a reason', async (t) => {
+test('wipe-disk survives every fault: owned with a proof, or not owned and with a reason', async (t) => {
   const { database, sql, node, answer } = await open(t);
   const deps = createDiskDeps(database);
   await runFaults({
     database,
-    workflow: ownDisk,
+    workflow: wipeDisk,
     fresh: async () => {
       const { id: node_id } = await node();
       await database.write(PLATFORM, (tx) => refreshSummary(tx, node_id));
@@ -94,7 +94,7 @@ test('own-disk survives every fault: owned with a proof, or not owned and with a
       if (!isOwned) assert.deepEqual([row?.state, row?.has_reason], ['blocked', true]);
     },
     // Each execution loads. The wipe asks its host and reads the minimum, once more to judge the evidence.
-    expected: { path: undisturbedPath(ownDisk, 'gpu_slice'), calls: 3 + 2 + 3 },
+    expected: { path: undisturbedPath(wipeDisk, 'gpu_slice'), calls: 3 + 2 + 3 },
   });
   await assertInvariants(database);
 });

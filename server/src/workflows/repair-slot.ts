@@ -1,7 +1,7 @@
 /**
- * Repairs a slot that nobody holds: it is kept from being claimed, its devices are bound anew, the host is discovered
- * again, the drive erased and the GPU reset. The proof brings the slot back, approved again if it is what was approved;
- * if discovery found something else, it stays out of sale until an operator approves what it is now.
+ * Repairs an unclaimed slot. The slot cannot be claimed meanwhile; its devices are rebound, the host is discovered
+ * again, the disk is wiped and the GPU reset. The proof makes the slot available again, with its approval if the
+ * hardware is unchanged; otherwise it stays unschedulable until an operator approves the new hardware.
  */
 import type { WipeLevel } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
@@ -17,20 +17,20 @@ import type { StepOf } from '../domain/workflow-declaration.ts';
 import { REPAIR_SLOT } from '../domain/workflow-steps.ts';
 import { conflict, notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { type AskHost, createAskHost } from './ask-host.ts';
 import { done, next, stuck } from './engine/outcome.ts';
 import { workflow } from './engine/workflow.ts';
+import { createRunHostTask, type RunHostTask } from './host-task.ts';
 
 export type RepairDeps = Readonly<{
   load(slotId: string): Promise<RepairSlot>;
   privateNetwork(nodeId: string): Promise<string>;
   wipeMinimum(nodeId: string): Promise<WipeLevel>;
-  ask: AskHost;
+  runTask: RunHostTask;
 }>;
 const { rebind, rediscover, wipe } = REPAIR_SLOT.steps;
 
-/** Whoever retries an old run must not reach the devices of somebody who was given the slot since. */
-const keptAwayFrom = async (tx: Tx, slot: RepairSlot): Promise<string | undefined> => {
+/** A retried old run must not reach the devices of a tenant who got the slot since. */
+const reserveForWipe = async (tx: Tx, slot: RepairSlot): Promise<string | undefined> => {
   await lockSummary(tx, slot.node_id);
   return (await isRepairable(tx, slot.task_slot.slot_id))
     ? undefined
@@ -58,7 +58,7 @@ const restore = async (
   });
   if (!(await restoreSlot(tx, { id: slot.task_slot.slot_id, wipe_proof_id, reason: null })))
     throw conflict('The slot was allocated during the repair.');
-  // What discovery found before the wipe still tells of what was on the drive.
+  // A discovery from before the wipe still shows the old content of the disk.
   await insertDiscoveryTask(tx, slot.node_id, proof.correlation_id);
   await refreshSummary(tx, slot.node_id);
 };
@@ -69,30 +69,30 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, StepOf<typeof REPAIR_
   load: (deps, id) => deps.load(id),
   steps: {
     rebind: async (deps, slot, ctx) => {
-      const answer = await deps.ask(ctx, {
+      const result = await deps.runTask(ctx, {
         node_id: slot.node_id,
         kind: rebind.task,
         params: { rebind: [slot.task_slot] },
         tries_max: CLEANUP_TRIES_MAX,
         doing: rebind.doing,
-        unless: (tx) => keptAwayFrom(tx, slot),
+        unless: (tx) => reserveForWipe(tx, slot),
       });
-      if (answer.kind === 'resting') return answer.outcome;
-      return answer.kind !== 'completed' ? stuck(answer.reason) : next('rediscover');
+      if (result.kind === 'waiting') return result.outcome;
+      return result.kind !== 'completed' ? stuck(result.reason) : next('rediscover');
     },
     rediscover: async (deps, slot, ctx) => {
-      const answer = await deps.ask(ctx, {
+      const result = await deps.runTask(ctx, {
         node_id: slot.node_id,
         kind: rediscover.task,
         params: { accelerators: [], private_network: await deps.privateNetwork(slot.node_id) },
         tries_max: CLEANUP_TRIES_MAX,
         doing: rediscover.doing,
       });
-      if (answer.kind === 'resting') return answer.outcome;
-      return answer.kind !== 'completed' ? stuck(answer.reason) : next('wipe');
+      if (result.kind === 'waiting') return result.outcome;
+      return result.kind !== 'completed' ? stuck(result.reason) : next('wipe');
     },
     wipe: async (deps, slot, ctx) => {
-      const answer = await deps.ask(ctx, {
+      const result = await deps.runTask(ctx, {
         node_id: slot.node_id,
         kind: wipe.task,
         params: {
@@ -103,12 +103,12 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, StepOf<typeof REPAIR_
         },
         tries_max: CLEANUP_TRIES_MAX,
         doing: wipe.doing,
-        unless: (tx) => keptAwayFrom(tx, slot),
+        unless: (tx) => reserveForWipe(tx, slot),
       });
-      if (answer.kind === 'resting') return answer.outcome;
-      if (answer.kind !== 'completed') return stuck(answer.reason);
+      if (result.kind === 'waiting') return result.outcome;
+      if (result.kind !== 'completed') return stuck(result.reason);
       const { nvme_serial: serial, ...of } = slot.task_slot;
-      const verdict = judgeWipe(answer.output, [{ ...of, serial }], await deps.wipeMinimum(slot.node_id));
+      const verdict = judgeWipe(result.output, [{ ...of, serial }], await deps.wipeMinimum(slot.node_id));
       const [disk] = verdict.disks;
       if (!verdict.is_verified || disk === undefined) return stuck(verdict.reason ?? 'The wipe could not be verified.');
       if (!disk.is_gpu_reset)
@@ -117,7 +117,7 @@ export const repairSlot = workflow<RepairDeps, RepairSlot, StepOf<typeof REPAIR_
         );
       const { correlation_id } = ctx.run;
       return done((tx) =>
-        restore(tx, slot, { task_id: answer.task_id, method: disk.method, evidence: disk.evidence, correlation_id }),
+        restore(tx, slot, { task_id: result.task_id, method: disk.method, evidence: disk.evidence, correlation_id }),
       );
     },
   },
@@ -131,5 +131,5 @@ export const createRepairDeps = (database: Database): RepairDeps => ({
   },
   privateNetwork: (nodeId) => database.read(PLATFORM, (reader) => findPrivateNetwork(reader, nodeId)),
   wipeMinimum: (nodeId) => database.read(PLATFORM, (reader) => findWipeMinimum(reader, nodeId)),
-  ask: createAskHost(database),
+  runTask: createRunHostTask(database),
 });

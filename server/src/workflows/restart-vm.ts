@@ -1,7 +1,8 @@
 /**
- * A machine that is to run was found down on its host. What follows is `afterDown`'s to say: it is started again by the same
- * run that a tenant would start, so readiness is seen and the timeline tells of it, or it counts as off with the reason. Each
- * allocation has a transaction of its own, and everything is looked at again under its lock: a report is always a little old.
+ * Handles a VM that should run but was found down. `afterDown` decides: the VM is restarted by the same run that a
+ * tenant would start, so readiness and timeline are the usual ones, or it is marked as off with the reason. Each
+ * allocation has its own transaction and is checked again under its lock, because a report is always slightly out of
+ * date.
  */
 import { randomUUID } from 'node:crypto';
 import type { Log } from '@gpuaas/kit';
@@ -13,11 +14,11 @@ import { movePower } from '../db/power.ts';
 import { afterDown, type Down } from '../domain/inventory.ts';
 import { powerRefusal } from '../domain/power.ts';
 import { conflict } from '../errors.ts';
-import { beginPower } from './begin-power.ts';
+import { emitPower } from './finish-power-change.ts';
 import { startSlice } from './power-slice.ts';
-import { emitPower } from './settle-power.ts';
+import { startPowerChange } from './start-power-change.ts';
 
-export type FollowDeps = Readonly<{ database: Database; log: Log; wake: () => void }>;
+export type VmDownDeps = Readonly<{ database: Database; log: Log; wake: () => void }>;
 
 const audit = (
   tx: Tx,
@@ -37,7 +38,7 @@ const audit = (
     }),
   );
 
-/** Also where it is off because the last start failed: from then on it is off for good, until its tenant starts it. */
+/** Also if the last start failed: then it stays off until its tenant starts it. */
 const leaveOff = async (tx: Tx, row: AllocationRow, reason: string, correlation_id: string): Promise<boolean> => {
   const { id } = row;
   if (!(await movePower(tx, { id, from: ['on', 'off'], to: 'off', reason, run_id: null, grace_s: null }))) return false;
@@ -45,12 +46,12 @@ const leaveOff = async (tx: Tx, row: AllocationRow, reason: string, correlation_
   return true;
 };
 
-const followOne = (deps: FollowDeps, { allocation_id, cause }: Down): Promise<void> =>
+const handleVmDown = (deps: VmDownDeps, { allocation_id, cause }: Down): Promise<void> =>
   deps.database.write(PLATFORM, async (tx) => {
     const row = await lockAllocation(tx, allocation_id);
     if (row === undefined || !(await isToRun(tx, allocation_id))) return;
-    const lately = await countStartsLately(tx, allocation_id, startSlice.name);
-    const { act, reason } = afterDown({ cause }, lately);
+    const recentStarts = await countStartsLately(tx, allocation_id, startSlice.name);
+    const { act, reason } = afterDown({ cause }, recentStarts);
     const correlation_id = `${FOUND_DOWN}${randomUUID()}`;
     if (act === 'leave_off') {
       if (await leaveOff(tx, row, reason, correlation_id))
@@ -61,14 +62,18 @@ const followOne = (deps: FollowDeps, { allocation_id, cause }: Down): Promise<vo
       const refusal = powerRefusal(locked, 'start');
       if (refusal !== null) throw conflict(refusal);
     };
-    await beginPower(tx, { allocation_id, change: 'start', grace_s: null, correlation_id, reason, check }, deps.wake);
+    await startPowerChange(
+      tx,
+      { allocation_id, change: 'start', grace_s: null, correlation_id, reason, check },
+      deps.wake,
+    );
     audit(tx, row, { action: 'allocation.start', correlation_id, cause, reason });
   });
 
-/** One that cannot be followed is tried again with the next report, which finds it still down. */
-export const followDown = async (deps: FollowDeps, down: readonly Down[]): Promise<void> => {
+/** A failure is retried with the next report, which finds the VM still down. */
+export const handleVmsDown = async (deps: VmDownDeps, down: readonly Down[]): Promise<void> => {
   for (const one of down)
-    await followOne(deps, one).catch((err: unknown) =>
+    await handleVmDown(deps, one).catch((err: unknown) =>
       deps.log.error({ err, ...one }, 'failed to handle a VM that was found down'),
     );
 };

@@ -8,9 +8,9 @@ import { runFaults, undisturbedPath } from '../../test/workflow-faults.ts';
 import { type ProgressFacts, progressOf } from '../domain/progress.ts';
 import { declare, type StepOf } from '../domain/workflow-declaration.ts';
 import { isHostStep, stepLabel, workflowWords } from '../domain/workflow-steps.ts';
-import { type AskHost, createAskHost } from './ask-host.ts';
 import { done, next, stuck } from './engine/outcome.ts';
 import { workflow } from './engine/workflow.ts';
+import { createRunHostTask, type RunHostTask } from './host-task.ts';
 
 const TOY = declare({
   name: 'toy',
@@ -30,7 +30,7 @@ const TOY = declare({
   },
 });
 
-type Deps = Readonly<{ load(id: string): Promise<string>; ask: AskHost }>;
+type Deps = Readonly<{ load(id: string): Promise<string>; ask: RunHostTask }>;
 const { probe } = TOY.steps;
 
 const toy = workflow<Deps, string, StepOf<typeof TOY>>({
@@ -42,7 +42,7 @@ const toy = workflow<Deps, string, StepOf<typeof TOY>>({
     probe: async (deps, node_id, ctx) => {
       const asked = { node_id, kind: probe.task, params: {}, tries_max: 1, doing: probe.doing };
       const answer = await deps.ask(ctx, asked);
-      if (answer.kind === 'resting') return answer.outcome;
+      if (answer.kind === 'waiting') return answer.outcome;
       return answer.kind === 'completed' ? next('finish') : stuck(probe.failed);
     },
     finish: async () => done(),
@@ -76,7 +76,7 @@ test('a workflow that is only declared and written has words, progress, and surv
   const sql = new Client({ connectionString: ownerUrl });
   await sql.connect();
   open.push(sql);
-  const deps: Deps = { load: async (id) => id, ask: createAskHost(database) };
+  const deps: Deps = { load: async (id) => id, ask: createRunHostTask(database) };
   await runFaults({
     database,
     workflow: toy,

@@ -9,7 +9,7 @@ import { PLATFORM } from '../db/client.ts';
 import type { NodeTaskRow } from '../db/node-task.ts';
 import { refreshSummary } from '../placement/summary.ts';
 import { verifyProofs } from '../services/wipe-verify.ts';
-import { beginRelease } from './begin-release.ts';
+import { startRelease } from './start-cleanup.ts';
 
 const world = async (t: TestContext) => {
   const open: Client[] = [];
@@ -22,7 +22,7 @@ const world = async (t: TestContext) => {
   const made = await anAllocation(sql, { node, gpu_count: 2, state: 'active' });
   await database.write(PLATFORM, (tx) => refreshSummary(tx, node.id));
   await sql.query("update regions set wipe_minimum = 'purge'");
-  await database.write(PLATFORM, (tx) => beginRelease(tx, { allocation_id: made.id, reason: 'It was released.' }));
+  await database.write(PLATFORM, (tx) => startRelease(tx, { allocation_id: made.id, reason: 'It was released.' }));
   const slots = async () =>
     (
       await sql.query(
@@ -70,7 +70,7 @@ test('the host is told the minimum, and a wipe below it frees nothing however of
   assert.deepEqual(await verifyProofs(database), { intact: true, proofs: 6, chains: 2, findings: [] });
 
   await database.write(PLATFORM, (tx) =>
-    beginRelease(tx, { allocation_id: made.id, reason: 'The drive was replaced.' }),
+    startRelease(tx, { allocation_id: made.id, reason: 'The drive was replaced.' }),
   );
   await settle(database);
   assert.deepEqual(

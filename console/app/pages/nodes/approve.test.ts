@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { approvalReasons, blockersOf, type Candidate, differences, disksToOwn, proposedChoice } from './approve.ts';
+import { approvalReasons, blockersOf, type Candidate, differences, disksToApprove, proposedChoice } from './approve.ts';
 
 const content: Candidate['content'] = {
   slot_index: 0,
@@ -98,5 +98,5 @@ test('of a new candidate everything that is there is new', () => {
 
 test('a disk is offered for erasure only where something on it stands in the way', () => {
   const found = map([candidate(0), candidate(1, { blockers: [mounted] })]);
-  assert.deepEqual(disksToOwn(found), [{ serial: 'S1', slot: 1, why: mounted.message }]);
+  assert.deepEqual(disksToApprove(found), [{ serial: 'S1', slot: 1, why: mounted.message }]);
 });

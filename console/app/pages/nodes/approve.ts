@@ -51,7 +51,7 @@ const isNothing = (value: unknown): boolean =>
   value === null || value === 0 || (Array.isArray(value) && value.length === 0);
 
 /** Disks with existing data: they are wiped only after an operator approves it. */
-export const disksToOwn = (map: TopologyMap): readonly Readonly<{ serial: string; slot: number; why: string }>[] =>
+export const disksToApprove = (map: TopologyMap): readonly Readonly<{ serial: string; slot: number; why: string }>[] =>
   map.candidates.flatMap((candidate) => {
     const { nvme_serial: serial, slot_index: slot } = candidate.content;
     const why = blockersOf(candidate)

@@ -11,7 +11,7 @@ import { Section } from '../../ui/page.tsx';
 import { ToneBadge } from '../../ui/state-badge.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { ReasonAction } from './action-controls.tsx';
-import { disksToOwn, type TopologyMap } from './approve.ts';
+import { disksToApprove, type TopologyMap } from './approve.ts';
 
 const STATES: Readonly<Record<DiskOwnership['state'], readonly [word: string, tone: Tone]>> = {
   approved: ['Waiting until free', 'busy'],
@@ -70,7 +70,7 @@ export const Disks = ({ node, map }: Readonly<{ node: Node; map: TopologyMap | n
   const disks = useAll('adminNodeDiskList', { params: { node_id: node.id } }, { everyMs: 10_000 });
   const refusal = useMay()('admin.slot.approve');
   const owned = new Set(disks.data?.filter(({ state }) => OPEN.includes(state)).map(({ serial }) => serial));
-  const offered = map === null ? [] : disksToOwn(map).filter(({ serial }) => !owned.has(serial));
+  const offered = map === null ? [] : disksToApprove(map).filter(({ serial }) => !owned.has(serial));
   return (
     <Section title="Disks with existing data">
       <Stack gap="sm">

@@ -1,7 +1,7 @@
-/** Tells a guest its keys on the port that is for them: see machine/guest-keys.ts for what is said. */
+/** Tells a guest its keys on the port that is for them: see vm/guest-keys.ts for what is said. */
 import { randomBytes } from 'node:crypto';
 import { createConnection } from 'node:net';
-import { keysMessage } from '../../machine/guest-keys.ts';
+import { keysMessage } from '../../vm/guest-keys.ts';
 import { HostError } from '../host.ts';
 
 const TELL_MS = 15_000;

@@ -1,5 +1,5 @@
 /** How a tenant is let in to its guests, and to a node that is its own: connections, the serial line and keys. */
-import { machinePaths } from '../../machine/host-profile.ts';
+import { machinePaths } from '../../vm/host-profile.ts';
 import { type Access, HostError } from '../host.ts';
 import { createDial } from './access-dial.ts';
 import { createKeyTeller } from './access-keys.ts';

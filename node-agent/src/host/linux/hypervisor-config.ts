@@ -1,5 +1,5 @@
 /** What a site says about the machines of its slices, and how libvirt is reached. */
-import type { Boot, HostProfile } from '../../machine/host-profile.ts';
+import type { Boot, HostProfile } from '../../vm/host-profile.ts';
 
 export type HypervisorConfig = Readonly<{
   /** As virsh takes it. */

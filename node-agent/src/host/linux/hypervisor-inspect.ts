@@ -3,7 +3,7 @@
  * machine of somebody else may name a drive by any path that leads to it, so each path is told as it is written and as it ends.
  */
 import { readdir, realpath } from 'node:fs/promises';
-import type { ParsedDomain } from '../../machine/domain-read.ts';
+import type { ParsedDomain } from '../../vm/domain-read.ts';
 import { HostError, type Hypervisor, type SeenDomain } from '../host.ts';
 import type { KnownDomain } from './hypervisor-virsh.ts';
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ConfigReader } from '@gpuaas/kit';
-import { hostProfile, machineOf } from '../../../test/machine.ts';
 import { makeTree, type Tree } from '../../../test/tree.ts';
-import { compileDomain } from '../../machine/domain.ts';
-import { parseDomain } from '../../machine/domain-read.ts';
+import { hostProfile, machineOf } from '../../../test/vm.ts';
+import { compileDomain } from '../../vm/domain.ts';
+import { parseDomain } from '../../vm/domain-read.ts';
 import type { Machine } from '../host.ts';
 import { createFiles } from './files.ts';
 import { HYPERVISOR_DEFAULTS, type HypervisorConfig } from './hypervisor-config.ts';

@@ -1,7 +1,7 @@
 /** The host as the compiler wants it: what the site says, and what is there now. */
 import type { PciFunction } from '@gpuaas/contract/node';
-import { cpusIn } from '../../machine/cpu-plan.ts';
-import { type HostProfile, placesOf } from '../../machine/host-profile.ts';
+import { cpusIn } from '../../vm/cpu-plan.ts';
+import { type HostProfile, placesOf } from '../../vm/host-profile.ts';
 import { HostError, type Machine } from '../host.ts';
 import type { Files } from './files.ts';
 import { foldersOf, type HypervisorConfig } from './hypervisor-config.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DiskFacts, PciFunction } from '@gpuaas/contract/node';
-import { hostProfile, machineOf } from '../../../test/machine.ts';
-import { compileDomain } from '../../machine/domain.ts';
-import { parseDomain } from '../../machine/domain-read.ts';
-import { devicesOf } from '../../machine/pci-plan.ts';
+import { hostProfile, machineOf } from '../../../test/vm.ts';
+import { compileDomain } from '../../vm/domain.ts';
+import { parseDomain } from '../../vm/domain-read.ts';
+import { devicesOf } from '../../vm/pci-plan.ts';
 import { refuses } from '../contract/subject.ts';
 import { HostError } from '../host.ts';
 import { refuseDrives, refuseShared, refuseUnbound, refuseWithoutPages } from './hypervisor-ready.ts';

@@ -3,8 +3,8 @@
  * reason and leaves the host as it was, instead of a start that fails half-way in words of the hypervisor.
  */
 import type { DiskFacts, PciFunction, SystemFacts } from '@gpuaas/contract/node';
-import type { Boot } from '../../machine/host-profile.ts';
-import { devicesOf } from '../../machine/pci-plan.ts';
+import type { Boot } from '../../vm/host-profile.ts';
+import { devicesOf } from '../../vm/pci-plan.ts';
 import { HostError, type Machine } from '../host.ts';
 import type { Files } from './files.ts';
 import type { HypervisorConfig } from './hypervisor-config.ts';

@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { KEY } from '../../../test/machine.ts';
+import { KEY } from '../../../test/vm.ts';
 import { listenToGuest } from './hypervisor-report.ts';
 
 /** A guest at the other end of its port. */

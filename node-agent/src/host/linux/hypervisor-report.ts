@@ -3,7 +3,7 @@
  * in that time has not said anything. It is the tenant's: it is read for a moment, up to a limit, and answered nothing.
  */
 import { createConnection } from 'node:net';
-import { createReportReader } from '../../machine/guest-report.ts';
+import { createReportReader } from '../../vm/guest-report.ts';
 import { type GuestReport, HostError } from '../host.ts';
 
 const LISTEN_MS = 2_500;

@@ -1,8 +1,8 @@
 /** The machines of slices as an operator sets them. */
 import type { ConfigReader } from '@gpuaas/kit';
-import { cpusIn } from '../../machine/cpu-plan.ts';
-import { path, username } from '../../machine/grammar.ts';
-import type { Boot } from '../../machine/host-profile.ts';
+import { cpusIn } from '../../vm/cpu-plan.ts';
+import { path, username } from '../../vm/grammar.ts';
+import type { Boot } from '../../vm/host-profile.ts';
 import { HYPERVISOR_DEFAULTS, type HypervisorConfig } from './hypervisor-config.ts';
 
 const ACCELERATORS = ['kvm', 'tcg', 'probe'] as const;

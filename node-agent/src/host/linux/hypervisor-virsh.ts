@@ -2,7 +2,7 @@
  * Libvirt, through virsh. A domain is asked for by its UUID: a name that is a number would be taken for something else. One
  * that goes while it is looked at is not there.
  */
-import { type ParsedDomain, parseDomain } from '../../machine/domain-read.ts';
+import { type ParsedDomain, parseDomain } from '../../vm/domain-read.ts';
 import { type Domain, HostError, type SeenDomain } from '../host.ts';
 import { outputOf, type Run } from './run.ts';
 

@@ -4,8 +4,8 @@
  * holds data, in parallel and in any order; noughts are left out only on a disk that was shown to be all noughts.
  */
 import type { FileHandle } from 'node:fs/promises';
-import { type ImageQuestion, inspectImage } from '../../machine/image.ts';
-import type { ImageFacts } from '../../machine/image-facts.ts';
+import { type ImageQuestion, inspectImage } from '../../vm/image.ts';
+import type { ImageFacts } from '../../vm/image-facts.ts';
 import { HostError, type OpenDisk, type Progress } from '../host.ts';
 import { actOn } from './open-disk.ts';
 import { outputOf, type Run } from './run.ts';

@@ -7,8 +7,8 @@ import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/
 import { join } from 'node:path';
 import { pause } from '@gpuaas/kit';
 import { readIfThere } from '../../control-plane/durable.ts';
-import { dnsmasqConfig, type LeaseLine, leaseLines, readReservation, reservation } from '../../machine/dnsmasq.ts';
-import type { Guest, PrivateNetwork } from '../../machine/private-network.ts';
+import { dnsmasqConfig, type LeaseLine, leaseLines, readReservation, reservation } from '../../vm/dnsmasq.ts';
+import type { Guest, PrivateNetwork } from '../../vm/private-network.ts';
 import { HostError } from '../host.ts';
 import { act, type NetworkConfig } from './network-config.ts';
 import type { Run } from './run.ts';

@@ -1,6 +1,6 @@
 /** The network of a real host: what is read of it, and the ports of guests. */
 import type { PciFunction } from '@gpuaas/contract/node';
-import { privateNetwork } from '../../machine/private-network.ts';
+import { privateNetwork } from '../../vm/private-network.ts';
 import { HostError, type Network } from '../host.ts';
 import type { Files } from './files.ts';
 import { readNetwork } from './network.ts';

@@ -1,15 +1,7 @@
 /** Address translation, and the connections that the kernel remembers of a guest. */
 import { isDeepStrictEqual } from 'node:util';
-import {
-  type NatGuest,
-  NFT_FAMILIES,
-  type NftState,
-  nftExpected,
-  nftRead,
-  nftScript,
-  nftTable,
-} from '../../machine/nft.ts';
-import type { PrivateNetwork } from '../../machine/private-network.ts';
+import { type NatGuest, NFT_FAMILIES, type NftState, nftExpected, nftRead, nftScript, nftTable } from '../../vm/nft.ts';
+import type { PrivateNetwork } from '../../vm/private-network.ts';
 import { HostError } from '../host.ts';
 import { act } from './network-config.ts';
 import { jsonOf, type Run } from './run.ts';

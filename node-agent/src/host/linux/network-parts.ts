@@ -1,5 +1,5 @@
 /** The parts of which a guest's place on the network is made, and how all of it goes. */
-import { portCookie } from '../../machine/ovs.ts';
+import { portCookie } from '../../vm/ovs.ts';
 import type { Port } from '../host.ts';
 import type { AddressServer } from './network-dhcp.ts';
 import type { Nat } from './network-nat.ts';

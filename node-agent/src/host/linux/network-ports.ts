@@ -4,11 +4,11 @@
  * died. One change at a time, because the parts are the bridge's and not the guest's alone.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { isLive } from '../../machine/dnsmasq.ts';
-import { allocationId, interfaceName, macAddress } from '../../machine/grammar.ts';
-import { translatedAddresses } from '../../machine/nft.ts';
-import { portCookie } from '../../machine/ovs.ts';
-import { guestOf, privateNetwork } from '../../machine/private-network.ts';
+import { isLive } from '../../vm/dnsmasq.ts';
+import { allocationId, interfaceName, macAddress } from '../../vm/grammar.ts';
+import { translatedAddresses } from '../../vm/nft.ts';
+import { portCookie } from '../../vm/ovs.ts';
+import { guestOf, privateNetwork } from '../../vm/private-network.ts';
 import { type DhcpLease, HostError, type Network, type NetworkRemains, type Port } from '../host.ts';
 import type { Files } from './files.ts';
 import { type NetworkConfig, networkRun } from './network-config.ts';

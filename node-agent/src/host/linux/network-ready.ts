@@ -1,5 +1,5 @@
 /** What must be there before anything is made: looked at first, so that a refusal leaves the host as it was. */
-import type { PrivateNetwork } from '../../machine/private-network.ts';
+import type { PrivateNetwork } from '../../vm/private-network.ts';
 import { HostError } from '../host.ts';
 import type { Files } from './files.ts';
 import { act } from './network-config.ts';

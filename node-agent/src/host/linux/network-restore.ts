@@ -2,8 +2,8 @@
  * After a restart of agent, switch, firewall or host. Ports stand in the switch's database and say whose they are; they are
  * the measure. What belongs to one is put back, what belongs to none is removed: reservations, leases, flows, translation.
  */
-import { translatedAddresses } from '../../machine/nft.ts';
-import { BASE_COOKIE, portCookie } from '../../machine/ovs.ts';
+import { translatedAddresses } from '../../vm/nft.ts';
+import { BASE_COOKIE, portCookie } from '../../vm/ovs.ts';
 import type { Port } from '../host.ts';
 import { ownPorts, type Parts, removeBase } from './network-parts.ts';
 

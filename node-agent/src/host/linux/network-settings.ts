@@ -1,6 +1,6 @@
 /** The network of slices as an operator sets it: every variable has a default that fits a bridge made by the book. */
 import type { ConfigReader } from '@gpuaas/kit';
-import { privateNetwork } from '../../machine/private-network.ts';
+import { privateNetwork } from '../../vm/private-network.ts';
 import { NETWORK_DEFAULTS, type NetworkConfig } from './network-config.ts';
 
 const listOf = (text: string | undefined): readonly string[] | null =>

@@ -12,8 +12,8 @@ import {
   guestFlows,
   ISOLATED_VLAN,
   portCookie,
-} from '../../machine/ovs.ts';
-import type { PrivateNetwork } from '../../machine/private-network.ts';
+} from '../../vm/ovs.ts';
+import type { PrivateNetwork } from '../../vm/private-network.ts';
 import { HostError, type Port } from '../host.ts';
 import { referencesOf, rowsOf } from './network.ts';
 import { act, type NetworkConfig } from './network-config.ts';

@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { judgeUserData } from '../../machine/cloud-init.ts';
+import { judgeUserData } from '../../vm/cloud-init.ts';
 import { type Domain, HostError, type Hypervisor, type Machine } from '../host.ts';
 import type { Core } from './core.ts';
 import { blockOf } from './disk-table.ts';

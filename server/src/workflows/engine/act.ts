@@ -1,6 +1,6 @@
 /**
- * Takes one step. No transaction is open meanwhile. The step races its time limit; when the limit wins, the step's
- * signal is aborted and whatever it still returns is dropped, so a step that ignores its signal cannot write late.
+ * Runs one step, without an open transaction. The step races its time limit. When the limit wins, the step's signal is
+ * aborted and its later result is dropped, so a step that ignores its signal cannot write late.
  */
 import type { Database } from '../../db/client.ts';
 import { PLATFORM } from '../../db/client.ts';
@@ -15,7 +15,7 @@ export type Acted = Readonly<{ result: StepResult; commit: Commit | undefined; t
 const TEXT_MAX = 2_000;
 const clean = (text: string): string => text.replaceAll('\0', '').slice(0, TEXT_MAX);
 
-/** Anybody may read the message of an AppError; any other exception's text is for operators. */
+/** The message of an AppError is public; the text of any other exception is for operators. */
 export const failureOf = (step: string, err: unknown): StepResult => ({
   kind: 'error',
   reason: clean(err instanceof AppError ? err.message : `Step ${step} failed.`),
@@ -68,7 +68,7 @@ export const act = async (
       signal: AbortSignal.any([expiry.signal, stopping]),
       signals: signalsOf(run, pending, taken),
     });
-    // A step that loses the race may still fail later; nobody waits for it then.
+    // A step that lost the race may still fail later; the failure is ignored.
     step.catch(() => {});
     const outcome: Outcome<string> | typeof TIMED_OUT = await Promise.race([step, expired, stopped]);
     if (outcome === TIMED_OUT) {

@@ -1,4 +1,4 @@
-/** Finding work: due runs of the workflows this process knows, and overdue runs that no process knows. */
+/** Finds work: due runs of workflows that this process has, and overdue runs that no process has. */
 import { type Database, PLATFORM } from '../../db/client.ts';
 import { type ClaimedRun, claimRuns, insertStep } from '../../db/workflow.ts';
 import { abandonUnknownRuns } from '../../db/workflow-run.ts';
@@ -19,7 +19,7 @@ export const claim = async (
   return runs;
 };
 
-/** How many runs were ended as stuck because their version runs nowhere any more. */
+/** Returns the number of runs ended as stuck because no process has their version. */
 export const sweepUnknownRuns = (database: Database, registry: Registry, graceMs: number): Promise<number> =>
   database.write(PLATFORM, async (tx) => {
     const known = registry.keys.map(({ workflow, version }) => ({ workflow, version }));

@@ -1,7 +1,7 @@
 /**
- * The runs this worker holds. One heartbeat prolongs all of them at a third of the lease. A run that the database no
- * longer counts as ours is aborted; so is every run when the database could not be asked for the length of a lease,
- * because another worker may have it by then. Fencing in the database is what is relied upon; this only stops early.
+ * The runs this worker holds. One heartbeat extends all run leases at a third of their time. A run that the database no
+ * longer counts as ours is aborted. If the database is unreachable for the length of a lease, all runs are aborted,
+ * because another worker may have them. Correctness rests on the fence in the database; this only stops early.
  */
 import type { Log } from '@gpuaas/kit';
 import { type Database, PLATFORM } from '../../db/client.ts';
@@ -10,7 +10,7 @@ import { LeaseLost } from './record.ts';
 
 export type HeldRun = {
   lease: Lease;
-  /** While its move is being written the number in the database may already be the next one. */
+  /** While its move is being written, the database may already have the next number. */
   recording: boolean;
   confirmed_at: number;
   readonly controller: AbortController;
@@ -21,9 +21,9 @@ export type Leases = Readonly<{
   drop(held: HeldRun): void;
   size(): number;
   beat(): Promise<void>;
-  /** Hands every run back, so that nobody has to wait for the leases to end. */
+  /** Returns every run, so that no worker has to wait for the leases to expire. */
   release(): Promise<void>;
-  /** Forgets everything without a word, as a killed process would. */
+  /** Drops all state silently, as a killed process would. */
   abandon(): void;
 }>;
 

@@ -1,7 +1,7 @@
-/** What a step gives back. A value, so that the engine and the tests can look at it before anything is written. */
+/** The outcome of a step, as a value: the engine and the tests can inspect it before anything is written. */
 import type { Tx } from '../../db/client.ts';
 
-/** Runs in the transaction that moves the run: both happen or neither. It may run again when the database asks for it. */
+/** Runs in the transaction that moves the run. It may run again after a serialization failure. */
 export type Commit = (tx: Tx) => Promise<void>;
 
 export type Outcome<Step extends string> =
@@ -11,17 +11,17 @@ export type Outcome<Step extends string> =
   | Readonly<{ kind: 'done'; commit: Commit | undefined }>
   | Readonly<{ kind: 'stuck'; reason: string; commit: Commit | undefined }>;
 
-/** Go on with another step. */
+/** Continue with another step. */
 export const next = <const Step extends string>(step: Step, commit?: Commit): Outcome<Step> => ({
   kind: 'next',
   step,
   commit,
 });
 
-/** Take this step again after a while. The reason is what a user reads meanwhile. */
+/** Run this step again after a delay. Users see the reason meanwhile. */
 export const wait = (ms: number, reason: string): Outcome<never> => ({ kind: 'wait', ms, reason });
 
-/** Take this step again when the signal arrives, or when the time is up: `signals` tells which. */
+/** Run this step again when the signal arrives or the time is up; `signals` says which. */
 export const waitForSignal = (name: string, timeoutMs: number, reason: string): Outcome<never> => ({
   kind: 'wait_for_signal',
   name,
@@ -31,5 +31,5 @@ export const waitForSignal = (name: string, timeoutMs: number, reason: string): 
 
 export const done = (commit?: Commit): Outcome<never> => ({ kind: 'done', commit });
 
-/** Stop here until an operator retries. The reason is for everybody who may see the run. */
+/** Stop until an operator retries. Everyone who may see the run sees the reason. */
 export const stuck = (reason: string, commit?: Commit): Outcome<never> => ({ kind: 'stuck', reason, commit });

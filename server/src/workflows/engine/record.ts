@@ -1,7 +1,7 @@
 /**
- * Writes how a step ended, in one transaction: the fence, the step's own commit, the move of the run, its line in the
- * timeline and its event. The run is locked first and decided on afterwards, so a cancellation or a signal that came
- * while the step ran is seen, and a worker that lost its lease writes nothing at all.
+ * Records how a step ended, in one transaction: the fence, the step's commit, the move of the run, its timeline entry
+ * and its event. The run is locked before the decision, so a cancellation or signal that came during the step is seen.
+ * A worker that lost its lease writes nothing.
  */
 import { invariant } from '@gpuaas/kit';
 import { type Database, PLATFORM, type Tx } from '../../db/client.ts';
@@ -20,7 +20,7 @@ import type { Acted } from './act.ts';
 import { emitRunChanged } from './run.ts';
 import type { BoundWorkflow } from './workflow.ts';
 
-/** The run belongs to somebody else by now. Never an error of the step. */
+/** The run belongs to another worker. Never an error of the step. */
 export class LeaseLost extends Error {
   override name = 'LeaseLost';
 }
@@ -31,7 +31,7 @@ export type Recording = Readonly<{
   run: LeasedRun;
   acted: Acted;
   lease_ms: number;
-  /** False while the worker stops: the next step is left for another. */
+  /** False while the worker stops: another worker runs the next step. */
   go_on: boolean;
   /** Called inside the transaction, after the step's commit; tests make it fail. */
   committing?: (() => Promise<void>) | undefined;
@@ -50,7 +50,7 @@ const repeatsWait = (run: LastEntry, move: Move): boolean => {
 
 const writeTimeline = (tx: Tx, run: LeasedRun, move: Move): void => {
   move.entries.forEach((entry, index) => {
-    // Only the step that ran took time; what follows it in the same move is a remark.
+    // Only the step that ran has a duration; later entries of the same move are notes.
     const started = entry.attempt > 0 && index === 0 ? run.attempt_started_at : null;
     const place = { id: run.id, organization_id: run.organization_id, sequence: run.step_count + index + 1 };
     tx.defer(insertStep(tx, { ...place, started_at: started }, entry));
@@ -58,7 +58,7 @@ const writeTimeline = (tx: Tx, run: LeasedRun, move: Move): void => {
 };
 
 type Written = Readonly<{
-  /** Sent, not awaited: it leaves with the commit. */
+  /** Deferred: it is sent with the commit. */
   moved: Promise<LeasedRun | undefined>;
 }>;
 
@@ -95,7 +95,7 @@ const write = async (tx: Tx, recording: Recording): Promise<Written> => {
   return { moved };
 };
 
-/** The run after the move. Throws LeaseLost when it was not ours to move; then nothing was written. */
+/** The run after the move. Throws LeaseLost when the lease was lost; then nothing was written. */
 export const record = async (recording: Recording): Promise<LeasedRun> => {
   const { moved } = await recording.database.write(PLATFORM, (tx) => write(tx, recording));
   const run = await moved;

@@ -1,4 +1,4 @@
-/** Which workflows this process runs. Several versions of one name live side by side until the old runs have ended. */
+/** The workflows this process runs. Several versions of one name coexist until the old runs have ended. */
 import { invariant } from '@gpuaas/kit';
 import type { ClaimKey } from '../../db/workflow.ts';
 import type { BoundWorkflow } from './workflow.ts';

@@ -1,7 +1,6 @@
 /**
- * Starting and steering runs, inside the caller's transaction: the run exists exactly when the change that needs it
- * does. Nothing here tells a worker; pass `wake` (the event hub's) to have one look right after the commit, or polling
- * finds it.
+ * Starts, signals and cancels runs inside the caller's transaction: the run exists exactly when the change that needs
+ * it does. Pass `wake` (of the event hub) to wake a worker after the commit; otherwise polling finds the run.
  */
 import { invariant, mintId } from '@gpuaas/kit';
 import type { Tx } from '../../db/client.ts';
@@ -35,7 +34,7 @@ type Told = Readonly<{
   state: WorkflowState;
 }>;
 
-/** What is told about a run that has a new state. */
+/** The event of a run with a new state. */
 export const runChanged = (run: Told) =>
   ({
     event_type: 'workflow_run.changed',
@@ -52,7 +51,7 @@ export const runChanged = (run: Told) =>
     },
   }) satisfies NewOutboxEvent;
 
-/** Puts the run's new state into the outbox of the transaction that gave it. Not awaited: it leaves with the commit. */
+/** Writes the run's new state to the outbox of the current transaction. Deferred to the commit. */
 export const emitRunChanged = (tx: Tx, run: Told): void => tx.defer(insertOutboxEvent(tx, runChanged(run)));
 
 export type StartRun = Readonly<{
@@ -61,11 +60,11 @@ export type StartRun = Readonly<{
   organization_id: string | null;
   project_id: string | null;
   correlation_id: string;
-  /** Milliseconds until the run is too late; the workflow's own figure when absent. */
+  /** Milliseconds until the deadline; the workflow's default when absent. */
   deadline_ms?: number | undefined;
 }>;
 
-/** The row of a run that is about to start. Who writes it by a statement of its own tells of it too. */
+/** The row of a run about to start. A caller that inserts it with its own statement also emits its event. */
 export const newRun = (start: StartRun): NewRun => ({
   id: mintId('wfr'),
   workflow: start.workflow.name,
@@ -88,9 +87,9 @@ export const startNewRun = async (tx: Tx, start: StartRun, wake?: Wake): Promise
   return inserted;
 };
 
-/** A live run of this workflow for this subject is given back as it is: starting twice is starting once. */
+/** Returns a live run of this workflow for this subject unchanged: starting twice has no effect. */
 export const startRun = async (tx: Tx, start: StartRun, wake?: Wake): Promise<WorkflowRunRow> => {
-  // The live run that stood in the way may end before it is read; then there is room for a new one.
+  // The conflicting run may end before it is read; then a new one can start.
   for (let attempt = 0; attempt < 5; attempt++) {
     const started = await startNewRun(tx, start, wake);
     if (started !== undefined) return started;
@@ -100,7 +99,7 @@ export const startRun = async (tx: Tx, start: StartRun, wake?: Wake): Promise<Wo
   invariant(false, `a live run of ${start.workflow.name} for ${start.subject_id} can be neither read nor replaced`);
 };
 
-/** False when the run has ended: there is nobody left to hear it. */
+/** False when the run has ended. */
 export const signalRun = async (
   tx: Tx,
   signal: Readonly<{ run_id: string; name: string; payload?: object }>,
@@ -111,7 +110,7 @@ export const signalRun = async (
   return heard;
 };
 
-/** Takes effect at the next boundary between steps. Asking twice is asking once. */
+/** Takes effect between steps. Repeating it has no effect. */
 export const cancelRun = async (
   tx: Tx,
   cancel: Readonly<{ run_id: string; reason?: string | undefined }>,

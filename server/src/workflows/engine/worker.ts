@@ -1,8 +1,8 @@
 /**
- * Runs workflows. Any number of workers in any number of processes share the work through leases in the database.
- * A worker claims due runs, takes their steps, and writes each outcome under the fence of its lease; it goes on with
- * the next step of the same run without letting go. A crash needs no handling: the lease ends, the attempt was counted
- * when it was taken, and another worker takes the step again.
+ * Runs workflows. Any number of workers share the work through run leases in the database. A worker claims due runs,
+ * runs their steps and records each outcome under the fence of its lease; it continues with the next step of the same
+ * run. A crash needs no handling: the lease expires, the attempt was already counted, and another worker runs the step
+ * again.
  */
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -19,11 +19,11 @@ import { LeaseLost, record } from './record.ts';
 import type { Registry } from './registry.ts';
 import type { BoundWorkflow } from './workflow.ts';
 
-/** The moments at which a process can die: before the step, after it, inside the transaction, after the commit. */
+/** The points at which a process can die: before the step, after it, inside the transaction, after the commit. */
 export const FAIL_POINTS = ['claimed', 'acted', 'committing', 'committed'] as const;
 export type FailPoint = (typeof FAIL_POINTS)[number];
 
-/** Thrown from `at` to let the worker die where it stands: no release, no heartbeat, no further write. */
+/** Thrown from `at` to kill the worker at that point: no release, no heartbeat, no further write. */
 export class WorkerDied extends Error {
   override name = 'WorkerDied';
 }
@@ -37,10 +37,10 @@ export type WorkerOptions = Readonly<{
   lease_ms?: number;
   /** The longest a due run waits when every wake-up is lost. */
   poll_ms?: number;
-  /** How long after its deadline a run of an unknown version is left to workers that may know it. */
+  /** How long after its deadline a run of an unknown version is left to workers that may have it. */
   unknown_grace_ms?: number;
   sweep_ms?: number;
-  /** Rings when there may be work; a lost ring costs one polling interval. */
+  /** Called when there may be work; a lost call costs one polling interval. */
   hub?: EventHub;
   at?: (point: FailPoint, run: LeasedRun) => Promise<void> | void;
 }>;
@@ -48,9 +48,9 @@ export type WorkerOptions = Readonly<{
 export type Worker = Readonly<{
   owner: string;
   start(): void;
-  /** Lets current steps end within the grace, then aborts them and hands their runs back. */
+  /** Lets current steps end within the grace period, then aborts them and returns their runs. */
   stop(graceMs?: number): Promise<void>;
-  /** Claims what is due, works until it rests, and says how many runs that were. */
+  /** Claims due runs, works until they wait or end, and returns their number. */
   tick(): Promise<number>;
   sweep(): Promise<number>;
 }>;
@@ -71,7 +71,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
   let loop: Promise<void> | undefined;
   let sweptAt = 0;
 
-  /** A database that is away for a moment must not cost the step its work: the lease covers a few more tries. */
+  /** A brief database outage must not cost the step its work: the lease covers a few more tries. */
   const recordPatiently = async (
     held: HeldRun,
     bound: BoundWorkflow,
@@ -98,7 +98,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
     }
   };
 
-  /** One step and the record of how it ended; an error of the step's own commit is an error of the step. */
+  /** Runs one step and records its outcome; an error in the step's commit is an error of the step. */
   const takeStep = async (held: HeldRun, bound: BoundWorkflow, run: LeasedRun): Promise<LeasedRun> => {
     await options.at?.('claimed', run);
     const signal = held.controller.signal;
@@ -167,7 +167,7 @@ export const createWorker = (options: WorkerOptions): Worker => {
   const runLoop = async (): Promise<void> => {
     let bell: Promise<void> | undefined;
     for (let failures = 0; !stopping.signal.aborted; ) {
-      // Heard from before the look at the database, so that a ring during the look is not lost.
+      // Subscribed before the query, so that a wake-up during the query is not lost.
       bell ??= hub.wait(pollMs, stopping.signal).finally(() => {
         bell = undefined;
       });

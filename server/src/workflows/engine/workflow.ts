@@ -1,8 +1,7 @@
 /**
- * How a workflow is written: what is declared of its steps (`domain/workflow-steps.ts`), and a function for each. Steps
- * are ensure-style, because any of them may run twice: the process can die after the work and before the record of it.
- * The declaration is the diagram; a step without a declaration or without a function, or a jump to an unknown step, does
- * not compile.
+ * How a workflow is written: the declaration of its steps (`domain/workflow-steps.ts`) and a function for each. Steps
+ * are ensure-style, because any of them may run twice: the process can die between the work and its record. A step
+ * without a declaration or function, or a jump to an unknown step, does not compile.
  */
 import { backoffMs, invariant } from '@gpuaas/kit';
 import type { Plan } from '../../domain/workflow.ts';
@@ -23,18 +22,18 @@ export type RunInfo = Readonly<{
 export type SignalPayload = Readonly<Record<string, unknown>>;
 
 export type Signals = Readonly<{
-  /** The oldest signal of this name that no step took yet. It is used up when the step's outcome is recorded. */
+  /** The oldest unconsumed signal of this name. It is consumed when the step's outcome is recorded. */
   take(name: string): SignalPayload | undefined;
-  /** True when the run waited for this name, the time is up and none came. */
+  /** True when the run waited for this name and timed out. */
   timedOut(name: string): boolean;
 }>;
 
 export type StepContext = Readonly<{
   run: RunInfo;
-  /** Aborted when the step ran out of time, its lease was lost, or the worker has to stop. */
+  /** Aborted when the step timed out, its lease was lost, or the worker has to stop. */
   signal: AbortSignal;
   signals: Signals;
-  /** What is declared of the step that runs. */
+  /** The declaration of the running step. */
   step: StepDeclaration;
 }>;
 
@@ -55,15 +54,15 @@ export type Definition<Deps, Subject, Step extends string> = Readonly<{
   steps: { readonly [K in Step]: StepFunction<Deps, Subject, Step> };
   stepTimeoutMs?: number | (Readonly<Partial<Record<Step, number>>> & Readonly<{ default?: number }>);
   retry?: Partial<Retry>;
-  /** Where a cancelled run goes to clean up; without it the run is cancelled on the spot. */
+  /** The step that cleans up a cancelled run; without it the run is cancelled at once. */
   onCancel?: NoInfer<Step>;
-  /** Where a run past its deadline goes; without it the run is stuck. */
+  /** The step for a run past its deadline; without it the run is stuck. */
   onDeadline?: NoInfer<Step>;
-  /** Where a run goes whose step used up its attempts; without it the run is stuck. */
+  /** The step for a run whose step used up its attempts; without it the run is stuck. */
   onFailure?: NoInfer<Step>;
 }>;
 
-/** What a caller needs to start a run, whatever the workflow's types. */
+/** What a caller needs to start a run. */
 export type Startable = Readonly<{
   name: string;
   version: number;
@@ -86,7 +85,7 @@ export const workflow = <Deps, Subject, Step extends string>(
   return { ...definition, name, version, first, stepNames };
 };
 
-/** A workflow joined with what it works on. The worker knows only this. */
+/** A workflow bound to its dependencies, as the worker sees it. */
 export type BoundWorkflow = Startable &
   Readonly<{
     plan: Plan;

@@ -1,13 +1,13 @@
 /**
- * Gives work to agents that are there. A task is locked, signed, sent and then marked as handed out, all in one
- * transaction, so no other process sends it meanwhile, and an agent that begins at once waits for the mark. If the
- * answer is lost on its way, or the mark is, the task is handed out again with the same attempt: an agent's next poll
- * does not name it as in hand, and its journal knows one that came twice.
+ * Sends tasks to connected agents. A task is locked, signed, sent and marked as dispatched in one transaction, so no
+ * other process sends it at the same time, and an agent that starts at once waits for the mark. If the response or the
+ * mark is lost, the task is sent again with the same attempt: the agent's next poll does not list it, and the agent's
+ * journal drops duplicates.
  */
 import { growTaskTree, type SignedTask, type TaskPayload } from '@gpuaas/contract/node';
 import type { Clock } from '@gpuaas/kit';
 import {
-  type InHand,
+  type JournaledTasks,
   listNodesLacking,
   listOverTasks,
   listQueuedTasks,
@@ -20,44 +20,46 @@ import {
 import { type Database, PLATFORM } from '../db/client.ts';
 import { findActiveKeyId } from '../db/trust-key.ts';
 import { signBytes } from '../ports/trust/x509.ts';
-import type { TrustKeeper } from './trust.ts';
+import type { TrustCache } from './trust.ts';
 
-/** What there is to do, when it was looked for. */
+/** Tasks to send, as of the last check. */
 export type Found = Readonly<{
   signer_id: string | undefined;
   queued: ReadonlyMap<string, readonly string[]>;
-  /** Nodes with work: queued, or handed out before and not in hand. */
+  /** Nodes with tasks: queued, or dispatched and not in the agent's journal. */
   nodes: readonly string[];
-  /** Tasks in hand that are over, by node. */
+  /** Journaled tasks that have ended, by node. */
   over: ReadonlyMap<string, readonly string[]>;
 }>;
 
-/** Says to a node what its work is; false for one that hung up: it is handed its work when it comes back. */
-export type Send = (nodeId: string, tasks: SignedTask[]) => boolean;
+/** Sends a node its tasks; false if the agent disconnected, which receives them at its next poll. */
+export type SendToNode = (nodeId: string, tasks: SignedTask[]) => boolean;
 
 type Signed = Readonly<{ task: OutgoingTask; signed: SignedTask }>;
 
-export type HandOut = Readonly<{
-  /** Looks for work of those who just came, or of everyone who is there. Nothing is written. */
-  look(fresh: readonly InHand[], everyone: readonly InHand[] | null): Promise<Found>;
-  /** Hands out what was found for these nodes; to those who just came also what they lack. */
-  give(found: Found, nodes: readonly string[], fresh: readonly InHand[], send: Send): Promise<void>;
+export type TaskSender = Readonly<{
+  /** Finds tasks for new polls, or for all held polls. Writes nothing. */
+  find(fresh: readonly JournaledTasks[], everyone: readonly JournaledTasks[] | null): Promise<Found>;
+  /** Sends the found tasks to these nodes; new polls also get dispatched tasks that they did not list. */
+  send(found: Found, nodes: readonly string[], fresh: readonly JournaledTasks[], send: SendToNode): Promise<void>;
 }>;
 
 const TASKS_PER_POLL = 16;
-/** What was handed out a moment ago may still be on its way. */
-const ON_ITS_WAY_S = 1;
-/** While these are signed and sent, the database finds the others of a fleet that is woken at once. */
+/** Tasks dispatched a moment ago may still be in flight. */
+const IN_FLIGHT_S = 1;
+/** While these are signed and sent, the database finds the rest of a fleet that is woken at once. */
 const NODES_IN_FIRST_PART = 500;
 /**
- * Then as many as possible in a row. Between parts the ends of those before are worked off, and their marks take the
- * processor from whoever still waits; in one part both come when the last answer has left.
+ * Then as many as possible per part. Between parts the marks of earlier parts compete for CPU with polls that still
+ * wait; with one large part they run after the last response was sent.
  */
 const NODES_PER_PART = 8_000;
-/** Parts whose mark is not durable yet; each has a connection. */
+/** Parts whose mark is not committed yet; each uses a connection. */
 const MARKS_AT_ONCE = 5;
 
-export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock; trust: TrustKeeper }>): HandOut => {
+export const createTaskSender = (
+  deps: Readonly<{ database: Database; clock: Clock; trust: TrustCache }>,
+): TaskSender => {
   const { database, clock, trust } = deps;
 
   const textOf = (task: OutgoingTask, issuedAt: string): string =>
@@ -73,7 +75,7 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
       expires_at: task.expires_at,
     } satisfies TaskPayload);
 
-  /** All of them with one signature: one for each would cost more than everything else that is done for it here. */
+  /** One signature covers all tasks: one per task would cost more than everything else here. */
   const sign = (tasks: readonly OutgoingTask[]): Signed[] => {
     if (tasks.length === 0) return [];
     const { signer } = trust.current();
@@ -87,25 +89,25 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
     });
   };
 
-  /** `onFound` is called before anything is signed: the next part may begin. */
+  /** `onFound` is called before signing, so that the next part can start. */
   const servePart = (
     queued: readonly string[],
-    again: readonly InHand[],
-    send: Send,
+    again: readonly JournaledTasks[],
+    send: SendToNode,
     onFound: () => void,
   ): Promise<void> =>
     database.write(PLATFORM, async (tx) => {
       readTasksByName(tx);
       const [lost, locked] = await Promise.all([
-        again.length === 0 ? [] : redispatchTasks(tx, again, ON_ITS_WAY_S),
+        again.length === 0 ? [] : redispatchTasks(tx, again, IN_FLIGHT_S),
         queued.length === 0 ? [] : lockQueuedTasks(tx, queued),
       ]);
       onFound();
-      // What the next part asks of the database leaves first.
+      // Lets the queries of the next part leave first.
       await new Promise<void>((resolve) => setImmediate(resolve));
       const isLocked = new Set<OutgoingTask>(locked);
       const toMark: string[] = [];
-      // All are signed, then all are sent: answers in a row cost less than one now and then.
+      // Sign all, then send all: consecutive responses are cheaper.
       const signed = sign([...lost, ...locked].toSorted((a, b) => (a.id < b.id ? -1 : 1)));
       for (const [nodeId, mine] of Map.groupBy(signed, ({ task }) => task.node_id)) {
         const tasks = mine.map((one) => one.signed);
@@ -116,10 +118,10 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
     });
 
   return {
-    look: (fresh, everyone) =>
+    find: (fresh, everyone) =>
       database.read(PLATFORM, async (reader) => {
-        const holding = (everyone ?? fresh).flatMap(({ node_id, in_hand }) =>
-          in_hand.map((task_id) => ({ node_id, task_id })),
+        const holding = (everyone ?? fresh).flatMap(({ node_id, journaled_task_ids }) =>
+          journaled_task_ids.map((task_id) => ({ node_id, task_id })),
         );
         const freshIds = fresh.map((one) => one.node_id);
         const [signer_id, queued, lacking, over] = await Promise.all([
@@ -141,8 +143,8 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
           over: new Map([...overBy].map(([nodeId, mine]) => [nodeId, mine.map((one) => one.task_id)] as const)),
         };
       }),
-    give: async (found, nodes, fresh, send) => {
-      // A task is never signed with a key that was replaced meanwhile.
+    send: async (found, nodes, fresh, send) => {
+      // A task is never signed with a key that was replaced.
       if (nodes.length > 0 && found.signer_id !== trust.current().signer.id) await trust.refresh();
       const marking: Promise<void>[] = [];
       let next = 0;
@@ -155,7 +157,7 @@ export const createHandOut = (deps: Readonly<{ database: Database; clock: Clock;
         const again = fresh.filter((one) => part.has(one.node_id));
         const isFound = Promise.withResolvers<void>();
         const marked = servePart(queued, again, send, isFound.resolve);
-        // Its failure is told where it is awaited.
+        // The failure is reported where `marked` is awaited.
         marked.catch(() => isFound.resolve());
         marking.push(marked);
         await isFound.promise;

@@ -2,14 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { api, type Operation } from '@gpuaas/contract';
 import { Client } from 'pg';
-import type { Person, Place, Stage } from '../../contract/test/scenarios/stage.ts';
+import type { Person, Place, Stage } from '../../contract/test/scenarios/scenario.ts';
 import { PLATFORM } from '../src/db/client.ts';
 import { refreshSummary } from '../src/placement/summary.ts';
 import { type Caller, startTestApp, testClock } from './app.ts';
-import { urlOf } from './ask.ts';
-import { CACHE_OVER_MS, must } from './cast.ts';
 import { settle } from './host.ts';
 import { aNode } from './placement.ts';
+import { urlOf } from './request.ts';
+import { CACHE_OVER_MS, must } from './tenants.ts';
 
 type TestLike = Readonly<{ after(fn: () => Promise<void>): void }>;
 

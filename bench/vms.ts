@@ -12,14 +12,14 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { cloudInit } from '../node-agent/src/machine/cloud-init.ts';
-import { writeSeed } from '../node-agent/src/machine/seed.ts';
+import { cloudInit } from '../node-agent/src/vm/cloud-init.ts';
+import { writeSeed } from '../node-agent/src/vm/seed.ts';
 import { composedHostLacks } from '../node-agent/test/composed-host.ts';
 import { makeSliceLab, type SliceLab } from '../node-agent/test/slice-lab.ts';
 import { requires } from '../tools/test/requires.ts';
-import { byHand, type Image } from './machines/by-hand.ts';
 import { interleave, median, round } from './pairs.ts';
 import type { Bench, Measurement } from './types.ts';
+import { byHand, type Image } from './vms/by-hand.ts';
 
 const run = promisify(execFile);
 const GIB = 1024 ** 3;

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { api, type Operation, type OperationId, Problem } from '@gpuaas/contract';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Answer, Caller } from './app.ts';
-import type { Tenant } from './cast.ts';
+import type { Tenant } from './tenants.ts';
 
 export const operations = Object.entries(api) as [OperationId, Operation][];
 

@@ -1,7 +1,7 @@
 /**
- * The two ways into cleanup: a release that somebody asked for, and provisioning that failed. Both end charging, stop
- * what has not begun and start the run that erases, in one transaction. Runs are locked before their allocation, as
- * workers lock them.
+ * The two ways into cleanup: a requested release, and failed provisioning. Both end charging, cancel tasks that have
+ * not started and start the wiping run, in one transaction. Runs are locked before their allocation, as workers lock
+ * them.
  */
 import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
 import type { Tx } from '../db/client.ts';
@@ -25,7 +25,7 @@ import { RUNTIME_ABSENT, releaseAllocation } from './release-allocation.ts';
 
 type Wake = () => void;
 
-/** A live run is joined: one allocation is never cleaned by two. */
+/** Joins a live run: an allocation is never cleaned up by two. */
 const cleanupOf = (row: AllocationRow): StartRun => ({
   workflow: releaseAllocation,
   subject_id: row.id,
@@ -42,10 +42,10 @@ const endCharging = async (tx: Tx, id: string): Promise<void> => {
 type Entry = Readonly<{ to: 'releasing' | 'failed'; reason: string; task_reason: string }>;
 
 /**
- * A locked allocation goes into cleanup. Slots of a slice are as little for sale while they wait to be erased as they
- * were before, so only a whole node, whose occupancy changes, touches the placement index.
+ * Moves a locked allocation into cleanup. The slots of a slice stay unschedulable, so only a whole node, whose
+ * occupancy changes, updates the placement index.
  */
-const beginCleanup = async (tx: Tx, row: AllocationRow, entry: Entry, wake?: Wake): Promise<void> => {
+const startCleanup = async (tx: Tx, row: AllocationRow, entry: Entry, wake?: Wake): Promise<void> => {
   const nodeId = row.capacity_shape === 'baremetal' ? row.node_id : null;
   if (nodeId !== null) tx.defer(lockSummary(tx, nodeId));
   const run = newRun(cleanupOf(row));
@@ -67,14 +67,14 @@ const beginCleanup = async (tx: Tx, row: AllocationRow, entry: Entry, wake?: Wak
 
 export type Release = Readonly<{
   allocation_id: string;
-  /** What the allocation's reason says; for everybody who may see it. */
+  /** The allocation's reason, for everyone who may see it. */
   reason: string;
-  /** Throws when it must not be released. Asked of the locked row. */
+  /** Throws when it must not be released. Called with the locked row. */
   check?: (row: AllocationRow) => void;
 }>;
 
-/** Accepts a release. Accepting it twice is accepting it once. */
-export const beginRelease = async (tx: Tx, release: Release, wake?: Wake): Promise<void> => {
+/** Accepts a release. Repeating it has no effect. */
+export const startRelease = async (tx: Tx, release: Release, wake?: Wake): Promise<void> => {
   const { allocation_id, reason } = release;
   const power = Object.values(POWER_WORKFLOWS).map(({ name }) => name);
   const workflows = [provisionSlice.name, provisionBaremetal.name, ...power];
@@ -89,26 +89,26 @@ export const beginRelease = async (tx: Tx, release: Release, wake?: Wake): Promi
   if (row.state === 'releasing') await startRun(tx, cleanupOf(row), wake);
   else {
     const task_reason = 'The allocation is being released.';
-    await beginCleanup(tx, row, { to: 'releasing', reason, task_reason }, wake);
+    await startCleanup(tx, row, { to: 'releasing', reason, task_reason }, wake);
   }
 };
 
-/** Provisioning has failed: never charged, still held, cleaned up without being asked. */
+/** Provisioning failed: never charged, still claimed, cleaned up automatically. */
 export const failProvisioning = async (tx: Tx, id: string, reason: string, wake?: Wake): Promise<void> => {
   const row = await lockAllocation(tx, id);
   if (row?.state !== 'requested' && row?.state !== 'provisioning') return;
   auditRun(tx, row, 'fail', reason);
-  await beginCleanup(tx, row, { to: 'failed', reason, task_reason: reason }, wake);
+  await startCleanup(tx, row, { to: 'failed', reason, task_reason: reason }, wake);
 };
 
 export type Cleanup = Readonly<{
   allocation_id: string;
   runtime_verified_absent: boolean;
-  /** What the host knows of slots and an operator has confirmed; after a restored backup. */
+  /** Host generations that an operator confirmed after a restored backup. */
   adopted?: readonly Adopted[] | undefined;
 }>;
 
-/** Starts cleanup again where it was blocked, or helps the one under way. Frees nothing by itself. */
+/** Restarts a blocked cleanup, or signals the current one. Frees nothing. */
 export const restartCleanup = async (tx: Tx, cleanup: Cleanup, wake?: Wake): Promise<void> => {
   const row = await lockAllocation(tx, cleanup.allocation_id);
   if (row === undefined) throw notFound('allocation');

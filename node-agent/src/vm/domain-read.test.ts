@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ALLOCATION, hostProfile, machineOf } from '../../test/machine.ts';
+import { ALLOCATION, hostProfile, machineOf } from '../../test/vm.ts';
 import { HostError } from '../host/host.ts';
 import { compileDomain } from './domain.ts';
 import { assertSame, parseDomain } from './domain-read.ts';

@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { RelaxNGValidator, XmlDocument } from 'libxml2-wasm';
 import { xmlRegisterFsInputProviders } from 'libxml2-wasm/lib/nodejs.mjs';
 import { fixturePath, requiresFixture } from '../../test/fixtures.ts';
-import { hostProfile, machineOf } from '../../test/machine.ts';
+import { hostProfile, machineOf } from '../../test/vm.ts';
 import { compileDomain } from './domain.ts';
 import type { HostProfile } from './host-profile.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The transaction in which a change of power comes to rest, with the end of the run that made it: the state, its event and an
- * audit row. A change that is no longer the run's own, because a release has ended it, is left alone.
+ * The transaction that ends a power change together with its run: the state, its event and an audit row. If the change
+ * no longer belongs to the run, because a release ended it, nothing is written.
  */
 import { invariant } from '@gpuaas/kit';
 import { type AllocationRow, lockAllocation } from '../db/allocation.ts';
@@ -10,14 +10,14 @@ import { cancelRunTasks, findRunTask, type NodeTaskRow } from '../db/node-task.t
 import { insertOutboxEvent } from '../db/outbox.ts';
 import { movePower } from '../db/power.ts';
 import { type PowerState, powerSourcesOf } from '../domain/power.ts';
-import { grantsCameWithStart, sendKeysLeft } from './access-grant.ts';
-import type { SettlePower } from './allocation-steps.ts';
+import { grantsInstalledAtStart, sendKeysIfPending } from './access-grant.ts';
+import type { PowerChangeEnd } from './allocation-steps.ts';
 import { dropInstall } from './install.ts';
 
-type Told = Readonly<{ correlation_id: string; to: PowerState; reason: string | null }>;
+type PowerEvent = Readonly<{ correlation_id: string; to: PowerState; reason: string | null }>;
 
-/** The event of a change, in the transaction that makes it. */
-export const emitPower = (tx: Tx, row: AllocationRow, { correlation_id, to, reason }: Told): void =>
+/** The event of a power change, in the transaction that makes it. */
+export const emitPower = (tx: Tx, row: AllocationRow, { correlation_id, to, reason }: PowerEvent): void =>
   tx.defer(
     insertOutboxEvent(tx, {
       event_type: 'allocation.power_changed',
@@ -29,14 +29,14 @@ export const emitPower = (tx: Tx, row: AllocationRow, { correlation_id, to, reas
     }),
   );
 
-const NO_ANSWER = 'The agent did not respond in time, so the power state is unknown. Start or stop the VM.';
+const NO_RESPONSE = 'The agent did not respond in time, so the power state is unknown. Start or stop the VM.';
 
 const NOT_COPIED = 'The image could not be copied.';
 const BAD_USER_DATA = 'The user data was refused: cloud-init cannot read it, or it sets what the control plane sets.';
 const MAYBE_EMPTY =
   'The agent did not report how the image copy ended. The boot disk may hold no system. Reinstall the VM, or release the allocation.';
 
-/** What became of the boot disk, where a reinstallation ended at its clone; null where there is nothing to say beyond the refusal. */
+/** The state of the boot disk when a reinstall ended during the image copy; null when the refusal says enough. */
 const cloneReason = (clone: NodeTaskRow | undefined): string | null => {
   if (clone?.state === 'expired' || clone?.state === 'running') return MAYBE_EMPTY;
   if (clone?.state !== 'failed') return null;
@@ -48,29 +48,29 @@ const cloneReason = (clone: NodeTaskRow | undefined): string | null => {
   return `${why} The VM is off and nothing was wiped. Start it unchanged, or reinstall it again.`;
 };
 
-/** A new system has the keys that its start was told. One that was there before is told what was granted or revoked meanwhile. */
-const revokeGrants = async (tx: Tx, row: AllocationRow, settle: SettlePower, wake?: () => void): Promise<void> => {
+/** A reinstalled system has the keys given to its start. Another one gets what was granted or revoked meanwhile. */
+const revokeGrants = async (tx: Tx, row: AllocationRow, end: PowerChangeEnd, wake?: () => void): Promise<void> => {
   const now = { ...row, power_state: 'on' as const };
-  if (row.power_state === 'reinstalling') await grantsCameWithStart(tx, now, wake);
-  else await sendKeysLeft(tx, now, settle.correlation_id, wake);
+  if (row.power_state === 'reinstalling') await grantsInstalledAtStart(tx, now, wake);
+  else await sendKeysIfPending(tx, now, end.correlation_id, wake);
 };
 
-export const settlePower = async (tx: Tx, id: string, settle: SettlePower, wake?: () => void): Promise<void> => {
+export const finishPowerChange = async (tx: Tx, id: string, end: PowerChangeEnd, wake?: () => void): Promise<void> => {
   const row = await lockAllocation(tx, id);
-  if (row?.state !== 'active' || row.power_run_id !== settle.run_id) return;
-  const refused = settle.kind === null ? undefined : await findRunTask(tx, settle.run_id, settle.kind);
-  const isKnown = settle.kind === null || refused?.state === 'failed';
-  const to = isKnown ? settle.to : 'unknown';
-  // What no host has begun must not be begun after the tenant was told how it ended.
-  if (to === 'unknown') await cancelRunTasks(tx, settle.run_id, 'The power change was abandoned.');
+  if (row?.state !== 'active' || row.power_run_id !== end.run_id) return;
+  const refused = end.kind === null ? undefined : await findRunTask(tx, end.run_id, end.kind);
+  const isKnown = end.kind === null || refused?.state === 'failed';
+  const to = isKnown ? end.to : 'unknown';
+  // A task that has not started must not start after the tenant saw the end of the change.
+  if (to === 'unknown') await cancelRunTasks(tx, end.run_id, 'The power change was abandoned.');
   const isReinstall = row.power_state === 'reinstalling';
-  const clone = isReinstall ? await findRunTask(tx, settle.run_id, 'slice.image_clone') : undefined;
-  const reason = cloneReason(clone) ?? (isKnown ? settle.reason : NO_ANSWER);
-  if (isReinstall) await dropInstall(tx, { allocation_id: id, run_id: settle.run_id, clone });
+  const clone = isReinstall ? await findRunTask(tx, end.run_id, 'slice.image_clone') : undefined;
+  const reason = cloneReason(clone) ?? (isKnown ? end.reason : NO_RESPONSE);
+  if (isReinstall) await dropInstall(tx, { allocation_id: id, run_id: end.run_id, clone });
   const moved = await movePower(tx, { id, from: powerSourcesOf(to), to, reason, run_id: null, grace_s: null });
   invariant(moved, `the power of allocation ${id} goes from ${row.power_state} to ${to}`);
-  emitPower(tx, row, { correlation_id: settle.correlation_id, to, reason });
-  if (to === 'on') await revokeGrants(tx, row, settle, wake);
+  emitPower(tx, row, { correlation_id: end.correlation_id, to, reason });
+  if (to === 'on') await revokeGrants(tx, row, end, wake);
   tx.defer(
     insertSystemAudit(tx, {
       organization_id: row.organization_id,
@@ -79,7 +79,7 @@ export const settlePower = async (tx: Tx, id: string, settle: SettlePower, wake?
       target_kind: 'allocation',
       target_id: id,
       policy: 'workflow',
-      correlation_id: settle.correlation_id,
+      correlation_id: end.correlation_id,
       metadata: { from: row.power_state, reason },
     }),
   );

@@ -1,19 +1,19 @@
 /**
- * What a node looks like once some of its slots are proven clean, as the release's transaction leaves it. The index row
- * is made from it and leaves with that transaction; the statement checks every slot again as it frees it.
+ * The scheduler's view of a node after some of its slots are proven clean. The index row is computed from it and
+ * written in the release's transaction, which checks every slot again as it frees it.
  */
 import { isComplete, type SchedulerNode, type SchedulerSlot } from '@gpuaas/scheduler';
 import type { Holding } from '../db/statements/release.ts';
 
 /**
- * Whether a wiped slot is available again. What was set apart before stays apart. Approval and health are facts of their
- * own: a slot that drifted or is ill is not sold whatever its status, and needs no second wipe once that is over.
+ * Whether a wiped slot becomes available. A quarantined slot stays quarantined. Approval and health are separate: a
+ * changed or unhealthy slot is not schedulable in any status, and needs no second wipe afterwards.
  */
 export const isFit = (slot: SchedulerSlot): boolean => slot.status !== 'quarantined' && isComplete(slot);
 
-export const wipedNode = (
+export const nodeAfterWipe = (
   node: SchedulerNode,
-  /** Slots that were wiped, and whether each is fit. */
+  /** Wiped slots, and whether each becomes available. */
   wiped: ReadonlyMap<string, boolean>,
   { is_shared, claimed_at_s }: Pick<Holding, 'is_shared' | 'claimed_at_s'>,
 ): SchedulerNode => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SchedulerNode, SchedulerSlot } from '@gpuaas/scheduler';
-import { isFit, wipedNode } from './wiped-node.ts';
+import { isFit, nodeAfterWipe } from './node-after-wipe.ts';
 
 const aSlot = (slot_index: number, facts: Partial<SchedulerSlot> = {}): SchedulerSlot => ({
   id: `slt_${slot_index}`,
@@ -56,7 +56,7 @@ test('a wiped slot that was set apart or lacks a part is not available, whatever
 
 test('a node that nobody else holds is free and remembers no claim once its slots are clean', () => {
   const node = aNode([aSlot(0), aSlot(1)]);
-  const after = wipedNode(
+  const after = nodeAfterWipe(
     node,
     new Map([
       ['slt_0', true],
@@ -75,7 +75,7 @@ test('a node that nobody else holds is free and remembers no claim once its slot
 
 test('what others hold on the node stays held, and the oldest of it counts', () => {
   const node = aNode([aSlot(0), aSlot(1, { status: 'in_use' }), aSlot(2, { status: 'in_use' })]);
-  const after = wipedNode(node, new Map([['slt_0', true]]), {
+  const after = nodeAfterWipe(node, new Map([['slt_0', true]]), {
     is_shared: true,
     claimed_at_s: { slt_0: 10, slt_1: 30, slt_2: 20 },
   });
@@ -87,7 +87,7 @@ test('what others hold on the node stays held, and the oldest of it counts', () 
 
 test('a wiped slot that is not fit is set apart, and its claim still counts as one of the node', () => {
   const node = aNode([aSlot(0), aSlot(1)]);
-  const after = wipedNode(
+  const after = nodeAfterWipe(
     node,
     new Map([
       ['slt_0', false],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { actionReason, type Scenario } from './stage.ts';
+import { actionReason, type Scenario } from './scenario.ts';
 
 export const lifeScenarios: readonly Scenario[] = [
   {

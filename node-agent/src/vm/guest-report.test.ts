@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { KEY } from '../../test/machine.ts';
+import { KEY } from '../../test/vm.ts';
 import { HostError } from '../host/host.ts';
 import { createReportReader, READINESS_PATH, REPORT_BYTES_MAX, REPORT_CHANNEL, reportScript } from './guest-report.ts';
 

@@ -1,7 +1,7 @@
 /** The mock as a stage of the shared scenarios: one world in memory for each. */
-import type { Answer, Place, Stage } from '../../../contract/test/scenarios/stage.ts';
+import type { Answer, Place, Stage } from '../../../contract/test/scenarios/scenario.ts';
 import { addNode, addSlots } from '../seed/fleet.ts';
-import { ask, testApi } from './ask.ts';
+import { ask, testApi } from './request.ts';
 
 /** Longer than any work of a simulated host. */
 const SETTLED_MS = 120_000;

@@ -5,7 +5,7 @@ import AjvDraft04 from 'ajv-draft-04';
 import { parse } from 'yaml';
 import { debianSchema } from '../../test/cloud-init-schema.ts';
 import { readFixture, requiresFixture } from '../../test/fixtures.ts';
-import { ALLOCATION, KEY, machineOf } from '../../test/machine.ts';
+import { ALLOCATION, KEY, machineOf } from '../../test/vm.ts';
 import { HostError, type Machine } from '../host/host.ts';
 import { cloudInit, type GuestOptions } from './cloud-init.ts';
 import { KEYS_PATH } from './guest-keys.ts';

@@ -11,7 +11,7 @@ import type { Duplex } from 'node:stream';
 import { describe, it, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { requires } from '../../../tools/test/requires.ts';
-import { KEY } from '../../test/machine.ts';
+import { KEY } from '../../test/vm.ts';
 import { HostError } from '../host/host.ts';
 import { authorizedKey, KEYS_BYTES_MAX, keysMessage, keysScript, keysText, SESSION_KEY_OPTIONS } from './guest-keys.ts';
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parse } from 'yaml';
-import { hostProfile, KEY, machineOf } from '../../test/machine.ts';
+import { hostProfile, KEY, machineOf } from '../../test/vm.ts';
 import { HostError, type Machine } from '../host/host.ts';
 import { cloudInit } from './cloud-init.ts';
 import { compileDomain } from './domain.ts';

@@ -26,9 +26,9 @@ describe('who is handed work', () => {
     const agent = await join();
     const id = await ask(agent.node_id);
     for (const seconds of [-130, 130]) {
-      const { tasks, withheld } = (await agent.wait(clockOff(seconds))).body;
+      const { tasks, no_tasks_reason } = (await agent.wait(clockOff(seconds))).body;
       assert.deepEqual(tasks, []);
-      assert.match(withheld, /^The clock of this host is 1[23]\d s (ahead|behind)/);
+      assert.match(no_tasks_reason, /^The clock of this host is 1[23]\d s (ahead|behind)/);
     }
     assert.equal((await stateOf(id)).state, 'queued');
     const told = test.logs.filter((line) => line['error_code'] === 'clock_skew' && line['node_id'] === agent.node_id);
@@ -40,7 +40,7 @@ describe('who is handed work', () => {
     });
     const right = (await agent.wait()).body;
     assert.equal(right.tasks.length, 1);
-    assert.equal('withheld' in right, false);
+    assert.equal('no_tasks_reason' in right, false);
     agent.close();
   });
 
@@ -84,8 +84,8 @@ describe('who is handed work', () => {
     await change("update node_tasks set dispatched_at = dispatched_at - interval '2 s' where id = $1", [id]);
     // As when both are looked at in one turn.
     const agents = [
-      { node_id: mine.node_id, in_hand: [id] },
-      { node_id: other.node_id, in_hand: [] },
+      { node_id: mine.node_id, journaled_task_ids: [id] },
+      { node_id: other.node_id, journaled_task_ids: [] },
     ];
     const { database } = test.db;
     const lacking = await database.read(PLATFORM, (reader) => listNodesLacking(reader, agents));

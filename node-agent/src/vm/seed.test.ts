@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { requires } from '../../../tools/test/requires.ts';
-import { machineOf } from '../../test/machine.ts';
+import { machineOf } from '../../test/vm.ts';
 import { HostError } from '../host/host.ts';
 import { cloudInit } from './cloud-init.ts';
 import { SEED_LABEL, writeSeed } from './seed.ts';

@@ -1,7 +1,7 @@
 /** Machines of 1, 2, 4 and 8 GPUs on a host laid out as an XE9680: one complex per slot, four on each NUMA node. */
 import type { Machine } from '../src/host/host.ts';
-import type { HostProfile } from '../src/machine/host-profile.ts';
 import { domainName, portName } from '../src/tasks/names.ts';
+import type { HostProfile } from '../src/vm/host-profile.ts';
 
 const GIB = 1024 ** 3;
 export const ALLOCATION = 'alc_01jtest0000000000000000001';

@@ -1,7 +1,6 @@
 /**
- * Makes a disk the platform's own: erased with proof, then discovered again. Nothing is erased while the host uses the
- * disk and nothing is ever unmounted; until it is free the ownership says what stands in the way, and it is looked at
- * again.
+ * Wipes an approved disk with proof, then starts a new discovery. A disk that the host uses is neither wiped nor
+ * unmounted: the ownership states the blocker, and the run checks again until the disk is free.
  */
 import type { TaskOutput, WipeLevel } from '@gpuaas/contract/node';
 import { type Database, PLATFORM, type Tx } from '../db/client.ts';
@@ -20,25 +19,25 @@ import { insertDiscoveryTask } from '../db/topology.ts';
 import { whyNotErase } from '../domain/disk-use.ts';
 import { judgeWipe } from '../domain/wipe.ts';
 import type { StepOf } from '../domain/workflow-declaration.ts';
-import { OWN_DISK } from '../domain/workflow-steps.ts';
+import { WIPE_DISK } from '../domain/workflow-steps.ts';
 import { notFound } from '../errors.ts';
 import { refreshSummary } from '../placement/summary.ts';
-import { type AskHost, createAskHost } from './ask-host.ts';
 import { type Commit, done, next, stuck, wait, waitForSignal } from './engine/outcome.ts';
 import { workflow } from './engine/workflow.ts';
+import { createRunHostTask, type RunHostTask } from './host-task.ts';
 
 export type DiskDeps = Readonly<{
   load(id: string): Promise<DiskOwnershipRow>;
   wipeMinimum(nodeId: string): Promise<WipeLevel>;
-  ask: AskHost;
-  /** How many tasks of the run a host is at all the same. */
-  callOff(runId: string, reason: string): Promise<number>;
+  runTask: RunHostTask;
+  /** Returns the number of tasks of the run that a host already runs. */
+  cancelTasks(runId: string, reason: string): Promise<number>;
 }>;
 
-/** Nobody sends it yet: the time that passes is what is waited for. */
-const LOOK_AGAIN = 'look_again';
+/** Never sent yet: the wait ends by its timeout. */
+const RECHECK = 'look_again';
 
-const LOOK_AGAIN_MS = 30_000;
+const RECHECK_MS = 30_000;
 const DAYS_14_MS = 14 * 24 * 3_600_000;
 const OPEN = ['approved', 'wiping', 'blocked'] as const;
 
@@ -52,10 +51,10 @@ const blockedBy =
   };
 
 /**
- * Nothing is erased that somebody holds or may be given meanwhile. With the node's index row locked nobody is placed;
- * from then on the ownership says that a wipe is under way, and the node is not put back into use.
+ * A disk that is claimed or could be claimed meanwhile is not wiped. With the node's index row locked nothing is
+ * placed; after that the ownership states that a wipe is in progress, and the node is not resumed.
  */
-const keptAwayFrom = async (tx: Tx, disk: DiskOwnershipRow): Promise<string | undefined> => {
+const reserveForWipe = async (tx: Tx, disk: DiskOwnershipRow): Promise<string | undefined> => {
   await lockSummary(tx, disk.node_id);
   const reason = whyNotErase(await findDiskUse(tx, disk.node_id, disk.serial));
   if (reason !== undefined) return reason;
@@ -63,7 +62,7 @@ const keptAwayFrom = async (tx: Tx, disk: DiskOwnershipRow): Promise<string | un
   return wiping === undefined ? 'The approval was revoked.' : undefined;
 };
 
-const own = async (
+const recordWiped = async (
   tx: Tx,
   disk: DiskOwnershipRow,
   proof: Readonly<{ task_id: string; method: string; evidence: Readonly<Record<string, unknown>> }>,
@@ -86,8 +85,8 @@ const own = async (
   await refreshSummary(tx, disk.node_id);
 };
 
-export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, StepOf<typeof OWN_DISK>>({
-  declared: OWN_DISK,
+export const wipeDisk = workflow<DiskDeps, DiskOwnershipRow, StepOf<typeof WIPE_DISK>>({
+  declared: WIPE_DISK,
   deadlineMs: DAYS_14_MS,
   onCancel: 'abort',
   onDeadline: 'abort',
@@ -96,9 +95,9 @@ export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, StepOf<typeof OWN_DI
     wipe: async (deps, disk, ctx) => {
       if (disk.state === 'revoked') return done();
       if (disk.state === 'owned') return next('rediscover');
-      const answer = await deps.ask(ctx, {
+      const result = await deps.runTask(ctx, {
         node_id: disk.node_id,
-        kind: OWN_DISK.steps.wipe.task,
+        kind: WIPE_DISK.steps.wipe.task,
         params: {
           allocation_id: null,
           disks: [{ serial: disk.serial, device: disk.device }],
@@ -106,30 +105,30 @@ export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, StepOf<typeof OWN_DI
           wipe_minimum: await deps.wipeMinimum(disk.node_id),
         },
         tries_max: Number.MAX_SAFE_INTEGER,
-        doing: OWN_DISK.steps.wipe.doing,
-        unless: (tx) => keptAwayFrom(tx, disk),
+        doing: WIPE_DISK.steps.wipe.doing,
+        unless: (tx) => reserveForWipe(tx, disk),
       });
-      if (answer.kind === 'resting') return answer.outcome;
-      if (answer.kind !== 'completed')
-        return answer.kind === 'failed' ? stuck(answer.reason) : next('awaitFree', blockedBy(disk, answer.reason));
-      const blocked = blockedReason(answer.output, disk.serial);
+      if (result.kind === 'waiting') return result.outcome;
+      if (result.kind !== 'completed')
+        return result.kind === 'failed' ? stuck(result.reason) : next('awaitFree', blockedBy(disk, result.reason));
+      const blocked = blockedReason(result.output, disk.serial);
       if (blocked !== undefined)
         return next('awaitFree', async (tx) => {
           await blockedBy(disk, blocked)(tx);
-          await releaseRunTask(tx, answer.task_id);
+          await releaseRunTask(tx, result.task_id);
         });
       const target = { slot_id: null, serial: disk.serial, generation: null, gpu_pci_address: null };
-      const verdict = judgeWipe(answer.output, [target], await deps.wipeMinimum(disk.node_id));
+      const verdict = judgeWipe(result.output, [target], await deps.wipeMinimum(disk.node_id));
       const [evidence] = verdict.disks;
       if (verdict.is_verified && evidence !== undefined)
         return next('rediscover', (tx) =>
-          own(tx, disk, { task_id: answer.task_id, method: evidence.method, evidence: evidence.evidence }),
+          recordWiped(tx, disk, { task_id: result.task_id, method: evidence.method, evidence: evidence.evidence }),
         );
       return stuck(verdict.reason ?? 'The wipe could not be verified.');
     },
     awaitFree: async (_deps, disk, ctx) => {
-      if (ctx.signals.take(LOOK_AGAIN) !== undefined || ctx.signals.timedOut(LOOK_AGAIN)) return next('wipe');
-      return waitForSignal(LOOK_AGAIN, LOOK_AGAIN_MS, disk.state_reason ?? 'The disk is in use.');
+      if (ctx.signals.take(RECHECK) !== undefined || ctx.signals.timedOut(RECHECK)) return next('wipe');
+      return waitForSignal(RECHECK, RECHECK_MS, disk.state_reason ?? 'The disk is in use.');
     },
     rediscover: async (_deps, disk, ctx) =>
       done(async (tx) => {
@@ -137,8 +136,8 @@ export const ownDisk = workflow<DiskDeps, DiskOwnershipRow, StepOf<typeof OWN_DI
       }),
     abort: async (deps, disk, ctx) => {
       const reason = 'The run ended before the disk was wiped.';
-      // What a host is doing already cannot be called back: until it has answered nobody is told that the disk is safe.
-      if ((await deps.callOff(ctx.run.id, reason)) > 0) return wait(LOOK_AGAIN_MS, 'The agent is wiping the disk.');
+      // A task that runs cannot be cancelled: until its result the disk does not count as safe.
+      if ((await deps.cancelTasks(ctx.run.id, reason)) > 0) return wait(RECHECK_MS, 'The agent is wiping the disk.');
       return done(blockedBy(disk, reason));
     },
   },
@@ -151,6 +150,6 @@ export const createDiskDeps = (database: Database): DiskDeps => ({
     return disk;
   },
   wipeMinimum: (nodeId) => database.read(PLATFORM, (reader) => findWipeMinimum(reader, nodeId)),
-  ask: createAskHost(database),
-  callOff: (runId, reason) => database.write(PLATFORM, (tx) => cancelRunTasks(tx, runId, reason)),
+  runTask: createRunHostTask(database),
+  cancelTasks: (runId, reason) => database.write(PLATFORM, (tx) => cancelRunTasks(tx, runId, reason)),
 });
