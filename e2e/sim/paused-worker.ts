@@ -3,7 +3,7 @@
  * what was reached is appended to a file, so that the test can kill the process there and nowhere else. Runs that the
  * plan does not name go their way.
  *
- *   node held-worker.ts PLAN_FILE REACHED_FILE
+ *   node paused-worker.ts PLAN_FILE REACHED_FILE
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { createLog, createShutdown, stopOnSignals } from '@gpuaas/kit';
