@@ -1,10 +1,9 @@
 /** Settings of the agent: flags before environment before /etc/gpuaas/node-agent.env. */
 import { parseEnv } from 'node:util';
+import { WIPE_METHODS, type WipeMethod } from '@gpuaas/contract/node';
 import { ConfigReader, type Env } from '@gpuaas/kit';
 import { readIfThere } from './control-plane/durable.ts';
 import { normalizeFingerprint } from './control-plane/identity.ts';
-import { WIPE_METHODS } from './host/erase.ts';
-import type { WipeMethod } from './host/host.ts';
 import type { HypervisorConfig } from './host/linux/hypervisor-config.ts';
 import { readHypervisorConfig } from './host/linux/hypervisor-settings.ts';
 import type { NetworkConfig } from './host/linux/network-config.ts';

@@ -4,7 +4,8 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Host, HostError, type WipeMethod } from '../src/host/host.ts';
+import type { WipeMethod } from '@gpuaas/contract/node';
+import { type Host, HostError } from '../src/host/host.ts';
 import { createAccess } from '../src/host/linux/access.ts';
 import { createFiles } from '../src/host/linux/files.ts';
 import { createLinuxHost } from '../src/host/linux/host.ts';

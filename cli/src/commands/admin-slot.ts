@@ -1,5 +1,5 @@
 /** Slots of a node. Whoever changes one names the version they read; approval names the discovery it was read from. */
-import { GpuaasError, type Slot } from '@gpuaas/sdk';
+import { GpuaasError, type Slot, WIPE_METHODS } from '@gpuaas/sdk';
 import { choice, command, type Group, required, text, toggle } from '../command.ts';
 import type { Cli } from '../context.ts';
 import { CliError, UsageError } from '../exit.ts';
@@ -100,11 +100,7 @@ const approve = command({
   flags: {
     all: toggle('All candidates'),
     slots: text('Only these, like 0,1', 'indexes'),
-    'wipe-method': choice('Wipe method of their disks (default: proposed by the agent)', [
-      'nvme_sanitize',
-      'nvme_format',
-      'blkdiscard',
-    ] as const),
+    'wipe-method': choice('Wipe method of their disks (default: proposed by the agent)', WIPE_METHODS),
     ...yesFlags,
     ...keyFlags,
   },

@@ -12,7 +12,9 @@ export const Blocker = Closed({
   message: Type.String({ description: 'The blocker and what would fix it.' }),
 });
 
+/** Strongest first. */
 export const WIPE_METHODS = ['nvme_sanitize', 'nvme_format', 'blkdiscard'] as const;
+export type WipeMethod = (typeof WIPE_METHODS)[number];
 
 export const Candidate = Closed({
   slot_index: Type.Integer({ minimum: 0, maximum: 63 }),

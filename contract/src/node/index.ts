@@ -46,7 +46,7 @@ export {
   type NodeResponse,
   nodeApi,
 } from './api.ts';
-export { TopologyMap as TopologyMapShape, WIPE_METHODS } from './candidate.ts';
+export { TopologyMap as TopologyMapShape, WIPE_METHODS, type WipeMethod } from './candidate.ts';
 export { HostFacts as HostFactsShape } from './facts.ts';
 export { candidateHash, mapHash } from './hash.ts';
 export { CLASSIFICATIONS, HealthReport as HealthReportShape } from './health.ts';

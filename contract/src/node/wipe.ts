@@ -6,7 +6,7 @@
  */
 import Type, { type Static } from 'typebox';
 import { Closed, StringEnum } from '../common.ts';
-import type { WIPE_METHODS } from './candidate.ts';
+import type { WipeMethod } from './candidate.ts';
 import { PciAddress } from './facts.ts';
 
 /** How long an agent stays at one cleanup. A sanitize of a large drive without crypto erase takes hours. */
@@ -16,7 +16,7 @@ export const CLEANUP_LIMIT_S = 12 * 3_600;
 export const WIPE_LEVELS = ['clear', 'purge'] as const;
 export type WipeLevel = (typeof WIPE_LEVELS)[number];
 
-const LEVELS: Readonly<Record<(typeof WIPE_METHODS)[number], WipeLevel>> = {
+const LEVELS: Readonly<Record<WipeMethod, WipeLevel>> = {
   nvme_sanitize: 'purge',
   nvme_format: 'purge',
   blkdiscard: 'clear',

@@ -8,11 +8,12 @@ import Type from 'typebox';
 import { Closed, Nullable, Page, PageQuery, StringEnum, Time } from '../common.ts';
 import { define } from '../define.ts';
 import { Id } from '../ids.ts';
+import { WIPE_LEVELS } from '../node/wipe.ts';
 import { CAPACITY_SHAPES } from './catalog.ts';
 
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$', examples: ['9f86d081884c7d659a2feaa0c55ad015'.repeat(2)] });
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-const Level = StringEnum(['clear', 'purge'], { description: 'As NIST SP 800-88 has them.' });
+const Level = StringEnum(WIPE_LEVELS, { description: 'As NIST SP 800-88 has them.' });
 
 const CertifiedDisk = Closed({
   disk: Type.String({

@@ -5,14 +5,10 @@
  *
  * A cryptographic erase may leave noise where the others leave zeros, so what proves it is another rule.
  */
-import type { DiskFacts } from '@gpuaas/contract/node';
-import type { WipeMethod } from './host.ts';
+import { type DiskFacts, WIPE_METHODS, type WipeMethod } from '@gpuaas/contract/node';
 
 export type EraseAbility = Extract<DiskFacts['erase'], { value: unknown }>['value'];
 export type EraseKind = 'crypto' | 'block' | 'discard';
-
-/** Strongest first. */
-export const WIPE_METHODS = ['nvme_sanitize', 'nvme_format', 'blkdiscard'] as const satisfies readonly WipeMethod[];
 
 export const isBelow = (method: WipeMethod, minimum: WipeMethod): boolean =>
   WIPE_METHODS.indexOf(method) > WIPE_METHODS.indexOf(minimum);

@@ -20,6 +20,7 @@ import type {
   SystemFacts,
   TaskKind,
   Tool,
+  WipeMethod,
 } from '@gpuaas/contract/node';
 import type { DeviceIds } from '../topology/device-ids.ts';
 
@@ -59,7 +60,6 @@ export type Pci = Readonly<{
 
 /** A disk is named by what it is. The path is where it is looked for; the serial decides. */
 export type DiskIdentity = Readonly<{ serial: string; device: string }>;
-export type WipeMethod = 'nvme_sanitize' | 'nvme_format' | 'blkdiscard';
 
 /** One open descriptor: identity and number were checked when it was opened, and are again before it is closed. */
 export type OpenDisk = Readonly<{

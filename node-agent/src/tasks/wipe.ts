@@ -3,9 +3,17 @@
  * gives back afterwards. A disk that must not be touched, or that cannot be erased as its policy and the site's minimum
  * demand, has no evidence but a reason; there is no quiet fallback to a weaker method.
  */
-import { type DiskEvidence, type DiskFacts, meetsLevel, type WipeLevel, wipeLevelOf } from '@gpuaas/contract/node';
-import { type EraseKind, eraseKindOf, isBelow, WIPE_METHODS } from '../host/erase.ts';
-import { HostError, type OpenDisk, type WipeMethod } from '../host/host.ts';
+import {
+  type DiskEvidence,
+  type DiskFacts,
+  meetsLevel,
+  WIPE_METHODS,
+  type WipeLevel,
+  type WipeMethod,
+  wipeLevelOf,
+} from '@gpuaas/contract/node';
+import { type EraseKind, eraseKindOf, isBelow } from '../host/erase.ts';
+import { HostError, type OpenDisk } from '../host/host.ts';
 import { inUse } from './bundle-slot.ts';
 import type { Act } from './exclusive.ts';
 import { isWhole, readBack, readBefore } from './read-back.ts';

@@ -1,4 +1,5 @@
 /** Nodes and pools: what operators see and change. Whoever changes a node locks its row of the placement index first. */
+import type { WipeLevel } from '@gpuaas/contract/node';
 import type { Reader, Tx } from './client.ts';
 import { agentIsConnected, claimIsLive } from './predicates.ts';
 import { statement } from './statement.ts';
@@ -197,12 +198,12 @@ export const findPrivateNetwork = async (reader: Reader, id: string): Promise<st
   (await reader.query<{ network: string }>('select private_network::text as network from nodes where id = $1', [id]))
     .rows[0]?.network ?? '';
 
-/** The weakest erasure that the node's region allows. */
-export const findWipeMinimum = async (reader: Reader, id: string): Promise<'clear' | 'purge'> => {
-  const { rows } = await reader.query<{ wipe_minimum: 'clear' | 'purge' }>(
+/** The minimum wipe level of the node's region. */
+export const findWipeMinimum = async (reader: Reader, id: string): Promise<WipeLevel> => {
+  const { rows } = await reader.query<{ wipe_minimum: WipeLevel }>(
     'select r.wipe_minimum from regions r join nodes n on n.region_name = r.name where n.id = $1',
     [id],
   );
-  // A node that is not there has nothing to erase, and nothing is erased less than it might have to be.
+  // Without a region nothing is known, so the strongest level counts.
   return rows[0]?.wipe_minimum ?? 'purge';
 };

@@ -1,5 +1,5 @@
 /** Slots of a node and the GPU sets its fabric allows. */
-import type { TaskSlot } from '@gpuaas/contract/node';
+import type { TaskSlot, WipeMethod } from '@gpuaas/contract/node';
 import type { Reader, Tx } from './client.ts';
 import { claimHoldsSlot, slotIsComplete } from './predicates.ts';
 import type { NodeResourceSlots } from './types.gen.ts';
@@ -101,7 +101,7 @@ export type NewSlot = Readonly<{
   mac_address: string;
   private_ip: string;
   fabric_vf_pci_address: string;
-  wipe_method: 'nvme_sanitize' | 'nvme_format' | 'blkdiscard';
+  wipe_method: WipeMethod;
 }>;
 
 export type Partition = Readonly<{ partition_id: number; module_ids: readonly number[] }>;

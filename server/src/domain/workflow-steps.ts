@@ -2,6 +2,7 @@
  * Every workflow by its steps. This is the only place where a step has its name, its words and its host task: progress,
  * timeline, trace, the documents and the tests read it here. What a step does is in `workflows/`.
  */
+import { TASKS, type TaskKind } from '@gpuaas/contract/task-kinds';
 import {
   declare,
   type HostStep,
@@ -13,45 +14,45 @@ import {
   type WorkflowDeclaration,
 } from './workflow-declaration.ts';
 
-const COPY_IMAGE = {
-  label: 'Copy image',
+/** A host step carries the label of its task. */
+const host = <const Kind extends TaskKind>(task: Kind, words: Omit<HostStep, 'label' | 'task'>) => ({
+  ...words,
+  label: TASKS[task].label,
+  task,
+});
+
+const COPY_IMAGE = host('slice.image_clone', {
   usual_s: 60,
-  task: 'slice.image_clone',
   doing: 'The image is being copied.',
   failed: 'The image could not be copied.',
-} as const satisfies HostStep;
+});
 
-const START_VM = {
-  label: 'Start VM',
+const START_VM = host('slice.vm_start', {
   usual_s: 10,
-  task: 'slice.vm_start',
   doing: 'The VM is starting.',
   failed: 'The VM could not be started.',
-} as const satisfies HostStep;
+});
 
-const AWAIT_SSH = {
-  label: 'Wait for SSH',
+const AWAIT_SSH = host('slice.vm_readiness', {
   usual_s: 60,
-  task: 'slice.vm_readiness',
   doing: 'The VM is booting and not yet reachable by SSH.',
   failed: 'The VM did not become ready.',
-} as const satisfies HostStep;
+});
 
-const STOP_VM = {
-  label: 'Stop VM',
+const STOP_VM = host('slice.vm_stop', {
   usual_s: 15,
-  task: 'slice.vm_stop',
   doing: 'The VM is being stopped.',
   failed: 'The VM could not be stopped.',
-} as const satisfies HostStep;
+});
 
 const WIPE_STEP = {
-  label: 'Wipe disks',
-  usual_s: 300,
+  ...host('slice.cleanup', {
+    usual_s: 300,
+    doing: 'The disks are being wiped.',
+    failed: 'The disks could not be wiped.',
+  }),
   task: { gpu_slice: 'slice.cleanup', baremetal: 'node.cleanup' },
-  doing: 'The disks are being wiped.',
-  failed: 'The disks could not be wiped.',
-} as const satisfies HostStep;
+} as const;
 
 /** A step of the server alone takes no time worth showing. */
 const server = (label: string): ServerStep => ({ label, usual_s: 0, task: null });
@@ -67,13 +68,11 @@ export const PROVISION_SLICE = declare({
   label: 'Launch',
   phase: 'launch',
   steps: {
-    leaseBundle: {
-      label: 'Reserve GPUs',
+    leaseBundle: host('slice.bundle_lease', {
       usual_s: 5,
-      task: 'slice.bundle_lease',
       doing: 'The GPUs are being reserved on the host.',
       failed: 'The GPUs could not be reserved on the host.',
-    },
+    }),
     cloneImage: COPY_IMAGE,
     startVm: START_VM,
     awaitSsh: AWAIT_SSH,
@@ -88,13 +87,11 @@ export const PROVISION_BAREMETAL = declare({
   label: 'Launch',
   phase: 'launch',
   steps: {
-    provisionUser: {
-      label: 'Set up access',
+    provisionUser: host('allocation.provision_user', {
       usual_s: 10,
-      task: 'allocation.provision_user',
       doing: 'Access is being set up.',
       failed: 'Access could not be set up.',
-    },
+    }),
     activate: server('Activate'),
     abort: ABORT,
   },
@@ -122,13 +119,11 @@ export const REBOOT_SLICE = declare({
   label: 'Reboot',
   phase: 'power',
   steps: {
-    rebootVm: {
-      label: 'Reboot VM',
+    rebootVm: host('slice.vm_reboot', {
       usual_s: 15,
-      task: 'slice.vm_reboot',
       doing: 'The VM is being rebooted.',
       failed: 'The VM could not be rebooted.',
-    },
+    }),
     awaitSsh: AWAIT_SSH,
     markOn: MARK_ON,
     markUnknown: MARK_UNKNOWN,
@@ -175,13 +170,11 @@ export const INSTALL_KEYS = declare({
   label: 'SSH keys',
   phase: 'access',
   steps: {
-    installKeys: {
-      label: 'Install SSH keys',
+    installKeys: host('allocation.install_authorized_keys', {
       usual_s: 5,
-      task: 'allocation.install_authorized_keys',
       doing: 'SSH keys are being installed.',
       failed: 'SSH keys could not be installed.',
-    },
+    }),
     abort: ABORT,
   },
 });
@@ -192,20 +185,16 @@ export const REPAIR_SLOT = declare({
   label: 'Slot repair',
   phase: 'repair',
   steps: {
-    rebind: {
-      label: 'Rebind devices',
+    rebind: host('slice.reconcile', {
       usual_s: 10,
-      task: 'slice.reconcile',
       doing: 'The devices are being rebound.',
       failed: 'The devices could not be rebound.',
-    },
-    rediscover: {
-      label: 'Discover hardware',
+    }),
+    rediscover: host('slice.topology_discover', {
       usual_s: 10,
-      task: 'slice.topology_discover',
       doing: 'The hardware is being discovered.',
       failed: 'The hardware could not be discovered.',
-    },
+    }),
     wipe: { ...WIPE_STEP, task: 'node.cleanup' },
   },
 });

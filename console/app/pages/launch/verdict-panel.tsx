@@ -30,7 +30,7 @@ export const Reasons = ({ reasons, children }: Readonly<{ reasons: readonly Reas
             {rest.map(({ code, text, hint }) => (
               <li key={`${code} ${text}`}>
                 {text}
-                {hint === null ? '' : `. ${hint}`}
+                {hint === null ? '' : ` ${hint}`}
               </li>
             ))}
           </ul>

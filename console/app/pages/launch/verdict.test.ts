@@ -48,19 +48,19 @@ test('a refusal is the verdict, then what holds the capacity; how it was found i
   ]);
   assert.deepEqual(
     said.map(({ text }) => text),
-    ['Only 2 GPUs available now.', '5 GPUs in use', '1 GPU being wiped before reuse'],
+    ['Only 2 GPUs available now.', '5 GPUs in use.', '1 GPU being wiped before reuse.'],
   );
   assert.match(said[2]?.hint ?? '', /automatically/);
 });
 
-test('fragmentation is told with what is free and what the largest set is', () => {
+test('fragmentation names the free GPUs and the largest set', () => {
   const detail = '8 GPUs of slice in us-1 are free, but no single node fits 4; the largest set is 3.';
   const [one] = reasonsInWords([{ code: 'one_node', gpus: 8, detail }]);
   assert.equal(one?.text, detail);
   assert.match(one?.hint ?? '', /always on one node/);
 });
 
-test('a code that nobody here knows is shown as it is', () => {
+test('an unknown code shows its sentence, else its names and amounts', () => {
   const texts = reasonsInWords([
     { code: 'topology_unsafe', free: 8, largest_set: 3, nested: { a: 1 } },
     { code: 'moon_phase' },
@@ -70,7 +70,7 @@ test('a code that nobody here knows is shown as it is', () => {
   assert.deepEqual(texts, ['topology_unsafe: free 8, largest set 3', 'moon_phase', 'The moon is full.', 'constructor']);
 });
 
-test('the quota after a launch is said in words, also without a limit and beyond it', () => {
+test('the quota after a launch is a sentence, also without a limit and beyond it', () => {
   assert.equal(quotaSentence('project', { gpu_limit: 16, gpu_used: 4 }, 4), '8 of 16 GPUs used by the project.');
   assert.match(quotaSentence('project', { gpu_limit: 4, gpu_used: 3 }, 4), /^3 GPUs over the project limit of 4/);
   assert.match(

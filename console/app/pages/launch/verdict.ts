@@ -1,6 +1,6 @@
 /**
- * An estimate in words: what it costs, what is left of the quota, whether it fits, and if not why and what would. The
- * server says why in codes, amounts and sentences; a code that this console does not know yet is shown as it is.
+ * An estimate in words: the price, the quota left, whether it fits, and if not why and what would. The reasons are the
+ * server's sentences; this page adds what the reader can do.
  */
 import { money } from '../../format/money.ts';
 import { count } from '../../format/size.ts';
@@ -13,54 +13,23 @@ export type SaidReason = Readonly<{ code: string; text: string; hint: string | n
 
 export const gpus = (amount: number): string => count(amount, 'GPU');
 
-type Words = Readonly<{ text: (reason: Reason) => string; hint: string | null }>;
-
-const amountOf = (reason: Reason): number => (typeof reason['gpus'] === 'number' ? reason['gpus'] : 0);
-const held = (text: string, hint: string | null = null): Words => ({
-  text: (reason) => `${gpus(amountOf(reason))} ${text}`,
-  hint,
-});
-/** The server's sentence where it sent one: it knows the amounts. */
-const told = (otherwise: string, hint: string | null = null): Words => ({
-  text: ({ detail }) => (typeof detail === 'string' ? detail : otherwise),
-  hint,
-});
-
 const BY_ITSELF = 'These become available automatically.';
 const OPERATOR = 'A platform operator must act.';
-const ONE_NODE = 'The GPUs of one allocation are always on one node.';
 
-const WORDS: Readonly<Record<string, Words>> = {
-  quota_exceeded: told(
-    'Quota exceeded.',
-    'Release an allocation, select fewer GPUs, or ask a platform operator to raise the quota.',
-  ),
-  no_nodes: told('This region has no such hardware.'),
-  no_capacity: {
-    text: (reason) =>
-      amountOf(reason) === 0 ? 'None available now.' : `Only ${gpus(amountOf(reason))} available now.`,
-    hint: null,
-  },
-  one_node: told('Not enough GPUs on one node.', ONE_NODE),
-  sku_disabled: told('This SKU is disabled.'),
-  region_disabled: told('This region is disabled.'),
-  gpu_count_not_allowed: told('This GPU count is not available for this SKU.'),
-  claimed: held('in use'),
-  cleaning: held('being wiped before reuse', BY_ITSELF),
-  fragmented: held('free, but spread over nodes with too few of them'),
-  fabric: held('free, but not joined as one set by the fabric'),
-  held: held('held by an operator'),
-  cleanup_blocked: held('cleanup blocked', OPERATOR),
-  quarantined: held('quarantined', OPERATOR),
-  unapproved: held('not approved', OPERATOR),
-  drift: held('waiting for approval after a hardware change', OPERATOR),
-  unhealthy: held('unhealthy', OPERATOR),
-  incomplete: held('not ready: storage, network or fabric is not assigned', OPERATOR),
-  not_ready: held('on nodes that are not ready'),
-  quota: held('free, but beyond the quota'),
+/** What the reader can do about a reason; its text is the server's. */
+const HINTS: Readonly<Record<string, string>> = {
+  quota_exceeded: 'Release an allocation, select fewer GPUs, or ask a platform operator to raise the quota.',
+  one_node: 'The GPUs of one allocation are always on one node.',
+  cleaning: BY_ITSELF,
+  cleanup_blocked: OPERATOR,
+  quarantined: OPERATOR,
+  unapproved: OPERATOR,
+  drift: OPERATOR,
+  unhealthy: OPERATOR,
+  incomplete: OPERATOR,
 };
 
-/** Names and amounts of an unknown reason: `topology_unsafe: free 8, largest 3`. */
+/** A reason without a sentence shows its names and amounts: `topology_unsafe: free 8, largest 3`. */
 const asItIs = ({ code, detail, ...rest }: Reason): string => {
   if (typeof detail === 'string') return detail;
   const facts = Object.entries(rest).flatMap(([name, value]) =>
@@ -72,14 +41,22 @@ const asItIs = ({ code, detail, ...rest }: Reason): string => {
 /** How the verdict was found is for operators: its amounts stand in the estimate already. */
 const FILTERS = 'filters';
 
+/** The server's sentence names every holder of capacity; here they are a list below the verdict. */
+const textOf = (reason: Reason): string => {
+  const free = reason['gpus'];
+  if (reason.code !== 'no_capacity' || typeof free !== 'number') return asItIs(reason);
+  return free === 0 ? 'None available now.' : `Only ${gpus(free)} available now.`;
+};
+
 /** The verdict first, then what holds the capacity. */
 export const reasonsInWords = (reasons: readonly Reason[]): readonly SaidReason[] =>
   reasons
     .filter(({ code }) => code !== FILTERS)
-    .map((reason) => {
-      const words = Object.hasOwn(WORDS, reason.code) ? WORDS[reason.code] : undefined;
-      return { code: reason.code, text: words?.text(reason) ?? asItIs(reason), hint: words?.hint ?? null };
-    });
+    .map((reason) => ({
+      code: reason.code,
+      text: textOf(reason),
+      hint: Object.hasOwn(HINTS, reason.code) ? (HINTS[reason.code] ?? null) : null,
+    }));
 
 const NODES_COUNTED = 100;
 const nodes = (amount: number): string => (amount >= NODES_COUNTED ? '100 nodes or more' : count(amount, 'node'));

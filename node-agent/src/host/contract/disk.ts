@@ -1,5 +1,6 @@
 /** Disks: identified by serial, refused while in use, wiped completely. */
 import assert from 'node:assert/strict';
+import { WIPE_METHODS } from '@gpuaas/contract/node';
 import type { OpenDisk } from '../host.ts';
 import { type Arranged, cloneTo, contractTest, refuses, type Subject, slotAt } from './subject.ts';
 
@@ -117,7 +118,7 @@ export const diskTests = [
         // By these two bytes alone some tools call it by its older name.
         assert.match((await disk.signatures()).join(), /^ext[24]$/);
         assert.equal(await firstByte(disk), 0);
-        for (const method of ['nvme_sanitize', 'nvme_format', 'blkdiscard'] as const) {
+        for (const method of WIPE_METHODS) {
           assert.equal((await disk.wipe(method)).command_status, 0);
           assert.equal(await firstByte(disk), null);
           assert.deepEqual([...(await disk.signatures())], []);

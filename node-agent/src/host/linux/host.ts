@@ -5,10 +5,10 @@
  *
  * Below a root of its own it reads a recording instead (see node-agent/README.md): nothing is run and nothing written.
  */
-import { type HostPort, kindsOf, type PciFunction } from '@gpuaas/contract/node';
+import { type HostPort, kindsOf, type PciFunction, type WipeMethod } from '@gpuaas/contract/node';
 import type { DeviceIds } from '../../topology/device-ids.ts';
 import { isAccelerator } from '../../topology/kinds.ts';
-import { type Domain, type Host, HostError, type WipeMethod } from '../host.ts';
+import { type Domain, type Host, HostError } from '../host.ts';
 import { createAccess } from './access.ts';
 import { listDisks } from './disks.ts';
 import { readFabric } from './fabric.ts';

@@ -3,9 +3,9 @@
  * that is. A method that the drive does not offer is refused and never replaced by a weaker one.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { DiskFacts } from '@gpuaas/contract/node';
+import type { DiskFacts, WipeMethod } from '@gpuaas/contract/node';
 import { type EraseKind, eraseKindOf } from '../erase.ts';
-import { HostError, type WipeMethod } from '../host.ts';
+import { HostError } from '../host.ts';
 import { jsonOf, outputOf, type Run } from './run.ts';
 
 const FD = '/proc/self/fd/3';

@@ -2,7 +2,8 @@
  * Opening and erasing drives. A drive is looked for at its path and taken only if it has the serial; it is refused while
  * anything on the host or in a guest may write to it. An open drive that is no longer what was opened says so.
  */
-import { type DiskIdentity, type Disks, HostError, type OpenDisk, type WipeMethod } from '../host.ts';
+import type { WipeMethod } from '@gpuaas/contract/node';
+import { type DiskIdentity, type Disks, HostError, type OpenDisk } from '../host.ts';
 import type { Core } from './core.ts';
 import { blockOf, type Drive, drivesOf, factsOf, holdersOf, mountsOf } from './disk-table.ts';
 import { signaturesOn } from './signature.ts';
