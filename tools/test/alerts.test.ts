@@ -6,7 +6,8 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { findProgram, requires } from './requires.ts';
 
-const OBSERVABILITY = join(import.meta.dirname, '../../infra/observability');
+const ROOT = join(import.meta.dirname, '../..');
+const OBSERVABILITY = join(ROOT, 'infra/observability');
 const promtool = (...args: string[]) =>
   promisify(execFile)(findProgram('promtool') ?? 'promtool', args, { cwd: OBSERVABILITY });
 
@@ -18,8 +19,8 @@ test('each alert is raised by the series it is about and by no other', { skip: r
   assert.match((await promtool('test', 'rules', 'alerts.test.yaml')).stdout, /SUCCESS/);
 });
 
-test('every alert has a case, and asks only for metrics that the server tells', async () => {
-  const telemetry = join(import.meta.dirname, '../../server/src/telemetry');
+test('every alert has a case, and asks only for metrics that the server exports', async () => {
+  const telemetry = join(ROOT, 'server/src/telemetry');
   const [rules, cases, ...metrics] = await Promise.all(
     [
       join(OBSERVABILITY, 'alerts.yaml'),
@@ -31,8 +32,35 @@ test('every alert has a case, and asks only for metrics that the server tells', 
   const named = (text: string | undefined, pattern: RegExp) =>
     [...new Set([...(text ?? '').matchAll(pattern)].map(([, name]) => String(name)))].sort((a, b) => (a < b ? -1 : 1));
   assert.deepEqual(named(cases, /alertname: (\w+)/g), named(rules, /- alert: (\w+)/g));
-  const told = named(metrics.join(), /'(gpuaas_\w+)'/g);
+  const exported = named(metrics.join(), /'(gpuaas_\w+)'/g);
   const asked = named(rules, /(?:\(|\s)(gpuaas_\w+)(?:\{[^}]*\})?(?:\[\w+\]\))?\) ?(?:>|\n)/g);
   assert.ok(asked.length > 0);
-  for (const metric of asked) assert.ok(told.includes(metric), metric);
+  for (const metric of asked) assert.ok(exported.includes(metric), metric);
+});
+
+/** As GitHub and GitLab name the anchor of a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9 -]/g, '')
+    .replaceAll(' ', '-');
+
+/** The section of a runbook: from its heading to the next of the same level; without an anchor the part before the first. */
+const sectionOf = (runbook: string, anchor: string | undefined): string | undefined =>
+  runbook.split(/^## /m).find((part, index) => {
+    const [heading = ''] = part.split('\n');
+    return anchor === undefined ? index === 0 : index > 0 && anchorOf(heading) === anchor;
+  });
+
+test('every alert names a section of a runbook, and that section names the alert', async () => {
+  const rules = await readFile(join(OBSERVABILITY, 'alerts.yaml'), 'utf8');
+  const alerts = rules.split('- alert: ').slice(1);
+  assert.ok(alerts.length > 0);
+  for (const alert of alerts) {
+    const [name = ''] = alert.split('\n');
+    const [, path = '', anchor] = /runbook_url: ([^#\s]+)(?:#(\S+))?$/m.exec(alert) ?? [];
+    assert.match(path, /^doc\/operations\/runbooks\/[a-z-]+\.md$/, name);
+    const section = sectionOf(await readFile(join(ROOT, path), 'utf8'), anchor);
+    assert.ok(section?.includes(`\`${name}\``), `${name} is not in ${path}${anchor === undefined ? '' : `#${anchor}`}`);
+  }
 });
